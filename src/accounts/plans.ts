@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs'
+
+import { z } from 'zod'
+
+const planSchema = z.strictObject({
+  /** Domains an account may own; null for no limit. */
+  site_limit: z.int().min(0).nullable(),
+  /** Renders a domain may use in a UTC month. */
+  monthly_render_limit: z.int().min(0),
+  api_keys: z.boolean(),
+  webhooks: z.boolean(),
+})
+
+const catalogueSchema = z
+  .record(
+    z.string().regex(/^[a-z][a-z0-9_]{0,31}$/, 'a plan name is lower case letters, digits and _'),
+    planSchema,
+  )
+  .refine((plans) => Object.keys(plans).length > 0, 'at least one plan is needed')
+
+export type Plan = z.infer<typeof planSchema>
+export type PlanCatalogue = Readonly<Record<string, Plan>>
+
+export const DEFAULT_PLANS: PlanCatalogue = {
+  starter: { site_limit: 1, monthly_render_limit: 1_000, api_keys: false, webhooks: false },
+  pro: { site_limit: 5, monthly_render_limit: 10_000, api_keys: false, webhooks: false },
+  agency: { site_limit: 25, monthly_render_limit: 50_000, api_keys: true, webhooks: false },
+  agency_plus: { site_limit: 100, monthly_render_limit: 200_000, api_keys: true, webhooks: true },
+  enterprise: { site_limit: null, monthly_render_limit: 1_000_000, api_keys: true, webhooks: true },
+}
+
+/**
+ * Reads a plan catalogue: JSON, `{"<plan>": {site_limit, monthly_render_limit, api_keys, webhooks}}`.
+ * Throws an Error whose message names the file and every field that is wrong.
+ */
+export function readPlans(file: string): PlanCatalogue {
+  let json: unknown
+  try {
+    json = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (cause) {
+    throw new Error(`plan catalogue ${file}: ${(cause as Error).message}`, { cause })
+  }
+  const parsed = catalogueSchema.safeParse(json)
+  if (parsed.success) return Object.freeze(parsed.data)
+  const problems = parsed.error.issues.map(
+    (issue) => `${issue.path.join('.') || 'catalogue'}: ${issue.message}`,
+  )
+  throw new Error(`plan catalogue ${file}: ${problems.join('; ')}`)
+}

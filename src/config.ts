@@ -1,0 +1,171 @@
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import path from 'node:path'
+
+import ipaddr from 'ipaddr.js'
+
+import { DEFAULT_PLANS, type PlanCatalogue, readPlans } from './accounts/plans.ts'
+
+/** A range of private addresses that may be origins all the same; without a port, all ports. */
+export type AllowedRange = { cidr: [ipaddr.IPv4 | ipaddr.IPv6, number]; port: number | null }
+
+export type Role = 'edge' | 'api' | 'render'
+
+/**
+ * The only file that reads the environment. It runs once, in bin/, before
+ * anything else starts; the rest of the program is handed the result.
+ * A value that is present but malformed stops the start: a typo must not
+ * silently become a default.
+ */
+export type Config = {
+  version: string
+  /** null: we start a private PostgreSQL under the data directory. */
+  databaseUrl: string | null
+  /** Absolute. */
+  dataDir: string
+  roles: ReadonlySet<Role>
+  api: { host: string; port: number }
+  edge: { host: string; port: number; tlsPort: number; memoryBytes: number; liveWaitMs: number }
+  /** Base address shown to users, without a trailing slash; null: the API's own address. */
+  publicUrl: string | null
+  plans: PlanCatalogue
+  allowedPrivateOrigins: readonly AllowedRange[]
+  render: { chromium: string | null; slots: number; timeoutMs: number; requireSandbox: boolean }
+  logLevel: string
+  /** Started by an npm script: when npm dies without telling us, we end too. */
+  underNpm: boolean
+}
+
+export class ConfigError extends Error {
+  override name = 'ConfigError'
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+export function loadConfig(env: Environment = process.env): Config {
+  const problems: string[] = []
+  const given = (name: string): string | null =>
+    env[name] === undefined || env[name] === '' ? null : env[name]
+
+  const integer = (name: string, fallback: number, range: { min: number; max: number }): number => {
+    const raw = given(name)
+    if (raw === null) return fallback
+    const value = Number(raw)
+    if (/^\d+$/.test(raw) && range.min <= value && value <= range.max) return value
+    problems.push(`${name} must be a whole number in ${range.min}..${range.max}, got "${raw}"`)
+    return fallback
+  }
+  const port = (name: string, fallback: number) => integer(name, fallback, { min: 0, max: 65_535 })
+
+  const oneOf = <T extends string>(name: string, allowed: readonly T[], fallback: T): T => {
+    const raw = given(name)
+    if (raw === null) return fallback
+    if ((allowed as readonly string[]).includes(raw)) return raw as T
+    problems.push(`${name} must be one of ${allowed.join(', ')}, got "${raw}"`)
+    return fallback
+  }
+
+  const url = (name: string, schemes: readonly string[]): string | null => {
+    const raw = given(name)
+    if (raw === null) return null
+    if (URL.canParse(raw) && schemes.includes(new URL(raw).protocol)) return raw
+    // The value may hold a password: it is not repeated.
+    problems.push(
+      `${name} must be a URL beginning with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`,
+    )
+    return null
+  }
+
+  const roles = (): ReadonlySet<Role> => {
+    const known: readonly Role[] = ['edge', 'api', 'render']
+    const names = (given('PREPAINT_ROLES') ?? known.join(',')).split(',').map((name) => name.trim())
+    const wrong = names.filter((name) => !(known as readonly string[]).includes(name))
+    if (wrong.length > 0) problems.push(`PREPAINT_ROLES knows ${known.join(', ')}, got "${wrong.join(',')}"`)
+    return new Set(names as Role[])
+  }
+
+  const plans = (): PlanCatalogue => {
+    const file = given('PREPAINT_PLANS_FILE')
+    if (file === null) return DEFAULT_PLANS
+    try {
+      return readPlans(file)
+    } catch (error) {
+      problems.push(`PREPAINT_PLANS_FILE: ${(error as Error).message}`)
+      return DEFAULT_PLANS
+    }
+  }
+
+  const allowedRanges = (): AllowedRange[] => {
+    const entries = (given('PREPAINT_ALLOW_PRIVATE_ORIGINS') ?? '').split(',').map((entry) => entry.trim())
+    return entries
+      .filter((entry) => entry !== '')
+      .flatMap((entry) => {
+        const range = parseAllowedRange(entry)
+        if (range !== null) return [range]
+        problems.push(`PREPAINT_ALLOW_PRIVATE_ORIGINS takes CIDR or CIDR:port, got "${entry}"`)
+        return []
+      })
+  }
+
+  const requireSandbox = oneOf('PREPAINT_REQUIRE_SANDBOX', ['0', '1'], '0') === '1'
+
+  const config: Config = {
+    version: packageVersion(),
+    databaseUrl: url('DATABASE_URL', ['postgres:', 'postgresql:']),
+    dataDir: path.resolve(given('PREPAINT_DATA_DIR') ?? '.prepaint'),
+    roles: roles(),
+    api: { host: given('PREPAINT_API_HOST') ?? '127.0.0.1', port: port('PREPAINT_API_PORT', 3000) },
+    edge: {
+      host: given('PREPAINT_EDGE_HOST') ?? '127.0.0.1',
+      port: port('PREPAINT_EDGE_PORT', 8080),
+      tlsPort: port('PREPAINT_EDGE_TLS_PORT', 8443),
+      memoryBytes: integer('PREPAINT_EDGE_MEMORY_BYTES', 256 * 1024 * 1024, { min: 0, max: 2 ** 40 }),
+      liveWaitMs: integer('PREPAINT_LIVE_WAIT_MS', 10_000, { min: 0, max: 300_000 }),
+    },
+    publicUrl: url('PREPAINT_PUBLIC_URL', ['http:', 'https:'])?.replace(/\/+$/, '') ?? null,
+    plans: plans(),
+    allowedPrivateOrigins: allowedRanges(),
+    render: {
+      chromium: given('PREPAINT_CHROMIUM'),
+      slots: integer('PREPAINT_RENDER_SLOTS', Math.max(2, availableParallelism()), { min: 1, max: 256 }),
+      timeoutMs: integer('PREPAINT_RENDER_TIMEOUT_MS', 20_000, { min: 100, max: 300_000 }),
+      requireSandbox,
+    },
+    logLevel: oneOf(
+      'PREPAINT_LOG_LEVEL',
+      ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+      'info',
+    ),
+    underNpm: env['npm_lifecycle_event'] === 'start' || env['npm_lifecycle_event'] === 'demo',
+  }
+
+  if (problems.length > 0) throw new ConfigError(problems.join('; '))
+  return Object.freeze(config)
+}
+
+/** `10.0.0.0/8`, `127.0.0.1/32:4000`, `fd00::/8`, `[fd00::/8]:4000`. An address alone is itself. */
+function parseAllowedRange(entry: string): AllowedRange | null {
+  const match = /^\[([^\]]+)\](?::(\d+))?$|^([0-9.]+(?:\/\d+)?)(?::(\d+))?$|^([0-9a-f:.]+(?:\/\d+)?)$/i.exec(
+    entry,
+  )
+  if (match === null) return null
+  const text = match[1] ?? match[3] ?? match[5] ?? ''
+  const port = match[2] ?? match[4] ?? null
+  if (port !== null && (Number(port) < 1 || Number(port) > 65_535)) return null
+  try {
+    const bits = text.includes(':') ? 128 : 32
+    // ipaddr.js also reads 127.1 and 0177.0.0.1; a setting is written in full.
+    if (bits === 32 && !/^\d{1,3}(\.\d{1,3}){3}(\/|$)/.test(text)) return null
+    return {
+      cidr: ipaddr.parseCIDR(text.includes('/') ? text : `${text}/${bits}`),
+      port: port === null ? null : Number(port),
+    }
+  } catch {
+    return null
+  }
+}
+
+function packageVersion(): string {
+  const file = path.resolve(import.meta.dirname, '..', 'package.json')
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+}

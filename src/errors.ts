@@ -1,0 +1,85 @@
+/**
+ * Every error a caller of the HTTP interface can be shown: status and text.
+ * Adding a row here is the whole change. A row with a function takes the one
+ * word that varies; the texts are part of the contract and stay to the letter.
+ */
+const PUBLIC_ERRORS = {
+  missing_domain_fields: { status: 400, text: 'Missing required fields: custom_domain, origin_url' },
+  invalid_custom_domain: { status: 400, text: (reason: string) => `Invalid custom domain: ${reason}` },
+  invalid_origin: { status: 400, text: (reason: string) => `Invalid origin URL: ${reason}` },
+  /** The words begin with the name of the field. */
+  invalid_field: { status: 400, text: (words: string) => words },
+  invalid_json: { status: 400, text: 'Invalid JSON body' },
+  webhook_body_missing: { status: 400, text: 'Provide "urls" array or "all": true' },
+  webhook_no_valid_paths: { status: 400, text: 'No valid URL paths (must start with /)' },
+  webhook_too_many_urls: { status: 400, text: 'Too many URLs (maximum 20 per request)' },
+  api_key_required: { status: 401, text: 'API key required' },
+  invalid_api_key: { status: 401, text: 'Invalid API key' },
+  webhook_header_missing: { status: 401, text: 'Missing or invalid Authorization header' },
+  invalid_token: { status: 401, text: 'Invalid token' },
+  plan_without_api: { status: 403, text: 'API access requires Agency plan or above' },
+  plan_without_webhooks: { status: 403, text: 'Webhook refresh requires Agency+ plan' },
+  site_limit: { status: 403, text: 'Site limit reached for your subscription plan' },
+  domain_inactive: { status: 403, text: 'Domain is not active' },
+  render_limit: { status: 403, text: 'Monthly render limit reached' },
+  api_key_limit: { status: 403, text: 'API key limit reached (5 per account)' },
+  webhook_token_limit: { status: 403, text: 'Webhook token limit reached (5 per domain)' },
+  domain_not_found: { status: 404, text: 'Domain not found' },
+  job_not_found: { status: 404, text: 'Job not found' },
+  not_found: { status: 404, text: 'Not found' },
+  method_not_allowed: { status: 405, text: 'Method not allowed' },
+  domain_exists: { status: 409, text: 'Domain already exists. Use PUT to update a domain you own.' },
+  body_too_large: { status: 413, text: 'Request body too large (maximum 1 MiB)' },
+  webhook_rate: { status: 429, text: 'Rate limit exceeded (10 requests/hour)' },
+  internal: { status: 500, text: 'Internal error' },
+  queue_full: { status: 503, text: 'Render queue is full, try again later' },
+} as const satisfies Record<string, { status: number; text: string | ((word: string) => string) }>
+
+export type ErrorCode = keyof typeof PUBLIC_ERRORS
+
+type Details = ErrorOptions & {
+  /** The word that the row's text takes. */
+  word?: string
+  /** Further fields of the body, such as `current` and `allowed`. */
+  fields?: Record<string, unknown>
+  /** Further headers of the answer, such as `Retry-After`. */
+  headers?: Record<string, string>
+  /** For the log only. */
+  detail?: string
+}
+
+/** Thrown for what the caller did or must be told; what he reads comes only from the table. */
+export class AppError extends Error {
+  readonly code: ErrorCode
+  readonly word: string
+  readonly fields: Record<string, unknown>
+  readonly headers: Record<string, string>
+
+  constructor(code: ErrorCode, details: Details = {}) {
+    super(details.detail ?? code, details)
+    this.name = 'AppError'
+    this.code = code
+    this.word = details.word ?? ''
+    this.fields = details.fields ?? {}
+    this.headers = details.headers ?? {}
+  }
+}
+
+export type PublicError = {
+  status: number
+  body: { error: string; [field: string]: unknown }
+  headers: Record<string, string>
+}
+
+/** The one place where an error becomes an answer. Unknown errors say nothing. */
+export function publicError(error: unknown): PublicError {
+  const known = error instanceof AppError ? error : new AppError('internal')
+  const { status, text } = PUBLIC_ERRORS[known.code]
+  const words = typeof text === 'string' ? text : text(known.word)
+  return { status, body: { error: words, ...known.fields }, headers: known.headers }
+}
+
+/** For the `default` of a switch over a union: a new member fails to compile. */
+export function unreachable(value: never): never {
+  throw new Error(`Unreachable: ${JSON.stringify(value)}`)
+}

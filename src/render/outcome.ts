@@ -1,0 +1,30 @@
+import type { DomainName, PagePath } from '../ids.ts'
+
+/** One page to render. Everything a render needs to know; it never looks anything up. */
+export type RenderRequest = {
+  /** Renders of one domain share a browser context; no two domains ever do. */
+  customDomain: DomainName
+  /** http or https, without a path. The gateway fetches the custom domain from here. */
+  originUrl: string
+  path: PagePath
+  /** Ends the render from outside: the node drains, the job was taken away. */
+  signal: AbortSignal
+}
+
+export type RedirectStatus = 301 | 302 | 303 | 307 | 308
+
+/** What came of a render. Every member is expected; none of them is thrown. */
+export type RenderOutcome =
+  | { kind: 'rendered'; status: number; headers: [name: string, value: string][]; html: string }
+  | { kind: 'redirect'; status: RedirectStatus; location: string }
+  /** The origin answered something that is not a page; the edge passes it. */
+  | { kind: 'not-html'; contentType: string }
+  | { kind: 'origin-error'; status: number }
+  | { kind: 'origin-unreachable'; reason: string }
+  | { kind: 'timed-out'; afterMs: number }
+  | { kind: 'blank' }
+  | { kind: 'too-large'; bytes: number }
+  | { kind: 'crashed'; reason: string }
+  | { kind: 'aborted' }
+
+export type RenderOutcomeKind = RenderOutcome['kind']
