@@ -1,0 +1,206 @@
+/**
+ * The rules of this repository that a program can check. When one of these
+ * fails, fix the code, or change the rule here and say why in the commit.
+ */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, it } from 'node:test'
+
+const root = path.resolve(import.meta.dirname, '..')
+const read = (file: string): string => readFileSync(path.join(root, file), 'utf8')
+
+/** What git tracks or would track: the tree as a reader gets it. */
+const tree = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: root,
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((file) => file !== '' && existsSync(path.join(root, file)))
+
+const sources = tree
+  .filter((file) => /^(src|bin)\/.*\.(ts|js)$/.test(file))
+  .map((file) => ({ file, text: read(file) }))
+const production = sources.filter(({ file }) => !/\.test\.ts$|\/test-[\w-]+\.ts$/.test(file))
+
+/**
+ * What each room may import from the others. A pair that is absent is refused:
+ * the edge cannot reach Chromium, not even by accident.
+ */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  'src/edge': [
+    'src/pages',
+    'src/accounts/domain-settings.ts',
+    'src/gateway/guarded-connect.ts',
+    'src/gateway/guarded-agents.ts',
+  ],
+  'src/pages': ['src/db', 'src/accounts/domain-settings.ts'],
+  'src/queue': ['src/db', 'src/pages', 'src/render/outcome.ts', 'src/accounts'],
+  'src/render': ['src/gateway/gateway.ts'],
+  'src/gateway': ['src/config.ts'],
+  'src/accounts': ['src/db', 'src/pages', 'src/gateway/origin-url.ts'],
+  'src/api': [
+    'src/db',
+    'src/accounts',
+    'src/pages',
+    'src/queue',
+    'src/gateway/origin-url.ts',
+    'src/gateway/address-guard.ts',
+  ],
+  'src/db': [],
+}
+/** Small files without a room: anybody may import them. */
+const GROUND = ['src/clock.ts', 'src/errors.ts', 'src/ids.ts', 'src/log.ts', 'src/system-user.ts']
+
+describe('repository rules', () => {
+  it('looks at the files it claims to look at', () => {
+    assert(production.some(({ file }) => file === 'src/edge/handler.ts'))
+    assert(sources.some(({ file }) => file.endsWith('.test.ts')))
+  })
+
+  it('only config.ts reads the environment', () => {
+    assert.deepEqual(filesMatching(/process\.env\b/), ['src/config.ts'])
+  })
+
+  it('only clock.ts asks for the time', () => {
+    const timeless = /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(/
+    // Scripts that run inside a page replace the page's own clock: there it is the subject.
+    assert.deepEqual(
+      filesMatching(timeless).filter((file) => !file.startsWith('src/render/in-page/')),
+      ['src/clock.ts'],
+    )
+  })
+
+  it('has no drawer for things without a home', () => {
+    assert.deepEqual(
+      tree.filter((file) => /(^|[/-])(utils?|helpers?|common|shared|misc)([/.-]|$)/.test(file)),
+      [],
+    )
+  })
+
+  it('re-exports nothing', () => {
+    assert.deepEqual(filesMatching(/^export (\*|\{[^}]*\}|type \{[^}]*\}) from /m), [])
+  })
+
+  it('each room imports only what the table of boundaries allows', () => {
+    const broken = production
+      .filter(({ file }) => file.startsWith('src/'))
+      .flatMap(({ file, text }) =>
+        importsOf(file, text)
+          .filter((target) => !mayImport(file, target))
+          .map((target) => `${file} -> ${target}`),
+      )
+    assert.deepEqual(broken, [])
+  })
+
+  it('wiring happens in bin/: nothing in src/ imports from there', () => {
+    assert.deepEqual(
+      production.flatMap(({ file, text }) =>
+        file.startsWith('src/') && importsOf(file, text).some((target) => target.startsWith('bin/'))
+          ? [file]
+          : [],
+      ),
+      [],
+    )
+  })
+
+  it('no file of the source has grown past 400 lines', () => {
+    assert.deepEqual(
+      production.filter(({ text }) => text.split('\n').length > 400).map(({ file }) => file),
+      [],
+    )
+  })
+
+  it('nothing escapes the type checker', () => {
+    assert.deepEqual(filesMatching(/\bas any\b|: any\b|@ts-(ignore|nocheck)|as unknown as/), [])
+  })
+
+  it('no test is skipped, left for later or run alone', () => {
+    const tests = tree.filter((file) => file.endsWith('.test.ts') && file !== 'test/repo-rules.test.ts')
+    const pattern = /\b(it|test|describe)\.(skip|todo|only)\b|\b(skip|todo|only): *true/
+    assert.deepEqual(
+      tests.filter((file) => pattern.test(read(file))),
+      [],
+    )
+  })
+
+  it('the lock file records no download address', () => {
+    assert.doesNotMatch(read('package-lock.json'), /"resolved"/)
+  })
+
+  it('every dependency is pinned to one version', () => {
+    const manifest = JSON.parse(read('package.json')) as Record<string, Record<string, string> | undefined>
+    const ranges = ['dependencies', 'devDependencies', 'optionalDependencies'].flatMap((kind) =>
+      Object.entries(manifest[kind] ?? {}).filter(
+        ([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version),
+      ),
+    )
+    assert.deepEqual(ranges, [])
+  })
+})
+
+describe('the documents', () => {
+  it('cite only paths that exist', () => {
+    const documents = tree.filter((file) =>
+      /^(README|ARCHITECTURE|SECURITY|CHANGELOG)\.md$|^docs\/.*\.md$|^bench\/.*\.md$/.test(file),
+    )
+    assert(documents.includes('ARCHITECTURE.md') && documents.includes('README.md'))
+    const missing = documents.flatMap((file) =>
+      citedPaths(read(file))
+        .filter((cited) => !existsSync(path.join(root, cited)))
+        .map((cited) => `${file}: ${cited}`),
+    )
+    assert.deepEqual(missing, [])
+  })
+
+  it('tell the life of a crawler request in at most 10 files and 900 lines', () => {
+    const text = read('ARCHITECTURE.md')
+    const life = /## Life of one crawler request\n([\s\S]*?)\n## /.exec(text)?.[1] ?? ''
+    const cited = [...new Set(citedPaths(life).filter((file) => /\.(ts|js|sql)$/.test(file)))]
+    assert(
+      cited.includes('src/edge/handler.ts') && cited.includes('src/render/renderer.ts'),
+      'the path reaches the renderer',
+    )
+    assert(cited.length <= 10, `the path has ${cited.length} files`)
+    const lines = cited.reduce((sum, file) => sum + read(file).split('\n').length - 1, 0)
+    assert(lines <= 900, `the path has grown to ${lines} lines`)
+  })
+
+  it('the code map of ARCHITECTURE.md names every room', () => {
+    const text = read('ARCHITECTURE.md')
+    const rooms = new Set(
+      production
+        .filter(({ file }) => file.startsWith('src/'))
+        .map(({ file }) => file.split('/')[1]!)
+        .filter((name) => !name.includes('.')),
+    )
+    assert.deepEqual(
+      [...rooms].filter((room) => !text.includes(`src/${room}/`)),
+      [],
+    )
+  })
+})
+
+function filesMatching(pattern: RegExp): string[] {
+  return production.filter(({ text }) => pattern.test(text)).map(({ file }) => file)
+}
+
+/** Paths relative to the root, of relative imports (static, dynamic and types). */
+function importsOf(file: string, text: string): string[] {
+  return [...text.matchAll(/(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+)'/g)].map(([, target]) =>
+    path.posix.normalize(path.posix.join(path.posix.dirname(file), target!)),
+  )
+}
+
+function mayImport(file: string, target: string): boolean {
+  const room = /^src\/[\w-]+\//.exec(file)?.[0].slice(0, -1)
+  if (room === undefined || GROUND.includes(target) || target.startsWith(`${room}/`)) return true
+  return (MAY_IMPORT[room] ?? []).some((allowed) => target === allowed || target.startsWith(`${allowed}/`))
+}
+
+function citedPaths(markdown: string): string[] {
+  return [...markdown.matchAll(/`((?:src|bin|test|bench|docs|examples|dashboard)\/[\w./-]+)`/g)].map(
+    ([, cited]) => cited!,
+  )
+}
