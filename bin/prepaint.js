@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Plain JavaScript that any Node from 18 on can read: it finds a Node that runs
 // the TypeScript source (24 or newer; `npm ci` brought one) and hands over.
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -17,6 +17,17 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
     )
     process.exit(1)
   }
-  const child = spawnSync(node, [fileURLToPath(main), ...process.argv.slice(2)], { stdio: 'inherit' })
-  process.exit(child.status ?? 1)
+  // PREPAINT_PARENT tells the child to end with us, should we be killed before we can pass a signal on.
+  const child = spawn(node, [fileURLToPath(main), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+    env: { ...process.env, PREPAINT_PARENT: String(process.pid) },
+  })
+  // Ctrl-C reaches the child by itself, as a signal to the whole group: a second one would cut its drain short.
+  process.on('SIGINT', () => {})
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  child.on('error', (error) => {
+    console.error(`prepaint: ${node} does not start: ${error.message}`)
+    process.exit(1)
+  })
+  child.on('exit', (code, signal) => process.exit(code ?? (signal === 'SIGINT' ? 130 : 1)))
 }
