@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+
+import { normalisePath, normalisePrefix, PATH_LIMIT_CHARS, type QueryRule } from './path.ts'
+
+describe('two spellings of one page are one path', () => {
+  const cases: Record<string, [raw: string, path: string]> = {
+    'parameters are sorted by name': ['/a?y=2&x=1', '/a?x=1&y=2'],
+    'an encoded unreserved character is decoded': ['/%61%2Db%7e', '/a-b~'],
+    'hex digits are upper case': ['/caf%c3%a9', '/caf%C3%A9'],
+    'a letter outside ASCII is encoded': ['/café', '/caf%C3%A9'],
+    'letters that fold to ASCII are not ASCII': ['/ſ\u212a', '/%C5%BF%E2%84%AA'],
+    'so is a character of two UTF-16 units': ['/😀', '/%F0%9F%98%80'],
+    'what RFC 3986 does not allow is encoded': ['/a b"<>\\^`{|}', '/a%20b%22%3C%3E%5C%5E%60%7B%7C%7D'],
+    'a lone per cent sign means itself': ['/100%', '/100%25'],
+    'dot segments are resolved': ['/a/./b/../c', '/a/c'],
+    'encoded dot segments too': ['/a/%2e%2E/c', '/c'],
+    'nothing climbs above the root': ['/../../etc/passwd', '/etc/passwd'],
+    'a dot segment at the end leaves its slash': ['/a/b/..', '/a/'],
+    'click-tracking is removed': ['/a?utm_source=x&id=7&gclid=1&FBCLID=2', '/a?id=7'],
+    'an encoded name of click-tracking too': ['/a?utm%5Fsource=x&%67clid=1', '/a'],
+    'an empty query is none': ['/a?', '/a'],
+    'empty parameters are none': ['/a?&x=1&&', '/a?x=1'],
+    'a fragment never reaches an origin': ['/a?x=1#part', '/a?x=1'],
+    'brackets in a query': ['/a?f[x]=1', '/a?f%5Bx%5D=1'],
+  }
+  for (const [name, [raw, path]] of Object.entries(cases)) {
+    it(name, () => assert.equal(normalisePath(raw), path))
+  }
+})
+
+describe('two pages are never one path', () => {
+  const pairs: [string, string][] = [
+    ['/a', '/a/'],
+    ['/a', '/A'],
+    ['/a/b', '/a//b'],
+    ['/a/b', '/a%2Fb'],
+    ['/a?b=1', '/ab=1'],
+    ['/a?b', '/a%3Fb'],
+    ['/a?x', '/a?x='],
+    ['/a?x=1&x=2', '/a?x=2&x=1'],
+    ['/a?x=1&y=2', '/a?x=2&y=1'],
+    ['/a?x=1%26y=2', '/a?x=1&y=2'],
+    ['/a?x=b+c', '/a?x=b%2Bc'],
+    ['/a%23b', '/a#b'],
+    ['/a%25b', '/a%b%'],
+    ['/a?page=1', '/a'],
+    ['/a\\b', '/a/b'],
+    ['/..%2Fb', '/b'],
+  ]
+  for (const [left, right] of pairs) {
+    it(`${left} and ${right}`, () => {
+      assert.notEqual(normalisePath(left), null)
+      assert.notEqual(normalisePath(left), normalisePath(right))
+    })
+  }
+})
+
+describe('what is not a path that we store', () => {
+  const cases: Record<string, string> = {
+    'no slash at the beginning': 'a',
+    nothing: '',
+    'a whole URL': 'https://red.example/',
+    'another site, when resolved': '//evil.example/x',
+    'another site behind a dot segment': '/.//evil.example/x',
+    'another site behind two': '/a/..//evil.example/x',
+    NUL: '/a\0b',
+    'an encoded NUL': '/a%00b',
+    'a line break': '/a\r\nSet-Cookie: x',
+    'an encoded line break': '/a?x=%0d%0A',
+    DEL: '/a%7F',
+    'half of a surrogate pair': '/\ud83d',
+  }
+  for (const [name, raw] of Object.entries(cases)) {
+    it(name, () => assert.equal(normalisePath(raw), null))
+  }
+
+  it('one character past the limit, counted in the one spelling', () => {
+    const long = `/${'a'.repeat(PATH_LIMIT_CHARS - 1)}`
+    assert.equal(normalisePath(long), long)
+    assert.equal(normalisePath(`${long}a`), null)
+    assert.equal(normalisePath(`/${'é'.repeat(400)}`), null)
+    assert.equal(normalisePath(`/a?gclid=${'x'.repeat(PATH_LIMIT_CHARS)}`), '/a')
+    assert.equal(normalisePath(`/a?gclid=${'x'.repeat(16_384)}`), null)
+  })
+})
+
+describe('the query rule', () => {
+  const raw = '/a?page=2&ref=x&f[x]=1&utm_source=mail'
+  const cases: [QueryRule, string][] = [
+    ['keep', '/a?f%5Bx%5D=1&page=2&ref=x'],
+    ['ignore', '/a'],
+    [[], '/a'],
+    [['page'], '/a?page=2'],
+    [['f[x]'], '/a?f%5Bx%5D=1'],
+    [['utm_source', 'page'], '/a?page=2&utm_source=mail'],
+  ]
+  for (const [rule, path] of cases) {
+    it(JSON.stringify(rule), () => assert.equal(normalisePath(raw, rule), path))
+  }
+})
+
+describe('properties, over paths made of awkward pieces', () => {
+  const pieces = [
+    '/',
+    '.',
+    '..',
+    '%',
+    '%2',
+    '%2e',
+    '%2F',
+    '%25',
+    '?',
+    '&',
+    '=',
+    '+',
+    '#',
+    'a',
+    'B',
+    '7',
+    'é',
+    'ſ',
+  ]
+  const more = [
+    '😀',
+    ' ',
+    '\\',
+    '%c3%a9',
+    '%FF',
+    'utm_x=1',
+    'gclid',
+    '[',
+    ';',
+    '|',
+    '~',
+    '%7e',
+    "'",
+    '*',
+    '%2A',
+  ]
+  const random = seeded(20_260_101)
+  const raws = Array.from({ length: 20_000 }, () => {
+    const from = [...pieces, ...more]
+    const length = 1 + Math.floor(random() * 12)
+    return `/${Array.from({ length }, () => from[Math.floor(random() * from.length)]).join('')}`
+  })
+
+  it('is idempotent, and its results are clean', () => {
+    let stored = 0
+    for (const raw of raws) {
+      const path = normalisePath(raw)
+      if (path === null) continue
+      stored++
+      assert.equal(normalisePath(path), path, raw)
+      assert.match(path, /^\/(?!\/)[\x21-\x7e]*$/, raw)
+      assert.doesNotMatch(path.split('?')[0]!, /\/\.{1,2}(\/|$)/, raw)
+    }
+    assert(stored > 10_000)
+  })
+
+  it('a browser goes to the page that the path names', () => {
+    for (const raw of raws) {
+      const path = normalisePath(raw)
+      if (path === null) continue
+      const { pathname, search } = new URL(`https://red.example${path}`)
+      // The one thing that a browser spells otherwise: an apostrophe in a query.
+      assert.equal(`${pathname}${search}`.replaceAll('%27', "'"), path.replaceAll('%27', "'"), raw)
+    }
+  })
+
+  it('means what the raw path meant, once both are decoded', () => {
+    for (const raw of raws.filter((text) => !/[?#]|\/\.|%2e|%FF|%(?!25|2F|2e|c3|a9|7e|2A)/i.test(text))) {
+      const path = normalisePath(raw)
+      if (path !== null) assert.equal(decodeURIComponent(path), decodeURIComponent(raw), raw)
+    }
+  })
+})
+
+it('spells a prefix as the stored paths are spelt', () => {
+  assert.equal(normalisePrefix('/caf%c3%a9/'), '/caf%C3%A9/')
+  assert.equal(normalisePrefix('/a/../b'), '/b')
+  assert.equal(normalisePrefix('/a?'), '/a?')
+  assert.equal(normalisePrefix('/a?p=é'), '/a?p=%C3%A9')
+  assert.equal(normalisePrefix('//evil.example'), null)
+  assert.equal(normalisePrefix('a'), null)
+})
+
+/** The same sequence in every run (mulberry32). */
+function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
