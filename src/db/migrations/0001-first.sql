@@ -1,4 +1,5 @@
 -- Names follow the glossary. Times are timestamptz, months are the first day of the UTC month.
+-- Paths and names are ordered byte by byte on every server, so that lists are read off an index.
 
 create table account (
   id            integer generated always as identity primary key,
@@ -11,7 +12,7 @@ create table account (
 create table domain (
   id            integer generated always as identity primary key,
   account_id    integer not null references account on delete cascade,
-  custom_domain text not null unique,
+  custom_domain text collate "C" not null unique,
   origin_url    text not null,
   ssl_enabled   boolean not null default false,
   is_active     boolean not null default true,
@@ -64,7 +65,7 @@ create table render_count (
 -- One stored render. The body is brotli as it is served; nothing compresses it again.
 create table page (
   domain_id    integer not null references domain on delete cascade,
-  path         text not null,
+  path         text collate "C" not null,
   status       smallint not null,
   headers      jsonb not null,
   body_br      bytea not null,
@@ -79,7 +80,7 @@ alter table page alter column body_br set storage external;
 
 create table redirect (
   domain_id integer not null references domain on delete cascade,
-  path      text not null,
+  path      text collate "C" not null,
   status    smallint not null,
   location  text not null,
   stored_at timestamptz not null,
@@ -88,7 +89,7 @@ create table redirect (
 
 create table sitemap (
   domain_id  integer not null references domain on delete cascade,
-  path       text not null,
+  path       text collate "C" not null,
   headers    jsonb not null,
   body       bytea not null,
   fetched_at timestamptz not null,
@@ -98,7 +99,7 @@ create table sitemap (
 -- Paths that crawlers asked for or sitemaps named. Stored pages are known without a row here.
 create table known_path (
   domain_id integer not null references domain on delete cascade,
-  path      text not null,
+  path      text collate "C" not null,
   source    text not null check (source in ('asked', 'sitemap')),
   seen_at   timestamptz not null,
   primary key (domain_id, path, source)
@@ -108,7 +109,7 @@ create table known_path (
 create table job (
   id          uuid primary key default gen_random_uuid(),
   domain_id   integer not null references domain on delete cascade,
-  path        text not null,
+  path        text collate "C" not null,
   priority    smallint not null,
   state       text not null default 'queued'
               check (state in ('queued', 'running', 'done', 'failed', 'cancelled')),
