@@ -1,0 +1,96 @@
+import { type AddressGuard, isPublicAddress } from './address-guard.ts'
+import { hostInUrl, parseHost } from './host-name.ts'
+import { type Lookup, lookupAddresses } from './lookup.ts'
+
+/** `reason` is a few readable words, to stand behind "Invalid origin URL: ". */
+export type OriginUrlCheck = { ok: true; originUrl: string } | { ok: false; reason: string }
+
+export type OriginUrlOptions = {
+  lookup?: Lookup
+  /** How long the name servers may take; a silent one does not speak against the origin. */
+  timeoutMs: number
+}
+
+export const MAX_ORIGIN_URL_CHARS = 2_048
+
+/** Names that lead into a network, never to the internet (RFC 6761, RFC 8375, ICANN 2024, draft-chapin-rfc2606bis). */
+const INTERNAL_SUFFIX =
+  /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|home|lan|home\.arpa|in-addr\.arpa|ip6\.arpa)$/
+
+/**
+ * Checks `origin_url` at registration and gives it in the one spelling that is
+ * stored: scheme, lower-case host, port unless it is the default one, no slash
+ * at the end. A name that does not resolve now is accepted: whether a
+ * connection may be made is decided at each connection, by the same guard.
+ */
+export async function checkOriginUrl(
+  raw: string,
+  guard: AddressGuard,
+  { lookup = lookupAddresses, timeoutMs }: OriginUrlOptions,
+): Promise<OriginUrlCheck> {
+  if (raw.length > MAX_ORIGIN_URL_CHARS) {
+    return refuse(`must be at most ${MAX_ORIGIN_URL_CHARS} characters`)
+  }
+  // The URL parser would silently drop or turn these.
+  if (/[\s\p{Cc}\\]/u.test(raw)) return refuse('must not contain spaces, control characters or backslashes')
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(raw)?.[1]?.toLowerCase()
+  if (scheme === undefined) return refuse('must be a full URL such as https://www.example.com')
+  if (scheme !== 'http' && scheme !== 'https') return refuse('must use http or https')
+  if (!/^[a-z]+:\/\/[^/?#]/i.test(raw)) return refuse('must name a host')
+  // The parser forgives an empty user (http://@host) and an empty query; here they are mistakes.
+  const [, authority = '', rest = ''] = /^[a-z]+:\/\/([^/?#]*)(.*)$/i.exec(raw) ?? []
+  if (authority.includes('@')) return refuse('must not contain a user name or password')
+  if (!URL.canParse(raw)) return refuse('is not a valid URL')
+  if (rest !== '' && rest !== '/') return refuse('must not have a path, query or fragment')
+
+  const url = new URL(raw)
+  const host = parseHost(url.hostname)
+  if (host === null || url.port === '0')
+    return refuse(url.port === '0' ? 'must not use port 0' : 'is not a valid host name')
+  const port = Number(url.port || (scheme === 'https' ? 443 : 80))
+  const originUrl = `${scheme}://${hostInUrl(host)}${url.port === '' ? '' : `:${port}`}`
+
+  if (host.kind === 'address') {
+    return guard.permits(host.text, port)
+      ? { ok: true, originUrl }
+      : refuse('internal addresses are not allowed')
+  }
+  const internal = internalName(host.text)
+  // Without an allowed range no internal name can be right, whatever it resolves to.
+  if (internal !== null && !guard.allowsPrivate) return refuse(internal)
+
+  const addresses = await answerOrNothing(lookup(host.text), timeoutMs)
+  if (internal !== null) {
+    // localhost is two addresses, and the operator may have allowed one of them.
+    const allowed = addresses.filter((address) => !isPublicAddress(address) && guard.permits(address, port))
+    const enough = host.text === 'localhost' ? allowed.length > 0 : allowed.length === addresses.length
+    return addresses.length > 0 && enough ? { ok: true, originUrl } : refuse(internal)
+  }
+  if (!addresses.every((address) => guard.permits(address, port))) {
+    return refuse('the name resolves to an internal address')
+  }
+  return { ok: true, originUrl }
+}
+
+function internalName(name: string): string | null {
+  if (name === 'localhost' || name.endsWith('.localhost')) return 'localhost is not allowed'
+  if (INTERNAL_SUFFIX.test(name)) return 'internal names are not allowed'
+  return name.includes('.') ? null : 'must be a full domain name'
+}
+
+async function answerOrNothing(
+  asked: Promise<readonly string[]>,
+  timeoutMs: number,
+): Promise<readonly string[]> {
+  const { promise: late, resolve } = Promise.withResolvers<readonly string[]>()
+  const timer = setTimeout(() => resolve([]), timeoutMs)
+  try {
+    return await Promise.race([asked.catch(() => []), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function refuse(reason: string): OriginUrlCheck {
+  return { ok: false, reason }
+}
