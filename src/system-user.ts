@@ -10,15 +10,20 @@ import path from 'node:path'
  */
 export type SystemUser = { uid: number; gid: number } | null
 
+/** 0 is root. */
+export function ownUid(): number {
+  return process.getuid?.() ?? 0
+}
+
 /** PostgreSQL insists on a user with a passwd entry: `postgres` where it exists, else `nobody`. */
 export function databaseUser(): SystemUser {
-  if (process.getuid?.() !== 0) return null
+  if (ownUid() !== 0) return null
   return passwdUser('postgres') ?? passwdUser('nobody') ?? { uid: 65_534, gid: 65_534 }
 }
 
 /** Chromium needs no passwd entry; this id lies in the range that Debian reserves and gives to nobody. */
 export function browserUser(): SystemUser {
-  if (process.getuid?.() !== 0) return null
+  if (ownUid() !== 0) return null
   return { uid: 65_432, gid: 65_432 }
 }
 

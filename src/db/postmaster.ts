@@ -1,0 +1,178 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { Log } from '../log.ts'
+import type { SystemUser } from '../system-user.ts'
+import type { Binaries } from './binaries.ts'
+import { DatabaseError } from './database-error.ts'
+import { holderOf, readPidFile } from './pid-file.ts'
+import { type ChildEnd, startWatchedChild } from './watched-child.ts'
+
+export type PostmasterOptions = {
+  binaries: Binaries
+  data: string
+  socketDir: string
+  user: SystemUser
+  log: Log
+  settings: Readonly<Record<string, string>>
+}
+
+export type Postmaster = {
+  /** Settles once, when the server is gone, whatever ended it. */
+  readonly ended: Promise<ChildEnd>
+  /**
+   * Ends the server; resolves when it is gone. `whenUnused` first waits some
+   * seconds for connections of others to be closed by themselves.
+   */
+  stop(how: 'now' | 'whenUnused'): Promise<void>
+}
+
+/** How the private PostgreSQL runs; every value is a choice, none a guess at the machine. */
+export const PRIVATE_SETTINGS: Readonly<Record<string, string>> = {
+  // The socket is the only way in, and its directory says who may.
+  listen_addresses: '',
+  unix_socket_permissions: '0700',
+  max_connections: '50',
+  shared_buffers: '128MB',
+  // Our queries are short: compiling them costs more than it gains, and three I/O processes are saved.
+  jit: 'off',
+  io_method: 'sync',
+  // There is no replica of a private server.
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  log_destination: 'stderr',
+  logging_collector: 'off',
+  log_line_prefix: '',
+  log_checkpoints: 'off',
+  // No values of customers in our log: neither statements nor the keys of a violated constraint.
+  log_error_verbosity: 'terse',
+  log_min_error_statement: 'panic',
+}
+
+const ORPHAN_POLL_MS = 20
+const ORPHAN_FAST_MS = 10_000
+const ORPHAN_LIMIT_MS = 20_000
+const SHARED_MEMORY_RETRIES = 20
+const SHARED_MEMORY_RETRY_MS = 500
+const READY_POLL_MS = 10
+const UNUSED_LIMIT_MS = 10_000
+
+/**
+ * Starts PostgreSQL on `data` and resolves when it takes connections.
+ * An orphan on the same data (our predecessor and its watchdog were killed) is
+ * stopped first. The caller holds the owner lock, so nobody else starts one.
+ */
+export async function startPostmaster(options: PostmasterOptions): Promise<Postmaster> {
+  const { data, log } = options
+  for (let attempt = 1; ; attempt++) {
+    const strangerPid = await clearWay(data, log)
+    const { child, ready } = launch(options, strangerPid)
+    const first = await Promise.race([ready, child.ended])
+    if (first === 'ready') {
+      child.background()
+      return { ended: child.ended, stop: (how) => stop(data, child, how) }
+    }
+    // Processes of a killed server end by themselves a moment later; until then they use its memory.
+    const lingering = first.lastWords.includes('pre-existing shared memory block')
+    if (!lingering || attempt === SHARED_MEMORY_RETRIES) {
+      throw new DatabaseError(
+        `PostgreSQL did not start on ${data}: ${first.lastWords.trim() || 'no reason given'}`,
+      )
+    }
+    await sleep(SHARED_MEMORY_RETRY_MS)
+  }
+}
+
+function launch(options: PostmasterOptions, strangerPid: number | null) {
+  const { binaries, data, socketDir, user, settings, log } = options
+  const child = startWatchedChild({
+    command: binaries.postgres,
+    args: [
+      ...['-D', data, '-k', socketDir],
+      ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    ],
+    user,
+    signal: 'INT',
+    onLine: (line) => logLine(log, line),
+    // With this, PostgreSQL does not take the process with the pid of its stale lock file for a
+    // server (pg_ctl keeps the shell that called it apart in the same way).
+    ...(strangerPid === null ? {} : { env: { PG_GRANDPARENT_PID: String(strangerPid) } }),
+  })
+  return { child, ready: untilReady(data, child.ended, strangerPid) }
+}
+
+/**
+ * Waits until the pid file of the new server says "ready". There is no limit
+ * but its death: recovery after a crash takes as long as it takes, and giving
+ * up would only begin it anew.
+ */
+async function untilReady(
+  data: string,
+  ended: Promise<ChildEnd>,
+  strangerPid: number | null,
+): Promise<'ready'> {
+  let gone = false
+  void ended.then(() => {
+    gone = true
+  })
+  for (;;) {
+    const file = gone ? null : readPidFile(data)
+    if (file?.ready && file.pid !== strangerPid && holderOf(file.pid, data) === 'postgres') return 'ready'
+    // The race is over then, and nobody waits for this promise.
+    if (gone) return new Promise(() => {})
+    await sleep(READY_POLL_MS)
+  }
+}
+
+/** Stops an orphan. Returns the pid of a stranger that the stale pid file names, else null. */
+async function clearWay(data: string, log: Log): Promise<number | null> {
+  const file = readPidFile(data)
+  if (file === null) return null
+  for (let waitedMs = 0; ; waitedMs += ORPHAN_POLL_MS) {
+    const holder = holderOf(file.pid, data)
+    if (holder === 'nobody') return null
+    if (holder === 'stranger') {
+      log.warn({ pid: file.pid }, 'stale postmaster.pid names a process that is not PostgreSQL')
+      return file.pid
+    }
+    if (waitedMs === 0) log.warn({ pid: file.pid }, 'stopping the PostgreSQL that an earlier process left')
+    if (waitedMs >= ORPHAN_LIMIT_MS) {
+      throw new DatabaseError(
+        `The PostgreSQL with pid ${file.pid} on ${data} does not stop; end it, then start again.`,
+      )
+    }
+    if (waitedMs % 1_000 === 0) signal(file.pid, waitedMs < ORPHAN_FAST_MS ? 'SIGINT' : 'SIGQUIT')
+    await sleep(ORPHAN_POLL_MS)
+  }
+}
+
+async function stop(
+  data: string,
+  child: ReturnType<typeof startWatchedChild>,
+  how: 'now' | 'whenUnused',
+): Promise<void> {
+  const pid = readPidFile(data)?.pid
+  if (how === 'whenUnused' && pid !== undefined && holderOf(pid, data) === 'postgres') {
+    // SIGTERM is the smart shutdown: no new connections, those that are there may finish.
+    signal(pid, 'SIGTERM')
+    await Promise.race([child.ended, sleep(UNUSED_LIMIT_MS, undefined, { ref: true })])
+  }
+  child.stop()
+  await child.ended
+}
+
+function signal(pid: number, name: 'SIGINT' | 'SIGQUIT' | 'SIGTERM'): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+function logLine(log: Log, line: string): void {
+  const text = `PostgreSQL: ${line}`
+  if (/^(FATAL|PANIC|ERROR):/.test(line)) log.warn(text)
+  else if (/^WARNING:/.test(line)) log.warn(text)
+  else log.debug(text)
+}

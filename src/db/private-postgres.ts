@@ -1,0 +1,134 @@
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type pg from 'pg'
+
+import type { Log } from '../log.ts'
+import { findBinaries } from './binaries.ts'
+import { PRIVATE_USER, prepareCluster } from './cluster.ts'
+import { CONNECTION_DEFAULTS, errorCode, isNotUpYet, withClient } from './connection.ts'
+import { DatabaseError } from './database-error.ts'
+import { type DatabaseHome, databaseHome } from './home.ts'
+import { type OwnerLock, readOwner, takeOwnerLock } from './owner-lock.ts'
+import { readPidFile } from './pid-file.ts'
+import { PRIVATE_SETTINGS } from './postmaster.ts'
+import { prepareSocketDir } from './socket-dir.ts'
+import { superviseServer } from './supervised-server.ts'
+
+export type PrivatePostgres = {
+  connection: pg.ClientConfig
+  /** Stops the server if this process started it. */
+  close(): Promise<void>
+}
+
+export type PrivatePostgresOptions = {
+  dataDir: string
+  log: Log
+  /** A command that may run beside a node: uses the server of whoever has started one. */
+  attach: boolean
+  onLongStep(line: string): void
+}
+
+const POLL_MS = 50
+/** How long a node waits for a command that has the database just now. */
+const COMMAND_WAIT_MS = 15_000
+/** How long a command waits for a server that another process is starting. */
+const ATTACH_WAIT_MS = 60_000
+/** A holder writes its name a moment after it has the lock. */
+const UNNAMED_WAIT_MS = 1_000
+
+/**
+ * The PostgreSQL of a data directory: starts it, or (`attach`) connects to the
+ * one that runs. Throws DatabaseError when another node has the directory.
+ */
+export async function openPrivatePostgres(options: PrivatePostgresOptions): Promise<PrivatePostgres> {
+  const { dataDir, attach, onLongStep } = options
+  const home = databaseHome(dataDir)
+  const lockFile = path.join(home.dir, 'owner.lock')
+  for (let waitedMs = 0; ; waitedMs += POLL_MS) {
+    const lock = takeOwnerLock(lockFile, attach ? 'command' : 'node', home.user)
+    if (lock !== null) return start(home, lock, options)
+    const running = attach ? await connectToRunning(home.dir) : null
+    if (running !== null) return { connection: running, close: async () => {} }
+    const owner = readOwner(lockFile)
+    const limitMs = attach
+      ? ATTACH_WAIT_MS
+      : owner === null
+        ? UNNAMED_WAIT_MS
+        : owner.kind === 'command'
+          ? COMMAND_WAIT_MS
+          : 0
+    if (waitedMs >= limitMs) {
+      const who = owner === null ? 'another process' : `process ${owner.pid} on ${owner.host}`
+      throw new DatabaseError(
+        attach
+          ? `The database in ${dataDir} is held by ${who} and did not become ready in ${ATTACH_WAIT_MS / 1_000} s.`
+          : `The data directory ${dataDir} is in use by another Prepaint (${who}). ` +
+              'Stop that one first, or set PREPAINT_DATA_DIR to another directory.',
+      )
+    }
+    if (waitedMs === POLL_MS * 20) onLongStep('Waiting for another process to free the database ...')
+    await sleep(POLL_MS)
+  }
+}
+
+async function start(
+  home: DatabaseHome,
+  lock: OwnerLock,
+  { log, attach, onLongStep }: PrivatePostgresOptions,
+): Promise<PrivatePostgres> {
+  try {
+    const { dir, user } = home
+    const binaries = findBinaries({ user, copyTo: dir, onLongStep })
+    const data = await prepareCluster({ home: dir, user, binaries, onLongStep })
+    const socketDir = prepareSocketDir(dir, user)
+    const server = await superviseServer({
+      ...{ binaries, data, socketDir, user, log },
+      settings: PRIVATE_SETTINGS,
+    })
+    const connection = connectionTo(socketDir)
+    try {
+      await createDatabase(connection)
+    } catch (error) {
+      await server.stop('now')
+      throw error
+    }
+    return {
+      connection,
+      async close() {
+        // Another command may have attached itself to the server of this one.
+        await server.stop(attach ? 'whenUnused' : 'now')
+        lock.release()
+      },
+    }
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+function connectionTo(socketDir: string): pg.ClientConfig {
+  return { ...CONNECTION_DEFAULTS, host: socketDir, port: 5432, user: PRIVATE_USER, database: PRIVATE_USER }
+}
+
+/** Done at each start, so that a first start cut off between the two steps is mended. */
+async function createDatabase(connection: pg.ClientConfig): Promise<void> {
+  await withClient({ ...connection, database: 'postgres' }, async (client) => {
+    const found = await client.query('select from pg_database where datname = $1', [PRIVATE_USER])
+    if (found.rowCount === 0) await client.query(`create database ${PRIVATE_USER}`)
+  })
+}
+
+/** Null while the server of the lock's holder is not there yet, or no longer. */
+async function connectToRunning(home: string): Promise<pg.ClientConfig | null> {
+  const file = readPidFile(path.join(home, 'data'))
+  if (!file?.ready || file.socketDir === null) return null
+  const connection = connectionTo(file.socketDir)
+  try {
+    await withClient(connection, (client) => client.query('select'))
+    return connection
+  } catch (error) {
+    if (isNotUpYet(error) || errorCode(error) === '3D000') return null
+    throw error
+  }
+}

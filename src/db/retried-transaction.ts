@@ -1,0 +1,26 @@
+import pg from 'pg'
+
+import { transaction } from './transaction.ts'
+
+/** PostgreSQL breaks a deadlock by failing one of the two: that one is in the right when it comes again. */
+const COME_AGAIN: ReadonlySet<string> = new Set(['40P01', '40001'])
+const TRIES = 5
+
+/**
+ * Like `transaction`, for work that takes locks on rows that others take in
+ * another order: after a deadlock it runs again from the start, a few times.
+ * `work` must therefore do nothing but SQL.
+ */
+export async function retriedTransaction<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await transaction(pool, work)
+    } catch (error) {
+      const again = error instanceof pg.DatabaseError && COME_AGAIN.has(error.code ?? '')
+      if (!again || tries === TRIES) throw error
+    }
+  }
+}
