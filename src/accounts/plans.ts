@@ -47,3 +47,11 @@ export function readPlans(file: string): PlanCatalogue {
   )
   throw new Error(`plan catalogue ${file}: ${problems.join('; ')}`)
 }
+
+/** What an account may do whose plan the catalogue no longer has: keep what it has, nothing more. */
+const NO_PLAN: Plan = { site_limit: 0, monthly_render_limit: 0, api_keys: false, webhooks: false }
+
+/** The plan of that name; for a name that the catalogue does not have, a plan that allows nothing. */
+export function planNamed(plans: PlanCatalogue, name: string): Plan {
+  return Object.hasOwn(plans, name) ? plans[name]! : NO_PLAN
+}

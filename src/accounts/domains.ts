@@ -1,0 +1,138 @@
+import type { Queryable } from '../db/transaction.ts'
+import type { AccountId, DomainId, DomainName } from '../ids.ts'
+import { type DomainSettings, readDomainSettings } from './domain-settings.ts'
+import { utcMonth } from './month.ts'
+import { type PlanCatalogue, planNamed } from './plans.ts'
+
+/** A domain as its owner sees it; the fields of the contract. Times are ISO 8601 UTC with milliseconds. */
+export type Domain = {
+  id: DomainId
+  custom_domain: DomainName
+  origin_url: string
+  ssl_enabled: boolean
+  /** In the current UTC month. */
+  renders_used: number
+  monthly_render_limit: number
+  is_active: boolean
+  created_at: string
+  updated_at: string
+}
+
+export type DomainWithSettings = Domain & { settings: DomainSettings }
+
+/** What a domain's row alone does not say: the limits of plans, and which month it is. */
+export type DomainView = { plans: PlanCatalogue; nowMs: number }
+
+/** The domain that a request is about, once it is known to belong to the caller. */
+export type OwnedDomain = {
+  id: DomainId
+  name: DomainName
+  isActive: boolean
+  settings: DomainSettings
+}
+
+/** All domains of the account, by name. */
+export async function listDomains(db: Queryable, account: AccountId, view: DomainView): Promise<Domain[]> {
+  const { rows } = await db.query<DomainRow>(
+    `${SELECT_DOMAIN} where d.account_id = $2 order by d.custom_domain`,
+    [utcMonth(view.nowMs), account],
+  )
+  return rows.map((row) => toDomain(row, view))
+}
+
+/** One domain with its settings; null when it is unknown or another account's. */
+export async function findDomain(
+  db: Queryable,
+  account: AccountId,
+  name: DomainName,
+  view: DomainView,
+): Promise<DomainWithSettings | null> {
+  const { rows } = await db.query<DomainRow>(
+    `${SELECT_DOMAIN} where d.account_id = $2 and d.custom_domain = $3`,
+    [utcMonth(view.nowMs), account, name],
+  )
+  const row = rows[0]
+  return row === undefined ? null : { ...toDomain(row, view), settings: readDomainSettings(row.settings) }
+}
+
+/** Every domain of every account, by name, with its owner's e-mail. For the operator only. */
+export async function listAllDomains(
+  db: Queryable,
+  view: DomainView,
+): Promise<(Domain & { email: string })[]> {
+  const { rows } = await db.query<DomainRow>(`${SELECT_DOMAIN} order by d.custom_domain`, [
+    utcMonth(view.nowMs),
+  ])
+  return rows.map((row) => ({ ...toDomain(row, view), email: row.email }))
+}
+
+/** The domain if the account owns it, else null: whether another account has it is not told. */
+export async function findOwnedDomain(
+  db: Queryable,
+  account: AccountId,
+  name: DomainName,
+): Promise<OwnedDomain | null> {
+  const { rows } = await db.query<OwnedRow>({
+    name: 'owned-domain',
+    text: `select id, custom_domain, is_active, settings from domain
+           where account_id = $1 and custom_domain = $2`,
+    values: [account, name],
+  })
+  const row = rows[0]
+  return row === undefined ? null : toOwnedDomain(row)
+}
+
+/** All domains of the account, by id: the order in which work on several of them locks their rows. */
+export async function listOwnedDomains(db: Queryable, account: AccountId): Promise<OwnedDomain[]> {
+  const { rows } = await db.query<OwnedRow>(
+    'select id, custom_domain, is_active, settings from domain where account_id = $1 order by id',
+    [account],
+  )
+  return rows.map(toOwnedDomain)
+}
+
+type OwnedRow = { id: DomainId; custom_domain: DomainName; is_active: boolean; settings: unknown }
+
+function toOwnedDomain(row: OwnedRow): OwnedDomain {
+  return {
+    id: row.id,
+    name: row.custom_domain,
+    isActive: row.is_active,
+    settings: readDomainSettings(row.settings),
+  }
+}
+
+type DomainRow = {
+  id: DomainId
+  custom_domain: DomainName
+  origin_url: string
+  ssl_enabled: boolean
+  is_active: boolean
+  settings: unknown
+  created_at: Date
+  updated_at: Date
+  email: string
+  plan: string
+  renders: number
+}
+
+const SELECT_DOMAIN = `
+  select d.id, d.custom_domain, d.origin_url, d.ssl_enabled, d.is_active, d.settings, d.created_at, d.updated_at,
+         a.email, a.plan, coalesce(c.renders, 0) as renders
+  from domain d
+  join account a on a.id = d.account_id
+  left join render_count c on c.domain_id = d.id and c.month = $1`
+
+function toDomain(row: DomainRow, view: DomainView): Domain {
+  return {
+    id: row.id,
+    custom_domain: row.custom_domain,
+    origin_url: row.origin_url,
+    ssl_enabled: row.ssl_enabled,
+    renders_used: row.renders,
+    monthly_render_limit: planNamed(view.plans, row.plan).monthly_render_limit,
+    is_active: row.is_active,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  }
+}

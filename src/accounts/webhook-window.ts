@@ -1,0 +1,35 @@
+import type { Queryable } from '../db/transaction.ts'
+import type { DomainId } from '../ids.ts'
+
+/** Requests that one domain may make in one window, over all its tokens and all nodes. */
+export const WEBHOOK_WINDOW_REQUESTS = 10
+export const WEBHOOK_WINDOW_MS = 3_600_000
+
+export type WindowVerdict = { allowed: true } | { allowed: false; retryAfterSeconds: number }
+
+/**
+ * Counts one request into the domain's window and says whether it may pass.
+ * The first request after a window has ended opens the next one. One statement,
+ * so that of many at once exactly the allowed number pass; refused requests do
+ * not make the window longer.
+ */
+export async function countWebhookRequest(
+  db: Queryable,
+  domain: DomainId,
+  nowMs: number,
+): Promise<WindowVerdict> {
+  const { rows } = await db.query<{ started_at: Date; requests: number }>({
+    name: 'count-webhook-request',
+    text: `
+      insert into webhook_window as w (domain_id, started_at, requests) values ($1, $2, 1)
+      on conflict (domain_id) do update set
+        started_at = case when w.started_at <= $3 then $2 else w.started_at end,
+        requests = case when w.started_at <= $3 then 1 else least(w.requests, $4::int) + 1 end
+      returning started_at, requests`,
+    values: [domain, new Date(nowMs), new Date(nowMs - WEBHOOK_WINDOW_MS), WEBHOOK_WINDOW_REQUESTS],
+  })
+  const { started_at: startedAt, requests } = rows[0]!
+  if (requests <= WEBHOOK_WINDOW_REQUESTS) return { allowed: true }
+  const leftMs = startedAt.getTime() + WEBHOOK_WINDOW_MS - nowMs
+  return { allowed: false, retryAfterSeconds: Math.max(1, Math.ceil(leftMs / 1_000)) }
+}
