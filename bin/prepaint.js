@@ -17,10 +17,9 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
     )
     process.exit(1)
   }
-  // PREPAINT_PARENT tells the child to end with us, should we be killed before we can pass a signal on.
+  // The child watches the channel: it closes when we are killed before we can pass a signal on.
   const child = spawn(node, [fileURLToPath(main), ...process.argv.slice(2)], {
-    stdio: 'inherit',
-    env: { ...process.env, PREPAINT_PARENT: String(process.pid) },
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   })
   // Ctrl-C reaches the child by itself, as a signal to the whole group: a second one would cut its drain short.
   process.on('SIGINT', () => {})

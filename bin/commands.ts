@@ -1,0 +1,103 @@
+import type { Command } from './command.ts'
+
+type Entry = { summary: string; load(): Promise<Command> }
+
+/** Every command. A command's file, and all that it needs, is read when the command is called. */
+export const COMMANDS: Readonly<Record<string, Entry>> = {
+  serve: {
+    summary: 'Run a node: edge, API and renderer, as PREPAINT_ROLES says',
+    load: async () => (await import('./commands/serve.ts')).serve,
+  },
+  demo: {
+    summary: 'Run a node in front of a bundled shop and print commands to try',
+    load: async () => (await import('./commands/demo.ts')).demo,
+  },
+  'account create': {
+    summary: 'Create an account',
+    load: async () => (await import('./commands/account-create.ts')).accountCreate,
+  },
+  'account list': {
+    summary: 'List all accounts',
+    load: async () => (await import('./commands/account-list.ts')).accountList,
+  },
+  'account set-plan': {
+    summary: "Change an account's plan",
+    load: async () => (await import('./commands/account-set-plan.ts')).accountSetPlan,
+  },
+  'key create': {
+    summary: 'Create an API key and print it, once',
+    load: async () => (await import('./commands/key-create.ts')).keyCreate,
+  },
+  'key list': {
+    summary: "List an account's API keys",
+    load: async () => (await import('./commands/key-list.ts')).keyList,
+  },
+  'key revoke': {
+    summary: 'Revoke an API key',
+    load: async () => (await import('./commands/key-revoke.ts')).keyRevoke,
+  },
+  'token create': {
+    summary: 'Create a webhook token for a domain and print it, once',
+    load: async () => (await import('./commands/token-create.ts')).tokenCreate,
+  },
+  'token list': {
+    summary: "List a domain's webhook tokens",
+    load: async () => (await import('./commands/token-list.ts')).tokenList,
+  },
+  'token revoke': {
+    summary: 'Revoke a webhook token',
+    load: async () => (await import('./commands/token-revoke.ts')).tokenRevoke,
+  },
+  'domain add': {
+    summary: 'Register a domain for an account',
+    load: async () => (await import('./commands/domain-add.ts')).domainAdd,
+  },
+  'domain list': {
+    summary: 'List domains, of all accounts or of one',
+    load: async () => (await import('./commands/domain-list.ts')).domainList,
+  },
+  'domain show': {
+    summary: 'Show one domain with its settings',
+    load: async () => (await import('./commands/domain-show.ts')).domainShow,
+  },
+  'domain set': {
+    summary: "Change a domain's origin, settings, or whether it is active",
+    load: async () => (await import('./commands/domain-set.ts')).domainSet,
+  },
+  'domain remove': {
+    summary: 'Remove a domain and everything that is stored for it',
+    load: async () => (await import('./commands/domain-remove.ts')).domainRemove,
+  },
+  'cache list': {
+    summary: "List a domain's stored pages",
+    load: async () => (await import('./commands/cache-list.ts')).cacheList,
+  },
+  'cache purge': {
+    summary: "Delete a domain's stored pages, or one of them",
+    load: async () => (await import('./commands/cache-purge.ts')).cachePurge,
+  },
+  'cache refresh': {
+    summary: 'Delete stored pages and render them again',
+    load: async () => (await import('./commands/cache-refresh.ts')).cacheRefresh,
+  },
+  'cache warm': {
+    summary: "Render all of a domain's known paths, deleting none",
+    load: async () => (await import('./commands/cache-warm.ts')).cacheWarm,
+  },
+  jobs: {
+    summary: 'Show the render queue',
+    load: async () => (await import('./commands/jobs.ts')).jobs,
+  },
+  render: {
+    summary: 'Render one page to stdout, without a server or a database',
+    load: async () => (await import('./commands/render.ts')).render,
+  },
+  migrate: {
+    summary: 'Bring the database up to date',
+    load: async () => (await import('./commands/migrate.ts')).migrateCommand,
+  },
+  doctor: {
+    summary: 'Say what is missing on this machine and how to get it',
+    load: async () => (await import('./commands/doctor.ts')).doctor,
+  },
+}

@@ -1,0 +1,45 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+import { CommandError } from './command.ts'
+
+export type ListenWhere = {
+  host: string
+  /** 0 takes a free one. */
+  port: number
+  /** The settings that say so: `PREPAINT_API` for PREPAINT_API_HOST and PREPAINT_API_PORT. */
+  setting: string
+}
+
+/** Listens and returns the address, `http://host:port`. Where it cannot, the error names the setting. */
+export async function listen(server: Server, where: ListenWhere): Promise<string> {
+  const { host, port } = where
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(explained(error, where)))
+    server.listen({ host, port }, () => {
+      server.removeAllListeners('error')
+      resolve()
+    })
+  })
+  const address = server.address() as AddressInfo
+  return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`
+}
+
+export function explained(error: NodeJS.ErrnoException, { host, port, setting }: ListenWhere): Error {
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return new CommandError(
+        `Port ${port} on ${host} is in use. Is another node running? Else set ${setting}_PORT to another port, or to 0 for a free one.`,
+      )
+    case 'EACCES':
+      return new CommandError(
+        `Port ${port} needs a privilege that this user does not have. Set ${setting}_PORT to 1024 or above.`,
+      )
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return new CommandError(`${setting}_HOST: this machine has no address "${host}".`)
+    default:
+      return error
+  }
+}
