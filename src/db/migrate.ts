@@ -8,7 +8,8 @@ import type { Log } from '../log.ts'
 import { withClient } from './connection.ts'
 import { DatabaseError } from './database-error.ts'
 
-const DIRECTORY = path.join(import.meta.dirname, 'migrations')
+/** Where the migrations are. */
+export const MIGRATIONS = path.join(import.meta.dirname, 'migrations')
 
 /** Any number that nothing else of ours locks; nodes of all versions must agree on it. */
 const MIGRATION_LOCK = 7_226_411_028
@@ -28,7 +29,7 @@ type Migration = { name: string; sql: string; checksum: string }
 export async function migrate(
   connection: pg.ClientConfig,
   log: Log,
-  directory: string = DIRECTORY,
+  directory: string = MIGRATIONS,
 ): Promise<string[]> {
   const migrations = readMigrations(directory)
   return withClient(connection, async (client) => {

@@ -14,6 +14,8 @@ export type PostmasterOptions = {
   user: SystemUser
   log: Log
   settings: Readonly<Record<string, string>>
+  /** For tests: ended without ceremony, and this directory removed with it, even when we are killed. */
+  removeAfter?: string
 }
 
 export type Postmaster = {
@@ -93,7 +95,9 @@ function launch(options: PostmasterOptions, strangerPid: number | null) {
       ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     ],
     user,
-    signal: 'INT',
+    ...(options.removeAfter === undefined
+      ? { signal: 'INT' }
+      : { signal: 'QUIT', removeAfter: options.removeAfter }),
     onLine: (line) => logLine(log, line),
     // With this, PostgreSQL does not take the process with the pid of its stale lock file for a
     // server (pg_ctl keeps the shell that called it apart in the same way).

@@ -43,8 +43,10 @@ function fitsSocket(dir: string): boolean {
   return Buffer.byteLength(path.join(dir, SOCKET_NAME)) <= SOCKET_PATH_MAX_BYTES
 }
 
-/** False when the place cannot be made, or is somebody else's: in /tmp anyone can be first. */
-function makePrivate(dir: string, user: SystemUser): boolean {
+/**
+ * Makes a directory that only `user` can enter, or finds it made. False when the place cannot be made, or is somebody else's: in /tmp anyone can be first.
+ */
+export function makePrivate(dir: string, user: SystemUser): boolean {
   try {
     mkdirSync(path.dirname(dir), { recursive: true, mode: 0o711 })
     mkdirSync(dir, { mode: 0o700 })

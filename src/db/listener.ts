@@ -1,0 +1,183 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import pg from 'pg'
+
+import type { Log } from '../log.ts'
+
+/**
+ * Words used here: a *notification* is the payload that some node sent to a
+ * channel with `pg_notify`; it reaches all listeners, once, after the commit of
+ * the transaction that sent it, or it reaches them never: PostgreSQL keeps
+ * nothing for a listener whose connection is away. Hence `onLost`.
+ */
+export type Listener = {
+  /** Calls `take` with each payload of `channel` from now on (see `settled`). */
+  on(channel: string, take: (payload: string) => void): void
+  /**
+   * Calls `react` when notifications may have been missed: when the connection
+   * is found lost, and again when it is back and listening, because what was
+   * read from the database in between may be out of date as well.
+   */
+  onLost(react: () => void): void
+  /** Whether notifications arrive at this moment. */
+  readonly connected: boolean
+  /** Resolves once every channel asked for so far is being listened to. */
+  settled(): Promise<void>
+  close(): Promise<void>
+}
+
+export type ListenerTimes = {
+  /** A connection whose other end vanished says nothing; so it is asked this often. */
+  heartbeatMs: number
+  /** No answer for this long: the connection counts as lost. */
+  answerMs: number
+  backOffFirstMs: number
+  backOffMaxMs: number
+}
+
+const TIMES: ListenerTimes = { heartbeatMs: 10_000, answerMs: 5_000, backOffFirstMs: 50, backOffMaxMs: 5_000 }
+const SETTLE_POLL_MS = 10
+
+/**
+ * Listens on a connection of its own (LISTEN belongs to a session, so not one
+ * of the pool), for as long as the process lives: reconnects with back-off and
+ * listens again to every channel. Rejects when the first connection fails.
+ */
+export async function createListener(
+  connection: pg.ClientConfig,
+  log: Log,
+  times: ListenerTimes = TIMES,
+): Promise<Listener> {
+  const takers = new Map<string, ((payload: string) => void)[]>()
+  const reactions: (() => void)[] = []
+  const closing = new AbortController()
+  let client: pg.Client | null = null
+  let asked: Promise<unknown> = Promise.resolve()
+
+  function guarded(what: string, run: () => void): void {
+    try {
+      run()
+    } catch (error) {
+      log.error({ err: error }, `${what} failed`)
+    }
+  }
+
+  function notificationsMissed(): void {
+    for (const react of reactions) guarded('reaction to a lost listener connection', react)
+  }
+
+  /** Makes a connection that listens to every channel known by then the current one. */
+  async function connect(): Promise<void> {
+    const fresh = new pg.Client({ ...connection, query_timeout: times.answerMs })
+    fresh.on('error', () => {})
+    fresh.on('notification', ({ channel, payload }) => {
+      for (const take of takers.get(channel) ?? []) {
+        guarded(`taking a notification of ${channel}`, () => take(payload ?? ''))
+      }
+    })
+    try {
+      await fresh.connect()
+      // The loop also meets channels that are added while it runs, and nothing can come between its
+      // end and the assignment.
+      for (const channel of takers.keys()) await listen(fresh, channel)
+      client = fresh
+    } catch (error) {
+      discard(fresh)
+      throw error
+    }
+  }
+
+  /** Resolves when the connection no longer works, for whatever reason, or `close` was called. */
+  async function untilLost(current: pg.Client): Promise<void> {
+    const lost = new AbortController()
+    const end = () => lost.abort()
+    current.once('end', end)
+    current.once('error', end)
+    closing.signal.addEventListener('abort', end)
+    while (!lost.signal.aborted) {
+      await sleep(times.heartbeatMs, undefined, { signal: lost.signal, ref: false }).catch(() => {})
+      if (lost.signal.aborted) break
+      await current.query('select').catch(end)
+    }
+    closing.signal.removeEventListener('abort', end)
+  }
+
+  /** Whether `close` was called within the next `ms`. */
+  async function closedAfter(ms: number): Promise<boolean> {
+    await sleep(ms, undefined, { signal: closing.signal, ref: false }).catch(() => {})
+    return closing.signal.aborted
+  }
+
+  async function keep(): Promise<void> {
+    for (;;) {
+      const current = client!
+      await untilLost(current)
+      client = null
+      discard(current)
+      if (closing.signal.aborted) return
+      log.warn('the listener connection to the database was lost')
+      notificationsMissed()
+      await reconnect()
+      if (closing.signal.aborted) return
+      log.info('the listener connection to the database is back')
+      notificationsMissed()
+    }
+  }
+
+  async function reconnect(): Promise<void> {
+    for (let backOffMs = times.backOffFirstMs; ; backOffMs = Math.min(backOffMs * 2, times.backOffMaxMs)) {
+      if (await closedAfter(backOffMs)) return
+      try {
+        return await connect()
+      } catch (error) {
+        log.debug({ err: (error as Error).message }, 'the listener could not connect yet')
+      }
+    }
+  }
+
+  await connect()
+  const kept = keep()
+
+  return {
+    on(channel, take) {
+      const known = takers.get(channel)
+      if (known !== undefined) {
+        known.push(take)
+        return
+      }
+      takers.set(channel, [take])
+      const current = client
+      // Without a connection, the next one listens to it from its beginning.
+      if (current === null) return
+      const asking = listen(current, channel).catch((error: Error) => {
+        // A connection that listens to some channels only is of no use: lose it, and begin anew.
+        log.warn({ err: error.message, channel }, 'LISTEN failed')
+        discard(current)
+      })
+      asked = Promise.all([asked, asking])
+    },
+    onLost(react) {
+      reactions.push(react)
+    },
+    get connected() {
+      return client !== null
+    },
+    async settled() {
+      do await asked
+      while (client === null && !(await closedAfter(SETTLE_POLL_MS)))
+    },
+    async close() {
+      closing.abort()
+      await kept
+    },
+  }
+}
+
+function listen(client: pg.Client, channel: string): Promise<pg.QueryResult> {
+  return client.query(`listen ${pg.escapeIdentifier(channel)}`)
+}
+
+/** Ends a connection without waiting for an answer that may never come. */
+function discard(client: pg.Client): void {
+  client.connection.stream.destroy()
+}
