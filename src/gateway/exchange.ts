@@ -1,0 +1,198 @@
+import http from 'node:http'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+import https from 'node:https'
+
+import type { GuardedAgents } from './guarded-agents.ts'
+import { ConnectError } from './guarded-connect.ts'
+import { GATEWAY_HEADER } from './headers.ts'
+import type { Authority } from './host-name.ts'
+import type { GatewayLimits } from './limits.ts'
+import type { Tally } from './tally.ts'
+
+/** A request of the page: HTTP/1.1 or a stream of HTTP/2. */
+export type PageRequest = http.IncomingMessage | Http2ServerRequest
+export type PageResponse = http.ServerResponse | Http2ServerResponse
+
+export type Upstream = {
+  scheme: 'http' | 'https'
+  authority: Authority
+  path: string
+  headers: http.OutgoingHttpHeaders
+  /** What the page is shown of the response's headers. */
+  responseHeaders(headers: http.IncomingHttpHeaders): http.OutgoingHttpHeaders
+}
+
+export type ExchangeDeps = { agents: GuardedAgents; limits: GatewayLimits; tally: Tally }
+
+/** Opens the request to `upstream`; nothing is sent before its end or first body byte. Throws on an impossible path. */
+export function openUpstream(
+  method: string,
+  { scheme, authority, path, headers }: Upstream,
+  { agents, limits }: ExchangeDeps,
+): http.ClientRequest {
+  return (scheme === 'https' ? https : http).request({
+    agent: agents[scheme],
+    host: authority.host.text,
+    port: authority.port,
+    method,
+    path,
+    headers,
+    setHost: false,
+    maxHeaderSize: limits.headerBytes,
+    timeout: limits.idleTimeoutMs,
+  })
+}
+
+/**
+ * One request of the page, fetched from `upstream` and streamed both ways as it
+ * is. Ends with the page: a page that goes away ends the request upstream.
+ */
+export function exchange(
+  request: PageRequest,
+  response: PageResponse,
+  upstream: Upstream,
+  deps: ExchangeDeps,
+): void {
+  const { limits, tally } = deps
+  const target = `${upstream.authority.host.text}:${upstream.authority.port}`
+  let sent: http.ClientRequest
+  try {
+    sent = openUpstream(
+      request.method ?? 'GET',
+      { ...upstream, headers: framed(request, upstream.headers) },
+      deps,
+    )
+  } catch {
+    tally.refuse(target, 'malformed')
+    answer(response, 400, 'malformed')
+    return
+  }
+  const late = setTimeout(
+    () => sent.destroy(new ConnectError('timed-out', target)),
+    limits.firstByteTimeoutMs,
+  )
+  // Both ends fire in any order and more than once; destroying twice is harmless.
+  response.once('close', () => {
+    clearTimeout(late)
+    sent.destroy()
+  })
+  response.on('error', () => sent.destroy())
+  request.on('error', () => sent.destroy())
+  sent.on('timeout', () => sent.destroy(new ConnectError('timed-out', target)))
+  sent.on('error', (error) => {
+    clearTimeout(late)
+    if (response.headersSent) cut(response)
+    else answerFault(response, target, error, tally)
+  })
+  sent.on('response', (received) => {
+    clearTimeout(late)
+    relay(received, response, target, upstream, deps)
+  })
+  if (hasBody(request)) request.pipe(sent)
+  else sent.end()
+}
+
+/** An answer of the gateway's own; `why` is for the renderer, a page of another site cannot read it. */
+export function answer(response: PageResponse, status: number, why: string): void {
+  if (response.destroyed || response.writableEnded) return
+  writeHead(response, status, {
+    [GATEWAY_HEADER]: why,
+    'content-type': 'text/plain; charset=utf-8',
+    'cache-control': 'no-store',
+  })
+  response.end(`Prepaint gateway: ${why}\n`)
+}
+
+/** The status and word for a connection that did not come about. */
+export function faultOf(error: unknown): { status: number; why: string } {
+  const fault = error instanceof ConnectError ? error.fault : 'unreachable'
+  if (fault === 'refused-address') return { status: 403, why: fault }
+  return { status: fault === 'timed-out' ? 504 : 502, why: fault }
+}
+
+function answerFault(response: PageResponse, target: string, error: unknown, tally: Tally): void {
+  if (error instanceof ConnectError) {
+    if (error.fault === 'refused-address') tally.refuse(target, 'refused-address')
+    else tally.failConnect(error.fault)
+  }
+  const { status, why } = faultOf(error)
+  answer(response, status, why)
+}
+
+function relay(
+  received: http.IncomingMessage,
+  response: PageResponse,
+  target: string,
+  upstream: Upstream,
+  { limits, tally }: ExchangeDeps,
+): void {
+  const length = Number(received.headers['content-length'] ?? 0)
+  if (length > limits.responseBytes) {
+    tally.refuse(target, 'response-too-large')
+    received.destroy()
+    answer(response, 502, 'response-too-large')
+    return
+  }
+  try {
+    writeHead(response, received.statusCode ?? 502, upstream.responseHeaders(received.headers))
+  } catch {
+    received.destroy()
+    answer(response, 502, 'malformed')
+    return
+  }
+  // Between the head and the first byte of a stream the page must not wait for a full buffer.
+  if ('flushHeaders' in response) response.flushHeaders()
+
+  let bytes = 0
+  received.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (!tally.receive(target, chunk.length, bytes)) {
+      received.destroy()
+      cut(response)
+      return
+    }
+    if (!write(response, chunk)) received.pause()
+  })
+  response.on('drain', () => received.resume())
+  received.on('end', () => response.end())
+  received.on('error', () => cut(response))
+  received.on('close', () => {
+    if (!received.complete) cut(response)
+  })
+}
+
+/** Breaks a response off in a way that the page sees, so that half a file never counts as a whole one. */
+function cut(response: PageResponse): void {
+  if ('stream' in response) response.stream.close(0x2 /* INTERNAL_ERROR: RFC 9113, section 7 */)
+  else response.destroy()
+}
+
+function writeHead(response: PageResponse, status: number, headers: http.OutgoingHttpHeaders): void {
+  if ('stream' in response) response.writeHead(status, headers)
+  else response.writeHead(status, headers)
+}
+
+function write(response: PageResponse, chunk: Buffer): boolean {
+  return 'stream' in response ? response.write(chunk) : response.write(chunk)
+}
+
+/**
+ * The one framing that the next server cannot misread: node:http would send the
+ * body of a DELETE without a length as it is, and the origin would take it for
+ * the next request.
+ */
+function framed(request: PageRequest, headers: http.OutgoingHttpHeaders): http.OutgoingHttpHeaders {
+  const { 'content-length': length, ...others } = headers
+  if (!hasBody(request)) return length === undefined ? others : { ...others, 'content-length': '0' }
+  if (length === undefined || request.headers['transfer-encoding'] !== undefined) {
+    return { ...others, 'transfer-encoding': 'chunked' }
+  }
+  return headers
+}
+
+function hasBody(request: PageRequest): boolean {
+  if ('stream' in request) return !request.stream.endAfterHeaders
+  return (
+    request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0
+  )
+}

@@ -1,0 +1,62 @@
+import type { AllowedRange } from '../config.ts'
+import type { Log } from '../log.ts'
+import { createAddressGuard } from './address-guard.ts'
+import { GATEWAY_LIMITS, type GatewayLimits } from './limits.ts'
+import type { Lookup } from './lookup.ts'
+import { type GatewaySite, openSite } from './site.ts'
+import { createGatewayKey } from './tls-key.ts'
+
+/**
+ * Chromium's only way out, and the security boundary: the pages of strangers
+ * run inside this network, and reach of it what the address guard permits.
+ * Every browser context has a listener of its own, so that the gateway knows
+ * whose traffic it carries without asking.
+ */
+export type Gateway = {
+  /** Base64 of the SHA-256 of the gateway's public key, for `--ignore-certificate-errors-spki-list`. */
+  spkiHash: string
+  /** `originUrl` as `checkOriginUrl` gave it. */
+  openSite(site: { customDomain: string; originUrl: string }): Promise<GatewaySite>
+  /** Ends every site and all its connections. */
+  close(): Promise<void>
+}
+
+export type GatewayOptions = {
+  allowed: readonly AllowedRange[]
+  log: Log
+  limits?: Partial<GatewayLimits>
+  /** In tests: names without a name server, origins with a certificate of their own. */
+  lookup?: Lookup
+  ca?: string
+}
+
+export async function startGateway({ allowed, log, limits, lookup, ca }: GatewayOptions): Promise<Gateway> {
+  const key = createGatewayKey()
+  const deps = {
+    guard: createAddressGuard(allowed),
+    key,
+    limits: { ...GATEWAY_LIMITS, ...limits },
+    log,
+    lookup,
+    ca,
+  }
+  const open = new Set<GatewaySite>()
+
+  return {
+    spkiHash: key.spkiHash,
+    async openSite(site) {
+      const opened = await openSite(site, deps)
+      const tracked: GatewaySite = {
+        ...opened,
+        async close() {
+          if (open.delete(tracked)) await opened.close()
+        },
+      }
+      open.add(tracked)
+      return tracked
+    },
+    async close() {
+      await Promise.all([...open].map((site) => site.close()))
+    },
+  }
+}

@@ -1,0 +1,92 @@
+import type { ConnectFault } from './guarded-connect.ts'
+import type { GatewayLimits } from './limits.ts'
+
+export type RefusalReason =
+  /** Not a request that a browser sends to a proxy. */
+  | 'malformed'
+  | 'scheme'
+  | 'port'
+  | 'refused-address'
+  /** Inside the custom domain's connection, but for another host. */
+  | 'misdirected'
+  | 'too-many-requests'
+  | 'page-too-large'
+  | 'response-too-large'
+
+export type Refusal = { target: string; why: RefusalReason }
+
+/** What went through one site's gateway since the last time it was asked. */
+export type SiteTally = {
+  requests: number
+  /** Received by the page, as it came over the wire. */
+  bytes: number
+  /** All of them; `refusals` holds the first. */
+  refused: number
+  refusals: Refusal[]
+  /** Hosts that were permitted but gave no connection, by reason. */
+  unconnected: Partial<Record<ConnectFault, number>>
+}
+
+/** The counting half of a site. One page's limits apply between two calls of `take`. */
+export type Tally = {
+  /** Counts a request; false when it is one too many. */
+  admit(target: string): boolean
+  /** Counts received bytes; `responseBytes` are those of the whole response so far. False: cut here. */
+  receive(target: string, bytes: number, responseBytes: number): boolean
+  refuse(target: string, why: RefusalReason): void
+  failConnect(fault: ConnectFault): void
+  take(): SiteTally
+}
+
+const MAX_LISTED = 50
+const MAX_TARGET_CHARS = 300
+
+export function createTally(limits: GatewayLimits): Tally {
+  let now = emptyTally()
+
+  function refuse(target: string, why: RefusalReason): void {
+    now.refused += 1
+    if (now.refusals.length >= MAX_LISTED) return
+    now.refusals.push({ target: target.slice(0, MAX_TARGET_CHARS), why })
+  }
+
+  return {
+    refuse,
+    admit(target) {
+      now.requests += 1
+      if (now.requests > limits.requestsPerPage) {
+        refuse(target, 'too-many-requests')
+        return false
+      }
+      if (now.bytes > limits.pageBytes) {
+        refuse(target, 'page-too-large')
+        return false
+      }
+      return true
+    },
+    receive(target, bytes, responseBytes) {
+      now.bytes += bytes
+      if (responseBytes > limits.responseBytes) {
+        refuse(target, 'response-too-large')
+        return false
+      }
+      if (now.bytes > limits.pageBytes) {
+        refuse(target, 'page-too-large')
+        return false
+      }
+      return true
+    },
+    failConnect(fault) {
+      now.unconnected[fault] = (now.unconnected[fault] ?? 0) + 1
+    },
+    take() {
+      const taken = now
+      now = emptyTally()
+      return taken
+    },
+  }
+}
+
+function emptyTally(): SiteTally {
+  return { requests: 0, bytes: 0, refused: 0, refusals: [], unconnected: {} }
+}
