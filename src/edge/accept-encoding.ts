@@ -1,0 +1,51 @@
+import { LRUCache } from 'lru-cache'
+
+export type Encoding = 'br' | 'gzip' | 'identity'
+
+/** In the order of preference where a client is indifferent. */
+const OURS: readonly Encoding[] = ['br', 'gzip', 'identity']
+
+/**
+ * Which of our encodings an `Accept-Encoding` wants (RFC 9110, section 12.5.3):
+ * the one with the highest q-value. Without the header, or when nothing of ours
+ * is acceptable, identity: everybody can read that.
+ */
+export function chooseEncoding(header: string | undefined): Encoding {
+  if (header === undefined) return 'identity'
+  const weights = weightsOf(header)
+  const any = weights.get('*')
+  const weightOf = (encoding: Encoding) =>
+    weights.get(encoding) ?? (encoding === 'identity' ? (any === 0 ? 0 : 0.0001) : (any ?? 0))
+  let best: Encoding = 'identity'
+  let most = 0
+  for (const encoding of OURS) {
+    const weight = weightOf(encoding)
+    if (weight > most) [best, most] = [encoding, weight]
+  }
+  return best
+}
+
+/** The same, remembered: crawlers send a handful of different values. */
+export function createEncodingChoice(): typeof chooseEncoding {
+  const seen = new LRUCache<string, Encoding>({ max: 1_000 })
+  return (header) => {
+    if (header === undefined) return 'identity'
+    const found = seen.get(header)
+    if (found !== undefined) return found
+    const encoding = chooseEncoding(header)
+    if (header.length <= 500) seen.set(header, encoding)
+    return encoding
+  }
+}
+
+function weightsOf(header: string): Map<string, number> {
+  const weights = new Map<string, number>()
+  for (const item of header.toLowerCase().split(',')) {
+    const [name = '', ...parameters] = item.split(';').map((part) => part.trim())
+    const q = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
+    // Malformed weights count as a refusal rather than as a wish.
+    const weight = q === undefined ? 1 : /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(q) ? Number(q) : 0
+    if (name !== '') weights.set(name === 'x-gzip' ? 'gzip' : name, weight)
+  }
+  return weights
+}

@@ -1,0 +1,77 @@
+import crawlerUserAgents from 'crawler-user-agents'
+import { isbot } from 'isbot'
+import { LRUCache } from 'lru-cache'
+
+export type CrawlerCategory = 'search' | 'ai' | 'social' | 'seo' | 'other'
+
+const CATEGORY_OF_TAG: readonly (readonly [tag: string, category: CrawlerCategory])[] = [
+  ['search-engine', 'search'],
+  ['ai-crawler', 'ai'],
+  ['social-preview', 'social'],
+  ['seo', 'seo'],
+]
+
+/** They run scripts themselves, or want what people get: a probe that is given a cached page measures nothing. */
+const TOOL_TAGS = ['http-library', 'monitoring', 'browser-automation', 'scanner']
+
+/** With none of the four categories, but crawlers all the same. */
+const OTHER_TAGS = ['advertising', 'feed-reader', 'archiver', 'academic']
+
+/**
+ * What a crawler that no list knows calls itself. The gate also takes every
+ * `App/1.0` for a bot, and with it the native apps that talk to a shop's API.
+ */
+const SAYS_SO = /bot\b|bot[/_-]|crawl|spider|slurp|preview|archiv|fetcher|indexer|\+https?:/i
+
+/** Tools that the list does not have, or has under the name of what is built on them. */
+const TOOLS =
+  /^(?:$|curl|libcurl|wget|node\b|undici|bun\/|deno\/|dart|java\/|ruby|python|php\b|perl|go-http|okhttp|axios|got\b|guzzle|faraday|reactornetty|postman|insomnia|httpie|k6\/|wrk\b|autocannon|apachebench|vegeta|hey\/)|lighthouse|headlesschrome|pagespeed|gtmetrix|pingdom|uptime|statuscake|site24x7|datadog|newrelic|check_http/i
+
+/** Crawlers that the list or the gate does not know. */
+const MISSED: readonly (readonly [pattern: RegExp, category: CrawlerCategory])[] = [
+  [/Bluesky Cardyb/, 'social'],
+  [/GoogleOther|Google-InspectionTool|Storebot-Google|APIs-Google/, 'search'],
+  [/Google-Extended|OAI-SearchBot|ChatGPT-User|GPTBot|ClaudeBot|Claude-User|Claude-SearchBot/, 'ai'],
+  [/PerplexityBot|Perplexity-User|Applebot-Extended|Meta-ExternalAgent|Meta-ExternalFetcher/i, 'ai'],
+  [/WhatsApp\/|TelegramBot|Discordbot|Slackbot|vkShare|SkypeUriPreview|Iframely|Mastodon\//, 'social'],
+]
+
+/** Longer ones are cut: no crawler needs more to say who it is, and patterns cost time by length. */
+const READ_CHARS = 512
+
+/**
+ * Says what kind of crawler a `User-Agent` is, or null for people and tools.
+ * isbot is the gate, the data of crawler-user-agents tells the categories; a
+ * user agent that was seen before costs one look-up.
+ */
+export function createCrawlerTest(): (userAgent: string | undefined) => CrawlerCategory | null {
+  const known = CATEGORY_OF_TAG.map(([tag, category]) => [patternOf([tag]), category] as const)
+  const tools = patternOf(TOOL_TAGS)
+  const others = patternOf(OTHER_TAGS)
+  const seen = new LRUCache<string, { category: CrawlerCategory | null }>({ max: 10_000 })
+
+  function categoryOf(userAgent: string): CrawlerCategory | null {
+    for (const [pattern, category] of MISSED) if (pattern.test(userAgent)) return category
+    if (!isbot(userAgent)) return null
+    for (const [pattern, category] of known) if (pattern.test(userAgent)) return category
+    if (TOOLS.test(userAgent) || tools.test(userAgent)) return null
+    return SAYS_SO.test(userAgent) || others.test(userAgent) ? 'other' : null
+  }
+
+  return (userAgent) => {
+    if (userAgent === undefined || userAgent === '') return null
+    const found = seen.get(userAgent)
+    if (found !== undefined) return found.category
+    const category = categoryOf(userAgent.slice(0, READ_CHARS))
+    // A copy: the string of a request may be a slice that keeps the whole header block alive.
+    seen.set(userAgent.slice(0, 4_096), { category })
+    return category
+  }
+}
+
+function patternOf(tags: readonly string[]): RegExp {
+  // The package's own types do not know its tags.
+  const list: readonly { pattern: string; tags?: readonly string[] }[] = crawlerUserAgents
+  const entries = list.filter((entry) => entry.tags?.some((tag) => tags.includes(tag)))
+  return new RegExp(entries.map(({ pattern }) => `(?:${pattern})`).join('|'))
+}

@@ -1,0 +1,157 @@
+import { LRUCache } from 'lru-cache'
+
+import { readDomainSettings } from '../accounts/domain-settings.ts'
+import type { PathRule } from '../accounts/domain-settings.ts'
+import type { DomainId, DomainName } from '../ids.ts'
+import type { Lifetimes } from '../pages/freshness.ts'
+import type { Held, Invalidation } from '../pages/invalidation.ts'
+import type { QueryRule } from '../pages/path.ts'
+
+/** A row of `domain`, as `findDomain` gives it. */
+export type DomainRow = {
+  id: number
+  account_id: number
+  custom_domain: string
+  origin_url: string
+  is_active: boolean
+  settings: unknown
+}
+
+/** What the edge needs to know of a domain, read once and worked out once. */
+export type EdgeDomain = {
+  id: DomainId
+  account: number
+  name: DomainName
+  origin: Origin
+  isActive: boolean
+  query: QueryRule
+  rules: readonly PathRule[]
+  lifetimes: Lifetimes
+}
+
+export type Origin = {
+  protocol: 'http:' | 'https:'
+  hostname: string
+  port: number
+  /** As the Host header of requests to it: without the scheme's own port. */
+  authority: string
+}
+
+export function edgeDomain(row: DomainRow): EdgeDomain {
+  const url = new URL(row.origin_url)
+  const protocol = url.protocol === 'https:' ? 'https:' : 'http:'
+  const settings = readDomainSettings(row.settings)
+  return {
+    id: row.id as DomainId,
+    account: row.account_id,
+    name: row.custom_domain as DomainName,
+    origin: {
+      protocol,
+      hostname: url.hostname,
+      port: url.port === '' ? (protocol === 'https:' ? 443 : 80) : Number(url.port),
+      authority: url.host,
+    },
+    isActive: row.is_active,
+    query: settings.query,
+    rules: settings.rules,
+    lifetimes: {
+      freshMs: settings.fresh_seconds * 1_000,
+      staleMs: settings.stale_seconds * 1_000,
+      keepMs: settings.keep_seconds * 1_000,
+    },
+  }
+}
+
+export type DomainsOptions = {
+  /** By lower-case name; null: nobody registered it. */
+  findDomain(name: string): Promise<DomainRow | null>
+  /** Whether notifications arrive at this moment. */
+  connected(): boolean
+}
+
+/**
+ * Domains by the `Host` of a request: from memory, also that there is none, else
+ * from PostgreSQL. Follows the same rule as pages: a notification wins over a
+ * read of the same moment, and what may be untrue answers only when PostgreSQL cannot.
+ */
+export function createDomains({ findDomain, connected }: DomainsOptions) {
+  const known = new LRUCache<string, EdgeDomain>({ max: 100_000 })
+  // Apart, so that a scan of invented names drives out no domain.
+  const unknown = new LRUCache<string, true>({ max: 10_000 })
+  const names = new LRUCache<string, string>({ max: 10_000 })
+  let epoch = 0
+  let doubted = !connected()
+
+  function find(hostHeader: string): EdgeDomain | null | Promise<EdgeDomain | null> {
+    let name = names.get(hostHeader)
+    if (name === undefined) {
+      name = nameOf(hostHeader)
+      if (hostHeader.length <= 300) names.set(hostHeader, name)
+    }
+    if (believed()) {
+      const domain = known.get(name)
+      if (domain !== undefined) return domain
+      if (unknown.has(name)) return null
+    }
+    // A name of the domain system has at most 253 characters.
+    return name === '' || name.length > 253 ? null : load(name)
+  }
+
+  async function load(name: string): Promise<EdgeDomain | null> {
+    const [started, trusted] = [epoch, believed()]
+    let row: DomainRow | null
+    try {
+      row = await findDomain(name)
+    } catch (error) {
+      const held = known.get(name)
+      if (held === undefined) throw error
+      return held
+    }
+    const domain = row === null ? null : edgeDomain(row)
+    if (trusted && believed() && started === epoch) {
+      if (domain === null) unknown.set(name, true)
+      else known.set(name, domain)
+    }
+    return domain
+  }
+
+  function believed(): boolean {
+    if (!doubted) return true
+    if (!connected()) return false
+    doubted = false
+    clear()
+    return true
+  }
+
+  function clear(): void {
+    epoch++
+    known.clear()
+    unknown.clear()
+  }
+
+  function invalidate(what: Invalidation): void {
+    if (what.kind === 'everything') return clear()
+    if (what.kind === 'host') {
+      epoch++
+      known.delete(what.host)
+      unknown.delete(what.host)
+    } else if (what.kind === 'account') {
+      epoch++
+      for (const [name, domain] of known.entries()) if (domain.account === what.account) known.delete(name)
+    }
+  }
+
+  const held: Held = {
+    invalidate,
+    doubt: () => {
+      doubted = true
+      epoch++
+    },
+  }
+  return { find, held }
+}
+
+/** Lower case, without port and without the dot at the end of a full name. */
+function nameOf(hostHeader: string): string {
+  return hostHeader.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '')
+}

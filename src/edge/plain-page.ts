@@ -1,0 +1,44 @@
+import type { ServerResponse } from 'node:http'
+
+/** Every page of our own: for people, short, and telling nothing of the inside. */
+const PAGES = {
+  'unknown-host': [404, 'Unknown site', 'No site is registered here under this name.'],
+  'bad-request': [400, 'Bad request', 'This request could not be understood.'],
+  'bad-gateway': [502, 'The site cannot be reached', 'The server behind this site did not answer properly.'],
+  'gateway-timeout': [504, 'The site is too slow', 'The server behind this site did not answer in time.'],
+  'refused-origin': [502, 'The site cannot be reached', 'The server behind this site may not be contacted.'],
+  loop: [508, 'Going round in circles', 'The server behind this site sends its visitors back to us.'],
+  unavailable: [503, 'Please try again', 'This site cannot be served for a moment.'],
+} as const satisfies Record<string, readonly [status: number, title: string, words: string]>
+
+export type PlainPage = keyof typeof PAGES
+
+export function plainPageStatus(page: PlainPage): number {
+  return PAGES[page][0]
+}
+
+/** Headers (flat) and body of a page of ours. Never stored by anybody. */
+export function plainPage(page: PlainPage, verdict: string): { headers: string[]; body: string } {
+  const [status, title, words] = PAGES[page]
+  const body = `<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta name="robots" content="noindex"><title>${title}</title>
+<body style="font:16px/1.5 system-ui;max-width:32em;margin:20vh auto;padding:0 1em">
+<h1 style="font-size:1.4em">${title}</h1><p>${words}</p></body></html>
+`
+  const headers = ['Content-Type', 'text/html; charset=utf-8', 'Content-Length', `${Buffer.byteLength(body)}`]
+  headers.push('Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff', 'X-Prepaint', verdict)
+  // A crawler comes back instead of believing that the page is gone.
+  if (status >= 500) headers.push('Retry-After', '30')
+  return { headers, body }
+}
+
+export function sendPlainPage(res: ServerResponse, page: PlainPage, verdict: string): void {
+  if (res.headersSent) {
+    res.destroy()
+    return
+  }
+  const { headers, body } = plainPage(page, verdict)
+  res.writeHead(plainPageStatus(page), headers)
+  res.end(res.req.method === 'HEAD' ? undefined : body)
+}
