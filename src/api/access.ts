@@ -1,0 +1,99 @@
+import type { FastifyRequest } from 'fastify'
+
+import type { LastUse } from '../accounts/last-use.ts'
+import { type Plan, type PlanCatalogue, planNamed } from '../accounts/plans.ts'
+import { findKeyOwner, findTokenOwner, type TokenOwner } from '../accounts/secret-check.ts'
+import { countWebhookRequest } from '../accounts/webhook-window.ts'
+import type { Clock } from '../clock.ts'
+import type { Queryable } from '../db/transaction.ts'
+import { AppError, unreachable } from '../errors.ts'
+import type { AccountId } from '../ids.ts'
+import type { ApiApp } from './app.ts'
+
+/** What a request must bring: an API key, a webhook token, or nothing. Every route says it; there is no default. */
+export type Access = 'key' | 'token' | 'open'
+
+/** Who sent a request, once its API key has been found good. */
+export type Caller = { account: AccountId; plan: Plan }
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: Access
+  }
+  interface FastifyRequest {
+    caller: Caller | null
+    tokenOwner: TokenOwner | null
+  }
+}
+
+export type AccessDeps = { pool: Queryable; plans: PlanCatalogue; clock: Clock; lastUse: LastUse }
+
+/**
+ * Guards every route before its body is read. A route without `config.access`
+ * is refused when the server is built, so that none is open by oversight.
+ */
+export function guardRoutes(app: ApiApp, deps: AccessDeps): void {
+  app.decorateRequest('caller', null)
+  app.decorateRequest('tokenOwner', null)
+
+  app.addHook('onRoute', (route) => {
+    if (route.config?.access === undefined) throw new Error(`${route.method} ${route.url} names no access`)
+  })
+
+  app.addHook('onRequest', async (request) => {
+    const { access } = request.routeOptions.config
+    switch (access) {
+      case 'key':
+        request.caller = await checkKey(deps, request)
+        return
+      case 'token':
+        request.tokenOwner = await checkToken(deps, request)
+        return
+      case 'open':
+        return
+      case undefined:
+        throw new Error('a request without a route came this far')
+      default:
+        unreachable(access)
+    }
+  })
+}
+
+export function callerOf(request: FastifyRequest): Caller {
+  if (request.caller === null) throw new Error('this route is not guarded by a key')
+  return request.caller
+}
+
+export function tokenOwnerOf(request: FastifyRequest): TokenOwner {
+  if (request.tokenOwner === null) throw new Error('this route is not guarded by a token')
+  return request.tokenOwner
+}
+
+async function checkKey(deps: AccessDeps, request: FastifyRequest): Promise<Caller> {
+  const raw = request.headers['x-api-key']
+  if (raw === undefined || raw === '') throw new AppError('api_key_required')
+  const owner = typeof raw === 'string' ? await findKeyOwner(deps.pool, raw, deps.clock.nowMs()) : null
+  if (owner === null) throw new AppError('invalid_api_key')
+
+  const plan = planNamed(deps.plans, owner.plan)
+  if (!plan.api_keys) throw new AppError('plan_without_api')
+  deps.lastUse.note('api_key', owner.keyId, owner.lastUsedAt)
+  return { account: owner.account, plan }
+}
+
+/** In the order that was decided; from the window on, the request counts, whatever its body holds. */
+async function checkToken(deps: AccessDeps, request: FastifyRequest): Promise<TokenOwner> {
+  const raw = /^bearer +([^\s,]+) *$/i.exec(request.headers.authorization ?? '')?.[1]
+  if (raw === undefined) throw new AppError('webhook_header_missing')
+  const owner = await findTokenOwner(deps.pool, raw)
+  if (owner === null) throw new AppError('invalid_token')
+  if (!planNamed(deps.plans, owner.plan).webhooks) throw new AppError('plan_without_webhooks')
+  if (!owner.isActive) throw new AppError('domain_inactive')
+
+  const verdict = await countWebhookRequest(deps.pool, owner.domain, deps.clock.nowMs())
+  if (!verdict.allowed) {
+    throw new AppError('webhook_rate', { headers: { 'Retry-After': String(verdict.retryAfterSeconds) } })
+  }
+  deps.lastUse.note('webhook_token', owner.tokenId, owner.lastUsedAt)
+  return owner
+}

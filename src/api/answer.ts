@@ -1,0 +1,47 @@
+import { z } from 'zod'
+
+import { AppError, type ErrorCode, publicError } from '../errors.ts'
+import { apiSchema } from './api-schema.ts'
+
+/** One answer of a route, as the framework and the OpenAPI document take it. */
+export type Answer<Schema extends z.ZodType> = {
+  description: string
+  content: { 'application/json': { schema: Schema } }
+}
+
+export function answer<Schema extends z.ZodType>(description: string, schema: Schema): Answer<Schema> {
+  return { description, content: { 'application/json': { schema } } }
+}
+
+export const errorSchema = apiSchema(
+  'Error',
+  z.object({
+    error: z.string().describe('What is wrong, for people; these texts do not change'),
+    current: z.int().optional().describe('With the site limit: domains that there are'),
+    allowed: z.int().optional().describe('With the site limit: domains that the plan allows'),
+  }),
+)
+
+type Refusals = Partial<Record<RefusalStatus, Answer<typeof errorSchema>>>
+type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503
+
+/** Of every route that needs an API key. */
+export const KEY_REFUSALS = ['api_key_required', 'invalid_api_key', 'plan_without_api', 'internal'] as const
+
+/** Of every route that reads a body. */
+export const BODY_REFUSALS = ['invalid_json', 'malformed_request', 'body_too_large', 'content_type'] as const
+
+/** The answers of a route to what it refuses, with their texts, taken from the one table of errors. */
+export function refusals(...codes: readonly ErrorCode[]): Refusals {
+  const texts = new Map<RefusalStatus, string[]>()
+  for (const code of codes) {
+    const { status, body } = publicError(
+      new AppError(code, { word: code === 'invalid_field' ? '<field> ...' : '<reason>' }),
+    )
+    const known = texts.get(status as RefusalStatus) ?? []
+    texts.set(status as RefusalStatus, [...known, `\`${body.error}\``])
+  }
+  return Object.fromEntries(
+    [...texts].map(([status, words]) => [status, answer(words.join(', '), errorSchema)]),
+  ) as Refusals
+}

@@ -1,0 +1,55 @@
+import { z } from 'zod'
+
+/**
+ * What is wrong with a field, to stand behind its name. A schema may bring
+ * words of its own; these are for the rest.
+ */
+const wordsFor: z.core.$ZodErrorMap = (issue) => {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined ? 'is required' : `must be ${withArticle(issue.expected)}`
+    case 'too_small':
+      if (issue.origin === 'string' || issue.origin === 'array') {
+        return issue.minimum === 1
+          ? 'must not be empty'
+          : `must have at least ${issue.minimum} ${unit(issue.origin)}`
+      }
+      return `must be at least ${issue.minimum}`
+    case 'too_big':
+      if (issue.origin === 'string' || issue.origin === 'array') {
+        return `must have at most ${issue.maximum} ${unit(issue.origin)}`
+      }
+      return `must be at most ${issue.maximum}`
+    case 'unrecognized_keys':
+      return `has unknown fields: ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}`
+    case 'invalid_value':
+      return `must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`
+    default:
+      return 'is not valid'
+  }
+}
+
+/** The first thing that is wrong, as a sentence that begins with the field: `paths[3] must start with /`. */
+export function firstProblem(schema: z.core.$ZodType, value: unknown): string | null {
+  const parsed = z.safeParse(schema, value, { error: wordsFor })
+  const issue = parsed.error?.issues[0]
+  return issue === undefined ? null : `${fieldName(issue.path)} ${issue.message}`
+}
+
+function fieldName(path: readonly PropertyKey[]): string {
+  let name = ''
+  for (const part of path) {
+    if (typeof part === 'number') name += `[${part}]`
+    else name += name === '' ? String(part) : `.${String(part)}`
+  }
+  return name === '' ? 'body' : name
+}
+
+function withArticle(type: string): string {
+  if (type === 'int') return 'an integer'
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`
+}
+
+function unit(origin: string): string {
+  return origin === 'string' ? 'characters' : 'entries'
+}

@@ -1,0 +1,69 @@
+import { Readable } from 'node:stream'
+
+import type pg from 'pg'
+import { z } from 'zod'
+
+import { listStoredPaths } from '../../pages/stored-paths.ts'
+import { callerOf } from '../access.ts'
+import { answer, KEY_REFUSALS, refusals } from '../answer.ts'
+import type { ApiApp } from '../app.ts'
+import { domainParams } from '../domain-schema.ts'
+import { ownedDomain } from '../owned-domain.ts'
+
+const listSchema = z.object({
+  domain: z.string(),
+  cachedPages: z.int().describe('Number of entries of `pages`'),
+  pages: z
+    .array(
+      z.object({
+        path: z.string().describe('Path beginning with `/`, with its normalised query'),
+        cacheKey: z.string().describe('`render:<domain>:<path>`'),
+      }),
+    )
+    .describe('By path'),
+})
+
+export function cacheList(app: ApiApp, deps: { pool: pg.Pool }): void {
+  app.route({
+    method: 'GET',
+    url: '/api/cache/list/:domain',
+    config: { access: 'key' },
+    schema: {
+      operationId: 'listCachedPages',
+      tags: ['Cache'],
+      summary: 'The stored pages of a domain, all in one answer',
+      security: [{ ApiKey: [] }],
+      params: domainParams,
+      response: { 200: answer('The pages', listSchema), ...refusals(...KEY_REFUSALS, 'domain_not_found') },
+    },
+    handler: async (request, reply) => {
+      const domain = await ownedDomain(deps.pool, callerOf(request).account, request.params.domain)
+      const batches = listStoredPaths(deps.pool, domain.id)
+      // The first batch before the status: a database that is away is then still told as an error.
+      const first = await batches.next()
+      reply.type('application/json; charset=utf-8')
+      if (request.method === 'HEAD') return reply.send()
+      return reply.send(Readable.from(listAsJson(domain.name, first, batches), { objectMode: false }))
+    },
+  })
+}
+
+/**
+ * The answer in pieces, one for each batch, so that memory does not grow with
+ * the list. The count comes last: it is the number of entries that were sent,
+ * whatever is stored or purged meanwhile.
+ */
+async function* listAsJson(
+  domain: string,
+  first: IteratorResult<readonly string[], void>,
+  rest: AsyncGenerator<readonly string[], void>,
+): AsyncGenerator<string> {
+  let count = 0
+  yield `{"domain":${JSON.stringify(domain)},"pages":[`
+  for (let batch = first; batch.done !== true; batch = await rest.next()) {
+    const entries = batch.value.map((path) => JSON.stringify({ path, cacheKey: `render:${domain}:${path}` }))
+    yield (count === 0 ? '' : ',') + entries.join(',')
+    count += entries.length
+  }
+  yield `],"cachedPages":${count}}`
+}

@@ -1,0 +1,84 @@
+import Fastify from 'fastify'
+import { serializerCompiler } from 'fastify-type-provider-zod'
+import type pg from 'pg'
+
+import { createLastUse } from '../accounts/last-use.ts'
+import type { PlanCatalogue } from '../accounts/plans.ts'
+import type { Clock } from '../clock.ts'
+import type { Log } from '../log.ts'
+import { guardRoutes } from './access.ts'
+import { answerError, answerErrors } from './answer-error.ts'
+import type { ApiApp } from './app.ts'
+import { answerClientError } from './client-error.ts'
+import { BODY_LIMIT_BYTES, readJsonBodies } from './json-body.ts'
+import { serveOpenApi } from './openapi.ts'
+import type { CheckOrigin } from './origin-check.ts'
+import { cacheList } from './routes/cache-list.ts'
+import { cachePurge } from './routes/cache-purge.ts'
+import { domainCreate } from './routes/domain-create.ts'
+import { domainList } from './routes/domain-list.ts'
+import { sendSecurityHeaders, setSecurityHeaders } from './security-headers.ts'
+import { checkAgainstSchema } from './validator.ts'
+import { answerUnknownRoutes } from './wrong-method.ts'
+
+export type ApiDeps = {
+  pool: pg.Pool
+  plans: PlanCatalogue
+  clock: Clock
+  log: Log
+  checkOrigin: CheckOrigin
+}
+
+export type ApiOptions = {
+  version: string
+  /** Base address shown to users; null: relative to wherever the document was read. */
+  publicUrl: string | null
+}
+
+/** Room for a path of 64 KiB and then some, so that it gets an answer and not a closed connection. */
+const HEADER_LIMIT_BYTES = 128 * 1024
+
+/**
+ * The HTTP interface, ready to listen. The order of what is registered first
+ * is the order in which a request meets it: headers, unknown routes, access,
+ * and only then its body and its route.
+ */
+export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promise<ApiApp> {
+  const app: ApiApp = Fastify({
+    logger: false,
+    bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: 60_000,
+    // Whoever keeps an idle connection finds it open for longer than his own proxy would.
+    keepAliveTimeout: 75_000,
+    http: { maxHeaderSize: HEADER_LIMIT_BYTES, requireHostHeader: false },
+    routerOptions: { maxParamLength: HEADER_LIMIT_BYTES },
+    clientErrorHandler: answerClientError,
+    frameworkErrors: (error, request, reply) => {
+      setSecurityHeaders(reply)
+      answerError(error, request, reply, deps.log)
+    },
+  })
+  app.setValidatorCompiler(checkAgainstSchema)
+  app.setSerializerCompiler(serializerCompiler)
+  // An expectation that we do not know is no reason to refuse (RFC 9110, 10.1.1).
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+
+  const lastUse = createLastUse(deps.pool, deps.clock, deps.log)
+  app.addHook('onClose', () => lastUse.settled())
+
+  sendSecurityHeaders(app)
+  answerErrors(app, deps.log)
+  answerUnknownRoutes(app)
+  guardRoutes(app, { ...deps, lastUse })
+  readJsonBodies(app)
+  await serveOpenApi(app, options)
+
+  // Every route that there is.
+  domainList(app, deps)
+  domainCreate(app, deps)
+  cacheList(app, deps)
+  cachePurge(app, deps)
+
+  await app.ready()
+  return app
+}

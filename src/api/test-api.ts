@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import type { AddressInfo } from 'node:net'
+
+import { createAccount } from '../accounts/accounts.ts'
+import { createDomain } from '../accounts/domain-changes.ts'
+import { parseDomainName } from '../accounts/domain-name.ts'
+import { createKey } from '../accounts/keys.ts'
+import { DEFAULT_PLANS, type PlanCatalogue } from '../accounts/plans.ts'
+import { type TestDatabase, testDatabase } from '../db/test-database.ts'
+import { createAddressGuard } from '../gateway/address-guard.ts'
+import { checkOriginUrl } from '../gateway/origin-url.ts'
+import type { AccountId, DomainId, DomainName } from '../ids.ts'
+import { silentLog } from '../log.ts'
+import { createApiServer } from './server.ts'
+import { type Contract, readContract } from './test-contract.ts'
+
+// Test support: the whole API on loopback over a database of its own. Every
+// answer is checked against the OpenAPI document before a test sees it.
+
+export type TestAnswer = { status: number; headers: Headers; body: Record<string, unknown>; text: string }
+
+export type TestRequest = {
+  key?: string | undefined
+  token?: string | undefined
+  /** Sent as JSON; a string is sent as it is. */
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+export type TestAccount = { id: AccountId; email: string; key: string }
+
+export type TestApi = Awaited<ReturnType<typeof startTestApi>>
+
+/** The first moment of the tests' clock: in the middle of a month, of a day and of an hour. */
+export const TEST_START_MS = Date.parse('2026-11-15T12:30:00.000Z')
+
+export async function startTestApi({ plans = DEFAULT_PLANS }: { plans?: PlanCatalogue } = {}) {
+  const database: TestDatabase = await testDatabase()
+  const { pool } = database
+  const clock = { atMs: TEST_START_MS, nowMs: () => clock.atMs }
+  const guard = createAddressGuard([])
+  const names: Record<string, string[]> = {
+    'internal.attacker.com': ['10.0.0.7'],
+    'mixed.attacker.com': ['93.184.216.34', '127.0.0.1'],
+  }
+  const lookup = async (name: string) => names[name] ?? ['93.184.216.34']
+
+  const app = await createApiServer(
+    {
+      pool,
+      plans,
+      clock,
+      log: silentLog(),
+      checkOrigin: (raw) => checkOriginUrl(raw, guard, { lookup, timeoutMs: 1_000 }),
+    },
+    { version: '0.0.0-test', publicUrl: null },
+  )
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+  const contract: Contract = readContract(await (await fetch(`${url}/openapi.json`)).json())
+  let accounts = 0
+
+  async function call(method: string, path: string, request: TestRequest = {}): Promise<TestAnswer> {
+    const headers: Record<string, string> = {}
+    if (request.key !== undefined) headers['x-api-key'] = request.key
+    if (request.token !== undefined) headers['authorization'] = `Bearer ${request.token}`
+    if (request.body !== undefined) headers['content-type'] = 'application/json'
+    const response = await fetch(url + path, {
+      method,
+      headers: { ...headers, ...request.headers },
+      body: request.body === undefined ? null : bodyText(request.body),
+      redirect: 'manual',
+    })
+    const text = await response.text()
+    const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>)
+    contract.check({
+      method,
+      path,
+      status: response.status,
+      type: response.headers.get('content-type'),
+      text,
+    })
+    return { status: response.status, headers: response.headers, body, text }
+  }
+
+  return {
+    app,
+    url,
+    pool,
+    clock,
+    contract,
+    call,
+    get: (path: string, key?: string) => call('GET', path, { key }),
+    post: (path: string, key: string | undefined, body?: unknown) => call('POST', path, { key, body }),
+
+    /** An account with an API key. */
+    async account(plan = 'agency_plus'): Promise<TestAccount> {
+      const email = `owner-${++accounts}@example.com`
+      const { id } = await createAccount(pool, plans, { email, plan, password: null })
+      const key = (
+        await createKey(pool, id, { name: 'test', expiresAt: null }, { plans, nowMs: clock.nowMs() })
+      ).key
+      return { id, email, key }
+    },
+
+    /** A domain, not by way of HTTP. */
+    async domain(account: TestAccount, name: string): Promise<{ id: DomainId; name: DomainName }> {
+      const parsed = parseDomainName(name)
+      assert(parsed.ok)
+      const input = { name: parsed.name, originUrl: 'https://origin.example.com' }
+      return {
+        id: (await createDomain(pool, account.id, input, { plans, nowMs: clock.nowMs() })).id,
+        name: parsed.name,
+      }
+    },
+
+    async close(): Promise<void> {
+      await app.close()
+      await database.close()
+    },
+  }
+}
+
+/** Stores pages without a renderer. */
+export async function storePages(api: TestApi, domain: DomainId, paths: readonly string[]): Promise<void> {
+  await api.pool.query(
+    `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
+     select $1, path, 200, '{}', '\\x00', 1, 'e', now() from unnest($2::text[]) as path`,
+    [domain, paths],
+  )
+}
+
+/** One entry in each of the two caches that hang on a domain as a whole. */
+export async function storeRedirectAndSitemap(api: TestApi, domain: DomainId): Promise<void> {
+  await api.pool.query(
+    `insert into redirect (domain_id, path, status, location, stored_at) values ($1, '/old', 301, '/new', now())`,
+    [domain],
+  )
+  await api.pool.query(
+    `insert into sitemap (domain_id, path, headers, body, fetched_at) values ($1, '/sitemap.xml', '{}', '\\x00', now())`,
+    [domain],
+  )
+}
+
+function bodyText(body: unknown): string {
+  return typeof body === 'string' ? body : JSON.stringify(body)
+}

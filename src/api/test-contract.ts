@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+
+// Test support: the served OpenAPI document as the judge of every answer.
+
+export type Exchange = { method: string; path: string; status: number; type: string | null; text: string }
+
+export type Operation = { method: string; url: string; security: string | null; body: boolean }
+
+export type Contract = { check(exchange: Exchange): void; operations: Operation[] }
+
+type Json = { [key: string]: Json } & { schema?: Json }
+
+/** Operations and answers of the document; throws when it does not compile. */
+export function readContract(document: unknown): Contract {
+  const { paths } = document as { paths: Record<string, Record<string, Json>> }
+  const ajv = new Ajv2020({ allErrors: true, strict: false, validateFormats: false })
+  ajv.addSchema(document as object, 'openapi')
+
+  const operations: Operation[] = []
+  const routes: { url: string; matches: RegExp; method: string; answers: Map<string, ValidateFunction> }[] =
+    []
+  for (const [url, methods] of Object.entries(paths)) {
+    const matches = new RegExp(`^${url.replace(/\{[^}]+\}/g, '[^/]+')}$`)
+    for (const [method, operation] of Object.entries(methods)) {
+      const security = (operation['security'] as unknown as Record<string, unknown>[] | undefined)?.[0]
+      operations.push({
+        method: method.toUpperCase(),
+        url,
+        security: security === undefined ? null : Object.keys(security)[0]!,
+        body: 'requestBody' in operation,
+      })
+      const answers = new Map<string, ValidateFunction>()
+      for (const status of Object.keys(operation['responses'] ?? {})) {
+        const pointer = ['paths', url, method, 'responses', status, 'content', 'application/json', 'schema']
+        const reference = pointer.map((part) => part.replaceAll('~', '~0').replaceAll('/', '~1')).join('/')
+        answers.set(
+          status,
+          ajv.compile({ $ref: `openapi#/${encodeURI(reference)}`, unevaluatedProperties: false }),
+        )
+      }
+      routes.push({ url, matches, method: method.toUpperCase(), answers })
+    }
+  }
+
+  return {
+    operations,
+    check({ method, path, status, type, text }) {
+      const pathname = path.split('?', 1)[0]!
+      const where = `${method} ${pathname.slice(0, 80)} answered ${status}`
+      const route = routes.find(
+        (each) => each.matches.test(pathname) && each.method === (method === 'HEAD' ? 'GET' : method),
+      )
+      const answer = route?.answers.get(String(status))
+      if (route === undefined) {
+        // Whatever no route takes says why, and nothing else.
+        if (status === 204 || text === '') return
+        assert.match(type ?? '', /^application\/json/, where)
+        assert.deepEqual(Object.keys(JSON.parse(text) as object), ['error'], where)
+        return
+      }
+      assert(answer !== undefined, `${where}: the document does not know this status: ${text.slice(0, 200)}`)
+      assert.match(type ?? '', /^application\/json/, where)
+      if (method === 'HEAD') return
+      assert(answer(JSON.parse(text)), `${where}: ${JSON.stringify(answer.errors)} in ${text.slice(0, 500)}`)
+    },
+  }
+}
