@@ -1,0 +1,40 @@
+import { defineCommand } from '../command.ts'
+import { browserWorks } from '../doctor/browser.ts'
+import { databaseWorks } from '../doctor/database.ts'
+import type { Finding } from '../doctor/finding.ts'
+import { dataDirectory, diskSpace, memory, nodeVersion, userNamespaces } from '../doctor/machine.ts'
+import { portFree } from '../doctor/ports.ts'
+
+/** Looks by trying: the database and the browser are started as a node starts them. */
+export const doctor = defineCommand({
+  options: {},
+  async run(_values, { config }) {
+    const { api, edge, render, dataDir } = config
+    const dataDirFinding = dataDirectory(dataDir)
+    const findings = [
+      nodeVersion(process.versions.node),
+      memory(process.availableMemory(), render.slots),
+      dataDirFinding,
+      diskSpace(dataDir),
+      // Both live in the data directory; where that cannot be used, they would only say so again.
+      ...(dataDirFinding.state === 'problem' ? [] : [await databaseWorks(config), await browserWorks(config)]),
+      userNamespaces(),
+      await portFree({ ...api, setting: 'PREPAINT_API' }),
+      await portFree({ host: edge.host, port: edge.port, setting: 'PREPAINT_EDGE' }),
+    ]
+    const good = findings.every(({ state }) => state !== 'problem')
+    return { json: { ok: good, checks: findings }, text: report(findings), exitCode: good ? 0 : 1 }
+  },
+})
+
+function report(findings: readonly Finding[]): string {
+  const width = Math.max(...findings.map(({ name }) => name.length))
+  const lines = findings.flatMap(({ name, state, found, advice }) => [
+    `${state.padEnd(7)}  ${name.padEnd(width)}  ${found}`,
+    ...(advice === null ? [] : [`${' '.repeat(9 + width + 2)}-> ${advice}`]),
+  ])
+  const problems = findings.filter(({ state }) => state === 'problem').length
+  const words =
+    problems === 0 ? 'Prepaint can run here.' : `${problems} of these must be solved before Prepaint can run.`
+  return `${lines.join('\n')}\n\n${words}`
+}

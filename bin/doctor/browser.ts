@@ -1,0 +1,34 @@
+import { existsSync } from 'node:fs'
+
+import type { Config } from '../../src/config.ts'
+import { silentLog } from '../../src/log.ts'
+import { findBrowser } from '../../src/render/browser-binary.ts'
+import { launchBrowser } from '../../src/render/browser-process.ts'
+import { type Finding, ok, problem, warning } from './finding.ts'
+import { withTrialDirectory } from './trial-directory.ts'
+
+const INSTALL =
+  'apt-get install chromium-headless-shell (or chromium): the packaged one has no sandbox, so pages of strangers run without it'
+
+/** Starts the browser as a node would, and ends it. */
+export async function browserWorks({ dataDir, render }: Config): Promise<Finding> {
+  try {
+    return await withTrialDirectory(dataDir, existsSync(dataDir), (dir) => tryBrowser(render, dir))
+  } catch (error) {
+    const advice = 'apt-get install chromium-headless-shell, or set PREPAINT_CHROMIUM to a browser that runs'
+    return problem('Chromium', (error as Error).message.split('\n')[0] ?? '', advice)
+  }
+}
+
+async function tryBrowser(render: Config['render'], dataDir: string): Promise<Finding> {
+  const binary = await findBrowser({ chromium: render.chromium, dataDir })
+  const options = { binary, dataDir, spkiHash: null, requireSandbox: false, log: silentLog() }
+  const browser = await launchBrowser(options)
+  await browser.kill('doctor has seen it')
+  const found = `${browser.product} (${binary.source}), sandbox ${browser.sandbox}`
+  if (browser.sandbox === 'on') return ok('Chromium', found)
+  const advice = binary.source === 'packaged' ? INSTALL : 'see "user namespaces"'
+  return render.requireSandbox
+    ? problem('Chromium', `${found}, and PREPAINT_REQUIRE_SANDBOX=1 asks for it`, advice)
+    : warning('Chromium', found, advice)
+}

@@ -1,0 +1,34 @@
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+
+const LOOK_EVERY_MS = 50
+
+/**
+ * Stops a server in order: no new connections, answers that are under way
+ * finish, idle connections end. `deadline` cuts off what is left, upgraded
+ * connections too, which node:http no longer counts as its own.
+ */
+export function drainable(server: Server): { drain(deadline: AbortSignal): Promise<void> } {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  return {
+    async drain(deadline) {
+      if (!server.listening) return
+      const { promise: closed, resolve } = Promise.withResolvers<void>()
+      server.close(() => resolve())
+      // A connection that was busy just now is idle after its answer, and would wait for another request.
+      const idle = setInterval(() => server.closeIdleConnections(), LOOK_EVERY_MS)
+      const cut = () => {
+        for (const socket of sockets) socket.destroy()
+      }
+      if (deadline.aborted) cut()
+      deadline.addEventListener('abort', cut)
+      await closed
+      clearInterval(idle)
+      deadline.removeEventListener('abort', cut)
+    },
+  }
+}
