@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import {
   chmodSync,
   copyFileSync,
@@ -22,6 +23,8 @@ import { DatabaseError } from './database-error.ts'
 
 export type Binaries = { initdb: string; postgres: string; major: number }
 
+const COPY = 'postgresql-'
+
 type Options = {
   /** Who runs them. */
   user: SystemUser
@@ -39,7 +42,7 @@ type Options = {
 export function findBinaries({ user, copyTo, onLongStep }: Options): Binaries {
   const { native, version } = installedPackage()
   const usable = createLinks(native) && isOpenTo(native, user)
-  const dir = usable ? native : copyBinaries(native, path.join(copyTo, `postgresql-${version}`), onLongStep)
+  const dir = usable ? native : copyBinaries(native, path.join(copyTo, COPY + version), onLongStep)
   const postgres = path.join(dir, 'bin', 'postgres')
   const { status, stdout, stderr, error } = spawnSync(postgres, ['--version'], {
     env: CHILD_ENVIRONMENT,
@@ -114,9 +117,15 @@ function isOpenTo(native: string, user: SystemUser): boolean {
 function copyBinaries(native: string, target: string, onLongStep: (line: string) => void): string {
   if (existsSync(target)) return target
   onLongStep(`Copying PostgreSQL to ${target}, where its user can reach it ...`)
-  const unfinished = `${target}.unfinished`
-  rmSync(unfinished, { recursive: true, force: true })
-  copyOpenly(native, unfinished)
+  const dir = path.dirname(target)
+  // Copies of other versions, and one that was cut off.
+  for (const name of readdirSync(dir).filter((entry) => entry.startsWith(COPY))) {
+    rmSync(path.join(dir, name), { recursive: true, force: true })
+  }
+  const unfinished = path.join(dir, `${COPY}unfinished-${randomUUID()}`)
+  mkdirSync(unfinished)
+  chmodSync(unfinished, 0o755)
+  copyOpenly(native, path.join(unfinished, 'native'))
   createLinks(path.join(unfinished, 'native'))
   renameSync(path.join(unfinished, 'native'), target)
   rmSync(unfinished, { recursive: true, force: true })
@@ -124,20 +133,16 @@ function copyBinaries(native: string, target: string, onLongStep: (line: string)
 }
 
 /** A copy that everyone may read, whatever the modes of the original and our umask. */
-function copyOpenly(native: string, unfinished: string): void {
-  const copy = (from: string, to: string): void => {
-    const stat = lstatSync(from)
-    if (stat.isSymbolicLink()) {
-      symlinkSync(readlinkSync(from), to)
-    } else if (stat.isDirectory()) {
-      mkdirSync(to, { recursive: true })
-      chmodSync(to, 0o755)
-      for (const name of readdirSync(from)) copy(path.join(from, name), path.join(to, name))
-    } else {
-      copyFileSync(from, to)
-      chmodSync(to, (stat.mode & 0o100) === 0 ? 0o644 : 0o755)
-    }
+function copyOpenly(from: string, to: string): void {
+  const stat = lstatSync(from)
+  if (stat.isSymbolicLink()) {
+    symlinkSync(readlinkSync(from), to)
+  } else if (stat.isDirectory()) {
+    mkdirSync(to)
+    chmodSync(to, 0o755)
+    for (const name of readdirSync(from)) copyOpenly(path.join(from, name), path.join(to, name))
+  } else {
+    copyFileSync(from, to)
+    chmodSync(to, (stat.mode & 0o100) === 0 ? 0o644 : 0o755)
   }
-  mkdirSync(unfinished, { recursive: true })
-  copy(native, path.join(unfinished, 'native'))
 }

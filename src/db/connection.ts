@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import pg from 'pg'
 
 /**
@@ -48,6 +50,17 @@ export async function withClient<T>(
     await client.connect()
     return await work(client)
   } finally {
-    await client.end().catch(() => {})
+    await closeClient(client)
   }
+}
+
+const GOODBYE_MS = 1_000
+
+/** Ends a connection; without waiting for long when the other end does not answer. */
+async function closeClient(client: pg.Client): Promise<void> {
+  const patience = new AbortController()
+  const silence = sleep(GOODBYE_MS, undefined, { signal: patience.signal }).catch(() => {})
+  await Promise.race([client.end().catch(() => {}), silence])
+  patience.abort()
+  client.connection.stream.destroy()
 }

@@ -1,4 +1,4 @@
-import { lstatSync, readlinkSync, statSync, symlinkSync } from 'node:fs'
+import { existsSync, lstatSync, readlinkSync, statSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 
 import { canTraverse, databaseUser, ownUid, reachableDir, type SystemUser } from '../system-user.ts'
@@ -36,16 +36,19 @@ export function databaseHome(dataDir: string): DatabaseHome {
 
 function createHome(dataDir: string, inside: string): DatabaseHome {
   const user = databaseUser()
-  const dir = reachableDir(dataDir, NAME, user)
-  if (dir !== inside) {
-    try {
-      symlinkSync(dir, inside)
-    } catch (error) {
-      // Another process of ours was first, and its link is the same.
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    }
+  try {
+    const dir = reachableDir(dataDir, NAME, user)
+    if (dir !== inside && !existsSync(inside)) symlinkSync(dir, inside)
+    return { dir, user }
+  } catch (cause) {
+    // Another process of ours made the same link a moment before.
+    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return databaseHome(dataDir)
+    throw new DatabaseError(
+      `The data directory ${path.resolve(dataDir)} cannot be used: ${(cause as Error).message}. ` +
+        'Set PREPAINT_DATA_DIR to a directory that this process may write to.',
+      { cause },
+    )
   }
-  return { dir, user }
 }
 
 /** The owner of the files runs the server, also when root calls later what a user began. */

@@ -33,13 +33,8 @@ export async function migrate(
 ): Promise<string[]> {
   const migrations = readMigrations(directory)
   return withClient(connection, async (client) => {
-    await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
-    // Released with the connection, however that ends.
-    await client.query(`create table if not exists schema_migration (
-      name       text primary key,
-      checksum   text not null,
-      applied_at timestamptz not null default now()
-    )`)
+    await takeTurn(client, log)
+    await createRecord(client)
     const { rows } = await client.query<{ name: string; checksum: string }>(
       'select name, checksum from schema_migration order by name collate "C"',
     )
@@ -51,6 +46,34 @@ export async function migrate(
     }
     return applied
   })
+}
+
+/** One node at a time; the lock goes with the connection, however that ends. */
+async function takeTurn(client: pg.Client, log: Log): Promise<void> {
+  // A large table takes as long as it takes, whatever the server's defaults say.
+  await client.query('set statement_timeout = 0; set lock_timeout = 0')
+  const { rows } = await client.query<{ free: boolean }>('select pg_try_advisory_lock($1) as free', [
+    MIGRATION_LOCK,
+  ])
+  if (rows[0]?.free) return
+  log.info('waiting for another node that is migrating the database')
+  await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
+}
+
+async function createRecord(client: pg.Client): Promise<void> {
+  try {
+    await client.query(`create table if not exists schema_migration (
+      name       text primary key,
+      checksum   text not null,
+      applied_at timestamptz not null default now()
+    )`)
+  } catch (cause) {
+    throw new DatabaseError(
+      `The tables cannot be made: ${(cause as Error).message}. ` +
+        'The user in DATABASE_URL needs to own the database (alter database ... owner to ...).',
+      { cause },
+    )
+  }
 }
 
 function readMigrations(directory: string): Migration[] {

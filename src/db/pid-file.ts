@@ -37,18 +37,13 @@ export function holderOf(pid: number, data: string): 'nobody' | 'postgres' | 'st
     return 'stranger'
   }
   try {
-    // PostgreSQL works in its data directory, and says so in its first argument.
+    // PostgreSQL works in its data directory, and its first argument is its own path.
     const [command = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
     const inData = readlinkSync(`/proc/${pid}/cwd`) === realpathSync(data)
-    if (isZombie(pid)) return 'nobody'
-    return inData && command.includes('postgres') ? 'postgres' : 'stranger'
+    return inData && path.basename(command) === 'postgres' ? 'postgres' : 'stranger'
   } catch {
-    // Gone in between, or not ours to look at.
+    // Gone in between, a zombie, or not ours to look at: no server of ours, but
+    // perhaps still a number that the next PostgreSQL finds taken.
     return 'stranger'
   }
-}
-
-/** Ended, but its parent has not asked how: nothing of it runs any more. */
-function isZombie(pid: number): boolean {
-  return /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
 }

@@ -23,5 +23,7 @@ export function createPool(connection: pg.ClientConfig, log: Log): pg.Pool {
   })
   // Without a listener, an idle connection that breaks would end the process.
   pool.on('error', (error) => log.warn({ err: error.message }, 'an idle database connection broke'))
+  // The same for one that is in use, between two queries of a transaction; its next query tells.
+  pool.on('connect', (client) => client.on('error', () => {}))
   return pool
 }

@@ -5,7 +5,7 @@ import type { SystemUser } from '../system-user.ts'
 import type { Binaries } from './binaries.ts'
 import { DatabaseError } from './database-error.ts'
 import { holderOf, readPidFile } from './pid-file.ts'
-import { type ChildEnd, startWatchedChild } from './watched-child.ts'
+import { type ChildEnd, startWatchedChild, type WatchedChild } from './watched-child.ts'
 
 export type PostmasterOptions = {
   binaries: Binaries
@@ -21,11 +21,8 @@ export type PostmasterOptions = {
 export type Postmaster = {
   /** Settles once, when the server is gone, whatever ended it. */
   readonly ended: Promise<ChildEnd>
-  /**
-   * Ends the server; resolves when it is gone. `whenUnused` first waits some
-   * seconds for connections of others to be closed by themselves.
-   */
-  stop(how: 'now' | 'whenUnused'): Promise<void>
+  /** Ends the server (open transactions are rolled back); resolves when it is gone. */
+  stop(): Promise<void>
 }
 
 /** How the private PostgreSQL runs; every value is a choice, none a guess at the machine. */
@@ -55,10 +52,16 @@ export const PRIVATE_SETTINGS: Readonly<Record<string, string>> = {
 const ORPHAN_POLL_MS = 20
 const ORPHAN_FAST_MS = 10_000
 const ORPHAN_LIMIT_MS = 20_000
-const SHARED_MEMORY_RETRIES = 20
-const SHARED_MEMORY_RETRY_MS = 500
 const READY_POLL_MS = 10
-const UNUSED_LIMIT_MS = 10_000
+
+/**
+ * Processes of a killed server use its memory for a moment longer. And the pid
+ * in a stale lock file can be taken by a new process (in a container by one of
+ * our own) after we looked who has it; a server it is not, we hold the lock.
+ */
+const MAY_PASS = /pre-existing shared memory block|lock file "[^"]*" already exists/
+const PASS_RETRIES = 25
+const PASS_RETRY_MS = 400
 
 /**
  * Starts PostgreSQL on `data` and resolves when it takes connections.
@@ -73,16 +76,14 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
     const first = await Promise.race([ready, child.ended])
     if (first === 'ready') {
       child.background()
-      return { ended: child.ended, stop: (how) => stop(data, child, how) }
+      return { ended: child.ended, stop: () => stop(options, child) }
     }
-    // Processes of a killed server end by themselves a moment later; until then they use its memory.
-    const lingering = first.lastWords.includes('pre-existing shared memory block')
-    if (!lingering || attempt === SHARED_MEMORY_RETRIES) {
+    if (!MAY_PASS.test(first.lastWords) || attempt === PASS_RETRIES) {
       throw new DatabaseError(
         `PostgreSQL did not start on ${data}: ${first.lastWords.trim() || 'no reason given'}`,
       )
     }
-    await sleep(SHARED_MEMORY_RETRY_MS)
+    await sleep(PASS_RETRY_MS)
   }
 }
 
@@ -91,7 +92,7 @@ function launch(options: PostmasterOptions, strangerPid: number | null) {
   const child = startWatchedChild({
     command: binaries.postgres,
     args: [
-      ...['-D', data, '-k', socketDir],
+      ...['-D', data, '-c', `unix_socket_directories=${quoted(socketDir)}`],
       ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     ],
     user,
@@ -122,7 +123,7 @@ async function untilReady(
   })
   for (;;) {
     const file = gone ? null : readPidFile(data)
-    if (file?.ready && file.pid !== strangerPid && holderOf(file.pid, data) === 'postgres') return 'ready'
+    if (file?.ready && file.pid !== strangerPid && holderOf(file.pid, data) !== 'nobody') return 'ready'
     // The race is over then, and nobody waits for this promise.
     if (gone) return new Promise(() => {})
     await sleep(READY_POLL_MS)
@@ -151,22 +152,19 @@ async function clearWay(data: string, log: Log): Promise<number | null> {
   }
 }
 
-async function stop(
-  data: string,
-  child: ReturnType<typeof startWatchedChild>,
-  how: 'now' | 'whenUnused',
-): Promise<void> {
-  const pid = readPidFile(data)?.pid
-  if (how === 'whenUnused' && pid !== undefined && holderOf(pid, data) === 'postgres') {
-    // SIGTERM is the smart shutdown: no new connections, those that are there may finish.
-    signal(pid, 'SIGTERM')
-    await Promise.race([child.ended, sleep(UNUSED_LIMIT_MS, undefined, { ref: true })])
-  }
+async function stop({ data, log }: PostmasterOptions, child: WatchedChild): Promise<void> {
   child.stop()
   await child.ended
+  // Only when its watchdog was killed is there still something to end.
+  await clearWay(data, log)
 }
 
-function signal(pid: number, name: 'SIGINT' | 'SIGQUIT' | 'SIGTERM'): void {
+/** For a setting that is a list: without the quotes, a comma would end the name. */
+function quoted(dir: string): string {
+  return `"${dir.replaceAll('"', '""')}"`
+}
+
+function signal(pid: number, name: 'SIGINT' | 'SIGQUIT'): void {
   try {
     process.kill(pid, name)
   } catch (error) {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 
 import type { Log } from '../log.ts'
+import { attachCommand, stopWhenUnused } from './attached-command.ts'
 import { findBinaries } from './binaries.ts'
 import { PRIVATE_USER, prepareCluster } from './cluster.ts'
 import { CONNECTION_DEFAULTS, errorCode, isNotUpYet, withClient } from './connection.ts'
@@ -12,7 +13,7 @@ import { type DatabaseHome, databaseHome } from './home.ts'
 import { type OwnerLock, readOwner, takeOwnerLock } from './owner-lock.ts'
 import { readPidFile } from './pid-file.ts'
 import { PRIVATE_SETTINGS } from './postmaster.ts'
-import { prepareSocketDir } from './socket-dir.ts'
+import { prepareSocketDir, removeSocketDir } from './socket-dir.ts'
 import { superviseServer } from './supervised-server.ts'
 
 export type PrivatePostgres = {
@@ -29,11 +30,14 @@ export type PrivatePostgresOptions = {
   onLongStep(line: string): void
 }
 
-const POLL_MS = 50
+const POLL_MS = 100
 /** How long a node waits for a command that has the database just now. */
 const COMMAND_WAIT_MS = 15_000
 /** How long a command waits for a server that another process is starting. */
 const ATTACH_WAIT_MS = 60_000
+/** How long a command that started the server leaves it to others that are still using it. */
+const UNUSED_WAIT_MS = 10_000
+const SLOW_START_MS = 3_000
 /** A holder writes its name a moment after it has the lock. */
 const UNNAMED_WAIT_MS = 1_000
 
@@ -49,7 +53,7 @@ export async function openPrivatePostgres(options: PrivatePostgresOptions): Prom
     const lock = takeOwnerLock(lockFile, attach ? 'command' : 'node', home.user)
     if (lock !== null) return start(home, lock, options)
     const running = attach ? await connectToRunning(home.dir) : null
-    if (running !== null) return { connection: running, close: async () => {} }
+    if (running !== null) return running
     const owner = readOwner(lockFile)
     const limitMs = attach
       ? ATTACH_WAIT_MS
@@ -67,7 +71,7 @@ export async function openPrivatePostgres(options: PrivatePostgresOptions): Prom
               'Stop that one first, or set PREPAINT_DATA_DIR to another directory.',
       )
     }
-    if (waitedMs === POLL_MS * 20) onLongStep('Waiting for another process to free the database ...')
+    if (waitedMs === UNNAMED_WAIT_MS) onLongStep('Waiting for another process to free the database ...')
     await sleep(POLL_MS)
   }
 }
@@ -82,28 +86,42 @@ async function start(
     const binaries = findBinaries({ user, copyTo: dir, onLongStep })
     const data = await prepareCluster({ home: dir, user, binaries, onLongStep })
     const socketDir = prepareSocketDir(dir, user)
-    const server = await superviseServer({
-      ...{ binaries, data, socketDir, user, log },
-      settings: PRIVATE_SETTINGS,
-    })
+    const server = await toldWhenSlow(
+      onLongStep,
+      superviseServer({ binaries, data, socketDir, user, log, settings: PRIVATE_SETTINGS }),
+    )
     const connection = connectionTo(socketDir)
     try {
       await createDatabase(connection)
     } catch (error) {
-      await server.stop('now')
+      await server.stop()
       throw error
     }
     return {
       connection,
       async close() {
-        // Another command may have attached itself to the server of this one.
-        await server.stop(attach ? 'whenUnused' : 'now')
+        if (attach) await stopWhenUnused(connection, UNUSED_WAIT_MS, server.stop)
+        else await server.stop()
+        removeSocketDir(socketDir, dir)
         lock.release()
       },
     }
   } catch (error) {
     lock.release()
     throw error
+  }
+}
+
+/** Recovery after a crash of the machine can take minutes: silence would look like a fault. */
+async function toldWhenSlow<T>(onLongStep: (line: string) => void, starting: Promise<T>): Promise<T> {
+  const timer = setTimeout(
+    () => onLongStep('The database is starting, perhaps recovering ...'),
+    SLOW_START_MS,
+  )
+  try {
+    return await starting
+  } finally {
+    clearTimeout(timer)
   }
 }
 
@@ -119,14 +137,14 @@ async function createDatabase(connection: pg.ClientConfig): Promise<void> {
   })
 }
 
-/** Null while the server of the lock's holder is not there yet, or no longer. */
-async function connectToRunning(home: string): Promise<pg.ClientConfig | null> {
+/** Null while the server of the lock's holder is not there yet, or about to stop. */
+async function connectToRunning(home: string): Promise<PrivatePostgres | null> {
   const file = readPidFile(path.join(home, 'data'))
   if (!file?.ready || file.socketDir === null) return null
   const connection = connectionTo(file.socketDir)
   try {
-    await withClient(connection, (client) => client.query('select'))
-    return connection
+    const attached = await attachCommand(connection)
+    return attached === null ? null : { connection, close: () => attached.end() }
   } catch (error) {
     if (isNotUpYet(error) || errorCode(error) === '3D000') return null
     throw error

@@ -39,6 +39,11 @@ export function prepareSocketDir(home: string, user: SystemUser): string {
   )
 }
 
+/** Leaves nothing in /run or /tmp. Inside the home it stays for the next start. */
+export function removeSocketDir(dir: string, home: string): void {
+  if (path.dirname(dir) !== home) rmSync(dir, { recursive: true, force: true })
+}
+
 function fitsSocket(dir: string): boolean {
   return Buffer.byteLength(path.join(dir, SOCKET_NAME)) <= SOCKET_PATH_MAX_BYTES
 }

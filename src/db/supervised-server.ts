@@ -8,6 +8,8 @@ export type SupervisedServer = {
 
 const BACK_OFF_FIRST_MS = 100
 const BACK_OFF_MAX_MS = 10_000
+/** A server that ran this long was well; its end begins a new story. */
+const WELL_AFTER_MS = 60_000
 
 /**
  * Starts the server and keeps it running: when it ends without having been
@@ -18,36 +20,45 @@ export async function superviseServer(options: PostmasterOptions): Promise<Super
   const { log } = options
   const stopping = new AbortController()
   let current = await startPostmaster(options)
+  const kept = keep()
 
   async function keep(): Promise<void> {
     let backOffMs = BACK_OFF_FIRST_MS
     for (;;) {
+      const well = setTimeout(() => {
+        backOffMs = BACK_OFF_FIRST_MS
+      }, WELL_AFTER_MS).unref()
       const { status, lastWords } = await current.ended
+      clearTimeout(well)
       if (stopping.signal.aborted) return
       log.error({ status, lastWords: lastWords.trim().slice(-500) }, 'PostgreSQL ended; starting it again')
-      for (;;) {
+      for (let running = false; !running; ) {
         await sleep(backOffMs, undefined, { signal: stopping.signal }).catch(() => {})
         if (stopping.signal.aborted) return
-        try {
-          current = await startPostmaster(options)
-          break
-        } catch (error) {
-          log.error({ err: (error as Error).message }, 'PostgreSQL could not be started again')
-          backOffMs = Math.min(backOffMs * 2, BACK_OFF_MAX_MS)
-        }
+        backOffMs = Math.min(backOffMs * 2, BACK_OFF_MAX_MS)
+        running = await startAgain()
       }
-      log.info('PostgreSQL runs again')
     }
   }
-  const kept = keep()
+
+  async function startAgain(): Promise<boolean> {
+    try {
+      current = await startPostmaster(options)
+      // Asked to stop meanwhile: the caller of `stop` waits for this one's end too.
+      if (stopping.signal.aborted) await current.stop()
+      else log.info('PostgreSQL runs again')
+      return true
+    } catch (error) {
+      log.error({ err: (error as Error).message }, 'PostgreSQL could not be started again')
+      return false
+    }
+  }
 
   return {
-    async stop(how) {
+    async stop() {
       stopping.abort()
-      await current.stop(how)
+      await current.stop()
       await kept
-      // It may have been started again at the very moment of the call.
-      await current.stop('now')
     },
   }
 }

@@ -98,7 +98,7 @@ async function makeTemplate(place: string, template: string, user: SystemUser, b
   try {
     await migrate(connection, silentLog())
   } finally {
-    await server.stop('now')
+    await server.stop()
   }
   renameSync(data, template)
   rmSync(home, { recursive: true, force: true })

@@ -103,6 +103,8 @@ export function startWatchedChild(options: WatchedCommand): WatchedChild {
   const ended = new Promise<ChildEnd>((resolve) => {
     child.once('error', (error) => resolve({ status: null, lastWords: error.message }))
     child.once('exit', (status) => {
+      // Should only the watchdog have been killed, the watcher now ends the child.
+      lifeline?.destroy()
       // When only the watchdog was killed, its child still holds stderr open:
       // the rest of the words is worth a moment, not more.
       const end = () => resolve({ status, lastWords })
