@@ -17,6 +17,7 @@ import { cacheList } from './routes/cache-list.ts'
 import { cachePurge } from './routes/cache-purge.ts'
 import { domainCreate } from './routes/domain-create.ts'
 import { domainList } from './routes/domain-list.ts'
+import { type CheckReadiness, readiness } from './routes/readiness.ts'
 import { sendSecurityHeaders, setSecurityHeaders } from './security-headers.ts'
 import { checkAgainstSchema } from './validator.ts'
 import { answerUnknownRoutes } from './wrong-method.ts'
@@ -27,6 +28,7 @@ export type ApiDeps = {
   clock: Clock
   log: Log
   checkOrigin: CheckOrigin
+  checkReadiness: CheckReadiness
 }
 
 export type ApiOptions = {
@@ -78,6 +80,7 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   domainCreate(app, deps)
   cacheList(app, deps)
   cachePurge(app, deps)
+  readiness(app, deps)
 
   await app.ready()
   return app

@@ -51,6 +51,7 @@ export async function startTestApi({ plans = DEFAULT_PLANS }: { plans?: PlanCata
       plans,
       clock,
       log: silentLog(),
+      checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
       checkOrigin: (raw) => checkOriginUrl(raw, guard, { lookup, timeoutMs: 1_000 }),
     },
     { version: '0.0.0-test', publicUrl: null },
