@@ -41,6 +41,7 @@ const PUBLIC_ERRORS = {
   webhook_rate: { status: 429, text: 'Rate limit exceeded (10 requests/hour)' },
   headers_too_large: { status: 431, text: 'Request headers too large' },
   internal: { status: 500, text: 'Internal error' },
+  not_ready: { status: 503, text: 'Not ready' },
   queue_full: { status: 503, text: 'Render queue is full, try again later' },
 } as const satisfies Record<string, { status: number; text: string | ((word: string) => string) }>
 
