@@ -17,7 +17,9 @@ export const doctor = defineCommand({
       dataDirFinding,
       diskSpace(dataDir),
       // Both live in the data directory; where that cannot be used, they would only say so again.
-      ...(dataDirFinding.state === 'problem' ? [] : [await databaseWorks(config), await browserWorks(config)]),
+      ...(dataDirFinding.state === 'problem'
+        ? []
+        : [await databaseWorks(config), await browserWorks(config)]),
       userNamespaces(),
       await portFree({ ...api, setting: 'PREPAINT_API' }),
       await portFree({ host: edge.host, port: edge.port, setting: 'PREPAINT_EDGE' }),

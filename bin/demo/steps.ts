@@ -34,7 +34,12 @@ export const STEPS: readonly Step[] = [
   },
   crawler('crawler, after it', 'rendered anew', PAGE, /^rendered$/),
   {
-    ...crawler('crawler, bad link', "the shop's server says 200 to everything; its script says 404", '/nothing', /^rendered$/),
+    ...crawler(
+      'crawler, bad link',
+      "the shop's server says 200 to everything; its script says 404",
+      '/nothing',
+      /^rendered$/,
+    ),
     expected: { status: 404, verdict: /^rendered$/, text: 'This shelf is empty', textIsThere: true },
   },
 ]

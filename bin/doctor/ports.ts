@@ -15,7 +15,11 @@ export async function portFree(where: ListenWhere): Promise<Finding> {
   return problem(name, `cannot be opened (${error.code})`, explained(error, where).message)
 }
 
-function tryToListen({ host, port }: ListenWhere): Promise<NodeJS.ErrnoException | null> {
+export async function isFree(where: { host: string; port: number }): Promise<boolean> {
+  return (await tryToListen(where)) === null
+}
+
+function tryToListen({ host, port }: { host: string; port: number }): Promise<NodeJS.ErrnoException | null> {
   const server = http.createServer()
   return new Promise((resolve) => {
     server.once('error', resolve)

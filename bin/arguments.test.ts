@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+
+import { parseArguments } from './arguments.ts'
+import { defineCommand, UsageError } from './command.ts'
+
+const plain = defineCommand({
+  options: {
+    email: { value: 'E', text: 'an address', required: true },
+    plan: { value: 'P', text: 'a plan' },
+    loud: { value: null, text: 'a switch' },
+  },
+  run: async () => null,
+})
+const withOperand = defineCommand({
+  options: {},
+  operand: { name: 'URL', text: 'an address' },
+  run: async () => null,
+})
+
+describe('reading the arguments of a command', () => {
+  it('gives strings, null for what is absent, and booleans for switches', () => {
+    const { values, help } = parseArguments(plain, ['--email', 'a@b.example', '--loud'])
+    assert.deepEqual(values, { email: 'a@b.example', plan: null, loud: true, json: false, help: false })
+    assert.equal(help, false)
+    assert.equal(parseArguments(plain, ['--email=--odd']).values['email'], '--odd')
+    assert.equal(parseArguments(withOperand, ['https://a.example/']).operand, 'https://a.example/')
+  })
+
+  it('asks for nothing else when help is wanted', () => {
+    assert.equal(parseArguments(plain, ['--help']).help, true)
+    assert.equal(parseArguments(withOperand, ['-h']).help, true)
+  })
+
+  const refused: Record<string, [command: typeof plain, args: string[], words: RegExp]> = {
+    'an unknown option': [plain, ['--email', 'x', '--colour', 'red'], /Unknown option --colour.*--plan/],
+    'an unknown short one': [plain, ['-x'], /Unknown option -x/],
+    'a name of every object': [plain, ['--email', 'x', '--constructor'], /Unknown option --constructor/],
+    'a required one that is absent': [plain, [], /Missing --email E/],
+    'a value that is absent': [plain, ['--email'], /--email needs a value/],
+    'an empty value': [plain, ['--email='], /--email needs a value/],
+    'a value that is the next option': [plain, ['--email', '--plan', 'pro'], /--email needs a value/],
+    'a switch with a value': [plain, ['--email', 'x', '--loud=yes'], /--loud takes no value/],
+    'an option given twice': [plain, ['--email', 'x', '--email', 'y'], /--email is given twice/],
+    'an operand too many': [plain, ['--email', 'x', 'more'], /Unexpected argument "more"/],
+    'an operand that is absent': [withOperand, [], /Missing URL/],
+    'two where one is taken': [withOperand, ['a', 'b'], /Unexpected argument "b"/],
+  }
+  for (const [name, [command, args, words]] of Object.entries(refused)) {
+    it(`refuses ${name}`, () => {
+      assert.throws(
+        () => parseArguments(command, args),
+        (error: unknown) => error instanceof UsageError && words.test(error.message),
+      )
+    })
+  }
+})

@@ -1,0 +1,93 @@
+import path from 'node:path'
+
+import ipaddr from 'ipaddr.js'
+
+import { startShop } from '../../examples/shop/server.ts'
+import { DEFAULT_PLANS } from '../../src/accounts/plans.ts'
+import type { Config } from '../../src/config.ts'
+import { createLog } from '../../src/log.ts'
+import { defineCommand, type Result } from '../command.ts'
+import { runSteps, summary } from '../demo/check.ts'
+import { type Addresses, asCurl, STEPS } from '../demo/steps.ts'
+import { DEMO_DOMAIN, prepareTenant } from '../demo/tenant.ts'
+import { isFree } from '../doctor/ports.ts'
+import { watchForEnding } from '../ending.ts'
+import { startNode } from '../serve.ts'
+
+export const demo = defineCommand({
+  options: {
+    check: { value: null, text: 'run the commands instead of printing them, and say what was seen' },
+  },
+  async run({ check }, { config, json, say }) {
+    const ending = watchForEnding(config)
+    const shop = await startShop({ port: 0, onLongStep: say })
+    try {
+      const demoConfig = await configOfDemo(config, Number(new URL(shop.url).port))
+      const node = await startNode({ config: demoConfig, log: createLog(demoConfig.logLevel), say })
+      try {
+        const { key } = await prepareTenant(node.pool, shop.url)
+        const addresses = { edge: node.edge, api: node.api, key }
+        if (check) return await checked(addresses)
+        const answer = introduction(addresses, shop.url)
+        process.stdout.write(`${json ? JSON.stringify(answer.json) : answer.text}\n`)
+        await ending.asked
+        return null
+      } finally {
+        await node.close()
+      }
+    } finally {
+      await shop.close()
+    }
+  },
+})
+
+/** A node of its own: own data, own database, the shop as the only private origin, ports that are free. */
+async function configOfDemo(config: Config, shopPort: number): Promise<Config> {
+  const { api, edge, logLevel } = config
+  return {
+    ...config,
+    databaseUrl: null,
+    dataDir: path.join(config.dataDir, 'demo'),
+    roles: new Set(['edge', 'api', 'render']),
+    plans: DEFAULT_PLANS,
+    publicUrl: null,
+    allowedPrivateOrigins: [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: shopPort }],
+    api: { ...api, port: (await isFree(api)) ? api.port : 0 },
+    edge: { ...edge, port: (await isFree(edge)) ? edge.port : 0 },
+    // What a person reads here are the commands; lines about each request would bury them.
+    logLevel: logLevel === 'info' ? 'warn' : logLevel,
+  }
+}
+
+async function checked(addresses: Addresses): Promise<Result> {
+  const seen = await runSteps(addresses)
+  const good = seen.every(({ ok }) => ok)
+  return { json: { ok: good, steps: seen }, text: summary(seen), exitCode: good ? 0 : 1 }
+}
+
+function introduction(addresses: Addresses, shopUrl: string): Result {
+  const { edge, api, key } = addresses
+  const browser = `${edge.replace('127.0.0.1', DEMO_DOMAIN)}/`
+  const commands = STEPS.map((step) => ({
+    who: step.who,
+    shows: step.shows,
+    command: asCurl(step, addresses),
+  }))
+  const text = [
+    '',
+    `The shop itself     ${shopUrl}/`,
+    `Through Prepaint    ${browser}`,
+    `API and its docs    ${api}/docs`,
+    `API key             ${key}`,
+    '',
+    'Paste these into another terminal, one after the other:',
+    '',
+    ...commands.flatMap(({ who, shows, command }, at) => [
+      `${at + 1}. ${who}: ${shows}`,
+      `   ${command}`,
+      '',
+    ]),
+    'Ctrl-C ends the demo. "npm run demo -- --check" does all of this by itself.',
+  ].join('\n')
+  return { json: { event: 'ready', api, edge, domain: DEMO_DOMAIN, shop: shopUrl, key, commands }, text }
+}

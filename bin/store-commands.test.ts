@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+
+import { type TestDatabase, testDatabase } from '../src/db/test-database.ts'
+import { runJson, runPrepaint } from './test-command-line.ts'
+
+describe('commands on accounts, keys, tokens and domains', () => {
+  let database: TestDatabase
+  let settings: Record<string, string>
+  before(async () => {
+    database = await testDatabase({ empty: true })
+    settings = { DATABASE_URL: database.url, PREPAINT_ALLOW_PRIVATE_ORIGINS: '127.0.0.1/32:4000' }
+  })
+  after(() => database.close())
+
+  const json = (args: string, stdin?: string) => runJson(args.split(' '), settings, stdin)
+  const good = async (args: string, stdin?: string) => {
+    const { code, json: body } = await json(args, stdin)
+    assert.equal(code, 0, JSON.stringify(body))
+    return body
+  }
+  const refused = async (args: string, words: RegExp, exitCode = 1) => {
+    const { code, json: body } = await json(args)
+    assert.deepEqual(Object.keys(body), ['error'])
+    assert.match(String(body['error']), words)
+    assert.equal(code, exitCode)
+  }
+
+  it('migrates an empty database, once', async () => {
+    const { applied } = (await good('migrate')) as { applied: string[] }
+    assert.equal(applied[0], '0001-first.sql')
+    assert.deepEqual(await good('migrate'), { applied: [] })
+  })
+
+  it('creates accounts, lists them, changes their plan', async () => {
+    const created = await good('account create --email Owner@Example.com --plan pro')
+    assert.deepEqual(Object.keys(created), ['id', 'email', 'plan', 'created_at'])
+    assert.equal(created['email'], 'owner@example.com')
+    await good('account create --email second@example.com --plan pro --password-stdin', 'a long password\n')
+    const { rows } = await database.pool.query<{ hashed: boolean }>(
+      'select password_hash is not null as hashed from account order by id',
+    )
+    assert.deepEqual(
+      rows.map(({ hashed }) => hashed),
+      [false, true],
+    )
+
+    await refused('account create --email owner@example.com --plan pro', /Account already exists/)
+    await refused('account create --email nobody --plan pro', /^email /)
+    await refused('account create --email x@example.com --plan gold', /^plan must be one of starter,/)
+    await refused('account create --email x@example.com --plan pro --password short', /^password must have 8/)
+    await refused(
+      'account create --email x@example.com --plan pro --password long-enough --password-stdin',
+      /not both/,
+      2,
+    )
+
+    const changed = await good('account set-plan --email owner@example.com --plan agency_plus')
+    assert.equal(changed['plan'], 'agency_plus')
+    await refused('account set-plan --email nobody@example.com --plan pro', /Account not found/)
+    const { accounts } = (await good('account list')) as { accounts: { email: string; plan: string }[] }
+    assert.deepEqual(
+      accounts.map(({ email, plan }) => [email, plan]),
+      [
+        ['owner@example.com', 'agency_plus'],
+        ['second@example.com', 'pro'],
+      ],
+    )
+  })
+
+  it('shows a key once, lists it without, revokes it', async () => {
+    const created = await good('key create --email owner@example.com --name ci --expires 2999-01-31')
+    assert.deepEqual(Object.keys(created), ['id', 'name', 'key'])
+    assert.match(String(created['key']), /^pp_live_[\w-]{32,}$/)
+    await refused('key create --email second@example.com --name ci', /Agency plan/)
+    await refused('key create --email owner@example.com --name ci --expires 2999-02-30', /--expires/, 2)
+    await refused('key create --email owner@example.com --name ci --expires 2001-01-01', /^expires /)
+
+    const list = await good('key list --email owner@example.com')
+    assert.doesNotMatch(JSON.stringify(list), new RegExp(String(created['key'])))
+    const [key] = list['keys'] as { id: number; state: string; expires_at: string }[]
+    assert.equal(key?.state, 'active')
+    assert.equal(key?.expires_at, '2999-01-31T00:00:00.000Z')
+
+    assert.deepEqual(await good(`key revoke --id ${created['id']}`), { revoked: created['id'] })
+    const { stdout } = await runPrepaint(['key', 'list', '--email', 'owner@example.com'], settings)
+    assert.match(stdout, /^id {2}name .*\n +1 {2}ci .* revoked /)
+    await refused('key revoke --id 999', /API key not found/)
+    await refused('key revoke --id 1x', /--id must be a whole number/, 2)
+  })
+
+  it('registers a domain, shows and changes it', async () => {
+    const add = 'domain add --email owner@example.com --domain Shop.Example --origin'
+    await refused(`${add} http://127.0.0.1:4001`, /Invalid origin URL: /)
+    const { domain } = (await good(`${add} http://127.0.0.1:4000`)) as { domain: Record<string, unknown> }
+    assert.equal(domain['custom_domain'], 'shop.example')
+    await refused(`${add} http://127.0.0.1:4000`, /Domain already exists/)
+    await refused('domain show --domain no.example', /Domain not found/)
+    await refused('domain show --domain 127.0.0.1', /--domain must be a name/, 2)
+
+    const set = 'domain set --domain shop.example'
+    await refused(set, /Nothing to change/, 2)
+    await refused(`${set} --active maybe`, /--active must be yes or no/, 2)
+    await refused(`${set} --settings {"fresh_seconds":-1}`, /--settings: fresh_seconds/, 2)
+    await refused(`${set} --settings {`, /--settings is not JSON/, 2)
+    await good(`${set} --active no --settings {"fresh_seconds":60}`)
+    const shown = (await good('domain show --domain shop.example')) as {
+      domain: { is_active: boolean; settings: { fresh_seconds: number; stale_seconds: number } }
+    }
+    assert.equal(shown.domain.is_active, false)
+    assert.equal(shown.domain.settings.fresh_seconds, 60)
+    assert.equal(shown.domain.settings.stale_seconds, 604_800)
+
+    const { domains } = (await good('domain list')) as { domains: { email: string }[] }
+    assert.equal(domains[0]?.email, 'owner@example.com')
+    assert.deepEqual(await good('domain list --email second@example.com'), { domains: [] })
+  })
+
+  it('shows a webhook token once, lists it without, revokes it', async () => {
+    const created = await good('token create --domain shop.example --name deploy')
+    assert.deepEqual(Object.keys(created), ['id', 'name', 'token'])
+    assert.match(String(created['token']), /^pp_wh_[\w-]{32,}$/)
+    const list = await good('token list --domain shop.example')
+    assert.doesNotMatch(JSON.stringify(list), new RegExp(String(created['token'])))
+    await good(`token revoke --id ${created['id']}`)
+    const [token] = (await good('token list --domain shop.example'))['tokens'] as { state: string }[]
+    assert.equal(token?.state, 'revoked')
+    await refused('token create --domain other.example --name x', /Domain not found/)
+  })
+
+  it('lists and purges stored pages, removes the domain', async () => {
+    await database.pool.query(
+      `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
+       select id, path, 200, '[]', '\\x00', 1, 'e', now()
+       from domain, unnest(array['/', '/a/1', '/a/2', '/b']) as path`,
+    )
+    const { pages, cachedPages } = (await good('cache list --domain shop.example')) as {
+      pages: { path: string; cacheKey: string }[]
+      cachedPages: number
+    }
+    assert.equal(cachedPages, 4)
+    assert.deepEqual(pages[1], { path: '/a/1', cacheKey: 'render:shop.example:/a/1' })
+
+    await refused(
+      'cache purge --domain shop.example --path b',
+      /--path must be a path that begins with \//,
+      2,
+    )
+    const purged = async (path: string) =>
+      (await good(`cache purge --domain shop.example${path}`))['keysDeleted']
+    assert.equal(await purged(' --path /b?utm_source=mail'), 1)
+    assert.equal(await purged(' --path /a/*'), 2)
+    assert.equal(await purged(''), 1)
+
+    const removed = (await good('domain remove --domain shop.example')) as {
+      deleted: { custom_domain: string }
+    }
+    assert.equal(removed.deleted.custom_domain, 'shop.example')
+    await refused('domain remove --domain shop.example', /Domain not found/)
+  })
+})
