@@ -22,6 +22,10 @@ export type Upstream = {
   responseHeaders(headers: http.IncomingHttpHeaders): http.OutgoingHttpHeaders
 }
 
+/** RFC 9110, section 9.2.2: may be sent twice. */
+const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS'])
+const MAX_RETRIES = 3
+
 export type ExchangeDeps = { agents: GuardedAgents; limits: GatewayLimits; tally: Tally }
 
 /** Opens the request to `upstream`; nothing is sent before its end or first body byte. Throws on an impossible path. */
@@ -55,41 +59,52 @@ export function exchange(
 ): void {
   const { limits, tally } = deps
   const target = `${upstream.authority.host.text}:${upstream.authority.port}`
-  let sent: http.ClientRequest
-  try {
-    sent = openUpstream(
-      request.method ?? 'GET',
-      { ...upstream, headers: framed(request, upstream.headers) },
-      deps,
-    )
-  } catch {
-    tally.refuse(target, 'malformed')
-    answer(response, 400, 'malformed')
-    return
-  }
-  const late = setTimeout(
-    () => sent.destroy(new ConnectError('timed-out', target)),
-    limits.firstByteTimeoutMs,
-  )
-  // Both ends fire in any order and more than once; destroying twice is harmless.
-  response.once('close', () => {
-    clearTimeout(late)
-    sent.destroy()
-  })
-  response.on('error', () => sent.destroy())
-  request.on('error', () => sent.destroy())
-  sent.on('timeout', () => sent.destroy(new ConnectError('timed-out', target)))
-  sent.on('error', (error) => {
+  const method = request.method ?? 'GET'
+  const body = hasBody(request)
+  const framed = { ...upstream, headers: withFraming(request, body, upstream.headers) }
+  let sent: http.ClientRequest | null = null
+
+  const fail = (error: unknown) => {
     clearTimeout(late)
     if (response.headersSent) cut(response)
     else answerFault(response, target, error, tally)
-  })
-  sent.on('response', (received) => {
+  }
+  const send = (retriesLeft: number) => {
+    const attempt = openUpstream(method, framed, deps)
+    sent = attempt
+    attempt.on('timeout', () => attempt.destroy(new ConnectError('timed-out', target)))
+    attempt.on('response', (received) => {
+      clearTimeout(late)
+      relay(received, response, target, upstream, deps)
+    })
+    attempt.on('error', (error: NodeJS.ErrnoException) => {
+      // The origin closed a kept connection just as it was used again: it never saw this request.
+      const unseen = attempt.reusedSocket && error.code === 'ECONNRESET' && !response.headersSent
+      if (unseen && retriesLeft > 0 && !body && REPEATABLE.has(method)) send(retriesLeft - 1)
+      else fail(error)
+    })
+    if (body) request.pipe(attempt)
+    else attempt.end()
+  }
+  const late = setTimeout(
+    () => sent?.destroy(new ConnectError('timed-out', target)),
+    limits.firstByteTimeoutMs,
+  )
+  // Fires also after a whole response; a request that is over does not mind.
+  response.once('close', () => {
     clearTimeout(late)
-    relay(received, response, target, upstream, deps)
+    sent?.destroy()
   })
-  if (hasBody(request)) request.pipe(sent)
-  else sent.end()
+  response.on('error', () => sent?.destroy())
+  request.on('error', () => sent?.destroy())
+  try {
+    send(MAX_RETRIES)
+  } catch {
+    // A path or header that node:http does not send.
+    clearTimeout(late)
+    tally.refuse(target, 'malformed')
+    answer(response, 400, 'malformed')
+  }
 }
 
 /** An answer of the gateway's own; `why` is for the renderer, a page of another site cannot read it. */
@@ -105,9 +120,10 @@ export function answer(response: PageResponse, status: number, why: string): voi
 
 /** The status and word for a connection that did not come about. */
 export function faultOf(error: unknown): { status: number; why: string } {
-  const fault = error instanceof ConnectError ? error.fault : 'unreachable'
-  if (fault === 'refused-address') return { status: 403, why: fault }
-  return { status: fault === 'timed-out' ? 504 : 502, why: fault }
+  // Connected, but what came is not HTTP, or it broke off before the head was whole.
+  if (!(error instanceof ConnectError)) return { status: 502, why: 'broken-response' }
+  if (error.fault === 'refused-address') return { status: 403, why: error.fault }
+  return { status: error.fault === 'timed-out' ? 504 : 502, why: error.fault }
 }
 
 function answerFault(response: PageResponse, target: string, error: unknown, tally: Tally): void {
@@ -143,10 +159,9 @@ function relay(
   // Between the head and the first byte of a stream the page must not wait for a full buffer.
   if ('flushHeaders' in response) response.flushHeaders()
 
-  let bytes = 0
+  const receive = tally.receiver(target)
   received.on('data', (chunk: Buffer) => {
-    bytes += chunk.length
-    if (!tally.receive(target, chunk.length, bytes)) {
+    if (!receive(chunk.length)) {
       received.destroy()
       cut(response)
       return
@@ -181,9 +196,13 @@ function write(response: PageResponse, chunk: Buffer): boolean {
  * body of a DELETE without a length as it is, and the origin would take it for
  * the next request.
  */
-function framed(request: PageRequest, headers: http.OutgoingHttpHeaders): http.OutgoingHttpHeaders {
+function withFraming(
+  request: PageRequest,
+  body: boolean,
+  headers: http.OutgoingHttpHeaders,
+): http.OutgoingHttpHeaders {
   const { 'content-length': length, ...others } = headers
-  if (!hasBody(request)) return length === undefined ? others : { ...others, 'content-length': '0' }
+  if (!body) return length === undefined ? others : { ...others, 'content-length': '0' }
   if (length === undefined || request.headers['transfer-encoding'] !== undefined) {
     return { ...others, 'transfer-encoding': 'chunked' }
   }

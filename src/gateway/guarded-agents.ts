@@ -1,9 +1,11 @@
 import http from 'node:http'
 import https from 'node:https'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { TLSSocket } from 'node:tls'
 
 import type { AddressGuard } from './address-guard.ts'
-import { ConnectError, guardedConnect, handshake, serverName } from './guarded-connect.ts'
+import { guardedConnect, guardedTlsConnect, serverName } from './guarded-connect.ts'
 import type { Lookup } from './lookup.ts'
 
 export type GuardedAgents = {
@@ -50,38 +52,32 @@ export function createGuardedAgents(guard: AddressGuard, options: GuardedAgentsO
     timeout: keepAliveMs,
     scheduling: 'lifo' as const,
   }
-  const connect = async (to: http.ClientRequestArgs, timeoutMs: number) =>
-    guardedConnect({ host: to.host ?? '', port: Number(to.port), guard, timeoutMs, lookup })
+  const target = (to: http.ClientRequestArgs) => ({
+    host: to.host ?? '',
+    port: Number(to.port),
+    guard,
+    timeoutMs: connectTimeoutMs,
+    lookup,
+  })
 
   class PlainAgent extends http.Agent {
     override createConnection(to: http.ClientRequestArgs, created?: Created): null {
-      deliver(connect(to, connectTimeoutMs), created)
+      deliver(guardedConnect(target(to)), created)
       return null
     }
   }
 
   class TlsAgent extends https.Agent {
     override createConnection(to: https.RequestOptions, created?: Created): null {
-      deliver(this.#connectTls(to), created)
+      // The agent's own createConnection keeps TLS sessions; given a socket, it connects nowhere by itself.
+      const secure = (socket: Socket) =>
+        super.createConnection({
+          servername: serverName(to.host ?? ''),
+          ...to,
+          socket,
+        } as object) as TLSSocket
+      deliver(guardedTlsConnect({ ...target(to), secure }), created)
       return null
-    }
-
-    async #connectTls(to: https.RequestOptions): Promise<Duplex> {
-      const target = { host: to.host ?? '', port: Number(to.port) }
-      const deadline = new AbortController()
-      const timer = setTimeout(
-        () => deadline.abort(new ConnectError('timed-out', `${target.host}:${target.port}`)),
-        connectTimeoutMs,
-      )
-      try {
-        const socket = await guardedConnect({ ...target, guard, timeoutMs: connectTimeoutMs, lookup })
-        // The agent's own createConnection keeps TLS sessions; with `socket` it connects nowhere by itself.
-        const withSocket = { servername: serverName(target.host), ...to, socket }
-        const secured = super.createConnection(withSocket) as Parameters<typeof handshake>[0]
-        return await handshake(secured, target, deadline.signal)
-      } finally {
-        clearTimeout(timer)
-      }
     }
   }
 

@@ -47,30 +47,26 @@ export async function guardedConnect(options: GuardedConnectOptions): Promise<ne
 /**
  * The same with TLS over the guarded socket. tls.connect is never given the host
  * to connect to: it would resolve by itself and ignores every block list.
+ * A failed handshake is `unreachable`, with the cause.
  */
 export async function guardedTlsConnect(
-  options: GuardedConnectOptions & { tls?: tls.ConnectionOptions },
+  options: GuardedConnectOptions & {
+    /** Puts TLS over the connected socket; default: tls.connect with the host as server name. */
+    secure?: (socket: net.Socket) => tls.TLSSocket
+  },
 ): Promise<tls.TLSSocket> {
+  const { host, secure = (socket) => tls.connect({ servername: serverName(host), socket }) } = options
   return withDeadline(options, async (signal) => {
-    const socket = await connectPermitted(options, signal)
-    return handshake(
-      tls.connect({ servername: serverName(options.host), ...options.tls, socket }),
-      options,
-      signal,
-    )
+    const socket = secure(await connectPermitted(options, signal))
+    return handshake(socket, `${host}:${options.port}`, signal)
   })
 }
 
-/** Waits for the end of the TLS handshake; a failed one is `unreachable`, with the cause. */
-export async function handshake(
-  socket: tls.TLSSocket,
-  { host, port }: { host: string; port: number },
-  signal: AbortSignal,
-): Promise<tls.TLSSocket> {
+async function handshake(socket: tls.TLSSocket, target: string, signal: AbortSignal): Promise<tls.TLSSocket> {
   const { promise, resolve, reject } = Promise.withResolvers<tls.TLSSocket>()
   const onAbort = () => reject(signal.reason)
-  const onError = (cause: Error) => reject(new ConnectError('unreachable', `${host}:${port}`, { cause }))
-  const onClose = () => reject(new ConnectError('unreachable', `${host}:${port}`))
+  const onError = (cause: Error) => reject(new ConnectError('unreachable', target, { cause }))
+  const onClose = () => reject(new ConnectError('unreachable', target))
   signal.addEventListener('abort', onAbort, { once: true })
   socket
     .once('secureConnect', () => resolve(socket))

@@ -31,8 +31,8 @@ export type SiteTally = {
 export type Tally = {
   /** Counts a request; false when it is one too many. */
   admit(target: string): boolean
-  /** Counts received bytes; `responseBytes` are those of the whole response so far. False: cut here. */
-  receive(target: string, bytes: number, responseBytes: number): boolean
+  /** A counter for one response or tunnel: told of each chunk's bytes, it says false where to cut. */
+  receiver(target: string): (bytes: number) => boolean
   refuse(target: string, why: RefusalReason): void
   failConnect(fault: ConnectFault): void
   take(): SiteTally
@@ -64,17 +64,21 @@ export function createTally(limits: GatewayLimits): Tally {
       }
       return true
     },
-    receive(target, bytes, responseBytes) {
-      now.bytes += bytes
-      if (responseBytes > limits.responseBytes) {
-        refuse(target, 'response-too-large')
-        return false
+    receiver(target) {
+      let responseBytes = 0
+      return (bytes) => {
+        responseBytes += bytes
+        now.bytes += bytes
+        if (responseBytes > limits.responseBytes) {
+          refuse(target, 'response-too-large')
+          return false
+        }
+        if (now.bytes > limits.pageBytes) {
+          refuse(target, 'page-too-large')
+          return false
+        }
+        return true
       }
-      if (now.bytes > limits.pageBytes) {
-        refuse(target, 'page-too-large')
-        return false
-      }
-      return true
     },
     failConnect(fault) {
       now.unconnected[fault] = (now.unconnected[fault] ?? 0) + 1

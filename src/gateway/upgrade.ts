@@ -2,6 +2,7 @@ import type http from 'node:http'
 import type { Duplex } from 'node:stream'
 
 import { type ExchangeDeps, faultOf, openUpstream, type Upstream } from './exchange.ts'
+import { ConnectError } from './guarded-connect.ts'
 import { GATEWAY_HEADER } from './headers.ts'
 import { tunnel } from './tunnel.ts'
 
@@ -37,6 +38,7 @@ export function upgrade(
   sent.on('error', (error) => {
     const { status, why } = faultOf(error)
     if (why === 'refused-address') tally.refuse(target, 'refused-address')
+    else if (error instanceof ConnectError) tally.failConnect(error.fault)
     answerRaw(near, status, why)
   })
   // An origin that does not upgrade: the page needs to know that it failed, not why.
@@ -49,21 +51,18 @@ export function upgrade(
     near.write(headOf(101, 'Switching Protocols', upgradedHeaders(received, upstream)))
     if (farHead.length > 0) far.unshift(farHead)
     if (head.length > 0) near.unshift(head)
-    let bytes = 0
-    tunnel(near, far, {
-      idleTimeoutMs: limits.idleTimeoutMs,
-      receive(count) {
-        bytes += count
-        return tally.receive(target, count, bytes)
-      },
-    })
+    tunnel(near, far, { idleTimeoutMs: limits.idleTimeoutMs, receive: tally.receiver(target) })
   })
   sent.end()
 }
 
 /** A short answer on a bare connection, which is closed after it. */
 export function answerRaw(socket: Duplex, status: number, why: string): void {
-  if (socket.destroyed || socket.writableEnded) return
+  socket.on('error', ignore)
+  if (socket.destroyed || !socket.writable) {
+    socket.destroy()
+    return
+  }
   const head = headOf(status, 'Prepaint gateway', {
     [GATEWAY_HEADER]: why,
     'content-length': '0',
@@ -83,3 +82,5 @@ function headOf(status: number, text: string, headers: http.OutgoingHttpHeaders)
   )
   return `HTTP/1.1 ${status} ${text}\r\n${lines.join('')}\r\n`
 }
+
+function ignore(): void {}

@@ -1,0 +1,99 @@
+import http from 'node:http'
+import http2 from 'node:http2'
+import type { Duplex } from 'node:stream'
+
+import { answer, type ExchangeDeps, exchange, type PageRequest, type PageResponse } from './exchange.ts'
+import { headersForOrigin, headersFromOrigin } from './headers.ts'
+import { namesOwnHost, type Site } from './target.ts'
+import type { GatewayKey } from './tls-key.ts'
+import { answerRaw, upgrade } from './upgrade.ts'
+
+type Scheme = 'http' | 'https'
+
+/** The custom domain as the page sees it: a web server whose every answer comes from the origin. */
+export type OwnDomain = {
+  /** Takes over a connection that the page believes to be one with the custom domain. */
+  accept(socket: Duplex, scheme: Scheme): void
+  /** Answers one request that came whole (plain http through a proxy). */
+  answer(request: http.IncomingMessage, response: http.ServerResponse, path: string): void
+}
+
+/** Streams at once in one connection; Chromium itself opens no more than 100 unless it is told so. */
+const MAX_STREAMS = 250
+const SESSION_MEMORY_MIB = 64
+
+/**
+ * HTTP/2 is there for pages whose requests never end: over HTTP/1.1 six of them
+ * take all connections that Chromium opens to one host, and the page stands
+ * still. HTTP/1.1 is there for WebSockets.
+ */
+export function createOwnDomain(site: Site, key: GatewayKey, deps: ExchangeDeps): OwnDomain {
+  const { limits, tally } = deps
+
+  const upstream = (headers: http.IncomingHttpHeaders, path: string, scheme: Scheme) => ({
+    ...site.origin,
+    path,
+    headers: headersForOrigin(headers, scheme, site),
+    responseHeaders: (received: http.IncomingHttpHeaders) => headersFromOrigin(received, site),
+  })
+
+  /** Inside this domain's own connection another host's name is a trick; so is a path that is a whole URL. */
+  const refusal = (authority: string | undefined, path: string, scheme: Scheme) => {
+    if (!namesOwnHost(authority, scheme, site)) {
+      tally.refuse(authority ?? '', 'misdirected')
+      return { status: 421, why: 'misdirected' }
+    }
+    if (!path.startsWith('/')) {
+      tally.refuse(path, 'malformed')
+      return { status: 400, why: 'malformed' }
+    }
+    return tally.admit(site.customDomain) ? null : { status: 403, why: 'limit' }
+  }
+
+  const onRequest = (scheme: Scheme) => (request: PageRequest, response: PageResponse) => {
+    const authority = 'authority' in request ? request.authority : request.headers.host
+    const path = request.url ?? ''
+    const refused = refusal(authority, path, scheme)
+    if (refused !== null) answer(response, refused.status, refused.why)
+    else exchange(request, response, upstream(request.headers, path, scheme), deps)
+  }
+
+  const onUpgrade = (scheme: Scheme) => (request: http.IncomingMessage, near: Duplex, head: Buffer) => {
+    const path = request.url ?? ''
+    const refused = refusal(request.headers.host, path, scheme)
+    if (refused !== null) answerRaw(near, refused.status, refused.why)
+    else upgrade(request, near, head, upstream(request.headers, path, scheme), deps)
+  }
+
+  const secure = http2.createSecureServer({
+    allowHTTP1: true,
+    SNICallback: (_name, done) => done(null, key.secureContext),
+    minVersion: 'TLSv1.3',
+    maxHeaderListPairs: 256,
+    maxSessionMemory: SESSION_MEMORY_MIB,
+    settings: {
+      maxConcurrentStreams: MAX_STREAMS,
+      maxHeaderListSize: limits.headerBytes,
+      initialWindowSize: 1024 * 1024,
+    },
+  })
+  secure.on('request', onRequest('https')).on('upgrade', onUpgrade('https'))
+  // A page that breaks its own connection off harms nobody else.
+  secure.on('sessionError', ignore).on('tlsClientError', ignore)
+
+  const plain = http.createServer({ maxHeaderSize: limits.headerBytes })
+  plain.on('request', onRequest('http')).on('upgrade', onUpgrade('http'))
+
+  return {
+    accept(socket, scheme) {
+      if (scheme === 'https') secure.emit('connection', socket)
+      else plain.emit('connection', socket)
+    },
+    answer(request, response, path) {
+      if (!tally.admit(site.customDomain)) answer(response, 403, 'limit')
+      else exchange(request, response, upstream(request.headers, path, 'http'), deps)
+    },
+  }
+}
+
+function ignore(): void {}
