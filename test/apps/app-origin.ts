@@ -1,0 +1,73 @@
+import { readFile } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import type { App } from './app.ts'
+
+const TYPES: Record<string, string> = {
+  '.css': 'text/css',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript',
+  '.json': 'application/json',
+  '.mjs': 'text/javascript',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+  '.wasm': 'application/wasm',
+}
+
+/**
+ * Serves one application on loopback, its files byte for byte as its package
+ * holds them. `missing` collects the paths it had no answer for: an application
+ * that renders only half because a file was forgotten here must be seen.
+ */
+export async function startAppOrigin(
+  app: App,
+): Promise<{ url: string; missing: string[]; close(): Promise<void> }> {
+  const missing: string[] = []
+  const prefixes = Object.keys(app.folders).sort((a, b) => b.length - a.length)
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const pathname = decodeURIComponent(new URL(request.url ?? '/', 'http://origin').pathname)
+    const own = app.answers[pathname]
+    if (own !== undefined) {
+      if (own.delayMs !== undefined) await delay(own.delayMs)
+      response.writeHead(200, { 'content-type': own.type }).end(own.body)
+      return
+    }
+    const prefix = prefixes.find((candidate) => pathname.startsWith(candidate))
+    const file = prefix === undefined ? null : await readInside(app.folders[prefix]!, pathname, prefix)
+    if (file !== null) {
+      const type = TYPES[path.extname(pathname)] ?? 'application/octet-stream'
+      response.writeHead(200, { 'content-type': type }).end(file)
+      return
+    }
+    const fallback = app.fallback === undefined ? undefined : app.answers[app.fallback]
+    if (fallback !== undefined && path.extname(pathname) === '') {
+      response.writeHead(200, { 'content-type': fallback.type }).end(fallback.body)
+      return
+    }
+    missing.push(pathname)
+    response.writeHead(404, { 'content-type': 'text/plain' }).end('Not found')
+  }
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: unknown) => response.destroy(error as Error))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    missing,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+async function readInside(dir: string, pathname: string, prefix: string): Promise<Buffer | null> {
+  const file = path.join(dir, path.normalize(`/${pathname.slice(prefix.length)}`))
+  return readFile(file).catch(() => null)
+}

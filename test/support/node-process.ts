@@ -1,0 +1,140 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+
+import { until } from './condition.ts'
+import { processesOf } from './processes.ts'
+
+const ROOT = path.resolve(import.meta.dirname, '..', '..')
+
+/** A whole running node, as its users have it: a process of its own, with its PostgreSQL and its browsers. */
+export type NodeProcess = {
+  /** `http://host:port` */
+  api: string
+  edge: string
+  pid: number
+  /** Its environment beyond PATH and HOME; commands beside it are run with the same. */
+  settings: Record<string, string>
+  /** Milliseconds from the start of the process to its ready line. */
+  readyMs: number
+  /** The last 64 KiB of what it logged. */
+  log(): string
+  /** SIGKILL, as an out-of-memory kill is; settles when it is gone. */
+  kill(): Promise<void>
+  /** SIGTERM; settles with its exit status once it is gone, null when a signal ended it. */
+  stop(): Promise<number | null>
+  /** Whether it still runs. */
+  readonly running: boolean
+}
+
+const LOG_BYTES = 64 * 1024
+const READY_MS = 60_000
+
+/**
+ * Starts `bin/prepaint.ts serve` on free ports. Nothing is left when the test
+ * process ends in whatever way: the child holds a channel to it, and ends when
+ * that closes. Rejects with the log when there is no ready line within a minute.
+ */
+export async function startNodeProcess(
+  dataDir: string,
+  settings: Record<string, string> = {},
+): Promise<NodeProcess> {
+  const all = {
+    PREPAINT_DATA_DIR: dataDir,
+    PREPAINT_API_PORT: '0',
+    PREPAINT_EDGE_PORT: '0',
+    PREPAINT_EDGE_TLS_PORT: '0',
+    PREPAINT_ALLOW_PRIVATE_ORIGINS: '127.0.0.1/32',
+    ...settings,
+  }
+  const startedMs = performance.now()
+  const child = spawn(process.execPath, [path.join(ROOT, 'bin', 'prepaint.ts'), 'serve'], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...all },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  child.channel?.unref()
+  const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)))
+  const last = keepLast(child)
+  const ready = await readyLine(child, exited).catch((error: unknown) => {
+    child.kill('SIGKILL')
+    throw new Error(`the node did not start; it said:\n${last()}`, { cause: error })
+  })
+
+  return {
+    ...ready,
+    pid: child.pid!,
+    settings: all,
+    readyMs: performance.now() - startedMs,
+    log: last,
+    async kill() {
+      child.kill('SIGKILL')
+      await exited
+    },
+    async stop() {
+      child.kill('SIGTERM')
+      return exited
+    },
+    get running() {
+      return child.exitCode === null && child.signalCode === null
+    },
+  }
+}
+
+/**
+ * A data directory for tests that other users can pass through: started as
+ * root, a node runs its database and browsers as somebody else.
+ */
+export function makeDataDir(): string {
+  const dir = mkdtempSync(path.join(tmpdir(), 'prepaint-node-'))
+  chmodSync(dir, 0o711)
+  return dir
+}
+
+/**
+ * Ends what still has to do with a data directory and removes it; for `after`,
+ * where the test may have failed anywhere. Gives the command lines of what was
+ * still there after ten seconds, all killed: a leak that the caller asserts on.
+ */
+export async function clearDataDir(dir: string): Promise<string[]> {
+  const leaked = await until(`no process of ${dir}`, () => processesOf(dir).length === 0).then(
+    () => [],
+    () => processesOf(dir),
+  )
+  for (const { pid } of leaked) {
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch {
+      // It ended by itself meanwhile.
+    }
+  }
+  rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
+  return leaked.map(({ pid, command }) => `${pid} ${command}`)
+}
+
+async function readyLine(
+  child: ChildProcess,
+  exited: Promise<number | null>,
+): Promise<{ api: string; edge: string }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ api: string; edge: string }>()
+  const timer = setTimeout(() => reject(new Error(`no ready line in ${READY_MS} ms`)), READY_MS)
+  const lines = createInterface({ input: child.stdout! })
+  lines.on('line', (line) => {
+    const event = JSON.parse(line) as { event: string; api: string; edge: string }
+    if (event.event === 'ready') resolve({ api: event.api, edge: event.edge })
+  })
+  child.once('error', reject)
+  void exited.then((code) => reject(new Error(`it ended with status ${code}`)))
+  return promise.finally(() => clearTimeout(timer))
+}
+
+function keepLast(child: ChildProcess): () => string {
+  let text = ''
+  child.stderr!.setEncoding('utf8')
+  child.stderr!.on('data', (chunk: string) => {
+    text = (text + chunk).slice(-LOG_BYTES)
+  })
+  return () => text
+}

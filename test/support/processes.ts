@@ -1,0 +1,93 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+
+/** What Linux tells of one process; everything here reads /proc. */
+export type ProcessEntry = {
+  pid: number
+  parent: number
+  group: number
+  /** `Z`: it has ended and nobody has asked for its status yet. */
+  state: string
+  /** User and system time of itself and of the children it has waited for. */
+  cpuMs: number
+  /** Arguments with spaces between; empty for a zombie. */
+  command: string
+}
+
+/** USER_HZ: 100 on every Linux that Node runs on. */
+const MS_PER_TICK = 10
+
+export function listProcesses(): ProcessEntry[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        return [readProcess(Number(name))]
+      } catch {
+        return [] // It ended between the listing and the reading.
+      }
+    })
+}
+
+/** `root` and all that descends from it. What an ended parent left is adopted by pid 1, and is not found so. */
+export function processTree(root: number): ProcessEntry[] {
+  const all = listProcesses()
+  const tree = all.filter(({ pid }) => pid === root)
+  for (let at = 0; at < tree.length; at += 1) {
+    tree.push(...all.filter(({ parent }) => parent === tree[at]!.pid))
+  }
+  return tree
+}
+
+/**
+ * Every process that has to do with a directory: named in its arguments or its
+ * environment, or its working directory. Zombies have neither and are left out;
+ * this process is, too.
+ */
+export function processesOf(dir: string): ProcessEntry[] {
+  return listProcesses().filter(
+    ({ pid, command }) =>
+      pid !== process.pid && (command.includes(dir) || environmentOf(pid).includes(dir) || inside(pid, dir)),
+  )
+}
+
+/** Proportional share of memory, in bytes: what two processes share is counted once in all. 0 when it has ended. */
+export function proportionalMemory(pid: number): number {
+  try {
+    const line = /^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))
+    return Number(line?.[1] ?? 0) * 1024
+  } catch {
+    return 0
+  }
+}
+
+/** Fields by their number in proc_pid_stat(5); the command name in parentheses may hold spaces itself. */
+function readProcess(pid: number): ProcessEntry {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const field = (number: number) => fields[number - 3] ?? ''
+  return {
+    pid,
+    state: field(3),
+    parent: Number(field(4)),
+    group: Number(field(5)),
+    cpuMs: [14, 15, 16, 17].reduce((sum, number) => sum + Number(field(number)), 0) * MS_PER_TICK,
+    command: readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim(),
+  }
+}
+
+function environmentOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function inside(pid: number, dir: string): boolean {
+  try {
+    const cwd = readlinkSync(`/proc/${pid}/cwd`)
+    return cwd === dir || cwd.startsWith(`${dir}/`)
+  } catch {
+    return false
+  }
+}
