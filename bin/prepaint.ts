@@ -21,8 +21,8 @@ const result = await main().catch(failure)
 if (result !== null) {
   const printed = json ? JSON.stringify(result.json) : result.text
   if (printed !== '') await new Promise((resolve) => process.stdout.write(`${printed}\n`, resolve))
-  process.exit(result.exitCode ?? 0)
 }
+process.exit(result?.exitCode ?? 0)
 
 async function main(): Promise<Result | null> {
   // Help and version come before the settings are read: who has to mend those may need them.

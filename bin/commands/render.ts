@@ -1,0 +1,116 @@
+import { isIP } from 'node:net'
+
+import { systemClock } from '../../src/clock.ts'
+import { unreachable } from '../../src/errors.ts'
+import { createAddressGuard } from '../../src/gateway/address-guard.ts'
+import { startGateway } from '../../src/gateway/gateway.ts'
+import { checkOriginUrl } from '../../src/gateway/origin-url.ts'
+import type { DomainName, PagePath } from '../../src/ids.ts'
+import { createLog } from '../../src/log.ts'
+import { normalisePath } from '../../src/pages/path.ts'
+import type { RenderOutcome } from '../../src/render/outcome.ts'
+import { startRenderer } from '../../src/render/renderer.ts'
+import { CommandError, defineCommand, type Surroundings, UsageError } from '../command.ts'
+import { watchForEnding } from '../ending.ts'
+
+const NAME_SERVERS_WITHIN_MS = 5_000
+
+/** Stands in for the name of a site that is given by its address: a page is rendered at a name. */
+const NAME_OF_AN_ADDRESS = 'page.localhost'
+
+export const render = defineCommand({
+  options: {},
+  operand: { name: 'URL', text: 'the page; http or https' },
+  async run(_values, around, url) {
+    const page = await pageAt(url, around)
+    const begunMs = systemClock.nowMs()
+    const outcome = await renderOnce(page, around)
+    const { kind, ...details } = outcome
+    const json = { url, outcome: kind, ms: systemClock.nowMs() - begunMs, ...details }
+    if (outcome.kind === 'rendered') return { json, text: outcome.html }
+    const reason = reasonOf(outcome)
+    if (!around.json) around.say(`prepaint: no page: ${reason}`)
+    return { json: { ...json, error: reason }, text: '', exitCode: 1 }
+  },
+})
+
+type Page = { customDomain: DomainName; originUrl: string; path: PagePath }
+
+/** The page at its public address; a private one only where the operator allows it. */
+async function pageAt(raw: string, { config }: Surroundings): Promise<Page> {
+  const url = URL.parse(raw)
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new UsageError(`URL must begin with http:// or https://, got "${raw}"`)
+  }
+  const guard = createAddressGuard(config.allowedPrivateOrigins)
+  const check = await checkOriginUrl(url.origin, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS })
+  if (!check.ok) throw new CommandError(`${url.origin}: ${check.reason}.${allowanceFor(url)}`)
+  const path = normalisePath(url.pathname + url.search)
+  if (path === null) throw new CommandError(`${raw}: the path is too long or not one that a page can have`)
+  const host = url.hostname.replace(/\.$/, '')
+  const isAddress = isIP(host.replace(/^\[|\]$/g, '')) !== 0
+  return {
+    customDomain: (isAddress ? NAME_OF_AN_ADDRESS : host) as DomainName,
+    originUrl: check.originUrl,
+    path,
+  }
+}
+
+function allowanceFor(url: URL): string {
+  const port = url.port || (url.protocol === 'https:' ? '443' : '80')
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const range =
+    isIP(host) === 6 ? `[${host}/128]:${port}` : `${isIP(host) === 4 ? host : '127.0.0.1'}/32:${port}`
+  return ` If the site is yours, allow its address: PREPAINT_ALLOW_PRIVATE_ORIGINS=${range} (CIDR:port)`
+}
+
+async function renderOnce(page: Page, { config, say }: Surroundings): Promise<RenderOutcome> {
+  // Warnings only: stdout is the page, and stderr is for the person who asked for it.
+  const log = createLog(config.logLevel === 'info' ? 'error' : config.logLevel)
+  const { chromium, timeoutMs, requireSandbox } = config.render
+  const ending = watchForEnding(config)
+  const stop = new AbortController()
+  void ending.asked.then(() => stop.abort())
+  const renderer = await startRenderer({
+    chromium,
+    dataDir: config.dataDir,
+    slots: 1,
+    timeoutMs,
+    requireSandbox,
+    openGateway: () => startGateway({ allowed: config.allowedPrivateOrigins, log }),
+    clock: systemClock,
+    log,
+    onLongStep: say,
+  })
+  try {
+    return await renderer.render({ ...page, signal: stop.signal })
+  } finally {
+    await renderer.close()
+    ending.unwatch()
+  }
+}
+
+function reasonOf(outcome: Exclude<RenderOutcome, { kind: 'rendered' }>): string {
+  switch (outcome.kind) {
+    case 'redirect':
+      return `it redirects (${outcome.status}) to ${outcome.location}`
+    case 'not-html':
+      return `the origin answers ${outcome.contentType}, not HTML`
+    case 'origin-error':
+      return `the origin answers with the error ${outcome.status}`
+    case 'origin-unreachable':
+      return `the origin cannot be reached: ${outcome.reason}`
+    case 'timed-out':
+      return `it was not finished after ${outcome.afterMs} ms`
+    case 'blank':
+      return 'it stayed blank'
+    case 'too-large':
+      return `it is too large: ${outcome.bytes} bytes`
+    case 'crashed':
+      return `the browser crashed: ${outcome.reason}`
+    case 'aborted':
+      return 'it was stopped'
+    default:
+      return unreachable(outcome)
+  }
+}
