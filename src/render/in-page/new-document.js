@@ -1,0 +1,212 @@
+// Runs first in every document and frame, in the page's own world, before any
+// script of the page. It fills in what the headless shell does not do under
+// virtual time, and closes what a render must not have. Everything it needs
+// later is taken now: pages replace globals.
+;(() => {
+  const { setTimeout, clearTimeout, performance, reportError, DOMException } = window
+  const { get: nativeShadowRoot } = Object.getOwnPropertyDescriptor(Element.prototype, 'shadowRoot') ?? {}
+  const { get: nativeMode } = Object.getOwnPropertyDescriptor(ShadowRoot.prototype, 'mode') ?? {}
+  const now = performance.now.bind(performance)
+
+  // What we tell Node. The binding is taken out of the page's reach.
+  /** @type {(word: string) => void} */
+  const tell = Reflect.get(window, 'prepaintTell') ?? (() => {})
+  Reflect.deleteProperty(window, 'prepaintTell')
+
+  /** @param {object} target @param {string} name @param {unknown} value */
+  const replace = (target, name, value) =>
+    Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: true })
+
+  if (window === window.top) {
+    // A reused tab must not tell one render what another left behind.
+    window.name = ''
+
+    // The page may hold the capture until it says so.
+    for (const flag of ['prerenderReady', 'renderComplete', 'renderReady']) {
+      /** @type {unknown} */
+      let value
+      Object.defineProperty(window, flag, {
+        configurable: true,
+        enumerable: true,
+        get: () => value,
+        set: (/** @type {unknown} */ given) => {
+          value = given
+          if (given === false) tell(`hold ${flag}`)
+          if (given === true) tell(`ready ${flag}`)
+        },
+      })
+    }
+  }
+
+  // No frames are drawn under virtual time: timers of 16 ms stand for them. What
+  // still animates after two seconds goes on for ever, and is given fewer frames.
+  const FRAME_MS = 16
+  const LATER_FRAME_MS = 100
+  const LATER_AFTER_MS = 2_000
+  const start = now()
+  /** @type {Map<number, FrameRequestCallback>} */
+  let waiting = new Map()
+  /** @type {Map<number, FrameRequestCallback>} */
+  let running = new Map()
+  let lastFrameId = 0
+  const drawFrame = () => {
+    running = waiting
+    waiting = new Map()
+    const time = now()
+    for (const callback of running.values()) {
+      // One that throws must not keep the others from running, and is still reported.
+      try {
+        callback(time)
+      } catch (error) {
+        reportError(error)
+      }
+    }
+  }
+  replace(window, 'requestAnimationFrame', (/** @type {FrameRequestCallback} */ callback) => {
+    if (typeof callback !== 'function') throw new TypeError('The callback is not a function')
+    if (waiting.size === 0) setTimeout(drawFrame, now() - start < LATER_AFTER_MS ? FRAME_MS : LATER_FRAME_MS)
+    waiting.set(++lastFrameId, callback)
+    return lastFrameId
+  })
+  replace(window, 'cancelAnimationFrame', (/** @type {number} */ id) => {
+    waiting.delete(id)
+    running.delete(id)
+  })
+
+  replace(window, 'requestIdleCallback', (/** @type {IdleRequestCallback} */ callback) =>
+    setTimeout(() => callback({ didTimeout: false, timeRemaining: () => 50 }), 1),
+  )
+  replace(window, 'cancelIdleCallback', (/** @type {number} */ id) => clearTimeout(id))
+
+  // Every observed element is reported as visible, so that lazy content comes
+  // without scrolling. A list that grows by its own last element (infinite
+  // scroll) observes that element again and again: it is answered a few times.
+  const ANSWERS_PER_ELEMENT = 3
+  /** @type {WeakMap<Element, number>} */
+  const answers = new WeakMap()
+  class IntersectionObserver {
+    /** @type {IntersectionObserverCallback} */ #callback
+    /** @type {Set<Element>} */ #targets = new Set()
+    /** @type {Set<Element>} */ #due = new Set()
+    /** @type {Element | Document | null} */ root
+    /** @type {string} */ rootMargin
+    /** @type {readonly number[]} */ thresholds
+    scrollMargin = '0px 0px 0px 0px'
+    delay = 0
+    trackVisibility = false
+
+    /** @param {IntersectionObserverCallback} callback @param {IntersectionObserverInit} [options] */
+    constructor(callback, options = {}) {
+      if (typeof callback !== 'function') throw new TypeError('The callback is not a function')
+      this.#callback = callback
+      this.root = options.root ?? null
+      this.rootMargin = options.rootMargin ?? '0px 0px 0px 0px'
+      this.thresholds = options.threshold === undefined ? [0] : [options.threshold].flat()
+    }
+    /** @param {Element} target */
+    observe(target) {
+      if (!(target instanceof Element)) throw new TypeError('The target is not an Element')
+      if (this.#targets.has(target)) return
+      this.#targets.add(target)
+      const answered = answers.get(target) ?? 0
+      if (answered >= ANSWERS_PER_ELEMENT) return
+      answers.set(target, answered + 1)
+      this.#due.add(target)
+      if (this.#due.size === 1) setTimeout(() => this.#answer(), 16)
+    }
+    /** @param {Element} target */
+    unobserve(target) {
+      this.#targets.delete(target)
+      this.#due.delete(target)
+    }
+    disconnect() {
+      this.#targets.clear()
+      this.#due.clear()
+    }
+    takeRecords() {
+      const entries = [...this.#due].map(entryOf)
+      this.#due.clear()
+      return entries
+    }
+    #answer() {
+      if (this.#due.size === 0) return
+      this.#callback.call(this, this.takeRecords(), this)
+    }
+  }
+  /** Rectangles are measured only when asked for: that forces layout. @param {Element} target */
+  const entryOf = (target) => ({
+    target,
+    isIntersecting: true,
+    isVisible: true,
+    intersectionRatio: 1,
+    time: now(),
+    rootBounds: null,
+    get boundingClientRect() {
+      return target.getBoundingClientRect()
+    },
+    get intersectionRect() {
+      return target.getBoundingClientRect()
+    },
+  })
+  replace(window, 'IntersectionObserver', IntersectionObserver)
+
+  // Closed shadow roots are opened for the snapshot, whose world sees the real
+  // state; in the page's world they stay as closed as it made them.
+  const attachShadow = Element.prototype.attachShadow
+  /** @type {WeakSet<ShadowRoot>} */
+  const closedRoots = new WeakSet()
+  replace(
+    Element.prototype,
+    'attachShadow',
+    /** @this {Element} @param {ShadowRootInit} init */ function (init) {
+      if (init?.mode !== 'closed') return attachShadow.call(this, init)
+      const root = attachShadow.call(this, { ...init, mode: 'open' })
+      closedRoots.add(root)
+      return root
+    },
+  )
+  Object.defineProperty(Element.prototype, 'shadowRoot', {
+    configurable: true,
+    enumerable: true,
+    /** @this {Element} */
+    get() {
+      const root = nativeShadowRoot?.call(this)
+      return root && closedRoots.has(root) ? null : root
+    },
+  })
+  Object.defineProperty(ShadowRoot.prototype, 'mode', {
+    configurable: true,
+    enumerable: true,
+    /** @this {ShadowRoot} */
+    get() {
+      return closedRoots.has(this) ? 'closed' : nativeMode?.call(this)
+    },
+  })
+
+  // A service worker would outlive the render, and answer the next one.
+  if ('ServiceWorkerContainer' in window) {
+    replace(ServiceWorkerContainer.prototype, 'register', () =>
+      Promise.reject(new DOMException('Service workers are off', 'SecurityError')),
+    )
+  }
+  // Ways out that no proxy sees. (The flags close them too.)
+  for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'RTCDataChannel', 'WebTransport']) {
+    Reflect.deleteProperty(window, name)
+  }
+
+  // Workers live in real time: Node waits a little for their answers.
+  for (const name of /** @type {const} */ (['Worker', 'SharedWorker'])) {
+    const Native = window[name]
+    if (Native === undefined) continue
+    replace(
+      window,
+      name,
+      new Proxy(Native, {
+        construct(target, given, newTarget) {
+          tell('worker')
+          return Reflect.construct(target, given, newTarget)
+        },
+      }),
+    )
+  }
+})()

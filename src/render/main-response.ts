@@ -1,0 +1,72 @@
+import { GATEWAY_HEADER } from '../gateway/headers.ts'
+import type { RedirectStatus, RenderOutcome } from './outcome.ts'
+
+export type ResponseHeader = { name: string; value: string }
+
+/** Where a site is to the world, and where it really comes from. */
+export type SiteAddress = { customDomain: string; originUrl: string }
+
+/** Told to crawlers with the page; all else of the origin's headers is about its own bytes. */
+const KEPT_HEADERS = ['content-language', 'x-robots-tag']
+
+/**
+ * The end of a render that the main response decides by itself, or null when
+ * there is a page to go on with: only HTML that is neither an error of the
+ * server nor a redirect.
+ */
+export function judgeMainResponse(
+  url: string,
+  status: number,
+  headers: readonly ResponseHeader[],
+  site: SiteAddress,
+): RenderOutcome | null {
+  const unreachable = headerOf(headers, GATEWAY_HEADER)
+  if (unreachable !== null) return { kind: 'origin-unreachable', reason: unreachable }
+
+  const location = headerOf(headers, 'location')
+  if (isRedirectStatus(status) && location !== null) {
+    const absolute = publicUrl(location, url, site)
+    if (absolute !== null) return { kind: 'redirect', status, location: absolute }
+    return { kind: 'not-html', contentType: `redirect to ${location.slice(0, 200)}` }
+  }
+  if (status >= 500) return { kind: 'origin-error', status }
+
+  const contentType = headerOf(headers, 'content-type') ?? ''
+  const isAttachment = /^\s*attachment\b/i.test(headerOf(headers, 'content-disposition') ?? '')
+  const isHtml = /^\s*(text\/html|application\/xhtml\+xml)\s*(;|$)/i.test(contentType)
+  // Without a type Chromium looks at the bytes; what comes of it is judged after that.
+  if (isAttachment || status === 204 || status === 205 || (contentType !== '' && !isHtml)) {
+    return { kind: 'not-html', contentType }
+  }
+  return null
+}
+
+/** The origin's headers that stay with the page. */
+export function keptHeaders(headers: readonly ResponseHeader[]): [name: string, value: string][] {
+  return headers
+    .map(({ name, value }): [string, string] => [name.toLowerCase(), value])
+    .filter(([name]) => KEPT_HEADERS.includes(name))
+}
+
+/**
+ * Absolute, as the world sees it: what points at the origin's own host points
+ * at the custom domain. null for what is no http address at all.
+ */
+export function publicUrl(location: string, base: string, site: SiteAddress): string | null {
+  if (!URL.canParse(location, base)) return null
+  const url = new URL(location, base)
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return null
+  const origin = new URL(site.originUrl)
+  if (url.host === origin.host && url.protocol === origin.protocol) {
+    return `https://${site.customDomain}${url.pathname}${url.search}${url.hash}`
+  }
+  return url.href
+}
+
+export function isRedirectStatus(status: number): status is RedirectStatus {
+  return [301, 302, 303, 307, 308].includes(status)
+}
+
+function headerOf(headers: readonly ResponseHeader[], name: string): string | null {
+  return headers.find((header) => header.name.toLowerCase() === name)?.value ?? null
+}

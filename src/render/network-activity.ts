@@ -1,0 +1,95 @@
+/**
+ * What of a page's network its content may still wait for. Chromium's virtual
+ * clock stands while anything at all is pending; streams and requests that
+ * never end would hold it for ever, so this tells them apart.
+ */
+export type NetworkActivity = {
+  started(
+    id: string,
+    request: { method: string; url: string; postData?: string | undefined; type: string },
+  ): void
+  /** Bytes came, or a message of a stream. */
+  progressed(id: string): void
+  finished(id: string): void
+  /** Something is young enough to be waited for. */
+  isBusy(): boolean
+  /** Something is pending that is not waited for: as long as it is, the clock would stand. */
+  isHeld(): boolean
+  /** The clock stands for nothing that is worth waiting for. */
+  isStalled(): boolean
+  /** A socket, stream or worker has only just been opened, or still speaks. */
+  isStreaming(): boolean
+  /** A worker began or spoke: it lives in real time, like a stream. */
+  workerStarted(): void
+}
+
+/** A request this old is a long poll, or hangs. */
+const YOUNG_MS = 400
+/** Nothing has moved for so long, and what is pending is old. */
+const QUIET_MS = 150
+/** The same with nothing pending that we know of: mostly a busy script, so take more time to be sure. */
+const IDLE_MS = 1_000
+/** Streams and workers are waited for as long as they go on speaking, and at most so long. */
+const STREAM_GRACE_MS = 2_000
+/** The very same request made more often than this is a poll, and holds nothing ... */
+const POLL_AFTER = 8
+/** ... and so is one that differs only in its query or body, which long polls often vary. */
+const VARIED_POLL_AFTER = 30
+
+const STREAM_TYPES = new Set(['EventSource', 'WebSocket', 'Ping', 'CSPViolationReport', 'Preflight'])
+
+type Pending = { sinceMs: number; heldBy: 'request' | 'stream' }
+
+export function createNetworkActivity(nowMs: () => number): NetworkActivity {
+  const pending = new Map<string, Pending>()
+  const timesAsked = new Map<string, number>()
+  let lastEventMs = nowMs()
+  let firstStreamMs: number | null = null
+  let lastStreamMs = -Infinity
+
+  const isYoung = ({ sinceMs, heldBy }: Pending) => heldBy === 'request' && nowMs() - sinceMs < YOUNG_MS
+  const streamSpoke = () => {
+    firstStreamMs ??= nowMs()
+    lastStreamMs = nowMs()
+  }
+
+  const asked = (key: string) => {
+    const times = (timesAsked.get(key) ?? 0) + 1
+    timesAsked.set(key, times)
+    return times
+  }
+
+  return {
+    started(id, { method, url, postData = '', type }) {
+      const isPoll =
+        asked(`${method} ${url} ${postData}`) > POLL_AFTER ||
+        asked(`${method} ${url.split(/[?#]/, 1)[0]}`) > VARIED_POLL_AFTER
+      const heldBy = STREAM_TYPES.has(type) || isPoll ? 'stream' : 'request'
+      pending.set(id, { sinceMs: nowMs(), heldBy })
+      if (heldBy === 'request') lastEventMs = nowMs()
+      else if (type === 'EventSource' || type === 'WebSocket') streamSpoke()
+    },
+    progressed(id) {
+      const known = pending.get(id)
+      if (known === undefined) return
+      if (known.heldBy === 'request') lastEventMs = nowMs()
+      else streamSpoke()
+    },
+    finished(id) {
+      const known = pending.get(id)
+      if (known?.heldBy === 'request') lastEventMs = nowMs()
+      pending.delete(id)
+    },
+    workerStarted: streamSpoke,
+    isBusy: () => [...pending.values()].some(isYoung),
+    isHeld: () => [...pending.values()].some((request) => !isYoung(request)),
+    isStalled() {
+      if ([...pending.values()].some(isYoung)) return false
+      return nowMs() - lastEventMs >= (pending.size > 0 ? QUIET_MS : IDLE_MS)
+    },
+    isStreaming: () =>
+      firstStreamMs !== null &&
+      nowMs() - lastStreamMs < QUIET_MS &&
+      nowMs() - firstStreamMs < STREAM_GRACE_MS,
+  }
+}

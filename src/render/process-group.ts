@@ -1,0 +1,60 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+/**
+ * What Linux tells about the processes of one group: a browser and all its
+ * children. On other systems the lists are empty and the sums zero.
+ */
+export type ProcessInGroup = { pid: number; commandLine: string }
+
+export function processesOfGroup(groupId: number): ProcessInGroup[] {
+  return pids().flatMap((pid) => {
+    const stat = read(`/proc/${pid}/stat`)
+    // Fields after the name, which stands in brackets and may hold anything: state, parent, group.
+    const group = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2])
+    if (group !== groupId) return []
+    return [{ pid, commandLine: read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim() }]
+  })
+}
+
+/** Private memory of the whole group in bytes, and what it shares counted once for each sharer's part. */
+export function memoryOfGroupBytes(groupId: number): number {
+  let kilobytes = 0
+  for (const { pid } of processesOfGroup(groupId)) {
+    const rollup = read(`/proc/${pid}/smaps_rollup`)
+    kilobytes += Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1] ?? 0)
+  }
+  return kilobytes * 1024
+}
+
+/** Whether the kernel filters the system calls of a process (seccomp), as Chromium's sandbox makes it do. */
+export function hasSystemCallFilter(pid: number): boolean {
+  return /^Seccomp:\s+2$/m.test(read(`/proc/${pid}/status`))
+}
+
+/** Ends every process of a group at once. A group that is gone already is no error. */
+export function killGroup(groupId: number): void {
+  try {
+    process.kill(-groupId, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+function pids(): number[] {
+  try {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
+  } catch {
+    return []
+  }
+}
+
+/** Empty for a process that has just ended. */
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,29 @@
+import type { ReadySignal } from './virtual-time.ts'
+
+/**
+ * What a page says in `prerenderReady`, `renderComplete` and `renderReady`:
+ * false holds the capture until true, true ends the wait at once. With several
+ * of them, each that was set to false must become true.
+ */
+export function createReadySignal(): ReadySignal & { hear(word: string): void } {
+  const held = new Set<string>()
+  const { promise: ready, resolve } = Promise.withResolvers<void>()
+  let isReady = false
+  return {
+    ready,
+    get state() {
+      if (held.size > 0) return 'hold'
+      return isReady ? 'ready' : 'none'
+    },
+    /** `hold <flag>` or `ready <flag>`, as the script in each document sends it. */
+    hear(word) {
+      const [verb, flag = ''] = word.split(' ', 2)
+      if (verb === 'hold') held.add(flag)
+      if (verb !== 'ready') return
+      held.delete(flag)
+      if (held.size > 0) return
+      isReady = true
+      resolve()
+    },
+  }
+}

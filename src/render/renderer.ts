@@ -1,0 +1,115 @@
+import type { Clock } from '../clock.ts'
+import type { Log } from '../log.ts'
+import { findBrowser } from './browser-binary.ts'
+import { launchBrowser, type Sandbox } from './browser-process.ts'
+import type { RenderOutcome, RenderRequest } from './outcome.ts'
+import { createSlots } from './slots.ts'
+import { type Lease, superviseBrowser } from './supervisor.ts'
+import { createTabPool, type Site, type SiteProxy } from './tab-pool.ts'
+import { visit } from './visit.ts'
+
+/** Chromium's only way out, as far as the renderer knows it. */
+export type RenderGateway = {
+  /** base64 SHA-256 of the public key that it shows for custom domains; null where it ends no TLS. */
+  spkiHash: string | null
+  openSite(site: Site): Promise<SiteProxy>
+  close(): Promise<void>
+}
+
+export type RendererOptions = {
+  /** PREPAINT_CHROMIUM. */
+  chromium: string | null
+  dataDir: string
+  /** Pages rendered at once. */
+  slots: number
+  /** Real time for one render, from the moment it has its slot. */
+  timeoutMs: number
+  requireSandbox: boolean
+  openGateway(): Promise<RenderGateway>
+  clock: Clock
+  log: Log
+  /** A line for the terminal before a step of seconds. */
+  onLongStep?: (line: string) => void
+}
+
+export type Renderer = {
+  /** One page, rendered. Never rejects: whatever happens is an outcome. */
+  render(request: RenderRequest): Promise<RenderOutcome>
+  /** A browser runs and answers. */
+  readonly healthy: boolean
+  readonly sandbox: Sandbox
+  /** Renders that still run end as `aborted` or `crashed`; browsers and gateway are gone after that. */
+  close(): Promise<void>
+}
+
+const MEGABYTE = 1024 * 1024
+
+/** Starts a browser behind a gateway and keeps it alive. Throws when there is none, or it does not start. */
+export async function startRenderer(options: RendererOptions): Promise<Renderer> {
+  const { slots: slotCount, timeoutMs, clock, log } = options
+  const binary = await findBrowser(options)
+  const gateway = await options.openGateway()
+  const supervisor = await superviseBrowser({
+    async start() {
+      const process = await launchBrowser({ ...options, binary, spkiHash: gateway.spkiHash })
+      const tabs = createTabPool({ browser: process, openSite: gateway.openSite, limit: 3 * slotCount + 2 })
+      return { process, tabs }
+    },
+    limits: { renders: 1_000, ageMs: 30 * 60_000, memoryBytes: (512 + 384 * slotCount) * MEGABYTE },
+    clock,
+    log,
+  }).catch(async (error) => {
+    await gateway.close()
+    throw error
+  })
+  const slots = createSlots(slotCount)
+  const closing = new AbortController()
+
+  async function render(request: RenderRequest): Promise<RenderOutcome> {
+    const signal = AbortSignal.any([request.signal, closing.signal])
+    const giveSlotBack = await slots.take(signal)
+    if (giveSlotBack === null) return { kind: 'aborted' }
+    try {
+      const lease = await supervisor.lease(AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]))
+      return await renderIn(lease, { ...request, signal }, giveSlotBack)
+    } catch (error) {
+      giveSlotBack()
+      if (signal.aborted) return { kind: 'aborted' }
+      log.warn({ err: error, domain: request.customDomain }, 'a render could not begin')
+      return { kind: 'crashed', reason: error instanceof Error ? error.message : String(error) }
+    }
+  }
+
+  /** The outcome does not wait for the cleaning; the slot does, so that the next render finds a clean tab. */
+  async function renderIn(lease: Lease, request: RenderRequest, done: () => void): Promise<RenderOutcome> {
+    const { tabs } = lease.browser
+    const tab = await tabs.take(request).catch((error) => {
+      lease.release()
+      throw error
+    })
+    const outcome = await visit(tab, request, { timeoutMs, clock })
+    void tabs.giveBack(tab, leavesSound(outcome) ? 'sound' : 'broken').finally(() => {
+      lease.release()
+      done()
+    })
+    return outcome
+  }
+
+  return {
+    render,
+    get healthy() {
+      return supervisor.healthy
+    },
+    sandbox: supervisor.sandbox,
+    async close() {
+      closing.abort()
+      await supervisor.close()
+      await gateway.close()
+    },
+  }
+}
+
+/** A page that hangs, has died or was left in the middle is not worth cleaning. */
+function leavesSound(outcome: RenderOutcome): boolean {
+  return outcome.kind !== 'timed-out' && outcome.kind !== 'crashed' && outcome.kind !== 'aborted'
+}

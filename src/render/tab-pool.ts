@@ -1,0 +1,112 @@
+import type { BrowserProcess } from './browser-process.ts'
+import { openTab, type Tab } from './tab.ts'
+
+/** Whose traffic a context carries. Two domains never share a tab, nor do two origins of one domain. */
+export type Site = { customDomain: string; originUrl: string }
+
+/** The gateway's side of one context: a proxy of its own. */
+export type SiteProxy = {
+  proxyUrl: string
+  /** Its limits for one page begin anew. */
+  takeTally(): unknown
+  close(): Promise<void>
+}
+
+export type TabPool = {
+  /** A clean tab of this site: one that was used for it before, if there is one. */
+  take(site: Site): Promise<PooledTab>
+  /** Resolves when the tab is clean and can be taken again, or is closed. Never rejects. */
+  giveBack(tab: PooledTab, state: 'sound' | 'broken'): Promise<void>
+  close(): Promise<void>
+}
+
+export type PooledTab = Tab & { readonly key: string; renders: number }
+
+/**
+ * The page's process keeps a clock that only runs ahead: each render moves it
+ * by the virtual time it was given, some 5 s. So a tab's process is replaced
+ * before its pages would live more than a minute in the future; what it hoards
+ * in memory goes with it.
+ */
+const RENDERS_PER_TAB = 12
+
+/** Cleaning takes some 5 ms; a page that cannot be left in this time is closed. */
+const CLEAN_LIMIT_MS = 2_000
+
+export function createTabPool(options: {
+  browser: BrowserProcess
+  openSite(site: Site): Promise<SiteProxy>
+  /** Tabs in all, in use or waiting to be used again. The longest unused is closed for a new one. */
+  limit: number
+}): TabPool {
+  const { browser, openSite, limit } = options
+  const proxies = new Map<PooledTab, SiteProxy>()
+  /** Oldest first. */
+  let idle: PooledTab[] = []
+
+  const discard = async (tab: PooledTab) => {
+    idle = idle.filter((other) => other !== tab)
+    const proxy = proxies.get(tab)
+    proxies.delete(tab)
+    await tab.close()
+    await proxy?.close()
+  }
+
+  const open = async (site: Site, key: string): Promise<PooledTab> => {
+    const proxy = await openSite(site)
+    try {
+      const tab: PooledTab = Object.assign(await openTab(browser, proxy.proxyUrl), { key, renders: 0 })
+      proxies.set(tab, proxy)
+      // Also while it waits: a tab that dies then is not given to anybody.
+      void tab.lost.then(() => discard(tab))
+      return tab
+    } catch (error) {
+      await proxy.close()
+      throw error
+    }
+  }
+
+  return {
+    async take(site) {
+      const key = JSON.stringify([site.customDomain, site.originUrl])
+      // The one used last has the warmest caches.
+      const known = idle.findLast((tab) => tab.key === key)
+      if (known !== undefined) {
+        idle = idle.filter((tab) => tab !== known)
+        return known
+      }
+      const oldest = idle[0]
+      if (proxies.size >= limit && oldest !== undefined) await discard(oldest)
+      return open(site, key)
+    },
+
+    async giveBack(tab, state) {
+      tab.listen({})
+      tab.renders++
+      if (state === 'broken' || !(await cleanInTime(tab))) return discard(tab)
+      proxies.get(tab)?.takeTally()
+      if (proxies.has(tab)) idle.push(tab)
+    },
+
+    async close() {
+      await Promise.all([...proxies.keys()].map(discard))
+    },
+  }
+}
+
+async function cleanInTime(tab: PooledTab): Promise<boolean> {
+  const { promise: tooLate, resolve } = Promise.withResolvers<false>()
+  const timer = setTimeout(() => resolve(false), CLEAN_LIMIT_MS)
+  const renew = tab.renders % RENDERS_PER_TAB === 0
+  try {
+    return await Promise.race([
+      tab.clean(renew).then(
+        () => true,
+        () => false,
+      ),
+      tooLate,
+    ])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,132 @@
+import type { Clock } from '../clock.ts'
+import { CdpClosed, type CdpSession } from './cdp.ts'
+import { judgeMainResponse, keptHeaders, publicUrl, type ResponseHeader } from './main-response.ts'
+import { createNetworkActivity } from './network-activity.ts'
+import type { RenderOutcome, RenderRequest } from './outcome.ts'
+import { answerPaused, stopPaused } from './paused-request.ts'
+import { outcomeOfSnapshot } from './quality.ts'
+import { createReadySignal } from './ready-signal.ts'
+import { takeSnapshot } from './snapshot.ts'
+import type { Tab } from './tab.ts'
+import { createVirtualClock } from './virtual-time.ts'
+
+/** A page that reloads itself more often than this never becomes one. */
+const RELOAD_LIMIT = 3
+
+/**
+ * One render in one tab, top to bottom. Every way in which it can end early is
+ * an `end(...)` below; the straight way is `load`: navigate, let the page have
+ * its time, take the snapshot, judge it.
+ */
+export async function visit(
+  tab: Tab,
+  request: RenderRequest,
+  options: { timeoutMs: number; clock: Clock },
+): Promise<RenderOutcome> {
+  const { mainFrameId } = tab
+  const { customDomain, signal } = request
+  const { timeoutMs, clock } = options
+  const url = `https://${customDomain}${request.path}`
+
+  const { promise: ended, resolve: end } = Promise.withResolvers<RenderOutcome>()
+  const activity = createNetworkActivity(clock.nowMs)
+  const session = untilOver(tab.session, () => isOver)
+  const virtualClock = createVirtualClock(session)
+  const ready = createReadySignal()
+  let status = 200
+  let headers: readonly ResponseHeader[] = []
+  let reloads = 0
+  let isOver = false
+
+  tab.listen({
+    'Emulation.virtualTimeBudgetExpired': virtualClock.budgetExpired,
+    'Network.requestWillBeSent': ({ requestId, request: { method, url, postData }, type = 'Other' }) =>
+      activity.started(requestId, { method, url, postData, type }),
+    'Network.dataReceived': ({ requestId }) => activity.progressed(requestId),
+    'Network.responseReceived': ({ requestId }) => activity.progressed(requestId),
+    'Network.eventSourceMessageReceived': ({ requestId }) => activity.progressed(requestId),
+    'Network.webSocketCreated': ({ requestId, url }) =>
+      activity.started(requestId, { method: 'GET', url, type: 'WebSocket' }),
+    'Network.webSocketFrameReceived': ({ requestId }) => activity.progressed(requestId),
+    'Network.webSocketClosed': ({ requestId }) => activity.finished(requestId),
+    'Network.loadingFinished': ({ requestId }) => activity.finished(requestId),
+    'Network.loadingFailed': ({ requestId }) => activity.finished(requestId),
+    'Runtime.bindingCalled': ({ payload }) => {
+      if (payload === 'worker') activity.workerStarted()
+      else ready.hear(payload)
+    },
+
+    'Fetch.requestPaused': (paused) => {
+      const isMain = paused.frameId === mainFrameId && paused.resourceType === 'Document'
+      const { responseStatusCode } = paused
+      if (isMain && responseStatusCode !== undefined) {
+        status = responseStatusCode
+        headers = paused.responseHeaders ?? []
+        const outcome = judgeMainResponse(paused.request.url, status, headers, request)
+        if (outcome !== null) {
+          end(outcome)
+          return stopPaused(tab.session, paused)
+        }
+      }
+      answerPaused(tab.session, paused)
+    },
+
+    'Page.frameRequestedNavigation': ({ frameId, url: target, disposition }) => {
+      if (frameId !== mainFrameId || disposition !== 'currentTab') return
+      const location = publicUrl(target, url, request)
+      if (location === null) return
+      if (withoutHash(location) !== url) end({ kind: 'redirect', status: 302, location })
+      else if (++reloads > RELOAD_LIMIT) end({ kind: 'timed-out', afterMs: 0 })
+    },
+  })
+
+  const timer = setTimeout(() => end({ kind: 'timed-out', afterMs: timeoutMs }), timeoutMs)
+  const abort = () => end({ kind: 'aborted' })
+  signal.addEventListener('abort', abort)
+  if (signal.aborted) abort()
+  void tab.lost.then((reason) => end({ kind: 'crashed', reason }))
+
+  const load = async (): Promise<RenderOutcome> => {
+    await virtualClock.pause()
+    const { errorText } = await session.send('Page.navigate', { url })
+    // The response that could not be shown may have been judged already; that is the better answer.
+    if (errorText !== undefined) return failedNavigation(errorText)
+    await virtualClock.runUntilSettled(activity, ready)
+    const snapshot = await takeSnapshot(session, mainFrameId)
+    return outcomeOfSnapshot(snapshot, { status, headers: keptHeaders(headers), url, site: request })
+  }
+  try {
+    return await Promise.race([ended, load().catch((error) => fault(error, tab))])
+  } finally {
+    isOver = true
+    clearTimeout(timer)
+    signal.removeEventListener('abort', abort)
+  }
+}
+
+/** What is left of a render that ended early must not reach the next one in the same tab. */
+function untilOver(session: CdpSession, isOver: () => boolean): CdpSession {
+  return {
+    ...session,
+    send: (method, ...params) =>
+      isOver() ? Promise.reject(new CdpClosed('the render is over')) : session.send(method, ...params),
+  }
+}
+
+function failedNavigation(errorText: string): RenderOutcome {
+  // An error status without a body: Chromium has a page of its own for it, we have nothing to keep.
+  if (errorText === 'net::ERR_HTTP_RESPONSE_CODE_FAILURE') return { kind: 'blank' }
+  return { kind: 'origin-unreachable', reason: errorText }
+}
+
+/** The tab is gone, or Chromium refused what it never refuses to a sound page. */
+async function fault(error: unknown, tab: Tab): Promise<RenderOutcome> {
+  const reason = error instanceof Error ? error.message : String(error)
+  const lostWhy = await Promise.race([tab.lost, Promise.resolve(null)])
+  return { kind: 'crashed', reason: lostWhy ?? reason }
+}
+
+function withoutHash(url: string): string {
+  const at = url.indexOf('#')
+  return at === -1 ? url : url.slice(0, at)
+}
