@@ -10,7 +10,7 @@ const OURS: readonly Encoding[] = ['br', 'gzip', 'identity']
  * the one with the highest q-value. Without the header, or when nothing of ours
  * is acceptable, identity: everybody can read that.
  */
-export function chooseEncoding(header: string | undefined): Encoding {
+export function chooseEncoding(header: string | undefined, ours: readonly Encoding[] = OURS): Encoding {
   if (header === undefined) return 'identity'
   const weights = weightsOf(header)
   const any = weights.get('*')
@@ -18,7 +18,7 @@ export function chooseEncoding(header: string | undefined): Encoding {
     weights.get(encoding) ?? (encoding === 'identity' ? (any === 0 ? 0 : 0.0001) : (any ?? 0))
   let best: Encoding = 'identity'
   let most = 0
-  for (const encoding of OURS) {
+  for (const encoding of ours) {
     const weight = weightOf(encoding)
     if (weight > most) [best, most] = [encoding, weight]
   }
@@ -26,7 +26,7 @@ export function chooseEncoding(header: string | undefined): Encoding {
 }
 
 /** The same, remembered: crawlers send a handful of different values. */
-export function createEncodingChoice(): typeof chooseEncoding {
+export function createEncodingChoice(): (header: string | undefined) => Encoding {
   const seen = new LRUCache<string, Encoding>({ max: 1_000 })
   return (header) => {
     if (header === undefined) return 'identity'

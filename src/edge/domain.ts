@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
-
-import { readDomainSettings } from '../accounts/domain-settings.ts'
 import type { PathRule } from '../accounts/domain-settings.ts'
+import { readDomainSettings } from '../accounts/domain-settings.ts'
 import type { DomainId, DomainName } from '../ids.ts'
 import type { Lifetimes } from '../pages/freshness.ts'
 import type { Held, Invalidation } from '../pages/invalidation.ts'
@@ -130,8 +129,8 @@ export function createDomains({ findDomain, connected }: DomainsOptions) {
   }
 
   function invalidate(what: Invalidation): void {
-    if (what.kind === 'everything') return clear()
-    if (what.kind === 'host') {
+    if (what.kind === 'everything') clear()
+    else if (what.kind === 'host') {
       epoch++
       known.delete(what.host)
       unknown.delete(what.host)

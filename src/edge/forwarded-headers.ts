@@ -57,7 +57,12 @@ export function requestHeaders(raw: RawHeaders, front: Front, origin: Origin, fr
 }
 
 /** Headers of the origin's answer on their way to the client. */
-export function responseHeaders(raw: RawHeaders, front: Front, domain: EdgeDomain, verdict: string): string[] {
+export function responseHeaders(
+  raw: RawHeaders,
+  front: Front,
+  domain: EdgeDomain,
+  verdict: string,
+): string[] {
   const { kept, via } = withoutHops(raw, NOT_FROM_ORIGINS)
   for (let at = 0; at < kept.length; at += 2) {
     const name = kept[at]!.toLowerCase()

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 
 /** Every page of our own: for people, short, and telling nothing of the inside. */
 const PAGES = {
@@ -13,12 +14,8 @@ const PAGES = {
 
 export type PlainPage = keyof typeof PAGES
 
-export function plainPageStatus(page: PlainPage): number {
-  return PAGES[page][0]
-}
-
 /** Headers (flat) and body of a page of ours. Never stored by anybody. */
-export function plainPage(page: PlainPage, verdict: string): { headers: string[]; body: string } {
+function plainPage(page: PlainPage, verdict: string): { headers: string[]; body: string } {
   const [status, title, words] = PAGES[page]
   const body = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -39,6 +36,20 @@ export function sendPlainPage(res: ServerResponse, page: PlainPage, verdict: str
     return
   }
   const { headers, body } = plainPage(page, verdict)
-  res.writeHead(plainPageStatus(page), headers)
+  res.writeHead(PAGES[page][0], headers)
   res.end(res.req.method === 'HEAD' ? undefined : body)
+}
+
+/** The same on a bare socket, where a handshake was expected. */
+export function refuseUpgrade(socket: Duplex, page: PlainPage, verdict: string): void {
+  const { headers, body } = plainPage(page, verdict)
+  headers.push('Connection', 'close')
+  socket.end(messageHead(PAGES[page][0], 'No WebSocket', headers) + body)
+}
+
+/** The head of an answer, to be written as Latin-1. Values come from node's parser or from us: neither has line breaks. */
+export function messageHead(status: number, reason: string, headers: readonly string[]): string {
+  const lines = [`HTTP/1.1 ${status} ${reason}`]
+  for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`)
+  return `${lines.join('\r\n')}\r\n\r\n`
 }

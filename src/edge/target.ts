@@ -1,24 +1,30 @@
 import { LRUCache } from 'lru-cache'
-
+import type { Lifetimes } from '../pages/freshness.ts'
 import { type PageKey, pageKey } from '../pages/page-cache.ts'
 import { normalisePath } from '../pages/path.ts'
-import type { Lifetimes } from '../pages/freshness.ts'
 import type { EdgeDomain } from './domain.ts'
 import { ruleFor } from './path-rules.ts'
 
 /** What a URL of a domain stands for. Depends on nothing but the two, so it is worked out once and remembered. */
-export type Target =
-  | { kind: 'page' | 'sitemap'; key: PageKey; lifetimes: Lifetimes; askedDay: number }
-  | { kind: 'asset' | 'excluded' | 'rule' | 'path' }
+export type Target = PageTarget | { kind: 'asset' | 'excluded' | 'rule' | 'path' }
 
-export type PageTarget = Extract<Target, { key: PageKey }>
+export type PageTarget = {
+  kind: 'page' | 'sitemap'
+  key: PageKey
+  lifetimes: Lifetimes
+  /** The day (since the epoch) on which this node last noted that crawlers ask for it. */
+  notedDay: number
+  /** When this node last queued a refresh of it. */
+  refreshedMs: number
+}
 
 // What browsers fetch for a page or people download; never a page itself. html, php, aspx and the like are pages.
 const ASSET =
   /\.(?:js|mjs|cjs|css|map|json|jsonld|webmanifest|wasm|xml|xsl|rss|atom|txt|csv|tsv|png|jpe?g|jfif|gif|svgz?|ico|cur|webp|avif|heic|bmp|tiff?|psd|ai|eps|woff2?|ttf|otf|eot|mp[34]|m4[av]|aac|wav|flac|og[gav]|opus|weba|webm|mov|avi|wmv|flv|mpe?g|mkv|m3u8|ts|mpd|vtt|srt|pdf|docx?|xlsx?|pptx?|od[tsp]|rtf|epub|zip|gz|tgz|bz2|xz|7z|rar|tar|br|zst|dmg|pkg|exe|msi|deb|rpm|apk|ipa|iso|bin|torrent|swf|dat|ics|vcf|ya?ml)$/i
 
 // Asked for by machines that want the origin's own word.
-const EXCLUDED = /^\/(?:robots\.txt|ads\.txt|app-ads\.txt|llms\.txt|security\.txt|favicon\.ico|\.well-known(?:\/.*)?)$/
+const EXCLUDED =
+  /^\/(?:robots\.txt|ads\.txt|app-ads\.txt|llms\.txt|security\.txt|favicon\.ico|\.well-known(?:\/.*)?)$/
 
 /** `/sitemap.xml`, `/sitemap-products.xml.gz`, `/post-sitemap1.xml`, in any folder. */
 const SITEMAP = /sitemap[^/]*\.xml(?:\.gz)?$/i
@@ -55,9 +61,10 @@ function targetOf(domain: EdgeDomain, url: string): Target {
     rule?.fresh_seconds === undefined
       ? domain.lifetimes
       : { ...domain.lifetimes, freshMs: rule.fresh_seconds * 1_000 }
-  if (rule?.action === 'render') return { kind: 'page', key, lifetimes, askedDay: 0 }
-  if (SITEMAP.test(name)) return { kind: 'sitemap', key, lifetimes, askedDay: 0 }
-  return ASSET.test(name) ? { kind: 'asset' } : { kind: 'page', key, lifetimes, askedDay: 0 }
+  const page: PageTarget = { kind: 'page', key, lifetimes, notedDay: 0, refreshedMs: 0 }
+  if (rule?.action === 'render') return page
+  if (SITEMAP.test(name)) return { ...page, kind: 'sitemap' }
+  return ASSET.test(name) ? { kind: 'asset' } : page
 }
 
 /** node:http hands bytes over as Latin-1; what is written out beyond ASCII is UTF-8, or no path of ours. */

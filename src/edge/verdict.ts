@@ -1,3 +1,6 @@
+/** How a job ended that brought no page, in the words of the queue: `timed-out`, `not-html`, `cancelled` ... */
+export type Outcome = string & { readonly brand: 'Outcome' }
+
 /** Why a request went to the origin although we could have answered, or could not. */
 export type PassReason =
   | 'not-a-crawler'
@@ -14,8 +17,7 @@ export type PassReason =
   | 'busy'
   | 'late'
   | 'database'
-  /** How the job ended that brought no page, in the words of its outcome. */
-  | `render-${string}`
+  | Outcome
 
 /**
  * How one live request was answered. Sent as `X-Prepaint`, logged, and asserted
@@ -23,5 +25,10 @@ export type PassReason =
  */
 export type Verdict = 'hit' | 'stale' | 'rendered' | `pass; ${PassReason}`
 
-/** The host is nobody's, or nobody can say whose while PostgreSQL is away: there is no origin to pass to. */
-export type NoVerdict = 'none; unknown-host' | 'none; database'
+/** There is no origin to pass to: the host is nobody's, or nobody can say whose (`fault`). */
+export type NoVerdict = 'none; unknown-host' | 'none; bad-request' | 'none; fault'
+
+/** Anything but a plain word is not repeated to the outside. */
+export function outcomeOf(text: string): Outcome {
+  return (/^[a-z0-9-]{1,40}$/.test(text) ? text : 'failed') as Outcome
+}

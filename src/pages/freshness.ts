@@ -46,7 +46,8 @@ export function freshnessOf(entry: Aged, lifetimes: Lifetimes, nowMs: number): F
   return nowMs < entry.renderedAtMs + lifetimes.keepMs ? 'kept' : 'gone'
 }
 
-function freshUntil(entry: Aged, lifetimes: Lifetimes): number {
+/** When an entry ceases to be fresh, in milliseconds since the Unix epoch. */
+export function freshUntil(entry: Aged, lifetimes: Lifetimes): number {
   let freshMs = lifetimes.freshMs
   if (isNotFound(entry.status)) freshMs = Math.min(freshMs, NOT_FOUND_FRESH_MS)
   else if (isTemporaryRedirect(entry.status)) freshMs = Math.min(freshMs, TEMPORARY_REDIRECT_FRESH_MS)

@@ -102,9 +102,9 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
   function put(key: PageKey, entry: T): void {
     if (limitBytes === 0) return
     memory.set(key.text, entry)
-    if (!memory.has(key.text)) return forget(key.text)
     const keys = keysOf.get(key.domain)
-    if (keys === undefined) keysOf.set(key.domain, new Set([key.text]))
+    if (!memory.has(key.text)) forget(key.text)
+    else if (keys === undefined) keysOf.set(key.domain, new Set([key.text]))
     else keys.add(key.text)
   }
 
@@ -132,17 +132,19 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
   }
 
   function invalidate(what: Invalidation): void {
-    if (what.kind === 'host' || what.kind === 'account') return
-    if (what.kind === 'everything') return clear()
+    if (what.kind === 'everything') clear()
+    if (what.kind === 'everything' || what.kind === 'host' || what.kind === 'account') return
     const { domain } = what
     epochs[domain % EPOCHS]!++
-    if (what.kind === 'domain') return dropWhere(domain, () => true)
-    if (what.kind === 'prefix') {
+    const isRedirect = (key: string) => memory.peek(key)?.kind === 'redirect'
+    if (what.kind === 'domain') dropWhere(domain, () => true)
+    else if (what.kind === 'prefix') {
       const prefix = `${domain}${what.prefix}`
-      return dropWhere(domain, (key) => key.startsWith(prefix) || memory.peek(key)?.kind === 'redirect')
+      dropWhere(domain, (key) => key.startsWith(prefix) || isRedirect(key))
+    } else {
+      memory.delete(pageKey(domain, what.path).text)
+      if (what.purged) dropWhere(domain, isRedirect)
     }
-    memory.delete(pageKey(domain, what.path).text)
-    if (what.purged) dropWhere(domain, (key) => memory.peek(key)?.kind === 'redirect')
   }
 
   const held: Held = {

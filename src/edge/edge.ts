@@ -1,0 +1,120 @@
+import http from 'node:http'
+import type { Duplex } from 'node:stream'
+
+import type { DomainId, PagePath } from '../ids.ts'
+import type { Held } from '../pages/invalidation.ts'
+import { createPageCache } from '../pages/page-cache.ts'
+import type { StoredEntry } from '../pages/stored-page.ts'
+import { createCrawlerTest } from './crawler.ts'
+import { createDomains, type DomainRow } from './domain.ts'
+import { createEdgeHandler, type EdgeDeps } from './handler.ts'
+import { createPass, type OriginAgents } from './pass.ts'
+import { refuseUpgrade } from './plain-page.ts'
+import { prepareServed } from './served.ts'
+import { createSitemaps, type SitemapDeps } from './sitemap.ts'
+import { createTargets } from './target.ts'
+import { createPassUpgrade } from './upgrade.ts'
+
+/** What live traffic needs of the rest; bin/ supplies it from PostgreSQL, the queue and the gateway. */
+export type EdgeParts = Pick<
+  EdgeDeps,
+  'clock' | 'log' | 'isOverQuota' | 'enqueueLive' | 'enqueueRefresh' | 'waitForJob' | 'noteAsked'
+> &
+  Pick<SitemapDeps, 'readSitemap' | 'storeSitemap' | 'namedInIndexes' | 'recordInSitemap'> & {
+    agents: OriginAgents
+    /** By lower-case name without port; null: nobody registered it. */
+    domainByHost(host: string): Promise<DomainRow | null>
+    readStored(domain: DomainId, path: PagePath): Promise<StoredEntry | null>
+    /** Whether notifications about what is stored arrive at this moment. */
+    connected(): boolean
+  }
+
+export type EdgeOptions = {
+  /** Of pages and redirects in memory. */
+  memoryBytes: number
+  /** How long a crawler waits for a render. */
+  liveWaitMs: number
+  /** How long an origin may be silent before its answer begins. */
+  answerWaitMs?: number
+  /** And in the middle of it; server-sent events come seldom. */
+  idleMs?: number
+}
+
+export type Edge = {
+  /** Not yet listening. */
+  server: http.Server
+  /** What it holds in memory: connect it with `invalidateOn`. */
+  held: readonly Held[]
+}
+
+/** A connection without a request is closed after this time; a proxy in front of us keeps its own for a minute. */
+const KEEP_ALIVE_MS = 65_000
+/** Whoever takes longer to say what he wants is not a browser. */
+const HEADERS_MS = 15_000
+
+/** The whole edge around its handler: what is in memory, the ways to the origin, and the server. */
+export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
+  const { log, connected } = parts
+  const { answerWaitMs = 60_000, idleMs = 600_000 } = options
+  const domains = createDomains({ findDomain: parts.domainByHost, connected })
+  const pages = createPageCache({
+    limitBytes: options.memoryBytes,
+    read: parts.readStored,
+    prepare: prepareServed,
+    connected,
+  })
+  const passOptions = {
+    agents: parts.agents,
+    answerWaitMs,
+    idleMs,
+    onFault: ({ error, ...fault }: { domain: string; page: string; error: Error }) =>
+      log.warn({ err: error, ...fault }, 'an origin could not be reached'),
+  }
+  const crawlerOf = createCrawlerTest()
+  const handle = createEdgeHandler(
+    {
+      ...parts,
+      findDomain: domains.find,
+      targetOf: createTargets(),
+      crawlerOf,
+      pages,
+      sitemaps: createSitemaps(parts),
+      pass: createPass(passOptions),
+    },
+    { liveWaitMs: options.liveWaitMs },
+  )
+
+  const passUpgrade = createPassUpgrade(passOptions)
+  async function upgrade(req: http.IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const domain = await domains.find(req.headers.host ?? '')
+    if (domain === null) refuseUpgrade(socket, 'unknown-host', 'none; unknown-host')
+    else
+      passUpgrade(
+        req,
+        socket,
+        head,
+        domain,
+        crawlerOf(req.headers['user-agent']) ? 'pass; method' : 'pass; not-a-crawler',
+      )
+  }
+
+  const server = http.createServer({
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    headersTimeout: HEADERS_MS,
+    // Uploads may take as long as they move: the origin's silence ends them, see `pass.ts`.
+    requestTimeout: 0,
+    // `Upgrade: h2c` and the like are ignored, as anybody may (RFC 9110, section 7.8).
+    shouldUpgradeCallback: (req) => req.headers.upgrade?.toLowerCase() === 'websocket',
+  })
+  server.on('request', handle)
+  // The origin says whether it wants the body.
+  server.on('checkContinue', handle)
+  server.on('upgrade', (req, socket, head) => {
+    socket.on('error', () => socket.destroy())
+    upgrade(req, socket, head).catch((error: Error) => {
+      log.error({ err: error, host: req.headers.host }, 'a WebSocket could not be passed')
+      refuseUpgrade(socket, 'unavailable', 'none; fault')
+    })
+  })
+  return { server, held: [domains.held, pages.held] }
+}

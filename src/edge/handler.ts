@@ -1,0 +1,160 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+import type { Clock } from '../clock.ts'
+import type { DomainId, PagePath } from '../ids.ts'
+import { freshnessOf, freshUntil } from '../pages/freshness.ts'
+import type { PageCache } from '../pages/page-cache.ts'
+import type { CrawlerCategory } from './crawler.ts'
+import { decide } from './decide.ts'
+import type { EdgeDomain } from './domain.ts'
+import { publicLocation } from './forwarded-headers.ts'
+import { createLiveRender, type LiveRenderDeps } from './live-render.ts'
+import { toOriginForm } from './origin-form.ts'
+import { frontOf, type Pass } from './pass.ts'
+import { sendPlainPage } from './plain-page.ts'
+import { type ServedVerdict, servePage, serveRedirect } from './serve.ts'
+import type { Served } from './served.ts'
+import type { Sitemaps } from './sitemap.ts'
+import type { PageTarget, Target } from './target.ts'
+import type { NoVerdict, PassReason, Verdict } from './verdict.ts'
+
+/** What the edge needs, in its own words. bin/ supplies it; so do tests. */
+export type EdgeDeps = LiveRenderDeps & {
+  clock: Clock
+  /** By the `Host` header; without a promise when it is in memory. */
+  findDomain(host: string): EdgeDomain | null | Promise<EdgeDomain | null>
+  targetOf(domain: EdgeDomain, url: string): Target
+  crawlerOf(userAgent: string | undefined): CrawlerCategory | null
+  pages: Pick<PageCache<Served>, 'find' | 'reread' | 'grown'>
+  sitemaps: Sitemaps
+  pass: Pass
+  enqueueRefresh(domain: DomainId, path: PagePath): Promise<unknown>
+  /** A crawler asked for a path that is worth knowing. Never throws. */
+  noteAsked(domain: DomainId, path: PagePath): void
+}
+
+const DAY_MS = 86_400_000
+/** A stale page that is asked for often queues its refresh once in this time. */
+const REFRESH_EVERY_MS = 10_000
+
+/** A crawler's request for a page, once that is known. */
+type Exchange = {
+  req: IncomingMessage
+  res: ServerResponse
+  domain: EdgeDomain
+  target: PageTarget
+  nowMs: number
+}
+
+/**
+ * One live request, top to bottom: every way it can end is a `return` in
+ * `answer`. The hit path runs through it without waiting once: what is in
+ * memory comes without a promise.
+ */
+export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number }) {
+  const { clock, log, pages, sitemaps } = deps
+  const renderNow = createLiveRender(deps, options)
+
+  return function handle(req: IncomingMessage, res: ServerResponse): void {
+    answer(req, res).then(
+      (verdict) => {
+        if (log.isLevelEnabled('debug'))
+          log.debug({ host: req.headers.host, url: req.url, verdict }, 'answered')
+      },
+      (error: Error) => {
+        log.error({ err: error, host: req.headers.host, url: req.url }, 'a live request failed')
+        sendPlainPage(res, 'unavailable', 'none; fault')
+      },
+    )
+  }
+
+  async function answer(req: IncomingMessage, res: ServerResponse): Promise<Verdict | NoVerdict> {
+    if (!toOriginForm(req)) return none(res, 'bad-request')
+    const found = deps.findDomain(req.headers.host ?? '')
+    const domain = found instanceof Promise ? await found : found
+    if (domain === null) return none(res, 'unknown-host')
+
+    const crawler = deps.crawlerOf(req.headers['user-agent'])
+    const asked = { method: req.method, crawler, via: req.headers.via }
+    const target = decide(asked, domain, deps.targetOf(domain, req.url ?? '/'))
+    if (target.kind === 'pass') return pass(req, res, domain, target.why)
+
+    const exchange = { req, res, domain, target, nowMs: clock.nowMs() }
+    if (target.kind === 'sitemap') return sitemap(exchange)
+
+    const read = find(target)
+    const stored = read instanceof Promise ? await read : read
+    if (stored === 'unreadable') return pass(req, res, domain, 'database')
+    const freshness = stored === null ? 'gone' : freshnessOf(stored, target.lifetimes, exchange.nowMs)
+    if (stored !== null && freshness === 'fresh') return serve(exchange, stored, 'hit')
+    if (stored !== null && freshness === 'stale') {
+      refresh(exchange)
+      return serve(exchange, stored, 'stale')
+    }
+
+    if (await sitemaps.isNamed(domain, target.key.path)) return sitemap(exchange)
+    const rendered = await renderNow(domain, target.key, res)
+    if (typeof rendered !== 'string') return serve(exchange, rendered, 'rendered')
+    // At 120 % of its quota a domain is passed; what is kept is for failures.
+    if (stored !== null && freshness === 'kept' && rendered !== 'over-quota') {
+      return serve(exchange, stored, 'stale')
+    }
+    note(exchange)
+    return pass(req, res, domain, rendered)
+  }
+
+  /** A page or redirect of ours, in the encoding that is asked for. */
+  function serve(exchange: Exchange, entry: Served, verdict: ServedVerdict): Verdict | Promise<Verdict> {
+    const { req, res, domain, target, nowMs } = exchange
+    if (entry.status < 400) note(exchange)
+    const ttlMs = freshUntil(entry, target.lifetimes) - nowMs
+    const stamp = { verdict, ttlMs, ageMs: verdict === 'rendered' ? 0 : nowMs - entry.renderedAtMs }
+    if (entry.kind === 'redirect') {
+      serveRedirect(res, entry, publicLocation(entry.location, frontOf(req, domain), domain), stamp)
+      return verdict
+    }
+    const making = servePage(req, res, entry, stamp)
+    return making === undefined
+      ? verdict
+      : making.then(() => pages.grown(target.key, entry)).then(() => verdict)
+  }
+
+  function pass(req: IncomingMessage, res: ServerResponse, domain: EdgeDomain, why: PassReason): Verdict {
+    if (!res.destroyed) deps.pass(req, res, domain, `pass; ${why}`)
+    return `pass; ${why}`
+  }
+
+  async function sitemap({ req, res, domain, target }: Exchange): Promise<Verdict> {
+    return (await sitemaps.serve(req, res, domain, target.key)) ?? pass(req, res, domain, 'sitemap')
+  }
+
+  function find(target: PageTarget): Served | null | Promise<Served | null | 'unreadable'> {
+    const read = pages.find(target.key)
+    return read instanceof Promise ? read.catch((error: Error) => unreadable(error)) : read
+  }
+
+  function unreadable(error: Error): 'unreadable' {
+    log.error({ err: error }, 'the page store could not be asked')
+    return 'unreadable'
+  }
+
+  function refresh({ domain, target, nowMs }: Exchange): void {
+    if (nowMs - target.refreshedMs < REFRESH_EVERY_MS) return
+    target.refreshedMs = nowMs
+    deps.enqueueRefresh(domain.id, target.key.path).catch((error: Error) => {
+      log.warn({ err: error, domain: domain.name }, 'a refresh could not be queued')
+    })
+  }
+
+  function note({ domain, target, nowMs }: Exchange): void {
+    const day = Math.floor(nowMs / DAY_MS)
+    if (target.notedDay === day) return
+    target.notedDay = day
+    deps.noteAsked(domain.id, target.key.path)
+  }
+}
+
+function none(res: ServerResponse, page: 'bad-request' | 'unknown-host'): NoVerdict {
+  sendPlainPage(res, page, `none; ${page}`)
+  return `none; ${page}`
+}

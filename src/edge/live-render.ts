@@ -1,0 +1,76 @@
+import type { ServerResponse } from 'node:http'
+
+import { AppError } from '../errors.ts'
+import type { DomainId, JobId, PagePath } from '../ids.ts'
+import type { Log } from '../log.ts'
+import type { PageCache, PageKey } from '../pages/page-cache.ts'
+import type { EdgeDomain } from './domain.ts'
+import type { Served } from './served.ts'
+import { outcomeOf, type PassReason } from './verdict.ts'
+
+export type JobEnd = { state: 'done' | 'failed' | 'cancelled'; outcome: string }
+
+export type LiveRenderDeps = {
+  log: Log
+  pages: Pick<PageCache<Served>, 'reread'>
+  /** At 120 % of the month's renders. */
+  isOverQuota(domain: DomainId): Promise<boolean>
+  /** Throws AppError('queue_full'). */
+  enqueueLive(domain: DomainId, path: PagePath): Promise<JobId>
+  waitForJob(job: JobId, signal: AbortSignal): Promise<JobEnd | 'late'>
+}
+
+/** Crawlers that wait for renders at one node; each holds a connection and a little memory. */
+const WAITING_LIMIT = 2_000
+
+/**
+ * A live job and the page that it brings, or why there is none. Ends at the
+ * deadline or with the crawler's connection, whatever it waits for; the job
+ * goes on and fills the cache. Never rejects.
+ */
+export function createLiveRender(deps: LiveRenderDeps, { liveWaitMs }: { liveWaitMs: number }) {
+  let waiting = 0
+
+  return async function renderNow(
+    domain: EdgeDomain,
+    key: PageKey,
+    res: ServerResponse,
+  ): Promise<Served | PassReason> {
+    if (waiting >= WAITING_LIMIT) return 'busy'
+    const deadline = new AbortController()
+    const { promise: late, resolve } = Promise.withResolvers<'late'>()
+    const end = () => {
+      deadline.abort()
+      resolve('late')
+    }
+    const timer = setTimeout(end, liveWaitMs)
+    res.once('close', end)
+    waiting++
+    try {
+      return await Promise.race([attempt(domain, key, deadline.signal), late])
+    } finally {
+      waiting--
+      clearTimeout(timer)
+      res.off('close', end)
+    }
+  }
+
+  async function attempt(
+    domain: EdgeDomain,
+    key: PageKey,
+    signal: AbortSignal,
+  ): Promise<Served | PassReason> {
+    try {
+      if (await deps.isOverQuota(domain.id)) return 'over-quota'
+      const end = await deps.waitForJob(await deps.enqueueLive(domain.id, key.path), signal)
+      if (end === 'late') return 'late'
+      // What is stored now is what was rendered; memory may not have heard of it yet.
+      const page = end.state === 'done' ? await deps.pages.reread(key) : null
+      return page ?? outcomeOf(end.outcome)
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'queue_full') return 'queue-full'
+      deps.log.error({ err: error, domain: domain.name, path: key.path }, 'a live render could not be had')
+      return 'database'
+    }
+  }
+}

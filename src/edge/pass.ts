@@ -1,0 +1,161 @@
+import http from 'node:http'
+import https from 'node:https'
+import { pipeline } from 'node:stream'
+
+import { timesThroughUs } from './decide.ts'
+import type { EdgeDomain } from './domain.ts'
+import { type Front, requestHeaders, responseHeaders } from './forwarded-headers.ts'
+import { type PlainPage, sendPlainPage } from './plain-page.ts'
+import type { Verdict } from './verdict.ts'
+
+/** Connections to origins; guarded ones, see `src/gateway/guarded-agents.ts`. */
+export type OriginAgents = { http: http.Agent; https: https.Agent }
+
+export type PassOptions = {
+  agents: OriginAgents
+  /** The origin may be silent for so long before its answer begins. */
+  answerWaitMs: number
+  /** And for so long in the middle of it. */
+  idleMs: number
+  /** A request failed on the way to the origin; for the log. */
+  onFault(fault: { domain: string; page: PlainPage; error: Error }): void
+}
+
+export type Pass = (
+  req: http.IncomingMessage,
+  res: http.ServerResponse,
+  domain: EdgeDomain,
+  verdict: Verdict,
+) => void
+
+/** An origin that is this node again: one time round is a misconfiguration, more would never end. */
+export const MAX_TIMES_THROUGH_US = 3
+
+/** Methods that may be sent twice (RFC 9110, section 9.2.2) and carry no body. */
+const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/**
+ * Hands requests to the origin and its answers back, streamed both ways: each
+ * side is read only as fast as the other takes it. When one side goes away, so
+ * does the other. Whatever goes wrong before the answer has begun is a page of
+ * ours with 502 or 504; after that the connection is cut, so that nobody takes
+ * half an answer for a whole one.
+ */
+export function createPass({ agents, answerWaitMs, idleMs, onFault }: PassOptions): Pass {
+  return (req, res, domain, verdict) => {
+    if (timesThroughUs(req.headers.via) >= MAX_TIMES_THROUGH_US) sendPlainPage(res, 'loop', verdict)
+    else attempt(req, res, domain, verdict, false)
+  }
+
+  function attempt(...[req, res, domain, verdict, again]: [...Parameters<Pass>, boolean]): void {
+    const front = frontOf(req, domain)
+    const framing = bodyFraming(req)
+    const upstream = originRequest(agents, domain, {
+      method: req.method ?? 'GET',
+      path: req.url ?? '/',
+      headers: requestHeaders(req.rawHeaders, front, domain.origin, framing),
+      answerWaitMs,
+    })
+    let answered = false
+
+    const fail = (error: Error) => {
+      // An answer that has begun ends or breaks by itself, see `pipeline`.
+      if (answered || res.destroyed) return
+      // The origin closed an idle connection at the moment we used it again.
+      if (upstream.reusedSocket && !again && framing.length === 0 && REPEATABLE.has(req.method ?? '')) {
+        return attempt(req, res, domain, verdict, true)
+      }
+      const page = pageFor(error)
+      onFault({ domain: domain.name, page, error })
+      // The rest of a body would be taken for the next request.
+      if (!req.complete) res.shouldKeepAlive = false
+      sendPlainPage(res, page, verdict)
+    }
+
+    upstream.on('continue', () => res.writeContinue())
+    // 103 and other interim answers are dropped: not every client reads them (RFC 9110, section 15.2).
+    upstream.on('error', fail)
+    upstream.on('response', (answer) => {
+      try {
+        const headers = responseHeaders(answer.rawHeaders, front, domain, verdict)
+        res.writeHead(answer.statusCode ?? 0, answer.statusMessage, headers)
+      } catch (error) {
+        // A status or header that no HTTP message may have: node would not write it.
+        return void upstream.destroy(error as Error)
+      }
+      answered = true
+      upstream.setTimeout(idleMs)
+      answer.on('end', () => res.addTrailers(pairsOf(answer.rawTrailers)))
+      pipeline(answer, res, (error) => {
+        if (error) upstream.destroy()
+      })
+    })
+    res.on('close', () => {
+      if (!res.writableFinished) upstream.destroy()
+    })
+
+    if (framing.length === 0) return void upstream.end()
+    // Whoever sent `Expect: 100-continue` sends nothing before the origin has seen the headers.
+    upstream.flushHeaders()
+    req.on('error', () => upstream.destroy())
+    req.pipe(upstream)
+  }
+}
+
+export type OriginRequest = {
+  method: string
+  path: string
+  /** Flat and complete: node adds none but `Connection`. */
+  headers: string[]
+  /** For a free connection, and then as the longest silence: the request fails with OriginSilent. */
+  answerWaitMs: number
+}
+
+/** A request to a domain's origin, not yet ended. */
+export function originRequest(
+  agents: OriginAgents,
+  { origin }: Pick<EdgeDomain, 'origin'>,
+  { answerWaitMs, ...request }: OriginRequest,
+): http.ClientRequest {
+  const to = { host: origin.hostname, port: origin.port, setHost: false, timeout: answerWaitMs }
+  const upstream =
+    origin.protocol === 'https:'
+      ? https.request({ ...request, ...to, agent: agents.https })
+      : http.request({ ...request, ...to, agent: agents.http })
+  const giveUp = () => void upstream.destroy(new OriginSilent())
+  const unconnected = setTimeout(giveUp, answerWaitMs)
+  upstream.once('socket', () => clearTimeout(unconnected))
+  upstream.once('close', () => clearTimeout(unconnected))
+  return upstream.on('timeout', giveUp)
+}
+
+/** How the client sees us, for what is said to the origin about it. */
+export function frontOf(req: http.IncomingMessage, domain: EdgeDomain): Front {
+  const address = (req.socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '')
+  const scheme = 'encrypted' in req.socket && req.socket.encrypted === true ? 'https' : 'http'
+  return { address, scheme, host: req.headers.host ?? domain.name }
+}
+
+export class OriginSilent extends Error {
+  override name = 'OriginSilent'
+}
+
+/** What people read when the origin could not be asked or did not answer. */
+export function pageFor(error: Error): PlainPage {
+  if (error instanceof OriginSilent) return 'gateway-timeout'
+  const fault = 'fault' in error ? error.fault : null // of a ConnectError
+  if (fault === 'timed-out') return 'gateway-timeout'
+  return fault === 'refused-address' ? 'refused-origin' : 'bad-gateway'
+}
+
+/** Headers that delimit the body towards the origin, none when there is no body (RFC 9112, section 6). */
+function bodyFraming(req: http.IncomingMessage): string[] {
+  // node refuses a request that has both, so the two can never disagree.
+  if (req.headers['transfer-encoding'] !== undefined) return ['Transfer-Encoding', 'chunked']
+  const length = req.headers['content-length']
+  return length === undefined ? [] : ['Content-Length', length]
+}
+
+function pairsOf(raw: readonly string[]): [string, string][] {
+  return Array.from({ length: raw.length / 2 }, (_, at) => [raw[2 * at]!, raw[2 * at + 1]!])
+}

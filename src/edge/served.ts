@@ -1,0 +1,102 @@
+import { promisify } from 'node:util'
+import zlib from 'node:zlib'
+
+import type { StoredEntry, StoredPage, StoredRedirect } from '../pages/stored-page.ts'
+import type { Encoding } from './accept-encoding.ts'
+import { servableHeaders } from './servable-headers.ts'
+
+const brotliDecompress = promisify(zlib.brotliDecompress)
+const gzip = promisify(zlib.gzip)
+
+/** A page larger than this when written out is served as brotli or not at all; the renderer stores none. */
+const HTML_LIMIT_BYTES = 64 * 1024 * 1024
+
+/** One encoding of a page, ready to be written. */
+export type Representation = {
+  body: Buffer
+  /** Strong: it names exactly these bytes (RFC 9110, section 8.8.3). */
+  etag: string
+  /** Flat; ends with the three headers whose values change from answer to answer, see `serve.ts`. */
+  headers: string[]
+  /** The same without what describes the content, for 304. */
+  notModifiedHeaders: string[]
+}
+
+/** A stored page as the edge holds it in memory. */
+export type ServedPage = Pick<StoredPage, 'kind' | 'status' | 'renderedAtMs' | 'staleSinceMs'> & {
+  /** What it takes in memory now; grows when another encoding is made. */
+  bytes: number
+  /** As in `Last-Modified`, whose unit is the second. */
+  lastModifiedMs: number
+  readonly ready: Partial<Record<Encoding, Representation>>
+  /** Made once, on demand; the same promise for all that wait for it. */
+  make(encoding: Encoding): Promise<Representation>
+}
+
+export type ServedRedirect = StoredRedirect & { readonly bytes: number }
+
+export type Served = ServedPage | ServedRedirect
+
+/**
+ * Crawlers ask again with If-None-Match, which costs next to nothing. `private`:
+ * a cache between us and them that ignores `Vary: User-Agent`, as most CDNs do,
+ * would hand the crawlers' page to people.
+ */
+export const CACHE_CONTROL = 'private, no-cache'
+
+export function prepareServed(entry: StoredEntry): Served {
+  return entry.kind === 'redirect' ? { ...entry, bytes: 400 + 2 * entry.location.length } : preparePage(entry)
+}
+
+function preparePage(page: StoredPage): ServedPage {
+  const lastModifiedMs = Math.floor(page.renderedAtMs / 1_000) * 1_000
+  const stored = servableHeaders(page.headers)
+  const described = [
+    ...['Cache-Control', CACHE_CONTROL, 'Vary', 'Accept-Encoding, User-Agent'],
+    ...['Last-Modified', new Date(lastModifiedMs).toUTCString()],
+  ]
+
+  const represent = (encoding: Encoding, body: Buffer): Representation => {
+    const etag = encoding === 'identity' ? `"${page.etag}"` : `"${page.etag}-${encoding}"`
+    const changing = ['Age', '0', 'Cache-Status', '', 'X-Prepaint', '']
+    const content = encoding === 'identity' ? [] : ['Content-Encoding', encoding]
+    content.push('Content-Length', `${body.length}`)
+    return {
+      body,
+      etag,
+      headers: [...stored, ...described, 'ETag', etag, ...content, ...changing],
+      notModifiedHeaders: [...described, 'ETag', etag, ...changing],
+    }
+  }
+
+  const making: Partial<Record<Encoding, Promise<Representation>>> = {}
+  const served: ServedPage = {
+    kind: 'page',
+    status: page.status,
+    renderedAtMs: page.renderedAtMs,
+    staleSinceMs: page.staleSinceMs,
+    bytes: page.bodyBr.length + 3_000,
+    lastModifiedMs,
+    ready: { br: represent('br', page.bodyBr) },
+    make(encoding) {
+      making[encoding] ??= encode(page.bodyBr, encoding)
+        .then((body) => {
+          served.bytes += body.length + 1_000
+          const representation = represent(encoding, body)
+          served.ready[encoding] = representation
+          return representation
+        })
+        .finally(() => {
+          delete making[encoding]
+        })
+      return making[encoding]
+    },
+  }
+  return served
+}
+
+async function encode(bodyBr: Buffer, encoding: Encoding): Promise<Buffer> {
+  if (encoding === 'br') return bodyBr
+  const html = await brotliDecompress(bodyBr, { maxOutputLength: HTML_LIMIT_BYTES })
+  return encoding === 'gzip' ? gzip(html, { level: 6 }) : html
+}

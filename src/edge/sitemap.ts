@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import zlib from 'node:zlib'
+
+import type { Clock } from '../clock.ts'
+import type { DomainId, PagePath } from '../ids.ts'
+import type { Log } from '../log.ts'
+import type { PageKey } from '../pages/page-cache.ts'
+import type { StoredSitemap } from '../pages/stored-sitemap.ts'
+import { chooseEncoding } from './accept-encoding.ts'
+import { isNotModified } from './conditional.ts'
+import type { EdgeDomain } from './domain.ts'
+import type { OriginAgents } from './pass.ts'
+import { CACHE_CONTROL } from './served.ts'
+import { fetchSitemap } from './sitemap-fetch.ts'
+import { createSitemapNames } from './sitemap-names.ts'
+import type { Verdict } from './verdict.ts'
+
+export type SitemapDeps = {
+  agents: OriginAgents
+  clock: Clock
+  log: Log
+  readSitemap(domain: DomainId, path: PagePath): Promise<StoredSitemap | null>
+  storeSitemap(domain: DomainId, path: PagePath, sitemap: StoredSitemap): Promise<void>
+  /** Paths of the sitemaps that the domain's stored indexes name. */
+  namedInIndexes(domain: DomainId): Promise<string[]>
+  /** Pages that a sitemap names. */
+  recordInSitemap(domain: DomainId, paths: readonly PagePath[]): Promise<void>
+}
+
+/** `pass; sitemap`: it was fetched for this answer. */
+export type SitemapVerdict = Extract<Verdict, 'hit' | 'stale' | 'pass; sitemap'>
+
+export type Sitemaps = {
+  /** Answers with a sitemap; null, with nothing written: the origin has to be asked as for anything else. */
+  serve(
+    req: IncomingMessage,
+    res: ServerResponse,
+    domain: EdgeDomain,
+    key: PageKey,
+  ): Promise<SitemapVerdict | null>
+  /** Whether robots.txt or an index names the path as a sitemap. Never rejects. */
+  isNamed(domain: EdgeDomain, path: PagePath): boolean | Promise<boolean>
+}
+
+/** New products shall be found the same hour; search engines read a sitemap some times a day. */
+export const SITEMAP_FRESH_MS = 3_600_000
+
+/** Fetched and rewritten at one time on this node; each takes a few megabytes. */
+const FETCHING_LIMIT = 8
+
+/**
+ * The sitemap cache: a sitemap is fetched from the origin, its `<loc>`s of the
+ * origin's host become the custom domain's, and it is kept for an hour, or
+ * longer while the origin fails.
+ */
+export function createSitemaps(deps: SitemapDeps): Sitemaps {
+  const { clock, log } = deps
+  const fetching = new Map<string, Promise<StoredSitemap | null>>()
+  const names = createSitemapNames(deps)
+
+  async function serve(
+    ...[req, res, domain, key]: Parameters<Sitemaps['serve']>
+  ): ReturnType<Sitemaps['serve']> {
+    const stored = await deps.readSitemap(domain.id, key.path).catch((error: Error) => {
+      log.error({ err: error }, 'the sitemap cache could not be asked')
+      return null
+    })
+    const nowMs = clock.nowMs()
+    const ageMs = stored === null ? Number.POSITIVE_INFINITY : nowMs - stored.fetchedAtMs
+    if (stored !== null && ageMs < SITEMAP_FRESH_MS) return write(req, res, stored, 'hit', ageMs)
+    const fetched = await fetchOnce(domain, key)
+    if (res.destroyed) return 'pass; sitemap'
+    if (fetched !== null) return write(req, res, fetched, 'pass; sitemap', 0)
+    if (stored !== null && ageMs < domain.lifetimes.keepMs) return write(req, res, stored, 'stale', ageMs)
+    return null
+  }
+
+  function fetchOnce(domain: EdgeDomain, key: PageKey): Promise<StoredSitemap | null> {
+    const open = fetching.get(key.text)
+    if (open !== undefined) return open
+    if (fetching.size >= FETCHING_LIMIT) return Promise.resolve(null)
+    const fetched = fetchAndStore(domain, key).finally(() => fetching.delete(key.text))
+    fetching.set(key.text, fetched)
+    return fetched
+  }
+
+  async function fetchAndStore(domain: EdgeDomain, { path }: PageKey): Promise<StoredSitemap | null> {
+    try {
+      const fetched = await fetchSitemap(deps.agents, domain, path, (paths) =>
+        deps.recordInSitemap(domain.id, paths),
+      )
+      const etag = createHash('sha256').update(fetched.bodyGzip).digest('base64url').slice(0, 22)
+      const sitemap = { ...fetched, etag, fetchedAtMs: clock.nowMs() }
+      await deps.storeSitemap(domain.id, path, sitemap)
+      names.learn(domain, sitemap.names)
+      return sitemap
+    } catch (error) {
+      // The origin has none, or something that is none: whoever asked is passed on to it.
+      log.debug({ err: error, domain: domain.name, path }, 'no sitemap to keep')
+      return null
+    }
+  }
+
+  return { serve, isNamed: names.isNamed }
+}
+
+async function write(
+  req: IncomingMessage,
+  res: ServerResponse,
+  sitemap: StoredSitemap,
+  verdict: SitemapVerdict,
+  ageMs: number,
+): Promise<SitemapVerdict> {
+  const encoding = chooseEncoding(req.headers['accept-encoding'] as string | undefined, ['gzip', 'identity'])
+  const encoded = encoding === 'gzip' && !sitemap.gzipFile
+  const lastModifiedMs = Math.floor(sitemap.fetchedAtMs / 1_000) * 1_000
+  const etag = `"${sitemap.etag}${encoded ? '-gzip' : ''}"`
+  const ttl = Math.floor((SITEMAP_FRESH_MS - ageMs) / 1_000)
+  const headers = [
+    ...['Cache-Control', CACHE_CONTROL, 'Vary', 'Accept-Encoding, User-Agent', 'ETag', etag],
+    ...['Last-Modified', new Date(lastModifiedMs).toUTCString()],
+    ...['Age', `${Math.max(0, Math.floor(ageMs / 1_000))}`, 'X-Prepaint', verdict],
+    ...['Cache-Status', `Prepaint; ${verdict === 'pass; sitemap' ? 'fwd=miss; stored' : `hit; ttl=${ttl}`}`],
+  ]
+  if (isNotModified(req.headers, etag, lastModifiedMs)) {
+    res.writeHead(304, headers).end()
+    return verdict
+  }
+  headers.push('Content-Type', sitemap.contentType)
+  const plain = !encoded && !sitemap.gzipFile
+  if (encoded) headers.push('Content-Encoding', 'gzip')
+  if (!plain) headers.push('Content-Length', `${sitemap.bodyGzip.length}`)
+  res.writeHead(200, headers)
+  if (req.method === 'HEAD') res.end()
+  else if (plain) await pipeline(Readable.from([sitemap.bodyGzip]), zlib.createGunzip(), res)
+  else res.end(sitemap.bodyGzip)
+  return verdict
+}

@@ -1,0 +1,62 @@
+import type { Queryable } from '../db/transaction.ts'
+import type { DomainId, PagePath } from '../ids.ts'
+
+/** A sitemap as it was fetched, with the custom domain in it. Its bytes are gzip. */
+export type StoredSitemap = {
+  contentType: string
+  /** The resource itself is a gzip file (`sitemap.xml.gz`), not only stored as one. */
+  gzipFile: boolean
+  /** Without quotes. */
+  etag: string
+  /** Of an index: paths of the sitemaps that it names. */
+  names: readonly string[]
+  bodyGzip: Buffer
+  fetchedAtMs: number
+}
+
+type Row = {
+  headers: Partial<Omit<StoredSitemap, 'bodyGzip' | 'fetchedAtMs'>>
+  body: Buffer
+  fetched_at: Date
+}
+
+export async function readSitemap(
+  db: Queryable,
+  domain: DomainId,
+  path: PagePath,
+): Promise<StoredSitemap | null> {
+  const { rows } = await db.query<Row>(
+    'select headers, body, fetched_at from sitemap where domain_id = $1 and path = $2',
+    [domain, path],
+  )
+  const row = rows[0]
+  if (row === undefined) return null
+  const { contentType = 'application/xml', gzipFile = false, etag = '', names = [] } = row.headers
+  return { contentType, gzipFile, etag, names, bodyGzip: row.body, fetchedAtMs: row.fetched_at.getTime() }
+}
+
+/** Stores or replaces it; does nothing when the domain has gone meanwhile. */
+export async function storeSitemap(
+  db: Queryable,
+  domain: DomainId,
+  path: PagePath,
+  { bodyGzip, fetchedAtMs, ...headers }: StoredSitemap,
+): Promise<void> {
+  await db.query(
+    `insert into sitemap (domain_id, path, headers, body, fetched_at)
+     select id, $2, $3, $4, $5 from domain where id = $1
+     on conflict (domain_id, path) do update
+       set headers = excluded.headers, body = excluded.body, fetched_at = excluded.fetched_at`,
+    [domain, path, JSON.stringify(headers), bodyGzip, new Date(fetchedAtMs)],
+  )
+}
+
+/** Paths of all sitemaps that the stored indexes of a domain name. */
+export async function namedInIndexes(db: Queryable, domain: DomainId): Promise<string[]> {
+  const { rows } = await db.query<{ name: string }>(
+    `select distinct jsonb_array_elements_text(headers -> 'names') as name
+       from sitemap where domain_id = $1 limit 50000`,
+    [domain],
+  )
+  return rows.map(({ name }) => name)
+}
