@@ -21,7 +21,7 @@ export type DeletedDomain = {
 export type DomainChange = {
   originUrl?: string | undefined
   isActive?: boolean | undefined
-  settings?: Partial<DomainSettings> | undefined
+  settings?: { [Field in keyof DomainSettings]?: DomainSettings[Field] | undefined } | undefined
 }
 
 /** Throws `site_limit`, with what is and what may be, when the account may have no further domain. */

@@ -16,11 +16,10 @@ const ruleSchema = z.strictObject({
   fresh_seconds: seconds.optional(),
 })
 
-const querySchema = z.union([
-  z.literal('keep'),
-  z.literal('ignore'),
-  z.array(z.string().min(1).max(200)).max(100),
-])
+const querySchema = z.union(
+  [z.literal('keep'), z.literal('ignore'), z.array(z.string().min(1).max(200)).max(100)],
+  'must be "keep", "ignore" or a list of at most 100 names',
+)
 
 const fields = {
   /** How long after its render a page is served without a second thought. */

@@ -101,9 +101,10 @@ export async function revokeKey(
 
 /** Whose key that is; throws `api_key_not_found`. For the operator only. */
 export async function ownerOfKey(db: Queryable, keyId: number): Promise<AccountId> {
-  const { rows } = await db.query<{ account_id: AccountId }>('select account_id from api_key where id = $1::bigint', [
-    keyId,
-  ])
+  const { rows } = await db.query<{ account_id: AccountId }>(
+    'select account_id from api_key where id = $1::bigint',
+    [keyId],
+  )
   const owner = rows[0]?.account_id
   if (owner === undefined) throw new AppError('api_key_not_found')
   return owner

@@ -42,9 +42,10 @@ export function readPlans(file: string): PlanCatalogue {
   }
   const parsed = catalogueSchema.safeParse(json)
   if (parsed.success) return Object.freeze(parsed.data)
-  const problems = parsed.error.issues.map(
-    (issue) => `${issue.path.join('.') || 'catalogue'}: ${issue.message}`,
-  )
+  const problems = parsed.error.issues.map((issue) => {
+    const words = issue.code === 'invalid_key' ? issue.issues.map(({ message }) => message) : [issue.message]
+    return `${issue.path.join('.') || 'catalogue'}: ${words.join(', ')}`
+  })
   throw new Error(`plan catalogue ${file}: ${problems.join('; ')}`)
 }
 

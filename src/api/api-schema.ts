@@ -1,10 +1,6 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 
-/** Schemas with a name of their own in the OpenAPI document. */
-export const namedSchemas = z.registry<{ id: string }>()
-
-/** Gives a schema its name under `components/schemas`. */
+/** Gives a schema a name of its own under `components/schemas` of the OpenAPI document. */
 export function apiSchema<Schema extends z.ZodType>(name: string, schema: Schema): Schema {
-  namedSchemas.add(schema, { id: name })
-  return schema
+  return schema.meta({ id: name })
 }

@@ -1,11 +1,10 @@
 import swagger from '@fastify/swagger'
-import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod'
+import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 
-import { namedSchemas } from './api-schema.ts'
 import type { ApiApp } from './app.ts'
 
-/** Makes the OpenAPI document from the schemas of the routes, and serves it. */
-export async function serveOpenApi(
+/** Makes the OpenAPI document from the schemas of the routes that are registered after it; `app.swagger()` gives it. */
+export async function describeRoutes(
   app: ApiApp,
   options: { version: string; publicUrl: string | null },
 ): Promise<void> {
@@ -26,14 +25,34 @@ export async function serveOpenApi(
         },
       },
     },
-    transform: createJsonSchemaTransform({ schemaRegistry: namedSchemas }),
-    transformObject: createJsonSchemaTransformObject({ schemaRegistry: namedSchemas }),
+    transform: jsonSchemaTransform,
+    transformObject: (document) => cleaned(jsonSchemaTransformObject(document)),
   })
-  app.route({
-    method: 'GET',
-    url: '/openapi.json',
-    config: { access: 'open' },
-    schema: { hide: true },
-    handler: async (_request, reply) => reply.type('application/json; charset=utf-8').send(app.swagger()),
-  })
+}
+
+/**
+ * Leaves out what says nothing: every named schema a second time as it were
+ * for requests (`DomainInput`), the bounds that any integer has, a format that
+ * only zod knows. A body of which no field is required need not be there.
+ */
+function cleaned(document: object): object {
+  return JSON.parse(JSON.stringify(document, cleanedField)) as object
+}
+
+function cleanedField(key: string, value: unknown): unknown {
+  if ((key === 'maximum' || key === 'minimum') && Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER) {
+    return undefined
+  }
+  if (key === 'format' && value === 'starts_with') return undefined
+  if (key === 'schemas') {
+    return Object.fromEntries(Object.entries(value as object).filter(([name]) => !name.endsWith('Input')))
+  }
+  if (key === 'requestBody') {
+    const body = value as {
+      content: { 'application/json': { schema: { type?: string; required?: string[] } } }
+    }
+    const { type, required = [] } = body.content['application/json'].schema
+    return { ...body, required: type !== 'object' || required.length > 0 }
+  }
+  return value
 }

@@ -6,3 +6,7 @@ export function entries(count: number): string {
 export function pages(count: number): string {
   return count === 1 ? '1 page' : `${count} pages`
 }
+
+export function domains(count: number): string {
+  return count === 1 ? '1 domain' : `${count} domains`
+}

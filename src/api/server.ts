@@ -11,13 +11,25 @@ import { answerError, answerErrors } from './answer-error.ts'
 import type { ApiApp } from './app.ts'
 import { answerClientError } from './client-error.ts'
 import { BODY_LIMIT_BYTES, readJsonBodies } from './json-body.ts'
-import { serveOpenApi } from './openapi.ts'
+import { describeRoutes } from './openapi.ts'
 import type { CheckOrigin } from './origin-check.ts'
 import { cacheList } from './routes/cache-list.ts'
 import { cachePurge } from './routes/cache-purge.ts'
+import { cachePurgeAll } from './routes/cache-purge-all.ts'
+import { cacheRefresh } from './routes/cache-refresh.ts'
+import { cacheRefreshAll } from './routes/cache-refresh-all.ts'
+import { cacheStats } from './routes/cache-stats.ts'
+import { docs } from './routes/docs.ts'
 import { domainCreate } from './routes/domain-create.ts'
+import { domainDelete } from './routes/domain-delete.ts'
+import { domainGet } from './routes/domain-get.ts'
 import { domainList } from './routes/domain-list.ts'
+import { domainUpdate } from './routes/domain-update.ts'
+import { healthz } from './routes/healthz.ts'
+import { type FindJob, jobGet } from './routes/job-get.ts'
+import { openApiDocument } from './routes/openapi-document.ts'
 import { type CheckReadiness, readiness } from './routes/readiness.ts'
+import { webhookRefresh } from './routes/webhook-refresh.ts'
 import { sendSecurityHeaders, setSecurityHeaders } from './security-headers.ts'
 import { checkAgainstSchema } from './validator.ts'
 import { answerUnknownRoutes } from './wrong-method.ts'
@@ -29,6 +41,7 @@ export type ApiDeps = {
   log: Log
   checkOrigin: CheckOrigin
   checkReadiness: CheckReadiness
+  findJob: FindJob
 }
 
 export type ApiOptions = {
@@ -73,14 +86,26 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   answerUnknownRoutes(app)
   guardRoutes(app, { ...deps, lastUse })
   readJsonBodies(app)
-  await serveOpenApi(app, options)
+  await describeRoutes(app, options)
 
   // Every route that there is.
+  healthz(app)
+  readiness(app, deps)
+  openApiDocument(app)
+  docs(app)
   domainList(app, deps)
   domainCreate(app, deps)
+  domainGet(app, deps)
+  domainUpdate(app, deps)
+  domainDelete(app, deps)
   cacheList(app, deps)
+  cacheStats(app, deps)
   cachePurge(app, deps)
-  readiness(app, deps)
+  cachePurgeAll(app, deps)
+  cacheRefresh(app, deps)
+  cacheRefreshAll(app, deps)
+  webhookRefresh(app, deps)
+  jobGet(app, deps)
 
   await app.ready()
   return app

@@ -51,6 +51,7 @@ export async function startTestApi({ plans = DEFAULT_PLANS }: { plans?: PlanCata
       plans,
       clock,
       log: silentLog(),
+      findJob: async () => null,
       checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
       checkOrigin: (raw) => checkOriginUrl(raw, guard, { lookup, timeoutMs: 1_000 }),
     },

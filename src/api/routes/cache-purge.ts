@@ -11,6 +11,7 @@ import { answer, BODY_REFUSALS, KEY_REFUSALS, refusals } from '../answer.ts'
 import type { ApiApp } from '../app.ts'
 import { ownedDomain } from '../owned-domain.ts'
 import { entries } from '../plural.ts'
+import { purgedSchema } from '../purged-schema.ts'
 
 const bodySchema = z.object({
   domain: z.string().describe('Name of a domain that you own'),
@@ -21,11 +22,6 @@ const bodySchema = z.object({
     .describe(
       'The page to purge; with a `*` at its end, every page whose path begins so. Without it: all pages',
     ),
-})
-
-export const purgedSchema = z.object({
-  message: z.string(),
-  keysDeleted: z.int().describe('Pages, redirects and sitemaps that were deleted'),
 })
 
 export function cachePurge(app: ApiApp, deps: { pool: pg.Pool }): void {

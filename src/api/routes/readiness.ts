@@ -1,14 +1,18 @@
+import { z } from 'zod'
+
+import { AppError, publicError } from '../../errors.ts'
+import { answer } from '../answer.ts'
 import type { ApiApp } from '../app.ts'
 
+const readinessSchema = z.object({
+  ready: z.boolean(),
+  state: z.enum(['serving', 'draining']).describe('`draining`: it has been asked to end'),
+  database: z.enum(['ok', 'unreachable']),
+  browser: z.enum(['ok', 'broken', 'none']).describe('`none`: this node does not render'),
+})
+
 /** What a node says of itself: `ready` when it can do all that its roles ask of it, and is not about to end. */
-export type Readiness = {
-  ready: boolean
-  /** `draining`: it has been asked to end. */
-  state: 'serving' | 'draining'
-  database: 'ok' | 'unreachable'
-  /** `none`: this node does not render. */
-  browser: 'ok' | 'broken' | 'none'
-}
+export type Readiness = z.infer<typeof readinessSchema>
 
 export type CheckReadiness = () => Promise<Readiness>
 
@@ -18,13 +22,21 @@ export function readiness(app: ApiApp, deps: { checkReadiness: CheckReadiness })
     method: 'GET',
     url: '/readyz',
     config: { access: 'open' },
-    schema: { hide: true },
+    schema: {
+      operationId: 'readyz',
+      tags: ['Node'],
+      summary: 'Whether the node can serve now',
+      response: {
+        200: answer('It can', readinessSchema),
+        503: answer('It cannot, and why', readinessSchema.extend({ error: z.string() })),
+      },
+    },
     handler: async (_request, reply) => {
       const found = await deps.checkReadiness()
-      return reply
-        .status(found.ready ? 200 : 503)
-        .header('cache-control', 'no-store')
-        .send(found)
+      if (found.ready) return found
+      const { status, body } = publicError(new AppError('not_ready'))
+      reply.code(status as 503)
+      return { ...found, error: body.error }
     },
   })
 }

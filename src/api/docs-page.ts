@@ -1,0 +1,127 @@
+/** As much of an OpenAPI document as the page shows. */
+export type ReadableDocument = {
+  info: { title: string; version: string; description?: string }
+  paths: Record<string, Record<string, Operation>>
+  components?: { schemas?: Record<string, Schema> }
+}
+
+type Operation = {
+  summary?: string
+  description?: string
+  tags?: string[]
+  security?: Record<string, unknown>[]
+  requestBody?: { content: Record<string, { schema: Schema }> }
+  responses?: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>
+}
+
+export type Schema = {
+  $ref?: string
+  type?: string
+  description?: string
+  properties?: Record<string, Schema>
+  required?: string[]
+  items?: Schema
+  anyOf?: Schema[]
+  enum?: unknown[]
+  const?: unknown
+}
+
+const SECURITY_WORDS: Readonly<Record<string, string>> = {
+  ApiKey: 'Needs an API key: X-Api-Key: <API_KEY>',
+  WebhookToken: 'Needs a webhook token: Authorization: Bearer <WEBHOOK_TOKEN>',
+}
+
+/** The document as one HTML page that needs neither script nor anything else but `style`. */
+export function docsPage(document: ReadableDocument, style: string): string {
+  const routes = Object.entries(document.paths).flatMap(([url, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ url, method: method.toUpperCase(), operation })),
+  )
+  const tags = [...new Set(routes.flatMap(({ operation }) => operation.tags ?? []))]
+  const tagged = (tag: string) => routes.filter(({ operation }) => operation.tags?.includes(tag))
+  const schemas = Object.entries(document.components?.schemas ?? {})
+  const { title, version, description } = document.info
+
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)} API</title>
+<style>${style}</style>
+</head>
+<body>
+<h1>${escapeHtml(title)} API</h1>
+<p class="soft">Version ${escapeHtml(version)} · <a href="/openapi.json">openapi.json</a></p>
+<p>${prose(description ?? '')}</p>
+<nav aria-label="Endpoints">${tags
+    .map((tag) => `<h4>${escapeHtml(tag)}</h4><ul>${tagged(tag).map(link).join('')}</ul>`)
+    .join('')}</nav>
+${tags.map((tag) => `<h2>${escapeHtml(tag)}</h2>${tagged(tag).map(section).join('\n')}`).join('\n')}
+<h2>Objects</h2>
+${schemas.map(([name, schema]) => `<section class="route" id="${name}"><h3>${escapeHtml(name)}</h3><pre>${show(schema, '')}</pre></section>`).join('\n')}
+</body>
+</html>
+`
+}
+
+type Route = { url: string; method: string; operation: Operation }
+
+function link({ url, method, operation }: Route): string {
+  return `<li><a href="#${anchor(method, url)}">${method} ${escapeHtml(url)}</a> ${escapeHtml(operation.summary ?? '')}</li>`
+}
+
+function section({ url, method, operation }: Route): string {
+  const security = Object.keys(operation.security?.[0] ?? {})[0] ?? ''
+  const body = operation.requestBody?.content['application/json']?.schema
+  return `<section class="route" id="${anchor(method, url)}">
+<h3><span class="method">${method}</span> <code>${escapeHtml(url)}</code></h3>
+<p>${escapeHtml(operation.summary ?? '')}</p>
+${operation.description === undefined ? '' : `<p>${prose(operation.description)}</p>`}
+<p class="soft">${escapeHtml(SECURITY_WORDS[security] ?? 'Needs no key')}</p>
+${body === undefined ? '' : `<h4>Request body</h4><pre>${show(body, '')}</pre>`}
+<h4>Answers</h4>
+<table>${Object.entries(operation.responses ?? {})
+    .map(([status, { description, content }]) => {
+      const schema = content?.['application/json']?.schema
+      const shown = schema === undefined || Number(status) >= 400 ? '' : `<pre>${show(schema, '')}</pre>`
+      return `<tr><th>${status}</th><td>${prose(description)}${shown}</td></tr>`
+    })
+    .join('')}</table>
+</section>`
+}
+
+/** A schema in the shorthand that people write: names, types, and what they mean. */
+function show(schema: Schema, indent: string): string {
+  if (schema.$ref !== undefined) {
+    const name = schema.$ref.split('/').at(-1) ?? ''
+    return `<a href="#${escapeHtml(name)}">${escapeHtml(name)}</a>`
+  }
+  if (schema.const !== undefined) return escapeHtml(JSON.stringify(schema.const))
+  if (schema.enum !== undefined)
+    return escapeHtml(schema.enum.map((value) => JSON.stringify(value)).join(' | '))
+  if (schema.anyOf !== undefined) return schema.anyOf.map((each) => show(each, indent)).join(' | ')
+  if (schema.type === 'array') return `[${show(schema.items ?? {}, indent)}, ...]`
+  if (schema.properties === undefined) return escapeHtml(schema.type ?? 'any')
+
+  const inner = `${indent}  `
+  const lines = Object.entries(schema.properties).map(([name, property]) => {
+    const optional = schema.required?.includes(name) === true ? '' : '?'
+    const words =
+      property.description === undefined ? '' : `  <span class="soft">${prose(property.description)}</span>`
+    return `${inner}${escapeHtml(name)}${optional}: ${show(property, inner)}${words}`
+  })
+  return `{\n${lines.join('\n')}\n${indent}}`
+}
+
+function anchor(method: string, url: string): string {
+  return `${method}${url}`.toLowerCase().replace(/[^a-z0-9]+/g, '-')
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}
+
+/** Text in which `code` stands between backquotes. */
+function prose(text: string): string {
+  return escapeHtml(text).replace(/`([^`]*)`/g, '<code>$1</code>')
+}

@@ -1,0 +1,34 @@
+import type pg from 'pg'
+
+import { listOwnedDomains } from '../../accounts/domains.ts'
+import { retriedTransaction } from '../../db/retried-transaction.ts'
+import { purgePages } from '../../pages/purge.ts'
+import { callerOf } from '../access.ts'
+import { answer, BODY_REFUSALS, KEY_REFUSALS, refusals } from '../answer.ts'
+import type { ApiApp } from '../app.ts'
+import { domains, entries } from '../plural.ts'
+import { purgedSchema } from '../purged-schema.ts'
+
+export function cachePurgeAll(app: ApiApp, deps: { pool: pg.Pool }): void {
+  app.route({
+    method: 'POST',
+    url: '/api/cache/purge-all',
+    config: { access: 'key' },
+    schema: {
+      operationId: 'purgeAll',
+      tags: ['Cache'],
+      summary: 'Delete everything that is stored for all your domains',
+      security: [{ ApiKey: [] }],
+      response: { 200: answer('Deleted', purgedSchema), ...refusals(...KEY_REFUSALS, ...BODY_REFUSALS) },
+    },
+    handler: async (request) => {
+      const owned = await listOwnedDomains(deps.pool, callerOf(request).account)
+      const keysDeleted = await retriedTransaction(deps.pool, async (client) => {
+        let deleted = 0
+        for (const domain of owned) deleted += await purgePages(client, domain.id, { kind: 'all' })
+        return deleted
+      })
+      return { message: `Purged ${entries(keysDeleted)} of ${domains(owned.length)}`, keysDeleted }
+    },
+  })
+}
