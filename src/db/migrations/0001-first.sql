@@ -115,7 +115,10 @@ create table job (
               check (state in ('queued', 'running', 'done', 'failed', 'cancelled')),
   turn        bigint not null,
   run_at      timestamptz not null default now(),
-  attempts    smallint not null default 0,
+  -- Counts the claims: together with the node it is the fence against late results.
+  attempts    integer not null default 0,
+  -- Crashes, and nodes that died over it. Too many end it.
+  faults      smallint not null default 0,
   node        text,
   lease_until timestamptz,
   -- A purge or refresh came while it ran: what it brings is dropped and it runs again.
@@ -130,5 +133,9 @@ create table job (
 -- One open job a page: asking again joins it.
 create unique index job_open on job (domain_id, path) where state in ('queued', 'running');
 create index job_claim on job (priority, turn, id) where state = 'queued';
+-- What one domain has waiting in one priority: its first, its last, how many.
+create index job_line on job (priority, domain_id, turn, id) where state = 'queued';
 create index job_running on job (domain_id) where state = 'running';
 create index job_finished on job (finished_at) where finished_at is not null;
+-- For the deletion of a domain, which takes finished jobs too.
+create index job_domain on job (domain_id);

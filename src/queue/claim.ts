@@ -1,0 +1,82 @@
+import type pg from 'pg'
+
+import { utcMonth } from '../accounts/month.ts'
+import type { DomainId, DomainName, JobId, PagePath } from '../ids.ts'
+import { PRIORITIES, type Priority } from './job.ts'
+import { readStatement } from './statement.ts'
+
+/** A job that this node runs, with all that its render needs. */
+export type ClaimedJob = {
+  id: JobId
+  /** With `attempts` the fence: the name of this run of the node. */
+  node: string
+  attempts: number
+  /** Crashes so far. */
+  faults: number
+  priority: Priority
+  domain: DomainId
+  customDomain: DomainName
+  originUrl: string
+  isActive: boolean
+  path: PagePath
+  /** The plan of the domain's account, and what the domain used of its month at the claim. */
+  plan: string
+  rendersUsed: number
+}
+
+export type ClaimRules = {
+  /** Renders of one domain at once, over all nodes. */
+  domainCap: number
+  /** At how many of them `refresh` and `warm` stop, so that a crawler still finds room. */
+  domainBackgroundCap: number
+  leaseMs: number
+}
+
+type Row = {
+  job_id: JobId
+  domain_id: DomainId
+  path: PagePath
+  priority: number
+  attempts: number
+  faults: number
+  custom_domain: DomainName
+  origin_url: string
+  is_active: boolean
+  plan: string
+  renders: number
+}
+
+/** `slots`: jobs wanted at most; `backgroundSlots`: how many of them may be other than `live`. */
+export type Claim = (want: { slots: number; backgroundSlots: number }, nowMs: number) => Promise<ClaimedJob[]>
+
+export function createClaim(pool: pg.Pool, node: string, rules: ClaimRules): Claim {
+  const statement = readStatement('claim')
+  return async ({ slots, backgroundSlots }, nowMs) => {
+    const { rows } = await pool.query<Row>({
+      ...statement,
+      values: [
+        node,
+        slots,
+        backgroundSlots,
+        rules.domainCap,
+        rules.domainBackgroundCap,
+        rules.leaseMs,
+        utcMonth(nowMs),
+      ],
+    })
+    return rows.map((row) => ({
+      id: row.job_id,
+      node,
+      attempts: row.attempts,
+      faults: row.faults,
+      priority: PRIORITIES[row.priority] ?? 'warm',
+      domain: row.domain_id,
+      customDomain: row.custom_domain,
+      originUrl: row.origin_url,
+      isActive: row.is_active,
+      path: row.path,
+      plan: row.plan,
+      rendersUsed: row.renders,
+    }))
+  }
+}

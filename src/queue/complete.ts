@@ -1,0 +1,88 @@
+import type pg from 'pg'
+
+import { type PlanCatalogue, planNamed } from '../accounts/plans.ts'
+import { takeRender } from '../accounts/quota.ts'
+import type { Clock } from '../clock.ts'
+import { retriedTransaction } from '../db/retried-transaction.ts'
+import type { Queryable } from '../db/transaction.ts'
+import { unreachable } from '../errors.ts'
+import type { ClaimedJob } from './claim.ts'
+import { effectOf, type Found } from './effect.ts'
+import type { JobEnd } from './job.ts'
+import { readStatement, type Statement } from './statement.ts'
+
+export type Completion =
+  | JobEnd
+  /** It runs once more, now or after a back-off. */
+  | { state: 'queued' }
+  /** It was no longer ours: nothing happened. */
+  | { state: 'taken-away' }
+
+export type Complete = (job: ClaimedJob, found: Found) => Promise<Completion>
+
+const FAULT_BACK_OFF_MS = 500
+
+/**
+ * Makes what was found true, in one transaction: the job is still ours, no
+ * purge came meanwhile, the month has room, the page is stored, the job ends,
+ * and whoever waits or holds the old page is told at the commit. The last good
+ * copy is touched only by a better one.
+ */
+export function createComplete(deps: { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }): Complete {
+  const { pool, plans, clock } = deps
+  const sql = {
+    fence: readStatement('fence'),
+    requeue: readStatement('requeue'),
+    end: readStatement('end'),
+    storePage: readStatement('store-page'),
+    storeRedirect: readStatement('store-redirect'),
+  }
+
+  return async function complete(job, found) {
+    // Compressed before the transaction: nothing that takes milliseconds holds locks.
+    const effect = await effectOf(job, found)
+    return retriedTransaction(pool, async (client): Promise<Completion> => {
+      const fence = await run(client, sql.fence, [job.id, job.node, job.attempts])
+      if (fence.rows[0] === undefined) return { state: 'taken-away' }
+      if (fence.rows[0]['superseded']) return requeue(client, false)
+
+      const at = new Date(clock.nowMs())
+      switch (effect.do) {
+        case 'store-page': {
+          const limit = planNamed(plans, job.plan).monthly_render_limit
+          if (!(await takeRender(client, job.domain, limit, clock.nowMs()))) {
+            return end(client, { state: 'failed', outcome: 'over-quota' })
+          }
+          const { body, status } = effect
+          const headers = JSON.stringify(effect.headers)
+          const page = [status, headers, body.bodyBr, body.htmlBytes, body.etag, at]
+          await run(client, sql.storePage, [job.domain, job.path, ...page])
+          return end(client, { state: 'done', outcome: 'rendered' })
+        }
+        case 'store-redirect':
+          await run(client, sql.storeRedirect, [job.domain, job.path, effect.status, effect.location, at])
+          return end(client, { state: 'done', outcome: 'redirect' })
+        case 'end':
+          return end(client, { state: effect.state, outcome: found.kind }, effect.detail)
+        case 'requeue':
+          return requeue(client, effect.fault)
+        default:
+          return unreachable(effect)
+      }
+    })
+
+    async function end(client: Queryable, ended: JobEnd, detail = ''): Promise<JobEnd> {
+      await run(client, sql.end, [job.id, ended.state, ended.outcome, detail === '' ? null : detail])
+      return ended
+    }
+
+    async function requeue(client: Queryable, fault: boolean): Promise<{ state: 'queued' }> {
+      await run(client, sql.requeue, [job.id, fault ? FAULT_BACK_OFF_MS : 0, fault ? 1 : 0])
+      return { state: 'queued' }
+    }
+  }
+}
+
+function run(client: Queryable, statement: Statement, values: readonly unknown[]): Promise<pg.QueryResult> {
+  return client.query({ ...statement, values: [...values] })
+}

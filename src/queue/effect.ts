@@ -1,0 +1,59 @@
+import { unreachable } from '../errors.ts'
+import type { RenderOutcome } from '../render/outcome.ts'
+import { type PageBody, pageBody } from './page-body.ts'
+
+/** What a worker found: what came of the render, or why there was none. */
+export type Found = RenderOutcome | { kind: 'over-quota' } | { kind: 'domain-inactive' }
+
+/** What is to be done about it, before anybody has looked whether the job is still ours. */
+export type Effect =
+  | { do: 'store-page'; body: PageBody; status: number; headers: readonly (readonly [string, string])[] }
+  | { do: 'store-redirect'; status: number; location: string }
+  | { do: 'end'; state: 'failed' | 'cancelled'; detail: string }
+  | { do: 'requeue'; fault: boolean }
+
+/** A job that crashed or lost its node this often ends. */
+export const MAX_FAULTS = 2
+const DETAIL_LIMIT_CHARS = 500
+
+/** The table of outcomes. Faults come again, outcomes stand. */
+export async function effectOf(job: { faults: number }, found: Found): Promise<Effect> {
+  switch (found.kind) {
+    case 'rendered': {
+      const headers = found.headers.map(([name, value]) => [name, storable(value)] as const)
+      return { do: 'store-page', body: await pageBody(found.html), status: found.status, headers }
+    }
+    case 'redirect':
+      return { do: 'store-redirect', status: found.status, location: storable(found.location) }
+    case 'not-html':
+      return failed(found.contentType)
+    case 'origin-error':
+      return failed(`status ${found.status}`)
+    case 'origin-unreachable':
+      return failed(found.reason)
+    case 'timed-out':
+      return failed(`after ${found.afterMs} ms`)
+    case 'too-large':
+      return failed(`${found.bytes} bytes`)
+    case 'blank':
+    case 'over-quota':
+      return failed('')
+    case 'crashed':
+      return job.faults + 1 < MAX_FAULTS ? { do: 'requeue', fault: true } : failed(found.reason)
+    case 'aborted':
+      return { do: 'requeue', fault: false }
+    case 'domain-inactive':
+      return { do: 'end', state: 'cancelled', detail: '' }
+    default:
+      return unreachable(found)
+  }
+}
+
+function failed(detail: string): Effect {
+  return { do: 'end', state: 'failed', detail: storable(detail).slice(0, DETAIL_LIMIT_CHARS) }
+}
+
+/** PostgreSQL's text has no NUL, and what a site sends may have one. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed()
+}

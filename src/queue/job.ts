@@ -1,0 +1,47 @@
+/**
+ * Words of this room.
+ *
+ * A *job* is the request for a render of one page. It is *open* while queued or
+ * running; a page has at most one open job. To *join* is to ask for a page that
+ * has one. *Turn* is virtual time inside one priority: the number by which
+ * domains take turns. A *claim* gives a job to a node under a *lease*; node and
+ * `attempts` together are the *fence*: whoever cannot show both lost the job.
+ *
+ * ```
+ *            claim                    result stored
+ *   queued ---------> running -----------------------------> done
+ *     ^ |                | | |
+ *     | |                | | +-- no page came of it -------> failed
+ *     | |                | +---- cancelled, or its domain
+ *     | |                |       became inactive ----------> cancelled
+ *     | +-- cancelled ---|---------------------------------> cancelled
+ *     +------------------+
+ *       superseded by a purge; crashed for the first time;
+ *       given back by a node that ends; its node died
+ * ```
+ * The deletion of a domain deletes its jobs, in whatever state.
+ */
+import type { RenderOutcomeKind } from '../render/outcome.ts'
+
+/** `live`: a crawler waits. `refresh`: API, webhook, stale page. `warm`: bulk. Strictly in this order. */
+export type Priority = 'live' | 'refresh' | 'warm'
+
+export const PRIORITIES: readonly Priority[] = ['live', 'refresh', 'warm']
+
+/** As the column `priority` has it. */
+export function priorityNumber(priority: Priority): number {
+  return PRIORITIES.indexOf(priority)
+}
+
+export type JobState = 'queued' | 'running' | 'done' | 'failed' | 'cancelled'
+
+/** Why a job ended as it did, as the owner reads it. */
+export type JobOutcome = RenderOutcomeKind | 'over-quota' | 'domain-gone' | 'domain-inactive' | 'cancelled'
+
+/** What came of a job, for whoever waits for it. */
+export type JobEnd = { state: 'done' | 'failed' | 'cancelled'; outcome: JobOutcome }
+
+/** Payload: the number of the priority. */
+export const JOB_QUEUED_CHANNEL = 'job_queued'
+/** Payload: the job's id. */
+export const JOB_DONE_CHANNEL = 'job_done'

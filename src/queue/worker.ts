@@ -1,0 +1,129 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type pg from 'pg'
+
+import { type CarryOutDeps, carryOut } from './carry-out.ts'
+import { type ClaimedJob, createClaim } from './claim.ts'
+import { createComplete } from './complete.ts'
+import { JOB_QUEUED_CHANNEL } from './job.ts'
+import { type Held, startLease } from './lease.ts'
+import { createReaper } from './reap.ts'
+import { readStatement } from './statement.ts'
+
+export type WorkerDeps = Omit<CarryOutDeps, 'complete'> & {
+  pool: pg.Pool
+  /** For the connection that holds the lease. */
+  connection: pg.ClientConfig
+  notifications: {
+    on(channel: string, take: (payload: string) => void): void
+    onLost(react: () => void): void
+  }
+  /** False while there is no browser: jobs are left to other nodes. */
+  canRender(): boolean
+}
+
+export type WorkerOptions = {
+  /** The name of this run of the node; no other run ever has it. */
+  node: string
+  /** Renders at once; one of them is for `live` only, unless there is just one. */
+  slots: number
+  /** Renders of one domain at once, over all nodes, and at how many `refresh` and `warm` stop. */
+  domainCap?: number
+  domainBackgroundCap?: number
+  leaseMs?: number
+  renewMs?: number
+  reapMs?: number
+  /** In case a notification was lost, and for jobs whose back-off ends. */
+  pollMs?: number
+}
+
+export type Worker = {
+  /** Jobs that run at this moment. */
+  readonly running: number
+  /** Takes nothing new, lets what runs finish for `deadlineMs`, gives the rest back to the queue at once. */
+  close(deadlineMs: number): Promise<void>
+}
+
+const CAPS = { domainCap: 4, domainBackgroundCap: 3 }
+const TIMES = { leaseMs: 60_000, renewMs: 20_000, reapMs: 5_000, pollMs: 1_000 }
+
+type Run = Held & { job: ClaimedJob; ended: Promise<void> }
+
+/** Runs jobs of the queue in this node's slots until it is closed. Heals by itself when the database was away. */
+export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Promise<Worker> {
+  const { pool, log, clock, connection, notifications } = deps
+  const { node, slots, leaseMs, renewMs, reapMs, pollMs, ...caps } = { ...CAPS, ...TIMES, ...options }
+  const claim = createClaim(pool, node, { ...caps, leaseMs })
+  const complete = createComplete(deps)
+  const reap = createReaper(pool)
+  const giveBack = readStatement('give-back')
+  const runs = new Set<Run>()
+  let filling: Promise<void> | null = null
+  let woken = false
+  let closing = false
+
+  const lease = await startLease(connection, { node, leaseMs, renewMs }, runs, log)
+  notifications.on(JOB_QUEUED_CHANNEL, wake)
+  notifications.onLost(wake)
+  const timers = [setInterval(wake, pollMs), setInterval(() => void reap().catch(complain), reapMs)]
+  wake()
+
+  /** Called when a job was queued, when a slot became free, and by the poll. */
+  function wake(): void {
+    woken = true
+    filling ??= fill()
+      .catch(complain)
+      .finally(() => {
+        filling = null
+      })
+  }
+
+  async function fill(): Promise<void> {
+    while (woken && !closing && lease.held && deps.canRender()) {
+      woken = false
+      const background = [...runs].filter(({ job }) => job.priority !== 'live').length
+      const want = { slots: slots - runs.size, backgroundSlots: Math.max(1, slots - 1) - background }
+      const jobs = want.slots > 0 ? await claim(want, clock.nowMs()) : []
+      // Claimed while `close` began: it gives them back.
+      if (!closing) for (const job of jobs) begin(job)
+    }
+  }
+
+  function begin(job: ClaimedJob): void {
+    const abort = new AbortController()
+    const run: Run = { job, abort, ended: carryOut({ ...deps, complete }, job, abort, leaseMs) }
+    runs.add(run)
+    void run.ended.finally(() => {
+      runs.delete(run)
+      wake()
+    })
+  }
+
+  function complain(error: unknown): void {
+    log.warn({ err: error }, 'the queue could not be worked on')
+  }
+
+  async function runsEnd(withinMs: number): Promise<void> {
+    const inTime = new AbortController()
+    const late = sleep(withinMs, undefined, { signal: inTime.signal }).catch(() => {})
+    await Promise.race([Promise.all([...runs].map(({ ended }) => ended)), late])
+    inTime.abort()
+  }
+
+  return {
+    get running() {
+      return runs.size
+    },
+    async close(deadlineMs) {
+      closing = true
+      for (const timer of timers) clearInterval(timer)
+      await filling
+      await runsEnd(deadlineMs)
+      // Before the renders are told: what they still bring is refused by the fence.
+      await pool.query({ ...giveBack, values: [node] }).catch(complain)
+      for (const { abort } of runs) abort.abort()
+      await runsEnd(1_000)
+      await lease.close()
+    },
+  }
+}
