@@ -89,6 +89,7 @@ export async function startTestApi({ plans = DEFAULT_PLANS }: { plans?: PlanCata
     app,
     url,
     pool,
+    database,
     clock,
     contract,
     call,

@@ -2,8 +2,8 @@ import type pg from 'pg'
 import { z } from 'zod'
 
 import { readDomainSettings } from '../../accounts/domain-settings.ts'
-import { type PlanCatalogue, planNamed } from '../../accounts/plans.ts'
-import { rendersUsed } from '../../accounts/renders-used.ts'
+import type { PlanCatalogue } from '../../accounts/plans.ts'
+import { limitReached, readQuota } from '../../accounts/quota.ts'
 import type { TokenOwner } from '../../accounts/secret-check.ts'
 import type { Clock } from '../../clock.ts'
 import { retriedTransaction } from '../../db/retried-transaction.ts'
@@ -91,6 +91,8 @@ export function webhookRefresh(app: ApiApp, deps: Deps): void {
 }
 
 async function checkQuota(deps: Deps, owner: TokenOwner): Promise<void> {
-  const used = await rendersUsed(deps.pool, owner.domain, deps.clock.nowMs())
-  if (used >= planNamed(deps.plans, owner.plan).monthly_render_limit) throw new AppError('render_limit')
+  const quota = await readQuota(deps.pool, deps.plans, owner.domain, deps.clock.nowMs())
+  // Deleted a moment ago, and its tokens with it.
+  if (quota === null) throw new AppError('invalid_token')
+  if (limitReached(quota)) throw new AppError('render_limit')
 }
