@@ -2,7 +2,7 @@ import http from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import https from 'node:https'
 
-import type { GuardedAgents } from './guarded-agents.ts'
+import { connectFault, type GuardedAgents } from './guarded-agents.ts'
 import { ConnectError } from './guarded-connect.ts'
 import { GATEWAY_HEADER } from './headers.ts'
 import type { Authority } from './host-name.ts'
@@ -118,19 +118,24 @@ export function answer(response: PageResponse, status: number, why: string): voi
   response.end(`Prepaint gateway: ${why}\n`)
 }
 
-/** The status and word for a connection that did not come about. */
+/** The status and word for a request that got no response. */
 export function faultOf(error: unknown): { status: number; why: string } {
+  const fault = connectFault(error)
+  if (fault === 'refused-address') return { status: 403, why: fault }
+  if (fault === 'timed-out') return { status: 504, why: fault }
   // Connected, but what came is not HTTP, or it broke off before the head was whole.
-  if (!(error instanceof ConnectError)) return { status: 502, why: 'broken-response' }
-  if (error.fault === 'refused-address') return { status: 403, why: error.fault }
-  return { status: error.fault === 'timed-out' ? 504 : 502, why: error.fault }
+  return { status: 502, why: fault ?? 'broken-response' }
+}
+
+/** Counts a request that got no connection. */
+export function tallyFault(error: unknown, target: string, tally: Tally): void {
+  const fault = connectFault(error)
+  if (fault === 'refused-address') tally.refuse(target, fault)
+  else if (fault !== null) tally.failConnect(fault)
 }
 
 function answerFault(response: PageResponse, target: string, error: unknown, tally: Tally): void {
-  if (error instanceof ConnectError) {
-    if (error.fault === 'refused-address') tally.refuse(target, 'refused-address')
-    else tally.failConnect(error.fault)
-  }
+  tallyFault(error, target, tally)
   const { status, why } = faultOf(error)
   answer(response, status, why)
 }

@@ -1,17 +1,17 @@
 import http from 'node:http'
 import https from 'node:https'
-import type { Socket } from 'node:net'
+import net from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { TLSSocket } from 'node:tls'
 
 import type { AddressGuard } from './address-guard.ts'
-import { guardedConnect, guardedTlsConnect, serverName } from './guarded-connect.ts'
+import { ConnectError, type ConnectFault, type VettedOptions, vettedOptions } from './guarded-connect.ts'
+import { parseHost } from './host-name.ts'
 import type { Lookup } from './lookup.ts'
 
 export type GuardedAgents = {
   http: http.Agent
   https: https.Agent
-  /** Ends idle connections at once and all others with their request. */
+  /** Ends every connection, also those in use. */
   close(): void
 }
 
@@ -29,11 +29,23 @@ export type GuardedAgentsOptions = {
   ca?: string | undefined
 }
 
-type Created = (error: Error | null, socket: Duplex) => void
+/** Errors of sockets that never came to be connections. */
+const beforeConnection = new WeakSet<Error>()
+
+/**
+ * Why a request through these agents (or a guardedConnect) got no connection;
+ * null when there was one and something else went wrong. A failed TLS handshake,
+ * a wrong certificate too, is `unreachable`.
+ */
+export function connectFault(error: unknown): ConnectFault | null {
+  if (error instanceof ConnectError) return error.fault
+  return error instanceof Error && beforeConnection.has(error) ? 'unreachable' : null
+}
 
 /**
  * A pair of keep-alive agents for node:http and node:https whose every connection
- * is a guarded one. A refused or failed one ends the request with a ConnectError.
+ * is a guarded one. When there is none, the request ends with an error that
+ * `connectFault` explains.
  */
 export function createGuardedAgents(guard: AddressGuard, options: GuardedAgentsOptions = {}): GuardedAgents {
   const {
@@ -46,38 +58,57 @@ export function createGuardedAgents(guard: AddressGuard, options: GuardedAgentsO
   } = options
   const agentOptions = {
     keepAlive: true,
+    noDelay: true,
     maxSockets: socketsPerOrigin,
     maxTotalSockets: socketsInTotal,
     maxFreeSockets: socketsPerOrigin,
     timeout: keepAliveMs,
     scheduling: 'lifo' as const,
   }
-  const target = (to: http.ClientRequestArgs) => ({
-    host: to.host ?? '',
-    port: Number(to.port),
-    guard,
-    timeoutMs: connectTimeoutMs,
-    lookup,
-  })
+
+  /** The socket is there at once, before it is connected: agents count and cap only sockets that they hold. */
+  function guarded<S extends net.Socket>(
+    to: http.ClientRequestArgs,
+    connected: 'connect' | 'secureConnect',
+    open: (vetted: VettedOptions) => S,
+  ): S | net.Socket {
+    const target = { host: to.host ?? '', port: Number(to.port) }
+    let socket: S
+    try {
+      socket = open(vettedOptions({ ...target, guard, lookup }))
+    } catch (error) {
+      return deadSocket(error as Error)
+    }
+    const late = setTimeout(
+      () => socket.destroy(new ConnectError('timed-out', `${target.host}:${target.port}`)),
+      connectTimeoutMs,
+    )
+    const onError = (error: Error) => void beforeConnection.add(error)
+    socket.once('error', onError)
+    socket.once(connected, () => {
+      clearTimeout(late)
+      socket.off('error', onError)
+    })
+    socket.once('close', () => clearTimeout(late))
+    return socket
+  }
 
   class PlainAgent extends http.Agent {
-    override createConnection(to: http.ClientRequestArgs, created?: Created): null {
-      deliver(guardedConnect(target(to)), created)
-      return null
+    override createConnection(to: http.ClientRequestArgs): Duplex {
+      return guarded(to, 'connect', (vetted) => net.connect({ ...vetted, noDelay: true }))
     }
   }
 
   class TlsAgent extends https.Agent {
-    override createConnection(to: https.RequestOptions, created?: Created): null {
-      // The agent's own createConnection keeps TLS sessions; given a socket, it connects nowhere by itself.
-      const secure = (socket: Socket) =>
-        super.createConnection({
-          servername: serverName(to.host ?? ''),
-          ...to,
-          socket,
-        } as object) as TLSSocket
-      deliver(guardedTlsConnect({ ...target(to), secure }), created)
-      return null
+    override createConnection(to: https.RequestOptions): Duplex {
+      // The agent's own createConnection keeps TLS sessions. tls.connect ignores
+      // block lists, but resolves by the lookup it is given.
+      const servername = serverName(to.host ?? '')
+      return guarded(
+        to,
+        'secureConnect',
+        (vetted) => super.createConnection({ servername, ...to, ...vetted }) as net.Socket,
+      )
     }
   }
 
@@ -94,10 +125,14 @@ export function createGuardedAgents(guard: AddressGuard, options: GuardedAgentsO
   }
 }
 
-function deliver(connection: Promise<Duplex>, created: Created | undefined): void {
-  connection.then(
-    (socket) => created?.(null, socket),
-    // An agent that is told of an error looks at no socket.
-    (error: Error) => (created as ((error: Error) => void) | undefined)?.(error),
-  )
+/** SNI carries names only (RFC 6066, section 3); an empty one sends none. */
+function serverName(host: string): string {
+  const parsed = parseHost(host)
+  return parsed?.kind === 'name' ? parsed.text : ''
+}
+
+function deadSocket(error: Error): net.Socket {
+  const socket = new net.Socket()
+  process.nextTick(() => socket.destroy(error))
+  return socket
 }

@@ -1,5 +1,5 @@
+import type { LookupAddress } from 'node:dns'
 import net from 'node:net'
-import tls from 'node:tls'
 
 import type { AddressGuard } from './address-guard.ts'
 import { parseHost } from './host-name.ts'
@@ -18,183 +18,93 @@ export class ConnectError extends Error {
   }
 }
 
-export type GuardedConnectOptions = {
+export type GuardedTarget = {
   /** A name or an address as in a URL; IPv6 with or without brackets. */
   host: string
   port: number
   guard: AddressGuard
-  /** Ends the attempt; the promise rejects with the signal's reason. */
-  signal?: AbortSignal | undefined
-  /** For everything together: resolving, all attempts and, with TLS, the handshake. */
-  timeoutMs: number
   lookup?: Lookup | undefined
 }
 
-/** A further address is tried beside a silent one after this time (RFC 8305, section 5). */
-const ATTEMPT_DELAY_MS = 250
+/** What net.connect and tls.connect are given: with these they resolve through the guard and connect to what it passed. */
+export type VettedOptions = {
+  host: string
+  port: number
+  lookup: net.LookupFunction
+  autoSelectFamily: true
+  autoSelectFamilyAttemptTimeout: number
+}
+
+/** The next address of several is tried after this time; the last one has all that is left. */
+const ATTEMPT_TIMEOUT_MS = 500
 const MAX_ADDRESSES = 8
 
 /**
- * Connects to `host`, resolving it itself, and only to addresses that the guard
- * permits at this moment. The checked address is the connected one, so a name
- * that changes its answer between check and use gains nothing.
- * Rejects with ConnectError. The socket is handed over connected, with no listeners.
+ * Options with which a socket connects to permitted addresses only. The name is
+ * resolved once, every address is checked, and the checked ones are what node:net
+ * connects to: a name that changes its answer between check and use gains nothing.
+ * Throws ConnectError for an address that is written out, which is never resolved.
  */
-export async function guardedConnect(options: GuardedConnectOptions): Promise<net.Socket> {
-  return withDeadline(options, async (signal) => connectPermitted(options, signal))
+export function vettedOptions({ host, port, guard, lookup = lookupAddresses }: GuardedTarget): VettedOptions {
+  const target = `${host}:${port}`
+  const parsed = parseHost(net.isIPv6(host) ? `[${host}]` : host)
+  if (parsed === null || (parsed.kind === 'address' && !guard.permits(parsed.text, port))) {
+    throw new ConnectError('refused-address', target)
+  }
+
+  const vetted = async (name: string): Promise<LookupAddress[]> => {
+    const addresses = await lookup(name).catch((cause: unknown) => {
+      throw new ConnectError('unresolvable', target, { cause })
+    })
+    if (addresses.length === 0) throw new ConnectError('unresolvable', target)
+    const permitted = addresses.filter((address) => guard.permits(address, port))
+    if (permitted.length === 0) throw new ConnectError('refused-address', target)
+    return permitted.slice(0, MAX_ADDRESSES).map((address) => ({ address, family: net.isIP(address) }))
+  }
+
+  return {
+    host: parsed.text,
+    port,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: ATTEMPT_TIMEOUT_MS,
+    lookup: (name, { all }, done) => {
+      vetted(name).then(
+        (entries) =>
+          all === true ? done(null, entries) : done(null, entries[0]!.address, entries[0]!.family),
+        (error: ConnectError) => done(error, ''),
+      )
+    },
+  }
 }
 
 /**
- * The same with TLS over the guarded socket. tls.connect is never given the host
- * to connect to: it would resolve by itself and ignores every block list.
- * A failed handshake is `unreachable`, with the cause.
+ * Connects to `host` by its permitted addresses, one after another, within
+ * `timeoutMs` for everything together. Rejects with ConnectError, or with the
+ * signal's reason. The socket is handed over connected.
  */
-export async function guardedTlsConnect(
-  options: GuardedConnectOptions & {
-    /** Puts TLS over the connected socket; default: tls.connect with the host as server name. */
-    secure?: (socket: net.Socket) => tls.TLSSocket
-  },
-): Promise<tls.TLSSocket> {
-  const { host, secure = (socket) => tls.connect({ servername: serverName(host), socket }) } = options
-  return withDeadline(options, async (signal) => {
-    const socket = secure(await connectPermitted(options, signal))
-    return handshake(socket, `${host}:${options.port}`, signal)
-  })
-}
-
-async function handshake(socket: tls.TLSSocket, target: string, signal: AbortSignal): Promise<tls.TLSSocket> {
-  const { promise, resolve, reject } = Promise.withResolvers<tls.TLSSocket>()
-  const onAbort = () => reject(signal.reason)
-  const onError = (cause: Error) => reject(new ConnectError('unreachable', target, { cause }))
-  const onClose = () => reject(new ConnectError('unreachable', target))
-  signal.addEventListener('abort', onAbort, { once: true })
-  socket
-    .once('secureConnect', () => resolve(socket))
-    .once('error', onError)
-    .once('close', onClose)
-  if (signal.aborted) onAbort()
-  try {
-    return await promise
-  } catch (error) {
-    socket.on('error', ignore)
-    socket.destroy()
-    throw error
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-    socket.off('error', onError).off('close', onClose)
-  }
-}
-
-/** SNI carries names only (RFC 6066, section 3); an empty one sends none. */
-export function serverName(host: string): string {
-  const parsed = parseHost(host)
-  return parsed?.kind === 'name' ? parsed.text : ''
-}
-
-async function connectPermitted(options: GuardedConnectOptions, signal: AbortSignal): Promise<net.Socket> {
-  const { port, guard, lookup = lookupAddresses } = options
-  const target = `${options.host}:${port}`
-  const host = parseHost(net.isIPv6(options.host) ? `[${options.host}]` : options.host)
-  if (host === null) throw new ConnectError('refused-address', target)
-
-  const addresses = host.kind === 'address' ? [host.text] : await resolve(host.text, target, lookup, signal)
-  const permitted = addresses.filter((address) => guard.permits(address, port))
-  if (permitted.length === 0) throw new ConnectError('refused-address', target)
-  return firstConnected(interleave(permitted).slice(0, MAX_ADDRESSES), port, target, signal)
-}
-
-async function resolve(
-  name: string,
-  target: string,
-  lookup: Lookup,
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const onAbort = () => reject(signal.reason)
-  signal.addEventListener('abort', onAbort, { once: true })
-  if (signal.aborted) onAbort()
-  try {
-    const addresses = await Promise.race([
-      lookup(name).catch((cause) => {
-        throw new ConnectError('unresolvable', target, { cause })
-      }),
-      aborted,
-    ])
-    if (addresses.length === 0) throw new ConnectError('unresolvable', target)
-    return addresses
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
-}
-
-/** One attempt after another, overlapping once one is slow; the first to connect wins, the rest are dropped. */
-function firstConnected(
-  addresses: readonly string[],
-  port: number,
-  target: string,
-  signal: AbortSignal,
+export async function guardedConnect(
+  options: GuardedTarget & { timeoutMs: number; signal?: AbortSignal | undefined },
 ): Promise<net.Socket> {
-  return new Promise((resolve, reject) => {
-    const open = new Set<net.Socket>()
-    const waiting = [...addresses]
-    let delay: NodeJS.Timeout | undefined
-
-    const settle = (winner: net.Socket | null, error?: unknown) => {
-      clearTimeout(delay)
-      signal.removeEventListener('abort', onAbort)
-      for (const socket of open) if (socket !== winner) socket.destroy()
-      if (winner === null) return reject(error)
-      winner.removeAllListeners('error')
-      winner.removeAllListeners('connect')
-      resolve(winner)
-    }
-    const onAbort = () => settle(null, signal.reason)
-    const attempt = () => {
-      clearTimeout(delay)
-      const address = waiting.shift()
-      if (address === undefined) return
-      const socket = net.connect({ host: address, port, autoSelectFamily: false, noDelay: true })
-      open.add(socket)
-      socket.once('connect', () => settle(socket))
-      socket.on('error', (cause) => {
-        if (!open.delete(socket)) return
-        if (waiting.length > 0) attempt()
-        else if (open.size === 0) settle(null, new ConnectError('unreachable', target, { cause }))
-      })
-      if (waiting.length > 0) delay = setTimeout(attempt, ATTEMPT_DELAY_MS)
-    }
-
-    signal.addEventListener('abort', onAbort, { once: true })
-    if (signal.aborted) onAbort()
-    else attempt()
-  })
-}
-
-async function withDeadline<T>(
-  { host, port, signal, timeoutMs }: GuardedConnectOptions,
-  connect: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const deadline = new AbortController()
-  const timer = setTimeout(() => deadline.abort(new ConnectError('timed-out', `${host}:${port}`)), timeoutMs)
-  const onAbort = () => deadline.abort(signal?.reason)
+  const { host, port, signal, timeoutMs } = options
+  const target = `${host}:${port}`
+  signal?.throwIfAborted()
+  const { promise, resolve, reject } = Promise.withResolvers<net.Socket>()
+  const socket = net.connect({ ...vettedOptions(options), noDelay: true })
+  const onAbort = () => socket.destroy(signal?.reason)
+  const onError = (cause: Error) => {
+    const known = cause instanceof ConnectError || signal?.aborted
+    reject(known ? cause : new ConnectError('unreachable', target, { cause }))
+  }
+  const timer = setTimeout(() => socket.destroy(new ConnectError('timed-out', target)), timeoutMs)
   signal?.addEventListener('abort', onAbort, { once: true })
+  socket.once('connect', () => resolve(socket)).once('error', onError)
+  // It may have gone off while the lookup began.
   if (signal?.aborted) onAbort()
   try {
-    deadline.signal.throwIfAborted()
-    return await connect(deadline.signal)
+    return await promise
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', onAbort)
+    socket.off('error', onError)
   }
 }
-
-/** IPv6 and IPv4 by turns, beginning with what the resolver put first (RFC 8305, section 4). */
-function interleave(addresses: readonly string[]): string[] {
-  const first = addresses.filter((address) => net.isIP(address) === net.isIP(addresses[0]!))
-  const second = addresses.filter((address) => net.isIP(address) !== net.isIP(addresses[0]!))
-  return first
-    .flatMap((address, at) => [address, ...second.slice(at, at + 1)])
-    .concat(second.slice(first.length))
-}
-
-function ignore(): void {}

@@ -38,9 +38,10 @@ export function createOwnDomain(site: Site, key: GatewayKey, deps: ExchangeDeps)
   })
 
   /** Inside this domain's own connection another host's name is a trick; so is a path that is a whole URL. */
-  const refusal = (authority: string | undefined, path: string, scheme: Scheme) => {
-    if (!namesOwnHost(authority, scheme, site)) {
-      tally.refuse(authority ?? '', 'misdirected')
+  const refusal = (names: readonly (string | undefined)[], path: string, scheme: Scheme) => {
+    const other = names.findIndex((name) => !namesOwnHost(name, scheme, site))
+    if (other !== -1) {
+      tally.refuse(names[other] ?? '', 'misdirected')
       return { status: 421, why: 'misdirected' }
     }
     if (!path.startsWith('/')) {
@@ -51,16 +52,17 @@ export function createOwnDomain(site: Site, key: GatewayKey, deps: ExchangeDeps)
   }
 
   const onRequest = (scheme: Scheme) => (request: PageRequest, response: PageResponse) => {
-    const authority = 'authority' in request ? request.authority : request.headers.host
+    const { host } = request.headers
+    const names = 'authority' in request ? [request.authority, host ?? request.authority] : [host]
     const path = request.url ?? ''
-    const refused = refusal(authority, path, scheme)
+    const refused = refusal(names, path, scheme)
     if (refused !== null) answer(response, refused.status, refused.why)
     else exchange(request, response, upstream(request.headers, path, scheme), deps)
   }
 
   const onUpgrade = (scheme: Scheme) => (request: http.IncomingMessage, near: Duplex, head: Buffer) => {
     const path = request.url ?? ''
-    const refused = refusal(request.headers.host, path, scheme)
+    const refused = refusal([request.headers.host], path, scheme)
     if (refused !== null) answerRaw(near, refused.status, refused.why)
     else upgrade(request, near, head, upstream(request.headers, path, scheme), deps)
   }

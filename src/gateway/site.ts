@@ -5,9 +5,9 @@ import type { Duplex } from 'node:stream'
 
 import type { Log } from '../log.ts'
 import type { AddressGuard } from './address-guard.ts'
-import { answer, type ExchangeDeps, exchange, faultOf } from './exchange.ts'
+import { answer, type ExchangeDeps, exchange, faultOf, tallyFault } from './exchange.ts'
 import { createGuardedAgents } from './guarded-agents.ts'
-import { ConnectError, guardedConnect } from './guarded-connect.ts'
+import { guardedConnect } from './guarded-connect.ts'
 import { headersForOther, headersFromOther } from './headers.ts'
 import type { Authority } from './host-name.ts'
 import type { GatewayLimits } from './limits.ts'
@@ -102,8 +102,7 @@ export async function openSite(
 
   function failTunnel(near: Duplex, raw: string, error: unknown): void {
     const { status, why } = faultOf(error)
-    if (why === 'refused-address') refuse(raw, why)
-    else if (error instanceof ConnectError) tally.failConnect(error.fault)
+    tallyFault(error, raw, tally)
     answerRaw(near, status, why)
   }
 

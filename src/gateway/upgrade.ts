@@ -1,8 +1,7 @@
 import type http from 'node:http'
 import type { Duplex } from 'node:stream'
 
-import { type ExchangeDeps, faultOf, openUpstream, type Upstream } from './exchange.ts'
-import { ConnectError } from './guarded-connect.ts'
+import { type ExchangeDeps, faultOf, openUpstream, tallyFault, type Upstream } from './exchange.ts'
 import { GATEWAY_HEADER } from './headers.ts'
 import { tunnel } from './tunnel.ts'
 
@@ -37,8 +36,7 @@ export function upgrade(
   sent.setTimeout(limits.firstByteTimeoutMs, () => sent.destroy())
   sent.on('error', (error) => {
     const { status, why } = faultOf(error)
-    if (why === 'refused-address') tally.refuse(target, 'refused-address')
-    else if (error instanceof ConnectError) tally.failConnect(error.fault)
+    tallyFault(error, target, tally)
     answerRaw(near, status, why)
   })
   // An origin that does not upgrade: the page needs to know that it failed, not why.

@@ -1,0 +1,435 @@
+/**
+ * Ways to reach a canary that nobody may reach, each tried through the gateway.
+ * The canary shares its port with the allowed origin (127.0.0.2 beside
+ * 127.0.0.1), or its address with another port: only a rule of the gateway
+ * stands before it. Each group has a way that works, so that a gateway which
+ * refuses everything fails here too.
+ */
+import assert from 'node:assert/strict'
+import type http from 'node:http'
+import type http2 from 'node:http2'
+import { describe, it } from 'node:test'
+
+import { ask, CUSTOM_DOMAIN, readAll, startTestGateway, type TestGateway } from './test-gateway.ts'
+
+/** Every spelling of 127.0.0.2 that some program reads as an address. */
+const LITERALS = [
+  '127.0.0.2',
+  '127.0.0.2.',
+  '127.2',
+  '127.0.2',
+  '0177.0.0.2',
+  '0177.0.0.02',
+  '127.0.0.002',
+  '0x7f.0.0.2',
+  '0x7f.2',
+  '0x7f000002',
+  '0X7F000002',
+  '2130706434',
+  '017700000002',
+  '127.0.0.0x2',
+  '127.0.0.2%00',
+  '127.0.0.2%2eexample',
+  '[::ffff:127.0.0.2]',
+  '[::ffff:7f00:2]',
+  '[0:0:0:0:0:ffff:7f00:2]',
+  '[::127.0.0.2]',
+  '[::7f00:2]',
+  '[64:ff9b::127.0.0.2]',
+  '[64:ff9b::7f00:2]',
+  '[2002:7f00:2::]',
+  '[2001:0:0:0:0:0:80ff:fffd]',
+  '[::ffff:7f00:2%lo]',
+  '[::ffff:7f00:2%25lo]',
+]
+
+/** Names that the injected lookup leads to the canary. */
+const NAMES: Record<string, string[]> = {
+  'canary.example': ['127.0.0.2'],
+  'mapped.example': ['::ffff:127.0.0.2'],
+  'hex-mapped.example': ['::ffff:7f00:2'],
+  'nat64.example': ['64:ff9b::7f00:2'],
+  'compatible.example': ['::7f00:2'],
+  'zone.example': ['::ffff:7f00:2%lo'],
+  'mixed.example': ['10.0.0.1', '127.0.0.2', '::ffff:127.0.0.2'],
+  localhost: ['127.0.0.2'],
+  'canary.localhost': ['127.0.0.2'],
+  'canary.local': ['127.0.0.2'],
+}
+const lookup = async (name: string) => NAMES[name] ?? (name === 'origin.example' ? ['127.0.0.1'] : [])
+
+describe('CONNECT', () => {
+  it('reaches the origin by its address', async (t) => {
+    const { connect, originPort } = await startTestGateway(t, { lookup })
+    assert.equal((await connect(`127.0.0.1:${originPort}`)).status, 200)
+  })
+
+  it('reaches the origin by its name', async (t) => {
+    const { connect, originPort } = await startTestGateway(t, { lookup, originHost: 'origin.example' })
+    assert.equal((await connect(`origin.example:${originPort}`)).status, 200)
+    assert.equal((await connect(`ORIGIN.example.:${originPort}`)).status, 200)
+  })
+
+  it('reaches no address in any spelling, on no port', async (t) => {
+    const tested = await startTestGateway(t, { lookup })
+    for (const literal of LITERALS) {
+      for (const port of [tested.originPort, 80, 443]) {
+        assert.equal((await tested.connect(`${literal}:${port}`)).status, 403, literal)
+      }
+    }
+    untouched(tested)
+    assert.equal(tested.site.takeTally().refused, LITERALS.length * 3)
+  })
+
+  // The port is the origin's own, so the port rule lets it through: here the address guard stands alone.
+  for (const name of Object.keys(NAMES)) {
+    it(`does not follow ${name}`, async (t) => {
+      const tested = await startTestGateway(t, { lookup, originHost: name })
+      assert.equal((await tested.connect(`${name}:${tested.originPort}`)).status, 403)
+      const { status, headers } = await tested.own('/')
+      assert.deepEqual([status, headers['x-prepaint-gateway']], [403, 'refused-address'])
+      untouched(tested)
+      assert.deepEqual(
+        tested.site.takeTally().refusals.map(({ why }) => why),
+        ['refused-address', 'refused-address'],
+      )
+    })
+  }
+
+  it('asks anew for each connection: rebinding gets as far as the public address', async (t) => {
+    const turns = [['127.0.0.1'], ['127.0.0.2'], ['127.0.0.1']]
+    const tested = await startTestGateway(t, {
+      lookup: async () => turns.shift() ?? [],
+      originHost: 'rebind.example',
+    })
+    const statuses: number[] = []
+    for (let n = 0; n < 3; n += 1)
+      statuses.push((await tested.connect(`rebind.example:${tested.originPort}`)).status)
+    assert.deepEqual(statuses, [200, 403, 200])
+    untouched(tested)
+  })
+
+  it('takes no port but 80, 443 and the origin’s own', async (t) => {
+    const tested = await startTestGateway(t, { lookup, originHost: 'origin.example' })
+    const { originPort, canary } = tested
+    const refused = [
+      `127.0.0.1:${canary.port}`,
+      `origin.example:${canary.port}`,
+      // The origin's port is for the origin's own host.
+      `other.example:${originPort}`,
+      `127.0.0.1:${originPort}`,
+      'origin.example:22',
+      'origin.example:25',
+      'origin.example:0',
+      'origin.example:65536',
+      'origin.example:00000000000443',
+      'origin.example:-443',
+      'origin.example:+443',
+      'origin.example: 443',
+      'origin.example:443:22',
+      'origin.example:',
+      'origin.example',
+      `${CUSTOM_DOMAIN}:${originPort}`,
+      `${CUSTOM_DOMAIN}:22`,
+    ]
+    for (const target of refused) assert.notEqual((await tested.connect(target)).status, 200, target)
+    untouched(tested)
+    assert.equal((await tested.connect(`origin.example:${originPort}`)).status, 200)
+  })
+
+  it('takes a host and nothing around it', async (t) => {
+    const tested = await startTestGateway(t, { lookup })
+    const { originPort: port } = tested
+    const refused = [
+      `user@127.0.0.2:${port}`,
+      `127.0.0.1:${port}@127.0.0.2:${port}`,
+      `127.0.0.1:${port}/@127.0.0.2:${port}`,
+      `127.0.0.1#@127.0.0.2:${port}`,
+      `127.0.0.1\\@127.0.0.2:${port}`,
+      `127.0.0.2:${port}?127.0.0.1:${port}`,
+      `http://127.0.0.2:${port}/`,
+      `//127.0.0.2:${port}`,
+      `127.0.0.2\t:${port}`,
+      `[127.0.0.2]:${port}`,
+      `[::1]:${port}`,
+      `[::]:${port}`,
+      `0.0.0.0:${port}`,
+      `0:${port}`,
+      `169.254.169.254:80`,
+      `[fd00:ec2::254]:80`,
+      `１２７.0.0.2:${port}`,
+      `127。0。0。2:${port}`,
+      `*:${port}`,
+      `:${port}`,
+    ]
+    for (const target of refused) assert.notEqual((await tested.connect(target)).status, 200, target)
+    untouched(tested)
+  })
+
+  it('cannot be split: a line break in the target ends in an error', async (t) => {
+    const tested = await startTestGateway(t, { lookup })
+    const { originPort: port } = tested
+    for (const target of [
+      `127.0.0.1:${port} HTTP/1.1\r\nHost: a\r\n\r\nCONNECT 127.0.0.2:${port}`,
+      `127.0.0.1\r\n.127.0.0.2:${port}`,
+      `127.0.0.1\n:${port}`,
+    ]) {
+      const socket = await tested.rawConnection()
+      socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: a\r\n\r\n`)
+      socket.end()
+      await readAll(socket)
+    }
+    untouched(tested)
+  })
+})
+
+describe('whole requests', () => {
+  it('reach the origin, whatever the Host header says', async (t) => {
+    const tested = await startTestGateway(t, { origin: echoHost, lookup })
+    const { originPort: port, canary } = tested
+    for (const host of [`127.0.0.2:${port}`, `127.0.0.1:${canary.port}`, 'canary.example', '']) {
+      const answer = await tested.raw(
+        `GET http://127.0.0.1:${port}/ HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+      )
+      assert.match(answer, new RegExp(`host=127\\.0\\.0\\.1:${port}$`))
+    }
+    untouched(tested)
+  })
+
+  it('reach nothing by another address, port, scheme or form', async (t) => {
+    const tested = await startTestGateway(t, { lookup })
+    const { originPort: port, canary } = tested
+    const refused = [
+      ...LITERALS.map((literal) => `http://${literal}:${port}/`),
+      ...LITERALS.map((literal) => `http://${literal}/`),
+      ...Object.keys(NAMES).map((name) => `http://${name}/`),
+      `http://127.0.0.1:${canary.port}/`,
+      `http://user:password@127.0.0.2:${port}/`,
+      `http://127.0.0.1:${port}@127.0.0.2:${port}/`,
+      `http://127.0.0.1:${port}\\@127.0.0.2:${port}/`,
+      `http:/127.0.0.2:${port}/`,
+      `http:127.0.0.2:${port}/`,
+      `http:///127.0.0.2:${port}/`,
+      `https://127.0.0.2:${port}/`,
+      `ws://127.0.0.2:${port}/`,
+      `ftp://127.0.0.2:${port}/`,
+      `file:///etc/passwd`,
+      `gopher://127.0.0.2:${port}/`,
+      `//127.0.0.2:${port}/`,
+      `/`,
+      `/http://127.0.0.2:${port}/`,
+      `*`,
+      `127.0.0.2:${port}`,
+    ]
+    for (const url of refused) {
+      const answer = await tested.raw(
+        `GET ${url} HTTP/1.1\r\nHost: 127.0.0.2:${port}\r\nConnection: close\r\n\r\n`,
+      )
+      assert.match(answer, /^HTTP\/1.1 (?:400|403) /, url)
+      assert.doesNotMatch(answer, /canary/)
+    }
+    untouched(tested)
+    assert(tested.site.takeTally().refused >= refused.length)
+  })
+
+  it('upgrade nowhere', async (t) => {
+    const tested = await startTestGateway(t, { lookup })
+    for (const url of [
+      `http://127.0.0.2:${tested.originPort}/`,
+      `ws://127.0.0.2:${tested.originPort}/`,
+      '/',
+    ]) {
+      const answer = await tested.raw(
+        `GET ${url} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
+      )
+      assert.match(answer, /^HTTP\/1.1 40[03] /)
+    }
+    untouched(tested)
+  })
+
+  it('cannot be smuggled behind one another', async (t) => {
+    const seen: string[] = []
+    const tested = await startTestGateway(t, {
+      lookup,
+      origin: (request, response) => {
+        seen.push(`${request.method} ${request.url}`)
+        request.resume().on('end', () => response.end('ok'))
+      },
+    })
+    const { originPort: port } = tested
+    const inner = `GET http://127.0.0.2:${port}/ HTTP/1.1\r\nHost: 127.0.0.2\r\n\r\n`
+    const head = `POST http://127.0.0.1:${port}/outer HTTP/1.1\r\nHost: a\r\nConnection: close\r\n`
+    for (const framing of [
+      `Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${inner}`,
+      `Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n${inner}`,
+      `Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n${inner}`,
+      `Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n${inner}`,
+      `Content-Length: 0\r\nContent-Length: 4\r\n\r\n${inner}`,
+      `Content-Length: +0\r\n\r\n${inner}`,
+      `Content-Length: ${inner.length}\r\n\r\n${inner}`,
+    ]) {
+      await tested.raw(head + framing)
+    }
+    untouched(tested)
+    // The last one is an honest body, and arrives as one.
+    assert.deepEqual(seen.at(-1), 'POST /outer')
+    assert(seen.every((request) => request === 'POST /outer'))
+  })
+})
+
+describe('inside the custom domain’s own connection', () => {
+  it('the own name leads to the origin', async (t) => {
+    const { own } = await startTestGateway(t)
+    assert.equal((await own('/')).body, 'origin')
+    assert.equal((await own('/', { ':authority': `${CUSTOM_DOMAIN}:443` })).body, 'origin')
+    assert.equal((await own('/', { ':authority': CUSTOM_DOMAIN, host: CUSTOM_DOMAIN })).body, 'origin')
+  })
+
+  it('another authority is misdirected', async (t) => {
+    const tested = await startTestGateway(t, { lookup })
+    const { originPort: port } = tested
+    const session = await tested.openSession()
+    for (const authority of [
+      `127.0.0.2:${port}`,
+      `127.0.0.1:${port}`,
+      'canary.example',
+      `user@${CUSTOM_DOMAIN}`,
+      `${CUSTOM_DOMAIN}:${port}`,
+      `${CUSTOM_DOMAIN}.canary.example`,
+      `${CUSTOM_DOMAIN}:443:80`,
+      '',
+    ]) {
+      assert.match(
+        await refusal(session, { ':path': '/', ':authority': authority }),
+        /^(?:421|broken off)$/,
+        authority,
+      )
+    }
+    const twoNames = { ':path': '/', ':authority': CUSTOM_DOMAIN, host: `127.0.0.2:${port}` }
+    assert.equal(await refusal(session, twoNames), '421')
+    untouched(tested)
+    assert.equal((await ask(session, { ':path': '/' })).body, 'origin')
+  })
+
+  it('a path that is a URL is refused, and one that looks like it stays a path', async (t) => {
+    const paths: string[] = []
+    const tested = await startTestGateway(t, {
+      lookup,
+      origin: (request, response) => {
+        paths.push(request.url ?? '')
+        response.end()
+      },
+    })
+    const session = await tested.openSession()
+    const url = `http://127.0.0.2:${tested.originPort}/`
+    for (const path of [url, '127.0.0.2', `@127.0.0.2:${tested.originPort}/`, '\\\\127.0.0.2', '']) {
+      assert.match(await refusal(session, { ':path': path }), /^(?:400|broken off)$/, path)
+    }
+    assert.equal(await refusal(session, { ':path': '*', ':method': 'OPTIONS' }), '400')
+    assert.equal((await ask(session, { ':path': `/${url}` })).status, 200)
+    assert.equal((await ask(session, { ':path': '//127.0.0.2/' })).status, 200)
+    assert.equal((await ask(session, { ':path': '/@127.0.0.2/', ':scheme': 'file' })).status, 200)
+    assert.deepEqual(paths, [`/${url}`, '//127.0.0.2/', '/@127.0.0.2/'])
+    untouched(tested)
+  })
+
+  it('a tunnel in the tunnel is refused', async (t) => {
+    const tested = await startTestGateway(t, { lookup })
+    const session = await tested.openSession()
+    const stream = session.request({ ':method': 'CONNECT', ':authority': `127.0.0.2:${tested.originPort}` })
+    const [headers] = await new Promise<[Record<string, unknown>]>((resolve) =>
+      stream.once('response', (received) => resolve([received])),
+    )
+    assert.equal(headers[':status'], 405)
+    const socket = await tested.openOwn('http/1.1')
+    socket.write(`CONNECT 127.0.0.2:${tested.originPort} HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}\r\n\r\n`)
+    assert.doesNotMatch(await readAll(socket), / 200 /)
+    untouched(tested)
+  })
+
+  it('HTTP/1.1 with another Host, two Hosts, or a whole URL is refused', async (t) => {
+    const tested = await startTestGateway(t, { lookup })
+    const { originPort: port } = tested
+    for (const head of [
+      `GET / HTTP/1.1\r\nHost: 127.0.0.2:${port}`,
+      `GET / HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}\r\nHost: 127.0.0.2:${port}\r\nX: y`,
+      `GET http://127.0.0.2:${port}/ HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}`,
+      `GET / HTTP/1.1\r\nX: y`,
+      `GET / HTTP/1.1\r\nHost: 127.0.0.2:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket`,
+      `GET / HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}\r\nConnection: Upgrade\r\nUpgrade: h2c`,
+      `POST / HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}\r\nConnection: Upgrade\r\nUpgrade: websocket`,
+    ]) {
+      const socket = await tested.openOwn('http/1.1')
+      socket.write(`${head}${head.includes('Upgrade') ? '' : '\r\nConnection: close'}\r\n\r\n`)
+      const answer = await readAll(socket)
+      if (!head.includes('Host: shop.example\r\nHost')) assert.match(answer, /^HTTP\/1.1 4\d\d /, head)
+      assert.doesNotMatch(answer, /canary/)
+    }
+    untouched(tested)
+  })
+
+  it('a redirect of the origin is shown, not followed', async (t) => {
+    let port = 0
+    const tested = await startTestGateway(t, {
+      lookup,
+      origin: (request, response) => {
+        response.writeHead(302, { location: `http://127.0.0.2:${port}${request.url}` }).end()
+      },
+    })
+    port = tested.originPort
+    const { status, headers } = await tested.own('/x')
+    assert.equal(status, 302)
+    assert.equal(headers.location, `http://127.0.0.2:${port}/x`)
+    assert.equal((await tested.connect(`127.0.0.2:${port}`)).status, 403)
+    untouched(tested)
+  })
+
+  it('header values cannot break out of their line', async (t) => {
+    const seen: http.IncomingHttpHeaders[] = []
+    const tested = await startTestGateway(t, {
+      lookup,
+      origin: (request, response) => {
+        seen.push(request.headers)
+        response.end()
+      },
+    })
+    const socket = await tested.openOwn('http/1.1')
+    const value = 'a\rX-Injected: 1'
+    socket.write(`GET / HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}\r\nX-Value: ${value}\r\nConnection: close\r\n\r\n`)
+    assert.match(await readAll(socket), /^HTTP\/1.1 400 |^$/)
+    assert(seen.every((headers) => headers['x-injected'] === undefined))
+    untouched(tested)
+  })
+})
+
+it('a listener that is spoken to in another language answers 400 and goes on', async (t) => {
+  const tested = await startTestGateway(t)
+  for (const noise of [
+    '\x16\x03\x01\x02\x00\x01\x00',
+    'SSH-2.0-x\r\n',
+    '\x05\x01\x00',
+    'GET\r\n\r\n',
+    '\x00'.repeat(100),
+  ]) {
+    assert.match(await tested.raw(noise), /^HTTP\/1.1 400 /)
+  }
+  assert.equal((await tested.own('/')).body, 'origin')
+})
+
+/** The status, or that nghttp2 itself broke the stream off as malformed. */
+async function refusal(
+  session: http2.ClientHttp2Session,
+  headers: http2.OutgoingHttpHeaders,
+): Promise<string> {
+  try {
+    return String((await ask(session, headers)).status)
+  } catch {
+    return 'broken off'
+  }
+}
+
+const echoHost: http.RequestListener = (request, response) => response.end(`host=${request.headers.host}`)
+
+function untouched({ canary }: TestGateway): void {
+  assert.equal(canary.connections, 0, 'the canary was reached')
+}

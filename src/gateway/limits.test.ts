@@ -1,0 +1,177 @@
+/** Every limit of the gateway, at the limit and one past it, and what the tally says of it. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type http from 'node:http'
+import { describe, it } from 'node:test'
+
+import { ask, CUSTOM_DOMAIN, readAll, startTestGateway } from './test-gateway.ts'
+
+/** `/100` answers 100 bytes; `/100?chunked` without saying so before. */
+const bytes: http.RequestListener = (request, response) => {
+  const [, count = '0', chunked] = /^\/(\d+)(\?chunked)?/.exec(request.url ?? '') ?? []
+  if (chunked === undefined) response.setHeader('content-length', count)
+  response.write('x'.repeat(Number(count)))
+  response.end()
+}
+
+describe('bytes of a response', () => {
+  it('with a length: answered with 502 one past the limit', async (t) => {
+    const { own, site } = await startTestGateway(t, { origin: bytes, limits: { responseBytes: 100 } })
+    assert.equal((await own('/100')).body.length, 100)
+    const { status, headers } = await own('/101')
+    assert.deepEqual([status, headers['x-prepaint-gateway']], [502, 'response-too-large'])
+    assert.deepEqual(
+      site.takeTally().refusals.map(({ why }) => why),
+      ['response-too-large'],
+    )
+  })
+
+  it('without a length: broken off one past the limit, so that half a file is no file', async (t) => {
+    const { own, site } = await startTestGateway(t, { origin: bytes, limits: { responseBytes: 100 } })
+    assert.equal((await own('/100?chunked')).body.length, 100)
+    await assert.rejects(own('/101?chunked'))
+    assert.equal(site.takeTally().refusals[0]?.why, 'response-too-large')
+  })
+
+  it('through a tunnel', async (t) => {
+    const { connect, originPort, site } = await startTestGateway(t, {
+      origin: bytes,
+      limits: { responseBytes: 100_000 },
+    })
+    const { socket } = await connect(`127.0.0.1:${originPort}`)
+    socket.write('GET /1000000 HTTP/1.1\r\nHost: a\r\n\r\n')
+    assert((await readAll(socket)).length <= 100_000)
+    assert.equal(site.takeTally().refusals[0]?.why, 'response-too-large')
+  })
+})
+
+describe('bytes of a page', () => {
+  it('all responses together; a page that is over it gets nothing more, the next page begins anew', async (t) => {
+    const { own, site } = await startTestGateway(t, { origin: bytes, limits: { pageBytes: 200 } })
+    assert.equal((await own('/100')).body.length, 100)
+    assert.equal((await own('/100')).body.length, 100)
+    await assert.rejects(own('/1'))
+    assert.equal((await own('/0')).status, 403)
+    assert.deepEqual(
+      site.takeTally().refusals.map(({ why }) => why),
+      ['page-too-large', 'page-too-large'],
+    )
+    assert.equal((await own('/100')).status, 200)
+  })
+})
+
+describe('requests of a page', () => {
+  it('whole, tunnelled and own ones count alike', async (t) => {
+    const { own, raw, connect, site, originPort } = await startTestGateway(t, {
+      limits: { requestsPerPage: 3 },
+    })
+    const whole = `GET http://127.0.0.1:${originPort}/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`
+    assert.equal((await own('/')).status, 200)
+    assert.match(await raw(whole), / 200 /)
+    assert.equal((await connect(`127.0.0.1:${originPort}`)).status, 200)
+    assert.equal((await own('/')).status, 403)
+    assert.match(await raw(whole), / 403 /)
+    assert.equal((await connect(`127.0.0.1:${originPort}`)).status, 403)
+    assert.match(
+      await raw(`GET http://${CUSTOM_DOMAIN}/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`),
+      / 403 /,
+    )
+    const tally = site.takeTally()
+    assert.deepEqual([tally.requests, tally.refused], [7, 4])
+    assert.equal((await own('/')).status, 200)
+  })
+
+  it('the list of refusals is bounded, their number is not', async (t) => {
+    const { raw, site } = await startTestGateway(t)
+    for (let n = 0; n < 60; n += 1)
+      await raw(`GET ftp://a/${'x'.repeat(500)} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+    const { refused, refusals } = site.takeTally()
+    assert.deepEqual([refused, refusals.length], [60, 50])
+    assert(refusals.every(({ target }) => target.length === 300))
+  })
+})
+
+describe('headers', () => {
+  it('of a response: 502 past the limit', async (t) => {
+    const { own } = await startTestGateway(t, {
+      limits: { headerBytes: 4_000 },
+      origin: (request, response) => {
+        response.setHeader('x-long', 'x'.repeat(Number(request.url?.slice(1))))
+        response.end('ok')
+      },
+    })
+    assert.equal((await own('/3000')).status, 200)
+    const { status, headers } = await own('/4000')
+    assert.deepEqual([status, headers['x-prepaint-gateway']], [502, 'broken-response'])
+  })
+
+  it('of a request: 400 past the limit, and the origin hears nothing', async (t) => {
+    const { raw, originPort, origin } = await startTestGateway(t, { limits: { headerBytes: 4_000 } })
+    let heard = 0
+    origin.on('request', () => {
+      heard += 1
+    })
+    const request = (length: number) =>
+      `GET http://127.0.0.1:${originPort}/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX: ${'x'.repeat(length)}\r\n\r\n`
+    assert.match(await raw(request(3_000)), / 200 /)
+    assert.match(await raw(request(4_000)), / 400 /)
+    assert.equal(heard, 1)
+  })
+})
+
+describe('connections and time', () => {
+  it('a context has so many connections and no more', async (t) => {
+    const { rawConnection } = await startTestGateway(t, { limits: { connectionsPerSite: 2 } })
+    const [first, second] = [await rawConnection(), await rawConnection()]
+    const third = await rawConnection()
+    await once(third, 'close')
+    assert.deepEqual([first.destroyed, second.destroyed], [false, false])
+  })
+
+  it('an origin that does not begin to answer: 504', async (t) => {
+    const { own } = await startTestGateway(t, { origin: () => {}, limits: { firstByteTimeoutMs: 50 } })
+    const { status, headers } = await own('/')
+    assert.deepEqual([status, headers['x-prepaint-gateway']], [504, 'timed-out'])
+  })
+
+  it('an origin that falls silent in the middle is broken off', async (t) => {
+    const { own } = await startTestGateway(t, {
+      origin: (_request, response) => response.write('half'),
+      limits: { idleTimeoutMs: 50 },
+    })
+    await assert.rejects(own('/'))
+  })
+
+  it('a tunnel that falls silent ends', async (t) => {
+    const { connect, originPort } = await startTestGateway(t, { limits: { idleTimeoutMs: 50 } })
+    const { socket } = await connect(`127.0.0.1:${originPort}`)
+    await once(socket, 'close')
+  })
+
+  it('a name server that does not answer: 504', async (t) => {
+    const { own, connect } = await startTestGateway(t, {
+      originHost: 'slow.example',
+      lookup: () => new Promise(() => {}),
+      limits: { connectTimeoutMs: 50 },
+    })
+    assert.equal((await own('/')).status, 504)
+    assert.equal((await connect('other.example:443')).status, 504)
+  })
+
+  it('connections to one origin: the next request waits for one', async (t) => {
+    let open = 0
+    let most = 0
+    const { openSession, origin } = await startTestGateway(t, { limits: { socketsPerOrigin: 2 } })
+    origin.on('connection', (socket) => {
+      open += 1
+      most = Math.max(most, open)
+      socket.on('close', () => {
+        open -= 1
+      })
+    })
+    const session = await openSession()
+    const answers = await Promise.all(Array.from({ length: 10 }, () => ask(session, { ':path': '/' })))
+    assert(answers.every(({ status }) => status === 200))
+    assert.equal(most, 2)
+  })
+})
