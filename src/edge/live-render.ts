@@ -23,12 +23,16 @@ export type LiveRenderDeps = {
 /** Crawlers that wait for renders at one node; each holds a connection and a little memory. */
 const WAITING_LIMIT = 2_000
 
+/** One job that crawlers of this node wait for, however many. */
+type Attempt = { waiting: number; abandoned: AbortController; outcome: Promise<Served | PassReason> }
+
 /**
  * A live job and the page that it brings, or why there is none. Ends at the
  * deadline or with the crawler's connection, whatever it waits for; the job
  * goes on and fills the cache. Never rejects.
  */
 export function createLiveRender(deps: LiveRenderDeps, { liveWaitMs }: { liveWaitMs: number }) {
+  const attempts = new Map<string, Attempt>()
   let waiting = 0
 
   return async function renderNow(
@@ -37,29 +41,36 @@ export function createLiveRender(deps: LiveRenderDeps, { liveWaitMs }: { liveWai
     res: ServerResponse,
   ): Promise<Served | PassReason> {
     if (waiting >= WAITING_LIMIT) return 'busy'
-    const deadline = new AbortController()
     const { promise: late, resolve } = Promise.withResolvers<'late'>()
-    const end = () => {
-      deadline.abort()
-      resolve('late')
-    }
-    const timer = setTimeout(end, liveWaitMs)
+    const end = () => resolve('late')
+    const deadline = setTimeout(end, liveWaitMs)
     res.once('close', end)
+    const attempt = attempts.get(key.text) ?? begin(domain, key)
+    attempt.waiting++
     waiting++
     try {
-      return await Promise.race([attempt(domain, key, deadline.signal), late])
+      return await Promise.race([attempt.outcome, late])
     } finally {
       waiting--
-      clearTimeout(timer)
+      if (--attempt.waiting === 0) attempt.abandoned.abort()
+      clearTimeout(deadline)
       res.off('close', end)
     }
   }
 
-  async function attempt(
-    domain: EdgeDomain,
-    key: PageKey,
-    signal: AbortSignal,
-  ): Promise<Served | PassReason> {
+  function begin(domain: EdgeDomain, key: PageKey): Attempt {
+    const abandoned = new AbortController()
+    const attempt = { waiting: 0, abandoned, outcome: render(domain, key, abandoned.signal) }
+    attempts.set(key.text, attempt)
+    const forget = () => {
+      if (attempts.get(key.text) === attempt) attempts.delete(key.text)
+    }
+    attempt.outcome.then(forget)
+    abandoned.signal.addEventListener('abort', forget)
+    return attempt
+  }
+
+  async function render(domain: EdgeDomain, key: PageKey, signal: AbortSignal): Promise<Served | PassReason> {
     try {
       if (await deps.isOverQuota(domain.id)) return 'over-quota'
       const end = await deps.waitForJob(await deps.enqueueLive(domain.id, key.path), signal)

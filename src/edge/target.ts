@@ -29,6 +29,8 @@ const EXCLUDED =
 /** `/sitemap.xml`, `/sitemap-products.xml.gz`, `/post-sitemap1.xml`, in any folder. */
 const SITEMAP = /sitemap[^/]*\.xml(?:\.gz)?$/i
 
+const NOT_ASCII = /[^\x21-\x7e]/
+
 /** URLs that are remembered, over all domains; some 300 bytes each. */
 const REMEMBERED = 50_000
 
@@ -48,8 +50,8 @@ export function createTargets(): (domain: EdgeDomain, url: string) => Target {
 }
 
 function targetOf(domain: EdgeDomain, url: string): Target {
-  const text = decodeRequestUrl(url)
-  const path = text === null ? null : normalisePath(text, domain.query)
+  // Bytes beyond ASCII have no place in a URL that is sent; node:http refuses them by itself.
+  const path = NOT_ASCII.test(url) ? null : normalisePath(url, domain.query)
   if (path === null) return { kind: 'path' }
 
   const name = path.split('?', 1)[0]!
@@ -65,11 +67,4 @@ function targetOf(domain: EdgeDomain, url: string): Target {
   if (rule?.action === 'render') return page
   if (SITEMAP.test(name)) return { ...page, kind: 'sitemap' }
   return ASSET.test(name) ? { kind: 'asset' } : page
-}
-
-/** node:http hands bytes over as Latin-1; what is written out beyond ASCII is UTF-8, or no path of ours. */
-function decodeRequestUrl(url: string): string | null {
-  if (!/[\x80-\xff]/.test(url)) return url
-  const text = Buffer.from(url, 'latin1').toString('utf8')
-  return text.includes('\ufffd') ? null : text
 }

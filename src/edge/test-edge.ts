@@ -1,0 +1,251 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+import { domainByHost } from '../accounts/domain-by-host.ts'
+import { DEFAULT_PLANS } from '../accounts/plans.ts'
+import { overQuota, readQuota } from '../accounts/quota.ts'
+import { createListener } from '../db/listener.ts'
+import { testDatabase } from '../db/test-database.ts'
+import { transaction } from '../db/transaction.ts'
+import type { DomainId, PagePath } from '../ids.ts'
+import { silentLog } from '../log.ts'
+import { invalidateOn } from '../pages/invalidation.ts'
+import { createAskedPaths, recordKnown } from '../pages/known-paths.ts'
+import { type PurgeWhat, purgePages } from '../pages/purge.ts'
+import { readStored } from '../pages/stored-page.ts'
+import { namedInIndexes, readSitemap, storeSitemap } from '../pages/stored-sitemap.ts'
+import { createJobWaiter } from '../queue/await.ts'
+import { type ClaimedJob, createClaim } from '../queue/claim.ts'
+import { createComplete } from '../queue/complete.ts'
+import { enqueue } from '../queue/enqueue.ts'
+import type { RenderOutcome } from '../render/outcome.ts'
+import { createEdge, type EdgeOptions, type EdgeParts } from './edge.ts'
+
+export const GOOGLEBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
+export const PERSON = 'Mozilla/5.0 (X11; Linux x86_64; rv:133.0) Gecko/20100101 Firefox/133.0'
+
+export type Answer = {
+  status: number
+  headers: http.IncomingHttpHeaders
+  rawHeaders: string[]
+  body: Buffer
+  verdict: string | undefined
+}
+
+export type AskOptions = {
+  host?: string
+  agent?: string | null
+  method?: string
+  headers?: Record<string, string>
+  body?: string | Buffer
+}
+
+/** `hang`: the job is queued and nobody takes it. */
+export type Scripted = RenderOutcome | 'hang'
+
+/**
+ * Test support: a whole edge on a real PostgreSQL, with a toy origin, the real
+ * queue, and in place of Chromium a script of outcomes. The clock is turned by hand.
+ */
+export async function startTestEdge(
+  options: Partial<EdgeOptions> & { parts?: Partial<EdgeParts>; origin?: http.RequestListener } = {},
+) {
+  const database = await testDatabase()
+  const { pool, connection } = database
+  let nowMs = Date.now()
+  const clock = { nowMs: () => nowMs }
+  const log = silentLog()
+
+  const origin = http.createServer(
+    options.origin ?? ((req, res) => res.end(`<div id="app"></div> ${req.headers.host} ${req.url}`)),
+  )
+  const originPort = await listening(origin)
+  const originUrl = `http://127.0.0.1:${originPort}`
+  const { rows } = await pool.query<{ id: number }>(
+    `insert into account (email, plan) values ('red@example.com', 'starter') returning id`,
+  )
+  const account = rows[0]!.id
+  const addDomain = async (name: string): Promise<DomainId> => {
+    const added = await pool.query<{ id: DomainId }>(
+      'insert into domain (account_id, custom_domain, origin_url) values ($1, $2, $3) returning id',
+      [account, name, originUrl],
+    )
+    await pool.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ host: name })])
+    return added.rows[0]!.id
+  }
+  const red = await addDomain('red.example')
+  const blue = await addDomain('blue.example')
+
+  const scripted: Scripted[] = []
+  let settles = 0
+  const rendered: string[] = []
+  const refreshed: string[] = []
+  const agent = new http.Agent({ keepAlive: true })
+  const claim = createClaim(pool, 'test-node', { domainCap: 9, domainBackgroundCap: 9, leaseMs: 60_000 })
+  const complete = createComplete({ pool, plans: DEFAULT_PLANS, clock })
+
+  /** A job whose row another transaction holds at this moment is passed over: then once more. */
+  async function claimOne(): Promise<ClaimedJob | null> {
+    for (;;) {
+      const [job] = await claim({ slots: 1, backgroundSlots: 1 }, nowMs)
+      if (job !== undefined) return job
+      const { rowCount } = await pool.query(`select from job where state = 'queued'`)
+      if (rowCount === 0) return null
+    }
+  }
+
+  /** Runs one queued job as the script says. */
+  async function work(): Promise<void> {
+    const job = await claimOne()
+    if (job === null) return
+    rendered.push(`${job.customDomain}${job.path}`)
+    const html = `<h1>${job.customDomain}${job.path}</h1><p>render ${rendered.length}</p>`
+    const page: RenderOutcome = { kind: 'rendered', status: 200, headers: [], html }
+    const outcome = scripted.shift() ?? page
+    if (outcome !== 'hang') await complete(job, outcome)
+  }
+
+  async function node() {
+    const listener = await createListener(connection, log)
+    const waiter = createJobWaiter(listener, pool, log)
+    const asked = createAskedPaths({ db: pool, nowMs: clock.nowMs, log, flushEveryMs: 60_000 })
+    const edge = createEdge(
+      {
+        clock,
+        log,
+        agents: { http: agent, https: http.globalAgent as never },
+        connected: () => listener.connected,
+        domainByHost: (host) => domainByHost(pool, host),
+        readStored: (domain, path) => readStored(pool, domain, path),
+        isOverQuota: async (domain) => {
+          const quota = await readQuota(pool, DEFAULT_PLANS, domain, nowMs)
+          return quota !== null && overQuota(quota)
+        },
+        enqueueLive: async (domain, path) => {
+          const [job] = await enqueue(pool, domain, [path], 'live')
+          if (scripted[0] === 'hang') scripted.shift()
+          else void work()
+          return job!.jobId
+        },
+        enqueueRefresh: async (domain, path) => {
+          refreshed.push(path)
+          await enqueue(pool, domain, [path], 'refresh')
+        },
+        waitForJob: waiter.wait,
+        noteAsked: asked.note,
+        readSitemap: (domain, path) => readSitemap(pool, domain, path),
+        storeSitemap: (domain, path, sitemap) => storeSitemap(pool, domain, path, sitemap),
+        namedInIndexes: (domain) => namedInIndexes(pool, domain),
+        recordInSitemap: (domain, paths) =>
+          recordKnown(
+            pool,
+            'sitemap',
+            paths.map((path) => ({ domain, path })),
+            nowMs,
+          ),
+        ...options.parts,
+      },
+      { memoryBytes: 64 * 1024 * 1024, liveWaitMs: 5_000, ...options },
+    )
+    invalidateOn(listener, edge.held)
+    await listener.settled()
+    const port = await listening(edge.server)
+    const ask = (path: string, asking: AskOptions = {}) => request(port, path, asking)
+    return {
+      ask,
+      port,
+      server: edge.server,
+      asked,
+      listener,
+      verdict: async (path: string, asking?: AskOptions) => (await ask(path, asking)).verdict,
+      async close() {
+        edge.server.closeAllConnections()
+        edge.server.close()
+        waiter.close()
+        await asked.close()
+        await listener.close()
+      },
+    }
+  }
+
+  const first = await node()
+
+  /** Everything that was notified before has arrived at the first node: notifications keep their order. */
+  async function settled(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const channel = `settled_${settles++}`
+    first.listener.on(channel, () => resolve())
+    await first.listener.settled()
+    await pool.query('select pg_notify($1, $2)', [channel, ''])
+    await promise
+  }
+
+  return {
+    ...first,
+    settled,
+    node,
+    pool,
+    red,
+    blue,
+    addDomain,
+    origin: originUrl,
+    originServer: origin,
+    rendered,
+    refreshed,
+    work,
+    wait: (ms: number) => {
+      nowMs += ms
+    },
+    nowMs: () => nowMs,
+    script: (...outcomes: Scripted[]) => void scripted.push(...outcomes),
+    purge: (what: PurgeWhat, domain = red) => transaction(pool, (client) => purgePages(client, domain, what)),
+    set: async (columns: string, name = 'red.example') => {
+      await pool.query(`update domain set ${columns} where custom_domain = $1`, [name])
+      await pool.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ host: name })])
+    },
+    async close() {
+      await first.close()
+      origin.closeAllConnections()
+      origin.close()
+      agent.destroy()
+      await database.close()
+    },
+  }
+}
+
+export type TestEdge = Awaited<ReturnType<typeof startTestEdge>>
+
+export function path(text: string): PagePath {
+  return text as PagePath
+}
+
+export async function listening(server: http.Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+/** One request on a connection of its own. */
+export async function request(port: number, target: string, asking: AskOptions = {}): Promise<Answer> {
+  const { host = 'red.example', agent = GOOGLEBOT, method = 'GET', headers = {}, body } = asking
+  const req = http.request({
+    host: '127.0.0.1',
+    port,
+    path: target,
+    method,
+    agent: false,
+    headers: { host, ...(agent === null ? {} : { 'user-agent': agent }), ...headers },
+  })
+  req.end(body)
+  const [res] = (await once(req, 'response')) as [http.IncomingMessage]
+  const parts: Buffer[] = []
+  for await (const part of res as AsyncIterable<Buffer>) parts.push(part)
+  return {
+    status: res.statusCode!,
+    headers: res.headers,
+    rawHeaders: res.rawHeaders,
+    body: Buffer.concat(parts),
+    verdict: res.headers['x-prepaint'] as string | undefined,
+  }
+}
