@@ -30,9 +30,7 @@ export type TestQueue = TestDatabase & { accountOf(domain: DomainId): Promise<Ac
     options?: Partial<{ node: string; slots: number; backgroundSlots: number; cap: number; leaseMs: number }>,
   ): Promise<ClaimedJob[]>
   complete: ReturnType<typeof createComplete>
-  jobs(
-    domain: DomainId,
-  ): Promise<
+  jobs(domain: DomainId): Promise<
     {
       path: string
       state: string

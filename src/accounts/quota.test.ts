@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+
+import { type TestDatabase, testDatabase } from '../db/test-database.ts'
+import type { DomainId } from '../ids.ts'
+import { limitReached, overQuota, readQuota, takeRender } from './quota.ts'
+
+const NOVEMBER = Date.UTC(2026, 10, 21, 12)
+
+describe('100 % and 120 %', () => {
+  const cases = [
+    { limit: 0, reachedAt: 0, overAt: 0 },
+    { limit: 1, reachedAt: 1, overAt: 2 },
+    // 8.4 and 3.6: allowed while less than that, so rounded up.
+    { limit: 7, reachedAt: 7, overAt: 9 },
+    { limit: 3, reachedAt: 3, overAt: 4 },
+    { limit: 5, reachedAt: 5, overAt: 6 },
+    { limit: 1_000, reachedAt: 1_000, overAt: 1_200 },
+    { limit: 1_000_000, reachedAt: 1_000_000, overAt: 1_200_000 },
+  ]
+  for (const { limit, reachedAt, overAt } of cases) {
+    it(`a limit of ${limit} is reached at ${reachedAt}, and overrun at ${overAt}`, () => {
+      assert.deepEqual(
+        [reachedAt - 1, reachedAt].map((used) => limitReached({ used, limit })),
+        [false, true],
+      )
+      assert.deepEqual(
+        [overAt - 1, overAt].map((used) => overQuota({ used, limit })),
+        [false, true],
+      )
+    })
+  }
+})
+
+describe('taking a render', () => {
+  let db: TestDatabase
+  before(async () => {
+    db = await testDatabase()
+  })
+  after(() => db.close())
+
+  const take = (domain: DomainId, limit: number, nowMs = NOVEMBER) =>
+    takeRender(db.pool, domain, limit, nowMs)
+  const plan = (limit: number) => ({
+    pro: { site_limit: 1, monthly_render_limit: limit, api_keys: false, webhooks: false },
+  })
+  const used = async (domain: DomainId, nowMs = NOVEMBER) =>
+    (await readQuota(db.pool, plan(10), domain, nowMs))?.used
+
+  it('counts to 120 % and not one further', async () => {
+    const domain = await newDomain(db)
+    for (let i = 0; i < 12; i++) assert.equal(await take(domain, 10), true)
+    assert.equal(await take(domain, 10), false)
+    assert.equal(await used(domain), 12)
+    assert.equal(await take(domain, 11), true, 'a larger plan counts at once')
+    assert.equal(await take(domain, 5), false)
+  })
+
+  it('a limit of 0 lets nothing through', async () => {
+    const domain = await newDomain(db)
+    assert.equal(await take(domain, 0), false)
+    assert.equal(await used(domain), 0)
+  })
+
+  it('a burst of 60 gets exactly what is left', async () => {
+    const domain = await newDomain(db)
+    const taken = await Promise.all(Array.from({ length: 60 }, () => take(domain, 30)))
+    assert.equal(taken.filter(Boolean).length, 36)
+    assert.equal(await used(domain), 36)
+  })
+
+  it('what was undone is not counted', async () => {
+    const domain = await newDomain(db)
+    const client = await db.pool.connect()
+    await client.query('begin')
+    assert.equal(await takeRender(client, domain, 10, NOVEMBER), true)
+    await client.query('rollback')
+    client.release()
+    assert.equal(await used(domain), 0)
+  })
+
+  it('months begin and end in UTC, wherever the node and the database stand', async () => {
+    const domain = await newDomain(db)
+    const client = await db.pool.connect()
+    await client.query(`set time zone 'Pacific/Kiritimati'`)
+    const firstMs = Date.UTC(2026, 11, 1)
+    await takeRender(client, domain, 10, firstMs - 1)
+    await takeRender(client, domain, 10, firstMs)
+    await takeRender(client, domain, 10, firstMs)
+    client.release(true)
+    assert.deepEqual(
+      [await used(domain, NOVEMBER), await used(domain, firstMs), await used(domain, Date.UTC(2027, 0, 1))],
+      [1, 2, 0],
+    )
+    const { rows } = await db.pool.query(
+      'select month::text from render_count where domain_id = $1 order by 1',
+      [domain],
+    )
+    assert.deepEqual(rows, [{ month: '2026-11-01' }, { month: '2026-12-01' }])
+  })
+
+  it('reads the limit of the plan; a plan that is no more allows nothing; a domain that is gone has none', async () => {
+    const domain = await newDomain(db)
+    assert.deepEqual(await readQuota(db.pool, plan(10), domain, NOVEMBER), { used: 0, limit: 10 })
+    assert.deepEqual(await readQuota(db.pool, {}, domain, NOVEMBER), { used: 0, limit: 0 })
+    assert.equal(await readQuota(db.pool, plan(10), 999_999 as DomainId, NOVEMBER), null)
+  })
+})
+
+let count = 0
+async function newDomain(db: TestDatabase): Promise<DomainId> {
+  const name = `d${++count}.example`
+  const { rows } = await db.pool.query<{ id: DomainId }>(
+    `with owner as (insert into account (email, plan) values ($1, 'pro') returning id)
+     insert into domain (account_id, custom_domain, origin_url)
+     select id, $2, 'https://origin.example' from owner returning id`,
+    [`owner@${name}`, name],
+  )
+  return rows[0]!.id
+}
