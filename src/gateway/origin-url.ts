@@ -51,9 +51,10 @@ export async function checkOriginUrl(
   const originUrl = `${scheme}://${hostInUrl(host)}${url.port === '' ? '' : `:${port}`}`
 
   if (host.kind === 'address') {
-    return guard.permits(host.text, port)
-      ? { ok: true, originUrl }
-      : refuse('internal addresses are not allowed')
+    if (!guard.permits(host.text, port)) return refuse('internal addresses are not allowed')
+    // 010.1.2.3 is 8.1.2.3 to some programs and 10.1.2.3 to others.
+    const plain = host.text.includes(':') || authority.replace(/:\d*$/, '') === host.text
+    return plain ? { ok: true, originUrl } : refuse('must write an IP address as four decimal numbers')
   }
   const internal = internalName(host.text)
   // Without an allowed range no internal name can be right, whatever it resolves to.
