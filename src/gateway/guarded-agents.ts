@@ -5,7 +5,6 @@ import type { Duplex } from 'node:stream'
 
 import type { AddressGuard } from './address-guard.ts'
 import { ConnectError, type ConnectFault, type VettedOptions, vettedOptions } from './guarded-connect.ts'
-import { parseHost } from './host-name.ts'
 import type { Lookup } from './lookup.ts'
 
 export type GuardedAgents = {
@@ -103,11 +102,10 @@ export function createGuardedAgents(guard: AddressGuard, options: GuardedAgentsO
     override createConnection(to: https.RequestOptions): Duplex {
       // The agent's own createConnection keeps TLS sessions. tls.connect ignores
       // block lists, but resolves by the lookup it is given.
-      const servername = serverName(to.host ?? '')
       return guarded(
         to,
         'secureConnect',
-        (vetted) => super.createConnection({ servername, ...to, ...vetted }) as net.Socket,
+        (vetted) => super.createConnection({ ...to, ...vetted }) as net.Socket,
       )
     }
   }
@@ -123,12 +121,6 @@ export function createGuardedAgents(guard: AddressGuard, options: GuardedAgentsO
       agents.https.destroy()
     },
   }
-}
-
-/** SNI carries names only (RFC 6066, section 3); an empty one sends none. */
-function serverName(host: string): string {
-  const parsed = parseHost(host)
-  return parsed?.kind === 'name' ? parsed.text : ''
 }
 
 function deadSocket(error: Error): net.Socket {
