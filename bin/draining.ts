@@ -1,6 +1,8 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
+import type { Deadline } from './closing-stack.ts'
+
 const LOOK_EVERY_MS = 50
 
 /**
@@ -8,14 +10,14 @@ const LOOK_EVERY_MS = 50
  * finish, idle connections end. `deadline` cuts off what is left, upgraded
  * connections too, which node:http no longer counts as its own.
  */
-export function drainable(server: Server): { drain(deadline: AbortSignal): Promise<void> } {
+export function drainable(server: Server): { drain(deadline: Deadline): Promise<void> } {
   const sockets = new Set<Socket>()
   server.on('connection', (socket) => {
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
   })
   return {
-    async drain(deadline) {
+    async drain({ signal: deadline }) {
       if (!server.listening) return
       const { promise: closed, resolve } = Promise.withResolvers<void>()
       server.close(() => resolve())

@@ -1,83 +1,115 @@
-import http from 'node:http'
+import type { Server } from 'node:http'
 
 import type pg from 'pg'
 
+import type { CheckReadiness } from '../src/api/routes/readiness.ts'
 import { createApiServer } from '../src/api/server.ts'
-import { systemClock } from '../src/clock.ts'
+import { type Clock, systemClock } from '../src/clock.ts'
 import type { Config } from '../src/config.ts'
 import { openDatabase } from '../src/db/database.ts'
 import { createListener } from '../src/db/listener.ts'
 import { migrate } from '../src/db/migrate.ts'
-import { createAddressGuard } from '../src/gateway/address-guard.ts'
+import { type AddressGuard, createAddressGuard } from '../src/gateway/address-guard.ts'
 import { checkOriginUrl } from '../src/gateway/origin-url.ts'
 import type { Log } from '../src/log.ts'
+import { findJob } from '../src/queue/find-job.ts'
 import { createClosingStack } from './closing-stack.ts'
 import { drainable } from './draining.ts'
 import { listen } from './listen.ts'
 import { createReadinessCheck } from './readiness.ts'
+import { createReadinessServer } from './readiness-server.ts'
+import { wireEdge } from './wire-edge.ts'
+import { wireRenderer, wireWorker } from './wire-renderer.ts'
 
 export type Node = {
-  /** Where it listens, `http://host:port`; null where its roles do not include it. */
+  /** Where it listens, `http://host:port`. Also a node without the role `api` answers /readyz there. */
   api: string
+  /** null: the node does not have the role `edge`. */
   edge: string | null
   pool: pg.Pool
   close(): Promise<void>
 }
 
-/** How long what is under way may still take once we have been asked to end. */
+/** How long requests and renders that are under way may still take once we have been asked to end. */
 const DRAIN_MS = 10_000
 const NAME_SERVERS_WITHIN_MS = 5_000
 
-export async function startNode({
-  config,
-  log,
-  say,
-}: {
-  config: Config
-  log: Log
-  say(line: string): void
-}): Promise<Node> {
-  const opened = createClosingStack(log)
+/**
+ * Builds a node in its roles, in order, and closes it in reverse: first the
+ * doors, then what works behind them, the database last. When a part does not
+ * start, those before it are closed and its error is thrown.
+ */
+export async function startNode(deps: { config: Config; log: Log; say(line: string): void }): Promise<Node> {
+  const { config, log, say } = deps
+  const { roles } = config
+  const clock = systemClock
+  const opened = createClosingStack({ clock, log })
   let draining = false
   const close = async () => {
     draining = true
-    await opened.closeAll(AbortSignal.timeout(DRAIN_MS))
+    await opened.closeAll(DRAIN_MS)
   }
   try {
-    const database = await openDatabase({
-      databaseUrl: config.databaseUrl,
-      dataDir: config.dataDir,
-      log,
-      onLongStep: say,
-    })
-    opened.add('database', () => database.close())
+    const { databaseUrl, dataDir } = config
+    const database = await openDatabase({ databaseUrl, dataDir, log, onLongStep: say })
+    opened.add('database', database.close)
     const { pool, connection } = database
     await migrate(connection, log)
 
     const listener = await createListener(connection, log)
-    opened.add('listener', () => listener.close())
-
+    opened.add('listener', listener.close)
     const guard = createAddressGuard(config.allowedPrivateOrigins)
-    const checkReadiness = createReadinessCheck({ pool, renderer: null, isDraining: () => draining })
 
-    const app = await createApiServer(
-      {
-        pool,
-        plans: config.plans,
-        clock: systemClock,
-        log,
-        checkOrigin: (raw) => checkOriginUrl(raw, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS }),
-        checkReadiness,
-      },
-      { version: config.version, publicUrl: config.publicUrl },
-    )
-    opened.add('API', () => app.close())
-    const apiDrain = drainable(app.server)
-    const api = await listen(app.server, { ...config.api, setting: 'PREPAINT_API' })
-    opened.add('API server', apiDrain.drain)
-    return { api, edge: null, pool, close }
+    const renderer = roles.has('render') ? await wireRenderer({ config, clock, log, say }) : null
+    if (renderer !== null) {
+      opened.add('renderer', renderer.close)
+      const worker = await wireWorker({ config, database, listener, renderer, clock, log })
+      opened.add('worker', ({ remainingMs }) => worker.close(remainingMs()))
+    }
+
+    const checkReadiness = createReadinessCheck({ pool, renderer, isDraining: () => draining })
+    const apiHttp = roles.has('api')
+      ? await openApi({ config, pool, guard, clock, log, checkReadiness })
+      : { server: createReadinessServer(checkReadiness), close: async () => {} }
+    opened.add('API', apiHttp.close)
+
+    const edge = roles.has('edge') ? wireEdge({ config, pool, listener, guard, clock, log }) : null
+    await listener.settled()
+
+    // The doors are opened last, when everything behind them works, and closed first.
+    const apiServer = drainable(apiHttp.server)
+    const api = await listen(apiHttp.server, { ...config.api, setting: 'PREPAINT_API' })
+    opened.add('API server', apiServer.drain)
+    if (edge === null) return { api, edge: null, pool, close }
+    opened.add('edge', edge.close)
+    const edgeServer = drainable(edge.server)
+    const { host, port } = config.edge
+    const edgeUrl = await listen(edge.server, { host, port, setting: 'PREPAINT_EDGE' })
+    opened.add('edge server', edgeServer.drain)
+    return { api, edge: edgeUrl, pool, close }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+async function openApi(deps: {
+  config: Config
+  pool: pg.Pool
+  guard: AddressGuard
+  clock: Clock
+  log: Log
+  checkReadiness: CheckReadiness
+}): Promise<{ server: Server; close(): Promise<void> }> {
+  const { config, guard } = deps
+  const app = await createApiServer(
+    {
+      ...deps,
+      plans: config.plans,
+      checkOrigin: (raw) => checkOriginUrl(raw, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS }),
+      findJob,
+    },
+    { version: config.version, publicUrl: config.publicUrl },
+  )
+  return { server: app.server, close: () => app.close() }
 }

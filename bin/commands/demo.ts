@@ -26,7 +26,7 @@ export const demo = defineCommand({
       const node = await startNode({ config: demoConfig, log: createLog(demoConfig.logLevel), say })
       try {
         const { key } = await prepareTenant(node.pool, shop.url)
-        const addresses = { edge: node.edge, api: node.api, key }
+        const addresses = { edge: node.edge ?? '', api: node.api, key }
         if (check) return await checked(addresses)
         const answer = introduction(addresses, shop.url)
         process.stdout.write(`${json ? JSON.stringify(answer.json) : answer.text}\n`)

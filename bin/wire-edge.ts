@@ -1,0 +1,74 @@
+import type { Server } from 'node:http'
+
+import type pg from 'pg'
+
+import { domainByHost } from '../src/accounts/domain-by-host.ts'
+import { overQuota, readQuota } from '../src/accounts/quota.ts'
+import type { Clock } from '../src/clock.ts'
+import type { Config } from '../src/config.ts'
+import type { Listener } from '../src/db/listener.ts'
+import { createEdge } from '../src/edge/edge.ts'
+import { AppError } from '../src/errors.ts'
+import type { AddressGuard } from '../src/gateway/address-guard.ts'
+import { createGuardedAgents } from '../src/gateway/guarded-agents.ts'
+import type { Log } from '../src/log.ts'
+import { invalidateOn } from '../src/pages/invalidation.ts'
+import { createAskedPaths, recordKnown } from '../src/pages/known-paths.ts'
+import { readStored } from '../src/pages/stored-page.ts'
+import { namedInIndexes, readSitemap, storeSitemap } from '../src/pages/stored-sitemap.ts'
+import { createJobWaiter } from '../src/queue/await.ts'
+import { enqueue } from '../src/queue/enqueue.ts'
+
+/** The edge on PostgreSQL, the queue and guarded connections; its server does not listen yet. */
+export function wireEdge(deps: {
+  config: Config
+  pool: pg.Pool
+  listener: Listener
+  guard: AddressGuard
+  clock: Clock
+  log: Log
+}): { server: Server; close(): Promise<void> } {
+  const { config, pool, listener, guard, clock, log } = deps
+  const agents = createGuardedAgents(guard)
+  const waiter = createJobWaiter(listener, pool, log)
+  const asked = createAskedPaths({ db: pool, nowMs: clock.nowMs, log })
+  const { server, held } = createEdge(
+    {
+      clock,
+      log,
+      agents,
+      connected: () => listener.connected,
+      domainByHost: (host) => domainByHost(pool, host),
+      readStored: (domain, path) => readStored(pool, domain, path),
+      isOverQuota: async (domain) => {
+        const quota = await readQuota(pool, config.plans, domain, clock.nowMs())
+        return quota !== null && overQuota(quota)
+      },
+      enqueueLive: async (domain, path) => {
+        const [job] = await enqueue(pool, domain, [path], 'live')
+        if (job === undefined) throw new AppError('queue_full')
+        return job.jobId
+      },
+      enqueueRefresh: (domain, path) => enqueue(pool, domain, [path], 'refresh'),
+      waitForJob: waiter.wait,
+      noteAsked: asked.note,
+      readSitemap: (domain, path) => readSitemap(pool, domain, path),
+      storeSitemap: (domain, path, sitemap) => storeSitemap(pool, domain, path, sitemap),
+      namedInIndexes: (domain) => namedInIndexes(pool, domain),
+      recordInSitemap: (domain, paths) => {
+        const known = paths.map((path) => ({ domain, path }))
+        return recordKnown(pool, 'sitemap', known, clock.nowMs())
+      },
+    },
+    { memoryBytes: config.edge.memoryBytes, liveWaitMs: config.edge.liveWaitMs },
+  )
+  invalidateOn(listener, held)
+  return {
+    server,
+    async close() {
+      waiter.close()
+      await asked.close()
+      agents.close()
+    },
+  }
+}

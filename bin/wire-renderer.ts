@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+
+import type { Clock } from '../src/clock.ts'
+import type { Config } from '../src/config.ts'
+import type { Database } from '../src/db/database.ts'
+import type { Listener } from '../src/db/listener.ts'
+import { startGateway } from '../src/gateway/gateway.ts'
+import type { Log } from '../src/log.ts'
+import { removeOldJobs } from '../src/queue/remove-old-jobs.ts'
+import { startWarmRuns } from '../src/queue/warm-runs.ts'
+import { startWorker } from '../src/queue/worker.ts'
+import { type Renderer, startRenderer } from '../src/render/renderer.ts'
+
+const REMOVE_OLD_JOBS_EVERY_MS = 3_600_000
+
+/** Chromium behind its gateway. */
+export function wireRenderer(deps: {
+  config: Config
+  clock: Clock
+  log: Log
+  say(line: string): void
+}): Promise<Renderer> {
+  const { config, clock, log, say } = deps
+  return startRenderer({
+    ...config.render,
+    dataDir: config.dataDir,
+    openGateway: () => startGateway({ allowed: config.allowedPrivateOrigins, log }),
+    clock,
+    log,
+    onLongStep: say,
+  })
+}
+
+/** What takes jobs from the queue to the renderer, and keeps the queue in order. */
+export async function wireWorker(deps: {
+  config: Config
+  database: Pick<Database, 'pool' | 'connection'>
+  listener: Listener
+  renderer: Renderer
+  clock: Clock
+  log: Log
+}): Promise<{ close(deadlineMs: number): Promise<void> }> {
+  const { config, database, listener, renderer, clock, log } = deps
+  const { pool, connection } = database
+  const worker = await startWorker(
+    {
+      pool,
+      connection,
+      notifications: listener,
+      canRender: () => renderer.healthy,
+      render: renderer.render,
+      plans: config.plans,
+      clock,
+      log,
+    },
+    // Pids come again after a restart, in containers at once; a lease must not.
+    { node: `${hostname()}:${process.pid}:${randomUUID()}`, slots: config.render.slots },
+  )
+  const warmRuns = startWarmRuns({ pool, listener, log })
+  const tidy = () =>
+    removeOldJobs(pool).catch((error: Error) => log.warn({ err: error }, 'old jobs could not be removed'))
+  let tidying = tidy()
+  const timer = setInterval(() => {
+    tidying = tidy()
+  }, REMOVE_OLD_JOBS_EVERY_MS)
+  return {
+    async close(deadlineMs) {
+      clearInterval(timer)
+      await warmRuns.close()
+      await tidying
+      await worker.close(deadlineMs)
+    },
+  }
+}
