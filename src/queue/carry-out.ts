@@ -46,7 +46,7 @@ export async function carryOut(
     if (overQuota({ used: job.rendersUsed, limit })) return { kind: 'over-quota' }
     const { customDomain, originUrl, path } = job
     const inTime = new AbortController()
-    const cap = sleep(RENDER_CAP_MS, undefined, { signal: inTime.signal }).then((): Found => {
+    const cap = sleep(RENDER_CAP_MS, undefined, { signal: inTime.signal, ref: false }).then((): Found => {
       abort.abort()
       return { kind: 'crashed', reason: `no outcome within ${RENDER_CAP_MS} ms` }
     })
@@ -68,10 +68,12 @@ export async function carryOut(
         return await complete(job, result)
       } catch (error) {
         log.warn({ err: error, job: job.id }, 'the result of a job could not be stored')
-        // What the database refuses for its content (classes 22 and 23) it would refuse again.
-        if (/^2[23]/.test(errorCode(error)))
-          result = { kind: 'crashed', reason: 'the result could not be stored' }
         if (abort.signal.aborted) break
+        // What the database refuses for its content (classes 22 and 23) it would refuse again.
+        if (result.kind !== 'crashed' && /^2[23]/.test(errorCode(error))) {
+          result = { kind: 'crashed', reason: 'the result could not be stored' }
+          continue
+        }
         await sleep(COMPLETE_AGAIN_MS, undefined, { signal: abort.signal }).catch(() => {})
       }
     }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import { DEFAULT_PLANS } from '../accounts/plans.ts'
 import { systemClock } from '../clock.ts'
@@ -78,5 +79,14 @@ export async function testQueue(): Promise<TestQueue> {
       )
       return rows
     },
+  }
+}
+
+/** Test support: resolves once `holds`; rejects with `what` after ten seconds. */
+export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const deadlineMs = systemClock.nowMs() + 10_000
+  while (!(await holds())) {
+    if (systemClock.nowMs() > deadlineMs) throw new Error(`not within ten seconds: ${what}`)
+    await sleep(5)
   }
 }

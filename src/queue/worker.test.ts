@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, beforeEach, describe, it } from 'node:test'
+
+import { DEFAULT_PLANS } from '../accounts/plans.ts'
+import { systemClock } from '../clock.ts'
+import { createListener, type Listener } from '../db/listener.ts'
+import type { DomainId, PagePath } from '../ids.ts'
+import { silentLog } from '../log.ts'
+import type { RenderOutcome, RenderRequest } from '../render/outcome.ts'
+import { createJobWaiter, type JobWaiter } from './await.ts'
+import { cancelJobs } from './cancel-jobs.ts'
+import { enqueue } from './enqueue.ts'
+import type { JobEnd, Priority } from './job.ts'
+import { HOME, paths, RENDERED, type TestQueue, testQueue, until } from './test-queue.ts'
+import { startWorker, type Worker, type WorkerOptions } from './worker.ts'
+
+let queue: TestQueue
+let listener: Listener
+let waiter: JobWaiter
+before(async () => {
+  queue = await testQueue()
+  listener = await createListener(queue.connection, silentLog())
+  waiter = createJobWaiter(listener, queue.pool, silentLog())
+})
+after(async () => {
+  await listener.close()
+  await queue.close()
+})
+beforeEach(async () => {
+  await queue.pool.query('delete from job')
+})
+
+const ask = async (domain: DomainId, path: PagePath = HOME, priority: Priority = 'live') => {
+  const [job] = await enqueue(queue.pool, domain, [path], priority)
+  return waiter.wait(job!.jobId, AbortSignal.timeout(10_000))
+}
+
+describe('a worker', () => {
+  it('renders what is queued, woken by the notification', async () => {
+    await using worker = await start({ pollMs: 600_000 })
+    const domain = await queue.domain()
+    assert.deepEqual(await ask(domain), { state: 'done', outcome: 'rendered' })
+    const [request] = worker.requests
+    assert.deepEqual([request?.path, request?.originUrl], ['/', 'http://127.0.0.1:1'])
+  })
+
+  it('one render for 50 who ask at once, and all hear of it', async () => {
+    await using worker = await start()
+    const domain = await queue.domain()
+    const ends = await Promise.all(Array.from({ length: 50 }, () => ask(domain)))
+    assert.deepEqual(ends, Array(50).fill({ state: 'done', outcome: 'rendered' }))
+    // Some may have come when the first render had ended: they get one of their own.
+    assert(worker.requests.length <= 2, `${worker.requests.length} renders`)
+  })
+
+  it('keeps a slot for live, and never runs more than its slots', async () => {
+    await using worker = await start({ slots: 3, domainCap: 10, domainBackgroundCap: 10 }, 'held')
+    const domain = await queue.domain()
+    await enqueue(queue.pool, domain, paths(5), 'warm')
+    await until('the background slots are taken', () => worker.requests.length === 2)
+    await enqueue(queue.pool, domain, paths(2, '/live'), 'live')
+    await until('the live slot is taken', () => worker.requests.length === 3)
+    assert.equal(worker.requests[2]?.path, '/live0')
+    worker.release()
+    await until('all is rendered', async () => (await open(domain)) === 0)
+    assert.equal(worker.most, 3)
+  })
+
+  it('with one slot only, background work is done too', async () => {
+    await using _ = await start({ slots: 1 })
+    assert.deepEqual(await ask(await queue.domain(), HOME, 'warm'), { state: 'done', outcome: 'rendered' })
+  })
+
+  it('renders nothing for an inactive domain or one over quota', async () => {
+    await using worker = await start()
+    assert.deepEqual(await ask(await queue.domain({ active: false })), {
+      state: 'cancelled',
+      outcome: 'domain-inactive',
+    })
+    const over = await queue.domain({ plan: 'starter' })
+    await queue.pool.query(
+      `insert into render_count values ($1, date_trunc('month', now() at time zone 'utc'), 1200)`,
+      [over],
+    )
+    assert.deepEqual(await ask(over), { state: 'failed', outcome: 'over-quota' })
+    await queue.pool.query('update render_count set renders = 1199 where domain_id = $1', [over])
+    assert.deepEqual(await ask(over), { state: 'done', outcome: 'rendered' })
+    assert.equal(worker.requests.length, 1)
+  })
+
+  it('a crash is tried once more, an outcome is not', async () => {
+    const answers: RenderOutcome[] = [{ kind: 'crashed', reason: 'x' }, RENDERED, { kind: 'blank' }]
+    await using worker = await start({ pollMs: 20 }, () => answers.shift()!)
+    assert.deepEqual(await ask(await queue.domain()), { state: 'done', outcome: 'rendered' })
+    assert.deepEqual(await ask(await queue.domain()), { state: 'failed', outcome: 'blank' })
+    assert.equal(worker.requests.length, 3)
+  })
+
+  it('a renderer that throws is a crash, not the end of the worker', async () => {
+    await using _ = await start({ pollMs: 20 }, () => {
+      throw new Error('boom')
+    })
+    assert.deepEqual(await ask(await queue.domain()), { state: 'failed', outcome: 'crashed' })
+  })
+
+  it('what cannot be stored ends its job', async () => {
+    await using _ = await start({ pollMs: 20 }, () => ({ ...RENDERED, status: 70_000 }) as RenderOutcome)
+    assert.deepEqual(await ask(await queue.domain()), { state: 'failed', outcome: 'crashed' })
+  })
+
+  it('leaves jobs to others while it has no browser', async () => {
+    let healthy = false
+    await using worker = await start({ pollMs: 20, canRender: () => healthy })
+    const asked = ask(await queue.domain())
+    await until('the waiter waits', () => waiter.waiting === 1)
+    assert.equal(worker.running, 0)
+    healthy = true
+    assert.deepEqual(await asked, { state: 'done', outcome: 'rendered' })
+  })
+
+  it('a purge while it renders makes it render again, and the asker gets the second', async () => {
+    await using worker = await start({}, 'held')
+    const domain = await queue.domain()
+    const asked = ask(domain)
+    await until('it renders', () => worker.requests.length === 1)
+    await queue.pool.query(`update job set superseded = true where domain_id = $1`, [domain])
+    worker.release()
+    assert.deepEqual(await asked, { state: 'done', outcome: 'rendered' })
+    assert.equal(worker.requests.length, 2)
+  })
+
+  it('a cancelled job is aborted at the next renewal', async () => {
+    await using worker = await start({ renewMs: 20 }, 'held')
+    const domain = await queue.domain()
+    const asked = ask(domain)
+    await until('it renders', () => worker.requests.length === 1)
+    await cancelJobs(queue.pool, domain)
+    assert.deepEqual(await asked, { state: 'cancelled', outcome: 'cancelled' } satisfies JobEnd)
+    await until('the render was told', () => worker.requests[0]!.signal.aborted)
+    await until('the slot is free', () => worker.running === 0)
+  })
+
+  it('renews: a render may take longer than a lease', async () => {
+    await using worker = await start({ leaseMs: 200, renewMs: 20, reapMs: 20 }, 'held')
+    const domain = await queue.domain()
+    const asked = ask(domain)
+    await until('it renders', () => worker.requests.length === 1)
+    const { rows } = await queue.pool.query<{ until: Date }>('select lease_until as until from job')
+    await until('the first lease is over', async () => {
+      const { rows: now } = await queue.pool.query<{ now: Date }>('select clock_timestamp() as now')
+      return now[0]!.now > rows[0]!.until
+    })
+    worker.release()
+    assert.deepEqual(await asked, { state: 'done', outcome: 'rendered' })
+    assert.equal(worker.requests.length, 1)
+  })
+
+  it('heals when all its connections were cut while it renders', async () => {
+    await using worker = await start({ pollMs: 20 }, 'held')
+    const [first, second] = [await queue.domain(), await queue.domain()]
+    const asked = ask(first)
+    await until('it renders', () => worker.requests.length === 1)
+    await queue.pool.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    )
+    worker.release()
+    assert.deepEqual(await asked, { state: 'done', outcome: 'rendered' })
+    assert.deepEqual(await ask(second), { state: 'done', outcome: 'rendered' })
+  })
+})
+
+describe('closing a worker', () => {
+  it('lets what runs finish, and takes nothing new', async () => {
+    const worker = await start({ slots: 2 }, 'held')
+    const domain = await queue.domain()
+    const asked = ask(domain)
+    await until('it renders', () => worker.requests.length === 1)
+    const closing = worker.close(10_000)
+    await enqueue(queue.pool, domain, paths(1), 'live')
+    worker.release()
+    await closing
+    assert.deepEqual(await asked, { state: 'done', outcome: 'rendered' })
+    assert.equal(worker.requests.length, 1)
+    assert.equal(await open(domain), 1)
+  })
+
+  it('gives back at the deadline what runs, at once and without a fault', async () => {
+    const worker = await start({ slots: 2 }, 'stuck')
+    const domain = await queue.domain()
+    const asked = ask(domain)
+    await until('it renders', () => worker.requests.length === 1)
+    await worker.close(0)
+    assert.equal(worker.requests[0]?.signal.aborted, true)
+    assert.deepEqual(
+      (await queue.jobs(domain)).map(({ state, faults }) => [state, faults]),
+      [['queued', 0]],
+    )
+    await using _ = await start()
+    assert.deepEqual(await asked, { state: 'done', outcome: 'rendered' })
+  })
+})
+
+type TestWorker = Worker & {
+  requests: RenderRequest[]
+  /** Most renders at once. */
+  readonly most: number
+  release(): void
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** `held`: renders end when released or aborted. `stuck`: never, whatever they are told. */
+async function start(
+  { canRender = () => true, ...options }: Partial<WorkerOptions> & { canRender?: () => boolean } = {},
+  render: 'held' | 'stuck' | (() => RenderOutcome) = () => RENDERED,
+): Promise<TestWorker> {
+  const requests: RenderRequest[] = []
+  const gate = Promise.withResolvers<RenderOutcome>()
+  let running = 0
+  let most = 0
+  const worker = await startWorker(
+    {
+      pool: queue.pool,
+      connection: queue.connection,
+      notifications: listener,
+      canRender,
+      plans: DEFAULT_PLANS,
+      clock: systemClock,
+      log: silentLog(),
+      async render(request) {
+        requests.push(request)
+        most = Math.max(most, ++running)
+        try {
+          if (typeof render === 'function') return render()
+          const aborted = new Promise<RenderOutcome>((resolve) =>
+            request.signal.addEventListener('abort', () => render === 'held' && resolve({ kind: 'aborted' })),
+          )
+          return await Promise.race([gate.promise, aborted])
+        } finally {
+          running--
+        }
+      },
+    },
+    { node: randomUUID(), slots: 4, ...options },
+  )
+  await listener.settled()
+  return {
+    requests,
+    get running() {
+      return worker.running
+    },
+    get most() {
+      return most
+    },
+    release: () => gate.resolve(RENDERED),
+    close: (deadlineMs) => worker.close(deadlineMs),
+    [Symbol.asyncDispose]: () => worker.close(0),
+  }
+}
+
+/** Jobs of the domain that have not ended. */
+async function open(domain: DomainId): Promise<number> {
+  return (await queue.jobs(domain)).filter(({ state }) => state === 'queued' || state === 'running').length
+}
