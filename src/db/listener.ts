@@ -149,12 +149,14 @@ export async function createListener(
       const current = client
       // Without a connection, the next one listens to it from its beginning.
       if (current === null) return
-      const asking = listen(current, channel).catch((error: Error) => {
-        // A connection that listens to some channels only is of no use: lose it, and begin anew.
-        log.warn({ err: error.message, channel }, 'LISTEN failed')
-        discard(current)
-      })
-      asked = Promise.all([asked, asking])
+      // One after the other: pg will no longer queue statements of a connection itself.
+      asked = asked
+        .then(() => listen(current, channel))
+        .catch((error: Error) => {
+          // A connection that listens to some channels only is of no use: lose it, and begin anew.
+          log.warn({ err: error.message, channel }, 'LISTEN failed')
+          discard(current)
+        })
     },
     onLost(react) {
       reactions.push(react)
