@@ -1,0 +1,39 @@
+import pg from 'pg'
+
+import { DEFAULT_PLANS } from '../accounts/plans.ts'
+import { systemClock } from '../clock.ts'
+import { createListener } from '../db/listener.ts'
+import { createLog } from '../log.ts'
+import type { RenderOutcome } from '../render/outcome.ts'
+import { startWorker, type WorkerOptions } from './worker.ts'
+
+// Test support: a worker in a process of its own, to be killed and stopped. It tells on stdout which paths it
+// renders and logs to stderr; renders end when it is told `release`, and it ends with its stdin.
+
+const { connection, options, html } = JSON.parse(process.argv[2]!) as {
+  connection: pg.ClientConfig
+  options: WorkerOptions
+  html: string
+}
+const log = createLog('info')
+const { promise, resolve } = Promise.withResolvers<RenderOutcome>()
+
+await startWorker(
+  {
+    pool: new pg.Pool(connection).on('error', () => {}),
+    connection,
+    notifications: await createListener(connection, log),
+    canRender: () => true,
+    plans: DEFAULT_PLANS,
+    clock: systemClock,
+    log,
+    render({ path }) {
+      process.stdout.write(`${path}\n`)
+      return promise
+    },
+  },
+  options,
+)
+process.stdout.write('started\n')
+process.stdin.on('data', () => resolve({ kind: 'rendered', status: 200, headers: [], html }))
+process.stdin.on('end', () => process.exit(0))
