@@ -18,9 +18,28 @@ const NAME = 'postgres'
  * never a reason to begin an empty one elsewhere.
  */
 export function databaseHome(dataDir: string): DatabaseHome {
-  const inside = path.join(path.resolve(dataDir), NAME)
+  try {
+    return findHome(dataDir) ?? createHome(dataDir)
+  } catch (cause) {
+    if (cause instanceof DatabaseError) throw cause
+    // Another process of ours made the same link a moment before.
+    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return databaseHome(dataDir)
+    throw new DatabaseError(
+      `The data directory ${path.resolve(dataDir)} cannot be used: ${(cause as Error).message}. ` +
+        'Set PREPAINT_DATA_DIR to a directory that this process may write to.',
+      { cause },
+    )
+  }
+}
+
+function insideOf(dataDir: string): string {
+  return path.join(path.resolve(dataDir), NAME)
+}
+
+function findHome(dataDir: string): DatabaseHome | null {
+  const inside = insideOf(dataDir)
   const found = lstatSync(inside, { throwIfNoEntry: false })
-  if (found === undefined) return createHome(dataDir, inside)
+  if (found === undefined) return null
   const dir = found.isSymbolicLink() ? path.resolve(path.dirname(inside), readlinkSync(inside)) : inside
   const stat = statSync(dir, { throwIfNoEntry: false })
   if (stat === undefined) {
@@ -30,25 +49,16 @@ export function databaseHome(dataDir: string): DatabaseHome {
     )
   }
   // Ended between making it and giving it to its user: done again.
-  if (ownUid() === 0 && stat.uid === 0) return createHome(dataDir, inside)
+  if (ownUid() === 0 && stat.uid === 0) return null
   return { dir, user: userOf(dir, stat) }
 }
 
-function createHome(dataDir: string, inside: string): DatabaseHome {
+function createHome(dataDir: string): DatabaseHome {
+  const inside = insideOf(dataDir)
   const user = databaseUser()
-  try {
-    const dir = reachableDir(dataDir, NAME, user)
-    if (dir !== inside && !existsSync(inside)) symlinkSync(dir, inside)
-    return { dir, user }
-  } catch (cause) {
-    // Another process of ours made the same link a moment before.
-    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return databaseHome(dataDir)
-    throw new DatabaseError(
-      `The data directory ${path.resolve(dataDir)} cannot be used: ${(cause as Error).message}. ` +
-        'Set PREPAINT_DATA_DIR to a directory that this process may write to.',
-      { cause },
-    )
-  }
+  const dir = reachableDir(dataDir, NAME, user)
+  if (dir !== inside && !existsSync(inside)) symlinkSync(dir, inside)
+  return { dir, user }
 }
 
 /** The owner of the files runs the server, also when root calls later what a user began. */

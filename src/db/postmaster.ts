@@ -1,3 +1,5 @@
+import { rmSync } from 'node:fs'
+import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Log } from '../log.ts'
@@ -133,7 +135,11 @@ async function untilReady(
 /** Stops an orphan. Returns the pid of a stranger that the stale pid file names, else null. */
 async function clearWay(data: string, log: Log): Promise<number | null> {
   const file = readPidFile(data)
-  if (file === null) return null
+  if (file === null) {
+    // There is none, or half of one from a machine that lost power: PostgreSQL would refuse to start on that.
+    rmSync(path.join(data, 'postmaster.pid'), { force: true })
+    return null
+  }
   for (let waitedMs = 0; ; waitedMs += ORPHAN_POLL_MS) {
     const holder = holderOf(file.pid, data)
     if (holder === 'nobody') return null
@@ -172,9 +178,11 @@ function signal(pid: number, name: 'SIGINT' | 'SIGQUIT'): void {
   }
 }
 
+/** What clients hear while the server starts or stops; they come again by themselves. */
+const AROUND_A_START = /the database system is |terminating connection due to administrator command/
+
 function logLine(log: Log, line: string): void {
   const text = `PostgreSQL: ${line}`
-  if (/^(FATAL|PANIC|ERROR):/.test(line)) log.warn(text)
-  else if (/^WARNING:/.test(line)) log.warn(text)
+  if (/^(WARNING|ERROR|FATAL|PANIC):/.test(line) && !AROUND_A_START.test(line)) log.warn(text)
   else log.debug(text)
 }
