@@ -7,7 +7,7 @@
  * The last figures stand in docs/decisions/0003-gateway.md.
  */
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -45,6 +45,8 @@ await once(origin, 'listening')
 const { port } = origin.address() as AddressInfo
 
 const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-bench-'))
+// As root the browser is another user, who must be able to pass.
+await chmod(dataDir, 0o711)
 const log = silentLog()
 const gateway = await startGateway({ allowed: [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port }], log })
 const site = await gateway.openSite({ customDomain: 'shop.example', originUrl: `http://127.0.0.1:${port}` })
