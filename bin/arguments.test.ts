@@ -9,6 +9,7 @@ const plain = defineCommand({
     email: { value: 'E', text: 'an address', required: true },
     plan: { value: 'P', text: 'a plan' },
     loud: { value: null, text: 'a switch' },
+    path: { value: 'P', text: 'a path', many: true },
   },
   run: async () => null,
 })
@@ -21,8 +22,17 @@ const withOperand = defineCommand({
 describe('reading the arguments of a command', () => {
   it('gives strings, null for what is absent, and booleans for switches', () => {
     const { values, help } = parseArguments(plain, ['--email', 'a@b.example', '--loud'])
-    assert.deepEqual(values, { email: 'a@b.example', plan: null, loud: true, json: false, help: false })
+    assert.deepEqual(values, {
+      email: 'a@b.example',
+      plan: null,
+      loud: true,
+      path: [],
+      json: false,
+      help: false,
+    })
     assert.equal(help, false)
+    const many = parseArguments(plain, ['--email', 'x', '--path', '/b', '--path=/a'])
+    assert.deepEqual(many.values['path'], ['/b', '/a'])
     assert.equal(parseArguments(plain, ['--email=--odd']).values['email'], '--odd')
     assert.equal(parseArguments(withOperand, ['https://a.example/']).operand, 'https://a.example/')
   })

@@ -32,7 +32,7 @@ export function parseArguments(command: Command, args: readonly string[]): Parse
     tokens: true,
   })
 
-  const given = new Map<string, string | true>()
+  const given = new Map<string, string[]>()
   const operands: string[] = []
   for (const token of tokens) {
     if (token.kind === 'positional') operands.push(token.value)
@@ -42,7 +42,7 @@ export function parseArguments(command: Command, args: readonly string[]): Parse
       const names = Object.keys(known).map((name) => `--${name}`)
       throw new UsageError(`Unknown option ${token.rawName}; this command takes ${names.join(', ')}`)
     }
-    if (given.has(token.name)) throw new UsageError(`--${token.name} is given twice`)
+    if (given.has(token.name) && spec.many !== true) throw new UsageError(`--${token.name} is given twice`)
     if (spec.value === null && token.value !== undefined) {
       throw new UsageError(`--${token.name} takes no value`)
     }
@@ -55,7 +55,7 @@ export function parseArguments(command: Command, args: readonly string[]): Parse
         `--${token.name} needs a value: --${token.name} ${spec.value} (for one that begins with --, write --${token.name}=${token.value})`,
       )
     }
-    given.set(token.name, token.value ?? true)
+    given.set(token.name, [...(given.get(token.name) ?? []), token.value ?? ''])
   }
 
   const help = given.has('help')
@@ -69,13 +69,12 @@ export function parseArguments(command: Command, args: readonly string[]): Parse
     if (operands.length > wanted) throw new UsageError(`Unexpected argument "${operands[wanted]}"`)
   }
 
+  const values = Object.entries(known).map(([name, { value, many }]) => {
+    const all = given.get(name) ?? []
+    return [name, value === null ? all.length > 0 : many === true ? all : (all[0] ?? null)]
+  })
   return {
-    values: Object.fromEntries(
-      Object.entries(known).map(([name, { value }]) => [
-        name,
-        value === null ? given.has(name) : (given.get(name) ?? null),
-      ]),
-    ) as Values<Record<string, OptionSpec>>,
+    values: Object.fromEntries(values) as Values<Record<string, OptionSpec>>,
     operand: operands[0] ?? '',
     help,
   }

@@ -6,6 +6,8 @@ export type OptionSpec = {
   value: string | null
   text: string
   required?: boolean
+  /** May be given several times. */
+  many?: boolean
 }
 
 export type OperandSpec = { name: string; text: string }
@@ -31,13 +33,15 @@ export type Surroundings = {
 
 type Options = Readonly<Record<string, OptionSpec>>
 
-/** Required options are strings, others string or null, switches booleans. */
+/** Required options are strings, others string or null, repeatable ones lists, switches booleans. */
 export type Values<O extends Options> = {
   [K in keyof O]: O[K]['value'] extends null
     ? boolean
-    : O[K] extends { required: true }
-      ? string
-      : string | null
+    : O[K] extends { many: true }
+      ? readonly string[]
+      : O[K] extends { required: true }
+        ? string
+        : string | null
 }
 
 export type Command = {

@@ -26,8 +26,10 @@ export function commandHelp(name: string, command: Command): string {
   const options = Object.entries({ ...command.options, ...COMMON_OPTIONS })
   const spelt = (option: string, value: string | null) =>
     value === null ? `--${option}` : `--${option} ${value}`
-  const usage = Object.entries(command.options).map(([option, { value, required }]) =>
-    required === true ? spelt(option, value) : `[${spelt(option, value)}]`,
+  const usage = Object.entries(command.options).map(
+    ([option, { value, required, many }]) =>
+      (required === true ? spelt(option, value) : `[${spelt(option, value)}]`) +
+      (many === true ? ' ...' : ''),
   )
   const operand = command.operand === null ? [] : [command.operand.name]
   return [

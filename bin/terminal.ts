@@ -41,13 +41,14 @@ export async function readStdin(): Promise<string> {
 }
 
 /** A bar on stderr that redraws itself in place, for people at a terminal. */
-export function progressBar(total: number): { update(finished: number): void; end(): void } {
+export function progressBar(): { update(finished: number, total: number): void; end(): void } {
   const width = 30
   return {
-    update(finished) {
-      const filled = total === 0 ? width : Math.floor((finished / total) * width)
+    update(finished, total) {
+      const filled = total === 0 ? 0 : Math.floor((finished / total) * width)
       const bar = '█'.repeat(filled) + '░'.repeat(width - filled)
-      process.stderr.write(`\r${bar} ${finished} of ${total} rendered`)
+      // The total can shrink: what was longer before is cleared to the end of the line.
+      process.stderr.write(`\r${bar} ${finished} of ${total}\u001b[K`)
     },
     end: () => process.stderr.write('\n'),
   }

@@ -1,9 +1,7 @@
-import { findOwnedDomain } from '../../src/accounts/domains.ts'
-import { ownerOfDomain } from '../../src/accounts/tokens.ts'
-import { AppError } from '../../src/errors.ts'
 import type { PagePath } from '../../src/ids.ts'
 import { listStoredPaths } from '../../src/pages/stored-paths.ts'
 import { defineCommand } from '../command.ts'
+import { domainNamed } from '../domain-named.ts'
 import { withDatabase } from '../open-store.ts'
 import { domainNameOf } from '../option-values.ts'
 
@@ -12,8 +10,7 @@ export const cacheList = defineCommand({
   async run(values, around) {
     const name = domainNameOf(values.domain)
     const paths = await withDatabase(around, async ({ pool }) => {
-      const domain = await findOwnedDomain(pool, await ownerOfDomain(pool, name), name)
-      if (domain === null) throw new AppError('domain_not_found')
+      const domain = await domainNamed(pool, name)
       const all: PagePath[] = []
       for await (const batch of listStoredPaths(pool, domain.id)) all.push(...batch)
       return all

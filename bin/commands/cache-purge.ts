@@ -1,10 +1,8 @@
-import { findOwnedDomain } from '../../src/accounts/domains.ts'
-import { ownerOfDomain } from '../../src/accounts/tokens.ts'
 import { transaction } from '../../src/db/transaction.ts'
-import { AppError } from '../../src/errors.ts'
 import { normalisePath, normalisePrefix, type QueryRule } from '../../src/pages/path.ts'
 import { type PurgeWhat, purgePages } from '../../src/pages/purge.ts'
 import { defineCommand, UsageError } from '../command.ts'
+import { domainNamed } from '../domain-named.ts'
 import { withDatabase } from '../open-store.ts'
 import { domainNameOf } from '../option-values.ts'
 
@@ -16,8 +14,7 @@ export const cachePurge = defineCommand({
   async run(values, around) {
     const name = domainNameOf(values.domain)
     const keysDeleted = await withDatabase(around, async ({ pool }) => {
-      const domain = await findOwnedDomain(pool, await ownerOfDomain(pool, name), name)
-      if (domain === null) throw new AppError('domain_not_found')
+      const domain = await domainNamed(pool, name)
       const what = whatOf(values.path, domain.settings.query)
       return transaction(pool, (client) => purgePages(client, domain.id, what))
     })

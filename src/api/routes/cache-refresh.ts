@@ -12,7 +12,7 @@ import { ownedDomain } from '../owned-domain.ts'
 import { pagePathsOf, pathsSchema } from '../page-paths.ts'
 import { pages } from '../plural.ts'
 
-const DEFAULT_PATHS = ['/', '/about', '/contact', '/shop']
+export const DEFAULT_PATHS = ['/', '/about', '/contact', '/shop']
 
 const bodySchema = z.object({
   domain: z.string().describe('Name of a domain that you own'),

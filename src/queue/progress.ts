@@ -1,0 +1,30 @@
+import type { Queryable } from '../db/transaction.ts'
+import type { DomainId } from '../ids.ts'
+
+/** Where the jobs of a domain stand. */
+export type Progress = {
+  queued: number
+  running: number
+  /** Ended since the moment asked about, however. */
+  ended: number
+  /** A full warm goes on: more jobs will be queued. */
+  warming: boolean
+}
+
+/** `since`: by the clock of the database, see `databaseNow`. The domain id was obtained through its account. */
+export async function readProgress(db: Queryable, domain: DomainId, since: Date): Promise<Progress> {
+  const { rows } = await db.query<Progress>(
+    `select (select count(*)::int from job where domain_id = $1 and state = 'queued') as queued,
+            (select count(*)::int from job where domain_id = $1 and state = 'running') as running,
+            (select count(*)::int from job where domain_id = $1 and finished_at >= $2) as ended,
+            exists (select from warm_run where domain_id = $1) as warming`,
+    [domain, since],
+  )
+  return rows[0]!
+}
+
+/** What the database's clock says, to the millisecond below. */
+export async function databaseNow(db: Queryable): Promise<Date> {
+  const { rows } = await db.query<{ now: Date }>('select clock_timestamp() as now')
+  return rows[0]!.now
+}
