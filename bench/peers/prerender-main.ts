@@ -1,0 +1,43 @@
+import { createRequire } from 'node:module'
+
+import { endWithParent, type PeerOptions } from './peer-process.ts'
+
+type Prerender = {
+  (options: Record<string, unknown>): { use(plugin: unknown): void; start(): void }
+  sendPrerenderHeader(): unknown
+  browserForceRestart(): unknown
+  addMetaTags(): unknown
+  removeScriptTags(): unknown
+  httpHeaders(): unknown
+}
+
+const { port, debuggingPort, executable } = JSON.parse(process.argv[2]!) as PeerOptions
+const require = createRequire(import.meta.url)
+endWithParent()
+
+// Its protocol library asks the browser for the description of the protocol at
+// every connection, which ends the packaged browser (it was built without that
+// file). `local` takes the library's own copy: one request less for each tab.
+type Connect = ((options: Record<string, unknown>) => unknown) & object
+const library = require.resolve('chrome-remote-interface')
+const connect = require(library) as Connect
+require.cache[library]!.exports = Object.assign(
+  (options: Record<string, unknown>) => connect({ ...options, local: true }),
+  connect,
+)
+const prerender = require('prerender') as Prerender
+
+// Its own server.js, line by line; only where the browser is and that it may run as root is ours.
+const server = prerender({
+  port,
+  host: '127.0.0.1',
+  chromeLocation: executable,
+  browserDebuggingPort: debuggingPort,
+  extraChromeFlags: ['--no-sandbox'],
+})
+server.use(prerender.sendPrerenderHeader())
+server.use(prerender.browserForceRestart())
+server.use(prerender.addMetaTags())
+server.use(prerender.removeScriptTags())
+server.use(prerender.httpHeaders())
+server.start()

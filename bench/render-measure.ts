@@ -1,0 +1,85 @@
+import type { Service, Site } from './peers/service.ts'
+import { meterTree } from './tree-meter.ts'
+
+/** What one service did in one run. */
+export type RunFigures = {
+  /** Of pages asked for one at a time. */
+  latenciesMs: number[]
+  pagesPerSecond: number
+  cpuMsPerPage: number
+  peakBytes: number
+  pages: number
+  /** Addresses of pages that lacked content, failed, or came from a cache. */
+  incomplete: string[]
+}
+
+export type Plan = { latencyPages: number; seconds: number; crawlers: number }
+
+/** No two pages of a benchmark have the same number: nothing is ever in a cache. */
+export type PageNumbers = { next(): number }
+
+/** One page, and whether all of its content is there. */
+async function renderOne(service: Service, site: Site, number: number, incomplete: string[]): Promise<void> {
+  const { path, texts } = site.page(number)
+  try {
+    const { status, html, fresh } = await service.render(path)
+    const missing = texts.find((text) => !html.includes(text))
+    if (status !== 200) incomplete.push(`${path}: status ${status}`)
+    else if (!fresh) incomplete.push(`${path}: not rendered now`)
+    else if (missing !== undefined) incomplete.push(`${path}: lacks "${missing}"`)
+  } catch (error) {
+    incomplete.push(`${path}: ${String(error)}`)
+  }
+}
+
+export async function warmUp(
+  service: Service,
+  site: Site,
+  numbers: PageNumbers,
+  pages: number,
+): Promise<void> {
+  for (let page = 0; page < pages; page += 1) await renderOne(service, site, numbers.next(), [])
+}
+
+/**
+ * First pages one at a time, then as many as it can with all crawlers for
+ * `seconds`; a crawler asks for its next page as soon as it has the last.
+ */
+export async function measureRun(
+  service: Service,
+  site: Site,
+  numbers: PageNumbers,
+  plan: Plan,
+): Promise<RunFigures> {
+  const meter = meterTree(service.pid)
+  const incomplete: string[] = []
+  const latenciesMs: number[] = []
+  for (let page = 0; page < plan.latencyPages; page += 1) {
+    const begunMs = performance.now()
+    await renderOne(service, site, numbers.next(), incomplete)
+    latenciesMs.push(performance.now() - begunMs)
+  }
+
+  let crawled = 0
+  const begunMs = performance.now()
+  const crawl = async () => {
+    while (performance.now() - begunMs < plan.seconds * 1_000) {
+      await renderOne(service, site, numbers.next(), incomplete)
+      crawled += 1
+    }
+  }
+  await Promise.all(Array.from({ length: plan.crawlers }, crawl))
+  const tookMs = performance.now() - begunMs
+
+  const pages = latenciesMs.length + crawled
+  const cpuMsPerPage = meter.cpuMs() / pages
+  meter.stop()
+  return {
+    latenciesMs,
+    pagesPerSecond: crawled / (tookMs / 1_000),
+    cpuMsPerPage,
+    peakBytes: meter.peakBytes(),
+    pages,
+    incomplete,
+  }
+}

@@ -1,0 +1,80 @@
+import { table } from '../bin/table.ts'
+import { median, percentile } from './figures.ts'
+import type { Service } from './peers/service.ts'
+import type { RunFigures } from './render-measure.ts'
+
+export type Summary = {
+  service: string
+  version: string
+  latencyP50Ms: number
+  latencyP95Ms: number
+  pagesPerSecond: number
+  cpuMsPerPage: number
+  peakMiB: number
+  pages: number
+  incomplete: number
+  /** Against the first service, run by run, then the median. Below 1: less than it. */
+  latencyRatio: number
+  throughputRatio: number
+  cpuRatio: number
+}
+
+/** Medians over the runs; p95 over all pages of all runs. */
+export function summarise(
+  service: Service,
+  runs: readonly RunFigures[],
+  peerRuns: readonly RunFigures[],
+): Summary {
+  const overRuns = (value: (run: RunFigures) => number) => median(runs.map(value))
+  const ratio = (value: (run: RunFigures) => number) =>
+    median(runs.map((run, at) => value(run) / value(peerRuns[at]!)))
+  const latency = (run: RunFigures) => percentile(run.latenciesMs, 0.5)
+  return {
+    service: service.name,
+    version: service.version,
+    latencyP50Ms: overRuns(latency),
+    latencyP95Ms: percentile(
+      runs.flatMap((run) => run.latenciesMs),
+      0.95,
+    ),
+    pagesPerSecond: overRuns((run) => run.pagesPerSecond),
+    cpuMsPerPage: overRuns((run) => run.cpuMsPerPage),
+    peakMiB: Math.max(...runs.map((run) => run.peakBytes)) / 2 ** 20,
+    pages: runs.reduce((sum, run) => sum + run.pages, 0),
+    incomplete: runs.reduce((sum, run) => sum + run.incomplete.length, 0),
+    latencyRatio: ratio(latency),
+    throughputRatio: ratio((run) => run.pagesPerSecond),
+    cpuRatio: ratio((run) => run.cpuMsPerPage),
+  }
+}
+
+export function reportTable(summaries: readonly Summary[], peer: string): string {
+  const right = (heading: string) => ({ heading, right: true }) as const
+  const columns = [
+    'service',
+    right('p50 ms'),
+    right('p95 ms'),
+    right('pages/s'),
+    right('CPU ms/page'),
+    right('peak MiB'),
+    right('pages'),
+    right('incomplete'),
+    right(`p50 : ${peer}`),
+    right(`pages/s : ${peer}`),
+    right(`CPU : ${peer}`),
+  ]
+  const rows = summaries.map((one) => [
+    `${one.service} ${one.version}`,
+    one.latencyP50Ms.toFixed(0),
+    one.latencyP95Ms.toFixed(0),
+    one.pagesPerSecond.toFixed(2),
+    one.cpuMsPerPage.toFixed(0),
+    one.peakMiB.toFixed(0),
+    String(one.pages),
+    String(one.incomplete),
+    one.latencyRatio.toFixed(3),
+    one.throughputRatio.toFixed(1),
+    one.cpuRatio.toFixed(3),
+  ])
+  return table(columns, rows, '')
+}

@@ -1,0 +1,62 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+import { startShop } from '../examples/shop/server.ts'
+import { PRODUCTS, reviewsOf } from '../examples/shop/src/catalogue.ts'
+import { startAppOrigin } from '../test/apps/app-origin.ts'
+import { openCatalogue } from '../test/apps/catalogue.ts'
+import type { PageToRender, Site } from './peers/service.ts'
+
+/** The demo shop, or an application of test/apps by its name. */
+export async function openSite(name: string): Promise<Site> {
+  return name === 'shop' ? openShop() : openApp(name)
+}
+
+/** Of eight pages six are products; each needs two requests to the shop's API, one after the other. */
+async function openShop(): Promise<Site> {
+  const shop = await startShop({ port: 0, onLongStep: (line) => console.error(line) })
+  const list = PRODUCTS.map((product) => product.name)
+  return {
+    name: 'shop',
+    originUrl: shop.url,
+    page(number) {
+      const product = PRODUCTS[number % PRODUCTS.length]!
+      const pages: PageToRender[] = [
+        { path: '/', texts: [...list, ' left<'] },
+        { path: '/about', texts: ['between Aarhus and Alcobaça'] },
+      ]
+      const { path: at, texts } = pages[number % 8] ?? {
+        path: `/product/${product.slug}`,
+        texts: [
+          product.summary,
+          'left in the workshop',
+          'application/ld+json',
+          ...reviewsOf(product.slug).map(({ author }) => author),
+        ],
+      }
+      return { path: `${at}?visit=${number}`, texts }
+    },
+    close: shop.close,
+  }
+}
+
+async function openApp(name: string): Promise<Site> {
+  const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-bench-'))
+  const app = (await openCatalogue(dir)).find((one) => one.name === name)
+  if (app === undefined)
+    throw new Error(`no application is called "${name}"; test/apps/catalogue.ts lists them`)
+  const origin = await startAppOrigin(app)
+  return {
+    name,
+    originUrl: origin.url,
+    page(number) {
+      const page = app.pages[number % app.pages.length]!
+      return { path: `${page.path}?visit=${number}`, texts: page.texts }
+    },
+    async close() {
+      await origin.close()
+      await rm(dir, { recursive: true, force: true })
+    },
+  }
+}

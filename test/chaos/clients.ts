@@ -1,0 +1,151 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+import { runJson } from '../../bin/test-command-line.ts'
+import { edgeRequest, GOOGLEBOT } from '../support/edge-request.ts'
+import type { NodeProcess } from '../support/node-process.ts'
+import { callApi } from '../support/tenant.ts'
+import { type DomainEntry, faultOf, forgetRendered, type Ledger, notePurge } from './ledger.ts'
+import { pick, type Random } from './seeded-random.ts'
+import { shownIn, type VersionOrigin } from './version-origin.ts'
+
+/** What the clients of a crash run act on. `node` changes with every restart. */
+export type Stage = {
+  node: NodeProcess
+  /** Something was killed and is not whole again: requests may be refused. */
+  disturbed: boolean
+  readonly email: string
+  readonly key: string
+  readonly origin: VersionOrigin
+  readonly ledger: Ledger
+}
+
+/** A client does one thing after another while the gate is open. */
+export type Client = (stage: Stage) => Promise<void>
+
+const PATHS = ['/', '/a', '/b', '/c/d']
+const LIVE_DOMAINS = 6
+const KEYS = 3
+
+/** Registers, deletes and purges domains; no other client changes these. */
+export function domainClient(number: number, random: Random): Client {
+  const own: DomainEntry[] = []
+  let made = 0
+  return async (stage) => {
+    const there = own.filter(({ standing }) => standing === 'there')
+    if (there.length < 2 || (there.length < LIVE_DOMAINS && random() < 0.3)) {
+      made += 1
+      const domain: DomainEntry = {
+        name: `site${made}.client${number}.example`,
+        standing: 'unsure',
+        sinceMs: 0,
+        purges: [],
+        purgedMs: 0,
+        rendered: new Map(),
+      }
+      own.push(domain)
+      stage.ledger.domains.push(domain)
+      await register(stage, domain)
+    } else if (there.length > 3 && random() < 0.2) {
+      await remove(stage, pick(random, there))
+    } else {
+      await purge(stage, pick(random, there))
+    }
+    await delay(20)
+  }
+}
+
+/** Asks for pages as a crawler and checks each answer against what has been acknowledged. */
+export function crawlClient(random: Random): Client {
+  return async ({ ledger, ...stage }) => {
+    const known = ledger.domains.filter(({ standing }) => standing === 'there')
+    if (known.length === 0) return void (await delay(20))
+    const domain = pick(random, known)
+    const path = pick(random, PATHS)
+    const begunMs = performance.now()
+    const request = { host: domain.name, path, userAgent: GOOGLEBOT }
+    const answer = await edgeRequest(stage.node.edge, request).catch(() => null)
+    if (answer === null) {
+      ledger.counts.broken += 1
+      return void (await delay(20))
+    }
+    // It was deleted, or its deletion begun, while we asked.
+    if (domain.standing !== 'there') return
+    ledger.counts.crawled += 1
+    if (['rendered', 'hit', 'stale'].includes(answer.verdict)) {
+      const fault = faultOf(domain, path, shownIn(answer.body.toString()), begunMs)
+      if (fault !== null) ledger.violations.push(`${fault} (${answer.verdict})`)
+      if (answer.verdict === 'rendered' && domain.purgedMs < begunMs) {
+        domain.rendered.set(path, { atMs: performance.now() })
+      }
+    } else if (answer.status === 200) {
+      ledger.counts.passed += 1
+    } else {
+      ledger.counts.unavailable += 1
+      if (!stage.disturbed)
+        ledger.violations.push(`${domain.name}${path}: ${answer.status} ${answer.verdict}`)
+    }
+  }
+}
+
+/** Makes and revokes keys by the command line beside the node, as an operator does. */
+export function keyClient(random: Random): Client {
+  return async ({ ledger, node, email }) => {
+    const live = ledger.keys.filter(({ standing }) => standing === 'there')
+    if (live.length < KEYS) {
+      const args = ['key', 'create', '--email', email, '--name', `key ${ledger.keys.length}`]
+      const { code, json } = await runJson(args, node.settings)
+      if (!acknowledge(ledger, code === 0)) return
+      const { id, key } = json as { id: number; key: string }
+      ledger.keys.push({ id, key, standing: 'there', sinceMs: performance.now() })
+      return
+    }
+    const entry = pick(random, live)
+    entry.standing = 'unsure'
+    const { code } = await runJson(['key', 'revoke', '--id', String(entry.id)], node.settings)
+    if (acknowledge(ledger, code === 0))
+      Object.assign(entry, { standing: 'gone', sinceMs: performance.now() })
+  }
+}
+
+async function register({ node, key, origin, ledger }: Stage, domain: DomainEntry): Promise<void> {
+  const body = { custom_domain: domain.name, origin_url: origin.url }
+  const status = await statusOf(node, key, { method: 'POST', path: '/api/domains', body })
+  if (acknowledge(ledger, status === 201)) {
+    Object.assign(domain, { standing: 'there', sinceMs: performance.now() })
+  }
+}
+
+async function remove({ node, key, ledger }: Stage, domain: DomainEntry): Promise<void> {
+  domain.standing = 'unsure'
+  const status = await statusOf(node, key, { method: 'DELETE', path: `/api/domains/${domain.name}` })
+  if (acknowledge(ledger, status === 200)) {
+    Object.assign(domain, { standing: 'gone', sinceMs: performance.now() })
+  }
+}
+
+async function purge({ node, key, origin, ledger }: Stage, domain: DomainEntry): Promise<void> {
+  const version = origin.change()
+  const body = { domain: domain.name }
+  const status = await statusOf(node, key, { method: 'POST', path: '/api/cache/purge', body })
+  // Broken off or not: what was stored may be gone.
+  forgetRendered(domain, performance.now())
+  if (acknowledge(ledger, status === 200)) notePurge(domain, version, performance.now())
+}
+
+/** 0: the connection broke. */
+async function statusOf(
+  node: NodeProcess,
+  key: string,
+  call: Parameters<typeof callApi>[2],
+): Promise<number> {
+  try {
+    return (await callApi(node, key, call)).status
+  } catch {
+    return 0
+  }
+}
+
+function acknowledge(ledger: Ledger, yes: boolean): boolean {
+  ledger.counts[yes ? 'acknowledged' : 'broken'] += 1
+  return yes
+}

@@ -1,0 +1,166 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+import { until } from '../support/condition.ts'
+import { edgeRequest, GOOGLEBOT } from '../support/edge-request.ts'
+import { clearDataDir, makeDataDir, startNodeProcess } from '../support/node-process.ts'
+import { processesOf } from '../support/processes.ts'
+import { openAccount } from '../support/tenant.ts'
+import { type Client, crawlClient, domainClient, keyClient, type Stage } from './clients.ts'
+import { type Ledger, openLedger } from './ledger.ts'
+import { reckon } from './reckoning.ts'
+import { pick, type Random, seededRandom } from './seeded-random.ts'
+import { startVersionOrigin } from './version-origin.ts'
+import { killOne, TARGETS, type Target } from './victims.ts'
+
+export type CrashRun = { violations: string[]; counts: Ledger['counts']; leaked: string[] }
+
+/** How long the service may take to be whole again, or to be gone, after a kill. */
+const RECOVERY_MS = 20_000
+const EMAIL = 'chaos@example.com'
+
+/**
+ * Kills processes of a node with signal 9 at random moments while clients use
+ * it, and holds it to everything it acknowledged. The same seed kills in the
+ * same order with the same pauses; which request that hits is up to the machine.
+ * `say` is told what happens.
+ */
+export async function crashRun(options: {
+  seed: number
+  kills: number
+  say(line: string): void
+}): Promise<CrashRun> {
+  const { seed, kills, say } = options
+  const random = seededRandom(seed)
+  const dataDir = makeDataDir()
+  const origin = await startVersionOrigin()
+  const ledger = openLedger()
+  let leaked: string[] = []
+  try {
+    const node = await startNodeProcess(dataDir)
+    const { key } = await openAccount(node, { email: EMAIL, plan: 'enterprise' })
+    const stage: Stage = { node, disturbed: false, email: EMAIL, key, origin, ledger }
+    const crowd = startClients(stage, random)
+    for (const target of targetsInTurn(random, kills)) {
+      await delay(300 + random() * 2_000)
+      await crash(stage, target, { dataDir, random, crowd, say })
+    }
+    await crowd.stop()
+    const status = await stage.node.stop()
+    if (status !== 0) ledger.violations.push(`the node ended with status ${status} when asked to end`)
+  } finally {
+    leaked = await clearDataDir(dataDir)
+    await origin.close()
+  }
+  return { violations: ledger.violations, counts: ledger.counts, leaked }
+}
+
+type Around = { dataDir: string; random: Random; crowd: Crowd; say(line: string): void }
+
+async function crash(stage: Stage, target: Target, { dataDir, random, crowd, say }: Around): Promise<void> {
+  const { ledger } = stage
+  stage.disturbed = true
+  const crashedMs = performance.now()
+  const victim = killOne(target, dataDir, stage.node.pid, random)
+  say(`killed of ${target}: ${victim ?? 'nothing, it was being replaced'}`)
+
+  if (target === 'node') {
+    await stage.node.kill()
+    // Half the time the successor meets what is left of its predecessor, half the time nothing may be left.
+    if (random() < 0.5) {
+      await crowd.pause()
+      await until(
+        'everything of a killed node is gone',
+        () => processesOf(dataDir).length === 0,
+        RECOVERY_MS,
+      ).catch(() => {
+        for (const { pid, command } of processesOf(dataDir)) ledger.violations.push(`left: ${pid} ${command}`)
+      })
+    }
+    stage.node = await startNodeProcess(dataDir)
+    say(`ready again after ${Math.round(stage.node.readyMs)} ms`)
+  } else if (!stage.node.running) {
+    ledger.violations.push(`the node ended when ${victim} was killed: ${stage.node.log().slice(-500)}`)
+    stage.node = await startNodeProcess(dataDir)
+  }
+
+  await crowd.pause()
+  await whole(stage)
+  say(`whole again after ${Math.round(performance.now() - crashedMs)} ms`)
+  const wrong = await reckon(ledger, stage.node, stage.key, crashedMs)
+  ledger.violations.push(...wrong.map((words) => `after a kill of ${target}: ${words}`))
+  stage.disturbed = false
+  crowd.resume()
+}
+
+/** Ready by its own word, and a page that nobody asked for yet is rendered. */
+async function whole(stage: Stage): Promise<void> {
+  const domain = stage.ledger.domains.find(({ standing }) => standing === 'there')
+  let asked = 0
+  await until(
+    'the node is whole again',
+    async () => {
+      if ((await fetch(`${stage.node.api}/readyz`)).status !== 200) return false
+      if (domain === undefined) return true
+      asked += 1
+      const path = `/whole?${Math.round(performance.now())}-${asked}`
+      const answer = await edgeRequest(stage.node.edge, { host: domain.name, path, userAgent: GOOGLEBOT })
+      return answer.verdict === 'rendered'
+    },
+    RECOVERY_MS,
+  ).catch((error: unknown) => {
+    stage.ledger.violations.push(`${(error as Error).message}; log: ${stage.node.log().slice(-1500)}`)
+  })
+}
+
+/** Each kind of process as often as the others, in random order. */
+function targetsInTurn(random: Random, kills: number): Target[] {
+  const order: Target[] = []
+  while (order.length < kills) {
+    const round: Target[] = [...TARGETS]
+    while (round.length > 0) order.push(...round.splice(round.indexOf(pick(random, round)), 1))
+  }
+  return order.slice(0, kills)
+}
+
+type Crowd = { pause(): Promise<void>; resume(): void; stop(): Promise<void> }
+
+/** Clients side by side; `pause` settles when each has finished what it was doing. */
+function startClients(stage: Stage, random: Random): Crowd {
+  // Each has its own row of numbers: how fast another one is does not change what it does.
+  const own = () => seededRandom(Math.floor(random() * 2 ** 32))
+  const clients: Client[] = [
+    domainClient(1, own()),
+    domainClient(2, own()),
+    crawlClient(own()),
+    crawlClient(own()),
+    keyClient(own()),
+  ]
+  let open = true
+  let ended = false
+  let idle: Promise<unknown> = Promise.resolve()
+  const start = () => {
+    idle = Promise.all(
+      clients.map(async (client) => {
+        while (open) await client(stage)
+      }),
+    )
+    idle.catch((error: unknown) => stage.ledger.violations.push(`a client failed: ${String(error)}`))
+  }
+  start()
+  return {
+    async pause() {
+      open = false
+      await idle.catch(() => {})
+    },
+    resume() {
+      if (open || ended) return
+      open = true
+      start()
+    },
+    async stop() {
+      ended = true
+      open = false
+      await idle.catch(() => {})
+    },
+  }
+}

@@ -1,0 +1,53 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/**
+ * A client-rendered site whose content changes: every page says which version
+ * of the site it shows, and at which host and path it was rendered.
+ */
+export type VersionOrigin = {
+  url: string
+  /** The site changes; the number of its new version. */
+  change(): number
+  close(): Promise<void>
+}
+
+export type Shown = { version: number; host: string; path: string }
+
+const DOCUMENT = `<!doctype html><html><head><title>site</title></head><body><main id="shown"></main><script>
+fetch('/version').then((answer) => answer.text()).then((version) => {
+  document.getElementById('shown').textContent =
+    'shows version ' + version + ' at ' + location.host + location.pathname
+})
+</script></body></html>`
+
+export async function startVersionOrigin(): Promise<VersionOrigin> {
+  let version = 1
+  const server = createServer(async (request, response) => {
+    if (request.url !== '/version') {
+      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(DOCUMENT)
+      return
+    }
+    // Read first, sent later: an answer under way while the site changes is the old one.
+    const answer = String(version)
+    await delay(20)
+    response.writeHead(200, { 'content-type': 'text/plain', 'cache-control': 'no-store' }).end(answer)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    change: () => ++version,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** What a snapshot of the site says; null when it is not one. */
+export function shownIn(html: string): Shown | null {
+  const match = />shows version (\d+) at ([a-z0-9.-]+)(\/[^<]*)</.exec(html)
+  return match === null ? null : { version: Number(match[1]), host: match[2]!, path: match[3]! }
+}
