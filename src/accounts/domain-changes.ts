@@ -5,6 +5,7 @@ import { type Queryable, transaction } from '../db/transaction.ts'
 import { AppError } from '../errors.ts'
 import type { AccountId, DomainId, DomainName } from '../ids.ts'
 import { purgePages } from '../pages/purge.ts'
+import { cancelJobs } from '../queue/cancel-jobs.ts'
 import { announceHost } from './announce.ts'
 import type { DomainSettings } from './domain-settings.ts'
 import { type Domain, type DomainView, type DomainWithSettings, findDomain } from './domains.ts'
@@ -65,7 +66,7 @@ export async function createDomain(
   })
 }
 
-/** Changes a domain; throws `domain_not_found` when it is unknown or another account's. */
+/** Changes a domain; deactivation also cancels its open jobs. Throws `domain_not_found` when it is unknown or another account's. */
 export async function updateDomain(
   pool: pg.Pool,
   account: AccountId,
@@ -87,8 +88,11 @@ export async function updateDomain(
         JSON.stringify(change.settings ?? {}),
       ],
     )
+    const changed = await foundDomain(client, account, name, view)
+    // What waits would be rendered for nobody.
+    if (change.isActive === false) await cancelJobs(client, changed.id)
     await announceHost(client, name)
-    return foundDomain(client, account, name, view)
+    return changed
   })
 }
 

@@ -63,6 +63,9 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: 60_000,
+    // `close()` cuts off what is still under way: whoever ends the node has let it drain before. (An idle
+    // connection that never carried a request does not count as idle to Node, and would hold up the end.)
+    forceCloseConnections: true,
     // Whoever keeps an idle connection finds it open for longer than his own proxy would.
     keepAliveTimeout: 75_000,
     http: { maxHeaderSize: HEADER_LIMIT_BYTES, requireHostHeader: false },

@@ -11,6 +11,8 @@ import { createAddressGuard } from '../gateway/address-guard.ts'
 import { checkOriginUrl } from '../gateway/origin-url.ts'
 import type { AccountId, DomainId, DomainName } from '../ids.ts'
 import { silentLog } from '../log.ts'
+import { findJob } from '../queue/find-job.ts'
+import type { Readiness } from './routes/readiness.ts'
 import { createApiServer } from './server.ts'
 import { type Contract, readContract } from './test-contract.ts'
 
@@ -38,6 +40,9 @@ export async function startTestApi({ plans = DEFAULT_PLANS }: { plans?: PlanCata
   const database: TestDatabase = await testDatabase()
   const { pool } = database
   const clock = { atMs: TEST_START_MS, nowMs: () => clock.atMs }
+  const readiness: { found: Readiness } = {
+    found: { ready: true, state: 'serving', database: 'ok', browser: 'none' },
+  }
   const guard = createAddressGuard([])
   const names: Record<string, string[]> = {
     'internal.attacker.com': ['10.0.0.7'],
@@ -51,8 +56,8 @@ export async function startTestApi({ plans = DEFAULT_PLANS }: { plans?: PlanCata
       plans,
       clock,
       log: silentLog(),
-      findJob: async () => null,
-      checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
+      findJob,
+      checkReadiness: async () => readiness.found,
       checkOrigin: (raw) => checkOriginUrl(raw, guard, { lookup, timeoutMs: 1_000 }),
     },
     { version: '0.0.0-test', publicUrl: null },
@@ -91,6 +96,7 @@ export async function startTestApi({ plans = DEFAULT_PLANS }: { plans?: PlanCata
     pool,
     database,
     clock,
+    readiness,
     contract,
     call,
     get: (path: string, key?: string) => call('GET', path, { key }),
