@@ -65,6 +65,8 @@ export function browserFlags(options: {
     '--disable-ipc-flooding-protection',
     '--disable-back-forward-cache',
     '--disable-prompt-on-repost',
+    // Images are reported as loaded by in-page/images.js instead; `data:` images still are.
+    '--blink-settings=loadsImagesAutomatically=false',
     '--disable-popup-blocking',
     '--block-new-web-contents',
     '--allow-pre-commit-input',

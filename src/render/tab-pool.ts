@@ -25,10 +25,10 @@ export type PooledTab = Tab & { readonly key: string; renders: number }
 /**
  * The page's process keeps a clock that only runs ahead: each render moves it
  * by the virtual time it was given, some 5 s. So a tab's process is replaced
- * before its pages would live more than a minute in the future; what it hoards
- * in memory goes with it.
+ * before its pages would live more than two minutes in the future; what it
+ * hoards in memory goes with it.
  */
-const RENDERS_PER_TAB = 12
+const RENDERS_PER_PROCESS = 24
 
 /** Cleaning takes some 5 ms; a page that cannot be left in this time is closed. */
 const CLEAN_LIMIT_MS = 2_000
@@ -97,7 +97,7 @@ export function createTabPool(options: {
 async function cleanInTime(tab: PooledTab): Promise<boolean> {
   const { promise: tooLate, resolve } = Promise.withResolvers<false>()
   const timer = setTimeout(() => resolve(false), CLEAN_LIMIT_MS)
-  const renew = tab.renders % RENDERS_PER_TAB === 0
+  const renew = tab.renders % RENDERS_PER_PROCESS === 0
   try {
     return await Promise.race([
       tab.clean(renew).then(

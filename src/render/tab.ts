@@ -26,7 +26,10 @@ export type Tab = {
   close(): Promise<void>
 }
 
-const NEW_DOCUMENT_SCRIPT = readFileSync(path.join(import.meta.dirname, 'in-page', 'new-document.js'), 'utf8')
+/** Separate functions, run one after the other before any script of the page. */
+const NEW_DOCUMENT_SCRIPT = ['new-document.js', 'images.js']
+  .map((file) => readFileSync(path.join(import.meta.dirname, 'in-page', file), 'utf8'))
+  .join(';\n')
 
 /** Named one by one: `all` would also empty the shader cache, which takes five times as long as the rest. */
 const STORAGE_TYPES =
