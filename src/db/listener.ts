@@ -68,7 +68,11 @@ export async function createListener(
 
   /** Makes a connection that listens to every channel known by then the current one. */
   async function connect(): Promise<void> {
-    const fresh = new pg.Client({ ...connection, query_timeout: times.answerMs })
+    const fresh = new pg.Client({
+      ...connection,
+      connectionTimeoutMillis: times.answerMs,
+      query_timeout: times.answerMs,
+    })
     fresh.on('error', () => {})
     fresh.on('notification', ({ channel, payload }) => {
       for (const take of takers.get(channel) ?? []) {

@@ -20,6 +20,7 @@ export async function superviseServer(options: PostmasterOptions): Promise<Super
   const { log } = options
   const stopping = new AbortController()
   let current = await startPostmaster(options)
+  let restarting = false
   const kept = keep()
 
   async function keep(): Promise<void> {
@@ -32,11 +33,13 @@ export async function superviseServer(options: PostmasterOptions): Promise<Super
       clearTimeout(well)
       if (stopping.signal.aborted) return
       log.error({ status, lastWords: lastWords.trim().slice(-500) }, 'PostgreSQL ended; starting it again')
-      for (let running = false; !running; ) {
+      restarting = true
+      while (restarting) {
         await sleep(backOffMs, undefined, { signal: stopping.signal }).catch(() => {})
-        if (stopping.signal.aborted) return
+        // Without its watchdog, the former one may still run.
+        if (stopping.signal.aborted) return current.stop()
         backOffMs = Math.min(backOffMs * 2, BACK_OFF_MAX_MS)
-        running = await startAgain()
+        restarting = !(await startAgain())
       }
     }
   }
@@ -44,7 +47,6 @@ export async function superviseServer(options: PostmasterOptions): Promise<Super
   async function startAgain(): Promise<boolean> {
     try {
       current = await startPostmaster(options)
-      // Asked to stop meanwhile: the caller of `stop` waits for this one's end too.
       if (stopping.signal.aborted) await current.stop()
       else log.info('PostgreSQL runs again')
       return true
@@ -57,7 +59,8 @@ export async function superviseServer(options: PostmasterOptions): Promise<Super
   return {
     async stop() {
       stopping.abort()
-      await current.stop()
+      // A restart that is under way ends by itself; stopping it from here would look like a failed one.
+      if (!restarting) await current.stop()
       await kept
     },
   }

@@ -192,22 +192,26 @@ begin
   -- A domain at its cap has piled up in front. Reading past it would cost its whole backlog (100,000 rows);
   -- so: the head of each domain's line, found by leaping from domain to domain in the index.
   for candidate in
-    with recursive line as (
-      (select priority, domain_id from job where state = 'queued' and priority <= lowest
-        order by priority, domain_id limit 1)
+    with recursive head as (
+      (select priority, domain_id, turn, id, run_at from job
+        where state = 'queued' and priority <= lowest
+        order by priority, domain_id, turn, id limit 1)
       union all
-      select following.priority, following.domain_id from line, lateral (
-        select priority, domain_id from job
+      select following.* from head, lateral (
+        select priority, domain_id, turn, id, run_at from job
          where state = 'queued' and priority <= lowest
-           and (priority, domain_id) > (line.priority, line.domain_id)
-         order by priority, domain_id limit 1) following)
-    select head.id from line, lateral (
-        select id, turn from job
-         where state = 'queued' and priority = line.priority and domain_id = line.domain_id
-           and run_at <= clock_timestamp()
-         order by turn, id limit 1) head
-     where line.domain_id <> all (case when line.priority = 0 then at_cap else at_background_cap end)
-     order by line.priority, head.turn, head.id
+           and (priority, domain_id) > (head.priority, head.domain_id)
+         order by priority, domain_id, turn, id limit 1) following)
+    select ready.id from head, lateral (
+        -- A head that waits for its back-off lets the next of its line pass.
+        select head.turn, head.id where head.run_at <= clock_timestamp()
+        union all
+        (select turn, id from job
+          where state = 'queued' and head.run_at > clock_timestamp() and run_at <= clock_timestamp()
+            and priority = head.priority and domain_id = head.domain_id
+          order by turn, id limit 1)) ready
+     where head.domain_id <> all (case when head.priority = 0 then at_cap else at_background_cap end)
+     order by head.priority, ready.turn, ready.id
   loop
     select id into picked from job where id = candidate.id and state = 'queued' for update skip locked;
     if picked is not null then return picked; end if;

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import net from 'node:net'
+import { after, before, describe, it } from 'node:test'
+
+import { silentLog } from '../log.ts'
+import { openDatabase } from './database.ts'
+import { DatabaseError } from './database-error.ts'
+import { type TestDatabase, testDatabase } from './test-database.ts'
+
+const open = (databaseUrl: string, waitMs = 0, lines: string[] = []) =>
+  openDatabase({
+    databaseUrl,
+    dataDir: '/nowhere',
+    log: silentLog(),
+    waitMs,
+    onLongStep: (line) => lines.push(line),
+  })
+
+async function refusal(databaseUrl: string, waitMs?: number): Promise<string> {
+  try {
+    await (await open(databaseUrl, waitMs)).close()
+  } catch (error) {
+    assert(error instanceof DatabaseError, String(error))
+    return error.message
+  }
+  throw new Error('it was accepted')
+}
+
+describe('a server given by DATABASE_URL', () => {
+  let database: TestDatabase
+  before(async () => {
+    database = await testDatabase()
+  })
+  after(() => database.close())
+
+  it('is used as it is; nothing is started', async () => {
+    const opened = await open(database.url)
+    assert.deepEqual((await opened.pool.query('select current_database() as name')).rows, [
+      { name: database.connection.database },
+    ])
+    await opened.close()
+  })
+
+  it('without the database named: says which one, and what to do', async () => {
+    const message = await refusal(database.url.replace(/test_\d+/, 'absent'))
+    assert.match(message, /Cannot use the database absent at .*Create the database/)
+  })
+
+  it('in another encoding than UTF8 is refused', async () => {
+    const name = 'latin'
+    await database.pool.query(`create database ${name} encoding latin1 locale 'C' template template0`)
+    assert.match(
+      await refusal(database.url.replace(/test_\d+/, name)),
+      /encoding LATIN1; Prepaint needs .* UTF8/,
+    )
+    await database.pool.query(`drop database ${name}`)
+  })
+
+  it('that is still starting is waited for, with a line that says so', async () => {
+    const port = await freePort()
+    const lines: string[] = []
+    const opening = open(`postgres://u@127.0.0.1:${port}/db`, 20_000, lines)
+    const failed = opening.catch((error: Error) => error.message)
+    while (lines.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    const server = await startOldServer('14.11', 140_011, port)
+    assert.match(String(await failed), /14\.11/)
+    assert.deepEqual(lines, [`Waiting for the database db at 127.0.0.1:${port} ...`])
+    server.close()
+  })
+
+  it('that does not come up in time: says where, and never the password', async () => {
+    const port = await freePort()
+    const message = await refusal(`postgres://someone:geheim@127.0.0.1:${port}/db`, 300)
+    assert.match(message, new RegExp(`Cannot use the database db at 127\\.0\\.0\\.1:${port}: .*ECONNREFUSED`))
+    assert.doesNotMatch(message, /geheim/)
+  })
+
+  for (const [version, number, fits] of [
+    ['14.99', 140_099, false],
+    ['15.0', 150_000, true],
+  ] as const) {
+    it(`of PostgreSQL ${version} is ${fits ? 'taken' : 'refused'}`, async () => {
+      const server = await startOldServer(version, number)
+      const url = `postgres://u@127.0.0.1:${server.port}/db`
+      if (fits) await (await open(url)).close()
+      else {
+        assert.equal(
+          await refusal(url),
+          `the database db at 127.0.0.1:${server.port} is PostgreSQL 14.99; Prepaint needs PostgreSQL 15 or newer.`,
+        )
+      }
+      server.close()
+    })
+  }
+
+  it('that is a read-only replica is refused', async () => {
+    const server = await startOldServer('17.2', 170_002, 0, 't')
+    assert.match(await refusal(`postgres://u@127.0.0.1:${server.port}/db`), /read-only replica/)
+    server.close()
+  })
+
+  it('a URL that means nothing is refused by name', async () => {
+    assert.match(await refusal('postgres://u@h:99999/db'), /^DATABASE_URL cannot be used: /)
+  })
+})
+
+async function freePort(): Promise<number> {
+  const server = await listen(net.createServer(), 0)
+  const { port } = server.address() as net.AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+function listen(server: net.Server, port: number): Promise<net.Server> {
+  return new Promise((resolve) => server.listen(port, '127.0.0.1', () => resolve(server)))
+}
+
+/**
+ * Speaks just enough of PostgreSQL's protocol (version 3: AuthenticationOk,
+ * ReadyForQuery, one row) to say which version it is: a fake for a failure that
+ * no installed server can show.
+ */
+async function startOldServer(version: string, number: number, port = 0, replica = 'f') {
+  const message = (type: string, body: Buffer) => {
+    const head = Buffer.alloc(5)
+    head.write(type)
+    head.writeInt32BE(body.length + 4, 1)
+    return Buffer.concat([head, body])
+  }
+  const int16 = (n: number) => Buffer.from([n >> 8, n & 255])
+  const int32 = (n: number) => Buffer.from([n >>> 24, (n >> 16) & 255, (n >> 8) & 255, n & 255])
+  const ready = message('Z', Buffer.from('I'))
+  const columns = [
+    ['version', 25, version],
+    ['number', 23, String(number)],
+    ['encoding', 25, 'UTF8'],
+    ['replica', 16, replica],
+  ] as const
+  const description = columns.map(([name, oid]) =>
+    Buffer.concat([Buffer.from(`${name}\0`), int32(0), int16(0), int32(oid), int16(-1), int32(-1), int16(0)]),
+  )
+  const row = columns.map(([, , value]) => Buffer.concat([int32(value.length), Buffer.from(value)]))
+  const answer = Buffer.concat([
+    message('T', Buffer.concat([int16(columns.length), ...description])),
+    message('D', Buffer.concat([int16(columns.length), ...row])),
+    message('C', Buffer.from('SELECT 1\0')),
+    ready,
+  ])
+  const server = net.createServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', () => {
+      socket.write(Buffer.concat([message('R', int32(0)), ready]))
+      socket.on('data', (data) =>
+        data.toString('latin1', 0, 1) === 'Q' ? socket.write(answer) : socket.end(),
+      )
+    })
+  })
+  await listen(server, port)
+  return { port: (server.address() as net.AddressInfo).port, close: () => server.close() }
+}

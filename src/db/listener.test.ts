@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import net from 'node:net'
+import path from 'node:path'
+import { after, before, describe, it } from 'node:test'
+
+import type pg from 'pg'
+
+import { silentLog } from '../log.ts'
+import { createListener, type ListenerTimes } from './listener.ts'
+import { type TestDatabase, testDatabase } from './test-database.ts'
+import { until } from './test-process.ts'
+
+const TIMES: ListenerTimes = { heartbeatMs: 60_000, answerMs: 5_000, backOffFirstMs: 5, backOffMaxMs: 50 }
+
+describe('listener', () => {
+  let database: TestDatabase
+  before(async () => {
+    database = await testDatabase({ empty: true })
+  })
+  after(() => database.close())
+
+  const notify = (channel: string, payload: string) =>
+    database.pool.query('select pg_notify($1, $2)', [channel, payload])
+
+  async function open(connection: pg.ClientConfig = database.connection, times: Partial<ListenerTimes> = {}) {
+    const listener = await createListener(connection, silentLog(), { ...TIMES, ...times })
+    const taken: string[] = []
+    let lost = 0
+    listener.on('Odd "channel"', (payload) => taken.push(payload))
+    listener.onLost(() => {
+      lost++
+    })
+    await listener.settled()
+    return { listener, taken, lost: () => lost }
+  }
+
+  const breakConnection = () =>
+    database.pool.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and query ilike 'listen%' and pid <> pg_backend_pid()`,
+    )
+
+  const received = (taken: string[], payload: string) =>
+    until(`"${payload}" has arrived`, () => taken.includes(payload), 5_000)
+
+  it('hands each payload to all who asked for its channel, and to nobody else', async () => {
+    const { listener, taken } = await open()
+    const second: string[] = []
+    const other: string[] = []
+    listener.on('Odd "channel"', (payload) => second.push(payload))
+    listener.on('other', (payload) => other.push(payload))
+    await listener.settled()
+    await notify('Odd "channel"', 'one')
+    await notify('other', 'two')
+    await notify('Odd "channel"', '')
+    await until('all three have arrived', () => taken.length + other.length === 3)
+    assert.deepEqual([taken, second, other], [['one', ''], ['one', ''], ['two']])
+    await listener.close()
+  })
+
+  it('one that throws takes nothing from the others', async () => {
+    const { listener, taken } = await open()
+    listener.on('faulty', () => {
+      throw new Error('fault of the taker')
+    })
+    await listener.settled()
+    await notify('faulty', 'x')
+    await notify('Odd "channel"', 'after')
+    await received(taken, 'after')
+    await listener.close()
+  })
+
+  it('comes back after a lost connection, says that something may be missing, before and after', async () => {
+    const { listener, taken, lost } = await open()
+    assert.equal(listener.connected, true)
+    await breakConnection()
+    await until('it has noticed', () => lost() >= 1)
+    await until('it is back', () => listener.connected && lost() === 2)
+    await notify('Odd "channel"', 'again')
+    await received(taken, 'again')
+    assert.equal(lost(), 2)
+    await listener.close()
+  })
+
+  it('a channel asked for while it was away is listened to as well', async () => {
+    const { listener } = await open()
+    const late: string[] = []
+    const asked = new Promise<void>((resolve) => {
+      listener.onLost(() => {
+        if (!listener.connected) listener.on('late', (payload) => late.push(payload))
+        resolve()
+      })
+    })
+    await breakConnection()
+    await asked
+    await listener.settled()
+    assert.equal(listener.connected, true)
+    await notify('late', 'x')
+    await received(late, 'x')
+    await listener.close()
+  })
+
+  it('notices a connection that is dead without a word, by its heartbeat', async () => {
+    const server = await startSilenceable(database.connection)
+    const connection = { ...database.connection, host: '127.0.0.1', port: server.port }
+    const { listener, taken, lost } = await open(connection, { heartbeatMs: 20, answerMs: 100 })
+    server.silence()
+    await until('it has noticed', () => lost() >= 1 && !listener.connected)
+    server.speak()
+    await until('it is back', () => listener.connected)
+    await notify('Odd "channel"', 'heard')
+    await received(taken, 'heard')
+    await listener.close()
+    server.close()
+  })
+
+  it('fails at once when there is no server to begin with', async () => {
+    await assert.rejects(createListener({ ...database.connection, host: '/nowhere' }, silentLog()), /ENOENT/)
+  })
+
+  it('closed: it is not connected, takes nothing more and does not come back', async () => {
+    const { listener, taken, lost } = await open()
+    await listener.close()
+    assert.equal(listener.connected, false)
+    await notify('Odd "channel"', 'late')
+    await until('its connection is gone', async () => {
+      const { rowCount } = await database.pool.query(
+        `select from pg_stat_activity where datname = current_database() and query ilike 'listen%'`,
+      )
+      return rowCount === 0
+    })
+    assert.deepEqual([taken, lost()], [[], 0])
+  })
+})
+
+/** A way to the server that can be made to swallow everything, as a cut cable does. */
+async function startSilenceable({ host }: pg.ClientConfig) {
+  let silent = false
+  const sockets = new Set<net.Socket>()
+  const server = net.createServer((socket) => {
+    const upstream = net.connect(path.join(String(host), '.s.PGSQL.5432'))
+    for (const [from, to] of [
+      [socket, upstream],
+      [upstream, socket],
+    ] as const) {
+      sockets.add(from)
+      from.on('data', (data) => silent || to.write(data))
+      from.on('error', () => {})
+      from.on('close', () => to.destroy())
+    }
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as net.AddressInfo).port,
+    silence() {
+      silent = true
+    },
+    speak() {
+      silent = false
+    },
+    close() {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, beforeEach, describe, it } from 'node:test'
+
+import { silentLog } from '../log.ts'
+import { withClient } from './connection.ts'
+import { DatabaseError } from './database-error.ts'
+import { migrate } from './migrate.ts'
+import { type TestDatabase, testDatabase } from './test-database.ts'
+
+const log = silentLog()
+const directory = mkdtempSync(path.join(tmpdir(), 'prepaint-migrations-'))
+after(() => rmSync(directory, { recursive: true }))
+
+const put = (name: string, sql: string) => writeFileSync(path.join(directory, name), sql)
+let database: TestDatabase
+
+async function withDatabase(work: () => Promise<void>): Promise<void> {
+  database = await testDatabase({ empty: true })
+  try {
+    await work()
+  } finally {
+    await database.close()
+  }
+}
+
+const tables = async (): Promise<string[]> => {
+  const { rows } = await database.pool.query<{ name: string }>(
+    `select tablename as name from pg_tables where schemaname = 'public' order by 1`,
+  )
+  return rows.map(({ name }) => name)
+}
+
+beforeEach(() => {
+  for (const name of readdirSync(directory)) rmSync(path.join(directory, name))
+  put('0001-first.sql', 'create table one (n integer);')
+  put('0002-second.sql', 'create table two (n integer); insert into two values (2);')
+})
+
+describe('migrate', () => {
+  it('applies the real migrations to an empty database, and finds nothing to do the second time', () =>
+    withDatabase(async () => {
+      const applied = await migrate(database.connection, log)
+      assert.equal(applied[0], '0001-first.sql')
+      assert((await tables()).includes('page'))
+      assert.deepEqual(await migrate(database.connection, log), [])
+    }))
+
+  it('applies in order what is new, and only that', () =>
+    withDatabase(async () => {
+      assert.deepEqual(await migrate(database.connection, log, directory), [
+        '0001-first.sql',
+        '0002-second.sql',
+      ])
+      put('0003-third.sql', 'create table three (n integer);')
+      assert.deepEqual(await migrate(database.connection, log, directory), ['0003-third.sql'])
+      assert.deepEqual(await tables(), ['one', 'schema_migration', 'three', 'two'])
+    }))
+
+  it('two nodes at once: one applies, the other waits and finds nothing to do', () =>
+    withDatabase(async () => {
+      put('0003-slow.sql', 'select pg_sleep(0.2); create table three (n integer);')
+      const applied = await Promise.all([1, 2, 3].map(() => migrate(database.connection, log, directory)))
+      assert.deepEqual(applied.map(({ length }) => length).sort(), [0, 0, 3])
+      assert.deepEqual((await database.pool.query('select n from two')).rows, [{ n: 2 }])
+    }))
+
+  it('a failing migration is undone whole, the ones before it stay, and it can be tried again', () =>
+    withDatabase(async () => {
+      put('0003-bad.sql', 'create table three (n integer); select 1 / 0;')
+      await assert.rejects(migrate(database.connection, log, directory), (error) => {
+        assert(error instanceof DatabaseError)
+        assert.match(error.message, /0003-bad\.sql failed and was undone: division by zero/)
+        return true
+      })
+      assert.deepEqual(await tables(), ['one', 'schema_migration', 'two'])
+      put('0003-bad.sql', 'create table three (n integer);')
+      assert.deepEqual(await migrate(database.connection, log, directory), ['0003-bad.sql'])
+    }))
+
+  it('a node that is killed while it migrates leaves no half step', () =>
+    withDatabase(async () => {
+      put('0003-slow.sql', 'create table three (n integer); select pg_sleep(30);')
+      const migrating = migrate(database.connection, log, directory)
+      const failed = assert.rejects(migrating)
+      await withClient(database.connection, async (client) => {
+        for (let ended = 0; ended === 0; ) {
+          const { rowCount } = await client.query(
+            `select pg_terminate_backend(pid) from pg_stat_activity
+              where datname = current_database() and query like '%pg_sleep(30)%' and pid <> pg_backend_pid()`,
+          )
+          ended = rowCount ?? 0
+        }
+      })
+      await failed
+      assert.deepEqual(await tables(), ['one', 'schema_migration', 'two'])
+      put('0003-slow.sql', 'create table three (n integer);')
+      assert.deepEqual(await migrate(database.connection, log, directory), ['0003-slow.sql'])
+    }))
+
+  it('refuses a database that a newer Prepaint has migrated, and changes nothing', () =>
+    withDatabase(async () => {
+      put('0003-third.sql', 'create table three (n integer);')
+      await migrate(database.connection, log, directory)
+      rmSync(path.join(directory, '0003-third.sql'))
+      await assert.rejects(
+        migrate(database.connection, log, directory),
+        /made by a newer Prepaint: it has the migration 0003-third\.sql, .* knows 0002-second\.sql/,
+      )
+    }))
+
+  it('refuses when a file that was applied has been changed', () =>
+    withDatabase(async () => {
+      await migrate(database.connection, log, directory)
+      put('0001-first.sql', 'create table one (n bigint);')
+      await assert.rejects(migrate(database.connection, log, directory), /0001-first\.sql is not the one/)
+    }))
+
+  it('refuses files whose numbers have gaps or repeat', async () => {
+    const connection = { host: '/nowhere' }
+    put('0004-gap.sql', 'select 1')
+    await assert.rejects(migrate(connection, log, directory), /0003-<name>\.sql is next/)
+    rmSync(path.join(directory, '0004-gap.sql'))
+    put('0002-twice.sql', 'select 1')
+    await assert.rejects(migrate(connection, log, directory), /numbered without gaps/)
+  })
+
+  it('tells a user who may not create tables what he lacks', () =>
+    withDatabase(async () => {
+      const role = `weak_${process.pid}`
+      await database.pool.query(`create role ${role} login`)
+      await assert.rejects(
+        migrate({ ...database.connection, user: role }, log, directory),
+        /The tables cannot be made: permission denied for schema public.* needs to own the database/,
+      )
+      await database.pool.query(`drop role ${role}`)
+    }))
+})
