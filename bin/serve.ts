@@ -13,6 +13,7 @@ import { type AddressGuard, createAddressGuard } from '../src/gateway/address-gu
 import { checkOriginUrl } from '../src/gateway/origin-url.ts'
 import type { Log } from '../src/log.ts'
 import { findJob } from '../src/queue/find-job.ts'
+import { findBrowser } from '../src/render/browser-binary.ts'
 import { createClosingStack } from './closing-stack.ts'
 import { drainable } from './draining.ts'
 import { listen } from './listen.ts'
@@ -51,6 +52,8 @@ export async function startNode(deps: { config: Config; log: Log; say(line: stri
   }
   try {
     const { databaseUrl, dataDir } = config
+    // Unpacked beside the database's first start, seconds earlier; where it fails, the renderer says so.
+    if (roles.has('render')) findBrowser({ ...config.render, dataDir, onLongStep: say }).catch(() => {})
     const database = await openDatabase({ databaseUrl, dataDir, log, onLongStep: say })
     opened.add('database', database.close)
     const { pool, connection } = database

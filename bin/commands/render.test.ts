@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+
+import { type Shop, startShop } from '../../examples/shop/server.ts'
+import { clearDataDir, makeDataDir } from '../../test/support/node-process.ts'
+import { runJson, runPrepaint } from '../test-command-line.ts'
+
+describe('render URL', () => {
+  const dataDir = makeDataDir()
+  let shop: Shop
+  let settings: Record<string, string>
+  before(async () => {
+    shop = await startShop({ port: 0 })
+    const { port } = new URL(shop.url)
+    settings = {
+      PREPAINT_DATA_DIR: dataDir,
+      PREPAINT_ALLOW_PRIVATE_ORIGINS: `127.0.0.1/32:${port}`,
+      // It needs no database: this one does not exist.
+      DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+    }
+  })
+  after(async () => {
+    await shop.close()
+    assert.deepEqual(await clearDataDir(dataDir), [])
+  })
+
+  it('prints the finished page and nothing else on stdout', async () => {
+    const { code, stdout } = await runPrepaint(['render', `${shop.url}/product/morning-mug`], settings)
+    assert.equal(code, 0)
+    assert.match(stdout, /^<!DOCTYPE html>/i)
+    assert.match(stdout, /<h1>Morning mug<\/h1>/)
+    assert.match(stdout, /"@type":"Product"/)
+    assert.match(stdout, /In the hand|Better in the hand/, 'what the second API call brought')
+    assert.doesNotMatch(stdout, /<script type="module"/)
+  })
+
+  it('says what came of it with --json, also the status that the page asks for', async () => {
+    const { code, json } = await runJson(['render', `${shop.url}/nothing`], settings)
+    assert.equal(code, 0)
+    assert.equal(json['outcome'], 'rendered')
+    assert.equal(json['status'], 404)
+    assert.match(String(json['html']), /This shelf is empty/)
+  })
+
+  it('ends with 1 and the reason when it is no page', async () => {
+    const picture = await runPrepaint(['render', `${shop.url}/icon.svg`], settings)
+    assert.equal(picture.code, 1)
+    assert.equal(picture.stdout, '')
+    assert.match(picture.stderr, /image\/svg\+xml, not HTML/)
+  })
+
+  it('refuses a private address that is not allowed, and says how to allow it', async () => {
+    const { code, json } = await runJson(['render', 'http://127.0.0.1:9/'], settings)
+    assert.equal(code, 1)
+    assert.match(String(json['error']), /PREPAINT_ALLOW_PRIVATE_ORIGINS=127\.0\.0\.1\/32:9/)
+    assert.equal((await runJson(['render', 'file:///etc/passwd'], settings)).code, 2)
+  })
+})

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { after, it } from 'node:test'
+
+import { clearDataDir, makeDataDir } from '../../test/support/node-process.ts'
+import { runJson, runPrepaint } from '../test-command-line.ts'
+import type { Seen } from './check.ts'
+
+const dataDir = makeDataDir()
+after(async () => assert.deepEqual(await clearDataDir(dataDir), []))
+
+it('demo --check sees a miss, a hit, a person and a purge, also the second time', async () => {
+  // Ports that are taken are no obstacle: another node may be running.
+  const settings = { PREPAINT_DATA_DIR: dataDir, PREPAINT_API_PORT: '0', PREPAINT_EDGE_PORT: '0' }
+  const { code, json } = await runJson(['demo', '--check'], settings)
+  assert.equal(code, 0, JSON.stringify(json))
+  assert.deepEqual(
+    (json['steps'] as Seen[]).map(({ verdict, textFound, ok }) => [verdict, textFound, ok]),
+    [
+      ['rendered', true, true],
+      ['hit', true, true],
+      ['pass; not-a-crawler', false, true],
+      [null, true, true],
+      ['rendered', true, true],
+      ['rendered', true, true],
+    ],
+  )
+
+  const again = await runPrepaint(['demo', '--check'], settings)
+  assert.equal(again.code, 0, again.stderr)
+  assert.match(again.stdout, /^ok +crawler, again +200 +hit /m)
+  assert.match(again.stdout, /All as it should be/)
+})

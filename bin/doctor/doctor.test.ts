@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { chmodSync, existsSync } from 'node:fs'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, describe, it } from 'node:test'
+
+import { clearDataDir, makeDataDir } from '../../test/support/node-process.ts'
+import { runJson } from '../test-command-line.ts'
+import type { Finding } from './finding.ts'
+import { dataDirectory, memory, nodeVersion } from './machine.ts'
+import { portFree } from './ports.ts'
+
+describe('doctor', () => {
+  const dataDir = makeDataDir()
+  after(async () => assert.deepEqual(await clearDataDir(dataDir), []))
+
+  it('tries everything on this machine and leaves nothing behind', async () => {
+    const unused = `${dataDir}/unused`
+    const settings = { PREPAINT_DATA_DIR: unused, PREPAINT_API_PORT: '0', PREPAINT_EDGE_PORT: '0' }
+    const { code, json } = await runJson(['doctor'], settings)
+    assert.equal(code, 0, JSON.stringify(json))
+    assert.equal(json['ok'], true)
+    const checks = json['checks'] as Finding[]
+    const found = (name: string) => checks.find((check) => check.name === name)?.found ?? 'not looked at'
+    assert.match(found('PostgreSQL (private)'), /^\d+\.\d+/)
+    assert.match(found('Chromium'), /Chrome\/.*sandbox (on|off)/)
+    assert.equal(existsSync(unused), false)
+  })
+
+  it('ends with 1 on a problem, and says what to do about it', async () => {
+    const taken = http.createServer().listen(0, '127.0.0.1')
+    await new Promise((resolve) => taken.once('listening', resolve))
+    const { port } = taken.address() as AddressInfo
+    const { code, json } = await runJson(['doctor'], {
+      PREPAINT_DATA_DIR: dataDir,
+      DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none',
+      PREPAINT_CHROMIUM: '/nonexistent/chromium',
+      PREPAINT_API_PORT: String(port),
+      PREPAINT_EDGE_PORT: '0',
+    })
+    taken.closeAllConnections()
+    taken.close()
+    assert.equal(code, 1)
+    const problems = (json['checks'] as Finding[]).filter(({ state }) => state === 'problem')
+    assert.deepEqual(
+      problems.map(({ name }) => name.replace(String(port), 'N')),
+      ['PostgreSQL (DATABASE_URL)', 'Chromium', 'port N (PREPAINT_API_PORT)'],
+    )
+    for (const { advice } of problems) assert.ok(advice)
+    assert.doesNotMatch(JSON.stringify(json), /secret/)
+  })
+})
+
+describe('looks at the machine', () => {
+  it('at Node', () => {
+    assert.equal(nodeVersion('24.0.0').state, 'ok')
+    assert.equal(nodeVersion('22.9.0').state, 'problem')
+  })
+
+  it('at memory, at its limits and one past them', () => {
+    const mib = 1024 * 1024
+    assert.deepEqual(
+      [399, 400, 999, 1_000].map((size) => memory(size * mib, 2).state),
+      ['problem', 'warning', 'warning', 'ok'],
+    )
+  })
+
+  it('at the data directory', async () => {
+    const dir = makeDataDir()
+    assert.equal(dataDirectory(dir).state, 'ok')
+    assert.equal(dataDirectory(`${dir}/later/still`).state, 'ok')
+    chmodSync(dir, 0o777)
+    assert.equal(dataDirectory(dir).state, 'problem')
+    await clearDataDir(dir)
+  })
+
+  it('at ports: free, or not ours to have', async () => {
+    const where = { host: '127.0.0.1', setting: 'PREPAINT_API' }
+    assert.equal((await portFree({ ...where, port: 0 })).state, 'ok')
+    const elsewhere = await portFree({ ...where, host: '192.0.2.1', port: 4_000 })
+    assert.equal(elsewhere.state, 'problem')
+    assert.match(elsewhere.advice ?? '', /PREPAINT_API_HOST/)
+  })
+})
