@@ -1,79 +1,15 @@
-import manifest from '../package.json' with { type: 'json' }
-import { ConfigError, loadConfig } from '../src/config.ts'
-import { AppError, publicError } from '../src/errors.ts'
-import { parseArguments } from './arguments.ts'
-import { CommandError, type Result, UsageError } from './command.ts'
-import { COMMANDS } from './commands.ts'
-import { commandHelp, generalHelp, groupHelp } from './help.ts'
-
-const HELP: readonly string[] = ['help', '--help', '-h']
+import { runCommandLine } from './run-command-line.ts'
 
 const args = process.argv.slice(2)
-// Looked for before anything else is read, so that errors of reading keep to it too.
-const json = args.includes('--json')
 
 // `prepaint cache list | head`: the reader has seen enough.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? 0 : 1)
 })
 
-const result = await main().catch(failure)
+const result = await runCommandLine(args)
 if (result !== null) {
-  const printed = json ? JSON.stringify(result.json) : result.text
+  const printed = args.includes('--json') ? JSON.stringify(result.json) : result.text
   if (printed !== '') await new Promise((resolve) => process.stdout.write(`${printed}\n`, resolve))
 }
 process.exit(result?.exitCode ?? 0)
-
-async function main(): Promise<Result | null> {
-  // Help and version come before the settings are read: who has to mend those may need them.
-  const words = args.filter((arg) => arg !== '--json')
-  const [first = '', second] = words
-  if (words.length === 0 || (HELP.includes(first) && second === undefined)) {
-    return helpResult(generalHelp(manifest.version))
-  }
-  if (first === '--version') return { json: { version: manifest.version }, text: manifest.version }
-  if (second !== undefined && HELP.includes(second) && groupHelp(first) !== '') {
-    return helpResult(groupHelp(first))
-  }
-
-  const { name, rest } = commandNamed(first === 'help' ? [...words.slice(1), '--help'] : args)
-  const command = await COMMANDS[name]!.load()
-  const { values, operand, help } = parseArguments(command, rest)
-  if (help) return helpResult(commandHelp(name, command))
-  return command.run(values, operand, {
-    config: loadConfig(),
-    json,
-    say: (line) => process.stderr.write(`${line}\n`),
-  })
-}
-
-function helpResult(text: string): Result {
-  return { json: { help: text }, text }
-}
-
-/** Commands have one word or two. */
-function commandNamed(words: readonly string[]): { name: string; rest: readonly string[] } {
-  for (const length of [2, 1]) {
-    const name = words.slice(0, length).join(' ')
-    if (Object.hasOwn(COMMANDS, name)) return { name, rest: words.slice(length) }
-  }
-  const [first = '', second] = words
-  const group = groupHelp(first)
-  if (group === '') throw new UsageError(`Unknown command "${first}". "prepaint --help" lists all commands`)
-  const wrong = second === undefined || second.startsWith('-') ? '' : `Unknown command "${first} ${second}". `
-  throw new UsageError(`${wrong}The commands of "${first}":\n${group}`)
-}
-
-/** Errors go to stderr for a person, and as the one object on stdout for a program. */
-function failure(error: unknown): Result {
-  const exitCode = error instanceof UsageError ? 2 : 1
-  const body = error instanceof AppError ? publicError(error).body : { error: wordsOf(error) }
-  if (!json) process.stderr.write(`prepaint: ${body.error}\n`)
-  return { json: body, text: '', exitCode }
-}
-
-function wordsOf(error: unknown): string {
-  if (error instanceof UsageError || error instanceof CommandError) return error.message
-  if (error instanceof ConfigError) return `settings: ${error.message}`
-  return error instanceof Error ? error.message : String(error)
-}
