@@ -14,13 +14,33 @@ create table queue_depth (
 );
 insert into queue_depth (queued, counted_at) values (0, '-infinity');
 
+-- Both ends of what a domain has waiting in one priority; null for nothing. Pairs are compared, and all columns
+-- of the index ordered by, because only `job_line` can do that: with `=` the planner may take `job_claim` and read
+-- the lines of all other domains.
+create function first_turn(lane smallint, for_domain integer) returns bigint
+language sql as $$
+  select turn from job
+   where state = 'queued' and (priority, domain_id) >= (lane, for_domain) and (priority, domain_id) <= (lane, for_domain)
+   order by priority, domain_id, turn, id limit 1
+$$;
+
+create function last_turn(lane smallint, for_domain integer) returns bigint
+language sql as $$
+  select turn from job
+   where state = 'queued' and (priority, domain_id) >= (lane, for_domain) and (priority, domain_id) <= (lane, for_domain)
+   order by priority desc, domain_id desc, turn desc, id desc limit 1
+$$;
+
 -- Queues renders of `paths` (no two alike) and gives the open job of each. A page that has an open job
 -- joins it and raises its priority. No row at all: the queue is full.
 -- The bound is fair without knowing who there is: a domain may have at most as many waiting as are
 -- still free. Alone, it gets half; beside another, a third each; a newcomer always finds room.
 create function enqueue_jobs(for_domain integer, paths text[], lane smallint, bound bigint)
 returns table (path text, job_id uuid)
-language plpgsql as $$
+language plpgsql
+-- Statistics always lag behind what a queue holds: only its indexes are right, in their own order.
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_incremental_sort = off
+as $$
 #variable_conflict use_column
 declare
   fresh  bigint;
@@ -63,12 +83,10 @@ begin
       end if;
       select queued into whole from queue_depth;
       -- Turns of a domain differ, so their range is never less than the number of its jobs.
-      select coalesce(sum(last.turn - first.turn + 1), 0) into own
-        from (values (1::smallint), (2::smallint)) as lanes(lane),
-        lateral (select turn from job where state = 'queued' and priority = lanes.lane and domain_id = for_domain
-                 order by turn limit 1) first,
-        lateral (select turn from job where state = 'queued' and priority = lanes.lane and domain_id = for_domain
-                 order by turn desc limit 1) last;
+      own := 0;
+      for line in 1..2 loop
+        own := own + coalesce(last_turn(line::smallint, for_domain) - first_turn(line::smallint, for_domain) + 1, 0);
+      end loop;
       if own + greatest(own, whole) + 2 * fresh > bound then
         select count(*) into own from job where state = 'queued' and priority in (1, 2) and domain_id = for_domain;
       end if;
@@ -81,8 +99,7 @@ begin
   -- Start-time fair queueing: a job's turn follows its domain's last one, but is never behind the clock
   -- of its priority, which is the turn that was served last (what runs), or else is served next.
   select greatest(
-      (select turn from job where state = 'queued' and priority = lane and domain_id = for_domain
-        order by turn desc limit 1),
+      last_turn(lane, for_domain),
       coalesce(
         (select max(turn) from job where state = 'running' and priority = lane),
         (select turn - 1 from job where state = 'queued' and priority = lane order by turn limit 1),
@@ -115,7 +132,9 @@ create function claim_jobs(
 returns table (
   job_id uuid, domain_id integer, path text, priority smallint, attempts integer, faults smallint,
   custom_domain text, origin_url text, is_active boolean, plan text, renders integer)
-language plpgsql as $$
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_incremental_sort = off
+as $$
 #variable_conflict use_column
 declare
   at_cap            integer[];
@@ -127,10 +146,6 @@ declare
 begin
   -- A claim that the server forgets in a crash is a job that is still queued: nothing is lost.
   perform set_config('synchronous_commit', 'off', true);
-  -- The table's statistics always lag behind what a queue holds; here only its indexes are right.
-  perform set_config('enable_seqscan', 'off', true);
-  perform set_config('enable_bitmapscan', 'off', true);
-  perform set_config('enable_sort', 'off', true);
 
   if not exists (select from job where state = 'queued') then
     return;
@@ -174,6 +189,8 @@ declare
   candidate  record;
   seen       integer := 0;
   picked     uuid;
+  -- One value for a whole search: a condition on it is checked once, not for each row.
+  moment     constant timestamptz := clock_timestamp();
 begin
   -- Nearly always the very first.
   for candidate in
@@ -182,7 +199,7 @@ begin
      order by priority, turn, id limit look_ahead
   loop
     seen := seen + 1;
-    continue when candidate.run_at > clock_timestamp()
+    continue when candidate.run_at > moment
       or candidate.domain_id = any (case when candidate.priority = 0 then at_cap else at_background_cap end);
     select id into picked from job where id = candidate.id and state = 'queued' for update skip locked;
     if picked is not null then return picked; end if;
@@ -204,12 +221,13 @@ begin
          order by priority, domain_id, turn, id limit 1) following)
     select ready.id from head, lateral (
         -- A head that waits for its back-off lets the next of its line pass.
-        select head.turn, head.id where head.run_at <= clock_timestamp()
+        select head.turn, head.id where head.run_at <= moment
         union all
         (select turn, id from job
-          where state = 'queued' and head.run_at > clock_timestamp() and run_at <= clock_timestamp()
-            and priority = head.priority and domain_id = head.domain_id
-          order by turn, id limit 1)) ready
+          where head.run_at > moment and run_at <= moment and state = 'queued'
+            and (priority, domain_id) >= (head.priority, head.domain_id)
+            and (priority, domain_id) <= (head.priority, head.domain_id)
+          order by priority, domain_id, turn, id limit 1)) ready
      where head.domain_id <> all (case when head.priority = 0 then at_cap else at_background_cap end)
      order by head.priority, ready.turn, ready.id
   loop
