@@ -16,7 +16,7 @@ type Operation = {
 
 export type Schema = {
   $ref?: string
-  type?: string
+  type?: string | string[]
   description?: string
   properties?: Record<string, Schema>
   required?: string[]
@@ -101,7 +101,7 @@ function show(schema: Schema, indent: string): string {
     return escapeHtml(schema.enum.map((value) => JSON.stringify(value)).join(' | '))
   if (schema.anyOf !== undefined) return schema.anyOf.map((each) => show(each, indent)).join(' | ')
   if (schema.type === 'array') return `[${show(schema.items ?? {}, indent)}, ...]`
-  if (schema.properties === undefined) return escapeHtml(schema.type ?? 'any')
+  if (schema.properties === undefined) return escapeHtml([schema.type ?? 'any'].flat().join(' | '))
 
   const inner = `${indent}  `
   const lines = Object.entries(schema.properties).map(([name, property]) => {

@@ -92,10 +92,6 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   await describeRoutes(app, options)
 
   // Every route that there is.
-  healthz(app)
-  readiness(app, deps)
-  openApiDocument(app)
-  docs(app)
   domainList(app, deps)
   domainCreate(app, deps)
   domainGet(app, deps)
@@ -109,6 +105,10 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   cacheRefreshAll(app, deps)
   webhookRefresh(app, deps)
   jobGet(app, deps)
+  healthz(app)
+  readiness(app, deps)
+  openApiDocument(app)
+  docs(app)
 
   await app.ready()
   return app

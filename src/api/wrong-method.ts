@@ -22,7 +22,11 @@ export function answerUnknownRoutes(app: ApiApp): void {
   })
 
   app.addHook('onRequest', async (request, reply) => {
-    if (!request.is404) return
+    // RFC 9112, 3.2. Node would answer it too, but not in JSON.
+    if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
+      throw new AppError('malformed_request')
+    }
+    if (!request.is404 && !lacksParameter(request.params)) return
     const path = request.url.split('?', 1)[0] ?? ''
     const pattern = patterns.find(({ matches }) => matches.test(path))
     if (pattern === undefined) throw new AppError('not_found')
@@ -30,4 +34,9 @@ export function answerUnknownRoutes(app: ApiApp): void {
     if (request.method !== 'OPTIONS') throw new AppError('method_not_allowed', { headers: { Allow: allow } })
     return reply.code(204).header('Allow', allow).send()
   })
+}
+
+/** The router takes `/api/domains/` for a domain without a name. */
+function lacksParameter(params: unknown): boolean {
+  return Object.values(params ?? {}).includes('')
 }
