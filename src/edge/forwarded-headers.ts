@@ -28,6 +28,8 @@ const HOP_BY_HOP = new Set([
 
 // What a client could say about itself; we say it instead.
 const OURS_TO_SAY = new Set([
+  // How the body is delimited is said once, in `framing`.
+  'content-length',
   'host',
   'forwarded',
   'x-forwarded-for',

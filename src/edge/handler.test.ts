@@ -242,7 +242,7 @@ it('many crawlers at one page are one render', async () => {
   edge.server.off('request', count)
   assert.deepEqual(edge.rendered, ['red.example/busy'])
   assert.equal(new Set(answers.map(({ body }) => String(body))).size, 1)
-  assert.deepEqual(new Set(answers.map(({ verdict }) => verdict)), new Set(['rendered']))
+  assert(answers.every(({ verdict }) => verdict === 'rendered' || verdict === 'hit'))
 })
 
 it('a full queue passes', async () => {

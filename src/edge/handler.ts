@@ -109,14 +109,25 @@ export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number 
     if (entry.status < 400) note(exchange)
     const ttlMs = freshUntil(entry, target.lifetimes) - nowMs
     const stamp = { verdict, ttlMs, ageMs: verdict === 'rendered' ? 0 : nowMs - entry.renderedAtMs }
-    if (entry.kind === 'redirect') {
-      serveRedirect(res, entry, publicLocation(entry.location, frontOf(req, domain), domain), stamp)
+    const unservable = (error: unknown): Verdict => {
+      log.error({ err: error, domain: domain.name, path: target.key.path }, 'a stored page cannot be served')
+      return pass(req, res, domain, 'unservable')
+    }
+    try {
+      if (entry.kind === 'redirect') {
+        serveRedirect(res, entry, publicLocation(entry.location, frontOf(req, domain), domain), stamp)
+        return verdict
+      }
+      const making = servePage(req, res, entry, stamp)
+      return making === undefined ? verdict : making.then(grown, unservable)
+    } catch (error) {
+      return unservable(error)
+    }
+
+    function grown(): Verdict {
+      pages.grown(target.key, entry)
       return verdict
     }
-    const making = servePage(req, res, entry, stamp)
-    return making === undefined
-      ? verdict
-      : making.then(() => pages.grown(target.key, entry)).then(() => verdict)
   }
 
   function pass(req: IncomingMessage, res: ServerResponse, domain: EdgeDomain, why: PassReason): Verdict {

@@ -56,11 +56,12 @@ export function createPass({ agents, answerWaitMs, idleMs, onFault }: PassOption
       headers: requestHeaders(req.rawHeaders, front, domain.origin, framing),
       answerWaitMs,
     })
-    let answered = false
+    let settled = false
 
     const fail = (error: Error) => {
       // An answer that has begun ends or breaks by itself, see `pipeline`.
-      if (answered || res.destroyed) return
+      if (settled || res.destroyed) return
+      settled = true
       // The origin closed an idle connection at the moment we used it again.
       if (upstream.reusedSocket && !again && framing.length === 0 && REPEATABLE.has(req.method ?? '')) {
         return attempt(req, res, domain, verdict, true)
@@ -75,6 +76,8 @@ export function createPass({ agents, answerWaitMs, idleMs, onFault }: PassOption
     upstream.on('continue', () => res.writeContinue())
     // 103 and other interim answers are dropped: not every client reads them (RFC 9110, section 15.2).
     upstream.on('error', fail)
+    // Without an error node closes after an upgrade that nobody asked for.
+    upstream.on('close', () => fail(new Error('The origin closed without an answer')))
     upstream.on('response', (answer) => {
       try {
         const headers = responseHeaders(answer.rawHeaders, front, domain, verdict)
@@ -83,7 +86,7 @@ export function createPass({ agents, answerWaitMs, idleMs, onFault }: PassOption
         // A status or header that no HTTP message may have: node would not write it.
         return void upstream.destroy(error as Error)
       }
-      answered = true
+      settled = true
       upstream.setTimeout(idleMs)
       answer.on('end', () => res.addTrailers(pairsOf(answer.rawTrailers)))
       pipeline(answer, res, (error) => {

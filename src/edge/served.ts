@@ -45,7 +45,9 @@ export type Served = ServedPage | ServedRedirect
 export const CACHE_CONTROL = 'private, no-cache'
 
 export function prepareServed(entry: StoredEntry): Served {
-  return entry.kind === 'redirect' ? { ...entry, bytes: 400 + 2 * entry.location.length } : preparePage(entry)
+  return entry.kind === 'redirect'
+    ? { ...entry, location: writable(entry.location), bytes: 400 + 2 * entry.location.length }
+    : preparePage(entry)
 }
 
 function preparePage(page: StoredPage): ServedPage {
@@ -99,4 +101,12 @@ async function encode(bodyBr: Buffer, encoding: Encoding): Promise<Buffer> {
   if (encoding === 'br') return bodyBr
   const html = await brotliDecompress(bodyBr, { maxOutputLength: HTML_LIMIT_BYTES })
   return encoding === 'gzip' ? gzip(html, { level: 6 }) : html
+}
+
+/** A reference as a header can carry it: what browsers drop is dropped, what they encode is encoded. */
+function writable(location: string): string {
+  return location
+    .replace(/[\t\r\n]/g, '')
+    .toWellFormed()
+    .replace(/[^\x21-\x7e]/gu, (character) => encodeURIComponent(character))
 }

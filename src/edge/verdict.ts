@@ -17,6 +17,7 @@ export type PassReason =
   | 'busy'
   | 'late'
   | 'database'
+  | 'unservable'
   | Outcome
 
 /**

@@ -110,7 +110,8 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
 
   /** Weighs an entry again that has grown while it was served. */
   function grown(key: PageKey, entry: T): void {
-    if (memory.peek(key.text) === entry) memory.set(key.text, entry)
+    // Setting the same value would not be weighed.
+    if (memory.peek(key.text) === entry && memory.delete(key.text)) put(key, entry)
   }
 
   function believed(): boolean {

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+
+import type { PathRule } from '../accounts/domain-settings.ts'
+import { decide, timesThroughUs } from './decide.ts'
+import { type EdgeDomain, edgeDomain } from './domain.ts'
+import { ruleFor } from './path-rules.ts'
+import { createTargets } from './target.ts'
+
+const row = {
+  id: 1,
+  account_id: 1,
+  custom_domain: 'red.example',
+  origin_url: 'http://o.example',
+  is_active: true,
+}
+const domain = (settings: object = {}): EdgeDomain => edgeDomain({ ...row, settings })
+const targetOf = createTargets()
+const kindOf = (url: string, settings = {}) => targetOf(domain(settings), url).kind
+
+describe('what a URL stands for', () => {
+  const pages = [
+    '/',
+    '/a',
+    '/a/',
+    '/a.html',
+    '/a.php?x=1',
+    '/v1.2',
+    '/john.doe',
+    '/a?file=x.js',
+    '/js',
+    '/a.unknown',
+  ]
+  const assets = [
+    '/app.js',
+    '/a/b.CSS',
+    '/a.js?v=1',
+    '/feed.xml',
+    '/data.json',
+    '/x.tar.gz',
+    '/m.woff2',
+    '/b.pdf',
+  ]
+  const excluded = ['/robots.txt', '/favicon.ico', '/.well-known/acme-challenge/x', '/ads.txt']
+  const sitemaps = ['/sitemap.xml', '/sitemap-2.xml.gz', '/shop/post-sitemap1.xml', '/Sitemap_Index.XML']
+  const none = ['//else.example', '/%00', `/${'a'.repeat(2_048)}`, '*', '/\xe9']
+  const rows: [string, string[]][] = [
+    ['page', pages],
+    ['asset', assets],
+    ['excluded', excluded],
+    ['sitemap', sitemaps],
+    ['path', none],
+  ]
+  for (const [kind, urls] of rows) {
+    for (const url of urls) it(`${url.slice(0, 40)} -> ${kind}`, () => assert.equal(kindOf(url), kind))
+  }
+
+  it('is remembered, and forgotten when the domain has changed', () => {
+    const red = domain()
+    assert.equal(targetOf(red, '/a'), targetOf(red, '/a'))
+    assert.notEqual(targetOf(red, '/a'), targetOf(domain({ query: 'ignore' }), '/a'))
+  })
+})
+
+describe('what is ours', () => {
+  const page = targetOf(domain(), '/a')
+  const asked = { method: 'GET', crawler: 'search' as const, via: undefined }
+  const why = (...args: Parameters<typeof decide>) => {
+    const decision = decide(...args)
+    return decision.kind === 'pass' ? decision.why : decision.kind
+  }
+  it('a page that a crawler gets or heads', () => {
+    assert.equal(decide(asked, domain(), page), page)
+    assert.equal(decide({ ...asked, method: 'HEAD' }, domain(), page), page)
+    assert.equal(why({ ...asked, via: '1.1 varnish, 2 cdn' }, domain(), page), 'page')
+  })
+  it('all else passes, for the first reason of many', () => {
+    assert.equal(why({ ...asked, crawler: null, method: 'POST' }, domain(), page), 'not-a-crawler')
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND', undefined]) {
+      assert.equal(why({ ...asked, method }, domain(), page), 'method')
+    }
+    assert.equal(why(asked, domain(), targetOf(domain(), '/a.js')), 'asset')
+    assert.equal(why(asked, { isActive: false }, page), 'inactive')
+    assert.equal(why({ ...asked, via: '1.1 prepaint' }, domain(), page), 'loop')
+  })
+})
+
+it('counts how often a request went through us, by our name alone', () => {
+  assert.equal(timesThroughUs(undefined), 0)
+  assert.equal(timesThroughUs('1.1 prepaint.example, 1.1 xprepaint, HTTP/1.1 else (prepaint)'), 0)
+  assert.equal(timesThroughUs('1.1 prepaint, 1.1 cdn,1.1 prepaint (comment)'), 2)
+})
+
+describe('rules', () => {
+  const matches = (pattern: string, path: string) => {
+    const rule: PathRule = { path: pattern, action: 'pass' }
+    return ruleFor([rule], path) === rule
+  }
+  const rows: [string, string, boolean][] = [
+    ['/a', '/a', true],
+    ['/a', '/a/b', false],
+    ['/a*', '/a/b', true],
+    ['/a*', '/a', true],
+    ['/*/edit', '/a/b/edit', true],
+    ['/*/edit', '/edit', false],
+    ['/*.json', '/a.json', true],
+    ['/*.json', '/a.json?x=1', false],
+    ['/a*b*c', '/a-b-b-c', true],
+    ['/a*b*c', '/a-c-b', false],
+    ['/a**', '/a', true],
+    ['/a.b', '/axb', false],
+    ['/*?page=*', '/list?page=2', true],
+  ]
+  for (const [pattern, path, match] of rows) {
+    it(`${pattern} ${match ? 'matches' : 'does not match'} ${path}`, () =>
+      assert.equal(matches(pattern, path), match))
+  }
+
+  it('the first that matches counts', () => {
+    const rules: PathRule[] = [
+      { path: '/a/b', action: 'render' },
+      { path: '/a*', action: 'pass' },
+    ]
+    assert.equal(ruleFor(rules, '/a/b')?.action, 'render')
+    assert.equal(ruleFor(rules, '/a/c')?.action, 'pass')
+    assert.equal(ruleFor(rules, '/b'), null)
+  })
+
+  it('never hide robots.txt, and may make a page of what looks like an asset', () => {
+    const rules = [{ path: '/*', action: 'render' }]
+    assert.equal(kindOf('/robots.txt', { rules }), 'excluded')
+    assert.equal(kindOf('/docs/v1.json', { rules }), 'page')
+    assert.equal(kindOf('/sitemap.xml', { rules: [{ path: '/site*', action: 'pass' }] }), 'rule')
+  })
+})

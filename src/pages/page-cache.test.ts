@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'node:test'
+
+import type { DomainId, PagePath } from '../ids.ts'
+import { parseInvalidation } from './invalidation.ts'
+import { createPageCache, pageKey } from './page-cache.ts'
+import type { StoredEntry } from './stored-page.ts'
+
+// PostgreSQL is played here: only so can an answer be held back between two notifications.
+let stored: Map<string, StoredEntry>
+let reads: string[]
+let held: Promise<void> | null
+let fails: boolean
+let connected: boolean
+
+beforeEach(() => {
+  stored = new Map()
+  reads = []
+  held = null
+  fails = false
+  connected = true
+})
+
+function startCache(limitBytes = 1_000_000) {
+  return createPageCache<{ kind: 'page' | 'redirect'; bytes: number; etag: string }>({
+    limitBytes,
+    connected: () => connected,
+    prepare: (entry) =>
+      entry.kind === 'page'
+        ? { kind: 'page', bytes: entry.bodyBr.length, etag: entry.etag }
+        : { kind: 'redirect', bytes: 100, etag: entry.location },
+    async read(domain, path) {
+      reads.push(`${domain}${path}`)
+      const entry = stored.get(`${domain}${path}`) ?? null
+      await held
+      if (fails) throw new Error('no database')
+      return entry
+    },
+  })
+}
+
+const key = (path: string, domain = 1) => pageKey(domain as DomainId, path as PagePath)
+const notify = (cache: ReturnType<typeof startCache>, payload: object) =>
+  cache.held.invalidate(parseInvalidation(JSON.stringify(payload)))
+
+function store(path: string, etag: string, domain = 1, bytes = 100): void {
+  const rest = { status: 200, renderedAtMs: 0, staleSinceMs: null, htmlBytes: 0, headers: [] }
+  stored.set(`${domain}${path}`, { kind: 'page', etag, bodyBr: Buffer.alloc(bytes), ...rest })
+}
+
+function redirect(path: string): void {
+  stored.set(`1${path}`, {
+    kind: 'redirect',
+    status: 301,
+    location: '/',
+    renderedAtMs: 0,
+    staleSinceMs: null,
+  })
+}
+
+describe('memory', () => {
+  it('answers without a promise the second time', async () => {
+    const cache = startCache()
+    store('/a', 'one')
+    assert.equal((await cache.find(key('/a')))?.etag, 'one')
+    const again = cache.find(key('/a'))
+    assert(!(again instanceof Promise))
+    assert.equal(again?.etag, 'one')
+    assert.deepEqual(reads, ['1/a'])
+  })
+
+  it('joins reads of the same page, and remembers no absence', async () => {
+    const cache = startCache()
+    const asked = [cache.find(key('/a')), cache.find(key('/a'))]
+    assert.deepEqual(await Promise.all(asked), [null, null])
+    assert.equal(reads.length, 1)
+    store('/a', 'one')
+    assert.equal((await cache.find(key('/a')))?.etag, 'one')
+  })
+
+  it('keeps domains apart, also where digits and paths could run together', async () => {
+    const cache = startCache()
+    store('/1', 'red', 1)
+    store('/1', 'blue', 11)
+    await cache.find(key('/1', 1))
+    await cache.find(key('/1', 11))
+    notify(cache, { domain: 1 })
+    assert(cache.find(key('/1', 1)) instanceof Promise)
+    assert.equal((await cache.find(key('/1', 11)))?.etag, 'blue')
+  })
+
+  it('stays below its limit, drops what was not asked for longest, and lets no giant in', async () => {
+    const cache = startCache(10_000)
+    for (let page = 0; page < 100; page++) {
+      store(`/${page}`, `${page}`, 1, 500)
+      await cache.find(key(`/${page}`))
+      assert(cache.bytes() <= 10_000)
+    }
+    assert(!(cache.find(key('/99')) instanceof Promise))
+    assert(cache.find(key('/0')) instanceof Promise)
+    store('/giant', 'giant', 1, 5_000)
+    await cache.find(key('/giant'))
+    assert(cache.find(key('/giant')) instanceof Promise)
+    assert(cache.entries() > 5)
+  })
+
+  it('weighs an entry again that has grown', async () => {
+    const cache = startCache()
+    store('/a', 'one')
+    const entry = (await cache.find(key('/a')))!
+    const before = cache.bytes()
+    entry.bytes += 1_000
+    cache.grown(key('/a'), entry)
+    assert.equal(cache.bytes(), before + 1_000)
+  })
+
+  it('of no bytes keeps nothing', async () => {
+    const cache = startCache(0)
+    store('/a', 'one')
+    await cache.find(key('/a'))
+    assert(cache.find(key('/a')) instanceof Promise)
+  })
+})
+
+describe('notifications', () => {
+  const cases: Record<string, { payload: object; gone: string[] }> = {
+    'of one path that was stored': { payload: { domain: 1, path: '/a' }, gone: ['/a'] },
+    'of one path that was purged': { payload: { domain: 1, path: '/a', purged: true }, gone: ['/a', '/old'] },
+    'of a prefix': { payload: { domain: 1, prefix: '/a', purged: true }, gone: ['/a', '/a/b', '/old'] },
+    'of a domain': { payload: { domain: 1 }, gone: ['/', '/a', '/a/b', '/old'] },
+    'of another domain': { payload: { domain: 2 }, gone: [] },
+    'of a host or an account': { payload: { host: 'red.example' }, gone: [] },
+    'that nobody understands': { payload: { moon: 'full' }, gone: ['/', '/a', '/a/b', '/old'] },
+  }
+  for (const [name, { payload, gone }] of Object.entries(cases)) {
+    it(name, async () => {
+      const cache = startCache()
+      for (const path of ['/', '/a', '/a/b']) store(path, path)
+      redirect('/old')
+      const paths = ['/', '/a', '/a/b', '/old']
+      for (const path of paths) await cache.find(key(path))
+      notify(cache, payload)
+      assert.deepEqual(
+        paths.filter((path) => cache.find(key(path)) instanceof Promise),
+        gone,
+      )
+    })
+  }
+
+  for (const payload of [{ domain: 1, path: '/a' }, { domain: 1, prefix: '/' }, { domain: 1 }, {}]) {
+    it(`${JSON.stringify(payload)} between a read and its end wins over the read`, async () => {
+      const cache = startCache()
+      store('/a', 'old')
+      const { promise, resolve } = Promise.withResolvers<void>()
+      held = promise
+      const reading = cache.find(key('/a'))
+      notify(cache, payload)
+      store('/a', 'new')
+      // Who asks after the notification does not join the read from before it.
+      const after = cache.find(key('/a'))
+      resolve()
+      assert.equal((await reading)?.etag, 'old')
+      assert.equal((await after)?.etag, 'new')
+      assert.equal((await cache.find(key('/a')))?.etag, 'new')
+    })
+  }
+})
+
+describe('while notifications are lost', () => {
+  it('memory is not believed, and empty when they are back', async () => {
+    const cache = startCache()
+    store('/a', 'old')
+    await cache.find(key('/a'))
+    connected = false
+    cache.held.doubt()
+    store('/a', 'new')
+    assert.equal((await cache.find(key('/a')))?.etag, 'new')
+    assert.equal((await cache.find(key('/a')))?.etag, 'new')
+    assert.equal(reads.length, 3)
+    connected = true
+    cache.held.doubt()
+    assert.equal((await cache.find(key('/a')))?.etag, 'new')
+    assert(!(cache.find(key('/a')) instanceof Promise))
+  })
+
+  it('what was read before they were back is not kept', async () => {
+    const cache = startCache()
+    store('/a', 'old')
+    connected = false
+    cache.held.doubt()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    held = promise
+    const reading = cache.find(key('/a'))
+    connected = true
+    cache.held.doubt()
+    resolve()
+    await reading
+    store('/a', 'new')
+    assert.equal((await cache.find(key('/a')))?.etag, 'new')
+  })
+
+  it('memory answers all the same when PostgreSQL does not', async () => {
+    const cache = startCache()
+    store('/a', 'old')
+    await cache.find(key('/a'))
+    connected = false
+    cache.held.doubt()
+    fails = true
+    assert.equal((await cache.find(key('/a')))?.etag, 'old')
+    await assert.rejects(async () => cache.find(key('/b')), /no database/)
+  })
+})
