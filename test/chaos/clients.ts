@@ -24,6 +24,8 @@ export type Client = (stage: Stage) => Promise<void>
 
 const PATHS = ['/', '/a', '/b', '/c/d']
 const LIVE_DOMAINS = 6
+/** Between two changes of one client: purging faster than a page renders, nothing would ever be stored. */
+const CHANGE_EVERY_MS = 150
 const KEYS = 3
 
 /** Registers, deletes and purges domains; no other client changes these. */
@@ -50,7 +52,7 @@ export function domainClient(number: number, random: Random): Client {
     } else {
       await purge(stage, pick(random, there))
     }
-    await delay(20)
+    await delay(CHANGE_EVERY_MS)
   }
 }
 

@@ -12,7 +12,7 @@ type Stored = { pages: { path: string }[] }
  */
 export async function reckon(
   ledger: Ledger,
-  node: NodeProcess,
+  node: Pick<NodeProcess, 'api'>,
   key: string,
   crashedMs: number,
 ): Promise<string[]> {

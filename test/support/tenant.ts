@@ -23,7 +23,7 @@ export async function openKey(node: NodeProcess, email: string, name: string): P
 
 /** One call of the HTTP interface. The body of the answer is whatever JSON it holds. */
 export async function callApi(
-  node: NodeProcess,
+  node: Pick<NodeProcess, 'api'>,
   key: string,
   call: { method: string; path: string; body?: unknown },
 ): Promise<{ status: number; body: Record<string, unknown> }> {
