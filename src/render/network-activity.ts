@@ -8,23 +8,31 @@ export type NetworkActivity = {
     id: string,
     request: { method: string; url: string; postData?: string | undefined; type: string },
   ): void
-  /** Bytes came, or a message of a stream. */
+  /** The head of the answer came, or bytes of it, or a message of a stream. */
   progressed(id: string): void
   finished(id: string): void
   /** Something is young enough to be waited for. */
   isBusy(): boolean
   /** Something is pending that is not waited for: as long as it is, the clock would stand. */
   isHeld(): boolean
-  /** The clock stands for nothing that is worth waiting for. */
-  isStalled(): boolean
+  /** The clock stands for nothing that is worth waiting for. All times are multiplied by `patience`. */
+  isStalled(patience: number): boolean
   /** A socket, stream or worker has only just been opened, or still speaks. */
   isStreaming(): boolean
   /** A worker began or spoke: it lives in real time, like a stream. */
   workerStarted(): void
 }
 
-/** A request this old is a long poll, or hangs. */
-const YOUNG_MS = 400
+/**
+ * A request without an answer is waited for so long: some back ends need
+ * seconds, and a page without their answer is half a page. Past that it is a
+ * long poll, or hangs.
+ */
+const ANSWER_MS = 2_500
+/** An answer that has begun and then says nothing for so long is a stream ... */
+const SILENCE_MS = 400
+/** ... and so is one that goes on and on. */
+const BODY_MS = 5_000
 /** Nothing has moved for so long, and what is pending is old. */
 const QUIET_MS = 150
 /** The same with nothing pending that we know of: mostly a busy script, so take more time to be sure. */
@@ -38,7 +46,7 @@ const VARIED_POLL_AFTER = 30
 
 const STREAM_TYPES = new Set(['EventSource', 'WebSocket', 'Ping', 'CSPViolationReport', 'Preflight'])
 
-type Pending = { sinceMs: number; heldBy: 'request' | 'stream' }
+type Pending = { sinceMs: number; answeredMs: number | null; heldBy: 'request' | 'stream' }
 
 export function createNetworkActivity(nowMs: () => number): NetworkActivity {
   const pending = new Map<string, Pending>()
@@ -47,7 +55,13 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
   let firstStreamMs: number | null = null
   let lastStreamMs = -Infinity
 
-  const isYoung = ({ sinceMs, heldBy }: Pending) => heldBy === 'request' && nowMs() - sinceMs < YOUNG_MS
+  /** Still worth waiting for. */
+  const isYoung = ({ sinceMs, answeredMs, heldBy }: Pending, patience = 1) => {
+    if (heldBy === 'stream') return false
+    const ageMs = (nowMs() - sinceMs) / patience
+    if (answeredMs === null) return ageMs < ANSWER_MS
+    return ageMs < BODY_MS && (nowMs() - answeredMs) / patience < SILENCE_MS
+  }
   const streamSpoke = () => {
     firstStreamMs ??= nowMs()
     lastStreamMs = nowMs()
@@ -65,13 +79,14 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
         asked(`${method} ${url} ${postData}`) > POLL_AFTER ||
         asked(`${method} ${url.split(/[?#]/, 1)[0]}`) > VARIED_POLL_AFTER
       const heldBy = STREAM_TYPES.has(type) || isPoll ? 'stream' : 'request'
-      pending.set(id, { sinceMs: nowMs(), heldBy })
+      pending.set(id, { sinceMs: nowMs(), answeredMs: null, heldBy })
       if (heldBy === 'request') lastEventMs = nowMs()
       else if (type === 'EventSource' || type === 'WebSocket') streamSpoke()
     },
     progressed(id) {
       const known = pending.get(id)
       if (known === undefined) return
+      known.answeredMs = nowMs()
       if (known.heldBy === 'request') lastEventMs = nowMs()
       else streamSpoke()
     },
@@ -81,11 +96,11 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
       pending.delete(id)
     },
     workerStarted: streamSpoke,
-    isBusy: () => [...pending.values()].some(isYoung),
+    isBusy: () => [...pending.values()].some((request) => isYoung(request)),
     isHeld: () => [...pending.values()].some((request) => !isYoung(request)),
-    isStalled() {
-      if ([...pending.values()].some(isYoung)) return false
-      return nowMs() - lastEventMs >= (pending.size > 0 ? QUIET_MS : IDLE_MS)
+    isStalled(patience) {
+      if ([...pending.values()].some((request) => isYoung(request, patience))) return false
+      return nowMs() - lastEventMs >= patience * (pending.size > 0 ? QUIET_MS : IDLE_MS)
     },
     isStreaming: () =>
       firstStreamMs !== null &&

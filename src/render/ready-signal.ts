@@ -1,4 +1,5 @@
-import type { ReadySignal } from './virtual-time.ts'
+/** What the page itself says about being ready; `hold` until it takes that back. */
+export type ReadySignal = { readonly state: 'none' | 'hold' | 'ready'; readonly ready: Promise<void> }
 
 /**
  * What a page says in `prerenderReady`, `renderComplete` and `renderReady`:

@@ -31,7 +31,7 @@ export async function visit(
   const { promise: ended, resolve: end } = Promise.withResolvers<RenderOutcome>()
   const activity = createNetworkActivity(clock.nowMs)
   const session = untilOver(tab.session, () => isOver)
-  const virtualClock = createVirtualClock(session)
+  const virtualClock = createVirtualClock(session, clock.nowMs)
   const ready = createReadySignal()
   let status = 200
   let headers: readonly ResponseHeader[] = []
