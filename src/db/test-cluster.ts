@@ -1,12 +1,22 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { lchownSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import {
+  lchownSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type pg from 'pg'
 
+import { systemClock } from '../clock.ts'
 import { silentLog } from '../log.ts'
 import { databaseUser, ownUid, type SystemUser } from '../system-user.ts'
 import { type Binaries, findBinaries } from './binaries.ts'
@@ -15,6 +25,7 @@ import { PRIVATE_USER, prepareCluster } from './cluster.ts'
 import { CONNECTION_DEFAULTS } from './connection.ts'
 import { MIGRATIONS, migrate } from './migrate.ts'
 import { takeOwnerLock } from './owner-lock.ts'
+import { holderOf, readPidFile } from './pid-file.ts'
 import { type Postmaster, PRIVATE_SETTINGS, startPostmaster } from './postmaster.ts'
 import { makePrivate, prepareSocketDir } from './socket-dir.ts'
 
@@ -36,18 +47,24 @@ const SETTINGS = {
 const INITDB_ARGS = ['--no-sync', '--wal-segsize=1']
 const TEMPLATES_KEPT = 4
 const LOCK_POLL_MS = 50
+const LEFTOVER_MS = 3_600_000
 
 /** Starts a server whose `template1` has the schema; returns how to reach it. */
 export async function startTestCluster(): Promise<pg.ClientConfig> {
   const user = databaseUser()
   const place = testPlace(user)
+  removeLeftovers(place)
   const binaries = findBinaries({ user, copyTo: place, onLongStep: () => {} })
-  const template = await findTemplate(place, user, binaries)
+  const run = makeRun(place, user)
+  const data = path.join(run, 'data')
+  for (let copied = false; !copied; ) copied = copyTree(await findTemplate(place, user, binaries), data, user)
+  return (await startIn(run, data, user, binaries, true)).connection
+}
+
+function makeRun(place: string, user: SystemUser): string {
   const run = mkdtempSync(path.join(place, 'run-'))
   if (user !== null) lchownSync(run, user.uid, user.gid)
-  const data = path.join(run, 'data')
-  copyTree(template, data, user)
-  return (await startIn(run, data, user, binaries, true)).connection
+  return run
 }
 
 async function startIn(run: string, data: string, user: SystemUser, binaries: Binaries, disposable: boolean) {
@@ -90,31 +107,33 @@ async function findTemplate(place: string, user: SystemUser, binaries: Binaries)
 }
 
 async function makeTemplate(place: string, template: string, user: SystemUser, binaries: Binaries) {
-  removeOld(place)
-  const home = mkdtempSync(path.join(place, 'run-'))
-  if (user !== null) lchownSync(home, user.uid, user.gid)
-  const data = await prepareCluster({ home, user, binaries, onLongStep: () => {}, args: INITDB_ARGS })
-  const { connection, server } = await startIn(home, data, user, binaries, false)
+  removeOldTemplates(place)
+  const home = makeRun(place, user)
   try {
-    await migrate(connection, silentLog())
+    const data = await prepareCluster({ home, user, binaries, onLongStep: () => {}, args: INITDB_ARGS })
+    const { connection, server } = await startIn(home, data, user, binaries, false)
+    try {
+      await migrate(connection, silentLog())
+    } finally {
+      await server.stop()
+    }
+    renameSync(data, template)
   } finally {
-    await server.stop()
+    rmSync(home, { recursive: true, force: true })
   }
-  renameSync(data, template)
-  rmSync(home, { recursive: true, force: true })
 }
 
 /** All that decides what a template looks like. */
 function fingerprint(binaries: Binaries): string {
-  const hash = createHash('sha256').update(JSON.stringify([binaries, SETTINGS, INITDB_ARGS]))
+  const hash = createHash('sha256').update(JSON.stringify([binaries.major, SETTINGS, INITDB_ARGS]))
   for (const name of readdirSync(MIGRATIONS).sort()) {
     hash.update(name).update(readFileSync(path.join(MIGRATIONS, name)))
   }
   return hash.digest('hex').slice(0, 12)
 }
 
-/** Templates of schemas that are no longer used, the oldest first. */
-function removeOld(place: string): void {
+/** Templates of schemas that are no longer used: all but the few used last. */
+function removeOldTemplates(place: string): void {
   const templates = readdirSync(place)
     .filter((name) => name.startsWith('template-'))
     .map((name) => path.join(place, name))
@@ -122,12 +141,36 @@ function removeOld(place: string): void {
   for (const dir of templates.slice(TEMPLATES_KEPT - 1)) rmSync(dir, { recursive: true, force: true })
 }
 
-/** As the user that owns both: 900 files, of which he is to own the copies. */
-function copyTree(from: string, to: string, user: SystemUser): void {
-  execFileSync('cp', ['-R', '-p', from, to], {
-    env: CHILD_ENVIRONMENT,
-    cwd: '/',
-    stdio: ['ignore', 'ignore', 'pipe'],
-    ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
-  })
+/** What is left when the machine itself, or a watchdog, was killed in the middle of tests. */
+function removeLeftovers(place: string): void {
+  for (const name of readdirSync(place).filter((entry) => entry.startsWith('run-'))) {
+    const run = path.join(place, name)
+    const made = statSync(run, { throwIfNoEntry: false })
+    if (made === undefined || systemClock.nowMs() - made.mtimeMs < LEFTOVER_MS) continue
+    const pid = readPidFile(path.join(run, 'data'))?.pid
+    if (pid !== undefined && holderOf(pid, path.join(run, 'data')) === 'postgres') continue
+    rmSync(run, { recursive: true, force: true })
+  }
+}
+
+/**
+ * Copies as the user that owns both: 900 files, of which he is to own the
+ * copies. False when the template went away meanwhile, for newer ones.
+ */
+function copyTree(from: string, to: string, user: SystemUser): boolean {
+  const now = systemClock.nowMs() / 1_000
+  try {
+    utimesSync(from, now, now)
+    execFileSync('cp', ['-R', '-p', from, to], {
+      env: CHILD_ENVIRONMENT,
+      cwd: '/',
+      stdio: ['ignore', 'ignore', 'pipe'],
+      ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
+    })
+    return true
+  } catch (error) {
+    if (statSync(from, { throwIfNoEntry: false }) !== undefined) throw error
+    rmSync(to, { recursive: true, force: true })
+    return false
+  }
 }
