@@ -52,8 +52,10 @@ export async function startNode(deps: { config: Config; log: Log; say(line: stri
   }
   try {
     const { databaseUrl, dataDir } = config
-    // Unpacked beside the database's first start, seconds earlier; where it fails, the renderer says so.
-    if (roles.has('render')) findBrowser({ ...config.render, dataDir, onLongStep: say }).catch(() => {})
+    // Unpacked while the database is being made: a first start is seconds shorter. Why it fails, the renderer says.
+    const unpacked = roles.has('render')
+      ? findBrowser({ ...config.render, dataDir, onLongStep: say }).catch(() => null)
+      : null
     const database = await openDatabase({ databaseUrl, dataDir, log, onLongStep: say })
     opened.add('database', database.close)
     const { pool, connection } = database
@@ -63,6 +65,7 @@ export async function startNode(deps: { config: Config; log: Log; say(line: stri
     opened.add('listener', listener.close)
     const guard = createAddressGuard(config.allowedPrivateOrigins)
 
+    await unpacked
     const renderer = roles.has('render') ? await wireRenderer({ config, clock, log, say }) : null
     if (renderer !== null) {
       opened.add('renderer', renderer.close)
