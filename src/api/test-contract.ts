@@ -6,7 +6,16 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 
 export type Exchange = { method: string; path: string; status: number; type: string | null; text: string }
 
-export type Operation = { method: string; url: string; security: string | null; body: boolean }
+export type Operation = {
+  method: string
+  url: string
+  /** The name of the security scheme; null: none. */
+  security: string | null
+  /** Schema of the request's body; null: it has none. */
+  body: BodySchema | null
+}
+
+type BodySchema = { properties?: Record<string, unknown>; anyOf?: BodySchema[] }
 
 export type Contract = { check(exchange: Exchange): void; operations: Operation[] }
 
@@ -29,7 +38,8 @@ export function readContract(document: unknown): Contract {
         method: method.toUpperCase(),
         url,
         security: security === undefined ? null : Object.keys(security)[0]!,
-        body: 'requestBody' in operation,
+        body: (operation['requestBody']?.['content']?.['application/json']?.schema ??
+          null) as BodySchema | null,
       })
       const answers = new Map<string, ValidateFunction>()
       for (const status of Object.keys(operation['responses'] ?? {})) {
@@ -66,4 +76,19 @@ export function readContract(document: unknown): Contract {
       assert(answer(JSON.parse(text)), `${where}: ${JSON.stringify(answer.errors)} in ${text.slice(0, 500)}`)
     },
   }
+}
+
+/**
+ * A body with every property that the schema knows, by the names of the
+ * properties; of several forms, the first. Fails for a property without a value.
+ */
+export function exampleBody({ method, url, body }: Operation, values: Record<string, unknown>): unknown {
+  if (body === null) return undefined
+  const { properties = {} } = body.anyOf?.[0] ?? body
+  return Object.fromEntries(
+    Object.keys(properties).map((name) => {
+      assert(name in values, `${method} ${url} takes ${name}, for which the test has no value`)
+      return [name, values[name]]
+    }),
+  )
 }

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+
+import { DEFAULT_PLANS } from '../accounts/plans.ts'
+import { createToken } from '../accounts/tokens.ts'
+import {
+  startTestApi,
+  storePages,
+  storeRedirectAndSitemap,
+  type TestAccount,
+  type TestApi,
+} from './test-api.ts'
+import { exampleBody, type Operation } from './test-contract.ts'
+
+// Two worlds: in one, blue is alone; in the other, amber is there too. Whatever
+// blue asks, of his own things or of amber's by their names, he is answered the
+// same in both: so he sees, counts and infers nothing of amber. And amber's
+// rows stay as they are. That amber does see them shows that there was something.
+
+type World = {
+  api: TestApi
+  blue: TestAccount
+  blueToken: string
+  amber: (TestAccount & { token: string; jobId: string }) | null
+}
+
+const NO_JOB = '00000000-0000-4000-8000-000000000000'
+
+let alone: World
+let together: World
+before(async () => {
+  alone = await world(false)
+  together = await world(true)
+})
+after(async () => {
+  await alone.api.close()
+  await together.api.close()
+})
+
+async function world(withAmber: boolean): Promise<World> {
+  const api = await startTestApi()
+  const blue = await api.account()
+  const amber = withAmber ? await settle(api, 'amber') : null
+  const { token } = await furnish(api, blue, 'blue')
+  return { api, blue, blueToken: token, amber }
+}
+
+async function settle(api: TestApi, colour: string) {
+  const account = await api.account()
+  return { ...account, ...(await furnish(api, account, colour)) }
+}
+
+/** A domain with pages, redirect, sitemap, token, and a job, all of which carry the name. */
+async function furnish(api: TestApi, account: TestAccount, colour: string) {
+  const domain = await api.domain(account, `${colour}.example.com`)
+  await storePages(api, domain.id, ['/', `/${colour}-1`, `/${colour}-2`])
+  await storeRedirectAndSitemap(api, domain.id)
+  const { token } = await createToken(api.pool, account.id, domain.name, 'cms', DEFAULT_PLANS)
+  const { body } = await api.post('/api/cache/refresh', account.key, {
+    domain: domain.name,
+    paths: [`/${colour}-job`],
+  })
+  return { token, jobId: (body['jobs'] as { jobId: string }[])[0]!.jobId }
+}
+
+/** The request that the document describes, about this domain and this job. */
+async function ask(
+  api: TestApi,
+  operation: Operation,
+  as: { key: string; token: string },
+  about: { domain: string; jobId: string; newName: string },
+) {
+  const path = operation.url.replace('{domain}', about.domain).replace('{jobId}', about.jobId)
+  assert.doesNotMatch(path, /[{}]/, 'a parameter without a value')
+  const body = exampleBody(operation, {
+    domain: about.domain,
+    custom_domain: about.newName,
+    origin_url: 'https://origin.example.com',
+    is_active: true,
+    settings: { fresh_seconds: 60 },
+    path: '/amber-1',
+    paths: ['/', '/amber-1'],
+    urls: ['/', '/amber-1'],
+    all: true,
+  })
+  const request = operation.security === 'ApiKey' ? { key: as.key } : { token: as.token }
+  return api.call(operation.method, path, { ...request, body })
+}
+
+/** All that belongs to amber, row by row. `last_used_at` may follow his own use. */
+async function rowsOfAmber({ api, amber }: World): Promise<string> {
+  const of = `in (select id from domain where account_id = ${amber!.id})`
+  const queries = [
+    `select * from account where id = ${amber!.id}`,
+    `select id, name, revoked_at from api_key where account_id = ${amber!.id} order by id`,
+    `select * from domain where account_id = ${amber!.id} order by id`,
+    ...['page', 'redirect', 'sitemap', 'known_path', 'webhook_window', 'render_count', 'warm_run'].map(
+      (table) => `select t::text as row from ${table} t where domain_id ${of} order by 1`,
+    ),
+    `select id, path, priority, state, superseded from job where domain_id ${of} order by id`,
+    `select id, name, revoked_at from webhook_token where domain_id ${of} order by id`,
+  ]
+  const found = []
+  for (const sql of queries) found.push((await api.pool.query(sql)).rows)
+  return JSON.stringify(found)
+}
+
+/** What two worlds may differ in without telling anything: times, random ids, numbers from a counter. */
+function withoutChance(text: string): string {
+  return text
+    .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')
+    .replace(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"<time>"')
+    .replace(/"id":\d+/g, '"id":<n>')
+}
+
+const blueIn = ({ blue, blueToken }: World) => ({ key: blue.key, token: blueToken })
+
+describe('isolation, for every route of the document', () => {
+  it('knows the routes', () => {
+    assert(routes().length >= 13)
+  })
+
+  it("with another's key, about the owner's things: the same answer as if he did not exist, and nothing changes", async () => {
+    for (const operation of routes()) {
+      const before = await rowsOfAmber(together)
+      const about = { domain: 'amber.example.com', jobId: NO_JOB, newName: 'first.example.com' }
+      const answers = [
+        await ask(alone.api, operation, blueIn(alone), about),
+        await ask(together.api, operation, blueIn(together), { ...about, jobId: together.amber!.jobId }),
+      ] as const
+      const name = `${operation.method} ${operation.url}`
+      assert.equal(answers[1].status, answers[0].status, name)
+      assert.equal(withoutChance(answers[1].text), withoutChance(answers[0].text), name)
+      assert.equal(await rowsOfAmber(together), before, name)
+    }
+  })
+
+  it('with his own key, about his own things: the same answer whoever else is there, and nothing of them changes', async () => {
+    for (const operation of routes()) {
+      // Deletes what the others need.
+      if (operation.method === 'DELETE') continue
+      const before = await rowsOfAmber(together)
+      const about = { domain: 'blue.example.com', jobId: NO_JOB, newName: 'second.example.com' }
+      const [first, second] = [
+        await ask(alone.api, operation, blueIn(alone), about),
+        await ask(together.api, operation, blueIn(together), about),
+      ]
+      const name = `${operation.method} ${operation.url}`
+      assert.equal(withoutChance(second.text), withoutChance(first.text), name)
+      assert.equal(await rowsOfAmber(together), before, name)
+    }
+  })
+
+  it('the owner, with the same requests, sees or changes something on each route', async () => {
+    const amber = together.amber!
+    // Deletion last.
+    const order = routes().toSorted((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))
+    for (const operation of order) {
+      const before = await rowsOfAmber(together)
+      const about = { domain: 'amber.example.com', jobId: amber.jobId, newName: 'amber2.example.com' }
+      const answer = await ask(together.api, operation, amber, about)
+      const name = `${operation.method} ${operation.url}`
+      assert(answer.status < 300, `${name} answered ${answer.status}: ${answer.text}`)
+      const sees = /amber/.test(answer.text) || Number(answer.body['totalKeys']) > 0
+      assert(sees || (await rowsOfAmber(together)) !== before, name)
+      // So that the next route finds something again.
+      if (operation.method !== 'DELETE') await restock(together)
+    }
+  })
+})
+
+function routes(): Operation[] {
+  return together.api.contract.operations.filter(({ security }) => security !== null)
+}
+
+async function restock({ api, amber }: World): Promise<void> {
+  await api.pool.query(
+    `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
+     select id, '/amber-1', 200, '{}', '\\x00', 1, 'e', now() from domain where account_id = $1
+     on conflict do nothing`,
+    [amber!.id],
+  )
+}
