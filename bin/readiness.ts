@@ -1,6 +1,7 @@
-import type pg from 'pg'
-
 import type { CheckReadiness, Readiness } from '../src/api/routes/readiness.ts'
+
+/** The pool, as far as this needs it. */
+type Asked = { query(sql: string): Promise<unknown> }
 
 const DATABASE_WITHIN_MS = 2_000
 
@@ -9,7 +10,7 @@ const DATABASE_WITHIN_MS = 2_000
  * balancer hears is true now. `isDraining`: the node has been asked to end.
  */
 export function createReadinessCheck(deps: {
-  pool: pg.Pool
+  pool: Asked
   /** null: this node does not render. */
   renderer: { readonly healthy: boolean } | null
   isDraining(): boolean
@@ -27,7 +28,7 @@ export function createReadinessCheck(deps: {
   }
 }
 
-async function answers(pool: pg.Pool): Promise<boolean> {
+async function answers(pool: Asked): Promise<boolean> {
   const { promise: late, resolve } = Promise.withResolvers<boolean>()
   const timer = setTimeout(() => resolve(false), DATABASE_WITHIN_MS)
   try {

@@ -66,6 +66,19 @@ describe('a node', () => {
     assert.equal(await ended, 0)
   })
 
+  it('ends at once at the second signal', async () => {
+    const node = await startNodeProcess(dataDir, { ...settings, PREPAINT_ROLES: 'api' })
+    const request = http.request(`${node.api}/api/cache/purge`, { method: 'POST' })
+    request.on('error', () => {})
+    request.write('{')
+    await until('it is connected', () => request.socket?.connecting === false)
+    const ended = node.stop()
+    await until('it drains', async () => (await fetch(node.api).catch(() => null)) === null)
+    void node.stop()
+    assert.equal(await ended, 1)
+    await nothingRuns()
+  })
+
   it('names the setting when its port is in use, and leaves nothing running', async () => {
     const other = http.createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => other.once('listening', resolve))

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 
 import { type TestDatabase, testDatabase } from '../src/db/test-database.ts'
+import { until } from '../test/support/condition.ts'
 import { runCommandLine } from './run-command-line.ts'
 import { runJson, runPrepaint } from './test-command-line.ts'
 
@@ -128,6 +129,38 @@ describe('commands on accounts, keys, tokens and domains', () => {
     const [token] = (await good('token list --domain shop.example'))['tokens'] as { state: string }[]
     assert.equal(token?.state, 'revoked')
     await refused('token create --domain other.example --name x', /Domain not found/)
+  })
+
+  it('refreshes pages, warms, shows the queue, and waits for it when asked to', async () => {
+    await refused('cache refresh --domain shop.example', /Domain is not active/)
+    await good('domain set --domain shop.example --active yes')
+    const { jobs } = (await good('cache refresh --domain shop.example --path /b?y=2&x=1 --path /a')) as {
+      jobs: { path: string; jobId: string }[]
+    }
+    assert.deepEqual(
+      jobs.map(({ path }) => path),
+      ['/b?x=1&y=2', '/a'],
+    )
+    await refused('cache refresh --domain shop.example --path a', /--path must be a path/, 2)
+    const listed = await good('jobs --domain shop.example --state queued --limit 1')
+    assert.deepEqual(listed['counts'], { queued: 2, running: 0, done: 0, failed: 0, cancelled: 0 })
+    assert.equal((listed['jobs'] as unknown[]).length, 1)
+    await refused('jobs --state lost', /--state must be one of queued,/, 2)
+    await refused('jobs --limit 0', /--limit must be a whole number in 1\.\.10000/, 2)
+
+    assert.deepEqual(await good('cache warm --domain shop.example'), { domain: 'shop.example' })
+    const waiting = good('cache refresh --domain shop.example --path /a --wait')
+    // In the place of a node: it carries the warm on and ends the jobs.
+    await database.pool.query('delete from warm_run')
+    await until('the refresh is watched', async () => {
+      const { rowCount } = await database.pool.query(
+        `update job set state = 'done', outcome = 'rendered', finished_at = clock_timestamp()
+          where state = 'queued' and exists (select from pg_stat_activity where query like '%as warming%' and pid <> pg_backend_pid())`,
+      )
+      return (rowCount ?? 0) > 0
+    })
+    const waited = await waiting
+    assert.deepEqual([waited['ended'], waited['stalled']], [2, false])
   })
 
   it('lists and purges stored pages, removes the domain', async () => {

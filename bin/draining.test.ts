@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import http from 'node:http'
+import net, { type AddressInfo } from 'node:net'
+import { describe, it } from 'node:test'
+
+import type { Deadline } from './closing-stack.ts'
+import { drainable } from './draining.ts'
+
+const FAR_OFF: Deadline = { signal: new AbortController().signal, remainingMs: () => 60_000 }
+
+async function startServer(handle: http.RequestListener) {
+  const server = http.createServer({ keepAliveTimeout: 60_000 }, handle)
+  const { drain } = drainable(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return { server, drain, port, url: `http://127.0.0.1:${port}` }
+}
+
+describe('draining a server', () => {
+  it('lets an answer finish, and then does not wait for its kept-alive connection', async () => {
+    const { promise: begun, resolve: begin } = Promise.withResolvers<http.ServerResponse>()
+    const { drain, url } = await startServer((_req, res) => begin(res))
+    const agent = new http.Agent({ keepAlive: true })
+    const answered = new Promise<number | undefined>((resolve, reject) => {
+      http.get(url, { agent }, (answer) => resolve(answer.resume().statusCode)).once('error', reject)
+    })
+    const res = await begun
+    const drained = drain(FAR_OFF)
+    await assert.rejects(fetch(url), 'no new connection is taken')
+    res.end('done')
+    assert.equal(await answered, 200)
+    await drained
+    agent.destroy()
+  })
+
+  it('cuts what is left at the deadline, upgraded connections too', async () => {
+    const { server, drain, port } = await startServer(() => {})
+    server.on('upgrade', (_req, socket) => {
+      socket.on('error', () => {})
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n')
+    })
+    const client = net.connect(port, '127.0.0.1')
+    client.write('GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n')
+    await new Promise((resolve) => client.once('data', resolve))
+    const closed = new Promise((resolve) => client.once('close', resolve))
+    client.on('error', () => {})
+
+    const deadline = new AbortController()
+    let over = false
+    const drained = drain({ ...FAR_OFF, signal: deadline.signal }).then(() => {
+      over = true
+    })
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(over, false, 'it waits for as long as it may')
+    deadline.abort()
+    await Promise.all([drained, closed])
+  })
+
+  it('has nothing to do for a server that never listened', async () => {
+    await drainable(http.createServer()).drain(FAR_OFF)
+  })
+})
