@@ -39,7 +39,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'src/queue': ['src/db', 'src/pages', 'src/render/outcome.ts', 'src/accounts'],
   'src/render': ['src/gateway/gateway.ts'],
   'src/gateway': ['src/config.ts'],
-  'src/accounts': ['src/db', 'src/pages', 'src/gateway/origin-url.ts'],
+  'src/accounts': ['src/db', 'src/pages', 'src/gateway/origin-url.ts', 'src/queue/cancel-jobs.ts'],
   'src/api': [
     'src/db',
     'src/accounts',

@@ -36,7 +36,7 @@ const fields = {
 /** A domain's whole settings, as they are shown. */
 export const domainSettingsSchema = z.strictObject(fields)
 
-/** What an update may carry: any of the fields. Merge it over the stored settings. */
+/** What an update may carry: each field or none. Merge it over the stored settings. */
 export const domainSettingsPatchSchema = z.strictObject(fields).partial()
 
 export type DomainSettings = z.infer<typeof domainSettingsSchema>
