@@ -97,8 +97,8 @@ describe('one data directory, several processes', () => {
     const second = startTestProcess(dataDir, { attach: true })
     await second.next('open')
     const closing = first.close()
-    // While the first waits, the second can still open connections.
-    assert.deepEqual(await second.query('select 5 as five'), [{ five: 5 }])
+    // Long enough that the first would have stopped it, were it not waiting.
+    assert.deepEqual(await second.query('select 5 as five from pg_sleep(0.5)'), [{ five: 5 }])
     await second.close()
     await closing
     assert.deepEqual(processesIn(dataDir), [])
