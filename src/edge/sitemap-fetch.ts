@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
-import type { Readable, Transform } from 'node:stream'
+import { Readable, type Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import zlib from 'node:zlib'
 
@@ -37,8 +36,7 @@ export async function fetchSitemap(
     answer.destroy()
     throw new NotASitemap(`the origin answered ${answer.statusCode}`)
   }
-  const content = decoded(answer)
-  const gzipFile = await isGzip(content)
+  const { gzipFile, content } = await looked(decoded(answer))
 
   const paths = new Set<PagePath>()
   const scanner = new SitemapScanner({
@@ -51,8 +49,10 @@ export async function fetchSitemap(
   const gzip = zlib.createGzip({ level: 6 })
   const body: Buffer[] = []
   const stages: Transform[] = gzipFile ? [zlib.createGunzip(), scanner, gzip] : [scanner, gzip]
-  gzip.on('data', (part: Buffer) => void body.push(part))
-  await pipeline([content, ...stages], { signal })
+  const collect = async (parts: AsyncIterable<Buffer>) => {
+    for await (const part of parts) body.push(part)
+  }
+  await pipeline([content, ...stages, collect], { signal })
 
   const named = [...paths]
   if (scanner.root === 'urlset') {
@@ -94,13 +94,17 @@ function decoded(answer: IncomingMessage): Readable {
   return gunzip
 }
 
-/** Whether a stream holds a gzip file (RFC 1952, section 2.3.1); nothing of it is lost. */
-async function isGzip(stream: Readable): Promise<boolean> {
-  await once(stream, 'readable')
-  const head: Buffer | null = stream.read()
-  if (head === null) return false
-  stream.unshift(head)
-  return head[0] === 0x1f && head[1] === 0x8b
+/** Whether a stream holds a gzip file (RFC 1952, section 2.3.1), and the stream as if nobody had looked. */
+async function looked(stream: Readable): Promise<{ gzipFile: boolean; content: Readable }> {
+  const parts = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+  const first = await parts.next()
+  const gzipFile = first.done !== true && first.value[0] === 0x1f && first.value[1] === 0x8b
+  async function* whole() {
+    for (let part = first; part.done !== true; part = await parts.next()) yield part.value
+  }
+  const content = Readable.from(whole())
+  content.once('close', () => stream.destroy())
+  return { gzipFile, content }
 }
 
 /** A location on the origin's host, on the custom domain; null for any other. */

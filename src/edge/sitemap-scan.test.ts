@@ -74,6 +74,8 @@ describe('what is no sitemap', () => {
     'an application shell': '<!doctype html><html><body><div id="app"></div></body></html>',
     nothing: '',
     'a feed': '<rss version="2.0"><channel></channel></rss>',
+    'an element of nothing but spaces': urlset(`<url><loc>${' '.repeat(200_000)}`),
+    'many CDATA sections without end': urlset('<url><loc><![CDATA['.repeat(10_000)),
     'an element without end': urlset(`<url><loc>${'a'.repeat(70_000)}`),
     'a tag without end': `<urlset ${'a'.repeat(70_000)}`,
   }

@@ -19,7 +19,8 @@ export class NotASitemap extends Error {
 }
 
 // `<loc>`, `<image:loc>`, `<video:content_loc>`, with plain text or a CDATA section in it.
-const LOC = /(<((?:[\w.-]+:)?(?:\w+_)?loc)\s*>\s*)(?:<!\[CDATA\[([\s\S]*?)\]\]>|([^<]*?))(\s*<\/)/g
+// Nothing in it can match the same characters in two ways: the text is a stranger's.
+const LOC = /(<((?:[\w.-]+:)?(?:\w+_)?loc)\s*>)([^<]*)(?:<!\[CDATA\[([\s\S]{0,4096}?)\]\]>([^<]*))?<\//g
 const OPENING = /<(?:[\w.-]+:)?(?:\w+_)?loc\s*>/
 const ROOT = /<(?:[\w.-]+:)?(urlset|sitemapindex)[\s>]/
 
@@ -77,12 +78,16 @@ export class SitemapScanner extends Transform {
     return rewritten.join('')
   }
 
-  #element([whole, before, name, cdata, escaped, after]: RegExpExecArray): string {
-    const location = cdata?.trim() ?? unescapeXml(escaped ?? '')
-    if (location === null) return whole
-    if (!/_|^(?:image|video|news):/.test(name ?? '')) this.#scan.found(location)
-    const instead = this.#scan.rewrite(location)
-    return instead === null ? whole : `${before}${escapeXml(instead)}${after}`
+  #element([whole, before, name, text = '', cdata, after = '']: RegExpExecArray): string {
+    const location = cdata === undefined ? unescapeXml(text) : cdata
+    if (location === null || (cdata !== undefined && (text + after).trim() !== '')) return whole
+    const bare = location.trim()
+    if (!/_|^(?:image|video|news):/.test(name ?? '')) this.#scan.found(bare)
+    const instead = this.#scan.rewrite(bare)
+    if (instead === null) return whole
+    const lead = text.slice(0, text.length - text.trimStart().length)
+    const trail = cdata === undefined ? text.slice(text.trimEnd().length) : after
+    return `${before}${lead}${escapeXml(instead)}${trail}</`
   }
 }
 
@@ -99,15 +104,13 @@ const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"'
 /** null: an entity that only a DTD could explain. */
 function unescapeXml(text: string): string | null {
   let known = true
-  const plain = text
-    .trim()
-    .replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(\w+));/gi, (_whole, hex, decimal, name) => {
-      const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
-      const character =
-        name === undefined ? (code <= 0x10ffff ? String.fromCodePoint(code) : undefined) : ENTITIES[name]
-      if (character === undefined) known = false
-      return character ?? ''
-    })
+  const plain = text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(\w+));/gi, (_whole, hex, decimal, name) => {
+    const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
+    const character =
+      name === undefined ? (code <= 0x10ffff ? String.fromCodePoint(code) : undefined) : ENTITIES[name]
+    if (character === undefined) known = false
+    return character ?? ''
+  })
   return known ? plain : null
 }
 
