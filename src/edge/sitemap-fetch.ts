@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { Readable, type Transform } from 'node:stream'
+import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import zlib from 'node:zlib'
 
@@ -48,11 +48,10 @@ export async function fetchSitemap(
   })
   const gzip = zlib.createGzip({ level: 6 })
   const body: Buffer[] = []
-  const stages: Transform[] = gzipFile ? [zlib.createGunzip(), scanner, gzip] : [scanner, gzip]
   const collect = async (parts: AsyncIterable<Buffer>) => {
     for await (const part of parts) body.push(part)
   }
-  await pipeline([content, ...stages, collect], { signal })
+  await pipeline(gzipFile ? unpacked(content) : content, scanner, gzip, collect, { signal })
 
   const named = [...paths]
   if (scanner.root === 'urlset') {
@@ -85,12 +84,16 @@ export function getFromOrigin(
   return promise
 }
 
-/** The body without its `Content-Encoding`; a bomb meets the limit of whoever reads it. */
+/** The body without its `Content-Encoding`. */
 function decoded(answer: IncomingMessage): Readable {
   const encoding = answer.headers['content-encoding']?.toLowerCase()
-  if (encoding !== 'gzip' && encoding !== 'x-gzip') return answer
+  return encoding === 'gzip' || encoding === 'x-gzip' ? unpacked(answer) : answer
+}
+
+/** A bomb meets the limit of whoever reads it. */
+function unpacked(packed: Readable): Readable {
   const gunzip = zlib.createGunzip()
-  pipeline(answer, gunzip).catch((error: Error) => gunzip.destroy(error))
+  pipeline(packed, gunzip).catch((error: Error) => gunzip.destroy(error))
   return gunzip
 }
 
