@@ -336,6 +336,15 @@ describe('origins that fail get people a page of ours, and the log a line', () =
     await edge.set(`origin_url = 'http://127.0.0.1:${port}'`).then(edge.settled)
   })
 
+  it('502: an address that no origin may have, and nothing of it is told', async () => {
+    const { port } = new URL(edge.origin)
+    await edge.set(`origin_url = 'http://127.0.0.2:${port}'`).then(edge.settled)
+    const got = await ask('/')
+    assert.equal(got.status, 502)
+    assert.match(String(got.body), /may not be contacted/)
+    await edge.set(`origin_url = 'http://127.0.0.1:${port}'`).then(edge.settled)
+  })
+
   it('502: it closes without a word', async () => {
     answer = (req) => req.socket.destroy()
     assert.equal((await ask('/', { method: 'POST', body: 'x' })).status, 502)

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
+import ipaddr from 'ipaddr.js'
 
 import { domainByHost } from '../accounts/domain-by-host.ts'
 import { DEFAULT_PLANS } from '../accounts/plans.ts'
@@ -8,6 +9,8 @@ import { overQuota, readQuota } from '../accounts/quota.ts'
 import { createListener } from '../db/listener.ts'
 import { testDatabase } from '../db/test-database.ts'
 import { transaction } from '../db/transaction.ts'
+import { createAddressGuard } from '../gateway/address-guard.ts'
+import { createGuardedAgents } from '../gateway/guarded-agents.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
 import { invalidateOn } from '../pages/invalidation.ts'
@@ -81,7 +84,8 @@ export async function startTestEdge(
   let settles = 0
   const rendered: string[] = []
   const refreshed: string[] = []
-  const agent = new http.Agent({ keepAlive: true })
+  const allowed = [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }]
+  const agents = createGuardedAgents(createAddressGuard(allowed))
   const claim = createClaim(pool, 'test-node', { domainCap: 9, domainBackgroundCap: 9, leaseMs: 60_000 })
   const complete = createComplete({ pool, plans: DEFAULT_PLANS, clock })
 
@@ -114,7 +118,7 @@ export async function startTestEdge(
       {
         clock,
         log,
-        agents: { http: agent, https: http.globalAgent as never },
+        agents,
         connected: () => listener.connected,
         domainByHost: (host) => domainByHost(pool, host),
         readStored: (domain, path) => readStored(pool, domain, path),
@@ -208,7 +212,7 @@ export async function startTestEdge(
       await first.close()
       origin.closeAllConnections()
       origin.close()
-      agent.destroy()
+      agents.close()
       await database.close()
     },
   }
