@@ -12,23 +12,26 @@ export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true
 }
 
-/** Asks on the terminal without showing what is typed. Ctrl-C and Ctrl-D give up. */
-export function askHidden(question: string): Promise<string> {
+/**
+ * Asks on the terminal without showing what is typed; `next` is called with
+ * each answer and gives the next question, or null. One reader for all of
+ * them: what was typed ahead is kept. Ctrl-C and Ctrl-D give up.
+ */
+export async function askHidden(question: string, next: (answer: string) => string | null): Promise<void> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true })
-  process.stderr.write(question)
-  return new Promise((resolve, reject) => {
-    let answered = false
-    lines.question('', (answer) => {
-      answered = true
-      lines.close()
-      resolve(answer)
-    })
-    lines.on('close', () => {
+  const answers = lines[Symbol.asyncIterator]()
+  try {
+    for (let asked: string | null = question; asked !== null; ) {
+      process.stderr.write(asked)
+      const answer = await answers.next()
       process.stderr.write('\n')
-      if (!answered) reject(new CommandError('Given up at the prompt: nothing was done'))
-    })
-  })
+      if (answer.done === true) throw new CommandError('Given up at the prompt: nothing was done')
+      asked = next(answer.value)
+    }
+  } finally {
+    lines.close()
+  }
 }
 
 /** Everything on stdin without its last line break: `--password-stdin <<< "..."`. */

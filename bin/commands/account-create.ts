@@ -31,8 +31,13 @@ export const accountCreate = defineCommand({
 
 /** Enter alone: an account without a password, for use by keys only. */
 async function askPassword(): Promise<string | null> {
-  const password = await askHidden('Password for the dashboard (Enter for none): ')
+  const answers: string[] = []
+  await askHidden('Password for the dashboard (Enter for none): ', (answer) => {
+    answers.push(answer)
+    return answers.length === 1 && answer !== '' ? 'Once more: ' : null
+  })
+  const [password = '', again] = answers
   if (password === '') return null
-  if (password !== (await askHidden('Once more: '))) throw new CommandError('The two passwords differ')
+  if (password !== again) throw new CommandError('The two passwords differ')
   return password
 }
