@@ -175,10 +175,8 @@ function relay(
   })
   response.on('drain', () => received.resume())
   received.on('end', () => response.end())
+  // Also when it ends before its length (node:http calls that aborted).
   received.on('error', () => cut(response))
-  received.on('close', () => {
-    if (!received.complete) cut(response)
-  })
 }
 
 /** Breaks a response off in a way that the page sees, so that half a file never counts as a whole one. */
