@@ -1,3 +1,4 @@
+import { until } from '../test/support/condition.ts'
 import type { Service, Site } from './peers/service.ts'
 import { meterTree } from './tree-meter.ts'
 
@@ -32,13 +33,29 @@ async function renderOne(service: Service, site: Site, number: number, incomplet
   }
 }
 
+/**
+ * Until it has rendered `pages` complete ones; a peer that has just started
+ * refuses some. Throws when it renders nothing for a minute: its figures would
+ * be those of its failure.
+ */
 export async function warmUp(
   service: Service,
   site: Site,
   numbers: PageNumbers,
   pages: number,
 ): Promise<void> {
-  for (let page = 0; page < pages; page += 1) await renderOne(service, site, numbers.next(), [])
+  for (let page = 0; page < pages; page += 1) {
+    await until(
+      `${service.name} renders a page`,
+      async () => {
+        const incomplete: string[] = []
+        await renderOne(service, site, numbers.next(), incomplete)
+        if (incomplete[0] !== undefined) throw new Error(incomplete[0])
+        return true
+      },
+      60_000,
+    )
+  }
 }
 
 /**
