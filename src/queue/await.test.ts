@@ -23,7 +23,7 @@ beforeEach(async () => {
   await queue.pool.query('delete from job')
 })
 
-const NEVER = new AbortController().signal
+const patience = () => AbortSignal.timeout(8_000)
 /** Longer than any test: what is heard was heard without it. */
 const NO_POLL_MS = 600_000
 /** Hears nothing. */
@@ -42,7 +42,7 @@ describe('awaiting a job', () => {
   it('hears of its end by notification alone', async () => {
     const waiter = createJobWaiter(listener, queue.pool, silentLog(), NO_POLL_MS)
     await listener.settled()
-    const waits = Array.from({ length: 3 }, async () => waiter.wait(await newJob(), NEVER))
+    const waits = Array.from({ length: 3 }, async () => waiter.wait(await newJob(), patience()))
     await until('all wait', () => waiter.waiting === 3)
     await finishAll()
     assert.deepEqual(await Promise.all(waits), Array(3).fill({ state: 'done', outcome: 'rendered' }))
@@ -53,7 +53,7 @@ describe('awaiting a job', () => {
     const waiter = createJobWaiter(DEAF, queue.pool, silentLog(), NO_POLL_MS)
     const id = await newJob()
     await finishAll()
-    assert.deepEqual(await waiter.wait(id, NEVER), { state: 'done', outcome: 'rendered' })
+    assert.deepEqual(await waiter.wait(id, patience()), { state: 'done', outcome: 'rendered' })
   })
 
   it('no end is missed, whenever it comes', async () => {
@@ -68,7 +68,7 @@ describe('awaiting a job', () => {
 
   it('without notifications the poll finds it', async () => {
     const waiter = createJobWaiter(DEAF, queue.pool, silentLog(), 20)
-    const waiting = newJob().then((id) => waiter.wait(id, NEVER))
+    const waiting = newJob().then((id) => waiter.wait(id, patience()))
     await until('it waits', () => waiter.waiting === 1)
     await finishAll()
     assert.deepEqual(await waiting, { state: 'done', outcome: 'rendered' })
@@ -78,7 +78,7 @@ describe('awaiting a job', () => {
     const own = await createListener(queue.connection, silentLog())
     const waiter = createJobWaiter(own, queue.pool, silentLog(), NO_POLL_MS)
     await own.settled()
-    const waiting = newJob().then((id) => waiter.wait(id, NEVER))
+    const waiting = newJob().then((id) => waiter.wait(id, patience()))
     await until('it waits', () => waiter.waiting === 1)
     await queue.pool.query(
       `select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen%' and datname = current_database()`,
@@ -91,9 +91,9 @@ describe('awaiting a job', () => {
   it('is late when the signal comes first, and nothing of it stays behind', async () => {
     const waiter = createJobWaiter(listener, queue.pool, silentLog())
     const id = await newJob()
-    const patience = new AbortController()
-    const [patient, impatient] = [waiter.wait(id, NEVER), waiter.wait(id, patience.signal)]
-    patience.abort()
+    const control = new AbortController()
+    const [patient, impatient] = [waiter.wait(id, patience()), waiter.wait(id, control.signal)]
+    control.abort()
     assert.equal(await impatient, 'late')
     assert.equal(waiter.waiting, 1)
     await finishAll()
@@ -109,7 +109,7 @@ describe('awaiting a job', () => {
       ...(await enqueue(queue.pool, one, [HOME], 'live')),
       ...(await enqueue(queue.pool, two, [HOME], 'live')),
     ]
-    const waits = jobs.map(({ jobId }) => waiter.wait(jobId, NEVER))
+    const waits = jobs.map(({ jobId }) => waiter.wait(jobId, patience()))
     await cancelJobs(queue.pool, one)
     await queue.pool.query('delete from domain where id = $1', [two])
     assert.deepEqual(await Promise.all(waits), [
@@ -131,7 +131,7 @@ describe('awaiting a job', () => {
       },
     }) as typeof queue.pool
     const waiter = createJobWaiter(DEAF, counted, silentLog(), 20)
-    const waits = jobs.map(({ jobId }) => waiter.wait(jobId, NEVER))
+    const waits = jobs.map(({ jobId }) => waiter.wait(jobId, patience()))
     await until('the first look', () => queries > 0)
     await queue.pool.query(`update job set state = 'done', outcome = 'rendered', finished_at = now()`)
     const ends = await Promise.all(waits)
@@ -153,13 +153,13 @@ describe('awaiting a job', () => {
     const id = await newJob()
     await finishAll()
     const waiter = createJobWaiter(DEAF, flaky, silentLog(), 20)
-    assert.deepEqual(await waiter.wait(id, NEVER), { state: 'done', outcome: 'rendered' })
+    assert.deepEqual(await waiter.wait(id, patience()), { state: 'done', outcome: 'rendered' })
     assert.equal(answers.length, 0)
   })
 
   it('whoever waits when it is closed is told so', async () => {
     const waiter = createJobWaiter(DEAF, queue.pool, silentLog())
-    const waiting = waiter.wait(await newJob(), NEVER)
+    const waiting = waiter.wait(await newJob(), patience())
     waiter.close()
     assert.equal(await waiting, 'late')
   })

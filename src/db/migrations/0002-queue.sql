@@ -14,6 +14,15 @@ create table queue_depth (
 );
 insert into queue_depth (queued, counted_at) values (0, '-infinity');
 
+-- Virtual time of each priority: the turn that was served last. Only claims write it, and they come one by one.
+-- (Read off the running jobs instead, it stood still while a slow domain at its cap held the lowest turns, and
+-- whoever asked for one page at a time was always first.)
+create table queue_clock (
+  priority smallint primary key,
+  turn     bigint not null
+) with (fillfactor = 10);
+insert into queue_clock (priority, turn) values (0, 0), (1, 0), (2, 0);
+
 -- Both ends of what a domain has waiting in one priority; null for nothing. Pairs are compared, and all columns
 -- of the index ordered by, because only `job_line` can do that: with `=` the planner may take `job_claim` and read
 -- the lines of all other domains.
@@ -96,14 +105,8 @@ begin
     end if;
   end if;
 
-  -- Start-time fair queueing: a job's turn follows its domain's last one, but is never behind the clock
-  -- of its priority, which is the turn that was served last (what runs), or else is served next.
-  select greatest(
-      last_turn(lane, for_domain),
-      coalesce(
-        (select max(turn) from job where state = 'running' and priority = lane),
-        (select turn - 1 from job where state = 'queued' and priority = lane order by turn limit 1),
-        0))
+  -- Start-time fair queueing: a job's turn follows its domain's last one, but is never behind the clock.
+  select greatest(last_turn(lane, for_domain), (select turn from queue_clock where priority = lane))
     into base;
 
   -- In the order of paths, so that two that meet here lock rows in the same order.
@@ -143,6 +146,7 @@ declare
   picked            uuid;
   claimed           integer := 0;
   background        integer := 0;
+  served            smallint;
 begin
   -- A claim that the server forgets in a crash is a job that is still queued: nothing is lost.
   perform set_config('synchronous_commit', 'off', true);
@@ -175,7 +179,10 @@ begin
         join domain d on d.id = t.domain_id
         join account a on a.id = d.account_id
         left join render_count c on c.domain_id = t.domain_id and c.month = in_month;
-    background := background + (select count(*) from job where id = picked and priority > 0);
+    update queue_clock c set turn = greatest(c.turn, j.turn) from job j
+     where j.id = picked and c.priority = j.priority
+    returning c.priority into served;
+    background := background + least(served, 1);
   end loop;
 end
 $$;
