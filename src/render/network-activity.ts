@@ -19,8 +19,9 @@ export type NetworkActivity = {
   isStalled(patience: number): boolean
   /** A socket, stream or worker has only just been opened, or still speaks. */
   isStreaming(): boolean
-  /** A worker began or spoke: it lives in real time, like a stream. */
-  workerStarted(): void
+  /** A worker lives in real time, like a stream; the end of its script's loading is not told to the page. */
+  workerStarted(url: string): void
+  workerSpoke(): void
 }
 
 /**
@@ -37,8 +38,10 @@ const BODY_MS = 5_000
 const QUIET_MS = 150
 /** The same with nothing pending that we know of: mostly a busy script, so take more time to be sure. */
 const IDLE_MS = 1_000
-/** Streams and workers are waited for as long as they go on speaking, and at most so long. */
-const STREAM_GRACE_MS = 2_000
+/** A stream or worker that was just opened is given so much real time to say something ... */
+const OPENED_MS = 400
+/** ... and as long as it goes on speaking, so much for its next word, but not for ever. */
+const STREAMS_LIMIT_MS = 2_000
 /** The very same request made more often than this is a poll, and holds nothing ... */
 const POLL_AFTER = 8
 /** ... and so is one that differs only in its query or body, which long polls often vary. */
@@ -46,25 +49,34 @@ const VARIED_POLL_AFTER = 30
 
 const STREAM_TYPES = new Set(['EventSource', 'WebSocket', 'Ping', 'CSPViolationReport', 'Preflight'])
 
-type Pending = { sinceMs: number; answeredMs: number | null; heldBy: 'request' | 'stream' }
+type Pending = {
+  url: string
+  sinceMs: number
+  answeredMs: number | null
+  heldBy: 'request' | 'stream' | 'poll'
+}
 
 export function createNetworkActivity(nowMs: () => number): NetworkActivity {
   const pending = new Map<string, Pending>()
   const timesAsked = new Map<string, number>()
   let lastEventMs = nowMs()
-  let firstStreamMs: number | null = null
-  let lastStreamMs = -Infinity
+  const workerScripts = new Set<string>()
+  let firstStreamMs = Number.POSITIVE_INFINITY
+  let streamDueMs = Number.NEGATIVE_INFINITY
 
   /** Still worth waiting for. */
   const isYoung = ({ sinceMs, answeredMs, heldBy }: Pending, patience = 1) => {
-    if (heldBy === 'stream') return false
+    if (heldBy !== 'request') return false
     const ageMs = (nowMs() - sinceMs) / patience
     if (answeredMs === null) return ageMs < ANSWER_MS
     return ageMs < BODY_MS && (nowMs() - answeredMs) / patience < SILENCE_MS
   }
+  const streamOpened = () => {
+    firstStreamMs = Math.min(firstStreamMs, nowMs())
+    streamDueMs = nowMs() + OPENED_MS
+  }
   const streamSpoke = () => {
-    firstStreamMs ??= nowMs()
-    lastStreamMs = nowMs()
+    streamDueMs = nowMs() + QUIET_MS
   }
 
   const asked = (key: string) => {
@@ -78,33 +90,36 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
       const isPoll =
         asked(`${method} ${url} ${postData}`) > POLL_AFTER ||
         asked(`${method} ${url.split(/[?#]/, 1)[0]}`) > VARIED_POLL_AFTER
-      const heldBy = STREAM_TYPES.has(type) || isPoll ? 'stream' : 'request'
-      pending.set(id, { sinceMs: nowMs(), answeredMs: null, heldBy })
+      const isStream = STREAM_TYPES.has(type) || workerScripts.has(url)
+      const heldBy = isStream ? 'stream' : isPoll ? 'poll' : 'request'
+      pending.set(id, { url, sinceMs: nowMs(), answeredMs: null, heldBy })
       if (heldBy === 'request') lastEventMs = nowMs()
-      else if (type === 'EventSource' || type === 'WebSocket') streamSpoke()
+      else if (type === 'EventSource' || type === 'WebSocket') streamOpened()
     },
     progressed(id) {
       const known = pending.get(id)
       if (known === undefined) return
       known.answeredMs = nowMs()
       if (known.heldBy === 'request') lastEventMs = nowMs()
-      else streamSpoke()
+      if (known.heldBy === 'stream') streamSpoke()
     },
     finished(id) {
       const known = pending.get(id)
       if (known?.heldBy === 'request') lastEventMs = nowMs()
       pending.delete(id)
     },
-    workerStarted: streamSpoke,
+    workerStarted(url) {
+      workerScripts.add(url)
+      for (const request of pending.values()) if (request.url === url) request.heldBy = 'stream'
+      streamOpened()
+    },
+    workerSpoke: streamSpoke,
     isBusy: () => [...pending.values()].some((request) => isYoung(request)),
     isHeld: () => [...pending.values()].some((request) => !isYoung(request)),
     isStalled(patience) {
       if ([...pending.values()].some((request) => isYoung(request, patience))) return false
       return nowMs() - lastEventMs >= patience * (pending.size > 0 ? QUIET_MS : IDLE_MS)
     },
-    isStreaming: () =>
-      firstStreamMs !== null &&
-      nowMs() - lastStreamMs < QUIET_MS &&
-      nowMs() - firstStreamMs < STREAM_GRACE_MS,
+    isStreaming: () => nowMs() < Math.min(streamDueMs, firstStreamMs + STREAMS_LIMIT_MS),
   }
 }

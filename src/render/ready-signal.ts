@@ -6,7 +6,7 @@ export type ReadySignal = { readonly state: 'none' | 'hold' | 'ready'; readonly 
  * false holds the capture until true, true ends the wait at once. With several
  * of them, each that was set to false must become true.
  */
-export function createReadySignal(): ReadySignal & { hear(word: string): void } {
+export function createReadySignal(): ReadySignal & { hear(verb: string | undefined, flag: string): void } {
   const held = new Set<string>()
   const { promise: ready, resolve } = Promise.withResolvers<void>()
   let isReady = false
@@ -16,9 +16,8 @@ export function createReadySignal(): ReadySignal & { hear(word: string): void } 
       if (held.size > 0) return 'hold'
       return isReady ? 'ready' : 'none'
     },
-    /** `hold <flag>` or `ready <flag>`, as the script in each document sends it. */
-    hear(word) {
-      const [verb, flag = ''] = word.split(' ', 2)
+    /** `hold` or `ready` and the name of the flag, as the script in each document sends it. */
+    hear(verb, flag) {
       if (verb === 'hold') held.add(flag)
       if (verb !== 'ready') return
       held.delete(flag)

@@ -81,7 +81,7 @@ export function createTabPool(options: {
     },
 
     async giveBack(tab, state) {
-      tab.listen({})
+      tab.page.listen({})
       tab.renders++
       if (state === 'broken' || !(await cleanInTime(tab))) return discard(tab)
       proxies.get(tab)?.takeTally()

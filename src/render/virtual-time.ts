@@ -19,78 +19,115 @@ const MOST_PATIENCE = 10
 
 type Policy = 'pauseIfNetworkFetchesPending' | 'advance'
 
+/** The virtual clock of one page's process, from its start to its end. */
 export type VirtualClock = {
-  /** Stops the page's clock; to be sent before navigating. */
-  pause(): Promise<unknown>
-  /** Resolves when the page has had its time. Never, while the page holds the capture or hangs. */
-  runUntilSettled(activity: NetworkActivity, page: ReadySignal): Promise<void>
+  /** The page's timers stop where they are. */
+  pause(): Promise<void>
+  /** Lets so much virtual time go by. Resolves at once; `expired` does when the time is used up. */
+  grant(policy: Policy, budgetMs: number): Promise<{ expired: Promise<'expired'> }>
+  /**
+   * Uses up what a render that ended early was still granted. Chromium cannot take
+   * time back: it would stop the next render when the rest of this one's is over.
+   */
+  drain(): Promise<void>
   /** For the session's `Emulation.virtualTimeBudgetExpired`. */
   budgetExpired(): void
 }
 
-/**
- * The page's clock is ours: it jumps from timer to timer while nothing is
- * loading, and stands while something is. Streams and requests that never end
- * would hold it for ever: once only such are left it is taken past them, in
- * steps small enough for what a timer asks for meanwhile to be waited for.
- * The reasons and figures are in docs/decisions/0002-virtual-time.md.
- */
-export function createVirtualClock(session: CdpSession, nowMs: () => number): VirtualClock {
+export function createVirtualClock(session: CdpSession): VirtualClock {
+  /** Grants whose end has not been told yet. */
+  let open = 0
   let tellExpired = () => {}
-
-  /** Resolves when the granted time is used up, the page is ready, or the clock stands for nothing. */
-  async function run(policy: Policy, budget: number, activity: NetworkActivity, ready: Promise<'ready'>) {
-    const expired = new Promise<'expired'>((resolve) => {
+  const expires = () =>
+    new Promise<'expired'>((resolve) => {
       tellExpired = () => resolve('expired')
     })
-    await session.send('Emulation.setVirtualTimePolicy', { policy, budget })
+
+  return {
+    async pause() {
+      await session.send('Emulation.setVirtualTimePolicy', { policy: 'pause' })
+    },
+    async grant(policy, budgetMs) {
+      const expired = expires()
+      open++
+      await session.send('Emulation.setVirtualTimePolicy', { policy, budget: budgetMs })
+      return { expired }
+    },
+    async drain() {
+      while (open > 0) {
+        const expired = expires()
+        // No budget: this adds nothing to what is open.
+        await session.send('Emulation.setVirtualTimePolicy', { policy: 'advance' })
+        await expired
+      }
+    },
+    budgetExpired() {
+      open--
+      tellExpired()
+    },
+  }
+}
+
+/**
+ * Gives the page its time, and resolves when it has had it; never, while the
+ * page holds the capture or hangs. The clock jumps from timer to timer while
+ * nothing is loading, and stands while something is. Streams and requests that
+ * never end would hold it for ever: once only such are left it is taken past
+ * them, in steps small enough for what a timer asks for meanwhile to be waited
+ * for. The reasons and figures are in docs/decisions/0002-virtual-time.md.
+ */
+export async function runUntilSettled(
+  session: CdpSession,
+  clock: VirtualClock,
+  activity: NetworkActivity,
+  page: ReadySignal,
+  nowMs: () => number,
+): Promise<void> {
+  const ready = page.ready.then(() => 'ready' as const)
+
+  const run = async (policy: Policy, budgetMs: number) => {
+    const { expired } = await clock.grant(policy, budgetMs)
     // Told to advance, the clock never stands: only a script that hangs can stop it.
     if (policy === 'advance') return Promise.race([expired, ready])
     const over = new AbortController()
-    try {
-      return await Promise.race([expired, ready, untilStalled(activity, over.signal)])
-    } finally {
-      over.abort()
-    }
+    const stalled = untilStalled(session, activity, nowMs, over.signal)
+    return Promise.race([expired, ready, stalled]).finally(() => over.abort())
   }
 
-  async function untilStalled(activity: NetworkActivity, over: AbortSignal): Promise<'stalled'> {
-    let patience = 1
-    while (!over.aborted) {
-      await delay(LOOK_FOR_STALL_EVERY_MS)
-      if (over.aborted || !activity.isStalled(patience)) continue
-      // On a busy machine quiet means little. How long the page takes to answer says how busy it is,
-      // and while a script runs it does not answer at all.
-      const askedMs = nowMs()
-      await session.send('Runtime.evaluate', { expression: '0' })
-      patience = Math.min(Math.max((nowMs() - askedMs) / USUAL_ANSWER_MS, 1), MOST_PATIENCE)
-      if (activity.isStalled(patience)) return 'stalled'
-    }
-    return new Promise(() => {})
+  let why = await run('pauseIfNetworkFetchesPending', BUDGET_MS)
+  // The clock stood before its time was up: the page still has all of it to come.
+  let owedMs = why === 'stalled' ? BUDGET_MS : 0
+
+  for (let steppedMs = 0; why !== 'ready'; steppedMs += STEP_MS) {
+    const isHeld = page.state === 'hold'
+    const isMoreToCome = owedMs > 0 || activity.isBusy() || activity.isStreaming() || isHeld
+    if (!isMoreToCome || (steppedMs >= STEPS_LIMIT_MS && !isHeld)) break
+
+    while (activity.isBusy() || activity.isStreaming()) await delay(LOOK_EVERY_MS)
+    // What a held page waits for may need real time (a worker, a socket): do not spin.
+    if (isHeld) await Promise.race([ready, delay(4 * LOOK_EVERY_MS)])
+    why = await run(activity.isHeld() ? 'advance' : 'pauseIfNetworkFetchesPending', STEP_MS)
+    owedMs -= STEP_MS
   }
+  await clock.pause()
+}
 
-  return {
-    pause: () => session.send('Emulation.setVirtualTimePolicy', { policy: 'pause' }),
-    budgetExpired: () => tellExpired(),
-
-    async runUntilSettled(activity, page) {
-      const ready = page.ready.then(() => 'ready' as const)
-      let why = await run('pauseIfNetworkFetchesPending', BUDGET_MS, activity, ready)
-      // The clock stood before its time was up: the page still has all of it to come.
-      let owedMs = why === 'stalled' ? BUDGET_MS : 0
-
-      for (let steppedMs = 0; why !== 'ready'; steppedMs += STEP_MS) {
-        const isHeld = page.state === 'hold'
-        const isMoreToCome = owedMs > 0 || activity.isBusy() || activity.isStreaming() || isHeld
-        if (!isMoreToCome || (steppedMs >= STEPS_LIMIT_MS && !isHeld)) return
-
-        while (activity.isBusy() || activity.isStreaming()) await delay(LOOK_EVERY_MS)
-        // What a held page waits for may need real time (a worker, a socket): do not spin.
-        if (isHeld) await Promise.race([ready, delay(4 * LOOK_EVERY_MS)])
-        const policy = activity.isHeld() ? 'advance' : 'pauseIfNetworkFetchesPending'
-        why = await run(policy, STEP_MS, activity, ready)
-        owedMs -= STEP_MS
-      }
-    },
+async function untilStalled(
+  session: CdpSession,
+  activity: NetworkActivity,
+  nowMs: () => number,
+  over: AbortSignal,
+): Promise<'stalled'> {
+  let patience = 1
+  while (!over.aborted) {
+    await delay(LOOK_FOR_STALL_EVERY_MS)
+    if (over.aborted || !activity.isStalled(patience)) continue
+    // On a busy machine quiet means little. How long the page takes to answer says how busy it is,
+    // and while a script runs it does not answer at all.
+    const askedMs = nowMs()
+    await session.send('Runtime.evaluate', { expression: '0' })
+    patience = Math.min(Math.max((nowMs() - askedMs) / USUAL_ANSWER_MS, 1), MOST_PATIENCE)
+    if (activity.isStalled(patience)) return 'stalled'
   }
+  return new Promise(() => {})
 }

@@ -8,7 +8,7 @@ import { outcomeOfSnapshot } from './quality.ts'
 import { createReadySignal } from './ready-signal.ts'
 import { takeSnapshot } from './snapshot.ts'
 import type { Tab } from './tab.ts'
-import { createVirtualClock } from './virtual-time.ts'
+import { runUntilSettled } from './virtual-time.ts'
 
 /** A page that reloads itself more often than this never becomes one. */
 const RELOAD_LIMIT = 3
@@ -23,23 +23,21 @@ export async function visit(
   request: RenderRequest,
   options: { timeoutMs: number; clock: Clock },
 ): Promise<RenderOutcome> {
-  const { mainFrameId } = tab
+  const { page } = tab
   const { customDomain, signal } = request
   const { timeoutMs, clock } = options
   const url = `https://${customDomain}${request.path}`
 
   const { promise: ended, resolve: end } = Promise.withResolvers<RenderOutcome>()
   const activity = createNetworkActivity(clock.nowMs)
-  const session = untilOver(tab.session, () => isOver)
-  const virtualClock = createVirtualClock(session, clock.nowMs)
+  const session = untilOver(page.session, () => isOver)
   const ready = createReadySignal()
   let status = 200
   let headers: readonly ResponseHeader[] = []
   let reloads = 0
   let isOver = false
 
-  tab.listen({
-    'Emulation.virtualTimeBudgetExpired': virtualClock.budgetExpired,
+  page.listen({
     'Network.requestWillBeSent': ({ requestId, request: { method, url, postData }, type = 'Other' }) =>
       activity.started(requestId, { method, url, postData, type }),
     'Network.dataReceived': ({ requestId }) => activity.progressed(requestId),
@@ -52,12 +50,14 @@ export async function visit(
     'Network.loadingFinished': ({ requestId }) => activity.finished(requestId),
     'Network.loadingFailed': ({ requestId }) => activity.finished(requestId),
     'Runtime.bindingCalled': ({ payload }) => {
-      if (payload === 'worker') activity.workerStarted()
-      else ready.hear(payload)
+      const [verb, object = ''] = payload.split(' ', 2)
+      if (verb === 'worker') activity.workerStarted(object)
+      else if (verb === 'spoke') activity.workerSpoke()
+      else ready.hear(verb, object)
     },
 
     'Fetch.requestPaused': (paused) => {
-      const isMain = paused.frameId === mainFrameId && paused.resourceType === 'Document'
+      const isMain = paused.frameId === page.frameId && paused.resourceType === 'Document'
       const { responseStatusCode } = paused
       if (isMain && responseStatusCode !== undefined) {
         status = responseStatusCode
@@ -65,14 +65,14 @@ export async function visit(
         const outcome = judgeMainResponse(paused.request.url, status, headers, request)
         if (outcome !== null) {
           end(outcome)
-          return stopPaused(tab.session, paused)
+          return stopPaused(page.session, paused)
         }
       }
-      answerPaused(tab.session, paused)
+      answerPaused(page.session, paused)
     },
 
     'Page.frameRequestedNavigation': ({ frameId, url: target, disposition }) => {
-      if (frameId !== mainFrameId || disposition !== 'currentTab') return
+      if (frameId !== page.frameId || disposition !== 'currentTab') return
       const location = publicUrl(target, url, request)
       if (location === null) return
       if (withoutHash(location) !== url) end({ kind: 'redirect', status: 302, location })
@@ -87,12 +87,12 @@ export async function visit(
   void tab.lost.then((reason) => end({ kind: 'crashed', reason }))
 
   const load = async (): Promise<RenderOutcome> => {
-    await virtualClock.pause()
+    await page.clock.pause()
     const { errorText } = await session.send('Page.navigate', { url })
     // The response that could not be shown may have been judged already; that is the better answer.
     if (errorText !== undefined) return failedNavigation(errorText)
-    await virtualClock.runUntilSettled(activity, ready)
-    const snapshot = await takeSnapshot(session, mainFrameId)
+    await runUntilSettled(session, page.clock, activity, ready, clock.nowMs)
+    const snapshot = await takeSnapshot(session, page.frameId)
     return outcomeOfSnapshot(snapshot, { status, headers: keptHeaders(headers), url, site: request })
   }
   try {

@@ -194,19 +194,18 @@
     Reflect.deleteProperty(window, name)
   }
 
-  // Workers live in real time: Node waits a little for their answers.
-  for (const name of /** @type {const} */ (['Worker', 'SharedWorker'])) {
-    const Native = window[name]
-    if (Native === undefined) continue
-    replace(
-      window,
-      name,
-      new Proxy(Native, {
-        construct(target, given, newTarget) {
-          tell('worker')
-          return Reflect.construct(target, given, newTarget)
-        },
-      }),
-    )
+  // Workers live in real time: Node waits a little for what they say.
+  const { addEventListener } = EventTarget.prototype
+  const Native = window.Worker
+  if (Native !== undefined) {
+    const proxy = new Proxy(Native, {
+      construct(target, given, newTarget) {
+        const worker = Reflect.construct(target, given, newTarget)
+        tell(`worker ${new URL(given[0], document.baseURI)}`)
+        addEventListener.call(worker, 'message', () => tell('spoke'))
+        return worker
+      },
+    })
+    replace(window, 'Worker', proxy)
   }
 })()

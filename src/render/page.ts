@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+
+import { blockedUrlPatterns } from './blocked-hosts.ts'
+import type { BrowserProcess } from './browser-process.ts'
+import type { CdpListeners, CdpSession } from './cdp.ts'
+import { createVirtualClock, type VirtualClock } from './virtual-time.ts'
+
+/** One page target, attached and set up, at about:blank. Its process lives as long as it does. */
+export type Page = {
+  readonly session: CdpSession
+  readonly clock: VirtualClock
+  readonly frameId: string
+  /** Resolves with the reason when the process has died. */
+  readonly lost: Promise<string>
+  /** For one render; replaces those of the render before. */
+  listen(listeners: CdpListeners): void
+  /** Ends it although it may hang. Rejects when the browser is gone. */
+  close(): Promise<void>
+}
+
+/** Separate functions, run one after the other before any script of the page. */
+const NEW_DOCUMENT_SCRIPT = ['new-document.js', 'images.js']
+  .map((file) => readFileSync(path.join(import.meta.dirname, 'in-page', file), 'utf8'))
+  .join(';\n')
+
+const VIEWPORT = { width: 1280, height: 1024 }
+
+export async function openPage(browser: BrowserProcess, browserContextId: string): Promise<Page> {
+  const { cdp } = browser
+  const { targetId } = await cdp.browser.send('Target.createTarget', {
+    url: 'about:blank',
+    browserContextId,
+    ...VIEWPORT,
+  })
+  const { sessionId } = await cdp.browser.send('Target.attachToTarget', { targetId, flatten: true })
+  const session = cdp.session(sessionId)
+  const clock = createVirtualClock(session)
+  const { promise: lost, resolve: lose } = Promise.withResolvers<string>()
+
+  const always: CdpListeners = {
+    'Emulation.virtualTimeBudgetExpired': clock.budgetExpired,
+    'Inspector.targetCrashed': () => lose('the page crashed'),
+    'Inspector.detached': ({ reason }) => lose(reason),
+    'Page.javascriptDialogOpening': ({ type }) => {
+      // Staying is never right; all else is answered as somebody who does not care would.
+      void session.send('Page.handleJavaScriptDialog', { accept: type === 'beforeunload' }).catch(() => {})
+    },
+  }
+  session.listen(always)
+  await prepare(session, browser)
+
+  return {
+    session,
+    clock,
+    frameId: targetId,
+    lost,
+    listen: (listeners) => session.listen({ ...listeners, ...always }),
+    async close() {
+      cdp.endSession(sessionId)
+      await cdp.browser.send('Target.closeTarget', { targetId })
+    },
+  }
+}
+
+async function prepare(session: CdpSession, browser: BrowserProcess): Promise<void> {
+  await Promise.all([
+    session.send('Page.enable'),
+    // Nothing of the bodies is kept for a debugger who never asks.
+    session.send('Network.enable', {
+      maxTotalBufferSize: 0,
+      maxResourceBufferSize: 0,
+      maxPostDataSize: 4096,
+    }),
+    session.send('Runtime.enable'),
+    session.send('Runtime.addBinding', { name: 'prepaintTell' }),
+    session.send('Page.addScriptToEvaluateOnNewDocument', { source: NEW_DOCUMENT_SCRIPT }),
+    session.send('Network.setBypassServiceWorker', { bypass: true }),
+    session.send('Network.setBlockedURLs', { urls: blockedUrlPatterns() }),
+    session.send('Fetch.enable', {
+      patterns: [
+        // The main response is judged before any of it is parsed.
+        { resourceType: 'Document', requestStage: 'Response' },
+        { resourceType: 'Image', requestStage: 'Request' },
+        { resourceType: 'Media', requestStage: 'Request' },
+        { resourceType: 'Font', requestStage: 'Request' },
+      ],
+    }),
+    session.send('Emulation.setUserAgentOverride', userAgent(browser)),
+    session.send('Emulation.setFocusEmulationEnabled', { enabled: true }),
+  ])
+}
+
+/** A normal Chromium's, with our name at its end: sites see the same as with a visitor, and can tell us. */
+function userAgent({ userAgent: own, product }: BrowserProcess) {
+  const version = product.split('/')[1] ?? '0'
+  const major = version.split('.')[0] ?? '0'
+  const brands = (number: string) => [
+    { brand: 'Chromium', version: number },
+    { brand: 'Not.A/Brand', version: number === major ? '8' : '8.0.0.0' },
+  ]
+  return {
+    userAgent: `${own.replace('HeadlessChrome', 'Chrome')} Prepaint/1.0`,
+    acceptLanguage: 'en-US,en;q=0.9',
+    platform: 'Linux x86_64',
+    userAgentMetadata: {
+      brands: brands(major),
+      fullVersionList: brands(version),
+      platform: 'Linux',
+      platformVersion: '',
+      architecture: 'x86',
+      model: '',
+      mobile: false,
+    },
+  }
+}

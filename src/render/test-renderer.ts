@@ -1,0 +1,117 @@
+import { once } from 'node:events'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+import ipaddr from 'ipaddr.js'
+
+import { systemClock } from '../clock.ts'
+import { startGateway } from '../gateway/gateway.ts'
+import type { DomainName, PagePath } from '../ids.ts'
+import { silentLog } from '../log.ts'
+import type { RenderOutcome } from './outcome.ts'
+import { type Renderer, startRenderer } from './renderer.ts'
+
+export type Answer = string | ((request: http.IncomingMessage, response: http.ServerResponse) => void)
+
+/** Real Chromium behind the real gateway, and a toy origin that the pages of a test file come from. */
+export type TestRenderer = Renderer & {
+  readonly dataDir: string
+  readonly originUrl: string
+  /** Paths that the origin was asked for, in order. */
+  readonly asked: string[]
+  /** A string is HTML. What is not here is a 404 without a body. */
+  readonly routes: Map<string, Answer>
+  readonly origin: http.Server
+  page(
+    path: string,
+    options?: { domain?: string; signal?: AbortSignal; originUrl?: string },
+  ): Promise<RenderOutcome>
+  /** Renders and gives the HTML; any other outcome fails the test. */
+  html(path: string, options?: { domain?: string }): Promise<string>
+}
+
+export async function startTestRenderer(
+  options: { slots?: number; timeoutMs?: number } = {},
+): Promise<TestRenderer> {
+  const routes = new Map<string, Answer>()
+  const asked: string[] = []
+  const origin = http.createServer((request, response) => {
+    asked.push(request.url ?? '')
+    const answer = routes.get(request.url ?? '') ?? routes.get((request.url ?? '').split('?')[0] ?? '')
+    if (answer === undefined) response.writeHead(404).end()
+    else if (typeof answer === 'function') answer(request, response)
+    else response.setHeader('content-type', 'text/html; charset=utf-8').end(answer)
+  })
+  origin.listen(0, '127.0.0.1')
+  await once(origin, 'listening')
+  const originUrl = `http://127.0.0.1:${(origin.address() as AddressInfo).port}`
+
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-render-'))
+  // As root the browser is another user, who must be able to pass.
+  await chmod(dataDir, 0o711)
+  const log = silentLog()
+  const renderer = await startRenderer({
+    chromium: null,
+    dataDir,
+    slots: options.slots ?? 2,
+    timeoutMs: options.timeoutMs ?? 20_000,
+    requireSandbox: false,
+    openGateway: () =>
+      startGateway({ allowed: [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }], log }),
+    clock: systemClock,
+    log,
+  })
+
+  const page: TestRenderer['page'] = (pagePath, given = {}) =>
+    renderer.render({
+      customDomain: (given.domain ?? 'shop.example') as DomainName,
+      originUrl: given.originUrl ?? originUrl,
+      path: pagePath as PagePath,
+      signal: given.signal ?? new AbortController().signal,
+    })
+
+  return {
+    render: renderer.render,
+    get healthy() {
+      return renderer.healthy
+    },
+    sandbox: renderer.sandbox,
+    dataDir,
+    originUrl,
+    asked,
+    routes,
+    origin,
+    page,
+    async html(pagePath, given) {
+      const outcome = await page(pagePath, given)
+      if (outcome.kind === 'rendered') return outcome.html
+      throw new Error(`${pagePath}: ${JSON.stringify(outcome)}`)
+    },
+    async close() {
+      await renderer.close()
+      origin.close()
+      origin.closeAllConnections()
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** JSON after `ms` of real time. */
+export function slowJson(ms: number, value: unknown): Answer {
+  return (_request, response) =>
+    void setTimeout(
+      () => response.setHeader('content-type', 'application/json').end(JSON.stringify(value)),
+      ms,
+    )
+}
+
+/** A document whose only content comes from this script; `show(text)` adds a line. */
+export function scripted(script: string, head = ''): string {
+  return `<!doctype html><html><head><title>t</title>${head}</head><body><ul id="out"></ul><script>
+    function show(text) { const li = document.createElement('li'); li.textContent = text; out.append(li) }
+    ${script}
+  </script></body></html>`
+}
