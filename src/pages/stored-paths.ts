@@ -16,15 +16,16 @@ export async function* listStoredPaths(
 ): AsyncGenerator<readonly PagePath[], void> {
   let after = ''
   for (;;) {
-    const { rows } = await db.query<{ path: PagePath }>({
+    const { rows } = await db.query<[PagePath]>({
       name: 'stored-paths',
+      rowMode: 'array',
       text: 'select path from page where domain_id = $1 and path > $2 order by path limit $3',
       values: [domain, after, BATCH],
     })
     const last = rows.at(-1)
     if (last === undefined) return
-    yield rows.map(({ path }) => path)
+    yield rows.map(([path]) => path)
     if (rows.length < BATCH) return
-    after = last.path
+    after = last[0]
   }
 }

@@ -58,10 +58,15 @@ async function* listAsJson(
   first: IteratorResult<readonly string[], void>,
   rest: AsyncGenerator<readonly string[], void>,
 ): AsyncGenerator<string> {
+  const keyStart = JSON.stringify(`render:${domain}:`).slice(0, -1)
   let count = 0
   yield `{"domain":${JSON.stringify(domain)},"pages":[`
   for (let batch = first; batch.done !== true; batch = await rest.next()) {
-    const entries = batch.value.map((path) => JSON.stringify({ path, cacheKey: `render:${domain}:${path}` }))
+    const entries = batch.value.map((path) => {
+      // Quoted once: the key is the path with something before it.
+      const quoted = JSON.stringify(path)
+      return `{"path":${quoted},"cacheKey":${keyStart}${quoted.slice(1)}}`
+    })
     yield (count === 0 ? '' : ',') + entries.join(',')
     count += entries.length
   }

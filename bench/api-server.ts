@@ -1,0 +1,133 @@
+/**
+ * The server's side of bench/api.ts: the API over a private PostgreSQL with a
+ * node's own settings, in a process of its own, so that the memory measured is
+ * that of the server alone. Speaks to its parent by IPC.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+import { createAccount } from '../src/accounts/accounts.ts'
+import { createKey } from '../src/accounts/keys.ts'
+import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
+import { findKeyOwner } from '../src/accounts/secret-check.ts'
+import { createApiServer } from '../src/api/server.ts'
+import { systemClock } from '../src/clock.ts'
+import { openDatabase } from '../src/db/database.ts'
+import { migrate } from '../src/db/migrate.ts'
+import { silentLog } from '../src/log.ts'
+import { findJob } from '../src/queue/find-job.ts'
+
+/** What the parent may ask for. */
+export type Order =
+  | { order: 'watch-memory' }
+  | { order: 'memory' }
+  | { order: 'key-checks'; count: number }
+  | { order: 'end' }
+
+export type Ready = { url: string; key: string; postgres: string }
+/** Bytes above what was in use at `watch-memory`: the most that was seen, and what is left after a collection. */
+export type Memory = { peak: number; left: number }
+
+const LIST_SIZES = [1_000, 10_000, 50_000, 200_000]
+export const listDomain = (size: number) => `list-${size}.example.com`
+
+const log = silentLog()
+const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-bench-'))
+const database = await openDatabase({ databaseUrl: null, dataDir, log })
+const { pool } = database
+await migrate(database.connection, log)
+
+const account = await createAccount(pool, DEFAULT_PLANS, {
+  email: 'bench@example.com',
+  plan: 'enterprise',
+  password: null,
+})
+const now = { plans: DEFAULT_PLANS, nowMs: systemClock.nowMs() }
+const { key } = await createKey(pool, account.id, { name: 'bench', expiresAt: null }, now)
+await pool.query(
+  `insert into domain (account_id, custom_domain, origin_url)
+   select $1, 'd' || n || '.example.com', 'https://origin.example.com' from generate_series(1, 1000) n`,
+  [account.id],
+)
+for (const size of LIST_SIZES) {
+  await pool.query(
+    `with d as (insert into domain (account_id, custom_domain, origin_url, is_active)
+                values ($1, $2, 'https://origin.example.com', false) returning id)
+     insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
+     select d.id, '/shop/category-' || n % 97 || '/a-product-with-a-name-of-usual-length-' || n,
+            200, '{}', decode(repeat('ab', 200), 'hex'), 400, 'e', now()
+     from d, generate_series(1, $3) n`,
+    [account.id, listDomain(size), size],
+  )
+}
+await pool.query('analyze')
+
+const app = await createApiServer(
+  {
+    pool,
+    plans: DEFAULT_PLANS,
+    clock: systemClock,
+    log,
+    checkOrigin: async (raw) => ({ ok: true, originUrl: raw }),
+    findJob,
+    checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
+  },
+  { version: 'bench', publicUrl: null },
+)
+await app.listen({ host: '127.0.0.1', port: 0 })
+
+let base = 0
+let peak = 0
+setInterval(() => {
+  peak = Math.max(peak, used())
+}, 2)
+
+process.on('message', (message: Order) => void obey(message))
+const { rows } = await pool.query<{ server_version: string }>('show server_version')
+const port = (app.server.address() as AddressInfo).port
+tell({ url: `http://127.0.0.1:${port}`, key, postgres: rows[0]!.server_version } satisfies Ready)
+
+async function obey(message: Order): Promise<void> {
+  switch (message.order) {
+    case 'watch-memory':
+      collect()
+      base = used()
+      peak = base
+      return tell(base)
+    case 'memory': {
+      const most = peak
+      collect()
+      return tell({ peak: most - base, left: used() - base } satisfies Memory)
+    }
+    case 'key-checks': {
+      const times: number[] = []
+      for (let n = 0; n < message.count; n++) {
+        const start = performance.now()
+        await findKeyOwner(pool, key, systemClock.nowMs())
+        times.push(performance.now() - start)
+      }
+      return tell(times)
+    }
+    case 'end':
+      await app.close()
+      await database.close()
+      await rm(dataDir, { recursive: true, force: true })
+      process.exit(0)
+  }
+}
+
+function tell(message: unknown): void {
+  process.send?.(message)
+}
+
+/** JavaScript's heap and the buffers outside it; what the engine keeps in reserve is not counted. */
+function used(): number {
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+function collect(): void {
+  for (let n = 0; n < 3; n++) globalThis.gc?.()
+}
