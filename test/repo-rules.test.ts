@@ -37,7 +37,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'src/pages': ['src/db', 'src/accounts/domain-settings.ts'],
   'src/queue': ['src/db', 'src/pages', 'src/render/outcome.ts', 'src/accounts'],
-  'src/render': ['src/gateway/gateway.ts'],
+  'src/render': ['src/gateway/gateway.ts', 'src/gateway/headers.ts'],
   'src/gateway': ['src/config.ts'],
   'src/accounts': ['src/db', 'src/pages', 'src/gateway/origin-url.ts', 'src/queue/cancel-jobs.ts'],
   'src/api': [

@@ -15,8 +15,8 @@ import { after, describe, it, type TestContext } from 'node:test'
 import { silentLog } from '../log.ts'
 import { findBrowser } from '../render/browser-binary.ts'
 import { launchBrowser } from '../render/browser-process.ts'
-import { type Canary, hostilePage } from './hostile-page.ts'
 import { CUSTOM_DOMAIN, startTestGateway } from './test-gateway.ts'
+import { type Canary, hostilePage } from './test-hostile-page.ts'
 
 const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-gateway-'))
 // As root the browser is another user, who must be able to pass.
