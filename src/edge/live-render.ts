@@ -21,7 +21,7 @@ export type LiveRenderDeps = {
 }
 
 /** Crawlers that wait for renders at one node; each holds a connection and a little memory. */
-const WAITING_LIMIT = 2_000
+export const WAITING_LIMIT = 2_000
 
 /** One job that crawlers of this node wait for, however many. */
 type Attempt = { waiting: number; abandoned: AbortController; outcome: Promise<Served | PassReason> }

@@ -3,6 +3,7 @@ import type http from 'node:http'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import zlib from 'node:zlib'
 
+import { FETCHING_LIMIT } from './sitemap.ts'
 import { type Answer, PERSON, startTestEdge, type TestEdge } from './test-edge.ts'
 
 const HOUR = 3_600_000
@@ -156,6 +157,27 @@ describe('a sitemap', () => {
       }
       assert.deepEqual(await known(), [])
     })
+  }
+})
+
+it('so many are fetched at once; one more is passed', async () => {
+  const passed: string[] = []
+  const held: (() => void)[] = []
+  const busy = await startTestEdge({
+    origin: (req, res) => {
+      // Only what is passed says for whom.
+      if (req.headers['x-forwarded-for'] !== undefined) passed.push(req.url!)
+      held.push(() => res.end(urlset()))
+      if (held.length === FETCHING_LIMIT + 1) for (const end of held) end()
+    },
+  })
+  try {
+    const paths = Array.from({ length: FETCHING_LIMIT + 1 }, (_, at) => `/sitemap-${at}.xml`)
+    const answers = await Promise.all(paths.map((path) => busy.ask(path)))
+    assert(answers.every(({ body }) => String(body) === urlset()))
+    assert.equal(passed.length, 1)
+  } finally {
+    await busy.close()
   }
 })
 

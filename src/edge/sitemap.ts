@@ -49,7 +49,7 @@ export type Sitemaps = {
 export const SITEMAP_FRESH_MS = 3_600_000
 
 /** Fetched and rewritten at one time on this node; each takes a few megabytes. */
-const FETCHING_LIMIT = 8
+export const FETCHING_LIMIT = 8
 
 /**
  * The sitemap cache: a sitemap is fetched from the origin, its `<loc>`s of the
