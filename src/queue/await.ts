@@ -3,6 +3,7 @@ import type pg from 'pg'
 import type { JobId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import { JOB_DONE_CHANNEL, type JobEnd } from './job.ts'
+import { readEnds } from './read-ends.ts'
 
 /** Where notifications come from; `src/db/listener.ts` is one. */
 type Notifications = {
@@ -21,15 +22,6 @@ export type JobWaiter = {
 
 /** For a notification that was lost without the listener knowing. */
 const POLL_MS = 500
-
-const READ = {
-  name: 'queue-job-ends',
-  text: `select asked.id, j.state, j.outcome
-           from unnest($1::uuid[]) as asked(id) left join job j on j.id = asked.id
-          where j.id is null or j.state not in ('queued', 'running')`,
-}
-
-type Row = { id: JobId } & (JobEnd | { state: null; outcome: null })
 
 /**
  * Tells ends of jobs to those who wait. A notification only says where to look:
@@ -67,10 +59,7 @@ export function createJobWaiter(
       while (toRead.size > 0) {
         const ids = [...toRead]
         toRead.clear()
-        const { rows } = await pool.query<Row>({ ...READ, values: [ids] })
-        for (const { id, state, outcome } of rows) {
-          settle(id, state === null ? { state: 'cancelled', outcome: 'domain-gone' } : { state, outcome })
-        }
+        for (const [id, end] of await readEnds(pool, ids)) settle(id, end)
       }
     } catch (error) {
       // The poll asks again: a wait outlives the database's absence.

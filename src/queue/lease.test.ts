@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import path from 'node:path'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { brotliDecompressSync } from 'node:zlib'
@@ -11,7 +12,7 @@ import { enqueue } from './enqueue.ts'
 import { startLease } from './lease.ts'
 import { createReaper } from './reap.ts'
 import { HOME, RENDERED, type TestQueue, testQueue, until } from './test-queue.ts'
-import type { WorkerOptions } from './worker.ts'
+import type { WorkerOptions } from './worker-options.ts'
 
 let queue: TestQueue
 let reap: () => Promise<number>
@@ -188,7 +189,7 @@ async function storedHtml(domain: DomainId): Promise<string> {
   return page?.kind === 'page' ? brotliDecompressSync(page.bodyBr).toString() : ''
 }
 
-type Test = { after(undo: () => void): void }
+type Test = { after(undo: () => Promise<void>): void }
 
 function startProcess(test: Test, { html, ...options }: Partial<WorkerOptions> & { html: string }) {
   const { connection } = queue
@@ -203,6 +204,7 @@ function startProcess(test: Test, { html, ...options }: Partial<WorkerOptions> &
     ],
     { stdio: ['pipe', 'pipe', 'pipe'] },
   )
+  const exited = once(child, 'exit')
   let out = ''
   let err = ''
   child.stdout.on('data', (chunk) => {
@@ -212,7 +214,10 @@ function startProcess(test: Test, { html, ...options }: Partial<WorkerOptions> &
     err += chunk
   })
   child.stdin.on('error', () => {})
-  test.after(() => void child.kill('SIGKILL'))
+  test.after(async () => {
+    child.kill('SIGKILL')
+    await exited
+  })
   return {
     heard: (line: string) => until(`"${line}" from a worker: ${err}`, () => out.split('\n').includes(line)),
     logged: (wanted: (line: Record<string, unknown>) => boolean) =>

@@ -5,7 +5,8 @@ import { systemClock } from '../clock.ts'
 import { createListener } from '../db/listener.ts'
 import { createLog } from '../log.ts'
 import type { RenderOutcome } from '../render/outcome.ts'
-import { startWorker, type WorkerOptions } from './worker.ts'
+import { startWorker } from './worker.ts'
+import type { WorkerOptions } from './worker-options.ts'
 
 // Test support: a worker in a process of its own, to be killed and stopped. It tells on stdout which paths it
 // renders and logs to stderr; renders end when it is told `release`, and it ends with its stdin.

@@ -13,7 +13,8 @@ import { cancelJobs } from './cancel-jobs.ts'
 import { enqueue } from './enqueue.ts'
 import type { JobEnd, Priority } from './job.ts'
 import { HOME, paths, RENDERED, type TestQueue, testQueue, until } from './test-queue.ts'
-import { startWorker, type Worker, type WorkerOptions } from './worker.ts'
+import { startWorker, type Worker } from './worker.ts'
+import type { WorkerOptions } from './worker-options.ts'
 
 let queue: TestQueue
 let listener: Listener

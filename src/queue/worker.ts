@@ -9,6 +9,7 @@ import { JOB_QUEUED_CHANNEL } from './job.ts'
 import { type Held, startLease } from './lease.ts'
 import { createReaper } from './reap.ts'
 import { readStatement } from './statement.ts'
+import { WORKER_DEFAULTS, type WorkerOptions } from './worker-options.ts'
 
 export type WorkerDeps = Omit<CarryOutDeps, 'complete'> & {
   pool: pg.Pool
@@ -22,21 +23,6 @@ export type WorkerDeps = Omit<CarryOutDeps, 'complete'> & {
   canRender(): boolean
 }
 
-export type WorkerOptions = {
-  /** The name of this run of the node; no other run ever has it. */
-  node: string
-  /** Renders at once; one of them is for `live` only, unless there is just one. */
-  slots: number
-  /** Renders of one domain at once, over all nodes, and at how many `refresh` and `warm` stop. */
-  domainCap?: number
-  domainBackgroundCap?: number
-  leaseMs?: number
-  renewMs?: number
-  reapMs?: number
-  /** In case a notification was lost, and for jobs whose back-off ends. */
-  pollMs?: number
-}
-
 export type Worker = {
   /** Jobs that run at this moment. */
   readonly running: number
@@ -44,21 +30,19 @@ export type Worker = {
   close(deadlineMs: number): Promise<void>
 }
 
-const CAPS = { domainCap: 4, domainBackgroundCap: 3 }
-const TIMES = { leaseMs: 60_000, renewMs: 20_000, reapMs: 5_000, pollMs: 1_000 }
-
 type Run = Held & { job: ClaimedJob; ended: Promise<void> }
 
 /** Runs jobs of the queue in this node's slots until it is closed. Heals by itself when the database was away. */
 export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Promise<Worker> {
   const { pool, log, clock, connection, notifications } = deps
-  const { node, slots, leaseMs, renewMs, reapMs, pollMs, ...caps } = { ...CAPS, ...TIMES, ...options }
+  const { node, slots, leaseMs, renewMs, reapMs, pollMs, ...caps } = { ...WORKER_DEFAULTS, ...options }
   const claim = createClaim(pool, node, { ...caps, leaseMs })
   const complete = createComplete(deps)
   const reap = createReaper(pool)
   const giveBack = readStatement('give-back')
   const runs = new Set<Run>()
-  let filling: Promise<void> | null = null
+  let filled = Promise.resolve()
+  let filling = false
   let woken = false
   let closing = false
 
@@ -71,21 +55,25 @@ export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Pro
   /** Called when a job was queued, when a slot became free, and by the poll. */
   function wake(): void {
     woken = true
-    filling ??= fill()
-      .catch(complain)
-      .finally(() => {
-        filling = null
-      })
+    if (!filling) filled = fill()
   }
 
   async function fill(): Promise<void> {
-    while (woken && !closing && lease.held && deps.canRender()) {
-      woken = false
-      const background = [...runs].filter(({ job }) => job.priority !== 'live').length
-      const want = { slots: slots - runs.size, backgroundSlots: Math.max(1, slots - 1) - background }
-      const jobs = want.slots > 0 ? await claim(want, clock.nowMs()) : []
-      // Claimed while `close` began: it gives them back.
-      if (!closing) for (const job of jobs) begin(job)
+    filling = true
+    try {
+      while (woken && !closing && lease.held && deps.canRender()) {
+        woken = false
+        const background = [...runs].filter(({ job }) => job.priority !== 'live').length
+        const want = { slots: slots - runs.size, backgroundSlots: Math.max(1, slots - 1) - background }
+        const jobs = want.slots > 0 ? await claim(want, clock.nowMs()) : []
+        // Claimed while `close` began: it gives them back.
+        if (!closing) for (const job of jobs) begin(job)
+      }
+    } catch (error) {
+      complain(error)
+    } finally {
+      // In the same breath as the last look at `woken`: no call of `wake` falls between.
+      filling = false
     }
   }
 
@@ -117,7 +105,7 @@ export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Pro
     async close(deadlineMs) {
       closing = true
       for (const timer of timers) clearInterval(timer)
-      await filling
+      await filled
       await runsEnd(deadlineMs)
       // Before the renders are told: what they still bring is refused by the fence.
       await pool.query({ ...giveBack, values: [node] }).catch(complain)

@@ -1,0 +1,168 @@
+/**
+ * What the queue costs, on a private PostgreSQL as a node starts it:
+ *  - how long a crawler's job waits for a free slot's attention, alone and beside warm jobs that are being rendered;
+ *  - a claim, with few and many jobs queued over 1,000 domains, and with a capped domain standing in front;
+ *  - a refresh of 1,000 paths.
+ *
+ *   node bench/queue.ts [jobs]
+ *
+ * The last figures stand in docs/decisions/0005-queue.md.
+ */
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
+import { systemClock } from '../src/clock.ts'
+import { openDatabase } from '../src/db/database.ts'
+import { createListener } from '../src/db/listener.ts'
+import { migrate } from '../src/db/migrate.ts'
+import { transaction } from '../src/db/transaction.ts'
+import type { DomainId, PagePath } from '../src/ids.ts'
+import { silentLog } from '../src/log.ts'
+import { createJobWaiter } from '../src/queue/await.ts'
+import { createClaim } from '../src/queue/claim.ts'
+import { enqueue } from '../src/queue/enqueue.ts'
+import { startWorker } from '../src/queue/worker.ts'
+import type { RenderOutcome } from '../src/render/outcome.ts'
+import { machineLine, percentile } from './figures.ts'
+
+const DOMAINS = 1_000
+const SIZES = [0, 1_000, 10_000, 100_000, 1_000_000].filter(
+  (size) => size <= Number(process.argv[2] ?? 100_000),
+)
+const LIVE_JOBS = 300
+const WARM_RENDER_MS = 15
+const RENDERED: RenderOutcome = {
+  kind: 'rendered',
+  status: 200,
+  headers: [],
+  html: '<p>page</p>'.repeat(1_000),
+}
+
+const log = silentLog()
+const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-bench-'))
+const database = await openDatabase({ databaseUrl: null, dataDir, log })
+const { pool, connection } = database
+await migrate(connection, log)
+const { rows } = await pool.query<{ id: DomainId }>(
+  `with owner as (insert into account (email, plan) values ('bench@example.com', 'enterprise') returning id)
+   insert into domain (account_id, custom_domain, origin_url)
+   select owner.id, 'd' || n || '.example', 'https://origin.example' from owner, generate_series(0, $1) n returning id`,
+  [DOMAINS],
+)
+const [crawled, ...domains] = rows.map(({ id }) => id) as [DomainId, ...DomainId[]]
+console.log(
+  `Node ${process.version}, PostgreSQL ${(await pool.query('show server_version')).rows[0].server_version}`,
+)
+
+console.log('\na live job, ms p50 / p95')
+console.log('warm jobs queued    until its render begins    until its asker hears of its end')
+const listener = await createListener(connection, log)
+const waiter = createJobWaiter(listener, pool, log)
+for (const size of SIZES) await live(size)
+await listener.close()
+
+console.log('\na claim of one job and a bulk of 1,000 paths in a transaction, ms p50 / p95')
+console.log('warm jobs queued    claim    claim past a capped domain with half of them    bulk')
+for (const size of SIZES) await claims(size)
+
+await database.close()
+await rm(dataDir, { recursive: true })
+
+async function live(size: number): Promise<void> {
+  await fill(size)
+  const begun = new Map<string, number>()
+  const worker = await startWorker(
+    {
+      ...{ pool, connection, log, notifications: listener, plans: DEFAULT_PLANS, clock: systemClock },
+      canRender: () => true,
+      async render({ path: page }) {
+        if (page.startsWith('/live')) begun.set(page, performance.now())
+        else await sleep(WARM_RENDER_MS)
+        return RENDERED
+      },
+    },
+    { node: randomUUID(), slots: 4 },
+  )
+  await listener.settled()
+  const pickUps: number[] = []
+  const rounds: number[] = []
+  for (let i = 0; i < LIVE_JOBS; i++) {
+    const page = `/live${size}-${i}` as PagePath
+    const startMs = performance.now()
+    const [job] = await enqueue(pool, crawled, [page], 'live')
+    await waiter.wait(job!.jobId, AbortSignal.timeout(10_000))
+    rounds.push(performance.now() - startMs)
+    pickUps.push(begun.get(page)! - startMs)
+    await sleep(5)
+  }
+  await worker.close(1_000)
+  console.log(`${String(size).padStart(16)}    ${figures(pickUps).padEnd(23)}    ${figures(rounds)}`)
+}
+
+async function claims(size: number): Promise<void> {
+  await fill(size)
+  const claim = createClaim(pool, randomUUID(), { domainCap: 4, domainBackgroundCap: 4, leaseMs: 60_000 })
+  const one = async () => {
+    const jobs = await claim({ slots: 1, backgroundSlots: 1 }, systemClock.nowMs())
+    return async () => {
+      await pool.query(`update job set state = 'done', finished_at = now() where id = any ($1)`, [
+        jobs.map(({ id }) => id),
+      ])
+    }
+  }
+  const plain = await timed(200, one)
+  // A slow site: at its cap, with the lowest turns, and as many jobs as all the others together.
+  await insert(domains[0]!, size / 2, '/capped', -size)
+  await pool.query(
+    `update job set state = 'running', lease_until = now() + interval '1 hour', node = 'bench'
+      where id in (select id from job where state = 'queued' and domain_id = $1 order by turn limit 4)`,
+    [domains[0]],
+  )
+  const capped = await timed(200, one)
+  let bulks = 0
+  const bulk = await timed(20, async () => {
+    const paths = Array.from({ length: 1_000 }, (_, n) => `/bulk${bulks}-${n}` as PagePath)
+    await transaction(pool, (client) => enqueue(client, domains[++bulks]!, paths, 'refresh'))
+    return async () => {}
+  })
+  console.log(
+    `${String(size).padStart(16)}    ${figures(plain).padEnd(15)}  ${figures(capped).padEnd(15)}  ${figures(bulk)}`,
+  )
+}
+
+/** Milliseconds of each call; what a call gives back runs after it, and is not counted. */
+async function timed(times: number, call: () => Promise<() => Promise<void>>): Promise<number[]> {
+  const took: number[] = []
+  for (let i = 0; i < times; i++) {
+    const startMs = performance.now()
+    const tidy = await call()
+    took.push(performance.now() - startMs)
+    await tidy()
+  }
+  return took
+}
+
+async function fill(size: number): Promise<void> {
+  await pool.query('truncate job')
+  await pool.query(
+    `insert into job (domain_id, path, priority, turn)
+     select ($1::integer[])[1 + n % $2], '/p' || n, 2, n / $2 from generate_series(0, $3::integer - 1) n`,
+    [domains, DOMAINS, size],
+  )
+}
+
+async function insert(domain: DomainId, count: number, prefix: string, turn: number): Promise<void> {
+  await pool.query(
+    `insert into job (domain_id, path, priority, turn)
+     select $1, $2 || n, 2, $4 + n from generate_series(1, $3::integer) n`,
+    [domain, prefix, count, turn],
+  )
+}
+
+function figures(took: number[]): string {
+  return `${percentile(took, 0.5).toFixed(1)} / ${percentile(took, 0.95).toFixed(1)}`
+}

@@ -1,0 +1,19 @@
+export type WorkerOptions = {
+  /** The name of this run of the node; no other run ever has it. */
+  node: string
+  /** Renders at once; one of them is for `live` only, unless there is just one. */
+  slots: number
+} & Partial<typeof WORKER_DEFAULTS>
+
+/** The caps are counted over all nodes, so all nodes must have the same. */
+export const WORKER_DEFAULTS = {
+  /** Renders of one domain at once: what a customer's origin has to bear, and what others need not wait behind. */
+  domainCap: 4,
+  /** At how many of them `refresh` and `warm` stop, so that a crawler of the same domain finds room. */
+  domainBackgroundCap: 3,
+  leaseMs: 60_000,
+  renewMs: 20_000,
+  reapMs: 5_000,
+  /** In case a notification was lost, and for jobs whose back-off ends. */
+  pollMs: 1_000,
+}
