@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import type { Clock } from '../clock.ts'
-import type { DomainId, PagePath } from '../ids.ts'
 import { freshnessOf, freshUntil } from '../pages/freshness.ts'
 import type { PageCache } from '../pages/page-cache.ts'
 import type { CrawlerCategory } from './crawler.ts'
 import { decide } from './decide.ts'
+import { createDemand, type DemandDeps } from './demand.ts'
 import type { EdgeDomain } from './domain.ts'
 import { publicLocation } from './forwarded-headers.ts'
 import { createLiveRender, type LiveRenderDeps } from './live-render.ts'
@@ -19,23 +19,17 @@ import type { PageTarget, Target } from './target.ts'
 import type { NoVerdict, PassReason, Verdict } from './verdict.ts'
 
 /** What the edge needs, in its own words. bin/ supplies it; so do tests. */
-export type EdgeDeps = LiveRenderDeps & {
-  clock: Clock
-  /** By the `Host` header; without a promise when it is in memory. */
-  findDomain(host: string): EdgeDomain | null | Promise<EdgeDomain | null>
-  targetOf(domain: EdgeDomain, url: string): Target
-  crawlerOf(userAgent: string | undefined): CrawlerCategory | null
-  pages: Pick<PageCache<Served>, 'find' | 'reread' | 'grown'>
-  sitemaps: Sitemaps
-  pass: Pass
-  enqueueRefresh(domain: DomainId, path: PagePath): Promise<unknown>
-  /** A crawler asked for a path that is worth knowing. Never throws. */
-  noteAsked(domain: DomainId, path: PagePath): void
-}
-
-const DAY_MS = 86_400_000
-/** A stale page that is asked for often queues its refresh once in this time. */
-const REFRESH_EVERY_MS = 10_000
+export type EdgeDeps = LiveRenderDeps &
+  DemandDeps & {
+    clock: Clock
+    /** By the `Host` header; without a promise when it is in memory. */
+    findDomain(host: string): EdgeDomain | null | Promise<EdgeDomain | null>
+    targetOf(domain: EdgeDomain, url: string): Target
+    crawlerOf(userAgent: string | undefined): CrawlerCategory | null
+    pages: Pick<PageCache<Served>, 'find' | 'reread' | 'grown'>
+    sitemaps: Sitemaps
+    pass: Pass
+  }
 
 /** A crawler's request for a page, once that is known. */
 type Exchange = {
@@ -54,6 +48,7 @@ type Exchange = {
 export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number }) {
   const { clock, log, pages, sitemaps } = deps
   const renderNow = createLiveRender(deps, options)
+  const demand = createDemand(deps)
 
   return function handle(req: IncomingMessage, res: ServerResponse): void {
     answer(req, res).then(
@@ -88,7 +83,7 @@ export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number 
     const freshness = stored === null ? 'gone' : freshnessOf(stored, target.lifetimes, exchange.nowMs)
     if (stored !== null && freshness === 'fresh') return serve(exchange, stored, 'hit')
     if (stored !== null && freshness === 'stale') {
-      refresh(exchange)
+      demand.refresh(exchange)
       return serve(exchange, stored, 'stale')
     }
 
@@ -99,14 +94,14 @@ export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number 
     if (stored !== null && freshness === 'kept' && rendered !== 'over-quota') {
       return serve(exchange, stored, 'stale')
     }
-    note(exchange)
+    demand.note(exchange)
     return pass(req, res, domain, rendered)
   }
 
   /** A page or redirect of ours, in the encoding that is asked for. */
   function serve(exchange: Exchange, entry: Served, verdict: ServedVerdict): Verdict | Promise<Verdict> {
     const { req, res, domain, target, nowMs } = exchange
-    if (entry.status < 400) note(exchange)
+    if (entry.status < 400) demand.note(exchange)
     const ttlMs = freshUntil(entry, target.lifetimes) - nowMs
     const stamp = { verdict, ttlMs, ageMs: verdict === 'rendered' ? 0 : nowMs - entry.renderedAtMs }
     const unservable = (error: unknown): Verdict => {
@@ -147,21 +142,6 @@ export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number 
   function unreadable(error: Error): 'unreadable' {
     log.error({ err: error }, 'the page store could not be asked')
     return 'unreadable'
-  }
-
-  function refresh({ domain, target, nowMs }: Exchange): void {
-    if (nowMs - target.refreshedMs < REFRESH_EVERY_MS) return
-    target.refreshedMs = nowMs
-    deps.enqueueRefresh(domain.id, target.key.path).catch((error: Error) => {
-      log.warn({ err: error, domain: domain.name }, 'a refresh could not be queued')
-    })
-  }
-
-  function note({ domain, target, nowMs }: Exchange): void {
-    const day = Math.floor(nowMs / DAY_MS)
-    if (target.notedDay === day) return
-    target.notedDay = day
-    deps.noteAsked(domain.id, target.key.path)
   }
 }
 

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test'
 
 import type { DomainId, JobId, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
-import { pageKey } from '../pages/page-cache.ts'
+import { pageKey } from '../pages/page-memory.ts'
 import { edgeDomain } from './domain.ts'
 import { createLiveRender, type JobEnd, type LiveRenderDeps, WAITING_LIMIT } from './live-render.ts'
 

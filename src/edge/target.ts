@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Lifetimes } from '../pages/freshness.ts'
-import { type PageKey, pageKey } from '../pages/page-cache.ts'
+import { type PageKey, pageKey } from '../pages/page-memory.ts'
 import { normalisePath } from '../pages/path.ts'
 import type { EdgeDomain } from './domain.ts'
 import { ruleFor } from './path-rules.ts'

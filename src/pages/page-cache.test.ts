@@ -3,7 +3,8 @@ import { beforeEach, describe, it } from 'node:test'
 
 import type { DomainId, PagePath } from '../ids.ts'
 import { parseInvalidation } from './invalidation.ts'
-import { createPageCache, pageKey } from './page-cache.ts'
+import { createPageCache } from './page-cache.ts'
+import { pageKey } from './page-memory.ts'
 import type { StoredEntry } from './stored-page.ts'
 
 // PostgreSQL is played here: only so can an answer be held back between two notifications.

@@ -1,21 +1,7 @@
-import { LRUCache } from 'lru-cache'
-
 import type { DomainId, PagePath } from '../ids.ts'
 import type { Held, Invalidation } from './invalidation.ts'
+import { createPageMemory, type PageKey, type Prepared } from './page-memory.ts'
 import type { StoredEntry } from './stored-page.ts'
-
-/**
- * Names an entry in memory. A domain's id is digits and a path begins with
- * `/`, so no two pairs make the same key. Made once for a URL, not for a request.
- */
-export type PageKey = { readonly domain: DomainId; readonly path: PagePath; readonly text: string }
-
-export function pageKey(domain: DomainId, path: PagePath): PageKey {
-  return { domain, path, text: `${domain}${path}` }
-}
-
-/** What a reader makes of a stored entry to serve it quickly; `bytes` counts against the limit. */
-export type Prepared = { readonly kind: StoredEntry['kind']; readonly bytes: number }
 
 export type PageCacheOptions<T> = {
   /** Of all entries together; 0 keeps nothing in memory. */
@@ -39,79 +25,47 @@ const EPOCHS = 1_024
  */
 export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>) {
   const { limitBytes, read, prepare, connected } = options
-  const keysOf = new Map<DomainId, Set<string>>()
-  const domainOf = (key: string) => Number(key.slice(0, key.indexOf('/'))) as DomainId
-  const forget = (key: string) => {
-    const keys = keysOf.get(domainOf(key))
-    keys?.delete(key)
-    if (keys?.size === 0) keysOf.delete(domainOf(key))
-  }
-  const memory = new LRUCache<string, T>({
-    maxSize: Math.max(1, limitBytes),
-    // One huge page must not drive out all others.
-    maxEntrySize: Math.max(1, Math.floor(limitBytes / 4)),
-    sizeCalculation: ({ bytes }, key) => bytes + 2 * key.length + 200,
-    dispose: (_entry, key, reason) => {
-      if (reason !== 'set') forget(key)
-    },
-  })
+  const memory = createPageMemory<T>(limitBytes)
   const loading = new Map<string, { epoch: number; entry: Promise<T | null> }>()
   const epochs = new Uint32Array(EPOCHS)
+  const epochOf = ({ domain }: PageKey): number => epochs[domain % EPOCHS]!
   let doubted = !connected()
 
   /** In memory: the entry itself, without a promise. Rejects when PostgreSQL does and memory cannot help. */
   function find(key: PageKey): T | Promise<T | null> {
-    return (believed() ? memory.get(key.text) : undefined) ?? join(key)
+    return (believed() ? memory.get(key) : undefined) ?? join(key)
   }
 
   function join(key: PageKey): Promise<T | null> {
     const open = loading.get(key.text)
-    if (open !== undefined && open.epoch === epochs[key.domain % EPOCHS]) return open.entry
-    return reread(key)
+    return open !== undefined && open.epoch === epochOf(key) ? open.entry : reread(key)
   }
 
   /** From PostgreSQL, whatever memory holds: for a reader that knows of a new entry. */
   function reread(key: PageKey): Promise<T | null> {
-    const entry = load(key)
-    const open = { epoch: epochs[key.domain % EPOCHS]!, entry }
+    const open = { epoch: epochOf(key), entry: load(key) }
     loading.set(key.text, open)
     const end = () => {
       if (loading.get(key.text) === open) loading.delete(key.text)
     }
-    entry.then(end, end)
-    return entry
+    open.entry.then(end, end)
+    return open.entry
   }
 
   async function load(key: PageKey): Promise<T | null> {
-    const believedAtStart = believed()
-    const epoch = epochs[key.domain % EPOCHS]
+    const [trusted, epoch] = [believed(), epochOf(key)]
     let stored: StoredEntry | null
     try {
       stored = await read(key.domain, key.path)
     } catch (error) {
-      const held = memory.get(key.text)
+      const held = memory.get(key)
       if (held === undefined) throw error
       return held
     }
     if (stored === null) return null
     const entry = prepare(stored)
-    if (believedAtStart && believed() && epoch === epochs[key.domain % EPOCHS]) put(key, entry)
+    if (trusted && believed() && epoch === epochOf(key)) memory.put(key, entry)
     return entry
-  }
-
-  function put(key: PageKey, entry: T): void {
-    if (limitBytes === 0) return
-    memory.set(key.text, entry)
-    const keys = keysOf.get(key.domain)
-    if (!memory.has(key.text)) forget(key.text)
-    else if (keys === undefined) keysOf.set(key.domain, new Set([key.text]))
-    else keys.add(key.text)
-  }
-
-  /** Weighs an entry again that has grown while it was served. */
-  function grown(key: PageKey, entry: T): void {
-    // Setting the same value would not be weighed.
-    if (memory.peek(key.text) === entry && memory.delete(key.text)) put(key, entry)
   }
 
   function believed(): boolean {
@@ -124,27 +78,18 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
 
   function clear(): void {
     memory.clear()
-    keysOf.clear()
-    for (let at = 0; at < EPOCHS; at++) epochs[at]!++
+    moveEpochs()
   }
 
-  function dropWhere(domain: DomainId, gone: (key: string) => boolean): void {
-    for (const key of [...(keysOf.get(domain) ?? [])]) if (gone(key)) memory.delete(key)
+  function moveEpochs(): void {
+    for (let at = 0; at < EPOCHS; at++) epochs[at]!++
   }
 
   function invalidate(what: Invalidation): void {
     if (what.kind === 'everything') clear()
-    if (what.kind === 'everything' || what.kind === 'host' || what.kind === 'account') return
-    const { domain } = what
-    epochs[domain % EPOCHS]!++
-    const isRedirect = (key: string) => memory.peek(key)?.kind === 'redirect'
-    if (what.kind === 'domain') dropWhere(domain, () => true)
-    else if (what.kind === 'prefix') {
-      const prefix = `${domain}${what.prefix}`
-      dropWhere(domain, (key) => key.startsWith(prefix) || isRedirect(key))
-    } else {
-      memory.delete(pageKey(domain, what.path).text)
-      if (what.purged) dropWhere(domain, isRedirect)
+    else if ('domain' in what) {
+      epochs[what.domain % EPOCHS]!++
+      memory.drop(what)
     }
   }
 
@@ -152,10 +97,10 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
     invalidate,
     doubt: () => {
       doubted = true
-      for (let at = 0; at < EPOCHS; at++) epochs[at]!++
+      moveEpochs()
     },
   }
-  return { find, reread, grown, held, bytes: () => memory.calculatedSize, entries: () => memory.size }
+  return { find, reread, grown: memory.grown, held, bytes: memory.bytes, entries: memory.entries }
 }
 
 export type PageCache<T extends Prepared> = ReturnType<typeof createPageCache<T>>

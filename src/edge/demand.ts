@@ -1,0 +1,39 @@
+import type { DomainId, PagePath } from '../ids.ts'
+import type { Log } from '../log.ts'
+import type { EdgeDomain } from './domain.ts'
+import type { PageTarget } from './target.ts'
+
+export type DemandDeps = {
+  log: Log
+  enqueueRefresh(domain: DomainId, path: PagePath): Promise<unknown>
+  /** A crawler asked for a path that is worth knowing. Never throws. */
+  noteAsked(domain: DomainId, path: PagePath): void
+}
+
+type Asked = { domain: EdgeDomain; target: PageTarget; nowMs: number }
+
+const DAY_MS = 86_400_000
+/** A stale page that is asked for often queues its refresh once in this time. */
+export const REFRESH_EVERY_MS = 10_000
+
+/** What follows from a crawler's asking beside its answer; nobody waits for it, and nothing of it can fail the answer. */
+export function createDemand({ log, enqueueRefresh, noteAsked }: DemandDeps) {
+  /** The page is stale. */
+  function refresh({ domain, target, nowMs }: Asked): void {
+    if (nowMs - target.refreshedMs < REFRESH_EVERY_MS) return
+    target.refreshedMs = nowMs
+    enqueueRefresh(domain.id, target.key.path).catch((error: Error) => {
+      log.warn({ err: error, domain: domain.name }, 'a refresh could not be queued')
+    })
+  }
+
+  /** The path is known from now on; said once a day for each URL, so that a hit costs a comparison. */
+  function note({ domain, target, nowMs }: Asked): void {
+    const day = Math.floor(nowMs / DAY_MS)
+    if (target.notedDay === day) return
+    target.notedDay = day
+    noteAsked(domain.id, target.key.path)
+  }
+
+  return { refresh, note }
+}
