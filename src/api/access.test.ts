@@ -96,6 +96,14 @@ describe('API key', () => {
     assert.equal(await used(), new Date(api.clock.nowMs()).toISOString())
   })
 
+  it('200: 500 requests at once, all with one key: nobody counts requests per second', async () => {
+    const account = await api.account()
+    const answers = await Promise.all(
+      Array.from({ length: 500 }, () => api.get('/api/cache/stats', account.key)),
+    )
+    assert(answers.every(({ status }) => status === 200))
+  })
+
   it('a plan that is changed upwards and downwards changes limits at once; what exists stays', async () => {
     const account = await api.account('agency')
     await api.domain(account, 'plans.example.com')

@@ -9,6 +9,7 @@ import type { Log } from '../log.ts'
 import { guardRoutes } from './access.ts'
 import { answerError, answerErrors } from './answer-error.ts'
 import type { ApiApp } from './app.ts'
+import type { CaughtUp } from './caught-up.ts'
 import { answerClientError } from './client-error.ts'
 import { BODY_LIMIT_BYTES, readJsonBodies } from './json-body.ts'
 import { describeRoutes } from './openapi.ts'
@@ -42,6 +43,11 @@ export type ApiDeps = {
   checkOrigin: CheckOrigin
   checkReadiness: CheckReadiness
   findJob: FindJob
+  /**
+   * Called after each committed change, before its answer: resolves once this node has heard of it, so
+   * that who was answered never meets what was there before. Bounded, and never rejects.
+   */
+  caughtUp: CaughtUp
 }
 
 export type ApiOptions = {

@@ -142,6 +142,34 @@ describe('POST /api/domains', () => {
     assert.deepEqual(body, { error: SITE_LIMIT, current: 26, allowed: 25 })
   })
 
+  it('the order of checks: each is told before all that come after it', async () => {
+    const account = await api.account('agency')
+    const told = async (body: unknown, key = account.key) => (await create(body, key)).body['error']
+    await api.domain(owner, 'order.example.com')
+    await setPlan(api.pool, { ...DEFAULT_PLANS, none: DEFAULT_PLANS['pro']! }, account.id, 'none')
+    assert.equal(await told('{', 'pp_live_wrong'), 'Invalid API key')
+    assert.equal(await told('{'), 'API access requires Agency plan or above')
+    await setPlan(api.pool, DEFAULT_PLANS, account.id, 'agency')
+    await api.pool.query(
+      `insert into domain (account_id, custom_domain, origin_url)
+       select $1, 'order-' || n || '.example.com', 'https://origin.example.com' from generate_series(1, 25) n`,
+      [account.id],
+    )
+    assert.equal(await told('{'), SITE_LIMIT)
+    await api.pool.query('delete from domain where account_id = $1', [account.id])
+    assert.equal(await told('{'), 'Invalid JSON body')
+    const wrong = { custom_domain: 'localhost', origin_url: '' }
+    assert.equal(await told(wrong), 'Missing required fields: custom_domain, origin_url')
+    assert.match(String(await told({ ...wrong, origin_url: 'http://10.0.0.1' })), /^Invalid custom domain: /)
+    const taken = { custom_domain: 'order.example.com', origin_url: 'http://10.0.0.1' }
+    assert.match(String(await told(taken)), /^Invalid origin URL: /)
+    assert.match(String(await told({ ...taken, origin_url: ORIGIN })), /^Domain already exists/)
+    assert.equal(
+      (await create({ custom_domain: 'order2.example.com', origin_url: ORIGIN }, account.key)).status,
+      201,
+    )
+  })
+
   it('403: of 50 that come at once, as many get in as the plan allows', async () => {
     const account = await api.account('agency')
     const statuses = await Promise.all(

@@ -38,6 +38,16 @@ describe('GET /api/domains/:domain', () => {
     }
   })
 
+  it('200: ssl_enabled follows what is stored about the certificate', async () => {
+    const ssl = async () =>
+      ((await api.get('/api/domains/shop.example.com', owner.key)).body['domain'] as Record<string, unknown>)[
+        'ssl_enabled'
+      ]
+    assert.equal(await ssl(), false)
+    await api.pool.query(`update domain set ssl_enabled = true where custom_domain = 'shop.example.com'`)
+    assert.equal(await ssl(), true)
+  })
+
   it("404: unknown, another account's, or no name at all: existence is not told", async () => {
     const stranger = await api.account()
     const answers = [

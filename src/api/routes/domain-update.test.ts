@@ -42,6 +42,19 @@ describe('PUT /api/domains/:domain', () => {
     assert.equal((await current())['is_active'], true)
   })
 
+  it('200: deactivation cancels what waits', async () => {
+    await put({ is_active: true })
+    const queued = (
+      await api.post('/api/cache/refresh', owner.key, { domain: 'shop.example.com', paths: ['/a'] })
+    ).body['jobs'] as { jobId: string }[]
+    const state = async () => (await api.get(`/api/jobs/${queued[0]!.jobId}`, owner.key)).body['state']
+    await put({ settings: { fresh_seconds: 86_400 } })
+    assert.equal(await state(), 'queued')
+    await put({ is_active: false })
+    assert.equal(await state(), 'cancelled')
+    await put({ is_active: true })
+  })
+
   it('200: settings field by field', async () => {
     await put({ settings: { fresh_seconds: 60, query: ['page'] } })
     await put({ settings: { stale_seconds: 0, rules: [{ path: '/cart*', action: 'pass' }] } })
