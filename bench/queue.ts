@@ -34,6 +34,10 @@ const SIZES = [0, 1_000, 10_000, 100_000, 1_000_000].filter(
   (size) => size <= Number(process.argv[2] ?? 100_000),
 )
 const LIVE_JOBS = 300
+/** The largest size is past the queue's own bound. */
+const ANY_BOUND = 100_000_000
+/** A statement of ours may take 30 s. */
+const FILL_STEP = 50_000
 const WARM_RENDER_MS = 15
 const RENDERED: RenderOutcome = {
   kind: 'rendered',
@@ -55,7 +59,7 @@ const { rows } = await pool.query<{ id: DomainId }>(
 )
 const [crawled, ...domains] = rows.map(({ id }) => id) as [DomainId, ...DomainId[]]
 console.log(
-  `Node ${process.version}, PostgreSQL ${(await pool.query('show server_version')).rows[0].server_version}`,
+  `${machineLine()}, PostgreSQL ${(await pool.query('show server_version')).rows[0].server_version}`,
 )
 
 console.log('\na live job, ms p50 / p95')
@@ -126,7 +130,7 @@ async function claims(size: number): Promise<void> {
   let bulks = 0
   const bulk = await timed(20, async () => {
     const paths = Array.from({ length: 1_000 }, (_, n) => `/bulk${bulks}-${n}` as PagePath)
-    await transaction(pool, (client) => enqueue(client, domains[++bulks]!, paths, 'refresh'))
+    await transaction(pool, (client) => enqueue(client, domains[++bulks]!, paths, 'refresh', ANY_BOUND))
     return async () => {}
   })
   console.log(
@@ -148,19 +152,23 @@ async function timed(times: number, call: () => Promise<() => Promise<void>>): P
 
 async function fill(size: number): Promise<void> {
   await pool.query('truncate job')
-  await pool.query(
-    `insert into job (domain_id, path, priority, turn)
-     select ($1::integer[])[1 + n % $2], '/p' || n, 2, n / $2 from generate_series(0, $3::integer - 1) n`,
-    [domains, DOMAINS, size],
-  )
+  for (let from = 0; from < size; from += FILL_STEP) {
+    await pool.query(
+      `insert into job (domain_id, path, priority, turn)
+       select ($1::integer[])[1 + n % $2], '/p' || n, 2, n / $2 from generate_series($3::integer, $4) n`,
+      [domains, DOMAINS, from, Math.min(from + FILL_STEP, size) - 1],
+    )
+  }
 }
 
 async function insert(domain: DomainId, count: number, prefix: string, turn: number): Promise<void> {
-  await pool.query(
-    `insert into job (domain_id, path, priority, turn)
-     select $1, $2 || n, 2, $4 + n from generate_series(1, $3::integer) n`,
-    [domain, prefix, count, turn],
-  )
+  for (let from = 0; from < count; from += FILL_STEP) {
+    await pool.query(
+      `insert into job (domain_id, path, priority, turn)
+       select $1, $2 || n, 2, $4::integer + n from generate_series($3::integer, $5) n`,
+      [domain, prefix, from, turn, Math.min(from + FILL_STEP, count) - 1],
+    )
+  }
 }
 
 function figures(took: number[]): string {
