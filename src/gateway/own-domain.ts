@@ -2,6 +2,7 @@ import http from 'node:http'
 import http2 from 'node:http2'
 import type { Duplex } from 'node:stream'
 
+import { browserCacheControl } from './browser-cache.ts'
 import { answer, type ExchangeDeps, exchange, type PageRequest, type PageResponse } from './exchange.ts'
 import { headersForOrigin, headersFromOrigin } from './headers.ts'
 import { namesOwnHost, type Site } from './target.ts'
@@ -34,7 +35,13 @@ export function createOwnDomain(site: Site, key: GatewayKey, deps: ExchangeDeps)
     ...site.origin,
     path,
     headers: headersForOrigin(headers, scheme, site),
-    responseHeaders: (received: http.IncomingHttpHeaders) => headersFromOrigin(received, site),
+    responseHeaders: (received: http.IncomingHttpHeaders) => {
+      const kept = headersFromOrigin(received, site)
+      const { 'cache-control': cacheControl, expires } = received
+      const forBrowser = browserCacheControl(headers['sec-fetch-dest'], { cacheControl, expires })
+      if (forBrowser !== undefined) kept['cache-control'] = forBrowser
+      return kept
+    },
   })
 
   /** Inside this domain's own connection another host's name is a trick; so is a path that is a whole URL. */

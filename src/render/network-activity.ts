@@ -22,6 +22,11 @@ export type NetworkActivity = {
   /** A worker lives in real time, like a stream; the end of its script's loading is not told to the page. */
   workerStarted(url: string): void
   workerSpoke(): void
+  /** Work that takes real time without a request (a data base, cryptography) has begun, or has all ended. */
+  workBegan(): void
+  workEnded(): void
+  /** Such work was under way since the last call: virtual time that went by meanwhile was lost to the page. */
+  takeWorked(): boolean
 }
 
 /**
@@ -60,6 +65,10 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
   const pending = new Map<string, Pending>()
   const timesAsked = new Map<string, number>()
   let lastEventMs = nowMs()
+  /** In how many frames work is under way. */
+  let working = 0
+  let workSinceMs = 0
+  let hasWorked = false
   const workerScripts = new Set<string>()
   let firstStreamMs = Number.POSITIVE_INFINITY
   let streamDueMs = Number.NEGATIVE_INFINITY
@@ -71,6 +80,7 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
     if (answeredMs === null) return ageMs < ANSWER_MS
     return ageMs < BODY_MS && (nowMs() - answeredMs) / patience < SILENCE_MS
   }
+  const isWorking = () => working > 0 && nowMs() - workSinceMs < ANSWER_MS
   const streamOpened = () => {
     firstStreamMs = Math.min(firstStreamMs, nowMs())
     streamDueMs = nowMs() + OPENED_MS
@@ -114,9 +124,23 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
       streamOpened()
     },
     workerSpoke: streamSpoke,
-    isBusy: () => [...pending.values()].some((request) => isYoung(request)),
+    workBegan() {
+      working++
+      workSinceMs = nowMs()
+      hasWorked = true
+    },
+    workEnded() {
+      working--
+    },
+    takeWorked() {
+      const worked = hasWorked
+      hasWorked = false
+      return worked
+    },
+    isBusy: () => isWorking() || [...pending.values()].some((request) => isYoung(request)),
     isHeld: () => [...pending.values()].some((request) => !isYoung(request)),
     isStalled(patience) {
+      if (isWorking()) return false
       if ([...pending.values()].some((request) => isYoung(request, patience))) return false
       return nowMs() - lastEventMs >= patience * (pending.size > 0 ? QUIET_MS : IDLE_MS)
     },

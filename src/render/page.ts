@@ -20,7 +20,7 @@ export type Page = {
 }
 
 /** Separate functions, run one after the other before any script of the page. */
-const NEW_DOCUMENT_SCRIPT = ['new-document.js', 'images.js']
+const NEW_DOCUMENT_SCRIPT = ['images.js', 'real-time.js', 'new-document.js']
   .map((file) => readFileSync(path.join(import.meta.dirname, 'in-page', file), 'utf8'))
   .join(';\n')
 

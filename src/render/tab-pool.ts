@@ -43,6 +43,8 @@ export function createTabPool(options: {
   const proxies = new Map<PooledTab, SiteProxy>()
   /** Oldest first. */
   let idle: PooledTab[] = []
+  /** Tabs that are being cleaned, by the promise of that. */
+  const cleaning = new Map<PooledTab, Promise<boolean>>()
 
   const discard = async (tab: PooledTab) => {
     idle = idle.filter((other) => other !== tab)
@@ -75,6 +77,12 @@ export function createTabPool(options: {
         idle = idle.filter((tab) => tab !== known)
         return known
       }
+      // Cleaning takes milliseconds, a new context a hundred of them.
+      const soon = [...cleaning].find(([tab]) => tab.key === key)
+      if (soon !== undefined) {
+        cleaning.delete(soon[0])
+        if (await soon[1]) return soon[0]
+      }
       const oldest = idle[0]
       if (proxies.size >= limit && oldest !== undefined) await discard(oldest)
       return open(site, key)
@@ -83,9 +91,15 @@ export function createTabPool(options: {
     async giveBack(tab, state) {
       tab.page.listen({})
       tab.renders++
-      if (state === 'broken' || !(await cleanInTime(tab))) return discard(tab)
+      if (state === 'broken') return discard(tab)
+      const cleaned = cleanInTime(tab)
+      cleaning.set(tab, cleaned)
+      const isClean = await cleaned
       proxies.get(tab)?.takeTally()
-      if (proxies.has(tab)) idle.push(tab)
+      if (!isClean) await discard(tab)
+      // If it is not there, somebody was waiting for it and has it now.
+      else if (cleaning.has(tab) && proxies.has(tab)) idle.push(tab)
+      cleaning.delete(tab)
     },
 
     async close() {

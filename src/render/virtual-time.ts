@@ -8,8 +8,8 @@ import type { ReadySignal } from './ready-signal.ts'
 const BUDGET_MS = 5_000
 /** Given on top, in one step, when there was something still to come after that. */
 const STEP_MS = 500
-/** A page that asks for ever, also after its time was tripled, is as ready as it gets. */
-const STEPS_LIMIT_MS = 2 * BUDGET_MS
+/** A page that finds something to do in every round is as ready as it gets. */
+const ROUNDS_LIMIT = 20
 /** Real time between two looks at what is waited for. */
 const LOOK_EVERY_MS = 5
 const LOOK_FOR_STALL_EVERY_MS = 25
@@ -98,16 +98,24 @@ export async function runUntilSettled(
   // The clock stood before its time was up: the page still has all of it to come.
   let owedMs = why === 'stalled' ? BUDGET_MS : 0
 
-  for (let steppedMs = 0; why !== 'ready'; steppedMs += STEP_MS) {
+  for (let round = 0; why !== 'ready'; round++) {
     const isHeld = page.state === 'hold'
-    const isMoreToCome = owedMs > 0 || activity.isBusy() || activity.isStreaming() || isHeld
-    if (!isMoreToCome || (steppedMs >= STEPS_LIMIT_MS && !isHeld)) break
+    const hasWorked = activity.takeWorked()
+    const isMoreToCome = owedMs > 0 || hasWorked || activity.isBusy() || activity.isStreaming() || isHeld
+    if (!isMoreToCome || (round >= ROUNDS_LIMIT && !isHeld)) break
 
     while (activity.isBusy() || activity.isStreaming()) await delay(LOOK_EVERY_MS)
     // What a held page waits for may need real time (a worker, a socket): do not spin.
     if (isHeld) await Promise.race([ready, delay(4 * LOOK_EVERY_MS)])
-    why = await run(activity.isHeld() ? 'advance' : 'pauseIfNetworkFetchesPending', STEP_MS)
-    owedMs -= STEP_MS
+    if (activity.isHeld()) {
+      owedMs -= STEP_MS
+      why = await run('advance', STEP_MS)
+    } else {
+      // The clock ran out while the page waited for its data base: it has done nothing with its time yet.
+      const budgetMs = hasWorked ? BUDGET_MS : STEP_MS
+      owedMs -= budgetMs
+      why = await run('pauseIfNetworkFetchesPending', budgetMs)
+    }
   }
   await clock.pause()
 }

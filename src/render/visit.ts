@@ -53,6 +53,8 @@ export async function visit(
       const [verb, object = ''] = payload.split(' ', 2)
       if (verb === 'worker') activity.workerStarted(object)
       else if (verb === 'spoke') activity.workerSpoke()
+      else if (verb === 'busy') activity.workBegan()
+      else if (verb === 'idle') activity.workEnded()
       else ready.hear(verb, object)
     },
 

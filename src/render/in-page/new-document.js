@@ -8,7 +8,7 @@
   const { get: nativeMode } = Object.getOwnPropertyDescriptor(ShadowRoot.prototype, 'mode') ?? {}
   const now = performance.now.bind(performance)
 
-  // What we tell Node. The binding is taken out of the page's reach.
+  // What we tell Node. This script runs last of ours, and takes the binding out of the page's reach.
   /** @type {(word: string) => void} */
   const tell = Reflect.get(window, 'prepaintTell') ?? (() => {})
   Reflect.deleteProperty(window, 'prepaintTell')
@@ -192,20 +192,5 @@
   // Ways out that no proxy sees. (The flags close them too.)
   for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'RTCDataChannel', 'WebTransport']) {
     Reflect.deleteProperty(window, name)
-  }
-
-  // Workers live in real time: Node waits a little for what they say.
-  const { addEventListener } = EventTarget.prototype
-  const Native = window.Worker
-  if (Native !== undefined) {
-    const proxy = new Proxy(Native, {
-      construct(target, given, newTarget) {
-        const worker = Reflect.construct(target, given, newTarget)
-        tell(`worker ${new URL(given[0], document.baseURI)}`)
-        addEventListener.call(worker, 'message', () => tell('spoke'))
-        return worker
-      },
-    })
-    replace(window, 'Worker', proxy)
   }
 })()

@@ -33,7 +33,7 @@ function takeSnapshot(maxChars) {
   if (inner.length > maxChars) return { kind: 'too-large', bytes: inner.length }
   const emptyRoot = /** @type {Element} */ (root.cloneNode(false)).outerHTML
   const openTag = emptyRoot.slice(0, emptyRoot.lastIndexOf('</'))
-  return { kind: 'html', html: `${doctype()}${openTag}${inner}</html>\n`, blank, ...metas }
+  return { kind: 'html', html: `${doctype()}${openTag}${inner}</html>`, blank, ...metas }
 
   function doctype() {
     const type = document.doctype

@@ -1,0 +1,96 @@
+// Runs first in every document. Some things take real time and do not hold
+// Chromium's virtual clock: data bases, caches, cryptography, workers. The
+// clock would run out while a page waits for one of them, so each is told to
+// Node when it begins and when it ends.
+;(() => {
+  const { then } = Promise.prototype
+  const { addEventListener } = EventTarget.prototype
+  /** @type {(word: string) => void} */
+  const tell = Reflect.get(window, 'prepaintTell') ?? (() => {})
+
+  let open = 0
+  const began = () => {
+    if (++open === 1) tell('busy')
+  }
+  const ended = () => {
+    if (--open === 0) tell('idle')
+  }
+
+  /** Wraps methods of `owner`; `follow` learns what each call gave. @param {any} owner @param {readonly string[]} names @param {(result: any) => void} follow */
+  const wrap = (owner, names, follow) => {
+    for (const name of names) {
+      const native = owner?.[name]
+      if (typeof native !== 'function') continue
+      const wrapped = {
+        /** @param {unknown[]} given */
+        [name](...given) {
+          const result = Reflect.apply(native, this, given)
+          follow(result)
+          return result
+        },
+      }[name]
+      Object.defineProperty(owner, name, {
+        value: wrapped,
+        writable: true,
+        configurable: true,
+        enumerable: true,
+      })
+    }
+  }
+
+  /** @param {unknown} result */
+  const untilSettled = (result) => {
+    if (!(result instanceof Promise)) return
+    began()
+    then.call(result, ended, ended)
+  }
+  /** @param {readonly string[]} events @returns {(target: EventTarget) => void} */
+  const untilOneOf = (events) => (target) => {
+    let isOpen = true
+    const end = () => {
+      if (isOpen) ended()
+      isOpen = false
+    }
+    began()
+    for (const event of events) addEventListener.call(target, event, end)
+  }
+
+  const { IDBFactory, IDBDatabase, CacheStorage, Cache, SubtleCrypto, StorageManager, Permissions } = window
+  wrap(IDBFactory?.prototype, ['open', 'deleteDatabase'], untilOneOf(['success', 'error', 'blocked']))
+  wrap(IDBFactory?.prototype, ['databases'], untilSettled)
+  wrap(IDBDatabase?.prototype, ['transaction'], untilOneOf(['complete', 'abort', 'error']))
+  wrap(CacheStorage?.prototype, ['open', 'match', 'has', 'keys', 'delete'], untilSettled)
+  wrap(Cache?.prototype, ['match', 'matchAll', 'put', 'keys', 'delete'], untilSettled)
+  wrap(
+    SubtleCrypto?.prototype,
+    ['digest', 'sign', 'verify', 'encrypt', 'decrypt', 'generateKey', 'importKey', 'exportKey'],
+    untilSettled,
+  )
+  wrap(SubtleCrypto?.prototype, ['deriveKey', 'deriveBits', 'wrapKey', 'unwrapKey'], untilSettled)
+  wrap(StorageManager?.prototype, ['estimate', 'getDirectory', 'persist', 'persisted'], untilSettled)
+  wrap(
+    window.FileSystemDirectoryHandle?.prototype,
+    ['getFileHandle', 'getDirectoryHandle', 'removeEntry'],
+    untilSettled,
+  )
+  wrap(window.FileSystemFileHandle?.prototype, ['getFile', 'createWritable'], untilSettled)
+  wrap(Permissions?.prototype, ['query'], untilSettled)
+  wrap(Reflect.get(window, 'NavigatorUAData')?.prototype, ['getHighEntropyValues'], untilSettled)
+  wrap(Reflect.get(window, 'CookieStore')?.prototype, ['get', 'getAll', 'set', 'delete'], untilSettled)
+  wrap(window.ServiceWorkerContainer?.prototype, ['getRegistration', 'getRegistrations'], untilSettled)
+  wrap(window.LockManager?.prototype, ['query'], untilSettled)
+  wrap(window.Blob?.prototype, ['text', 'arrayBuffer'], untilSettled)
+  wrap(window.WebAssembly, ['compile', 'instantiate'], untilSettled)
+  wrap(window, ['createImageBitmap'], untilSettled)
+
+  const NativeWorker = window.Worker
+  if (NativeWorker === undefined) return
+  window.Worker = new Proxy(NativeWorker, {
+    construct(target, given, newTarget) {
+      const worker = Reflect.construct(target, given, newTarget)
+      tell(`worker ${new URL(given[0], document.baseURI)}`)
+      addEventListener.call(worker, 'message', () => tell('spoke'))
+      return worker
+    },
+  })
+})()

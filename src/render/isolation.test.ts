@@ -1,0 +1,157 @@
+/** Nothing of one render is seen by another: of the same domain, of another domain, one after the other or side by side. */
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+
+import { startTestRenderer } from './test-renderer.ts'
+
+const renderer = await startTestRenderer()
+after(() => renderer.close())
+
+/** Reads everything a page can find, as JSON in its only paragraph. */
+const READ = `
+  async function read() {
+    const caches_ = 'caches' in window ? await caches.keys() : []
+    const databases = (await indexedDB.databases()).map(({ name }) => name)
+    const workers = 'serviceWorker' in navigator ? (await navigator.serviceWorker.getRegistrations()).length : 0
+    const root = await navigator.storage.getDirectory()
+    const files = await root.getFileHandle('first').then(() => ['first'], () => [])
+    return { cookie: document.cookie, local: { ...localStorage }, session: { ...sessionStorage }, databases, caches: caches_,
+      workers, files, name: window.name, history: history.length, state: history.state, opener: String(window.opener),
+      referrer: document.referrer, frame: window.frameSees ?? null }
+  }
+  async function tell() { const p = document.createElement('p'); p.textContent = JSON.stringify(await read()); document.body.append(p) }`
+
+/** Writes everywhere, also at the last moment. */
+const WRITE = `
+  document.cookie = 'who=first; max-age=1000'; localStorage.who = 'first'; sessionStorage.who = 'first'; window.name = 'first'
+  history.pushState({ who: 'first' }, '', '/write?pushed'); history.pushState({}, '', '/write?again')
+  for (const event of ['pagehide', 'unload', 'beforeunload', 'visibilitychange'])
+    addEventListener(event, () => { localStorage[event] = 'first'; document.cookie = event + '=first' })
+  const opened = indexedDB.open('first', 1)
+  const written = Promise.all([
+    new Promise((done) => { opened.onsuccess = done }),
+    caches.open('first').then((cache) => cache.put('/cached', new Response('first'))),
+    navigator.storage.getDirectory().then((dir) => dir.getFileHandle('first', { create: true })),
+    navigator.serviceWorker.register('/sw.js').catch(() => {}),
+    new Promise((done) => { addEventListener('message', done) }),
+  ])`
+
+const page = (script: string) => `<!doctype html><body><script>${script}</script></body>`
+const { routes } = renderer
+routes.set('/empty', page(`${READ} tell()`))
+routes.set('/write', `${page(`${READ} ${WRITE}; written.then(tell)`)}<iframe src="/own-frame"></iframe>`)
+routes.set(
+  '/sw.js',
+  (_request, response) =>
+    void response.setHeader('content-type', 'text/javascript').end('onfetch = () => {}'),
+)
+routes.set(
+  '/own-frame',
+  '<script>localStorage.frame = "first"; document.cookie = "frame=first"; parent.postMessage("done", "*")</script>',
+)
+
+async function seenBy(path: string, domain?: string) {
+  const html = await renderer.html(path, domain === undefined ? {} : { domain })
+  return JSON.parse(/<p>(\{.*\})<\/p>/.exec(html)?.[1] ?? 'null')
+}
+
+describe('between renders', () => {
+  it('a first render sees what it writes itself, the next of the same domain sees nothing of it', async () => {
+    const nothing = await seenBy('/empty')
+    const first = await seenBy('/write')
+    // The other half: without it the test would pass in a browser that stores nothing.
+    assert.match(first.cookie, /who=first/)
+    assert.equal(first.local.who, 'first')
+    assert.equal(first.local.frame, 'first')
+    assert.equal(first.session.who, 'first')
+    assert.deepEqual(first.databases, ['first'])
+    assert.deepEqual(first.caches, ['first'])
+    assert.deepEqual(first.files, ['first'])
+    assert.equal(first.name, 'first')
+    assert.equal(first.workers, 0)
+
+    for (let again = 0; again < 3; again++) assert.deepEqual(await seenBy('/empty'), nothing)
+    assert.deepEqual(nothing, {
+      cookie: '',
+      local: {},
+      session: {},
+      databases: [],
+      caches: [],
+      workers: 0,
+      files: [],
+      name: '',
+      history: 1,
+      state: null,
+      opener: 'null',
+      referrer: '',
+      frame: null,
+    })
+  })
+
+  it('another domain sees nothing, and nothing when it comes back', async () => {
+    await seenBy('/write', 'red.example')
+    assert.deepEqual((await seenBy('/empty', 'blue.example')).cookie, '')
+    assert.deepEqual((await seenBy('/empty', 'red.example')).local, {})
+  })
+
+  it('two renders of one domain at once do not see each other', async () => {
+    const script = (mine: string, other: string) =>
+      page(`
+      const before = { ...localStorage }; localStorage.${mine} = '1'; document.cookie = '${mine}=1'
+      fetch('/meet?${mine}').then(() => { const p = document.createElement('p')
+        p.textContent = JSON.stringify({ before, mine: localStorage.${mine}, other: localStorage.${other} ?? null, cookie: document.cookie })
+        document.body.append(p) })`)
+    routes.set('/left', script('left', 'right'))
+    routes.set('/right', script('right', 'left'))
+    const waiting: (() => void)[] = []
+    // Neither is answered before both have written.
+    routes.set('/meet', (_request, response) => {
+      waiting.push(() => response.end('{}'))
+      if (waiting.length === 2) for (const go of waiting) go()
+    })
+    const [left, right] = await Promise.all([
+      seenBy('/left', 'twin.example'),
+      seenBy('/right', 'twin.example'),
+    ])
+    assert.deepEqual(left, { before: {}, mine: '1', other: null, cookie: 'left=1' })
+    assert.deepEqual(right, { before: {}, mine: '1', other: null, cookie: 'right=1' })
+  })
+
+  it('but the HTTP cache stays warm', async () => {
+    let fetched = 0
+    routes.set('/lib.js', (_request, response) => {
+      fetched++
+      response
+        .writeHead(200, { 'content-type': 'text/javascript', 'cache-control': 'max-age=600' })
+        .end('window.lib = 1')
+    })
+    routes.set('/with-lib', '<!doctype html><p>x</p><script src="/lib.js"></script>')
+    for (let again = 0; again < 3; again++) await renderer.html('/with-lib', { domain: 'cached.example' })
+    assert.equal(fetched, 1)
+  })
+
+  it('the page is another after some renders, the context and its cache are the same', async () => {
+    let fetched = 0
+    routes.set('/lib2.js', (_request, response) => {
+      fetched++
+      response
+        .writeHead(200, { 'content-type': 'text/javascript', 'cache-control': 'max-age=600' })
+        .end('window.lib = 1')
+    })
+    routes.set(
+      '/with-lib2',
+      page(`${READ} tell()`).replace('<body>', '<body><script src="/lib2.js"></script>'),
+    )
+    for (let again = 0; again < 30; again++) await renderer.html('/with-lib2', { domain: 'many.example' })
+    assert.equal(fetched, 1)
+    await seenBy('/write', 'many.example')
+    assert.deepEqual((await seenBy('/empty', 'many.example')).local, {})
+  })
+
+  it('more domains than there are contexts: each is served, none sees another', async () => {
+    for (let domain = 0; domain < 12; domain++) {
+      await seenBy('/write', `d${domain}.example`)
+      assert.equal((await seenBy('/empty', `d${domain}.example`)).cookie, '')
+    }
+  })
+})
