@@ -3,21 +3,16 @@
  * fails, fix the code, or change the rule here and say why in the commit.
  */
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, it } from 'node:test'
 
 const root = path.resolve(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(path.join(root, file), 'utf8')
 
-/** What git tracks or would track: the tree as a reader gets it. */
-const tree = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
-  cwd: root,
-  encoding: 'utf8',
-})
-  .split('\n')
-  .filter((file) => file !== '' && existsSync(path.join(root, file)))
+/** The tree as a reader gets it: what git tracks or would track; without git, all but what is made or installed. */
+const tree = trackedFiles() ?? filesBelow('')
 
 const sources = tree
   .filter((file) => /^(src|bin)\/.*\.(ts|js)$/.test(file))
@@ -181,6 +176,24 @@ describe('the documents', () => {
     )
   })
 })
+
+function trackedFiles(): string[] | null {
+  const git = spawnSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  if (git.status !== 0) return null
+  return git.stdout.split('\n').filter((file) => file !== '' && existsSync(path.join(root, file)))
+}
+
+function filesBelow(dir: string): string[] {
+  const made = ['.git', '.prepaint', 'node_modules', 'dist']
+  return readdirSync(path.join(root, dir), { withFileTypes: true }).flatMap((entry) => {
+    if (made.includes(entry.name)) return []
+    const file = path.posix.join(dir, entry.name)
+    return entry.isDirectory() ? filesBelow(file) : [file]
+  })
+}
 
 function filesMatching(pattern: RegExp): string[] {
   return production.filter(({ text }) => pattern.test(text)).map(({ file }) => file)
