@@ -1,15 +1,10 @@
 import type pg from 'pg'
 
+import type { Listener } from '../db/listener.ts'
 import type { JobId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import { JOB_DONE_CHANNEL, type JobEnd } from './job.ts'
 import { readEnds } from './read-ends.ts'
-
-/** Where notifications come from; `src/db/listener.ts` is one. */
-type Notifications = {
-  on(channel: string, take: (payload: string) => void): void
-  onLost(react: () => void): void
-}
 
 export type JobWaiter = {
   /** Resolves when the job ends, or with `late` when `signal` comes first. A job that is gone was cancelled. */
@@ -30,7 +25,7 @@ const POLL_MS = 500
  * second; one query for all who wait, however many. `pollMs`: for tests.
  */
 export function createJobWaiter(
-  notifications: Notifications,
+  notifications: Pick<Listener, 'on' | 'onLost'>,
   pool: pg.Pool,
   log: Log,
   pollMs: number = POLL_MS,

@@ -1,3 +1,17 @@
+import type pg from 'pg'
+
+import type { Listener } from '../db/listener.ts'
+import type { CarryOutDeps } from './carry-out.ts'
+
+export type WorkerDeps = Omit<CarryOutDeps, 'complete'> & {
+  pool: pg.Pool
+  /** For the connection that holds the lease. */
+  connection: pg.ClientConfig
+  notifications: Pick<Listener, 'on' | 'onLost'>
+  /** False while there is no browser: jobs are left to other nodes. */
+  canRender(): boolean
+}
+
 export type WorkerOptions = {
   /** The name of this run of the node; no other run ever has it. */
   node: string

@@ -1,27 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type pg from 'pg'
-
-import { type CarryOutDeps, carryOut } from './carry-out.ts'
+import { carryOut } from './carry-out.ts'
 import { type ClaimedJob, createClaim } from './claim.ts'
 import { createComplete } from './complete.ts'
 import { JOB_QUEUED_CHANNEL } from './job.ts'
 import { type Held, startLease } from './lease.ts'
 import { createReaper } from './reap.ts'
 import { readStatement } from './statement.ts'
-import { WORKER_DEFAULTS, type WorkerOptions } from './worker-options.ts'
-
-export type WorkerDeps = Omit<CarryOutDeps, 'complete'> & {
-  pool: pg.Pool
-  /** For the connection that holds the lease. */
-  connection: pg.ClientConfig
-  notifications: {
-    on(channel: string, take: (payload: string) => void): void
-    onLost(react: () => void): void
-  }
-  /** False while there is no browser: jobs are left to other nodes. */
-  canRender(): boolean
-}
+import { WORKER_DEFAULTS, type WorkerDeps, type WorkerOptions } from './worker-options.ts'
 
 export type Worker = {
   /** Jobs that run at this moment. */
