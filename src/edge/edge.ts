@@ -8,6 +8,7 @@ import type { StoredEntry } from '../pages/stored-page.ts'
 import { createCrawlerTest } from './crawler.ts'
 import { createDomains, type DomainRow } from './domain.ts'
 import { createEdgeHandler, type EdgeDeps } from './handler.ts'
+import { toOriginForm } from './origin-form.ts'
 import { createPass, type OriginAgents } from './pass.ts'
 import { refuseUpgrade } from './plain-page.ts'
 import { prepareServed } from './served.ts'
@@ -86,6 +87,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
 
   const passUpgrade = createPassUpgrade(passOptions)
   async function upgrade(req: http.IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    if (!toOriginForm(req)) return refuseUpgrade(socket, 'bad-request', 'none; bad-request')
     const domain = await domains.find(req.headers.host ?? '')
     if (domain === null) refuseUpgrade(socket, 'unknown-host', 'none; unknown-host')
     else

@@ -146,6 +146,8 @@ export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number 
 }
 
 function none(res: ServerResponse, page: 'bad-request' | 'unknown-host'): NoVerdict {
+  // What follows on this connection may not be what its sender calls a request.
+  if (page === 'bad-request') res.shouldKeepAlive = false
   sendPlainPage(res, page, `none; ${page}`)
   return `none; ${page}`
 }

@@ -1,10 +1,17 @@
 import type { IncomingMessage } from 'node:http'
 
+/** Connections on which something came that could be read in two ways; node may have read more requests behind it. */
+const misread = new WeakSet<object>()
+
 /**
  * Makes `GET http://host/path` what it means: `/path` with that Host (RFC 9112,
- * section 3.2.2). False for a target that is neither a path nor an http URL.
+ * section 3.2.2). False for a target that is neither a path nor an http URL, and
+ * for a request that another server could read differently, with all that comes
+ * behind it on its connection, which is to be closed.
  */
 export function toOriginForm(req: IncomingMessage): boolean {
+  if (!isUnambiguous(req)) misread.add(req.socket)
+  if (misread.has(req.socket)) return false
   const url = req.url ?? ''
   if (url.startsWith('/') || (url === '*' && req.method === 'OPTIONS')) return true
   const absolute = /^https?:\/\/([^/?#@]+)(\/[^#]*)?$/i.exec(url)
@@ -12,4 +19,15 @@ export function toOriginForm(req: IncomingMessage): boolean {
   req.headers.host = absolute[1]!
   req.url = absolute[2] ?? '/'
   return true
+}
+
+/** What node's parser lets through although RFC 9112 does not, or leaves it open. */
+function isUnambiguous({ httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
+  // A request line without a version is read as HTTP/0.9, whose requests have no headers.
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return false
+  // Section 3.2: the first Host would count here, the last elsewhere.
+  if (rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length > 1) return false
+  // Sections 6.1 and 7: a coding nobody knows before `chunked`; any coding in HTTP/1.0.
+  const coding = headers['transfer-encoding']
+  return coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersion === '1.1')
 }
