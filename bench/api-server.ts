@@ -15,6 +15,7 @@ import { findKeyOwner } from '../src/accounts/secret-check.ts'
 import { createApiServer } from '../src/api/server.ts'
 import { systemClock } from '../src/clock.ts'
 import { openDatabase } from '../src/db/database.ts'
+import { createListener } from '../src/db/listener.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { silentLog } from '../src/log.ts'
 import { findJob } from '../src/queue/find-job.ts'
@@ -38,6 +39,7 @@ const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-bench-'))
 const database = await openDatabase({ databaseUrl: null, dataDir, log })
 const { pool } = database
 await migrate(database.connection, log)
+const listener = await createListener(database.connection, log)
 
 const account = await createAccount(pool, DEFAULT_PLANS, {
   email: 'bench@example.com',
@@ -72,6 +74,7 @@ const app = await createApiServer(
     log,
     checkOrigin: async (raw) => ({ ok: true, originUrl: raw }),
     findJob,
+    caughtUp: listener.caughtUp,
     checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
   },
   { version: 'bench', publicUrl: null },
@@ -112,6 +115,7 @@ async function obey(message: Order): Promise<void> {
     }
     case 'end':
       await app.close()
+      await listener.close()
       await database.close()
       await rm(dataDir, { recursive: true, force: true })
       process.exit(0)

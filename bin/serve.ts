@@ -7,7 +7,7 @@ import { createApiServer } from '../src/api/server.ts'
 import { type Clock, systemClock } from '../src/clock.ts'
 import type { Config } from '../src/config.ts'
 import { openDatabase } from '../src/db/database.ts'
-import { createListener } from '../src/db/listener.ts'
+import { createListener, type Listener } from '../src/db/listener.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { type AddressGuard, createAddressGuard } from '../src/gateway/address-guard.ts'
 import { checkOriginUrl } from '../src/gateway/origin-url.ts'
@@ -75,7 +75,7 @@ export async function startNode(deps: { config: Config; log: Log; say(line: stri
 
     const checkReadiness = createReadinessCheck({ pool, renderer, isDraining: () => draining })
     const apiHttp = roles.has('api')
-      ? await openApi({ config, pool, guard, clock, log, checkReadiness })
+      ? await openApi({ config, pool, listener, guard, clock, log, checkReadiness })
       : { server: createReadinessServer(checkReadiness), close: async () => {} }
     opened.add('API', apiHttp.close)
 
@@ -102,18 +102,21 @@ export async function startNode(deps: { config: Config; log: Log; say(line: stri
 async function openApi(deps: {
   config: Config
   pool: pg.Pool
+  listener: Listener
   guard: AddressGuard
   clock: Clock
   log: Log
   checkReadiness: CheckReadiness
 }): Promise<{ server: Server; close(): Promise<void> }> {
-  const { config, guard } = deps
+  const { config, listener, guard } = deps
   const app = await createApiServer(
     {
       ...deps,
       plans: config.plans,
       checkOrigin: (raw) => checkOriginUrl(raw, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS }),
       findJob,
+      // Only an edge holds in memory what a change makes untrue.
+      caughtUp: config.roles.has('edge') ? listener.caughtUp : async () => {},
     },
     { version: config.version, publicUrl: config.publicUrl },
   )

@@ -143,6 +143,7 @@ it('500 at authentication when the database is away: an error body, and nothing 
       log: silentLog(),
       checkOrigin: async () => ({ ok: false, reason: 'not asked' }),
       findJob: async () => null,
+      caughtUp: async () => {},
       checkReadiness: async () => ready,
     },
     { version: '0.0.0-test', publicUrl: null },

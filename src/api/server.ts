@@ -43,10 +43,6 @@ export type ApiDeps = {
   checkOrigin: CheckOrigin
   checkReadiness: CheckReadiness
   findJob: FindJob
-  /**
-   * Called after each committed change, before its answer: resolves once this node has heard of it, so
-   * that who was answered never meets what was there before. Bounded, and never rejects.
-   */
   caughtUp: CaughtUp
 }
 

@@ -57,6 +57,7 @@ export async function startTestApi({ plans = DEFAULT_PLANS }: { plans?: PlanCata
       clock,
       log: silentLog(),
       findJob,
+      caughtUp: async () => {},
       checkReadiness: async () => readiness.found,
       checkOrigin: (raw) => checkOriginUrl(raw, guard, { lookup, timeoutMs: 1_000 }),
     },

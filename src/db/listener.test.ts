@@ -10,7 +10,13 @@ import { createListener, type ListenerTimes } from './listener.ts'
 import { type TestDatabase, testDatabase } from './test-database.ts'
 import { until } from './test-process.ts'
 
-const TIMES: ListenerTimes = { heartbeatMs: 60_000, answerMs: 5_000, backOffFirstMs: 5, backOffMaxMs: 50 }
+const TIMES: ListenerTimes = {
+  heartbeatMs: 60_000,
+  answerMs: 5_000,
+  backOffFirstMs: 5,
+  backOffMaxMs: 50,
+  catchUpMs: 5_000,
+}
 
 describe('listener', () => {
   let database: TestDatabase
@@ -110,6 +116,47 @@ describe('listener', () => {
     await until('it is back', () => listener.connected)
     await notify('Odd "channel"', 'heard')
     await received(taken, 'heard')
+    await listener.close()
+    server.close()
+  })
+
+  it('caught up: all that was committed before has been handed out, also for many who ask at once', async () => {
+    const { listener, taken } = await open()
+    for (let at = 0; at < 50; at++) {
+      await notify('Odd "channel"', `${at}`)
+      await listener.caughtUp()
+      assert.equal(taken.at(-1), `${at}`)
+    }
+    const many = Array.from({ length: 50 }, async (_, at) => {
+      await notify('Odd "channel"', `many ${at}`)
+      await listener.caughtUp()
+      assert(taken.includes(`many ${at}`))
+    })
+    await Promise.all(many)
+    await listener.close()
+  })
+
+  it('catching up with a lost connection ends when everybody has been told of the loss', async () => {
+    const { listener, lost } = await open()
+    await breakConnection()
+    await listener.caughtUp()
+    assert(lost() >= 1)
+    await until('it is back', () => listener.connected)
+    await listener.caughtUp()
+    await listener.close()
+    await listener.caughtUp()
+  })
+
+  it('catching up takes no longer than it may', async () => {
+    const server = await startSilenceable(database.connection)
+    const connection = { ...database.connection, host: '127.0.0.1', port: server.port }
+    const { listener, lost } = await open(connection, { catchUpMs: 1, answerMs: 200 })
+    server.silence()
+    await listener.caughtUp()
+    assert.deepEqual([listener.connected, lost()], [true, 0], 'nobody knows yet')
+    await until('the silence counts as a loss, long before the heartbeat', () => lost() >= 1)
+    server.speak()
+    await until('it is back', () => listener.connected)
     await listener.close()
     server.close()
   })

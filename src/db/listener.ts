@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import pg from 'pg'
 
 import type { Log } from '../log.ts'
+import { createCatchUp } from './caught-up.ts'
 
 /**
  * Words used here: a *notification* is the payload that some node sent to a
@@ -23,6 +25,13 @@ export type Listener = {
   readonly connected: boolean
   /** Resolves once every channel asked for so far is being listened to. */
   settled(): Promise<void>
+  /**
+   * Resolves once every notification that was committed before this call has
+   * been handed out here, so that whoever is answered then finds no older state
+   * in this node's memory. Bounded (500 ms): a change that is made is never
+   * failed for it. At once without a connection: `onLost` has said so.
+   */
+  caughtUp(): Promise<void>
   close(): Promise<void>
 }
 
@@ -33,9 +42,17 @@ export type ListenerTimes = {
   answerMs: number
   backOffFirstMs: number
   backOffMaxMs: number
+  /** The longest that `caughtUp` takes. */
+  catchUpMs: number
 }
 
-const TIMES: ListenerTimes = { heartbeatMs: 10_000, answerMs: 5_000, backOffFirstMs: 50, backOffMaxMs: 5_000 }
+const TIMES: ListenerTimes = {
+  heartbeatMs: 10_000,
+  answerMs: 5_000,
+  backOffFirstMs: 50,
+  backOffMaxMs: 5_000,
+  catchUpMs: 500,
+}
 const SETTLE_POLL_MS = 10
 
 /**
@@ -54,6 +71,30 @@ export async function createListener(
   let client: pg.Client | null = null
   let asked: Promise<unknown> = Promise.resolve()
 
+  const ownChannel = `own_${randomUUID()}`
+  const catchUp = createCatchUp(sendToken, times.catchUpMs)
+  takers.set(ownChannel, [catchUp.take])
+
+  /** Statements of a connection, one after the other: pg will no longer queue them itself. */
+  function inTurn<T>(run: () => Promise<T>): Promise<T> {
+    const done = asked.then(run)
+    asked = done.catch(() => {})
+    return done
+  }
+
+  async function sendToken(token: string): Promise<boolean> {
+    const current = client
+    if (current === null) return false
+    try {
+      await inTurn(() => current.query('select pg_notify($1, $2)', [ownChannel, token]))
+    } catch (error) {
+      // No answer is as bad as a lost connection: what this node holds is not to be believed.
+      log.debug({ err: (error as Error).message }, 'the listener connection does not answer')
+      discard(current)
+    }
+    return client === current
+  }
+
   function guarded(what: string, run: () => void): void {
     try {
       run()
@@ -64,6 +105,7 @@ export async function createListener(
 
   function notificationsMissed(): void {
     for (const react of reactions) guarded('reaction to a lost listener connection', react)
+    catchUp.lost()
   }
 
   /** Makes a connection that listens to every channel known by then the current one. */
@@ -101,7 +143,7 @@ export async function createListener(
     while (!lost.signal.aborted) {
       await sleep(times.heartbeatMs, undefined, { signal: lost.signal, ref: false }).catch(() => {})
       if (lost.signal.aborted) break
-      await current.query('select').catch(end)
+      await inTurn(() => current.query('select')).catch(end)
     }
     closing.signal.removeEventListener('abort', end)
   }
@@ -153,14 +195,11 @@ export async function createListener(
       const current = client
       // Without a connection, the next one listens to it from its beginning.
       if (current === null) return
-      // One after the other: pg will no longer queue statements of a connection itself.
-      asked = asked
-        .then(() => listen(current, channel))
-        .catch((error: Error) => {
-          // A connection that listens to some channels only is of no use: lose it, and begin anew.
-          log.warn({ err: error.message, channel }, 'LISTEN failed')
-          discard(current)
-        })
+      inTurn(() => listen(current, channel)).catch((error: Error) => {
+        // A connection that listens to some channels only is of no use: lose it, and begin anew.
+        log.warn({ err: error.message, channel }, 'LISTEN failed')
+        discard(current)
+      })
     },
     onLost(react) {
       reactions.push(react)
@@ -172,9 +211,11 @@ export async function createListener(
       do await asked
       while (client === null && !(await closedAfter(SETTLE_POLL_MS)))
     },
+    caughtUp: catchUp.caughtUp,
     async close() {
       closing.abort()
       await kept
+      catchUp.lost()
     },
   }
 }

@@ -11,7 +11,7 @@ import { testDatabase } from '../db/test-database.ts'
 import { transaction } from '../db/transaction.ts'
 import { createAddressGuard } from '../gateway/address-guard.ts'
 import { createGuardedAgents } from '../gateway/guarded-agents.ts'
-import type { DomainId, PagePath } from '../ids.ts'
+import type { AccountId, DomainId, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
 import { invalidateOn } from '../pages/invalidation.ts'
 import { createAskedPaths, recordKnown } from '../pages/known-paths.ts'
@@ -68,7 +68,7 @@ export async function startTestEdge(
   const { rows } = await pool.query<{ id: number }>(
     `insert into account (email, plan) values ('red@example.com', 'starter') returning id`,
   )
-  const account = rows[0]!.id
+  const account = rows[0]!.id as AccountId
   const addDomain = async (name: string): Promise<DomainId> => {
     const added = await pool.query<{ id: DomainId }>(
       'insert into domain (account_id, custom_domain, origin_url) values ($1, $2, $3) returning id',
@@ -190,6 +190,7 @@ export async function startTestEdge(
     settled,
     node,
     pool,
+    account,
     red,
     blue,
     addDomain,

@@ -6,10 +6,11 @@ import { purgePages } from '../../pages/purge.ts'
 import { callerOf } from '../access.ts'
 import { answer, BODY_REFUSALS, KEY_REFUSALS, refusals } from '../answer.ts'
 import type { ApiApp } from '../app.ts'
+import type { CaughtUp } from '../caught-up.ts'
 import { domains, entries } from '../plural.ts'
 import { purgedSchema } from '../purged-schema.ts'
 
-export function cachePurgeAll(app: ApiApp, deps: { pool: pg.Pool }): void {
+export function cachePurgeAll(app: ApiApp, deps: { pool: pg.Pool; caughtUp: CaughtUp }): void {
   app.route({
     method: 'POST',
     url: '/api/cache/purge-all',
@@ -28,6 +29,7 @@ export function cachePurgeAll(app: ApiApp, deps: { pool: pg.Pool }): void {
         for (const domain of owned) deleted += await purgePages(client, domain.id, { kind: 'all' })
         return deleted
       })
+      await deps.caughtUp()
       return { message: `Purged ${entries(keysDeleted)} of ${domains(owned.length)}`, keysDeleted }
     },
   })

@@ -9,6 +9,7 @@ import { type PurgeWhat, purgePages } from '../../pages/purge.ts'
 import { callerOf } from '../access.ts'
 import { answer, BODY_REFUSALS, KEY_REFUSALS, refusals } from '../answer.ts'
 import type { ApiApp } from '../app.ts'
+import type { CaughtUp } from '../caught-up.ts'
 import { ownedDomain } from '../owned-domain.ts'
 import { entries } from '../plural.ts'
 import { purgedSchema } from '../purged-schema.ts'
@@ -24,7 +25,7 @@ const bodySchema = z.object({
     ),
 })
 
-export function cachePurge(app: ApiApp, deps: { pool: pg.Pool }): void {
+export function cachePurge(app: ApiApp, deps: { pool: pg.Pool; caughtUp: CaughtUp }): void {
   app.route({
     method: 'POST',
     url: '/api/cache/purge',
@@ -45,6 +46,7 @@ export function cachePurge(app: ApiApp, deps: { pool: pg.Pool }): void {
       const domain = await ownedDomain(deps.pool, callerOf(request).account, request.body.domain)
       const what = whatToPurge(domain, request.body.path)
       const keysDeleted = await retriedTransaction(deps.pool, (client) => purgePages(client, domain.id, what))
+      await deps.caughtUp()
       return { message: `Purged ${entries(keysDeleted)} of ${domain.name}`, keysDeleted }
     },
   })

@@ -7,6 +7,7 @@ import { refreshPages } from '../../queue/refresh.ts'
 import { callerOf } from '../access.ts'
 import { answer, BODY_REFUSALS, KEY_REFUSALS, refusals } from '../answer.ts'
 import type { ApiApp } from '../app.ts'
+import type { CaughtUp } from '../caught-up.ts'
 import { queuedDomainJobSchema } from '../job-schema.ts'
 import { pagePathsOf, pathsSchema } from '../page-paths.ts'
 import { domains, pages } from '../plural.ts'
@@ -20,7 +21,7 @@ const answerSchema = z.object({
   jobs: z.array(queuedDomainJobSchema),
 })
 
-export function cacheRefreshAll(app: ApiApp, deps: { pool: pg.Pool }): void {
+export function cacheRefreshAll(app: ApiApp, deps: { pool: pg.Pool; caughtUp: CaughtUp }): void {
   app.route({
     method: 'POST',
     url: '/api/cache/refresh-all',
@@ -53,6 +54,7 @@ export function cacheRefreshAll(app: ApiApp, deps: { pool: pg.Pool }): void {
         }
         return queued
       })
+      await deps.caughtUp()
       return {
         message: `Queued ${pages(jobs.length)} of ${domains(active.length)} for refresh`,
         totalDomains: active.length,

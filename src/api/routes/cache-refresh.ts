@@ -7,6 +7,7 @@ import { refreshPages } from '../../queue/refresh.ts'
 import { callerOf } from '../access.ts'
 import { answer, BODY_REFUSALS, KEY_REFUSALS, refusals } from '../answer.ts'
 import type { ApiApp } from '../app.ts'
+import type { CaughtUp } from '../caught-up.ts'
 import { queuedJobSchema } from '../job-schema.ts'
 import { ownedDomain } from '../owned-domain.ts'
 import { pagePathsOf, pathsSchema } from '../page-paths.ts'
@@ -19,7 +20,7 @@ const bodySchema = z.object({
   paths: pathsSchema.optional(),
 })
 
-export function cacheRefresh(app: ApiApp, deps: { pool: pg.Pool }): void {
+export function cacheRefresh(app: ApiApp, deps: { pool: pg.Pool; caughtUp: CaughtUp }): void {
   app.route({
     method: 'POST',
     url: '/api/cache/refresh',
@@ -51,6 +52,7 @@ export function cacheRefresh(app: ApiApp, deps: { pool: pg.Pool }): void {
       const paths = pagePathsOf(domain, request.body.paths ?? DEFAULT_PATHS)
       if (!domain.isActive) throw new AppError('domain_inactive')
       const jobs = await retriedTransaction(deps.pool, (client) => refreshPages(client, domain.id, paths))
+      await deps.caughtUp()
       return {
         message: `Queued ${pages(jobs.length)} of ${domain.name} for refresh`,
         domain: domain.name,

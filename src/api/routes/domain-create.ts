@@ -9,6 +9,7 @@ import { AppError } from '../../errors.ts'
 import { callerOf } from '../access.ts'
 import { answer, BODY_REFUSALS, KEY_REFUSALS, refusals } from '../answer.ts'
 import type { ApiApp } from '../app.ts'
+import type { CaughtUp } from '../caught-up.ts'
 import { domainSchema } from '../domain-schema.ts'
 import type { CheckOrigin } from '../origin-check.ts'
 
@@ -17,7 +18,13 @@ const bodySchema = z.object({
   origin_url: z.string().describe('Scheme, host and port of the site; no internal address'),
 })
 
-type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock; checkOrigin: CheckOrigin }
+type Deps = {
+  pool: pg.Pool
+  plans: PlanCatalogue
+  clock: Clock
+  checkOrigin: CheckOrigin
+  caughtUp: CaughtUp
+}
 
 export function domainCreate(app: ApiApp, deps: Deps): void {
   app.route({
@@ -61,8 +68,10 @@ export function domainCreate(app: ApiApp, deps: Deps): void {
       const { account } = callerOf(request)
       const view = { plans: deps.plans, nowMs: deps.clock.nowMs() }
       const input = { name: name.name, originUrl: origin.originUrl }
+      const domain = await createDomain(deps.pool, account, input, view)
+      await deps.caughtUp()
       reply.code(201)
-      return { domain: await createDomain(deps.pool, account, input, view) }
+      return { domain }
     },
   })
 }

@@ -5,10 +5,11 @@ import { deleteDomain } from '../../accounts/domain-changes.ts'
 import { callerOf } from '../access.ts'
 import { answer, BODY_REFUSALS, KEY_REFUSALS, refusals } from '../answer.ts'
 import type { ApiApp } from '../app.ts'
+import type { CaughtUp } from '../caught-up.ts'
 import { deletedDomainSchema, domainParams } from '../domain-schema.ts'
 import { domainNameOf } from '../owned-domain.ts'
 
-export function domainDelete(app: ApiApp, deps: { pool: pg.Pool }): void {
+export function domainDelete(app: ApiApp, deps: { pool: pg.Pool; caughtUp: CaughtUp }): void {
   app.route({
     method: 'DELETE',
     url: '/api/domains/:domain',
@@ -26,7 +27,9 @@ export function domainDelete(app: ApiApp, deps: { pool: pg.Pool }): void {
     },
     handler: async (request) => {
       const name = domainNameOf(request.params.domain)
-      return { deleted: await deleteDomain(deps.pool, callerOf(request).account, name) }
+      const deleted = await deleteDomain(deps.pool, callerOf(request).account, name)
+      await deps.caughtUp()
+      return { deleted }
     },
   })
 }

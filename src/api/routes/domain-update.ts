@@ -9,6 +9,7 @@ import { AppError } from '../../errors.ts'
 import { callerOf } from '../access.ts'
 import { answer, BODY_REFUSALS, KEY_REFUSALS, refusals } from '../answer.ts'
 import type { ApiApp } from '../app.ts'
+import type { CaughtUp } from '../caught-up.ts'
 import { domainParams, domainWithSettingsSchema } from '../domain-schema.ts'
 import type { CheckOrigin } from '../origin-check.ts'
 import { ownedDomain } from '../owned-domain.ts'
@@ -21,7 +22,13 @@ const bodySchema = z
   })
   .describe('At least one of the fields; those that are absent stay as they are')
 
-type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock; checkOrigin: CheckOrigin }
+type Deps = {
+  pool: pg.Pool
+  plans: PlanCatalogue
+  clock: Clock
+  checkOrigin: CheckOrigin
+  caughtUp: CaughtUp
+}
 
 export function domainUpdate(app: ApiApp, deps: Deps): void {
   app.route({
@@ -50,9 +57,10 @@ export function domainUpdate(app: ApiApp, deps: Deps): void {
       const domain = await ownedDomain(deps.pool, account, request.params.domain)
       const originUrl = rawOrigin === undefined ? undefined : await checkedOrigin(deps.checkOrigin, rawOrigin)
       const view = { plans: deps.plans, nowMs: deps.clock.nowMs() }
-      return {
-        domain: await updateDomain(deps.pool, account, domain.name, { originUrl, isActive, settings }, view),
-      }
+      const change = { originUrl, isActive, settings }
+      const changed = await updateDomain(deps.pool, account, domain.name, change, view)
+      await deps.caughtUp()
+      return { domain: changed }
     },
   })
 }

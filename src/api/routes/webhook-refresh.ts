@@ -13,6 +13,7 @@ import { requestWarmRun } from '../../queue/warm-run.ts'
 import { tokenOwnerOf } from '../access.ts'
 import { answer, BODY_REFUSALS, refusals } from '../answer.ts'
 import type { ApiApp } from '../app.ts'
+import type { CaughtUp } from '../caught-up.ts'
 import { pages } from '../plural.ts'
 import { readWebhookBody, sortUrls, WEBHOOK_URL_LIMIT } from '../webhook-body.ts'
 
@@ -30,7 +31,7 @@ const answerSchema = z.object({
   ignored: z.array(z.string()).optional().describe('Entries of `urls` that are no paths, if there are some'),
 })
 
-type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }
+type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock; caughtUp: CaughtUp }
 
 export function webhookRefresh(app: ApiApp, deps: Deps): void {
   app.route({
@@ -80,6 +81,7 @@ export function webhookRefresh(app: ApiApp, deps: Deps): void {
       const jobs = await retriedTransaction(deps.pool, (client) =>
         refreshPages(client, owner.domain, sorted.paths),
       )
+      await deps.caughtUp()
       return {
         message: `Queued ${pages(jobs.length)} of ${owner.name} for refresh`,
         domain: owner.name,

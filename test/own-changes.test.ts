@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { after, before, it } from 'node:test'
+
+import { createKey } from '../src/accounts/keys.ts'
+import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
+import { createToken } from '../src/accounts/tokens.ts'
+import type { ApiApp } from '../src/api/app.ts'
+import { createApiServer } from '../src/api/server.ts'
+import { startTestEdge, type TestEdge } from '../src/edge/test-edge.ts'
+import type { DomainName } from '../src/ids.ts'
+import { silentLog } from '../src/log.ts'
+import { findJob } from '../src/queue/find-job.ts'
+
+// Edge and API of one node, on one listener: who was answered by the API meets
+// nothing at this node's edge that his change has made untrue.
+
+const ROUNDS = 200
+
+let edge: TestEdge
+let api: ApiApp
+let send: (method: string, path: string, body?: object) => Promise<void>
+before(async () => {
+  edge = await startTestEdge()
+  const { pool, listener } = edge
+  api = await createApiServer(
+    {
+      pool,
+      plans: DEFAULT_PLANS,
+      clock: { nowMs: edge.nowMs },
+      log: silentLog(),
+      findJob,
+      caughtUp: listener.caughtUp,
+      checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
+      checkOrigin: async (originUrl) => ({ ok: true, originUrl }),
+    },
+    { version: '0.0.0-test', publicUrl: null },
+  )
+  api.server.listen(0, '127.0.0.1')
+  await once(api.server, 'listening')
+  const { port } = api.server.address() as AddressInfo
+  const view = { plans: DEFAULT_PLANS, nowMs: edge.nowMs() }
+  await pool.query(`update account set plan = 'enterprise'`)
+  const { key } = await createKey(pool, edge.account, { name: 'test', expiresAt: null }, view)
+  const { token } = await createToken(pool, edge.account, 'red.example' as DomainName, 'test', DEFAULT_PLANS)
+  send = async (method, path, body) => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method,
+      headers: {
+        ...(path.startsWith('/api/webhook/') ? { authorization: `Bearer ${token}` } : { 'x-api-key': key }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    assert.ok(answer.ok, `${method} ${path} answered ${answer.status}: ${await answer.text()}`)
+  }
+})
+after(async () => {
+  await api.close()
+  await edge.close()
+})
+
+/** Stored, and in this node's memory for good: the notification of its storing has been heard. */
+async function hold(page: string): Promise<void> {
+  await edge.verdict(page)
+  await edge.listener.caughtUp()
+  await edge.verdict(page)
+  assert.equal(await edge.verdict(page), 'hit')
+}
+
+it(`a crawler right after a purge never gets a hit: ${ROUNDS} times stored, purged, asked for`, async () => {
+  const domain = 'red.example'
+  const purges: [string, object | undefined][] = [
+    ['/api/cache/purge', { domain, path: '/a' }],
+    ['/api/cache/purge', { domain, path: '/*' }],
+    ['/api/cache/purge', { domain }],
+    ['/api/cache/purge-all', undefined],
+  ]
+  for (let round = 0; round < ROUNDS; round++) {
+    await hold('/a')
+    const [path, body] = purges[round % purges.length]!
+    await send('POST', path, body)
+    assert.equal(await edge.verdict('/a'), 'rendered', `round ${round}, after ${path}`)
+  }
+})
+
+it('nor after a refresh, one by webhook, and one of all domains', async () => {
+  const refreshes: [string, object][] = [
+    ['/api/cache/refresh', { domain: 'red.example', paths: ['/b'] }],
+    ['/api/webhook/refresh', { urls: ['/b'] }],
+    ['/api/cache/refresh-all', { paths: ['/b'] }],
+  ]
+  // Ten webhook requests an hour are allowed.
+  for (let round = 0; round < 10 * refreshes.length; round++) {
+    await hold('/b')
+    const [path, body] = refreshes[round % refreshes.length]!
+    await send('POST', path, body)
+    assert.equal(await edge.verdict('/b'), 'rendered', `round ${round}, after ${path}`)
+  }
+})
+
+it('a domain is there when its creation was answered, passes when it is inactive, is gone when deleted', async () => {
+  for (let round = 0; round < 20; round++) {
+    const asking = { host: 'new.example' }
+    assert.equal((await edge.ask('/', asking)).status, 404)
+    await send('POST', '/api/domains', { custom_domain: 'new.example', origin_url: edge.origin })
+    assert.equal(await edge.verdict('/', asking), 'rendered')
+    await send('PUT', '/api/domains/new.example', { is_active: false })
+    assert.equal(await edge.verdict('/', asking), 'pass; inactive')
+    await send('DELETE', '/api/domains/new.example')
+  }
+})
+
+it('purges of many at once: each is true when it is answered', async () => {
+  const pages = Array.from({ length: 8 }, (_, at) => `/many/${at}`)
+  for (const page of pages) await hold(page)
+  await Promise.all(
+    pages.map(async (page) => {
+      await send('POST', '/api/cache/purge', { domain: 'red.example', path: page })
+      assert.equal(await edge.verdict(page), 'rendered')
+    }),
+  )
+})
