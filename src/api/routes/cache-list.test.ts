@@ -77,4 +77,25 @@ describe('GET /api/cache/list/:domain', () => {
     gone.abort()
     assert.equal((await list('n2500.example.com')).body['cachedPages'], 2_500)
   })
+
+  it('a database that fails in the middle breaks the answer off, so that it is not taken for whole', async () => {
+    const { id } = await api.domain(owner, 'long.example.com')
+    await api.pool.query(
+      `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
+       select $1, '/' || repeat('x', 500) || n, 200, '{}', '\\x00', 1, 'e', now() from generate_series(1, 30000) n`,
+      [id],
+    )
+    // Some 30 MB: more than the buffers between here and there hold while nobody reads.
+    const response = await fetch(`${api.url}/api/cache/list/long.example.com`, {
+      headers: { 'x-api-key': owner.key },
+    })
+    assert.equal(response.status, 200)
+    await api.pool.query('alter table page rename to page_elsewhere')
+    try {
+      await assert.rejects(response.text(), /terminated/)
+    } finally {
+      await api.pool.query('alter table page_elsewhere rename to page')
+    }
+    assert.equal((await list('long.example.com')).body['cachedPages'], 30_000)
+  })
 })

@@ -3,7 +3,9 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 
 import { updateDomain } from '../../accounts/domain-changes.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
+import { createListener } from '../../db/listener.ts'
 import type { DomainId, DomainName } from '../../ids.ts'
+import { silentLog } from '../../log.ts'
 import {
   startTestApi,
   storePages,
@@ -56,6 +58,27 @@ describe('POST /api/cache/refresh', () => {
       (body['jobs'] as Job[]).map(({ jobId }) => jobId).sort(),
       rows.map(({ id }) => id).sort(),
     )
+  })
+
+  it('200: every node forgets the pages, each by its path', async () => {
+    const listener = await createListener(api.database.connection, silentLog())
+    try {
+      const heard: unknown[] = []
+      const { promise, resolve } = Promise.withResolvers<void>()
+      listener.on('invalidate', (payload) => {
+        heard.push(JSON.parse(payload))
+        if (heard.length === 2) resolve()
+      })
+      await listener.settled()
+      await refresh({ domain: domain.name, paths: ['/a', '/b?x="1"'] })
+      await promise
+      assert.deepEqual(heard, [
+        { domain: domain.id, path: '/a' },
+        { domain: domain.id, path: '/b?x=%221%22' },
+      ])
+    } finally {
+      await listener.close()
+    }
   })
 
   it('200: without paths, the four of the contract', async () => {
