@@ -74,7 +74,6 @@ const app = await createApiServer(
     log,
     checkOrigin: async (raw) => ({ ok: true, originUrl: raw }),
     findJob,
-    caughtUp: async () => {},
     caughtUp: listener.caughtUp,
     checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
   },
