@@ -23,7 +23,9 @@ export type BrowserProcess = {
   /** As the browser calls itself, `HeadlessChrome/153.0.8010.0`. */
   readonly product: string
   readonly userAgent: string
-  /** Resolves once with the reason, when every process is gone and its directory is removed. */
+  /** Resolves with the reason as soon as it is known to be dead or dying: nothing more can be asked of it. */
+  readonly ended: Promise<string>
+  /** Resolves with the reason when every process is gone and its directory is removed. */
   readonly gone: Promise<string>
   /** Kills the whole group; resolves as `gone` does. */
   kill(why: string): Promise<string>
@@ -97,16 +99,16 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
   })
   const cdp = connectCdp(child.stdio[3] as Writable, child.stdio[4] as Readable)
 
-  let killedWhy: string | null = null
-  const gone = Promise.race([exited, cdp.closed]).then(async (why) => {
+  const { promise: killed, resolve: tellKilled } = Promise.withResolvers<string>()
+  const ended = Promise.race([killed, exited, cdp.closed])
+  const gone = ended.then(async (why) => {
     if (child.pid !== undefined) killGroup(child.pid)
     await exited
     await rm(userDataDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
-    return killedWhy ?? why
+    return why
   })
   const kill = (why: string) => {
-    killedWhy ??= why
-    if (child.pid !== undefined) killGroup(child.pid)
+    tellKilled(why)
     return gone
   }
 
@@ -115,7 +117,7 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
     const { product, userAgent } = await cdp.browser.send('Browser.getVersion')
     const pid = child.pid as number
     if (sandbox === 'on' && !(await pagesAreSandboxed(pid))) throw new Error('a page runs without a sandbox')
-    return { cdp, pid, sandbox, product, userAgent, gone, kill }
+    return { cdp, pid, sandbox, product, userAgent, ended, gone, kill }
   } catch (error) {
     const why = await kill((error as Error).message)
     throw new BrowserStartError(`${binary.executable} ${why}. ${lastWords()}`.trim(), { cause: error })

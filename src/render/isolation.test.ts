@@ -80,7 +80,8 @@ describe('between renders', () => {
       workers: 0,
       files: [],
       name: '',
-      history: 1,
+      // The empty page that every render begins at, and its own.
+      history: 2,
       state: null,
       opener: 'null',
       referrer: '',

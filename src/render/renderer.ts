@@ -2,9 +2,10 @@ import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import { findBrowser } from './browser-binary.ts'
 import { launchBrowser, type Sandbox } from './browser-process.ts'
+import { CdpClosed } from './cdp.ts'
 import type { RenderOutcome, RenderRequest } from './outcome.ts'
 import { createSlots } from './slots.ts'
-import { type Lease, superviseBrowser } from './supervisor.ts'
+import { superviseBrowser } from './supervisor.ts'
 import { createTabPool, type Site, type SiteProxy } from './tab-pool.ts'
 import { visit } from './visit.ts'
 
@@ -42,6 +43,7 @@ export type Renderer = {
   close(): Promise<void>
 }
 
+const START_ATTEMPTS = 3
 const MEGABYTE = 1024 * 1024
 
 /** Starts a browser behind a gateway and keeps it alive. Throws when there is none, or it does not start. */
@@ -69,9 +71,16 @@ export async function startRenderer(options: RendererOptions): Promise<Renderer>
     const signal = AbortSignal.any([request.signal, closing.signal])
     const giveSlotBack = await slots.take(signal)
     if (giveSlotBack === null) return { kind: 'aborted' }
+    const inTime = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
     try {
-      const lease = await supervisor.lease(AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]))
-      return await renderIn(lease, { ...request, signal }, giveSlotBack)
+      const { tabs, tab, release } = await takeTab(request, inTime)
+      const outcome = await visit(tab, { ...request, signal }, { timeoutMs, clock })
+      // The outcome does not wait for the cleaning. The slot does, so that the next render finds a clean tab.
+      void tabs.giveBack(tab, leavesSound(outcome) ? 'sound' : 'broken').finally(() => {
+        release()
+        giveSlotBack()
+      })
+      return outcome
     } catch (error) {
       giveSlotBack()
       if (signal.aborted) return { kind: 'aborted' }
@@ -80,19 +89,17 @@ export async function startRenderer(options: RendererOptions): Promise<Renderer>
     }
   }
 
-  /** The outcome does not wait for the cleaning; the slot does, so that the next render finds a clean tab. */
-  async function renderIn(lease: Lease, request: RenderRequest, done: () => void): Promise<RenderOutcome> {
-    const { tabs } = lease.browser
-    const tab = await tabs.take(request).catch((error) => {
-      lease.release()
-      throw error
-    })
-    const outcome = await visit(tab, request, { timeoutMs, clock })
-    void tabs.giveBack(tab, leavesSound(outcome) ? 'sound' : 'broken').finally(() => {
-      lease.release()
-      done()
-    })
-    return outcome
+  /** A browser that dies just now is no reason to give up: nothing has been rendered yet. */
+  async function takeTab(site: Site, inTime: AbortSignal) {
+    for (let attempt = 1; ; attempt++) {
+      const { browser, release } = await supervisor.lease(inTime)
+      try {
+        return { tabs: browser.tabs, tab: await browser.tabs.take(site), release }
+      } catch (error) {
+        release()
+        if (!(error instanceof CdpClosed) || attempt === START_ATTEMPTS) throw error
+      }
+    }
   }
 
   return {

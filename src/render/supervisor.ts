@@ -57,11 +57,11 @@ export async function superviseBrowser(options: {
     running.add(adopted)
     current = adopted
     next.resolve(adopted)
-    void browser.process.gone.then((why) => whenGone(adopted, why))
+    void browser.process.ended.then((why) => whenEnded(adopted, why))
     return adopted
   }
 
-  const whenGone = (browser: Running, why: string) => {
+  const whenEnded = (browser: Running, why: string) => {
     running.delete(browser)
     if (closing.signal.aborted || browser.retired) return
     log.warn({ why }, 'Chromium has ended, another one is started')

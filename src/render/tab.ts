@@ -32,7 +32,7 @@ export async function openTab(browser: BrowserProcess, proxyUrl: string): Promis
     proxyBypassList: '<-loopback>',
   })
   const { promise: lost, resolve: lose } = Promise.withResolvers<string>()
-  void browser.gone.then(lose)
+  void browser.ended.then(lose)
 
   const close = async () => {
     lose('closed')
@@ -63,15 +63,19 @@ export async function openTab(browser: BrowserProcess, proxyUrl: string): Promis
     },
     lost,
     async clean(renewProcess) {
-      // First the page goes, with its timers, sockets and workers: a farewell
-      // handler of it could otherwise still write after the wipe.
-      await page.session.send('Page.navigate', { url: 'about:blank' })
+      // First the page goes, with its timers, sockets and workers; without its
+      // farewell handlers, whose last cookie could otherwise arrive after the wipe.
+      const used = page
+      await Promise.all([
+        used.session.send('Emulation.setScriptExecutionDisabled', { value: true }),
+        used.session.send('Page.navigate', { url: 'about:blank' }),
+      ])
       if (renewProcess) {
-        const used = page
         page = await open()
         await used.close()
       } else {
-        await page.clock.drain()
+        await used.clock.drain()
+        await used.session.send('Emulation.setScriptExecutionDisabled', { value: false })
       }
       await Promise.all([
         cdp.browser.send('Storage.clearCookies', { browserContextId }),

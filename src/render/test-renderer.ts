@@ -18,6 +18,7 @@ export type Answer = string | ((request: http.IncomingMessage, response: http.Se
 
 /** Real Chromium behind the real gateway, and a toy origin that the pages of a test file come from. */
 export type TestRenderer = Renderer & {
+  readonly renderer: Renderer
   readonly dataDir: string
   readonly originUrl: string
   /** Paths that the origin was asked for, in order. */
@@ -74,6 +75,7 @@ export async function startTestRenderer(
     })
 
   return {
+    renderer,
     render: renderer.render,
     get healthy() {
       return renderer.healthy

@@ -12,10 +12,12 @@ const STEP_MS = 500
 const ROUNDS_LIMIT = 20
 /** Real time between two looks at what is waited for. */
 const LOOK_EVERY_MS = 5
+/** What a held page waits for may need real time: so much of it between two steps. */
+const HOLD_PAUSE_MS = 20
 const LOOK_FOR_STALL_EVERY_MS = 25
 /** A page that answers in this time runs at its usual speed; one that is slower is given more patience. */
 const USUAL_ANSWER_MS = 5
-const MOST_PATIENCE = 10
+const MOST_PATIENCE = 3
 
 type Policy = 'pauseIfNetworkFetchesPending' | 'advance'
 
@@ -104,18 +106,20 @@ export async function runUntilSettled(
     const isMoreToCome = owedMs > 0 || hasWorked || activity.isBusy() || activity.isStreaming() || isHeld
     if (!isMoreToCome || (round >= ROUNDS_LIMIT && !isHeld)) break
 
-    while (activity.isBusy() || activity.isStreaming()) await delay(LOOK_EVERY_MS)
-    // What a held page waits for may need real time (a worker, a socket): do not spin.
-    if (isHeld) await Promise.race([ready, delay(4 * LOOK_EVERY_MS)])
-    if (activity.isHeld()) {
-      owedMs -= STEP_MS
-      why = await run('advance', STEP_MS)
-    } else {
-      // The clock ran out while the page waited for its data base: it has done nothing with its time yet.
-      const budgetMs = hasWorked ? BUDGET_MS : STEP_MS
-      owedMs -= budgetMs
-      why = await run('pauseIfNetworkFetchesPending', budgetMs)
+    // Meanwhile the page's clock goes at the pace of ours: stopped, it would also hold
+    // back the answers of data bases and sockets.
+    const policy = () => (activity.isHeld() ? 'advance' : 'pauseIfNetworkFetchesPending')
+    const untilMs = nowMs() + (isHeld ? HOLD_PAUSE_MS : 0)
+    while (why !== 'ready' && (activity.isBusy() || activity.isStreaming() || nowMs() < untilMs)) {
+      await delay(LOOK_EVERY_MS)
+      why = await run(policy(), LOOK_EVERY_MS)
     }
+    if (why === 'ready') break
+
+    // If the clock ran out while the page waited for its data base, it has had nothing of its time yet.
+    const budgetMs = hasWorked && !activity.isHeld() ? BUDGET_MS : STEP_MS
+    owedMs -= budgetMs
+    why = await run(policy(), budgetMs)
   }
   await clock.pause()
 }

@@ -1,0 +1,100 @@
+/** Browsers and pages die, hang and grow old; only the render concerned may notice, and nothing is left behind. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { after, describe, it } from 'node:test'
+
+import { until } from '../../test/support/condition.ts'
+import { processesOf } from '../../test/support/processes.ts'
+import { scripted, startTestRenderer } from './test-renderer.ts'
+
+const renderer = await startTestRenderer({ slots: 2, timeoutMs: 20_000 })
+after(() => renderer.close())
+
+const { routes } = renderer
+routes.set('/page', '<!doctype html><p>content</p>')
+const hang = () => {
+  const { promise: asked, resolve } = Promise.withResolvers<void>()
+  routes.set('/hang', () => resolve())
+  routes.set('/hanging', scripted(`show('a'); window.prerenderReady = false; fetch('/hang')`))
+  return { asked, outcome: renderer.page('/hanging', { domain: 'hanging.example' }) }
+}
+
+const browsers = () => processesOf(renderer.dataDir).filter(({ command }) => !command.includes('--type='))
+const pages = () => processesOf(renderer.dataDir).filter(({ command }) => command.includes('--type=renderer'))
+
+describe('what dies is replaced', () => {
+  it('a killed browser ends its renders as crashed; the next render has another browser', async () => {
+    const [before] = browsers()
+    const { asked, outcome } = hang()
+    await asked
+    process.kill(before!.pid, 'SIGKILL')
+    assert.equal((await outcome).kind, 'crashed')
+    assert.match(await renderer.html('/page'), /content/)
+    await until('the new browser alone', () => browsers().length === 1 && browsers()[0]!.pid !== before!.pid)
+    assert.equal(renderer.healthy, true)
+  })
+
+  it('a browser that is stopped and answers nothing is replaced too', async () => {
+    const [before] = browsers()
+    process.kill(before!.pid, 'SIGSTOP')
+    const outcome = renderer.page('/page', { domain: 'stopped.example' })
+    await until('another browser', () => browsers().some(({ pid }) => pid !== before!.pid), 20_000)
+    await outcome
+    assert.match(await renderer.html('/page'), /content/)
+  })
+
+  it("a page's process that is killed ends only its own render", async () => {
+    await renderer.html('/page')
+    const idle = new Set(pages().map(({ pid }) => pid))
+    const { asked, outcome } = hang()
+    await asked
+    const [mine] = pages().filter(({ pid }) => !idle.has(pid))
+    const [browser] = browsers()
+    process.kill(mine!.pid, 'SIGKILL')
+    const { kind } = await outcome
+    assert.equal(kind, 'crashed')
+    assert.match(await renderer.html('/page'), /content/)
+    assert.equal(browsers()[0]!.pid, browser!.pid)
+  })
+
+  it('a script that hangs costs its own page, and no processor time after that', async () => {
+    routes.set('/loop', scripted('while (true) {}'))
+    const calledOff = new AbortController()
+    const outcome = renderer.page('/loop', { domain: 'loop.example', signal: calledOff.signal })
+    const looping = await until('the loop', () => pages().find(({ cpuMs }) => cpuMs > 1_000))
+    calledOff.abort()
+    assert.equal((await outcome).kind, 'aborted')
+    await until('the end of the looping process', () => !pages().some(({ pid }) => pid === looping.pid))
+    assert.match(await renderer.html('/page'), /content/)
+  })
+})
+
+describe('nothing is left behind', () => {
+  it('after close: no process, no directory of a browser', async () => {
+    const short = await startTestRenderer()
+    assert(processesOf(short.dataDir).length > 0)
+    await short.renderer.close()
+    assert.deepEqual(processesOf(short.dataDir), [])
+    assert.deepEqual(await readdir(path.join(short.dataDir, 'browsers')), [])
+    await short.close()
+  })
+
+  it('after a kill -9 of the node, with a page that hangs; the next start removes its directory', async () => {
+    const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-killed-'))
+    await chmod(dataDir, 0o711)
+    const node = spawn(process.execPath, [path.join(import.meta.dirname, 'test-renderer-main.ts'), dataDir], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const [line] = await once(createInterface(node.stdout), 'line')
+    assert.equal(line, 'looping')
+    assert(processesOf(dataDir).length > 2)
+    node.kill('SIGKILL')
+    await until('the end of every process', () => processesOf(dataDir).length === 0, 5_000)
+    await rm(dataDir, { recursive: true, force: true })
+  })
+})
