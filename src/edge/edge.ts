@@ -37,8 +37,12 @@ export type EdgeOptions = {
   liveWaitMs: number
   /** How long an origin may be silent before its answer begins. */
   answerWaitMs?: number
-  /** And in the middle of it; server-sent events come seldom. */
+  /** And in the middle of it; server-sent events come seldom. A client may take nothing of it for so long. */
   idleMs?: number
+  /** For a whole request head, from its connection or the answer before it on. */
+  headersMs?: number
+  /** How often the pace of a body is looked at. */
+  bodyLookMs?: number
 }
 
 export type Edge = {
@@ -52,11 +56,13 @@ export type Edge = {
 const KEEP_ALIVE_MS = 65_000
 /** Whoever takes longer to say what he wants is not a browser. */
 const HEADERS_MS = 15_000
+/** Node looks for those that have used up their time; every 30 s unless it is told so. */
+const LOOKS_PER_LIMIT = 5
 
 /** The whole edge around its handler: what is in memory, the ways to the origin, and the server. */
 export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
   const { log, connected } = parts
-  const { answerWaitMs = 60_000, idleMs = 600_000 } = options
+  const { answerWaitMs = 60_000, idleMs = 600_000, headersMs = HEADERS_MS, bodyLookMs = 10_000 } = options
   const domains = createDomains({ findDomain: parts.domainByHost, connected })
   const pages = createPageCache({
     limitBytes: options.memoryBytes,
@@ -68,6 +74,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
     agents: parts.agents,
     answerWaitMs,
     idleMs,
+    bodyLookMs,
     onFault: ({ error, ...fault }: { domain: string; page: string; error: Error }) =>
       log.warn({ err: error, ...fault }, 'an origin could not be reached'),
   }
@@ -102,17 +109,22 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
 
   const server = http.createServer({
     keepAliveTimeout: KEEP_ALIVE_MS,
-    headersTimeout: HEADERS_MS,
-    // Uploads may take as long as they move: the origin's silence ends them, see `pass.ts`.
+    headersTimeout: headersMs,
+    connectionsCheckingInterval: headersMs / LOOKS_PER_LIMIT,
+    // Uploads may take as long as they move, see `body-pace.ts`.
     requestTimeout: 0,
     // `Upgrade: h2c` and the like are ignored, as anybody may (RFC 9110, section 7.8).
     shouldUpgradeCallback: (req) => req.headers.upgrade?.toLowerCase() === 'websocket',
   })
+  // Whoever takes nothing of his answer for so long does not get the rest.
+  server.setTimeout(idleMs)
   server.on('request', handle)
   // The origin says whether it wants the body.
   server.on('checkContinue', handle)
   server.on('upgrade', (req, socket, head) => {
     socket.on('error', () => socket.destroy())
+    // Who keeps a WebSocket open decides how long.
+    req.socket.setTimeout(0)
     upgrade(req, socket, head).catch((error: Error) => {
       log.error({ err: error, host: req.headers.host }, 'a WebSocket could not be passed')
       refuseUpgrade(socket, 'unavailable', 'none; fault')

@@ -2,6 +2,7 @@ import http from 'node:http'
 import https from 'node:https'
 import { pipeline } from 'node:stream'
 
+import { watchBodyPace } from './body-pace.ts'
 import { timesThroughUs } from './decide.ts'
 import type { EdgeDomain } from './domain.ts'
 import { type Front, requestHeaders, responseHeaders } from './forwarded-headers.ts'
@@ -17,6 +18,8 @@ export type PassOptions = {
   answerWaitMs: number
   /** And for so long in the middle of it. */
   idleMs: number
+  /** How often the pace of a body on its way to the origin is looked at. */
+  bodyLookMs: number
   /** A request failed on the way to the origin; for the log. */
   onFault(fault: { domain: string; page: PlainPage; error: Error }): void
 }
@@ -41,7 +44,7 @@ const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS'])
  * ours with 502 or 504; after that the connection is cut, so that nobody takes
  * half an answer for a whole one.
  */
-export function createPass({ agents, answerWaitMs, idleMs, onFault }: PassOptions): Pass {
+export function createPass({ agents, answerWaitMs, idleMs, bodyLookMs, onFault }: PassOptions): Pass {
   return (req, res, domain, verdict) => {
     if (timesThroughUs(req.headers.via) >= MAX_TIMES_THROUGH_US) sendPlainPage(res, 'loop', verdict)
     else attempt(req, res, domain, verdict, false)
@@ -101,6 +104,7 @@ export function createPass({ agents, answerWaitMs, idleMs, onFault }: PassOption
     // Whoever sent `Expect: 100-continue` sends nothing before the origin has seen the headers.
     upstream.flushHeaders()
     req.on('error', () => upstream.destroy())
+    watchBodyPace(req, upstream, bodyLookMs, () => upstream.destroy(new ClientSlow()))
     req.pipe(upstream)
   }
 }
@@ -143,9 +147,14 @@ export class OriginSilent extends Error {
   override name = 'OriginSilent'
 }
 
+export class ClientSlow extends Error {
+  override name = 'ClientSlow'
+}
+
 /** What people read when the origin could not be asked or did not answer. */
 export function pageFor(error: Error): PlainPage {
   if (error instanceof OriginSilent) return 'gateway-timeout'
+  if (error instanceof ClientSlow) return 'slow-request'
   const fault = 'fault' in error ? error.fault : null // of a ConnectError
   if (fault === 'timed-out') return 'gateway-timeout'
   return fault === 'refused-address' ? 'refused-origin' : 'bad-gateway'

@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream'
 const PAGES = {
   'unknown-host': [404, 'Unknown site', 'No site is registered here under this name.'],
   'bad-request': [400, 'Bad request', 'This request could not be understood.'],
+  'slow-request': [408, 'The request took too long', 'It was not sent to its end in time.'],
   'bad-gateway': [502, 'The site cannot be reached', 'The server behind this site did not answer properly.'],
   'gateway-timeout': [504, 'The site is too slow', 'The server behind this site did not answer in time.'],
   'refused-origin': [502, 'The site cannot be reached', 'The server behind this site may not be contacted.'],
