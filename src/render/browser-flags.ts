@@ -67,6 +67,10 @@ export function browserFlags(options: {
     '--disable-prompt-on-repost',
     // Images are reported as loaded by in-page/images.js instead; `data:` images still are.
     '--blink-settings=loadsImagesAutomatically=false',
+    // `navigator.webdriver` is false, as with a visitor.
+    '--disable-blink-features=AutomationControlled',
+    // A page that hoards memory dies of it in a second or two, long before the machine does.
+    '--js-flags=--max-old-space-size=1024',
     '--disable-popup-blocking',
     '--block-new-web-contents',
     '--allow-pre-commit-input',

@@ -10,7 +10,7 @@ import { browserUser, reachableDir } from '../system-user.ts'
 import type { BrowserBinary } from './browser-binary.ts'
 import { browserFlags } from './browser-flags.ts'
 import { type CdpConnection, connectCdp } from './cdp.ts'
-import { hasSystemCallFilter, killGroup, processesOfGroup } from './process-group.ts'
+import { hasSystemCallFilter, killGroup, memoryOfGroupBytes, processesOfGroup } from './process-group.ts'
 
 /** `on`: Chromium's own sandbox holds its pages. `off`: it cannot work here, pages run without it. */
 export type Sandbox = 'on' | 'off'
@@ -27,6 +27,10 @@ export type BrowserProcess = {
   readonly ended: Promise<string>
   /** Resolves with the reason when every process is gone and its directory is removed. */
   readonly gone: Promise<string>
+  /** Whether it still answers, within two seconds. */
+  answers(): Promise<boolean>
+  /** Of the whole group. */
+  memoryBytes(): number
   /** Kills the whole group; resolves as `gone` does. */
   kill(why: string): Promise<string>
 }
@@ -46,12 +50,13 @@ export class BrowserStartError extends Error {
 }
 
 const START_LIMIT_MS = 30_000
+const ANSWER_LIMIT_MS = 2_000
 const LAST_WORDS_CHARS = 4_000
 
 const SANDBOX_REMEDY =
   'Chromium needs unprivileged user namespaces for it (sysctl kernel.unprivileged_userns_clone=1; ' +
   'on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0; in Docker a seccomp profile that allows them, ' +
-  'see the README)'
+  'see "Sandbox" in README.md)'
 
 /** Starts a browser with its sandbox; without it only where that is allowed and nothing else works. */
 export async function launchBrowser(options: LaunchOptions): Promise<BrowserProcess> {
@@ -65,7 +70,7 @@ export async function launchBrowser(options: LaunchOptions): Promise<BrowserProc
       )
     }
     options.log.warn(
-      `CHROMIUM RUNS WITHOUT ITS SANDBOX: a page that breaks out of it can do what its user may do. ${SANDBOX_REMEDY}.`,
+      'Chromium runs without its sandbox here: all right for your own sites; before you take sites of strangers, see "Sandbox" in README.md',
     )
     return await launch(options, 'off')
   }
@@ -117,13 +122,34 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
     const { product, userAgent } = await cdp.browser.send('Browser.getVersion')
     const pid = child.pid as number
     if (sandbox === 'on' && !(await pagesAreSandboxed(pid))) throw new Error('a page runs without a sandbox')
-    return { cdp, pid, sandbox, product, userAgent, ended, gone, kill }
+    return {
+      cdp,
+      pid,
+      sandbox,
+      product,
+      userAgent,
+      ended,
+      gone,
+      answers: () => answers(cdp),
+      memoryBytes: () => memoryOfGroupBytes(pid),
+      kill,
+    }
   } catch (error) {
     const why = await kill((error as Error).message)
     throw new BrowserStartError(`${binary.executable} ${why}. ${lastWords()}`.trim(), { cause: error })
   } finally {
     clearTimeout(tooLate)
   }
+}
+
+async function answers(cdp: CdpConnection): Promise<boolean> {
+  const answered = new AbortController()
+  const tooLate = delay(ANSWER_LIMIT_MS, false, { signal: answered.signal }).catch(() => false)
+  const answer = cdp.browser.send('Browser.getVersion').then(
+    () => true,
+    () => false,
+  )
+  return Promise.race([answer, tooLate]).finally(() => answered.abort())
 }
 
 /**

@@ -9,6 +9,9 @@ export type SiteAddress = { customDomain: string; originUrl: string }
 /** Told to crawlers with the page; all else of the origin's headers is about its own bytes. */
 const KEPT_HEADERS = ['content-language', 'x-robots-tag']
 
+/** RFC 9110: no body comes with these, whatever their headers say. */
+const BODILESS = new Set([204, 205, 304])
+
 /**
  * The end of a render that the main response decides by itself, or null when
  * there is a page to go on with: only HTML that is neither an error of the
@@ -35,7 +38,7 @@ export function judgeMainResponse(
   const isAttachment = /^\s*attachment\b/i.test(headerOf(headers, 'content-disposition') ?? '')
   const isHtml = /^\s*(text\/html|application\/xhtml\+xml)\s*(;|$)/i.test(contentType)
   // Without a type Chromium looks at the bytes; what comes of it is judged after that.
-  if (isAttachment || status === 204 || status === 205 || (contentType !== '' && !isHtml)) {
+  if (isAttachment || BODILESS.has(status) || (contentType !== '' && !isHtml)) {
     return { kind: 'not-html', contentType }
   }
   return null

@@ -22,6 +22,8 @@ export type NetworkActivity = {
   /** A worker lives in real time, like a stream; the end of its script's loading is not told to the page. */
   workerStarted(url: string): void
   workerSpoke(): void
+  /** The page sent a worker something: it waits for an answer. */
+  workerAsked(): void
   /** Work that takes real time without a request (a data base, cryptography) has begun, or has all ended. */
   workBegan(): void
   workEnded(): void
@@ -37,14 +39,18 @@ export type NetworkActivity = {
 const ANSWER_MS = 2_500
 /** An answer that has begun and then says nothing for so long is a stream ... */
 const SILENCE_MS = 400
+/** ... but a document that comes in parts is given more: its server computes the next. */
+const DOCUMENT_SILENCE_MS = 2_500
 /** ... and so is one that goes on and on. */
 const BODY_MS = 5_000
 /** Nothing has moved for so long, and what is pending is old. */
 const QUIET_MS = 150
 /** The same with nothing pending that we know of: mostly a busy script, so take more time to be sure. */
 const IDLE_MS = 1_000
-/** A stream or worker that was just opened is given so much real time to say something ... */
+/** A stream that was just opened is given so much real time to say something ... */
 const OPENED_MS = 400
+/** ... a worker more: it has scripts to load and work to do, and nearly always answers ... */
+const WORKER_OPENED_MS = 1_000
 /** ... and as long as it goes on speaking, so much for its next word, but not for ever. */
 const STREAMS_LIMIT_MS = 2_000
 /** The very same request made more often than this is a poll, and holds nothing ... */
@@ -59,6 +65,7 @@ type Pending = {
   sinceMs: number
   answeredMs: number | null
   heldBy: 'request' | 'stream' | 'poll'
+  silenceMs: number
 }
 
 export function createNetworkActivity(nowMs: () => number): NetworkActivity {
@@ -74,16 +81,16 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
   let streamDueMs = Number.NEGATIVE_INFINITY
 
   /** Still worth waiting for. */
-  const isYoung = ({ sinceMs, answeredMs, heldBy }: Pending, patience = 1) => {
+  const isYoung = ({ sinceMs, answeredMs, heldBy, silenceMs }: Pending, patience = 1) => {
     if (heldBy !== 'request') return false
     const ageMs = (nowMs() - sinceMs) / patience
     if (answeredMs === null) return ageMs < ANSWER_MS
-    return ageMs < BODY_MS && (nowMs() - answeredMs) / patience < SILENCE_MS
+    return ageMs < BODY_MS && (nowMs() - answeredMs) / patience < silenceMs
   }
   const isWorking = () => working > 0 && nowMs() - workSinceMs < ANSWER_MS
-  const streamOpened = () => {
+  const streamOpened = (openedMs = OPENED_MS) => {
     firstStreamMs = Math.min(firstStreamMs, nowMs())
-    streamDueMs = nowMs() + OPENED_MS
+    streamDueMs = nowMs() + openedMs
   }
   const streamSpoke = () => {
     streamDueMs = nowMs() + QUIET_MS
@@ -102,7 +109,8 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
         asked(`${method} ${url.split(/[?#]/, 1)[0]}`) > VARIED_POLL_AFTER
       const isStream = STREAM_TYPES.has(type) || workerScripts.has(url)
       const heldBy = isStream ? 'stream' : isPoll ? 'poll' : 'request'
-      pending.set(id, { url, sinceMs: nowMs(), answeredMs: null, heldBy })
+      const silenceMs = type === 'Document' ? DOCUMENT_SILENCE_MS : SILENCE_MS
+      pending.set(id, { url, sinceMs: nowMs(), answeredMs: null, heldBy, silenceMs })
       if (heldBy === 'request') lastEventMs = nowMs()
       else if (type === 'EventSource' || type === 'WebSocket') streamOpened()
     },
@@ -121,8 +129,9 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
     workerStarted(url) {
       workerScripts.add(url)
       for (const request of pending.values()) if (request.url === url) request.heldBy = 'stream'
-      streamOpened()
+      streamOpened(WORKER_OPENED_MS)
     },
+    workerAsked: () => streamOpened(OPENED_MS),
     workerSpoke: streamSpoke,
     workBegan() {
       working++

@@ -20,7 +20,13 @@ export type Page = {
 }
 
 /** Separate functions, run one after the other before any script of the page. */
-const NEW_DOCUMENT_SCRIPT = ['images.js', 'real-time.js', 'new-document.js']
+const NEW_DOCUMENT_SCRIPT = [
+  'images.js',
+  'real-time.js',
+  'animations.js',
+  'resize-observer.js',
+  'new-document.js',
+]
   .map((file) => readFileSync(path.join(import.meta.dirname, 'in-page', file), 'utf8'))
   .join(';\n')
 
@@ -101,7 +107,8 @@ function userAgent({ userAgent: own, product }: BrowserProcess) {
   ]
   return {
     userAgent: `${own.replace('HeadlessChrome', 'Chrome')} Prepaint/1.0`,
-    acceptLanguage: 'en-US,en;q=0.9',
+    // Without weights: Chromium adds them to the header, scripts see the bare names.
+    acceptLanguage: 'en-US,en',
     platform: 'Linux x86_64',
     userAgentMetadata: {
       brands: brands(major),

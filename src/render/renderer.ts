@@ -51,9 +51,11 @@ export async function startRenderer(options: RendererOptions): Promise<Renderer>
   const { slots: slotCount, timeoutMs, clock, log } = options
   const binary = await findBrowser(options)
   const gateway = await options.openGateway()
+  let sandbox: Sandbox = 'off'
   const supervisor = await superviseBrowser({
     async start() {
       const process = await launchBrowser({ ...options, binary, spkiHash: gateway.spkiHash })
+      sandbox = process.sandbox
       const tabs = createTabPool({ browser: process, openSite: gateway.openSite, limit: 3 * slotCount + 2 })
       return { process, tabs }
     },
@@ -94,7 +96,7 @@ export async function startRenderer(options: RendererOptions): Promise<Renderer>
     for (let attempt = 1; ; attempt++) {
       const { browser, release } = await supervisor.lease(inTime)
       try {
-        return { tabs: browser.tabs, tab: await browser.tabs.take(site), release }
+        return { tabs: browser.tabs, tab: await browser.tabs.take(site, inTime), release }
       } catch (error) {
         release()
         if (!(error instanceof CdpClosed) || attempt === START_ATTEMPTS) throw error
@@ -107,7 +109,9 @@ export async function startRenderer(options: RendererOptions): Promise<Renderer>
     get healthy() {
       return supervisor.healthy
     },
-    sandbox: supervisor.sandbox,
+    get sandbox() {
+      return sandbox
+    },
     async close() {
       closing.abort()
       await supervisor.close()

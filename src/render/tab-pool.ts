@@ -1,5 +1,6 @@
 import type { BrowserProcess } from './browser-process.ts'
 import { openTab, type Tab } from './tab.ts'
+import { untilAborted } from './until-aborted.ts'
 
 /** Whose traffic a context carries. Two domains never share a tab, nor do two origins of one domain. */
 export type Site = { customDomain: string; originUrl: string }
@@ -13,8 +14,8 @@ export type SiteProxy = {
 }
 
 export type TabPool = {
-  /** A clean tab of this site: one that was used for it before, if there is one. */
-  take(site: Site): Promise<PooledTab>
+  /** A clean tab of this site: one that was used for it before, if there is one. Rejects when `signal` ends the wait. */
+  take(site: Site, signal: AbortSignal): Promise<PooledTab>
   /** Resolves when the tab is clean and can be taken again, or is closed. Never rejects. */
   giveBack(tab: PooledTab, state: 'sound' | 'broken'): Promise<void>
   close(): Promise<void>
@@ -69,7 +70,7 @@ export function createTabPool(options: {
   }
 
   return {
-    async take(site) {
+    async take(site, signal) {
       const key = JSON.stringify([site.customDomain, site.originUrl])
       // The one used last has the warmest caches.
       const known = idle.findLast((tab) => tab.key === key)
@@ -85,7 +86,11 @@ export function createTabPool(options: {
       }
       const oldest = idle[0]
       if (proxies.size >= limit && oldest !== undefined) await discard(oldest)
-      return open(site, key)
+      const opened = open(site, key)
+      return untilAborted(opened, signal).catch((error) => {
+        void opened.then(discard, () => {})
+        throw error
+      })
     },
 
     async giveBack(tab, state) {

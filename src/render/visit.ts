@@ -34,12 +34,21 @@ export async function visit(
   const ready = createReadySignal()
   let status = 200
   let headers: readonly ResponseHeader[] = []
+  /** Of the main document's request. */
+  let documentId = ''
   let reloads = 0
   let isOver = false
 
   page.listen({
-    'Network.requestWillBeSent': ({ requestId, request: { method, url, postData }, type = 'Other' }) =>
-      activity.started(requestId, { method, url, postData, type }),
+    'Network.requestWillBeSent': ({
+      requestId,
+      frameId,
+      request: { method, url, postData },
+      type = 'Other',
+    }) => {
+      if (type === 'Document' && frameId === page.frameId) documentId = requestId
+      activity.started(requestId, { method, url, postData, type })
+    },
     'Network.dataReceived': ({ requestId }) => activity.progressed(requestId),
     'Network.responseReceived': ({ requestId }) => activity.progressed(requestId),
     'Network.eventSourceMessageReceived': ({ requestId }) => activity.progressed(requestId),
@@ -48,10 +57,17 @@ export async function visit(
     'Network.webSocketFrameReceived': ({ requestId }) => activity.progressed(requestId),
     'Network.webSocketClosed': ({ requestId }) => activity.finished(requestId),
     'Network.loadingFinished': ({ requestId }) => activity.finished(requestId),
-    'Network.loadingFailed': ({ requestId }) => activity.finished(requestId),
+    'Network.loadingFailed': ({ requestId, errorText, canceled = false }) => {
+      // Half a document reads like a whole one.
+      if (requestId === documentId && !canceled && headers.length > 0) {
+        end({ kind: 'origin-unreachable', reason: errorText })
+      }
+      activity.finished(requestId)
+    },
     'Runtime.bindingCalled': ({ payload }) => {
       const [verb, object = ''] = payload.split(' ', 2)
       if (verb === 'worker') activity.workerStarted(object)
+      else if (verb === 'asked') activity.workerAsked()
       else if (verb === 'spoke') activity.workerSpoke()
       else if (verb === 'busy') activity.workBegan()
       else if (verb === 'idle') activity.workEnded()

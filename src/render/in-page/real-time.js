@@ -85,6 +85,7 @@
 
   const NativeWorker = window.Worker
   if (NativeWorker === undefined) return
+  wrap(NativeWorker.prototype, ['postMessage'], () => tell('asked'))
   window.Worker = new Proxy(NativeWorker, {
     construct(target, given, newTarget) {
       const worker = Reflect.construct(target, given, newTarget)

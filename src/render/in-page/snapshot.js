@@ -8,14 +8,43 @@ function takeSnapshot(maxChars) {
   const JAVASCRIPT =
     /^(?:(?:text|application)\/(?:x-)?(?:java|ecma|live)script(?:[\d.]*)|text\/jscript|module|importmap|speculationrules)?$/i
 
-  const root = document.documentElement
-  if (!(root instanceof HTMLHtmlElement)) return { kind: 'not-html' }
+  // Frameworks mark their places with comments that only their scripts read.
+  const MARKER =
+    /^(?:\s*|\[[!?-]?|\]|\/?\$[?!s~]?|\/?&|[#/]|v-if|v-for|teleport (?:start|end)|(?:ng-)?container|ngetn|ngtns|bindings=.*|\?lit\$.*|\/?lit-part.*|\/?q[vs](?: .*)?)$/s
 
-  /** The document and every shadow root below it. @type {(Document | ShadowRoot)[]} */
-  const scopes = [document]
+  // What the document itself has. Forms and images that are named like a property
+  // of the document, or fields named like one of their form, hide it in every world.
+  const doc = {
+    root: own('documentElement'),
+    head: own('head'),
+    body: own('body'),
+    doctype: own('doctype'),
+    createElement: own('createElement'),
+    createTreeWalker: own('createTreeWalker'),
+    evaluate: own('evaluate'),
+    contentType: own('contentType'),
+  }
+  const { removeAttribute, checkVisibility } = Element.prototype
+
+  const root = doc.root
+  // What is no document of the site's: Chromium shows pictures and texts in one of its own.
+  const isHtml = doc.contentType === 'text/html' || doc.contentType === 'application/xhtml+xml'
+  if (!isHtml || !(root instanceof HTMLHtmlElement)) return { kind: 'not-html' }
+
+  /** A document or shadow root. @typedef {Pick<Document, 'querySelector' | 'querySelectorAll' | 'children' | 'adoptedStyleSheets'>} Scope */
+  /** @type {Scope} */
+  const top = {
+    querySelector: own('querySelector'),
+    querySelectorAll: own('querySelectorAll'),
+    children: own('children'),
+    adoptedStyleSheets: own('adoptedStyleSheets'),
+  }
+  /** The document and every shadow root below it. @type {(Scope | ShadowRoot)[]} */
+  const scopes = [top]
   for (const scope of scopes) {
     for (const element of scope.querySelectorAll('*')) {
-      if (element.shadowRoot !== null) scopes.push(element.shadowRoot)
+      const { shadowRoot } = element
+      if (shadowRoot instanceof ShadowRoot) scopes.push(shadowRoot)
     }
   }
   const shadowRoots = scopes.filter((scope) => scope instanceof ShadowRoot)
@@ -26,6 +55,7 @@ function takeSnapshot(maxChars) {
     writeForms(scope)
     writeStyles(scope)
     removeScripts(scope)
+    removeMarkers(scope instanceof ShadowRoot ? scope : root)
   }
   declareUtf8()
 
@@ -35,8 +65,17 @@ function takeSnapshot(maxChars) {
   const openTag = emptyRoot.slice(0, emptyRoot.lastIndexOf('</'))
   return { kind: 'html', html: `${doctype()}${openTag}${inner}</html>`, blank, ...metas }
 
+  /** @template {keyof Document} Name @param {Name} name @returns {Document[Name]} */
+  function own(name) {
+    const { get, value } =
+      Object.getOwnPropertyDescriptor(Document.prototype, name) ??
+      Object.getOwnPropertyDescriptor(Node.prototype, name) ??
+      {}
+    return get === undefined ? value.bind(document) : get.call(document)
+  }
+
   function doctype() {
-    const type = document.doctype
+    const type = doc.doctype
     if (type === null) return ''
     const { name, publicId, systemId } = type
     const identifiers = publicId !== '' ? ` PUBLIC "${publicId}"` : systemId !== '' ? ' SYSTEM' : ''
@@ -45,19 +84,19 @@ function takeSnapshot(maxChars) {
 
   /** Nothing to read and nothing to look at. Stops at the first thing found. */
   function isBlank() {
-    if (document.body === null) return true
+    if (doc.body === null) return true
     const shown =
-      'img,picture,video,audio,canvas,svg,iframe,object,embed,input,select,textarea,button,hr,math'
+      'img,picture,video,audio,canvas,svg,iframe,frame,object,embed,input,select,textarea,button,hr,math'
     const silent = new Set(['SCRIPT', 'STYLE', 'NOSCRIPT', 'TEMPLATE', 'TITLE'])
     for (const scope of scopes) {
-      const top = scope === document ? document.body : scope
-      if (top.querySelector(shown) !== null) return false
-      const texts = document.createTreeWalker(top, NodeFilter.SHOW_TEXT)
+      const part = scope instanceof ShadowRoot ? scope : doc.body
+      if (part.querySelector(shown) !== null) return false
+      const texts = doc.createTreeWalker(part, NodeFilter.SHOW_TEXT)
       for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
         if ((text.nodeValue ?? '').trim() === '') continue
         const parent = text.parentElement
         if (parent === null) return false
-        if (!silent.has(parent.tagName) && parent.checkVisibility()) return false
+        if (!silent.has(parent.tagName) && checkVisibility.call(parent)) return false
       }
     }
     return true
@@ -69,7 +108,7 @@ function takeSnapshot(maxChars) {
     let statusCode = null
     /** @type {string[]} */
     const headers = []
-    for (const meta of document.querySelectorAll('meta[name], meta[property]')) {
+    for (const meta of top.querySelectorAll('meta[name], meta[property]')) {
       const name = (meta.getAttribute('name') ?? meta.getAttribute('property') ?? '').toLowerCase()
       const content = meta.getAttribute('content') ?? ''
       if (name === 'prerender-status-code' || name === 'render:status_code') statusCode = content
@@ -80,7 +119,7 @@ function takeSnapshot(maxChars) {
     return { statusCode, headers: headers.slice(0, 50) }
   }
 
-  /** What was typed, ticked or chosen lives in properties, not in the markup. @param {Document | ShadowRoot} scope */
+  /** What was typed, ticked or chosen lives in properties, not in the markup. @param {Scope | ShadowRoot} scope */
   function writeForms(scope) {
     for (const field of scope.querySelectorAll('input, option, textarea')) {
       if (field instanceof HTMLTextAreaElement) {
@@ -97,25 +136,25 @@ function takeSnapshot(maxChars) {
     }
   }
 
-  /** Rules that exist only in the CSSOM: inserted by script, or in adopted sheets. @param {Document | ShadowRoot} scope */
+  /** Rules that exist only in the CSSOM: inserted by script, or in adopted sheets. @param {Scope | ShadowRoot} scope */
   function writeStyles(scope) {
     for (const style of scope.querySelectorAll('style')) {
       const { sheet } = style
       if (!(style instanceof HTMLStyleElement) || sheet === null) continue
       const rules = rulesOf(sheet)
       if (rules !== null && rules !== rulesOf(parsed(style.textContent)))
-        style.textContent = asStyleText(rules)
+        style.textContent = asStyleText(`${importsOf(sheet)}${rules}`)
       if (sheet.disabled) style.media = 'not all'
     }
     for (const sheet of scope.adoptedStyleSheets) {
       const rules = rulesOf(sheet)
       if (!rules || sheet.disabled) continue
-      const style = document.createElement('style')
+      const style = doc.createElement('style')
       style.textContent = asStyleText(rules)
       if (sheet.media.mediaText !== '') style.media = sheet.media.mediaText
       // Adopted sheets come after all others of their scope.
-      if (scope instanceof Document) (scope.head ?? root).append(style)
-      else scope.append(style)
+      const end = scope instanceof ShadowRoot ? scope : (doc.head ?? root)
+      end.append(style)
     }
   }
 
@@ -129,7 +168,7 @@ function takeSnapshot(maxChars) {
   /** null when the rules may not be read. @param {CSSStyleSheet} sheet */
   function rulesOf(sheet) {
     try {
-      // Imports cannot be in a sheet made by script; they stand in the text and stay there.
+      // Imports cannot be in a sheet made by script, and no script can add one to another.
       const rules = [...sheet.cssRules].filter((rule) => !(rule instanceof CSSImportRule))
       return rules.map((rule) => rule.cssText).join('\n')
     } catch {
@@ -137,12 +176,18 @@ function takeSnapshot(maxChars) {
     }
   }
 
+  /** @param {CSSStyleSheet} sheet */
+  function importsOf(sheet) {
+    const imports = [...sheet.cssRules].filter((rule) => rule instanceof CSSImportRule)
+    return imports.map((rule) => `${rule.cssText}\n`).join('')
+  }
+
   /** A string in a rule may hold what would end the element. @param {string} rules */
   function asStyleText(rules) {
     return rules.replace(/<\/(style)/gi, '<\\2f $1')
   }
 
-  /** @param {Document | ShadowRoot} scope */
+  /** @param {Scope | ShadowRoot} scope */
   function removeScripts(scope) {
     for (const script of scope.querySelectorAll('script')) {
       if (JAVASCRIPT.test(script.getAttribute('type')?.trim() ?? script.getAttribute('language') ?? ''))
@@ -153,23 +198,34 @@ function takeSnapshot(maxChars) {
       'link[rel~="modulepreload" i], link[rel~="preload" i][as="script" i], link[rel~="prefetch" i][as="script" i]'
     for (const link of scope.querySelectorAll(preloads)) link.remove()
     // Inline handlers are scripts too, and what they call is gone.
-    for (const top of scope.children) {
+    for (const child of scope.children) {
       const query = 'descendant-or-self::*/@*[starts-with(name(), "on")]'
-      const found = document.evaluate(query, top, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE)
+      const found = doc.evaluate(query, child, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE)
       for (let at = 0; at < found.snapshotLength; at++) {
         const { name, ownerElement } = /** @type {Attr} */ (found.snapshotItem(at))
         // Not every name with these letters is an event's: `one`, `on-tap`.
-        if (ownerElement !== null && name in ownerElement) ownerElement.removeAttribute(name)
+        if (ownerElement !== null && name in ownerElement) removeAttribute.call(ownerElement, name)
       }
     }
   }
 
+  /** @param {Node} part */
+  function removeMarkers(part) {
+    const comments = doc.createTreeWalker(part, NodeFilter.SHOW_COMMENT)
+    /** @type {Comment[]} */
+    const markers = []
+    while (comments.nextNode() !== null) {
+      const comment = /** @type {Comment} */ (comments.currentNode)
+      if (MARKER.test(comment.data)) markers.push(comment)
+    }
+    for (const marker of markers) marker.remove()
+  }
+
   /** The text leaves here as UTF-8, whatever the page was sent in. */
   function declareUtf8() {
-    for (const meta of document.querySelectorAll('meta[charset], meta[http-equiv="content-type" i]'))
-      meta.remove()
-    const meta = document.createElement('meta')
+    for (const meta of top.querySelectorAll('meta[charset], meta[http-equiv="content-type" i]')) meta.remove()
+    const meta = doc.createElement('meta')
     meta.setAttribute('charset', 'utf-8')
-    ;(document.head ?? root).prepend(meta)
+    ;(doc.head ?? root).prepend(meta)
   }
 }

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+
+import { createNetworkActivity } from './network-activity.ts'
+
+function activityAt() {
+  const clock = { ms: 0 }
+  const activity = createNetworkActivity(() => clock.ms)
+  const start = (id: string, type = 'Fetch', url = `https://a.example/${id}`) =>
+    activity.started(id, { method: 'GET', url, type })
+  return { activity, clock, start }
+}
+
+describe('what is waited for', () => {
+  it('a request without an answer, up to 2.5 s', () => {
+    const { activity, clock, start } = activityAt()
+    start('1')
+    clock.ms = 2_499
+    assert.deepEqual([activity.isBusy(), activity.isHeld(), activity.isStalled(1)], [true, false, false])
+    clock.ms = 2_500
+    assert.deepEqual([activity.isBusy(), activity.isHeld(), activity.isStalled(1)], [false, true, true])
+  })
+
+  it('longer where the machine is slow', () => {
+    const { activity, clock, start } = activityAt()
+    start('1')
+    clock.ms = 4_999
+    assert.equal(activity.isStalled(2), false)
+    clock.ms = 5_000
+    assert.equal(activity.isStalled(2), true)
+  })
+
+  it('an answer that has begun, until it says nothing for 400 ms', () => {
+    const { activity, clock, start } = activityAt()
+    start('1')
+    clock.ms = 100
+    activity.progressed('1')
+    clock.ms = 499
+    assert.equal(activity.isBusy(), true)
+    activity.progressed('1')
+    clock.ms = 898
+    assert.equal(activity.isBusy(), true)
+    clock.ms = 899
+    assert.equal(activity.isBusy(), false)
+  })
+
+  it('an answer that goes on for ever, for 5 s', () => {
+    const { activity, clock, start } = activityAt()
+    start('1')
+    for (; clock.ms < 5_000; clock.ms += 100) {
+      activity.progressed('1')
+      assert.equal(activity.isBusy(), true)
+    }
+    activity.progressed('1')
+    assert.equal(activity.isBusy(), false)
+  })
+
+  it('nothing once it has ended', () => {
+    const { activity, clock, start } = activityAt()
+    start('1')
+    activity.finished('1')
+    assert.deepEqual([activity.isBusy(), activity.isHeld()], [false, false])
+    // Nothing is known to be pending: mostly a script at work, so only after a whole second.
+    clock.ms = 999
+    assert.equal(activity.isStalled(1), false)
+    clock.ms = 1_000
+    assert.equal(activity.isStalled(1), true)
+  })
+
+  it('the same request eight times, not a ninth', () => {
+    const { activity, start } = activityAt()
+    for (let time = 1; time <= 8; time++) {
+      start('1', 'XHR', 'https://a.example/poll')
+      assert.equal(activity.isBusy(), true)
+      activity.finished('1')
+    }
+    start('1', 'XHR', 'https://a.example/poll')
+    assert.deepEqual([activity.isBusy(), activity.isHeld()], [false, true])
+  })
+
+  it('the same path with another query thirty times', () => {
+    const { activity, start } = activityAt()
+    for (let time = 1; time <= 31; time++) {
+      start('1', 'XHR', `https://a.example/poll?since=${time}`)
+      assert.equal(activity.isBusy(), time <= 30)
+      activity.finished('1')
+    }
+  })
+
+  it('work of the page that takes real time', () => {
+    const { activity, clock } = activityAt()
+    activity.workBegan()
+    assert.deepEqual([activity.isBusy(), activity.isStalled(1)], [true, false])
+    activity.workEnded()
+    assert.equal(activity.isBusy(), false)
+    assert.deepEqual([activity.takeWorked(), activity.takeWorked()], [true, false])
+    activity.workBegan()
+    clock.ms = 2_500
+    assert.equal(activity.isBusy(), false)
+  })
+})
+
+describe('streams hold nothing but a moment', () => {
+  for (const type of ['EventSource', 'WebSocket']) {
+    it(`${type}: 400 ms to say something, 150 ms for each next word, 2 s in all`, () => {
+      const { activity, clock, start } = activityAt()
+      start('1', type)
+      assert.deepEqual([activity.isBusy(), activity.isHeld()], [false, true])
+      clock.ms = 399
+      assert.equal(activity.isStreaming(), true)
+      clock.ms = 400
+      assert.equal(activity.isStreaming(), false)
+      for (; clock.ms < 2_000; clock.ms += 100) {
+        activity.progressed('1')
+        assert.equal(activity.isStreaming(), true)
+      }
+      activity.progressed('1')
+      assert.equal(activity.isStreaming(), false)
+    })
+  }
+
+  it('beacons not even that', () => {
+    const { activity, start } = activityAt()
+    start('1', 'Ping')
+    assert.deepEqual([activity.isBusy(), activity.isStreaming()], [false, false])
+  })
+
+  it("a worker's script is the worker's, whichever is told first", () => {
+    for (const first of ['script', 'worker']) {
+      const { activity, start } = activityAt()
+      if (first === 'script') start('1', 'Script')
+      activity.workerStarted('https://a.example/1')
+      if (first === 'worker') start('1', 'Script')
+      assert.deepEqual([activity.isBusy(), activity.isStreaming()], [false, true])
+    }
+  })
+})
