@@ -80,7 +80,12 @@ export function connectCdp(toBrowser: Writable, fromBrowser: Readable): CdpConne
   }
 
   const receive = (text: string) => {
-    const message = JSON.parse(text) as Message
+    let message: Message
+    try {
+      message = JSON.parse(text)
+    } catch {
+      return close('a message is not JSON')
+    }
     if (message.id === undefined) {
       if (message.method === undefined) return
       listeners.get(message.sessionId ?? '')?.[message.method]?.(message.params as never)

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
+import { it } from 'node:test'
+
+import { CdpClosed, CdpError, connectCdp } from './cdp.ts'
+
+function connected() {
+  const toBrowser = new PassThrough()
+  const fromBrowser = new PassThrough()
+  const say = (message: object) => fromBrowser.write(`${JSON.stringify(message)}\0`)
+  return { toBrowser, fromBrowser, say, cdp: connectCdp(toBrowser, fromBrowser) }
+}
+
+const VERSION = { product: 'Chrome/1' }
+
+it('a command is sent as JSON ended by NUL, and gives its answer', async () => {
+  const { toBrowser, say, cdp } = connected()
+  const answer = cdp.browser.send('Browser.getVersion')
+  assert.equal(String(toBrowser.read()), '{"id":1,"method":"Browser.getVersion"}\0')
+  say({ id: 1, result: VERSION })
+  assert.deepEqual(await answer, VERSION)
+})
+
+it('messages are put together however they are cut, also inside a letter', async () => {
+  const { fromBrowser, cdp } = connected()
+  const answer = cdp.browser.send('Browser.getVersion')
+  const bytes = Buffer.from(`${JSON.stringify({ id: 1, result: { product: 'Ünï→' } })}\0`)
+  for (const byte of bytes) fromBrowser.write(Buffer.from([byte]))
+  assert.equal((await answer).product, 'Ünï→')
+})
+
+it('several in one piece', async () => {
+  const { fromBrowser, cdp } = connected()
+  const answers = [1, 2, 3].map(() => cdp.browser.send('Browser.getVersion'))
+  fromBrowser.write(
+    [1, 2, 3].map((id) => `${JSON.stringify({ id, result: { product: `${id}` } })}\0`).join(''),
+  )
+  assert.deepEqual(
+    (await Promise.all(answers)).map(({ product }) => product),
+    ['1', '2', '3'],
+  )
+})
+
+it('a refusal is an error that names the command', async () => {
+  const { say, cdp } = connected()
+  const answer = cdp.browser.send('Browser.getVersion')
+  say({ id: 1, error: { message: 'not today' } })
+  await assert.rejects(answer, (error) => {
+    assert(error instanceof CdpError)
+    return /Browser\.getVersion: not today/.test(error.message)
+  })
+})
+
+it('events go to the session they belong to, and to nobody once it has ended', async () => {
+  const { say, cdp } = connected()
+  const heard: string[] = []
+  for (const id of ['a', 'b']) {
+    cdp.session(id).listen({ 'Page.frameNavigated': () => heard.push(id) })
+  }
+  say({ method: 'Page.frameNavigated', sessionId: 'b', params: {} })
+  say({ method: 'Page.frameNavigated', params: {} })
+  const open = cdp.session('a').send('Page.enable')
+  await new Promise(setImmediate)
+  cdp.endSession('a')
+  await assert.rejects(open, CdpClosed)
+  say({ method: 'Page.frameNavigated', sessionId: 'a', params: {} })
+  await new Promise(setImmediate)
+  assert.deepEqual(heard, ['b'])
+})
+
+it('when the pipe ends, everything that is open and everything new is rejected, and it is told once', async () => {
+  const { fromBrowser, cdp } = connected()
+  const open = cdp.browser.send('Browser.getVersion')
+  fromBrowser.end()
+  await assert.rejects(open, CdpClosed)
+  assert.equal(await cdp.closed, 'the pipe has ended')
+  await assert.rejects(cdp.browser.send('Browser.getVersion'), CdpClosed)
+})
+
+it('what is no message ends the conversation', async () => {
+  const { fromBrowser, cdp } = connected()
+  fromBrowser.write('nonsense\0')
+  assert.match(await cdp.closed, /not JSON|JSON/)
+})
