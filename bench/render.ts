@@ -12,7 +12,7 @@
  * bench/RESULTS.md.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { loadavg, tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 
@@ -45,6 +45,8 @@ const plan = {
 const WARM_UP_PAGES = 10
 
 const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-bench-'))
+// Others at work on the machine slow down whoever computes, and hardly whoever waits.
+const loadBefore = loadavg()[0]!
 const site = await openSite(values.site)
 const services: Service[] = []
 try {
@@ -85,10 +87,11 @@ try {
   const about = {
     date: new Date().toISOString().slice(0, 10),
     machine: machineLine(),
+    loadBefore,
     site: site.name,
     ...{ runs: Number(values.runs), ...plan, warmUpPages: WARM_UP_PAGES },
   }
-  console.log(`${about.date}, ${about.machine}; ${site.name}`)
+  console.log(`${about.date}, ${about.machine}, load before ${loadBefore.toFixed(1)}; ${site.name}`)
   console.log(reportTable(summaries, peer.name))
   if (values.json !== undefined)
     await writeFile(values.json, `${JSON.stringify({ ...about, summaries }, null, 2)}\n`)
