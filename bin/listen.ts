@@ -1,4 +1,4 @@
-import type { Server } from 'node:http'
+import http, { type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 import { CommandError } from './command.ts'
@@ -23,6 +23,20 @@ export async function listen(server: Server, where: ListenWhere): Promise<string
   })
   const address = server.address() as AddressInfo
   return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`
+}
+
+/**
+ * Throws what `listen` would throw for the first of these that cannot be
+ * listened on now; keeps none of them. For before everything that takes seconds.
+ */
+export async function checkPorts(wheres: readonly ListenWhere[]): Promise<void> {
+  const servers = wheres.map((where) => ({ where, server: http.createServer() }))
+  try {
+    // All at once: two settings that name the same port are found as well.
+    for (const { server, where } of servers) await listen(server, where)
+  } finally {
+    await Promise.all(servers.map(({ server }) => new Promise((resolve) => server.close(resolve))))
+  }
 }
 
 export function explained(error: NodeJS.ErrnoException, { host, port, setting }: ListenWhere): Error {

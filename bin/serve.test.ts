@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, describe, it } from 'node:test'
@@ -77,17 +76,6 @@ describe('a node', () => {
     void node.stop()
     assert.equal(await ended, 1)
     await nothingRuns()
-  })
-
-  it('names the setting when its port is in use, and leaves nothing running', async () => {
-    const other = http.createServer().listen(0, '127.0.0.1')
-    await new Promise((resolve) => other.once('listening', resolve))
-    const { port } = other.address() as AddressInfo
-    const { code, stderr } = await runPrepaint(['serve'], { ...settings, PREPAINT_API_PORT: String(port) })
-    assert.equal(code, 1)
-    assert.match(stderr, new RegExp(`Port ${port} on 127.0.0.1 is in use.*PREPAINT_API_PORT`))
-    assert.deepEqual(processesOf(dataDir), [])
-    other.close()
   })
 
   it('killed outright leaves neither PostgreSQL nor Chromium, and loses nothing that was acknowledged', async () => {

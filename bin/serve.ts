@@ -16,7 +16,7 @@ import { findJob } from '../src/queue/find-job.ts'
 import { findBrowser } from '../src/render/browser-binary.ts'
 import { createClosingStack } from './closing-stack.ts'
 import { drainable } from './draining.ts'
-import { listen } from './listen.ts'
+import { checkPorts, listen } from './listen.ts'
 import { createReadinessCheck } from './readiness.ts'
 import { createReadinessServer } from './readiness-server.ts'
 import { wireEdge } from './wire-edge.ts'
@@ -38,11 +38,22 @@ const NAME_SERVERS_WITHIN_MS = 5_000
 /**
  * Builds a node in its roles, in order, and closes it in reverse: first the
  * doors, then what works behind them, the database last. When a part does not
- * start, those before it are closed and its error is thrown.
+ * start, or `signal` aborts before all of them have, those before it are closed
+ * and its error is thrown.
  */
-export async function startNode(deps: { config: Config; log: Log; say(line: string): void }): Promise<Node> {
-  const { config, log, say } = deps
+export async function startNode(deps: {
+  config: Config
+  log: Log
+  say(line: string): void
+  signal: AbortSignal
+}): Promise<Node> {
+  const { config, log, say, signal } = deps
   const { roles } = config
+  const apiAt = { ...config.api, setting: 'PREPAINT_API' }
+  const edgeAt = { host: config.edge.host, port: config.edge.port, setting: 'PREPAINT_EDGE' }
+  await checkPorts(roles.has('edge') ? [apiAt, edgeAt] : [apiAt])
+  signal.throwIfAborted()
+
   const clock = systemClock
   const opened = createClosingStack({ clock, log })
   let draining = false
@@ -58,6 +69,7 @@ export async function startNode(deps: { config: Config; log: Log; say(line: stri
       : null
     const database = await openDatabase({ databaseUrl, dataDir, log, onLongStep: say })
     opened.add('database', database.close)
+    signal.throwIfAborted()
     const { pool, connection } = database
     await migrate(connection, log)
 
@@ -66,6 +78,7 @@ export async function startNode(deps: { config: Config; log: Log; say(line: stri
     const guard = createAddressGuard(config.allowedPrivateOrigins)
 
     await unpacked
+    signal.throwIfAborted()
     const renderer = roles.has('render') ? await wireRenderer({ config, clock, log, say }) : null
     if (renderer !== null) {
       opened.add('renderer', renderer.close)
@@ -81,16 +94,16 @@ export async function startNode(deps: { config: Config; log: Log; say(line: stri
 
     const edge = roles.has('edge') ? wireEdge({ config, pool, listener, guard, clock, log }) : null
     await listener.settled()
+    signal.throwIfAborted()
 
     // The doors are opened last, when everything behind them works, and closed first.
     const apiServer = drainable(apiHttp.server)
-    const api = await listen(apiHttp.server, { ...config.api, setting: 'PREPAINT_API' })
+    const api = await listen(apiHttp.server, apiAt)
     opened.add('API server', apiServer.drain)
     if (edge === null) return { api, edge: null, pool, close }
     opened.add('edge', edge.close)
     const edgeServer = drainable(edge.server)
-    const { host, port } = config.edge
-    const edgeUrl = await listen(edge.server, { host, port, setting: 'PREPAINT_EDGE' })
+    const edgeUrl = await listen(edge.server, edgeAt)
     opened.add('edge server', edgeServer.drain)
     return { api, edge: edgeUrl, pool, close }
   } catch (error) {

@@ -1,12 +1,17 @@
-import { type Logger, pino } from 'pino'
+import { type DestinationStream, type Logger, pino } from 'pino'
+
+import { readableLine } from './readable-line.ts'
 
 export type Log = Logger
 
 /**
  * Structured lines on stderr: stdout belongs to the answers of commands and to
- * the one `ready` line. Whatever could carry a secret is cut out by name.
+ * the one `ready` line. A person at a terminal gets the same in words.
+ * Whatever could carry a secret is cut out by name.
  */
-export function createLog(level: string): Log {
+export function createLog(level: string, forPerson = process.stderr.isTTY === true): Log {
+  const lines = pino.destination({ fd: 2, sync: true })
+  const words: DestinationStream = { write: (line) => void lines.write(readableLine(line)) }
   return pino(
     {
       level,
@@ -25,7 +30,7 @@ export function createLog(level: string): Log {
         censor: '[secret]',
       },
     },
-    pino.destination({ fd: 2, sync: true }),
+    forPerson ? words : lines,
   )
 }
 

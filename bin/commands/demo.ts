@@ -13,6 +13,7 @@ import { DEMO_DOMAIN, prepareTenant } from '../demo/tenant.ts'
 import { isFree } from '../doctor/ports.ts'
 import { watchForEnding } from '../ending.ts'
 import { startNode } from '../serve.ts'
+import { startUnlessEnded } from '../start-unless-ended.ts'
 
 export const demo = defineCommand({
   options: {
@@ -20,26 +21,46 @@ export const demo = defineCommand({
   },
   async run({ check }, { config, json, say }) {
     const ending = watchForEnding(config)
-    const shop = await startShop({ port: 0, onLongStep: say })
+    const demo = await startUnlessEnded(ending, (signal) => startDemo({ config, say, signal }))
+    if (demo === null) return null
     try {
-      const demoConfig = await configOfDemo(config, Number(new URL(shop.url).port))
-      const node = await startNode({ config: demoConfig, log: createLog(demoConfig.logLevel), say })
-      try {
-        const { key } = await prepareTenant(node.pool, shop.url)
-        const addresses = { edge: node.edge ?? '', api: node.api, key }
-        if (check) return await checked(addresses)
-        const answer = introduction(addresses, shop.url)
-        process.stdout.write(`${json ? JSON.stringify(answer.json) : answer.text}\n`)
-        await ending.asked
-        return null
-      } finally {
-        await node.close()
-      }
+      if (check) return await checked(demo.addresses)
+      const answer = introduction(demo.addresses, demo.shopUrl)
+      process.stdout.write(`${json ? JSON.stringify(answer.json) : answer.text}\n`)
+      await ending.asked
+      return null
     } finally {
-      await shop.close()
+      await demo.close()
     }
   },
 })
+
+type Demo = { addresses: Addresses; shopUrl: string; close(): Promise<void> }
+
+async function startDemo(deps: {
+  config: Config
+  say(line: string): void
+  signal: AbortSignal
+}): Promise<Demo> {
+  const { config, say, signal } = deps
+  const shop = await startShop({ port: 0, onLongStep: say })
+  try {
+    const demoConfig = await configOfDemo(config, Number(new URL(shop.url).port))
+    const log = createLog(demoConfig.logLevel)
+    const node = await startNode({ config: demoConfig, log, say, signal })
+    const close = () => node.close().finally(shop.close)
+    try {
+      const { key } = await prepareTenant(node.pool, shop.url)
+      return { addresses: { edge: node.edge ?? '', api: node.api, key }, shopUrl: shop.url, close }
+    } catch (error) {
+      await node.close()
+      throw error
+    }
+  } catch (error) {
+    await shop.close()
+    throw error
+  }
+}
 
 /** A node of its own: own data, own database, the shop as the only private origin, ports that are free. */
 async function configOfDemo(config: Config, shopPort: number): Promise<Config> {

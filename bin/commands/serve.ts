@@ -1,17 +1,30 @@
+import type { Config } from '../../src/config.ts'
 import { createLog } from '../../src/log.ts'
 import { defineCommand } from '../command.ts'
 import { watchForEnding } from '../ending.ts'
-import { startNode } from '../serve.ts'
+import { type Node, startNode } from '../serve.ts'
+import { startUnlessEnded } from '../start-unless-ended.ts'
 
 export const serve = defineCommand({
   options: {},
   async run(_values, { config, say }) {
     const log = createLog(config.logLevel)
     const ending = watchForEnding(config)
-    const node = await startNode({ config, log, say })
+    const node = await startUnlessEnded(ending, (signal) => startNode({ config, log, say, signal }))
+    if (node === null) return null
     process.stdout.write(`${JSON.stringify({ event: 'ready', api: node.api, edge: node.edge })}\n`)
+    if (process.stderr.isTTY === true) say(greeting(node, config))
     log.info({ reason: await ending.asked }, 'ending')
     await node.close()
     return null
   },
 })
+
+/** For the person at the terminal; programs read the line on stdout. */
+function greeting({ api, edge }: Node, { roles }: Config): string {
+  const doors = [
+    ...(edge === null ? [] : [`live traffic at ${edge}`]),
+    roles.has('api') ? `API at ${api}, its documents at ${api}/docs` : `readiness at ${api}/readyz`,
+  ]
+  return `Prepaint is ready: ${doors.join('; ')}. Ctrl-C ends it.`
+}

@@ -22,7 +22,10 @@ export function createPool(connection: pg.ClientConfig, log: Log): pg.Pool {
     allowExitOnIdle: true,
   })
   // Without a listener, an idle connection that breaks would end the process.
-  pool.on('error', (error) => log.warn({ err: error.message }, 'an idle database connection broke'))
+  pool.on('error', (error) => {
+    // `end` does not wait for its connections to be gone: a server that stops right after it cuts them off.
+    if (!pool.ending) log.warn({ err: error.message }, 'an idle database connection broke')
+  })
   // The same for one that is in use, between two queries of a transaction; its next query tells.
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, it, mock } from 'node:test'
+
+import { endAtOnce, watchForEnding } from './ending.ts'
+
+let exits: unknown[]
+beforeEach(() => {
+  exits = []
+  mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
+  mock.method(process, 'exit', (code: unknown) => exits.push(code))
+})
+afterEach(() => {
+  mock.reset()
+  mock.timers.reset()
+})
+
+const signalled = (signal: NodeJS.Signals) => process.emit(signal, signal)
+
+it('asks to end at the first signal, and ends at once at the second', async () => {
+  const ending = watchForEnding({ underNpm: false })
+  assert.equal(ending.signal.aborted, false)
+  signalled('SIGINT')
+  assert.equal(await ending.asked, 'SIGINT')
+  assert.equal(ending.signal.aborted, true)
+  assert.deepEqual(exits, [])
+  signalled('SIGINT')
+  assert.deepEqual(exits, [1])
+  ending.unwatch()
+})
+
+it('takes the Ctrl-C that npm passes on for the one of the terminal, and a later one for another', async () => {
+  const ending = watchForEnding({ underNpm: true })
+  signalled('SIGINT')
+  signalled('SIGINT')
+  mock.timers.tick(499)
+  signalled('SIGINT')
+  assert.deepEqual(exits, [])
+  mock.timers.tick(1)
+  signalled('SIGINT')
+  assert.deepEqual(exits, [1])
+  ending.unwatch()
+})
+
+it('under npm, a SIGTERM right after Ctrl-C is a second signal', () => {
+  const ending = watchForEnding({ underNpm: true })
+  signalled('SIGINT')
+  signalled('SIGTERM')
+  assert.deepEqual(exits, [1])
+  ending.unwatch()
+})
+
+it('before anything has begun, a signal ends it well; after that it asks', () => {
+  endAtOnce()
+  signalled('SIGTERM')
+  assert.deepEqual(exits, [0])
+  const ending = watchForEnding({ underNpm: false })
+  signalled('SIGTERM')
+  assert.deepEqual(exits, [0], 'asked, not ended')
+  ending.unwatch()
+})

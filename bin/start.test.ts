@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, describe, it } from 'node:test'
+
+import { until } from '../test/support/condition.ts'
+import { clearDataDir, makeDataDir, startNodeProcess } from '../test/support/node-process.ts'
+import { processesOf } from '../test/support/processes.ts'
+import { runPrepaint, spawnPrepaint } from './test-command-line.ts'
+
+describe('a port that is in use', () => {
+  for (const setting of ['PREPAINT_API', 'PREPAINT_EDGE']) {
+    it(`${setting}_PORT: is named before anything is made`, async () => {
+      const dataDir = makeDataDir()
+      const other = http.createServer().listen(0, '127.0.0.1')
+      await new Promise((resolve) => other.once('listening', resolve))
+      const { port } = other.address() as AddressInfo
+      const ports = { PREPAINT_API_PORT: '0', PREPAINT_EDGE_PORT: '0', [`${setting}_PORT`]: String(port) }
+      const { code, stdout, stderr } = await runPrepaint(['serve'], {
+        ...ports,
+        PREPAINT_DATA_DIR: dataDir,
+      })
+      assert.deepEqual([code, stdout], [1, ''])
+      assert.match(
+        stderr,
+        new RegExp(`^prepaint: Port ${port} on 127.0.0.1 is in use.*${setting}_PORT.*\\n$`),
+      )
+      assert.equal(existsSync(path.join(dataDir, 'postgres')), false)
+      other.close()
+      assert.deepEqual(await clearDataDir(dataDir), [])
+    })
+  }
+
+  it('one port for both doors is found as well', async () => {
+    const free = http.createServer().listen(0, '127.0.0.1')
+    await new Promise((resolve) => free.once('listening', resolve))
+    const port = String((free.address() as AddressInfo).port)
+    await new Promise((resolve) => free.close(resolve))
+    const dataDir = makeDataDir()
+    const settings = { PREPAINT_API_PORT: port, PREPAINT_EDGE_PORT: port, PREPAINT_DATA_DIR: dataDir }
+    const { code, stderr } = await runPrepaint(['serve'], settings)
+    assert.equal(code, 1)
+    assert.match(stderr, /PREPAINT_EDGE_PORT/)
+    assert.deepEqual(await clearDataDir(dataDir), [])
+  })
+})
+
+describe('asked to end during its start', () => {
+  const dataDir = makeDataDir()
+  const settings = { PREPAINT_DATA_DIR: dataDir, PREPAINT_API_PORT: '0', PREPAINT_EDGE_PORT: '0' }
+  after(async () => assert.deepEqual(await clearDataDir(dataDir), []))
+
+  /** SIGTERM once `reached` holds; the rest of what it did. */
+  async function startAndEnd(reached: (stderr: string) => boolean) {
+    const child = spawnPrepaint(['serve'], { ...settings, PREPAINT_LOG_LEVEL: 'debug' })
+    let stderr = ''
+    child.stderr!.on('data', (chunk: Buffer) => {
+      stderr += chunk.toString()
+    })
+    const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
+    const stdout = text(child.stdout!)
+    await until('the start is so far', () => reached(stderr), 30_000)
+    const askedMs = performance.now()
+    child.kill('SIGTERM')
+    const code = await ended
+    return { code, stdout: await stdout, ms: performance.now() - askedMs, stderr }
+  }
+
+  // Each finds what the one before it left half done.
+  const moments: [string, (stderr: string) => boolean][] = [
+    ['the database is being made', (stderr) => stderr.includes('Creating the database')],
+    [
+      'PostgreSQL has begun',
+      () => processesOf(dataDir).some(({ command }) => command.includes('postgres -D')),
+    ],
+    ['the schema is made', (stderr) => stderr.includes('migration applied')],
+    ['the browser has begun', () => processesOf(dataDir).some(({ command }) => /chrom/.test(command))],
+  ]
+  for (const [moment, reached] of moments) {
+    it(`${moment}: status 0, no ready line, nothing left running`, async () => {
+      const { code, stdout, ms, stderr } = await startAndEnd(reached)
+      assert.deepEqual([code, stdout], [0, ''], stderr)
+      assert(ms < 5_000, `took ${ms} ms`)
+      await until('nothing is left running', () => processesOf(dataDir).length === 0, 15_000)
+    })
+  }
+
+  it('and after all of these it starts', async () => {
+    const node = await startNodeProcess(dataDir, settings)
+    assert.equal(await node.stop(), 0)
+  })
+})
