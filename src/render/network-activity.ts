@@ -90,7 +90,7 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
   const isWorking = () => working > 0 && nowMs() - workSinceMs < ANSWER_MS
   const streamOpened = (openedMs = OPENED_MS) => {
     firstStreamMs = Math.min(firstStreamMs, nowMs())
-    streamDueMs = nowMs() + openedMs
+    streamDueMs = Math.max(streamDueMs, nowMs() + openedMs)
   }
   const streamSpoke = () => {
     streamDueMs = nowMs() + QUIET_MS

@@ -3,7 +3,7 @@ import path from 'node:path'
 
 import { blockedUrlPatterns } from './blocked-hosts.ts'
 import type { BrowserProcess } from './browser-process.ts'
-import type { CdpListeners, CdpSession } from './cdp.ts'
+import { CdpError, type CdpListeners, type CdpSession } from './cdp.ts'
 import { createVirtualClock, type VirtualClock } from './virtual-time.ts'
 
 /** One page target, attached and set up, at about:blank. Its process lives as long as it does. */
@@ -34,11 +34,14 @@ const VIEWPORT = { width: 1280, height: 1024 }
 
 export async function openPage(browser: BrowserProcess, browserContextId: string): Promise<Page> {
   const { cdp } = browser
-  const { targetId } = await cdp.browser.send('Target.createTarget', {
-    url: 'about:blank',
-    browserContextId,
-    ...VIEWPORT,
-  })
+  const wanted = { url: 'about:blank', browserContextId, ...VIEWPORT }
+  const { targetId } = await cdp.browser
+    .send('Target.createTarget', { ...wanted, enableBeginFrameControl: true })
+    // Only the headless shell can do without frames.
+    .catch((error) => {
+      if (!(error instanceof CdpError)) throw error
+      return cdp.browser.send('Target.createTarget', wanted)
+    })
   const { sessionId } = await cdp.browser.send('Target.attachToTarget', { targetId, flatten: true })
   const session = cdp.session(sessionId)
   const clock = createVirtualClock(session)

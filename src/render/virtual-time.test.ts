@@ -74,6 +74,34 @@ const complete: Record<string, { script: string; routes?: Record<string, Answer>
         response.setHeader('content-type', 'text/javascript').end(`export const text = 'late'`),
     },
   },
+  'the size of an element': {
+    script: `const box = document.createElement('div'); box.style.width = '50px'; document.body.append(box)
+      new ResizeObserver(([entry]) => entry.contentRect.width === 50 && show('late')).observe(box)`,
+  },
+  'the end of an animation': {
+    script: `document.head.insertAdjacentHTML('beforeend', '<style>@keyframes k { to { opacity: 0 } }</style>')
+      const box = document.createElement('div'); box.style.animation = 'k 1s'; box.onanimationend = () => show('late'); document.body.append(box)`,
+  },
+  'the end of a transition': {
+    script: `const box = document.createElement('div'); box.style.cssText = 'transition: opacity 300ms; opacity: 0'
+      document.body.append(box); box.getBoundingClientRect(); box.ontransitionend = () => show('late')
+      setTimeout(() => { box.style.opacity = 1 }, 50)`,
+  },
+  'an animation made by script': {
+    script: `document.body.animate([{ opacity: 0 }, { opacity: 1 }], { duration: 500 }).finished.then(() => show('late'))`,
+  },
+  'a data base, then a fetch, then a timer': {
+    script: `indexedDB.open('a').onsuccess = async () => { await fetch('/slow'); setTimeout(() => show('late'), 1000) }`,
+    routes: { '/slow': slowJson(30, {}) },
+  },
+  'a key made by cryptography': {
+    script: `crypto.subtle.generateKey({ name: 'RSASSA-PKCS1-v1_5', modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' }, true, ['sign'])
+      .then(() => show('late'))`,
+  },
+  'a lazy image far below': {
+    script: `document.body.insertAdjacentHTML('beforeend', '<div style="height:20000px"></div><img id="pic" loading="lazy" src="/a.jpg">')
+      pic.onload = () => show('late')`,
+  },
   'dialogs, which nobody answers': { script: `alert('a'); confirm('b'); prompt('c'); show('late')` },
   'a page that holds the capture longer than its time': {
     script: `window.prerenderReady = false; setTimeout(() => { show('late'); window.prerenderReady = true }, 9000)`,

@@ -19,6 +19,9 @@ const LOOK_FOR_STALL_EVERY_MS = 25
 const USUAL_ANSWER_MS = 5
 const MOST_PATIENCE = 3
 
+/** A page that posts itself messages for ever leaves no moment in which the clock could jump: after so many tasks it does all the same. */
+const TASKS_WITHOUT_TIME = 20_000
+
 type Policy = 'pauseIfNetworkFetchesPending' | 'advance'
 
 /** The virtual clock of one page's process, from its start to its end. */
@@ -52,7 +55,11 @@ export function createVirtualClock(session: CdpSession): VirtualClock {
     async grant(policy, budgetMs) {
       const expired = expires()
       open++
-      await session.send('Emulation.setVirtualTimePolicy', { policy, budget: budgetMs })
+      await session.send('Emulation.setVirtualTimePolicy', {
+        policy,
+        budget: budgetMs,
+        maxVirtualTimeTaskStarvationCount: TASKS_WITHOUT_TIME,
+      })
       return { expired }
     },
     async drain() {

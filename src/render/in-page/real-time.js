@@ -29,6 +29,7 @@
           return result
         },
       }[name]
+      Object.defineProperty(wrapped, 'length', { value: native.length, configurable: true })
       Object.defineProperty(owner, name, {
         value: wrapped,
         writable: true,
@@ -78,6 +79,7 @@
   wrap(Reflect.get(window, 'NavigatorUAData')?.prototype, ['getHighEntropyValues'], untilSettled)
   wrap(Reflect.get(window, 'CookieStore')?.prototype, ['get', 'getAll', 'set', 'delete'], untilSettled)
   wrap(window.ServiceWorkerContainer?.prototype, ['getRegistration', 'getRegistrations'], untilSettled)
+  wrap(window.MediaDevices?.prototype, ['getUserMedia', 'enumerateDevices'], untilSettled)
   wrap(window.LockManager?.prototype, ['query'], untilSettled)
   wrap(window.Blob?.prototype, ['text', 'arrayBuffer'], untilSettled)
   wrap(window.WebAssembly, ['compile', 'instantiate'], untilSettled)
