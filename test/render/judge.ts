@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+
+import type { RenderOutcome } from '../../src/render/outcome.ts'
+import { executableScripts, readableText } from '../apps/snapshot-text.ts'
+import type { Expectation } from './corpus-page.ts'
+
+/** Fails when the outcome is not the expected one. `folder`: absolute address of the page's folder. */
+export function judge(outcome: RenderOutcome, expected: Expectation, folder: string): void {
+  const shown = JSON.stringify(outcome).slice(0, 4_000)
+  assert.equal(outcome.kind, expected.outcome ?? 'rendered', shown)
+  if (outcome.kind === 'redirect' && expected.outcome === 'redirect') {
+    assert.equal(outcome.location, new URL(expected.location, folder).href)
+    assert.equal(outcome.status, expected.status)
+  }
+  if (outcome.kind === 'origin-error' && expected.outcome === 'origin-error') {
+    assert.equal(outcome.status, expected.status)
+  }
+  if (outcome.kind !== 'rendered' || (expected.outcome ?? 'rendered') !== 'rendered') return
+  if (expected.outcome !== undefined && expected.outcome !== 'rendered') return
+
+  assert.equal(outcome.status, expected.status ?? 200)
+  for (const [name, value] of Object.entries(expected.headers ?? {})) {
+    assert.equal(new Map(outcome.headers).get(name), value, `header ${name} of ${shown}`)
+  }
+  const text = readableText(outcome.html)
+  for (const words of expected.reads ?? []) {
+    assert(text.includes(words), `"${words}" is not read in: ${text.slice(0, 2_000)}`)
+  }
+  for (const words of expected.readsNot ?? []) {
+    assert(!text.includes(words), `"${words}" is read in: ${text.slice(0, 2_000)}`)
+  }
+  for (const part of expected.has ?? []) {
+    assert(holds(outcome.html, part), `${part} is not in: ${outcome.html.slice(0, 4_000)}`)
+  }
+  for (const part of expected.hasNot ?? []) {
+    assert(!holds(outcome.html, part), `${part} is in: ${outcome.html.slice(0, 4_000)}`)
+  }
+  assert.deepEqual(executableScripts(outcome.html), [])
+}
+
+function holds(html: string, part: string | RegExp): boolean {
+  return typeof part === 'string' ? html.includes(part) : part.test(html)
+}
