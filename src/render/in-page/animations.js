@@ -4,7 +4,8 @@
 // what is animated, finishes what is over by the page's own clock, and sends the
 // events that a frame would have sent.
 ;(() => {
-  const { setInterval, clearInterval, performance, AnimationEvent, TransitionEvent } = window
+  const { setInterval, clearInterval, performance, AnimationEvent, AnimationPlaybackEvent, TransitionEvent } =
+    window
   const now = performance.now.bind(performance)
   const { addEventListener, dispatchEvent } = EventTarget.prototype
   const { getAnimations } = Document.prototype
@@ -35,11 +36,10 @@
     const pseudoElement = (effect instanceof KeyframeEffect && effect.pseudoElement) || ''
     const seconds = Number(effect?.getTiming().duration) / 1000 || 0
     finish.call(animation)
+    send(animation, new AnimationPlaybackEvent('finish', { currentTime: animation.currentTime }), 'finish ')
     if (target === null) return
     const name = nameOf(animation)
     if (name === '') return
-    const names = told.get(target) ?? new Set()
-    told.set(target, names.add(name))
     const init = { bubbles: true, elapsedTime: seconds, pseudoElement }
     const event =
       animation instanceof CSSAnimation
@@ -48,19 +48,26 @@
             ...init,
             propertyName: /** @type {CSSTransition} */ (animation).transitionProperty,
           })
-    ours.add(event)
-    dispatchEvent.call(target, event)
+    send(target, event, name)
   }
 
   /** @type {WeakSet<Event>} */
   const ours = new WeakSet()
+  /** @param {EventTarget} target @param {Event} event @param {string} name */
+  const send = (target, event, name) => {
+    told.set(target, (told.get(target) ?? new Set()).add(name))
+    ours.add(event)
+    dispatchEvent.call(target, event)
+  }
   /** @param {Event} event */
   const onlyOnce = (event) => {
     if (ours.has(event) || event.target === null) return
     const of =
       event instanceof AnimationEvent
         ? event.animationName
-        : /** @type {TransitionEvent} */ (event).propertyName
+        : event instanceof TransitionEvent
+          ? event.propertyName
+          : ''
     if (told.get(event.target)?.delete(`${event.type} ${of}`)) event.stopImmediatePropagation()
   }
   addEventListener.call(window, 'animationend', onlyOnce, true)
@@ -75,6 +82,7 @@
         const left = Number(effect.getComputedTiming().endTime) - Number(animation.currentTime ?? 0)
         at = now() + left / playbackRate
         endsAt.set(animation, at)
+        addEventListener.call(animation, 'finish', onlyOnce, true)
       }
       if (at <= now()) end(animation)
     }
