@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
+
+import { parse } from 'yaml'
+
+import { DEFAULT_PLANS } from '../../src/accounts/plans.ts'
+import { createToken } from '../../src/accounts/tokens.ts'
+import { startTestApi, TEST_START_MS, type TestAccount, type TestApi } from '../../src/api/test-api.ts'
+import type { DomainId, DomainName } from '../../src/ids.ts'
+
+type Ran = { code: number | null; stdout: string; stderr: string; ms: number }
+type Run = (paths: readonly string[], environment: Record<string, string>) => Promise<Ran>
+
+const HERE = import.meta.dirname
+const script = (name: string) => path.join(HERE, name)
+const ALL = '--all'
+
+/** As a runner of GitHub runs the step of a composite action: its expressions filled in, then `shell: bash`. */
+const action: Run = async (paths, { PREPAINT_URL, PREPAINT_TOKEN, PREPAINT_WAIT_SECONDS }) => {
+  const { inputs, runs } = parse(readFileSync(script('action.yml'), 'utf8')) as {
+    inputs: Record<string, { default?: string }>
+    runs: { using: string; steps: { shell: string; env: Record<string, string>; run: string }[] }
+  }
+  assert.equal(runs.using, 'composite')
+  const [step] = runs.steps
+  assert(step !== undefined && runs.steps.length === 1 && step.shell === 'bash')
+  const given: Record<string, string | undefined> = {
+    'inputs.url': PREPAINT_URL,
+    'inputs.token': PREPAINT_TOKEN,
+    'inputs.paths': paths[0] === ALL ? undefined : `${paths.join('\n')}\n`,
+    'inputs.wait-seconds': PREPAINT_WAIT_SECONDS,
+    'github.action_path': HERE,
+  }
+  const filledIn = (value: string) =>
+    value.replace(/\$\{\{ ([\w.-]+) \}\}/g, (_, name: string) => {
+      assert(name in given, `the step uses ${name}`)
+      return given[name] ?? inputs[name.replace('inputs.', '')]?.default ?? ''
+    })
+  assert.doesNotMatch(step.run, /\$\{\{/, 'what others wrote reaches the shell as variables only')
+  const dir = mkdtempSync(path.join(tmpdir(), 'prepaint-action-'))
+  try {
+    const file = path.join(dir, 'step.sh')
+    writeFileSync(file, step.run)
+    const environment = Object.entries(step.env).map(([name, value]) => [name, filledIn(value)])
+    return await run(
+      'bash',
+      ['--noprofile', '--norc', '-eo', 'pipefail', file],
+      Object.fromEntries(environment),
+    )
+  } finally {
+    rmSync(dir, { recursive: true })
+  }
+}
+
+const ways: Record<string, Run> = {
+  'refresh.mjs': (paths, environment) =>
+    run(process.execPath, [script('refresh.mjs'), ...paths], environment),
+}
+// The others are for machines that have curl.
+if (installed('curl')) {
+  ways['refresh.sh'] = (paths, environment) => run('sh', [script('refresh.sh'), ...paths], environment)
+  if (installed('bash')) ways['action.yml'] = action
+}
+
+let api: TestApi
+let owner: TestAccount
+let domain: { id: DomainId; name: DomainName }
+let environment: Record<string, string>
+before(async () => {
+  api = await startTestApi()
+  owner = await api.account()
+})
+after(() => api.close())
+let domains = 0
+beforeEach(async () => {
+  api.clock.atMs = TEST_START_MS
+  domain = await api.domain(owner, `site-${++domains}.example.com`)
+  const { token } = await createToken(api.pool, owner.id, domain.name, 'deploys', DEFAULT_PLANS)
+  environment = { PREPAINT_URL: api.url, PREPAINT_TOKEN: token }
+})
+
+const queued = async () => {
+  const { rows } = await api.pool.query<{ path: string }>(
+    'select path from job where domain_id = $1 order by id',
+    [domain.id],
+  )
+  return rows.map((row) => row.path)
+}
+
+for (const [name, refresh] of Object.entries(ways)) {
+  describe(name, () => {
+    it('queues the pages that it is given, whatever they hold', async () => {
+      const paths = ['/', '/a%20b', '/*', `/"quoted"\\'$HOME;\`id\``, '/é']
+      const { code, stdout, stderr } = await refresh(paths, environment)
+      assert.deepEqual([code, stderr], [0, ''])
+      assert.match(stdout, /"pagesQueued":5/)
+      assert.equal((await queued()).length, 5)
+      assert((await queued()).includes('/*'), 'no name of a file stands in for it')
+    })
+
+    it('queues all known pages, with a secret that ends in a line break', async () => {
+      const pasted = { PREPAINT_URL: `${api.url}/`, PREPAINT_TOKEN: `${environment['PREPAINT_TOKEN']}\n` }
+      const { code, stdout, stderr } = await refresh([ALL], pasted)
+      assert.deepEqual([code, stderr], [0, ''])
+      assert.match(stdout, /Started a full cache warm/)
+    })
+
+    it('sends more than 20 paths in several requests', async () => {
+      const paths = Array.from({ length: 41 }, (_, at) => `/page-${at}`)
+      const { code, stdout } = await refresh(paths, environment)
+      assert.equal(code, 0)
+      assert.deepEqual(
+        stdout.match(/"pagesQueued":\d+/g),
+        [20, 20, 1].map((count) => `"pagesQueued":${count}`),
+      )
+      assert.deepEqual((await queued()).toSorted(), paths.toSorted())
+    })
+
+    it('1: refused, with what the API says', async () => {
+      const wrong = await refresh(['/'], { ...environment, PREPAINT_TOKEN: 'pp_wh_wrong' })
+      assert.equal(wrong.code, 1)
+      assert.match(wrong.stderr, /refused \(401\): \{"error":"Invalid token"\}/)
+      await api.pool.query('update domain set is_active = false where id = $1', [domain.id])
+      const inactive = await refresh([ALL], environment)
+      assert.equal(inactive.code, 1)
+      assert.match(inactive.stderr, /Domain is not active/)
+    })
+
+    it('2: called wrongly, and nothing is sent', async () => {
+      const calls: [string[], Record<string, string>, RegExp][] = [
+        [['/a', 'about'], {}, /begins with \/, and this does not: about/],
+        [['/a', '--evry'], {}, /unknown option --evry/],
+        [['/a', ALL], {}, /not both/],
+        [['/a'], { PREPAINT_URL: '' }, /PREPAINT_URL is not set/],
+        [['/a'], { PREPAINT_TOKEN: ' \n' }, /PREPAINT_TOKEN is not set/],
+        [['/a'], { PREPAINT_WAIT_SECONDS: '5m' }, /PREPAINT_WAIT_SECONDS is not a number of seconds: 5m/],
+      ]
+      for (const [paths, changed, said] of calls) {
+        const { code, stdout, stderr } = await refresh(paths, { ...environment, ...changed })
+        assert.deepEqual([code, stdout], [2, ''], stderr)
+        assert.match(stderr, said)
+      }
+      assert.deepEqual(await queued(), [])
+    })
+
+    describe('when the 10 requests of the hour are used up', () => {
+      const useUp = async () => {
+        for (let at = 0; at < 10; at++) await refreshDirectly()
+      }
+      const refreshDirectly = async () => {
+        const { status } = await api.call('POST', '/api/webhook/refresh', {
+          token: environment['PREPAINT_TOKEN'],
+          body: { all: true },
+        })
+        assert.equal(status, 200)
+      }
+      let running: NodeJS.Timeout | undefined
+      afterEach(() => clearInterval(running))
+
+      it('waits as long as Retry-After says, and no longer, then succeeds', async () => {
+        await useUp()
+        const from = { hourMs: TEST_START_MS + 3_600_000 - 2_500, realMs: performance.now() }
+        running = setInterval(() => {
+          api.clock.atMs = from.hourMs + Math.round(performance.now() - from.realMs)
+        }, 10)
+        const { code, stdout, stderr, ms } = await refresh(['/late'], environment)
+        assert.equal(code, 0, stderr)
+        assert.match(stdout, /"pagesQueued":1/)
+        assert(ms >= 1_000, `it took ${ms} ms`)
+        assert.deepEqual(await queued(), ['/late'])
+      })
+
+      it('3: gives up at once when that is longer than it may wait', async () => {
+        await useUp()
+        for (const wait of ['0', '60']) {
+          const { code, stderr, ms } = await refresh(['/a'], { ...environment, PREPAINT_WAIT_SECONDS: wait })
+          assert.equal(code, 3, stderr)
+          assert.match(stderr, /not now \(429\): \{"error":"Rate limit exceeded \(10 requests\/hour\)"\}/)
+          assert(ms < 30_000, `it took ${ms} ms`)
+        }
+        assert.deepEqual(await queued(), [])
+      })
+    })
+
+    it('3: nobody answers', async () => {
+      const unused = createServer().listen(0, '127.0.0.1')
+      await new Promise((resolve) => unused.once('listening', resolve))
+      const { port } = unused.address() as AddressInfo
+      await new Promise((resolve) => unused.close(resolve))
+      const nowhere = { PREPAINT_URL: `http://127.0.0.1:${port}`, PREPAINT_WAIT_SECONDS: '0' }
+      const { code, stderr } = await refresh(['/'], { ...environment, ...nowhere })
+      assert.equal(code, 3)
+      assert.match(stderr, new RegExp(`no answer from http://127.0.0.1:${port}`))
+    })
+
+    it('tries again after a fault of the server, and shows the token to nobody', async () => {
+      const asked: (string | undefined)[] = []
+      const faulty = http.createServer((req, res) => {
+        asked.push(req.headers.authorization)
+        req.resume()
+        res
+          .writeHead(asked.length < 3 ? 503 : 200, { 'retry-after': '1' })
+          .end(`{"message":"${asked.length}"}`)
+      })
+      faulty.listen(0, '127.0.0.1')
+      await new Promise((resolve) => faulty.once('listening', resolve))
+      const PREPAINT_URL = `http://127.0.0.1:${(faulty.address() as AddressInfo).port}`
+      const { code, stdout, stderr } = await refresh(['/'], { ...environment, PREPAINT_URL })
+      faulty.close()
+      faulty.closeAllConnections()
+      assert.equal(code, 0, stderr)
+      assert.deepEqual(asked, Array(3).fill(`Bearer ${environment['PREPAINT_TOKEN']}`))
+      assert.match(stdout, /^\{"message":"3"\}\s*$/)
+      assert.equal((stdout + stderr).includes(environment['PREPAINT_TOKEN']!), false)
+    })
+  })
+}
+
+it('refresh.sh without curl says so', async () => {
+  const bare = mkdtempSync(path.join(tmpdir(), 'prepaint-bare-'))
+  const tr = execFileSync('/bin/sh', ['-c', 'command -v tr'], { encoding: 'utf8' }).trim()
+  symlinkSync(tr, path.join(bare, 'tr'))
+  const { code, stderr } = await run('/bin/sh', [script('refresh.sh'), '/'], { ...environment, PATH: bare })
+  rmSync(bare, { recursive: true })
+  assert.equal(code, 2)
+  assert.match(stderr, /curl is needed/)
+})
+
+function installed(command: string): boolean {
+  try {
+    execFileSync(command, ['--version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function run(command: string, args: string[], settings: Record<string, string>): Promise<Ran> {
+  const startedMs = performance.now()
+  const child = spawn(command, args, {
+    // A directory with files in it, so that a path that the shell takes for a pattern would show.
+    cwd: '/',
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('exit', resolve)
+    child.once('error', reject)
+  })
+  const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+  return { code, stdout, stderr, ms: performance.now() - startedMs }
+}
