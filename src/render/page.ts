@@ -4,7 +4,7 @@ import path from 'node:path'
 import { blockedUrlPatterns } from './blocked-hosts.ts'
 import type { BrowserProcess } from './browser-process.ts'
 import { CdpError, type CdpListeners, type CdpSession } from './cdp.ts'
-import { createVirtualClock, type VirtualClock } from './virtual-time.ts'
+import { createVirtualClock, type VirtualClock } from './virtual-clock.ts'
 
 /** One page target, attached and set up, at about:blank. Its process lives as long as it does. */
 export type Page = {

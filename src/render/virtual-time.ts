@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { CdpSession } from './cdp.ts'
 import type { NetworkActivity } from './network-activity.ts'
 import type { ReadySignal } from './ready-signal.ts'
+import type { Policy, VirtualClock } from './virtual-clock.ts'
 
 /** Virtual milliseconds given to a page once it loads: its timers up to there are in the snapshot. */
 const BUDGET_MS = 5_000
@@ -18,64 +19,6 @@ const LOOK_FOR_STALL_EVERY_MS = 25
 /** A page that answers in this time runs at its usual speed; one that is slower is given more patience. */
 const USUAL_ANSWER_MS = 5
 const MOST_PATIENCE = 3
-
-/** A page that posts itself messages for ever leaves no moment in which the clock could jump: after so many tasks it does all the same. */
-const TASKS_WITHOUT_TIME = 20_000
-
-type Policy = 'pauseIfNetworkFetchesPending' | 'advance'
-
-/** The virtual clock of one page's process, from its start to its end. */
-export type VirtualClock = {
-  /** The page's timers stop where they are. */
-  pause(): Promise<void>
-  /** Lets so much virtual time go by. Resolves at once; `expired` does when the time is used up. */
-  grant(policy: Policy, budgetMs: number): Promise<{ expired: Promise<'expired'> }>
-  /**
-   * Uses up what a render that ended early was still granted. Chromium cannot take
-   * time back: it would stop the next render when the rest of this one's is over.
-   */
-  drain(): Promise<void>
-  /** For the session's `Emulation.virtualTimeBudgetExpired`. */
-  budgetExpired(): void
-}
-
-export function createVirtualClock(session: CdpSession): VirtualClock {
-  /** Grants whose end has not been told yet. */
-  let open = 0
-  let tellExpired = () => {}
-  const expires = () =>
-    new Promise<'expired'>((resolve) => {
-      tellExpired = () => resolve('expired')
-    })
-
-  return {
-    async pause() {
-      await session.send('Emulation.setVirtualTimePolicy', { policy: 'pause' })
-    },
-    async grant(policy, budgetMs) {
-      const expired = expires()
-      open++
-      await session.send('Emulation.setVirtualTimePolicy', {
-        policy,
-        budget: budgetMs,
-        maxVirtualTimeTaskStarvationCount: TASKS_WITHOUT_TIME,
-      })
-      return { expired }
-    },
-    async drain() {
-      while (open > 0) {
-        const expired = expires()
-        // No budget: this adds nothing to what is open.
-        await session.send('Emulation.setVirtualTimePolicy', { policy: 'advance' })
-        await expired
-      }
-    },
-    budgetExpired() {
-      open--
-      tellExpired()
-    },
-  }
-}
 
 /**
  * Gives the page its time, and resolves when it has had it; never, while the

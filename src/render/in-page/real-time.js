@@ -16,10 +16,17 @@
     if (--open === 0) tell('idle')
   }
 
-  /** Wraps methods of `owner`; `follow` learns what each call gave. @param {any} owner @param {readonly string[]} names @param {(result: any) => void} follow */
+  /**
+   * Wraps methods of `owner`, where there is one; `follow` learns what each call gave.
+   * @template Result
+   * @param {object | undefined} owner
+   * @param {readonly string[]} names
+   * @param {(result: Result) => void} follow
+   */
   const wrap = (owner, names, follow) => {
+    if (owner === undefined) return
     for (const name of names) {
-      const native = owner?.[name]
+      const native = Reflect.get(owner, name)
       if (typeof native !== 'function') continue
       const wrapped = {
         /** @param {unknown[]} given */

@@ -1,0 +1,60 @@
+import type { CdpSession } from './cdp.ts'
+
+/** A page that posts itself messages for ever leaves no moment in which the clock could jump: after so many tasks it does all the same. */
+const TASKS_WITHOUT_TIME = 20_000
+
+/** The clock stands while anything is loading, or never. */
+export type Policy = 'pauseIfNetworkFetchesPending' | 'advance'
+
+/** The virtual clock of one page's process, from its start to its end. */
+export type VirtualClock = {
+  /** The page's timers stop where they are. */
+  pause(): Promise<void>
+  /** Lets so much virtual time go by. Resolves at once; `expired` does when the time is used up. */
+  grant(policy: Policy, budgetMs: number): Promise<{ expired: Promise<'expired'> }>
+  /**
+   * Uses up what a render that ended early was still granted. Chromium cannot take
+   * time back: it would stop the next render when the rest of this one's is over.
+   */
+  drain(): Promise<void>
+  /** For the session's `Emulation.virtualTimeBudgetExpired`. */
+  budgetExpired(): void
+}
+
+export function createVirtualClock(session: CdpSession): VirtualClock {
+  /** Grants whose end has not been told yet. */
+  let open = 0
+  let tellExpired = () => {}
+  const expires = () =>
+    new Promise<'expired'>((resolve) => {
+      tellExpired = () => resolve('expired')
+    })
+
+  return {
+    async pause() {
+      await session.send('Emulation.setVirtualTimePolicy', { policy: 'pause' })
+    },
+    async grant(policy, budgetMs) {
+      const expired = expires()
+      open++
+      await session.send('Emulation.setVirtualTimePolicy', {
+        policy,
+        budget: budgetMs,
+        maxVirtualTimeTaskStarvationCount: TASKS_WITHOUT_TIME,
+      })
+      return { expired }
+    },
+    async drain() {
+      while (open > 0) {
+        const expired = expires()
+        // No budget: this adds nothing to what is open.
+        await session.send('Emulation.setVirtualTimePolicy', { policy: 'advance' })
+        await expired
+      }
+    },
+    budgetExpired() {
+      open--
+      tellExpired()
+    },
+  }
+}
