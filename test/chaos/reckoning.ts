@@ -8,7 +8,8 @@ type Stored = { pages: { path: string }[] }
 /**
  * Compares a running node with everything it ever acknowledged, while no
  * client acts. `crashedMs`: when the last kill was; pages rendered in the last
- * second before it may be lost (their commit does not wait for the disk).
+ * second before it may be lost (their commit does not wait for the disk), and
+ * an answer of before may be read only after it.
  */
 export async function reckon(
   ledger: Ledger,
@@ -39,7 +40,7 @@ export async function reckon(
     const list = await get(`/api/cache/list/${domain.name}`)
     const stored = new Set((list.body as Stored).pages?.map(({ path }) => path))
     for (const [path, { atMs }] of domain.rendered) {
-      if (atMs + SETTLED_MS > crashedMs && atMs <= crashedMs) domain.rendered.delete(path)
+      if (Math.abs(atMs - crashedMs) < SETTLED_MS) domain.rendered.delete(path)
       else if (!stored.has(path)) wrong.push(`${domain.name}${path} was rendered and is not stored`)
     }
   }
