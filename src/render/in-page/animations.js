@@ -12,7 +12,7 @@
   const { finish } = Animation.prototype
   const nativeAnimate = Element.prototype.animate
 
-  const LOOK_EVERY_MS = 50
+  const LOOK_EVERY_MS = 100
   /** What still animates after that does so for ever, or nobody waits for it. */
   const LOOK_FOR_MS = 6_000
 

@@ -2,11 +2,13 @@
 // hardly any is drawn under virtual time: a change between two of them would be
 // missed, and a first report come after everything. So it is asked by a timer.
 ;(() => {
-  const { setInterval, clearInterval, performance, ResizeObserverEntry, reportError } = window
+  const { setTimeout, setInterval, clearInterval, performance, ResizeObserverEntry, reportError } = window
   const now = performance.now.bind(performance)
   const Native = window.ResizeObserver
 
-  const LOOK_EVERY_MS = 50
+  /** A frame: whatever is new is measured at the end of the one it came in. */
+  const FIRST_LOOK_MS = 16
+  const LOOK_EVERY_MS = 100
   /** A page whose boxes still change after that has had its say. */
   const LOOK_FOR_MS = 6_000
 
@@ -14,11 +16,18 @@
   const observing = new Set()
   let timer = 0
   let untilMs = 0
+  let isLookDue = false
+  const look = () => {
+    isLookDue = false
+    for (const observer of [...observing]) looks.get(observer)?.()
+  }
   const lookOut = () => {
     untilMs = now() + LOOK_FOR_MS
+    if (!isLookDue) setTimeout(look, FIRST_LOOK_MS)
+    isLookDue = true
     if (timer !== 0) return
     timer = setInterval(() => {
-      for (const observer of observing) looks.get(observer)?.()
+      look()
       if (now() < untilMs && observing.size > 0) return
       clearInterval(timer)
       timer = 0

@@ -75,6 +75,19 @@ export const observers: Theme = {
       expect: { reads: ['wide 300', 'wide 450'] },
     },
     {
+      name: 'what a ResizeObserver reports',
+      why: 'Border, padding and content are told apart; what is observed no more, or has no box, is not told.',
+      routes: {
+        '': scripted(
+          `const box = document.createElement('div'), gone = document.createElement('div'), none = document.createElement('div'); none.hidden = true; document.body.append(box, gone, none); box.className = 'b'
+          const seen = new ResizeObserver((entries) => { for (const { target, contentRect, borderBoxSize: [border], contentBoxSize: [content] } of entries) show((target === box ? 'box ' : 'wrong ') + [content.inlineSize, border.inlineSize, contentRect.left, contentRect.height]) })
+          for (const each of [box, gone, none]) seen.observe(each); seen.unobserve(gone); try { seen.observe(null) } catch ({ name }) { show(name) } try { new ResizeObserver() } catch ({ name }) { show(name) }`,
+          '<style>.b { box-sizing: border-box; width: 200px; height: 100px; border: 5px solid; padding: 10px }</style>',
+        ),
+      },
+      expect: { reads: ['TypeError TypeError box 170,200,10,70'], readsNot: ['wrong'] },
+    },
+    {
       name: 'a MutationObserver that builds',
       why: 'Custom tags of old frameworks are filled in when they appear.',
       routes: {
@@ -102,6 +115,22 @@ export const observers: Theme = {
         ),
       },
       expect: { reads: ['faded by opacity'] },
+    },
+    {
+      name: 'the events of animations, once each',
+      why: 'Delay, a pseudo-element, a bubbling listener, a handler property; one that was taken away says nothing.',
+      routes: {
+        '': scripted(
+          `const box = document.createElement('div'), gone = document.createElement('div'); document.body.append(box, gone); box.className = 'a'; gone.className = 'b'
+          document.addEventListener('animationend', ({ animationName, pseudoElement, elapsedTime, bubbles }) => show('end of ' + animationName + pseudoElement + ' ' + elapsedTime + ' ' + bubbles))
+          box.onanimationend = ({ target }) => show('handler ' + (target === box)); setTimeout(() => gone.remove(), 200); setTimeout(() => show('last'), 4500)`,
+          '<style>@keyframes in { from { opacity: 0 } } @keyframes up { from { top: 9px } } .a { animation: in 500ms 1s both } .a::before { content: "x"; animation: up 300ms } .b { animation: in 900ms }</style>',
+        ),
+      },
+      expect: {
+        reads: ['end of up::before 0.3 true', 'end of in 0.5 true', 'last'],
+        hasNot: [/(end of in )[\s\S]*\1/, /(end of up)[\s\S]*\1/],
+      },
     },
     {
       name: 'element.animate and its promise',
