@@ -6,8 +6,11 @@
  *
  *   node bench/render.ts [--runs 5] [--site shop] [--only prepaint,prerender,rendertron]
  *                        [--latency-pages 16] [--seconds 8] [--crawlers 8] [--json FILE]
+ *                        [--peer-browser PATH]
  *
- * All run at their defaults, with the same browser. The site and the crawlers
+ * All run at their defaults, the peers with the browser that Prepaint finds for
+ * itself or with --peer-browser (for example the one they would find: Debian's
+ * /usr/bin/chromium). The site and the crawlers
  * share the machine with whoever is being measured. The last figures stand in
  * bench/RESULTS.md.
  */
@@ -35,6 +38,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '8' },
     crawlers: { type: 'string', default: '8' },
     json: { type: 'string' },
+    'peer-browser': { type: 'string' },
   },
 })
 const plan = {
@@ -101,9 +105,9 @@ try {
   await rm(dir, { recursive: true, force: true, maxRetries: 5 })
 }
 
-/** The browser that Prepaint finds for itself, for the peers that bring none. */
+/** For the peers, which bring none. */
 async function givenBrowser(): Promise<GivenBrowser> {
-  const chromium = process.env['PREPAINT_CHROMIUM'] ?? null
+  const chromium = values['peer-browser'] ?? process.env['PREPAINT_CHROMIUM'] ?? null
   const { executable, libraryDir, fontsDir } = await findBrowser({
     chromium,
     dataDir: path.join(dir, 'browser'),
