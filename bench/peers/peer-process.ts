@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 
 import { until } from '../../test/support/condition.ts'
-import { processTree } from '../../test/support/processes.ts'
+import { listProcesses, processTree } from '../../test/support/processes.ts'
 import type { GivenBrowser } from './service.ts'
 
 /** What a peer's main file reads from its only argument. */
@@ -35,8 +35,11 @@ export async function startPeer(
   const close = async () => {
     const exited = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : null
     // Its browser is not in its process group: all are named one by one, parents first.
-    for (const { pid } of processTree(child.pid!)) process.kill(pid, 'SIGKILL')
+    const tree = processTree(child.pid!).map(({ pid }) => pid)
+    for (const pid of tree) killIfThere(pid)
     await exited
+    // A browser that is still ending writes into its profile, which is removed next.
+    await until(`${main} is gone`, () => !listProcesses().some(({ pid }) => tree.includes(pid)))
   }
   try {
     await until(`${main} listens`, () => child.exitCode !== null || answers(url), 30_000)
@@ -51,8 +54,16 @@ export async function startPeer(
 /** For a peer's main file: when the benchmark is gone, the peer and its browser end. */
 export function endWithParent(): void {
   process.on('disconnect', () => {
-    for (const { pid } of processTree(process.pid).reverse()) process.kill(pid, 'SIGKILL')
+    for (const { pid } of processTree(process.pid).reverse()) killIfThere(pid)
   })
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It ended by itself meanwhile.
+  }
 }
 
 /** One GET whose path holds a whole URL, sent as it is. */
