@@ -56,6 +56,7 @@ const browser = await launchBrowser({
   dataDir,
   spkiHash: gateway.spkiHash,
   requireSandbox: false,
+  pageMemoryBytes: 2 ** 40,
   log,
 })
 console.log(`${browser.product} (${binary.source}), Node ${process.version}, ${pages} pages each way`)

@@ -105,7 +105,7 @@ function reasonOf(outcome: Exclude<RenderOutcome, { kind: 'rendered' }>): string
     case 'blank':
       return 'it stayed blank'
     case 'too-large':
-      return `it is too large: ${outcome.bytes} bytes`
+      return `it uses up more than a page may: ${outcome.what}`
     case 'crashed':
       return `the browser crashed: ${outcome.reason}`
     case 'aborted':

@@ -4,6 +4,7 @@ import type { Config } from '../../src/config.ts'
 import { silentLog } from '../../src/log.ts'
 import { findBrowser } from '../../src/render/browser-binary.ts'
 import { launchBrowser } from '../../src/render/browser-process.ts'
+import { PAGE_LIMITS } from '../../src/render/page-limits.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 import { withTrialDirectory } from './trial-directory.ts'
 
@@ -22,7 +23,14 @@ export async function browserWorks({ dataDir, render }: Config): Promise<Finding
 
 async function tryBrowser(render: Config['render'], dataDir: string): Promise<Finding> {
   const binary = await findBrowser({ chromium: render.chromium, dataDir })
-  const options = { binary, dataDir, spkiHash: null, requireSandbox: false, log: silentLog() }
+  const options = {
+    binary,
+    dataDir,
+    spkiHash: null,
+    pageMemoryBytes: PAGE_LIMITS.memoryBytes,
+    requireSandbox: false,
+    log: silentLog(),
+  }
   const browser = await launchBrowser(options)
   await browser.kill('doctor has seen it')
   const found = `${browser.product} (${binary.source}), sandbox ${browser.sandbox}`

@@ -146,6 +146,7 @@ async function open(
     binary,
     dataDir,
     spkiHash: tested.gateway.spkiHash,
+    pageMemoryBytes: 2 ** 40,
     requireSandbox: false,
     log: silentLog(),
   })

@@ -123,6 +123,9 @@ export function faultOf(error: unknown): { status: number; why: string } {
   const fault = connectFault(error)
   if (fault === 'refused-address') return { status: 403, why: fault }
   if (fault === 'timed-out') return { status: 504, why: fault }
+  if (error instanceof Error && 'code' in error && error.code === 'HPE_HEADER_OVERFLOW') {
+    return { status: 502, why: 'headers-too-large' }
+  }
   // Connected, but what came is not HTTP, or it broke off before the head was whole.
   return { status: 502, why: fault ?? 'broken-response' }
 }

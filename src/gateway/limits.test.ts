@@ -102,7 +102,7 @@ describe('headers', () => {
     })
     assert.equal((await own('/3000')).status, 200)
     const { status, headers } = await own('/4000')
-    assert.deepEqual([status, headers['x-prepaint-gateway']], [502, 'broken-response'])
+    assert.deepEqual([status, headers['x-prepaint-gateway']], [502, 'headers-too-large'])
   })
 
   it('of a request: 400 past the limit, and the origin hears nothing', async (t) => {

@@ -13,7 +13,7 @@ import type { Authority } from './host-name.ts'
 import type { GatewayLimits } from './limits.ts'
 import type { Lookup } from './lookup.ts'
 import { createOwnDomain } from './own-domain.ts'
-import { createTally, type RefusalReason, type SiteTally } from './tally.ts'
+import { createTally, type Excess, type RefusalReason, type SiteTally } from './tally.ts'
 import { connectTarget, hostHeader, readSite, requestTarget } from './target.ts'
 import type { GatewayKey } from './tls-key.ts'
 import { tunnel } from './tunnel.ts'
@@ -22,6 +22,8 @@ import { answerRaw } from './upgrade.ts'
 export type GatewaySite = {
   /** `http://127.0.0.1:PORT`, for one browser context and nobody else. */
   proxyUrl: string
+  /** The first limit of a page that was met since the last `takeTally`; null: none. */
+  excess(): Excess | null
   /** What went through and what was refused since the last call; a page's limits begin anew. */
   takeTally(): SiteTally
   close(): Promise<void>
@@ -153,6 +155,7 @@ export async function openSite(
 
   return {
     proxyUrl: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`,
+    excess: tally.excess,
     takeTally: tally.take,
     async close() {
       const closed = once(listener, 'close')

@@ -13,6 +13,9 @@ export type RefusalReason =
   | 'page-too-large'
   | 'response-too-large'
 
+/** The limits that a page can meet. */
+export type Excess = 'requests' | 'response-bytes' | 'page-bytes'
+
 export type Refusal = { target: string; why: RefusalReason }
 
 /** What went through one site's gateway since the last time it was asked. */
@@ -35,7 +38,15 @@ export type Tally = {
   receiver(target: string): (bytes: number) => boolean
   refuse(target: string, why: RefusalReason): void
   failConnect(fault: ConnectFault): void
+  /** The first limit that was met since the last `take`. */
+  excess(): Excess | null
   take(): SiteTally
+}
+
+const EXCESS_OF: Partial<Record<RefusalReason, Excess>> = {
+  'too-many-requests': 'requests',
+  'response-too-large': 'response-bytes',
+  'page-too-large': 'page-bytes',
 }
 
 const MAX_LISTED = 50
@@ -43,9 +54,11 @@ const MAX_TARGET_CHARS = 300
 
 export function createTally(limits: GatewayLimits): Tally {
   let now = emptyTally()
+  let excess: Excess | null = null
 
   function refuse(target: string, why: RefusalReason): void {
     now.refused += 1
+    excess ??= EXCESS_OF[why] ?? null
     if (now.refusals.length >= MAX_LISTED) return
     now.refusals.push({ target: target.slice(0, MAX_TARGET_CHARS), why })
   }
@@ -83,7 +96,9 @@ export function createTally(limits: GatewayLimits): Tally {
     failConnect(fault) {
       now.unconnected[fault] = (now.unconnected[fault] ?? 0) + 1
     },
+    excess: () => excess,
     take() {
+      excess = null
       const taken = now
       now = emptyTally()
       return taken

@@ -110,7 +110,7 @@ describe('what an outcome does', () => {
     ],
     [{ kind: 'timed-out', afterMs: 20_000 }, 'failed', 'after 20000 ms'],
     [{ kind: 'blank' }, 'failed', null],
-    [{ kind: 'too-large', bytes: 9 }, 'failed', '9 bytes'],
+    [{ kind: 'too-large', what: 'memory' }, 'failed', 'memory'],
     [{ kind: 'over-quota' }, 'failed', null],
     [{ kind: 'domain-inactive' }, 'cancelled', null],
   ]

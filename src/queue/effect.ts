@@ -34,7 +34,7 @@ export async function effectOf(job: { faults: number }, found: Found): Promise<E
     case 'timed-out':
       return failed(`after ${found.afterMs} ms`)
     case 'too-large':
-      return failed(`${found.bytes} bytes`)
+      return failed(found.what)
     case 'blank':
     case 'over-quota':
       return failed('')

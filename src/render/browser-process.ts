@@ -10,6 +10,7 @@ import { browserUser, reachableDir } from '../system-user.ts'
 import type { BrowserBinary } from './browser-binary.ts'
 import { browserFlags } from './browser-flags.ts'
 import { type CdpConnection, connectCdp } from './cdp.ts'
+import { type MemoryWatch, watchMemory } from './memory-watch.ts'
 import { hasSystemCallFilter, killGroup, memoryOfGroupBytes, processesOfGroup } from './process-group.ts'
 
 /** `on`: Chromium's own sandbox holds its pages. `off`: it cannot work here, pages run without it. */
@@ -23,6 +24,8 @@ export type BrowserProcess = {
   /** As the browser calls itself, `HeadlessChrome/153.0.8010.0`. */
   readonly product: string
   readonly userAgent: string
+  /** Ends its pages one by one when they take too much. */
+  readonly memory: Pick<MemoryWatch, 'hasEnded'>
   /** Resolves with the reason as soon as it is known to be dead or dying: nothing more can be asked of it. */
   readonly ended: Promise<string>
   /** Resolves with the reason when every process is gone and its directory is removed. */
@@ -39,6 +42,8 @@ export type LaunchOptions = {
   binary: BrowserBinary
   dataDir: string
   spkiHash: string | null
+  /** Of one page's process. */
+  pageMemoryBytes: number
   /** Refuse to start where Chromium's sandbox cannot work, instead of going without. */
   requireSandbox: boolean
   log: Log
@@ -104,9 +109,11 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
   })
   const cdp = connectCdp(child.stdio[3] as Writable, child.stdio[4] as Readable)
 
+  const memory = watchMemory(child.pid ?? 0, options.pageMemoryBytes)
   const { promise: killed, resolve: tellKilled } = Promise.withResolvers<string>()
   const ended = Promise.race([killed, exited, cdp.closed])
   const gone = ended.then(async (why) => {
+    memory.stop()
     if (child.pid !== undefined) killGroup(child.pid)
     await exited
     await rm(userDataDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
@@ -128,6 +135,7 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
       sandbox,
       product,
       userAgent,
+      memory,
       ended,
       gone,
       answers: () => answers(cdp),

@@ -13,6 +13,16 @@ export type RenderRequest = {
 
 export type RedirectStatus = 301 | 302 | 303 | 307 | 308
 
+/** What a page had more of than one page may have; the limits are in `page-limits.ts` and the gateway's. */
+export type Excess =
+  | 'requests'
+  | 'response-bytes'
+  | 'page-bytes'
+  | 'unpacked-bytes'
+  | 'elements'
+  | 'snapshot-bytes'
+  | 'memory'
+
 /** What came of a render. Every member is expected; none of them is thrown. */
 export type RenderOutcome =
   | { kind: 'rendered'; status: number; headers: [name: string, value: string][]; html: string }
@@ -23,7 +33,7 @@ export type RenderOutcome =
   | { kind: 'origin-unreachable'; reason: string }
   | { kind: 'timed-out'; afterMs: number }
   | { kind: 'blank' }
-  | { kind: 'too-large'; bytes: number }
+  | { kind: 'too-large'; what: Excess }
   | { kind: 'crashed'; reason: string }
   | { kind: 'aborted' }
 

@@ -30,6 +30,9 @@ const NEW_DOCUMENT_SCRIPT = [
   .map((file) => readFileSync(path.join(import.meta.dirname, 'in-page', file), 'utf8'))
   .join(';\n')
 
+/** Why a page is `lost` that took more memory than a page may. */
+export const OUT_OF_MEMORY = 'the page took too much memory'
+
 const VIEWPORT = { width: 1280, height: 1024 }
 
 export async function openPage(browser: BrowserProcess, browserContextId: string): Promise<Page> {
@@ -49,7 +52,7 @@ export async function openPage(browser: BrowserProcess, browserContextId: string
 
   const always: CdpListeners = {
     'Emulation.virtualTimeBudgetExpired': clock.budgetExpired,
-    'Inspector.targetCrashed': () => lose('the page crashed'),
+    'Inspector.targetCrashed': () => lose(browser.memory.hasEnded() ? OUT_OF_MEMORY : 'the page crashed'),
     'Inspector.detached': ({ reason }) => lose(reason),
     'Page.javascriptDialogOpening': ({ type }) => {
       // Staying is never right; all else is answered as somebody who does not care would.

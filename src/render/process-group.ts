@@ -8,12 +8,27 @@ export type ProcessInGroup = { pid: number; commandLine: string }
 
 export function processesOfGroup(groupId: number): ProcessInGroup[] {
   return pids().flatMap((pid) => {
-    const stat = read(`/proc/${pid}/stat`)
-    // Fields after the name, which stands in brackets and may hold anything: state, parent, group.
-    const group = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2])
-    if (group !== groupId) return []
+    if (groupOf(pid) !== groupId) return []
     return [{ pid, commandLine: read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim() }]
   })
+}
+
+/**
+ * Gives the processes of the group that hold pages, each time it is called. Made
+ * for being called often: whose a process is, is read once.
+ */
+export function renderersOfGroup(groupId: number): () => number[] {
+  /** Whether they are of the group. */
+  let known = new Map<number, boolean>()
+  return () => {
+    const now = new Map<number, boolean>()
+    for (const pid of pids()) now.set(pid, known.get(pid) ?? groupOf(pid) === groupId)
+    known = now
+    // A renderer begins as a copy of Chromium's zygote, and is called that for a moment.
+    return [...now.keys()].filter(
+      (pid) => now.get(pid) && read(`/proc/${pid}/cmdline`).includes('--type=renderer'),
+    )
+  }
 }
 
 /** Private memory of the whole group in bytes, and what it shares counted once for each sharer's part. */
@@ -38,6 +53,12 @@ export function killGroup(groupId: number): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
+}
+
+function groupOf(pid: number): number {
+  const stat = read(`/proc/${pid}/stat`)
+  // Fields after the name, which stands in brackets and may hold anything: state, parent, group.
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2])
 }
 
 function pids(): number[] {

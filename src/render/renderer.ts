@@ -3,7 +3,8 @@ import type { Log } from '../log.ts'
 import { findBrowser } from './browser-binary.ts'
 import { launchBrowser, type Sandbox } from './browser-process.ts'
 import { CdpClosed } from './cdp.ts'
-import type { RenderOutcome, RenderRequest } from './outcome.ts'
+import type { Excess, RenderOutcome, RenderRequest } from './outcome.ts'
+import { PAGE_LIMITS, type PageLimits } from './page-limits.ts'
 import { createSlots } from './slots.ts'
 import { superviseBrowser } from './supervisor.ts'
 import { createTabPool, type Site, type SiteProxy } from './tab-pool.ts'
@@ -26,6 +27,8 @@ export type RendererOptions = {
   /** Real time for one render, from the moment it has its slot. */
   timeoutMs: number
   requireSandbox: boolean
+  /** In tests: other limits of one page than `PAGE_LIMITS`. */
+  limits?: Partial<PageLimits>
   openGateway(): Promise<RenderGateway>
   clock: Clock
   log: Log
@@ -49,12 +52,18 @@ const MEGABYTE = 1024 * 1024
 /** Starts a browser behind a gateway and keeps it alive. Throws when there is none, or it does not start. */
 export async function startRenderer(options: RendererOptions): Promise<Renderer> {
   const { slots: slotCount, timeoutMs, clock, log } = options
+  const limits = { ...PAGE_LIMITS, ...options.limits }
   const binary = await findBrowser(options)
   const gateway = await options.openGateway()
   let sandbox: Sandbox = 'off'
   const supervisor = await superviseBrowser({
     async start() {
-      const process = await launchBrowser({ ...options, binary, spkiHash: gateway.spkiHash })
+      const process = await launchBrowser({
+        ...options,
+        binary,
+        spkiHash: gateway.spkiHash,
+        pageMemoryBytes: limits.memoryBytes,
+      })
       sandbox = process.sandbox
       const tabs = createTabPool({ browser: process, openSite: gateway.openSite, limit: 3 * slotCount + 2 })
       return { process, tabs }
@@ -76,7 +85,8 @@ export async function startRenderer(options: RendererOptions): Promise<Renderer>
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
     try {
       const { tabs, tab, release } = await takeTab(request, inTime)
-      const outcome = await visit(tab, { ...request, signal }, { timeoutMs, clock })
+      const found = await visit(tab, { ...request, signal }, { timeoutMs, clock, limits })
+      const outcome = withinGatewayLimits(found, tab.excess())
       // The outcome does not wait for the cleaning. The slot does, so that the next render finds a clean tab.
       void tabs.giveBack(tab, leavesSound(outcome) ? 'sound' : 'broken').finally(() => {
         release()
@@ -120,7 +130,14 @@ export async function startRenderer(options: RendererOptions): Promise<Renderer>
   }
 }
 
+/** A page that the gateway has cut somewhere is half a page, or none: the reason is its excess, whatever came of it. */
+function withinGatewayLimits(found: RenderOutcome, excess: Excess | null): RenderOutcome {
+  if (excess === null || found.kind === 'redirect' || found.kind === 'aborted') return found
+  return { kind: 'too-large', what: excess }
+}
+
 /** A page that hangs, has died or was left in the middle is not worth cleaning. */
 function leavesSound(outcome: RenderOutcome): boolean {
-  return outcome.kind !== 'timed-out' && outcome.kind !== 'crashed' && outcome.kind !== 'aborted'
+  const { kind } = outcome
+  return kind !== 'timed-out' && kind !== 'crashed' && kind !== 'aborted' && kind !== 'too-large'
 }

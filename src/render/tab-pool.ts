@@ -1,4 +1,5 @@
 import type { BrowserProcess } from './browser-process.ts'
+import type { Excess } from './outcome.ts'
 import { openTab, type Tab } from './tab.ts'
 import { untilAborted } from './until-aborted.ts'
 
@@ -8,6 +9,8 @@ export type Site = { customDomain: string; originUrl: string }
 /** The gateway's side of one context: a proxy of its own. */
 export type SiteProxy = {
   proxyUrl: string
+  /** What the page has had too much of, null if nothing. */
+  excess(): Excess | null
   /** Its limits for one page begin anew. */
   takeTally(): unknown
   close(): Promise<void>
@@ -21,7 +24,12 @@ export type TabPool = {
   close(): Promise<void>
 }
 
-export type PooledTab = Tab & { readonly key: string; renders: number }
+export type PooledTab = Tab & {
+  readonly key: string
+  renders: number
+  /** Which of the gateway's limits this render has met; null: none. */
+  excess(): Excess | null
+}
 
 /**
  * The page's process keeps a clock that only runs ahead: each render moves it
@@ -58,7 +66,11 @@ export function createTabPool(options: {
   const open = async (site: Site, key: string): Promise<PooledTab> => {
     const proxy = await openSite(site)
     try {
-      const tab: PooledTab = Object.assign(await openTab(browser, proxy.proxyUrl), { key, renders: 0 })
+      const tab: PooledTab = Object.assign(await openTab(browser, proxy.proxyUrl), {
+        key,
+        renders: 0,
+        excess: proxy.excess,
+      })
       proxies.set(tab, proxy)
       // Also while it waits: a tab that dies then is not given to anybody.
       void tab.lost.then(() => discard(tab))

@@ -9,9 +9,11 @@ import ipaddr from 'ipaddr.js'
 
 import { systemClock } from '../clock.ts'
 import { startGateway } from '../gateway/gateway.ts'
+import type { GatewayLimits } from '../gateway/limits.ts'
 import type { DomainName, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
 import type { RenderOutcome } from './outcome.ts'
+import type { PageLimits } from './page-limits.ts'
 import { type Renderer, startRenderer } from './renderer.ts'
 
 export type Answer = string | ((request: http.IncomingMessage, response: http.ServerResponse) => void)
@@ -35,7 +37,12 @@ export type TestRenderer = Renderer & {
 }
 
 export async function startTestRenderer(
-  options: { slots?: number; timeoutMs?: number } = {},
+  options: {
+    slots?: number
+    timeoutMs?: number
+    limits?: Partial<PageLimits>
+    gatewayLimits?: Partial<GatewayLimits>
+  } = {},
 ): Promise<TestRenderer> {
   const routes = new Map<string, Answer>()
   const asked: string[] = []
@@ -61,7 +68,12 @@ export async function startTestRenderer(
     timeoutMs: options.timeoutMs ?? 20_000,
     requireSandbox: false,
     openGateway: () =>
-      startGateway({ allowed: [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }], log }),
+      startGateway({
+        allowed: [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }],
+        log,
+        limits: options.gatewayLimits ?? {},
+      }),
+    limits: options.limits ?? {},
     clock: systemClock,
     log,
   })

@@ -3,6 +3,8 @@ import { CdpClosed, type CdpSession } from './cdp.ts'
 import { judgeMainResponse, keptHeaders, publicUrl, type ResponseHeader } from './main-response.ts'
 import { createNetworkActivity } from './network-activity.ts'
 import type { RenderOutcome, RenderRequest } from './outcome.ts'
+import { OUT_OF_MEMORY } from './page.ts'
+import type { PageLimits } from './page-limits.ts'
 import { answerPaused, stopPaused } from './paused-request.ts'
 import { outcomeOfSnapshot } from './quality.ts'
 import { createReadySignal } from './ready-signal.ts'
@@ -21,11 +23,11 @@ const RELOAD_LIMIT = 3
 export async function visit(
   tab: Tab,
   request: RenderRequest,
-  options: { timeoutMs: number; clock: Clock },
+  options: { timeoutMs: number; clock: Clock; limits: PageLimits },
 ): Promise<RenderOutcome> {
   const { page } = tab
   const { customDomain, signal } = request
-  const { timeoutMs, clock } = options
+  const { timeoutMs, clock, limits } = options
   const url = `https://${customDomain}${request.path}`
 
   const { promise: ended, resolve: end } = Promise.withResolvers<RenderOutcome>()
@@ -37,6 +39,7 @@ export async function visit(
   /** Of the main document's request. */
   let documentId = ''
   let reloads = 0
+  let unpackedBytes = 0
   let isOver = false
 
   page.listen({
@@ -49,7 +52,11 @@ export async function visit(
       if (type === 'Document' && frameId === page.frameId) documentId = requestId
       activity.started(requestId, { method, url, postData, type })
     },
-    'Network.dataReceived': ({ requestId }) => activity.progressed(requestId),
+    'Network.dataReceived': ({ requestId, dataLength }) => {
+      unpackedBytes += dataLength
+      if (unpackedBytes > limits.unpackedBytes) end({ kind: 'too-large', what: 'unpacked-bytes' })
+      activity.progressed(requestId)
+    },
     'Network.responseReceived': ({ requestId }) => activity.progressed(requestId),
     'Network.eventSourceMessageReceived': ({ requestId }) => activity.progressed(requestId),
     'Network.webSocketCreated': ({ requestId, url }) =>
@@ -102,7 +109,7 @@ export async function visit(
   const abort = () => end({ kind: 'aborted' })
   signal.addEventListener('abort', abort)
   if (signal.aborted) abort()
-  void tab.lost.then((reason) => end({ kind: 'crashed', reason }))
+  void tab.lost.then((reason) => end(outcomeOfLoss(reason)))
 
   const load = async (): Promise<RenderOutcome> => {
     await page.clock.pause()
@@ -110,7 +117,7 @@ export async function visit(
     // The response that could not be shown may have been judged already; that is the better answer.
     if (errorText !== undefined) return failedNavigation(errorText)
     await runUntilSettled(session, page.clock, activity, ready, clock.nowMs)
-    const snapshot = await takeSnapshot(session, page.frameId)
+    const snapshot = await takeSnapshot(session, page.frameId, limits)
     return outcomeOfSnapshot(snapshot, { status, headers: keptHeaders(headers), url, site: request })
   }
   try {
@@ -141,7 +148,11 @@ function failedNavigation(errorText: string): RenderOutcome {
 async function fault(error: unknown, tab: Tab): Promise<RenderOutcome> {
   const reason = error instanceof Error ? error.message : String(error)
   const lostWhy = await Promise.race([tab.lost, Promise.resolve(null)])
-  return { kind: 'crashed', reason: lostWhy ?? reason }
+  return outcomeOfLoss(lostWhy ?? reason)
+}
+
+function outcomeOfLoss(reason: string): RenderOutcome {
+  return reason === OUT_OF_MEMORY ? { kind: 'too-large', what: 'memory' } : { kind: 'crashed', reason }
 }
 
 function withoutHash(url: string): string {

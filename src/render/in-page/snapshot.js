@@ -2,9 +2,9 @@
 // scripts cannot have changed the functions used here. Writes what only the
 // live document knows into the DOM, takes out what must not run again, and
 // returns the whole as text. The document is thrown away afterwards.
-/** @param {number} maxChars */
+/** @param {number} maxChars @param {number} maxElements */
 // biome-ignore lint/correctness/noUnusedVariables: src/render/snapshot.ts calls it
-function takeSnapshot(maxChars) {
+function takeSnapshot(maxChars, maxElements) {
   const JAVASCRIPT =
     /^(?:(?:text|application)\/(?:x-)?(?:java|ecma|live)script(?:[\d.]*)|text\/jscript|module|importmap|speculationrules)?$/i
 
@@ -41,8 +41,12 @@ function takeSnapshot(maxChars) {
   }
   /** The document and every shadow root below it. @type {(Scope | ShadowRoot)[]} */
   const scopes = [top]
+  let elements = 0
   for (const scope of scopes) {
-    for (const element of scope.querySelectorAll('*')) {
+    const found = scope.querySelectorAll('*')
+    elements += found.length
+    if (elements > maxElements) return { kind: 'too-large', what: 'elements' }
+    for (const element of found) {
       const { shadowRoot } = element
       if (shadowRoot instanceof ShadowRoot) scopes.push(shadowRoot)
     }
@@ -60,7 +64,7 @@ function takeSnapshot(maxChars) {
   declareUtf8()
 
   const inner = root.getHTML({ shadowRoots })
-  if (inner.length > maxChars) return { kind: 'too-large', bytes: inner.length }
+  if (inner.length > maxChars) return { kind: 'too-large', what: 'snapshot-bytes' }
   const emptyRoot = /** @type {Element} */ (root.cloneNode(false)).outerHTML
   const openTag = emptyRoot.slice(0, emptyRoot.lastIndexOf('</'))
   return { kind: 'html', html: `${doctype()}${openTag}${inner}</html>`, blank, ...metas }

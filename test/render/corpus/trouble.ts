@@ -1,4 +1,4 @@
-import { SNAPSHOT_LIMIT_BYTES } from '../../../src/render/snapshot.ts'
+import { PAGE_LIMITS } from '../../../src/render/page-limits.ts'
 import { scripted } from '../../../src/render/test-renderer.ts'
 import { page, type Theme } from '../corpus-page.ts'
 
@@ -75,7 +75,7 @@ export const trouble: Theme = {
           `show('before'); const all = []; setTimeout(() => { for (;;) all.push(new Array(33e6).fill(0)) }, 10)`,
         ),
       },
-      expect: { outcome: 'crashed' },
+      expect: { outcome: 'too-large' },
     },
     {
       name: 'recursion without end',
@@ -102,13 +102,13 @@ export const trouble: Theme = {
     {
       name: 'a snapshot of exactly the limit',
       why: 'The limit itself is allowed.',
-      routes: { '': ofBytes(SNAPSHOT_LIMIT_BYTES) },
+      routes: { '': ofBytes(PAGE_LIMITS.snapshotBytes) },
       expect: { reads: ['shop'], has: ['777'] },
     },
     {
       name: 'a snapshot of one byte more',
       why: 'One past it is not.',
-      routes: { '': ofBytes(SNAPSHOT_LIMIT_BYTES + 1) },
+      routes: { '': ofBytes(PAGE_LIMITS.snapshotBytes + 1) },
       expect: { outcome: 'too-large' },
     },
     {

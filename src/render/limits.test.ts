@@ -1,0 +1,268 @@
+/**
+ * Every limit of a page, at the limit and one past it. While a page meets its
+ * limit, a page of another domain is rendered beside it: that one never notices.
+ */
+import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { after, describe, it } from 'node:test'
+import zlib from 'node:zlib'
+
+import type { GatewayLimits } from '../gateway/limits.ts'
+import type { Excess, RenderOutcome } from './outcome.ts'
+import type { PageLimits } from './page-limits.ts'
+import { type Answer, scripted, startTestRenderer } from './test-renderer.ts'
+
+const MIB = 1024 * 1024
+const GATEWAY: Partial<GatewayLimits> = { requestsPerPage: 10, responseBytes: 2 * MIB, pageBytes: 3 * MIB }
+const LIMITS: Partial<PageLimits> = {
+  unpackedBytes: 8 * MIB,
+  elements: 1_000,
+  snapshotBytes: MIB,
+  memoryBytes: 400 * MIB,
+}
+const TIMEOUT_MS = 8_000
+
+const renderer = await startTestRenderer({ timeoutMs: TIMEOUT_MS, limits: LIMITS, gatewayLimits: GATEWAY })
+after(() => renderer.close())
+const { routes } = renderer
+
+routes.set('/sound', '<!doctype html><title>t</title><p>sound</p>')
+
+/** Renders `path` beside pages of another domain, which must all come out whole. */
+async function besideAnother(path: string): Promise<RenderOutcome> {
+  let over = false
+  const hostile = renderer.page(path, { domain: 'hostile.example' }).finally(() => {
+    over = true
+  })
+  let others = 0
+  do {
+    assert.match(await renderer.html('/sound', { domain: 'other.example' }), /<p>sound<\/p>/)
+    others++
+  } while (!over || others < 2)
+  const outcome = await hostile
+  // And the domain itself is rendered again at once: nothing of the excess is left in its way.
+  assert.match(await renderer.html('/sound', { domain: 'hostile.example' }), /<p>sound<\/p>/)
+  return outcome
+}
+
+function excess(what: Excess): RenderOutcome {
+  return { kind: 'too-large', what }
+}
+
+function bytes(count: number, headers: Record<string, string> = {}): Answer {
+  return (_request, response) =>
+    void response.writeHead(200, { 'content-type': 'text/plain', ...headers }).end(Buffer.alloc(count, 'x'))
+}
+
+/** `count` bytes that are a thousandth of it on the wire. */
+function packed(count: number, encoding: 'gzip' | 'br', type = 'text/plain', prefix = ''): Answer {
+  const whole = Buffer.concat([Buffer.from(prefix), Buffer.alloc(count - prefix.length, 'x')])
+  const body =
+    encoding === 'gzip'
+      ? zlib.gzipSync(whole, { level: 9 })
+      : zlib.brotliCompressSync(whole, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 5 } })
+  return (_request, response) =>
+    void response.writeHead(200, { 'content-type': type, 'content-encoding': encoding }).end(body)
+}
+
+const fetching = (path: string, times = 1) =>
+  scripted(`(async () => {
+    for (let at = 0; at < ${times}; at++) try { await (await fetch('${path}' + (at ? '?' + at : ''))).text() } catch {}
+    show('done')
+  })()`)
+
+describe('what comes over the wire', () => {
+  it('requests of a page', async () => {
+    routes.set('/data', bytes(1))
+    // The document is one of them.
+    routes.set('/nine', fetching('/data', 9))
+    routes.set('/ten', fetching('/data', 10))
+    assert.match(await renderer.html('/nine'), /done/)
+    assert.deepEqual(await besideAnother('/ten'), excess('requests'))
+  })
+
+  it('bytes of a response, with a length and without', async () => {
+    routes.set('/two', bytes(2 * MIB))
+    routes.set('/over', bytes(2 * MIB + 1))
+    routes.set('/over-chunked', bytes(2 * MIB + 1, { 'transfer-encoding': 'chunked' }))
+    routes.set('/with-two', fetching('/two'))
+    routes.set('/with-over', fetching('/over'))
+    routes.set('/with-over-chunked', fetching('/over-chunked'))
+    assert.match(await renderer.html('/with-two'), /done/)
+    assert.deepEqual(await besideAnother('/with-over'), excess('response-bytes'))
+    assert.deepEqual(await besideAnother('/with-over-chunked'), excess('response-bytes'))
+  })
+
+  it('bytes of the page itself', async () => {
+    const large =
+      (count: number): Answer =>
+      (_request, response) => {
+        const page = '<!doctype html><title>t</title><p>page</p><!--'
+        response
+          .writeHead(200, { 'content-type': 'text/html' })
+          .end(page.padEnd(count - 3, 'x').concat('-->'))
+      }
+    routes.set('/large-page', large(2 * MIB + 1))
+    assert.deepEqual(await besideAnother('/large-page'), excess('response-bytes'))
+  })
+
+  it('bytes of all responses of a page', async () => {
+    routes.set('/one', bytes(MIB))
+    routes.set('/sum', fetching('/one', 2))
+    routes.set('/sum-over', fetching('/one', 3))
+    assert.match(await renderer.html('/sum'), /done/)
+    assert.deepEqual(await besideAnother('/sum-over'), excess('page-bytes'))
+  })
+
+  it('redirects of a request without end', async () => {
+    let asked = 0
+    routes.set('/round', (_request, response) => {
+      asked++
+      response.writeHead(302, { location: '/round' }).end()
+    })
+    // Each counts as a request, so this one is met first.
+    routes.set('/with-round', fetching('/round'))
+    assert.deepEqual(await besideAnother('/with-round'), excess('requests'))
+    assert(asked <= 10, `${asked}`)
+  })
+
+  it('the head of the main response', async () => {
+    const withHeader =
+      (count: number): Answer =>
+      (_request, response) =>
+        void response
+          .writeHead(200, { 'content-type': 'text/html', 'x-long': 'x'.repeat(count) })
+          .end('<!doctype html><p>page</p>')
+    routes.set('/long-header', withHeader(60_000))
+    routes.set('/longer-header', withHeader(70_000))
+    assert.match(await renderer.html('/long-header'), /page/)
+    assert.deepEqual(await besideAnother('/longer-header'), {
+      kind: 'origin-unreachable',
+      reason: 'headers-too-large',
+    })
+  })
+})
+
+describe('what it becomes', () => {
+  for (const encoding of ['gzip', 'br'] as const) {
+    it(`bytes after decompression, ${encoding}`, async () => {
+      routes.set(`/flat-${encoding}`, packed(7 * MIB, encoding))
+      routes.set(`/bomb-${encoding}`, packed(8 * MIB + 1, encoding))
+      routes.set(`/with-flat-${encoding}`, fetching(`/flat-${encoding}`))
+      routes.set(`/with-bomb-${encoding}`, fetching(`/bomb-${encoding}`))
+      assert.match(await renderer.html(`/with-flat-${encoding}`), /done/)
+      assert.deepEqual(await besideAnother(`/with-bomb-${encoding}`), excess('unpacked-bytes'))
+    })
+  }
+
+  it('a page that is a bomb itself', async () => {
+    const bomb = packed(256 * MIB, 'gzip', 'text/html', '<!doctype html><title>t</title><p>')
+    routes.set('/page-bomb', bomb)
+    assert.deepEqual(await besideAnother('/page-bomb'), excess('unpacked-bytes'))
+  })
+
+  it('a style sheet or script that is one', async () => {
+    routes.set('/bomb.js', packed(32 * MIB, 'gzip', 'text/javascript', '/*'))
+    routes.set('/with-script', '<!doctype html><p>a<script src="/bomb.js"></script>')
+    assert.deepEqual(await besideAnother('/with-script'), excess('unpacked-bytes'))
+  })
+
+  it('elements of the document and its shadow roots', async () => {
+    // html, head, title, body, ul, script, and the host.
+    const elements = (count: number) =>
+      scripted(`const host = document.createElement('div'); document.body.append(host)
+        const root = host.attachShadow({ mode: 'closed' })
+        for (let at = 0; at < ${count - 7}; at++) root.append(document.createElement('hr'))`)
+    routes.set('/elements', elements(1_000))
+    routes.set('/more-elements', elements(1_001))
+    assert.equal((await renderer.page('/elements')).kind, 'rendered')
+    assert.deepEqual(await besideAnother('/more-elements'), excess('elements'))
+  })
+
+  it('the snapshot', async () => {
+    const filled = (count: number) =>
+      scripted(`show('a'); const text = document.createTextNode(''); document.body.append(text)
+        text.data = 'x'.repeat(${count})`)
+    routes.set('/filled', filled(MIB - 1_000))
+    const { length } = await renderer.html('/filled')
+    routes.set('/full', filled(MIB - 1_000 + (MIB - length)))
+    routes.set('/overfull', filled(MIB - 1_000 + (MIB - length) + 1))
+    const full = await renderer.page('/full')
+    // The script says how much, and is as long for one byte more.
+    assert.equal(full.kind === 'rendered' && Buffer.byteLength(full.html), MIB)
+    assert.deepEqual(await besideAnother('/overfull'), excess('snapshot-bytes'))
+  })
+})
+
+describe('memory of a page', () => {
+  const HOGS: Record<string, string> = {
+    objects: 'const all = []; for (;;) all.push(new Array(10_000).fill(Math.random()))',
+    buffers: 'const all = []; for (;;) all.push(new Uint8Array(1e7).fill(1))',
+    strings:
+      'const all = []; for (let n = 0; ; n++) { all.push((n + "y").repeat(1e5)); all.at(-1).charCodeAt(3); Symbol.for(all.at(-1)) }',
+    elements: `for (;;) document.body.append(Object.assign(document.createElement('p'), { textContent: 'x'.repeat(1000) }))`,
+    'a worker':
+      'new Worker(URL.createObjectURL(new Blob(["const all = []; for (;;) all.push(new Uint8Array(1e7).fill(1))"]))); fetch("/never")',
+    'a frame': `const frame = document.createElement('iframe'); frame.srcdoc = '<script>const all = []; for (;;) all.push(new Uint8Array(1e7).fill(1))</' + 'script>'; document.body.append(frame)`,
+    WebAssembly: `const all = []; for (;;) { const memory = new WebAssembly.Memory({ initial: 1000 }); new Uint8Array(memory.buffer).fill(1); all.push(memory) }`,
+  }
+  routes.set('/never', () => {})
+  for (const [name, script] of Object.entries(HOGS)) {
+    it(`taken by ${name}: that page ends, and no other`, async () => {
+      routes.set('/hog', scripted(`show('a'); ${script}`))
+      assert.deepEqual(await besideAnother('/hog'), excess('memory'))
+    })
+  }
+
+  it('a page that stays below it is rendered', async () => {
+    routes.set('/modest', scripted('window.kept = new Uint8Array(1.5e8).fill(1); show("done")'))
+    assert.match(await renderer.html('/modest'), /done/)
+  })
+})
+
+describe('windows, dialogs, downloads', () => {
+  it('popups open nothing, and the page goes on', async () => {
+    routes.set('/popups', scripted(`for (let at = 0; at < 200; at++) open('/sound?' + at); show('done')`))
+    const before = renderer.asked.length
+    const outcome = await besideAnother('/popups')
+    assert(outcome.kind === 'rendered' && outcome.html.includes('done'))
+    assert.deepEqual(
+      renderer.asked.slice(before).filter((path) => path.startsWith('/sound?')),
+      [],
+    )
+  })
+
+  it('dialogs are answered', async () => {
+    routes.set(
+      '/dialogs',
+      scripted(
+        `for (let at = 0; at < 50; at++) { alert(at); confirm(at); prompt(at) }; print(); show('done')`,
+      ),
+    )
+    assert.match(await renderer.html('/dialogs'), /done/)
+  })
+
+  it('dialogs without end end with the time of a render', async () => {
+    routes.set('/asking', scripted(`show('a'); for (;;) alert('again')`))
+    assert.deepEqual(await besideAnother('/asking'), { kind: 'timed-out', afterMs: TIMEOUT_MS })
+  })
+
+  it('downloads are refused, and leave no file', async () => {
+    routes.set('/file', bytes(1_000, { 'content-disposition': 'attachment; filename="evil.txt"' }))
+    routes.set(
+      '/downloads',
+      scripted(`for (let at = 0; at < 20; at++) {
+        const link = document.createElement('a'); link.href = at % 2 ? '/file' : URL.createObjectURL(new Blob(['evil']))
+        link.download = 'evil' + at; document.body.append(link); link.click() }
+        show('done')`),
+    )
+    const outcome = await besideAnother('/downloads')
+    // A link that is clicked in the page itself leads away from it.
+    assert(['rendered', 'redirect', 'not-html'].includes(outcome.kind), JSON.stringify(outcome))
+    const files = await readdir(renderer.dataDir, { recursive: true })
+    assert.deepEqual(
+      files.filter((file) => /evil|\.crdownload/.test(file)),
+      [],
+    )
+  })
+})
