@@ -3,7 +3,7 @@
  * node's own settings, in a process of its own, so that the memory measured is
  * that of the server alone. Speaks to its parent by IPC.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -36,6 +36,8 @@ export const listDomain = (size: number) => `list-${size}.example.com`
 
 const log = silentLog()
 const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-bench-'))
+// As root the database is another user's: one that could not pass would have its files elsewhere, and leave them.
+await chmod(dataDir, 0o711)
 const database = await openDatabase({ databaseUrl: null, dataDir, log })
 const { pool } = database
 await migrate(database.connection, log)

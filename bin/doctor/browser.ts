@@ -8,9 +8,6 @@ import { PAGE_LIMITS } from '../../src/render/page-limits.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 import { withTrialDirectory } from './trial-directory.ts'
 
-const INSTALL =
-  'apt-get install chromium-headless-shell (or chromium): the packaged one has no sandbox, so pages of strangers run without it'
-
 /** Starts the browser as a node would, and ends it. */
 export async function browserWorks({ dataDir, render }: Config): Promise<Finding> {
   try {
@@ -35,7 +32,8 @@ async function tryBrowser(render: Config['render'], dataDir: string): Promise<Fi
   await browser.kill('doctor has seen it')
   const found = `${browser.product} (${binary.source}), sandbox ${browser.sandbox}`
   if (browser.sandbox === 'on') return ok('Chromium', found)
-  const advice = binary.source === 'packaged' ? INSTALL : 'see "user namespaces"'
+  const advice =
+    'see "user namespaces" here and "Sandbox" in README.md; until then, render no sites of strangers'
   return render.requireSandbox
     ? problem('Chromium', `${found}, and PREPAINT_REQUIRE_SANDBOX=1 asks for it`, advice)
     : warning('Chromium', found, advice)
