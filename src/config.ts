@@ -32,7 +32,7 @@ export type Config = {
   allowedPrivateOrigins: readonly AllowedRange[]
   render: { chromium: string | null; slots: number; timeoutMs: number; requireSandbox: boolean }
   logLevel: string
-  /** Started by an npm script: when npm dies without telling us, we end too. */
+  /** Started by an npm script or by npx: when that dies without telling us, we end too. */
   underNpm: boolean
 }
 
@@ -136,7 +136,7 @@ export function loadConfig(env: Environment = process.env): Config {
       ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
       'info',
     ),
-    underNpm: env['npm_lifecycle_event'] === 'start' || env['npm_lifecycle_event'] === 'demo',
+    underNpm: ['start', 'demo', 'npx'].includes(env['npm_lifecycle_event'] ?? ''),
   }
 
   if (problems.length > 0) throw new ConfigError(problems.join('; '))
