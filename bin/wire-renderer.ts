@@ -8,6 +8,7 @@ import type { Listener } from '../src/db/listener.ts'
 import { startGateway } from '../src/gateway/gateway.ts'
 import type { Log } from '../src/log.ts'
 import { removeOldJobs } from '../src/queue/remove-old-jobs.ts'
+import { removeOldRecords } from '../src/queue/render-records.ts'
 import { startWarmRuns } from '../src/queue/warm-runs.ts'
 import { startWorker } from '../src/queue/worker.ts'
 import { type Renderer, startRenderer } from '../src/render/renderer.ts'
@@ -58,8 +59,14 @@ export async function wireWorker(deps: {
     { node: `${hostname()}:${process.pid}:${randomUUID()}`, slots: config.render.slots },
   )
   const warmRuns = startWarmRuns({ pool, listener, log })
-  const tidy = () =>
-    removeOldJobs(pool).catch((error: Error) => log.warn({ err: error }, 'old jobs could not be removed'))
+  const tidy = async () => {
+    try {
+      await removeOldJobs(pool)
+      await removeOldRecords(pool)
+    } catch (error) {
+      log.warn({ err: error }, 'old jobs could not be removed')
+    }
+  }
   let tidying = tidy()
   const timer = setInterval(() => {
     tidying = tidy()

@@ -31,7 +31,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'src/gateway/guarded-agents.ts',
   ],
   'src/pages': ['src/db', 'src/accounts/domain-settings.ts'],
-  'src/queue': ['src/db', 'src/pages', 'src/render/outcome.ts', 'src/accounts'],
+  'src/queue': ['src/db', 'src/pages', 'src/render/outcome.ts', 'src/render/record.ts', 'src/accounts'],
   'src/render': ['src/gateway/gateway.ts', 'src/gateway/headers.ts'],
   'src/gateway': ['src/config.ts'],
   'src/accounts': ['src/db', 'src/pages', 'src/gateway/origin-url.ts', 'src/queue/cancel-jobs.ts'],

@@ -49,6 +49,18 @@ describe('render URL', () => {
     assert.match(picture.stderr, /image\/svg\+xml, not HTML/)
   })
 
+  it('explains with --explain how the render went', async () => {
+    const { code, stdout } = await runPrepaint(['render', '--explain', `${shop.url}/`], settings)
+    assert.equal(code, 0)
+    assert.match(stdout, /outcome +rendered/)
+    assert.match(stdout, /taken because +(budget|idle|ready-signal): /)
+    assert.match(stdout, /\d+ {2}its first answer came/)
+    const { json } = await runJson(['render', '--explain', `${shop.url}/icon.svg`], settings)
+    const record = json['record'] as { phases: Record<string, unknown>; capture: unknown }
+    assert.equal(typeof record.phases['firstResponse'], 'number')
+    assert.equal(record.capture, null)
+  })
+
   it('refuses a private address that is not allowed, and says how to allow it', async () => {
     const { code, json } = await runJson(['render', 'http://127.0.0.1:9/'], settings)
     assert.equal(code, 1)

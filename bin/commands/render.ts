@@ -9,9 +9,11 @@ import type { DomainName, PagePath } from '../../src/ids.ts'
 import { createLog } from '../../src/log.ts'
 import { normalisePath } from '../../src/pages/path.ts'
 import type { RenderOutcome } from '../../src/render/outcome.ts'
+import type { Rendering } from '../../src/render/record.ts'
 import { startRenderer } from '../../src/render/renderer.ts'
 import { CommandError, defineCommand, type Surroundings, UsageError } from '../command.ts'
 import { watchForEnding } from '../ending.ts'
+import { explanation } from '../explain.ts'
 
 const NAME_SERVERS_WITHIN_MS = 5_000
 
@@ -19,18 +21,20 @@ const NAME_SERVERS_WITHIN_MS = 5_000
 const NAME_OF_AN_ADDRESS = 'page.localhost'
 
 export const render = defineCommand({
-  options: {},
+  options: { explain: { value: null, text: 'say how the render went instead of printing the page' } },
   operand: { name: 'URL', text: 'the page; http or https' },
-  async run(_values, around, url) {
+  async run({ explain }, around, url) {
     const page = await pageAt(url, around)
     const begunMs = systemClock.nowMs()
-    const outcome = await renderOnce(page, around)
+    const { outcome, record } = await renderOnce(page, around)
     const { kind, ...details } = outcome
-    const json = { url, outcome: kind, ms: systemClock.nowMs() - begunMs, ...details }
-    if (outcome.kind === 'rendered') return { json, text: outcome.html }
+    const found = { url, outcome: kind, ms: systemClock.nowMs() - begunMs, ...details }
+    const json = explain ? { ...found, record } : found
+    const explained = explain && record !== null ? explanation(kind, record) : ''
+    if (outcome.kind === 'rendered') return { json, text: explain ? explained : outcome.html }
     const reason = reasonOf(outcome)
     if (!around.json) around.say(`prepaint: no page: ${reason}`)
-    return { json: { ...json, error: reason }, text: '', exitCode: 1 }
+    return { json: { ...json, error: reason }, text: explained, exitCode: 1 }
   },
 })
 
@@ -64,7 +68,7 @@ function allowanceFor(url: URL): string {
   return ` If the site is yours, allow its address: PREPAINT_ALLOW_PRIVATE_ORIGINS=${range} (CIDR:port)`
 }
 
-async function renderOnce(page: Page, { config, say }: Surroundings): Promise<RenderOutcome> {
+async function renderOnce(page: Page, { config, say }: Surroundings): Promise<Rendering> {
   // Warnings only: stdout is the page, and stderr is for the person who asked for it.
   const log = createLog(config.logLevel === 'info' ? 'error' : config.logLevel)
   const { chromium, timeoutMs, requireSandbox } = config.render

@@ -5,14 +5,17 @@ import { overQuota } from '../accounts/quota.ts'
 import type { Clock } from '../clock.ts'
 import { errorCode } from '../db/connection.ts'
 import type { Log } from '../log.ts'
-import type { RenderOutcome, RenderRequest } from '../render/outcome.ts'
+import type { RenderRequest } from '../render/outcome.ts'
+import type { Rendering, RenderRecord } from '../render/record.ts'
 import type { ClaimedJob } from './claim.ts'
 import type { Complete, Completion } from './complete.ts'
-import type { Found } from './effect.ts'
+import { detailOf, type Found } from './effect.ts'
+import type { KeepRecord } from './render-records.ts'
 
 export type CarryOutDeps = {
-  render(request: RenderRequest): Promise<RenderOutcome>
+  render(request: RenderRequest): Promise<Rendering>
   complete: Complete
+  keepRecord: KeepRecord
   plans: PlanCatalogue
   clock: Clock
   log: Log
@@ -28,17 +31,20 @@ const COMPLETE_AGAIN_MS = 500
  * `leaseMs`: for so long the job may still be ours.
  */
 export async function carryOut(
-  { render, complete, plans, clock, log }: CarryOutDeps,
+  { render, complete, keepRecord, plans, clock, log }: CarryOutDeps,
   job: ClaimedJob,
   abort: AbortController,
   leaseMs: number,
 ): Promise<void> {
   const startedMs = clock.nowMs()
+  let record = null as RenderRecord | null
   const found = await find()
   const completion = await bring(found)
   const { id, customDomain, path, priority, attempts } = job
   const line = { job: id, domain: customDomain, path, priority, attempts, outcome: found.kind }
-  log.info({ ...line, state: completion.state, ms: clock.nowMs() - startedMs }, 'job')
+  const storedMs = clock.nowMs() - startedMs
+  log.info({ ...line, state: completion.state, ms: storedMs }, 'job')
+  if (record !== null) await keep(record)
 
   async function find(): Promise<Found> {
     if (!job.isActive) return { kind: 'domain-inactive' }
@@ -53,7 +59,11 @@ export async function carryOut(
     // Ended by us below, when nobody listens any more.
     cap.catch(() => {})
     try {
-      return await Promise.race([render({ customDomain, originUrl, path, signal: abort.signal }), cap])
+      const rendering = render({ customDomain, originUrl, path, signal: abort.signal }).then((rendered) => {
+        record = rendered.record
+        return rendered.outcome
+      })
+      return await Promise.race([rendering, cap])
     } catch (error) {
       log.error({ err: error, job: job.id }, 'the renderer failed')
       return { kind: 'crashed', reason: 'the renderer failed' }
@@ -78,5 +88,21 @@ export async function carryOut(
       }
     }
     return { state: 'taken-away' }
+  }
+
+  /** What the owner may ask for later; the job has ended without it. */
+  async function keep(explanation: RenderRecord): Promise<void> {
+    const outcome =
+      completion.state === 'done' || completion.state === 'failed' ? completion.outcome : found.kind
+    const explained = {
+      outcome,
+      detail: detailOf(found),
+      claimedMs: startedMs,
+      storedMs,
+      record: explanation,
+    }
+    await keepRecord(job, explained).catch((error: Error) =>
+      log.warn({ err: error, job: id }, 'the record of a render could not be stored'),
+    )
   }
 }

@@ -26,20 +26,15 @@ export async function effectOf(job: { faults: number }, found: Found): Promise<E
     case 'redirect':
       return { do: 'store-redirect', status: found.status, location: storable(found.location) }
     case 'not-html':
-      return failed(found.contentType)
     case 'origin-error':
-      return failed(`status ${found.status}`)
     case 'origin-unreachable':
-      return failed(found.reason)
     case 'timed-out':
-      return failed(`after ${found.afterMs} ms`)
     case 'too-large':
-      return failed(found.what)
     case 'blank':
     case 'over-quota':
-      return failed('')
+      return failed(found)
     case 'crashed':
-      return job.faults + 1 < MAX_FAULTS ? { do: 'requeue', fault: true } : failed(found.reason)
+      return job.faults + 1 < MAX_FAULTS ? { do: 'requeue', fault: true } : failed(found)
     case 'aborted':
       return { do: 'requeue', fault: false }
     case 'domain-inactive':
@@ -49,8 +44,33 @@ export async function effectOf(job: { faults: number }, found: Found): Promise<E
   }
 }
 
-function failed(detail: string): Effect {
-  return { do: 'end', state: 'failed', detail: storable(detail).slice(0, DETAIL_LIMIT_CHARS) }
+/** What the owner reads about it beside the outcome's name; empty where that says all. */
+export function detailOf(found: Found): string {
+  switch (found.kind) {
+    case 'not-html':
+      return bounded(found.contentType)
+    case 'origin-error':
+      return `status ${found.status}`
+    case 'origin-unreachable':
+    case 'crashed':
+      return bounded(found.reason)
+    case 'timed-out':
+      return `after ${found.afterMs} ms`
+    case 'too-large':
+      return found.what
+    case 'redirect':
+      return bounded(found.location)
+    default:
+      return ''
+  }
+}
+
+function failed(found: Found): Effect {
+  return { do: 'end', state: 'failed', detail: detailOf(found) }
+}
+
+function bounded(text: string): string {
+  return storable(text).slice(0, DETAIL_LIMIT_CHARS)
 }
 
 /** PostgreSQL's text has no NUL, and what a site sends may have one. */

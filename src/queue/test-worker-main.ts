@@ -28,9 +28,9 @@ await startWorker(
     plans: DEFAULT_PLANS,
     clock: systemClock,
     log,
-    render({ path }) {
+    async render({ path }) {
       process.stdout.write(`${path}\n`)
-      return promise
+      return { outcome: await promise, record: null }
     },
   },
   options,

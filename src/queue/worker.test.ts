@@ -232,11 +232,11 @@ async function start(
         requests.push(request)
         most = Math.max(most, ++running)
         try {
-          if (typeof render === 'function') return render()
+          if (typeof render === 'function') return { outcome: render(), record: null }
           const aborted = new Promise<RenderOutcome>((resolve) =>
             request.signal.addEventListener('abort', () => render === 'held' && resolve({ kind: 'aborted' })),
           )
-          return await Promise.race([gate.promise, aborted])
+          return { outcome: await Promise.race([gate.promise, aborted]), record: null }
         } finally {
           running--
         }

@@ -6,6 +6,7 @@ import { createComplete } from './complete.ts'
 import { JOB_QUEUED_CHANNEL } from './job.ts'
 import { type Held, startLease } from './lease.ts'
 import { createReaper } from './reap.ts'
+import { createRecordKeeper } from './render-records.ts'
 import { readStatement } from './statement.ts'
 import { WORKER_DEFAULTS, type WorkerDeps, type WorkerOptions } from './worker-options.ts'
 
@@ -24,6 +25,7 @@ export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Pro
   const { node, slots, leaseMs, renewMs, reapMs, pollMs, ...caps } = { ...WORKER_DEFAULTS, ...options }
   const claim = createClaim(pool, node, { ...caps, leaseMs })
   const complete = createComplete(deps)
+  const keepRecord = createRecordKeeper(pool)
   const reap = createReaper(pool)
   const giveBack = readStatement('give-back')
   const runs = new Set<Run>()
@@ -65,7 +67,7 @@ export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Pro
 
   function begin(job: ClaimedJob): void {
     const abort = new AbortController()
-    const run: Run = { job, abort, ended: carryOut({ ...deps, complete }, job, abort, leaseMs) }
+    const run: Run = { job, abort, ended: carryOut({ ...deps, complete, keepRecord }, job, abort, leaseMs) }
     runs.add(run)
     void run.ended.finally(() => {
       runs.delete(run)

@@ -5,6 +5,8 @@ import { launchBrowser, type Sandbox } from './browser-process.ts'
 import { CdpClosed } from './cdp.ts'
 import type { Excess, RenderOutcome, RenderRequest } from './outcome.ts'
 import { PAGE_LIMITS, type PageLimits } from './page-limits.ts'
+import type { Rendering } from './record.ts'
+import { createRecorder } from './recorder.ts'
 import { createSlots } from './slots.ts'
 import { superviseBrowser } from './supervisor.ts'
 import { createTabPool, type Site, type SiteProxy } from './tab-pool.ts'
@@ -38,7 +40,7 @@ export type RendererOptions = {
 
 export type Renderer = {
   /** One page, rendered. Never rejects: whatever happens is an outcome. */
-  render(request: RenderRequest): Promise<RenderOutcome>
+  render(request: RenderRequest): Promise<Rendering>
   /** A browser runs and answers. */
   readonly healthy: boolean
   readonly sandbox: Sandbox
@@ -78,26 +80,32 @@ export async function startRenderer(options: RendererOptions): Promise<Renderer>
   const slots = createSlots(slotCount)
   const closing = new AbortController()
 
-  async function render(request: RenderRequest): Promise<RenderOutcome> {
+  async function render(request: RenderRequest): Promise<Rendering> {
+    const recorder = createRecorder(clock.nowMs)
     const signal = AbortSignal.any([request.signal, closing.signal])
     const giveSlotBack = await slots.take(signal)
-    if (giveSlotBack === null) return { kind: 'aborted' }
+    if (giveSlotBack === null) return recorder.explain({ kind: 'aborted' })
+    recorder.reached('slot')
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
     try {
       const { tabs, tab, release } = await takeTab(request, inTime)
-      const found = await visit(tab, { ...request, signal }, { timeoutMs, clock, limits })
+      recorder.reached('tab')
+      const found = await visit(tab, { ...request, signal }, { timeoutMs, clock, limits, recorder })
       const outcome = withinGatewayLimits(found, tab.excess())
       // The outcome does not wait for the cleaning. The slot does, so that the next render finds a clean tab.
       void tabs.giveBack(tab, leavesSound(outcome) ? 'sound' : 'broken').finally(() => {
         release()
         giveSlotBack()
       })
-      return outcome
+      return recorder.explain(outcome)
     } catch (error) {
       giveSlotBack()
-      if (signal.aborted) return { kind: 'aborted' }
+      if (signal.aborted) return recorder.explain({ kind: 'aborted' })
       log.warn({ err: error, domain: request.customDomain }, 'a render could not begin')
-      return { kind: 'crashed', reason: error instanceof Error ? error.message : String(error) }
+      return recorder.explain({
+        kind: 'crashed',
+        reason: error instanceof Error ? error.message : String(error),
+      })
     }
   }
 

@@ -14,6 +14,7 @@ import type { DomainName, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
 import type { RenderOutcome } from './outcome.ts'
 import type { PageLimits } from './page-limits.ts'
+import type { Rendering } from './record.ts'
 import { type Renderer, startRenderer } from './renderer.ts'
 
 export type Answer = string | ((request: http.IncomingMessage, response: http.ServerResponse) => void)
@@ -32,6 +33,11 @@ export type TestRenderer = Renderer & {
     path: string,
     options?: { domain?: string; signal?: AbortSignal; originUrl?: string },
   ): Promise<RenderOutcome>
+  /** The outcome with its record. */
+  explained(
+    path: string,
+    options?: { domain?: string; signal?: AbortSignal; originUrl?: string },
+  ): Promise<Rendering>
   /** Renders and gives the HTML; any other outcome fails the test. */
   html(path: string, options?: { domain?: string }): Promise<string>
 }
@@ -78,13 +84,14 @@ export async function startTestRenderer(
     log,
   })
 
-  const page: TestRenderer['page'] = (pagePath, given = {}) =>
+  const explained: TestRenderer['explained'] = (pagePath, given = {}) =>
     renderer.render({
       customDomain: (given.domain ?? 'shop.example') as DomainName,
       originUrl: given.originUrl ?? originUrl,
       path: pagePath as PagePath,
       signal: given.signal ?? new AbortController().signal,
     })
+  const page: TestRenderer['page'] = async (pagePath, given) => (await explained(pagePath, given)).outcome
 
   return {
     renderer,
@@ -99,6 +106,7 @@ export async function startTestRenderer(
     routes,
     origin,
     page,
+    explained,
     async html(pagePath, given) {
       const outcome = await page(pagePath, given)
       if (outcome.kind === 'rendered') return outcome.html

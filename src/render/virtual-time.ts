@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { CdpSession } from './cdp.ts'
 import type { NetworkActivity } from './network-activity.ts'
 import type { ReadySignal } from './ready-signal.ts'
+import type { CaptureReason } from './record.ts'
 import type { Policy, VirtualClock } from './virtual-clock.ts'
 
 /** Virtual milliseconds given to a page once it loads: its timers up to there are in the snapshot. */
@@ -21,7 +22,7 @@ const USUAL_ANSWER_MS = 5
 const MOST_PATIENCE = 3
 
 /**
- * Gives the page its time, and resolves when it has had it; never, while the
+ * Gives the page its time, and resolves with why it has had it; never, while the
  * page holds the capture or hangs. The clock jumps from timer to timer while
  * nothing is loading, and stands while something is. Streams and requests that
  * never end would hold it for ever: once only such are left it is taken past
@@ -34,7 +35,7 @@ export async function runUntilSettled(
   activity: NetworkActivity,
   page: ReadySignal,
   nowMs: () => number,
-): Promise<void> {
+): Promise<CaptureReason> {
   const ready = page.ready.then(() => 'ready' as const)
 
   const run = async (policy: Policy, budgetMs: number) => {
@@ -49,12 +50,17 @@ export async function runUntilSettled(
   let why = await run('pauseIfNetworkFetchesPending', BUDGET_MS)
   // The clock stood before its time was up: the page still has all of it to come.
   let owedMs = why === 'stalled' ? BUDGET_MS : 0
+  let capture: CaptureReason = why === 'stalled' ? 'idle' : 'budget'
 
   for (let round = 0; why !== 'ready'; round++) {
     const isHeld = page.state === 'hold'
     const hasWorked = activity.takeWorked()
     const isMoreToCome = owedMs > 0 || hasWorked || activity.isBusy() || activity.isStreaming() || isHeld
-    if (!isMoreToCome || (round >= ROUNDS_LIMIT && !isHeld)) break
+    if (!isMoreToCome) break
+    if (round >= ROUNDS_LIMIT && !isHeld) {
+      capture = 'cap'
+      break
+    }
 
     // Meanwhile the page's clock goes at the pace of ours: stopped, it would also hold
     // back the answers of data bases and sockets.
@@ -72,6 +78,7 @@ export async function runUntilSettled(
     why = await run(policy(), budgetMs)
   }
   await clock.pause()
+  return page.state === 'ready' ? 'ready-signal' : capture
 }
 
 async function untilStalled(

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { CdpClosed, type CdpSession } from './cdp.ts'
+import { CdpClosed, type CdpListeners, type CdpSession } from './cdp.ts'
 import { judgeMainResponse, keptHeaders, publicUrl, type ResponseHeader } from './main-response.ts'
 import { createNetworkActivity } from './network-activity.ts'
 import type { RenderOutcome, RenderRequest } from './outcome.ts'
@@ -8,6 +8,7 @@ import type { PageLimits } from './page-limits.ts'
 import { answerPaused, stopPaused } from './paused-request.ts'
 import { outcomeOfSnapshot } from './quality.ts'
 import { createReadySignal } from './ready-signal.ts'
+import { bothHear, type Recorder } from './recorder.ts'
 import { takeSnapshot } from './snapshot.ts'
 import type { Tab } from './tab.ts'
 import { runUntilSettled } from './virtual-time.ts'
@@ -23,11 +24,11 @@ const RELOAD_LIMIT = 3
 export async function visit(
   tab: Tab,
   request: RenderRequest,
-  options: { timeoutMs: number; clock: Clock; limits: PageLimits },
+  options: { timeoutMs: number; clock: Clock; limits: PageLimits; recorder: Recorder },
 ): Promise<RenderOutcome> {
   const { page } = tab
   const { customDomain, signal } = request
-  const { timeoutMs, clock, limits } = options
+  const { timeoutMs, clock, limits, recorder } = options
   const url = `https://${customDomain}${request.path}`
 
   const { promise: ended, resolve: end } = Promise.withResolvers<RenderOutcome>()
@@ -42,7 +43,7 @@ export async function visit(
   let unpackedBytes = 0
   let isOver = false
 
-  page.listen({
+  const heard: CdpListeners = {
     'Network.requestWillBeSent': ({
       requestId,
       frameId,
@@ -103,7 +104,8 @@ export async function visit(
       if (withoutHash(location) !== url) end({ kind: 'redirect', status: 302, location })
       else if (++reloads > RELOAD_LIMIT) end({ kind: 'timed-out', afterMs: 0 })
     },
-  })
+  }
+  page.listen(bothHear(recorder.listeners(page.frameId), heard))
 
   const timer = setTimeout(() => end({ kind: 'timed-out', afterMs: timeoutMs }), timeoutMs)
   const abort = () => end({ kind: 'aborted' })
@@ -116,7 +118,7 @@ export async function visit(
     const { errorText } = await session.send('Page.navigate', { url })
     // The response that could not be shown may have been judged already; that is the better answer.
     if (errorText !== undefined) return failedNavigation(errorText)
-    await runUntilSettled(session, page.clock, activity, ready, clock.nowMs)
+    recorder.captured(await runUntilSettled(session, page.clock, activity, ready, clock.nowMs))
     const snapshot = await takeSnapshot(session, page.frameId, limits)
     return outcomeOfSnapshot(snapshot, { status, headers: keptHeaders(headers), url, site: request })
   }

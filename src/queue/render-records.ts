@@ -1,0 +1,94 @@
+import type pg from 'pg'
+
+import type { Queryable } from '../db/transaction.ts'
+import type { AccountId, DomainName, JobId, PagePath } from '../ids.ts'
+import type { RenderRecord } from '../render/record.ts'
+import type { ClaimedJob } from './claim.ts'
+import { readStatement } from './statement.ts'
+
+export const RECORDS_A_PAGE = 20
+export const RECORDS_KEPT_DAYS = 7
+/** So many are shown of a domain. */
+export const RECORDS_SHOWN = 50
+
+const STEP = 2_000
+
+/** How one render of a job ended. `claimedMs`: when the node began with it; `storedMs`: from then on. */
+export type Explained = {
+  outcome: string
+  detail: string | null
+  claimedMs: number
+  storedMs: number
+  record: RenderRecord
+}
+
+export type KeepRecord = (job: ClaimedJob, explained: Explained) => Promise<void>
+
+/** Stores records, the last `RECORDS_A_PAGE` of each page. */
+export function createRecordKeeper(pool: pg.Pool): KeepRecord {
+  const statement = readStatement('keep-record')
+  return async ({ id, domain, path }, { outcome, detail, claimedMs, storedMs, record }) => {
+    await pool.query({
+      ...statement,
+      values: [
+        id,
+        outcome,
+        detail,
+        new Date(claimedMs),
+        Math.round(storedMs),
+        JSON.stringify(record),
+        domain,
+        path,
+        RECORDS_A_PAGE,
+      ],
+    })
+  }
+}
+
+/** A render as its owner sees it. Times are ISO 8601 in UTC with milliseconds. */
+export type RenderView = {
+  jobId: JobId
+  path: PagePath
+  outcome: string
+  detail: string | null
+  ended_at: string
+  queued_ms: number
+  stored_ms: number
+  record: RenderRecord
+}
+
+type Row = Omit<RenderView, 'ended_at' | 'jobId'> & { job_id: JobId; ended_at: Date }
+
+/** The last renders of one of the account's domains, newest first; null when it has no such domain. */
+export async function lastRenders(
+  db: Queryable,
+  account: AccountId,
+  domain: DomainName,
+): Promise<RenderView[] | null> {
+  const { rows } = await db.query<Row | Record<keyof Row, null>>(
+    `select r.job_id, r.path, r.outcome, r.detail, r.ended_at, r.queued_ms, r.stored_ms, r.record
+       from domain d
+       left join lateral (select * from render_record where domain_id = d.id order by id desc limit $3) r on true
+      where d.account_id = $1 and d.custom_domain = $2
+      order by r.id desc`,
+    [account, domain, RECORDS_SHOWN],
+  )
+  if (rows.length === 0) return null
+  return rows
+    .filter((row): row is Row => row.job_id !== null)
+    .map(({ job_id, ended_at, ...row }) => ({ jobId: job_id, ...row, ended_at: ended_at.toISOString() }))
+}
+
+/** Removes records of more than a week ago, in small steps as `removeOldJobs` does. Gives how many. */
+export async function removeOldRecords(pool: pg.Pool, step: number = STEP): Promise<number> {
+  for (let removed = 0; ; ) {
+    const { rowCount } = await pool.query(
+      `delete from render_record where id in (
+         select id from render_record where ended_at < now() - make_interval(days => $1)
+          order by ended_at limit $2 for update skip locked)`,
+      [RECORDS_KEPT_DAYS, step],
+    )
+    removed += rowCount ?? 0
+    if ((rowCount ?? 0) < step) return removed
+  }
+}

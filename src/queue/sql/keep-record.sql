@@ -1,0 +1,13 @@
+-- One record more for a page, and of the page's older ones those beyond the last $9 go: a handful at most, off an
+-- index. Nothing need survive the server, and a domain or job that was deleted meanwhile has no record.
+with kept as (
+  insert into render_record (domain_id, path, job_id, outcome, detail, queued_ms, stored_ms, record)
+  select job.domain_id, job.path, job.id, $2, $3,
+         greatest(0, extract(epoch from ($4::timestamptz - job.created_at)) * 1000)::integer, $5, $6
+    from job where job.id = $1
+  returning id
+)
+delete from render_record where id in (
+  select id from render_record where domain_id = $7 and path = $8 and exists (select from kept)
+   order by id desc offset $9 - 1 limit 100
+)
