@@ -131,7 +131,7 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
       for (const request of pending.values()) if (request.url === url) request.heldBy = 'stream'
       streamOpened(WORKER_OPENED_MS)
     },
-    workerAsked: () => streamOpened(OPENED_MS),
+    workerAsked: () => streamOpened(WORKER_OPENED_MS),
     workerSpoke: streamSpoke,
     workBegan() {
       working++

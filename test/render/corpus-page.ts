@@ -15,6 +15,8 @@ export type CorpusPage = {
   why: string
   /** By path below the folder; `''` is the page itself. */
   routes: Readonly<Record<string, Answer>>
+  /** Rendered at this address below the folder; `''` when left out. */
+  at?: string
   /** WebSockets, by path below the folder. */
   sockets?: Readonly<Record<string, Speak>>
   /** Rendered so often, on a domain of its own; each time has to come out alike. */

@@ -37,7 +37,7 @@ describe('corpus', { concurrency: AT_ONCE }, () => {
       for (const [name, speak] of Object.entries(page.sockets ?? {})) sockets.set(folder + name, speak)
 
       for (let visit = 0; visit < (page.visits ?? 1); visit++) {
-        const outcome = await renderer.page(folder, { domain })
+        const outcome = await renderer.page(folder + (page.at ?? ''), { domain })
         judge(outcome, page.expect, `https://${domain}${folder}`)
         if (outcome.kind !== 'rendered') continue
         await rendersAlike(outcome, folder, domain)

@@ -41,14 +41,14 @@ export const requests: Theme = {
       expect: { reads: ['worth waiting for'] },
     },
     {
-      name: 'an answer that takes five seconds',
+      name: 'an answer that takes ten seconds',
       why: 'From outside it looks like a long poll.',
       limit: true,
       routes: {
         '': scripted(
           `show('shell'); fetch('slow.json').then((r) => r.json()).then(({ text }) => show(text))`,
         ),
-        'slow.json': json({ text: 'too slow' }, 5_000),
+        'slow.json': json({ text: 'too slow' }, 10_000),
       },
       expect: { reads: ['shell'], readsNot: ['too slow'] },
     },
@@ -235,6 +235,21 @@ export const requests: Theme = {
         'item.json': json({}, 20),
       },
       expect: { reads: ['100 items'] },
+    },
+    {
+      name: 'a frame of another origin',
+      why: 'A payment or video frame: it speaks by messages, and its process must not need a clock of its own.',
+      routes: {
+        '': (request, response) =>
+          void response.setHeader('content-type', 'text/html').end(
+            page(`<p id="out">waiting</p><script>addEventListener('message', ({ data }) => { out.textContent = data })
+              const frame = document.createElement('iframe'); frame.src = 'http://127.0.0.1:${request.socket.localPort}' + location.pathname + 'other'; document.body.append(frame)</script>`),
+          ),
+        other: html(
+          `<script>setTimeout(() => parent.postMessage('said from elsewhere', '*'), 1500)</script>`,
+        ),
+      },
+      expect: { reads: ['said from elsewhere'] },
     },
     {
       name: 'a frame within which all comes late',

@@ -1,3 +1,5 @@
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+
 import { scripted } from '../../../src/render/test-renderer.ts'
 import { cutOff, html, never, status as only, page, script, type Theme } from '../corpus-page.ts'
 
@@ -158,6 +160,61 @@ export const status: Theme = {
         ),
       },
       expect: { status: 200, reads: ['just a page'] },
+    },
+    {
+      name: 'a page chosen by its query',
+      why: 'Letters that are escaped in an address, seen by the origin and by scripts alike.',
+      at: 'caf%C3%A9?b=2&a=%20x',
+      routes: {
+        'caf%C3%A9': (request, response) =>
+          void response
+            .setHeader('content-type', 'text/html')
+            .end(
+              scripted(
+                `show(${JSON.stringify(`sent ${request.url?.split('/').at(-1)}`)}); show('read ' + decodeURIComponent(location.pathname).split('/').at(-1) + location.search)`,
+              ),
+            ),
+      },
+      expect: { reads: ['sent caf%C3%A9?b=2&a=%20x', 'read café?b=2&a=%20x'] },
+    },
+    {
+      name: 'a page in brotli',
+      why: 'Compressed on its way, and its parts in gzip.',
+      routes: {
+        '': html(brotliCompressSync(scripted(`fetch('part.txt').then((r) => r.text()).then(show)`)), {
+          headers: { 'content-encoding': 'br' },
+        }),
+        'part.txt': html(gzipSync('unpacked part'), {
+          type: 'text/plain',
+          headers: { 'content-encoding': 'gzip' },
+        }),
+      },
+      expect: { reads: ['unpacked part'] },
+    },
+    {
+      name: 'hints before the answer',
+      why: '103 is a status, and not that of the page.',
+      routes: {
+        '': (_request, response) => {
+          response.writeEarlyHints({ link: '</own.css>; rel=preload; as=style' })
+          setTimeout(
+            () =>
+              response.writeHead(200, { 'content-type': 'text/html' }).end(page('<p>after the hints</p>')),
+            50,
+          )
+        },
+      },
+      expect: { status: 200, reads: ['after the hints'] },
+    },
+    {
+      name: 'a page in a sandbox',
+      why: 'Its scripts do not run for people either.',
+      routes: {
+        '': html(page('<p id="out">without scripts</p><script>out.textContent = "wrong"</script>'), {
+          headers: { 'content-security-policy': 'sandbox' },
+        }),
+      },
+      expect: { reads: ['without scripts'] },
     },
     {
       name: 'a page under a strict policy',
