@@ -1,4 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
 import type { BrowserProcess } from './browser-process.ts'
+import type { CdpSession } from './cdp.ts'
 import { openPage, type Page } from './page.ts'
 
 /**
@@ -66,10 +69,9 @@ export async function openTab(browser: BrowserProcess, proxyUrl: string): Promis
       // First the page goes, with its timers, sockets and workers; without its
       // farewell handlers, whose last cookie could otherwise arrive after the wipe.
       const used = page
-      await Promise.all([
-        used.session.send('Emulation.setScriptExecutionDisabled', { value: true }),
-        used.session.send('Page.navigate', { url: 'about:blank' }),
-      ])
+      // One after the other: the browser's process hears of the second, the page's of the first.
+      await used.session.send('Emulation.setScriptExecutionDisabled', { value: true })
+      await leave(used.session)
       if (renewProcess) {
         page = await open()
         await used.close()
@@ -85,5 +87,15 @@ export async function openTab(browser: BrowserProcess, proxyUrl: string): Promis
       ])
     },
     close,
+  }
+}
+
+/** `Page.navigate` answers before the old page is gone; the browser's own history tells when it is. */
+async function leave(session: CdpSession): Promise<void> {
+  await session.send('Page.navigate', { url: 'about:blank' })
+  for (;;) {
+    const { currentIndex, entries } = await session.send('Page.getNavigationHistory')
+    if (entries[currentIndex]?.url === 'about:blank') return
+    await delay(1)
   }
 }

@@ -38,6 +38,12 @@
     }
   }
 
+  // A page gets no farewell: what a handler writes at its end could arrive after
+  // the wipe, and be found by the next render. We listen first, so nobody else hears.
+  for (const event of ['beforeunload', 'pagehide', 'unload', 'visibilitychange', 'freeze']) {
+    window.addEventListener(event, (told) => told.stopImmediatePropagation(), { capture: true })
+  }
+
   // No frames are drawn under virtual time: timers of 16 ms stand for them. What
   // still animates after two seconds goes on for ever, and is given fewer frames.
   const FRAME_MS = 16
