@@ -33,6 +33,24 @@ export function browserUser(): SystemUser {
  * (root's own home is closed to others, and clones are often made there).
  */
 export function reachableDir(dataDir: string, name: string, user: SystemUser): string {
+  return madeDir(dataDir, name, user, { owner: user, mode: 0o700 })
+}
+
+/**
+ * The same for programs: `user` can read and run what lies there, and change
+ * nothing of it. What breaks out of a browser must not wait in its binary.
+ */
+export function readableDir(dataDir: string, name: string, user: SystemUser): string {
+  const owner = user === null ? null : { uid: ownUid(), gid: 0 }
+  return madeDir(dataDir, name, user, { owner, mode: user === null ? 0o700 : 0o755 })
+}
+
+function madeDir(
+  dataDir: string,
+  name: string,
+  user: SystemUser,
+  { owner, mode }: { owner: SystemUser; mode: number },
+): string {
   const inside = path.join(path.resolve(dataDir), name)
   mkdirSync(path.resolve(dataDir), { recursive: true, mode: 0o711 })
   const dir =
@@ -40,9 +58,9 @@ export function reachableDir(dataDir: string, name: string, user: SystemUser): s
       ? inside
       : path.join('/var/lib/prepaint', fingerprint(path.resolve(dataDir)), name)
   mkdirSync(path.dirname(dir), { recursive: true, mode: 0o711 })
-  mkdirSync(dir, { recursive: true, mode: 0o700 })
-  chmodSync(dir, 0o700)
-  if (user !== null) chownSync(dir, user.uid, user.gid)
+  mkdirSync(dir, { recursive: true, mode })
+  chmodSync(dir, mode)
+  if (owner !== null) chownSync(dir, owner.uid, owner.gid)
   return dir
 }
 

@@ -10,6 +10,7 @@ import { browserUser, reachableDir } from '../system-user.ts'
 import type { BrowserBinary } from './browser-binary.ts'
 import { browserFlags } from './browser-flags.ts'
 import { type CdpConnection, connectCdp } from './cdp.ts'
+import { confined } from './confinement.ts'
 import { type MemoryWatch, watchMemory } from './memory-watch.ts'
 import { hasSystemCallFilter, killGroup, memoryOfGroupBytes, processesOfGroup } from './process-group.ts'
 
@@ -75,7 +76,7 @@ export async function launchBrowser(options: LaunchOptions): Promise<BrowserProc
       )
     }
     options.log.warn(
-      'Chromium runs without its sandbox here: all right for your own sites; before you take sites of strangers, see "Sandbox" in README.md',
+      'Chromium runs without its sandbox here: all right for your own sites; before you take sites of strangers: apt-get install chromium-headless-shell, and see "Sandbox" in README.md',
     )
     return await launch(options, 'off')
   }
@@ -89,19 +90,17 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
   const userDataDir = await mkdtemp(path.join(home, `${process.pid}-`))
   if (user !== null) await chown(userDataDir, user.uid, user.gid)
 
-  const child = spawn(
-    binary.executable,
-    browserFlags({ userDataDir, sandbox: sandbox === 'on', network: { spkiHash } }),
-    {
-      // Descriptors 3 and 4 are the protocol. When we die, their end makes Chromium exit, and its children with it.
-      stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
-      // A group of its own: it can be killed whole, and Ctrl-C on our terminal does not reach it.
-      detached: true,
-      cwd: '/',
-      env: environment(binary, userDataDir),
-      ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
-    },
-  )
+  const flags = browserFlags({ userDataDir, sandbox: sandbox === 'on', network: { spkiHash } })
+  const { file, args } = confined(binary.executable, flags, sandbox)
+  const child = spawn(file, args, {
+    // Descriptors 3 and 4 are the protocol. When we die, their end makes Chromium exit, and its children with it.
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
+    // A group of its own: it can be killed whole, and Ctrl-C on our terminal does not reach it.
+    detached: true,
+    cwd: '/',
+    env: environment(binary, userDataDir),
+    ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
+  })
   const lastWords = collectLastWords(child)
   const exited = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(`could not be started: ${error.message}`))

