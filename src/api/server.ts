@@ -25,6 +25,7 @@ import { domainCreate } from './routes/domain-create.ts'
 import { domainDelete } from './routes/domain-delete.ts'
 import { domainGet } from './routes/domain-get.ts'
 import { domainList } from './routes/domain-list.ts'
+import { domainRenders } from './routes/domain-renders.ts'
 import { domainUpdate } from './routes/domain-update.ts'
 import { healthz } from './routes/healthz.ts'
 import { type FindJob, jobGet } from './routes/job-get.ts'
@@ -99,6 +100,7 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   domainGet(app, deps)
   domainUpdate(app, deps)
   domainDelete(app, deps)
+  domainRenders(app, deps)
   cacheList(app, deps)
   cacheStats(app, deps)
   cachePurge(app, deps)

@@ -25,6 +25,7 @@ describe('GET /openapi.json', () => {
         'GET /api/cache/stats',
         'GET /api/domains',
         'GET /api/domains/{domain}',
+        'GET /api/domains/{domain}/renders',
         'GET /api/jobs/{jobId}',
         'GET /healthz',
         'GET /readyz',

@@ -1,0 +1,48 @@
+import { z } from 'zod'
+
+import { apiSchema } from './api-schema.ts'
+
+const ms = z
+  .int()
+  .nullable()
+  .describe('Milliseconds from the moment the render was asked for; null: not reached')
+
+export const renderSchema = apiSchema(
+  'Render',
+  z.object({
+    jobId: z.string().describe('The job that it was for'),
+    path: z.string(),
+    outcome: z.string().describe('How it ended, in the words of a job'),
+    detail: z.string().nullable().describe('Why, where the outcome does not say all'),
+    ended_at: z.iso.datetime({ precision: 3 }),
+    queued_ms: z.int().describe('From when the job was first asked for until it was taken up'),
+    stored_ms: z.int().describe('From then until its result was stored'),
+    record: z.object({
+      phases: z.object({
+        slot: ms,
+        tab: ms,
+        navigate: ms,
+        firstResponse: ms,
+        settled: ms,
+        snapshot: ms,
+      }),
+      capture: z
+        .string()
+        .nullable()
+        .describe(
+          'Why the page was taken when it was: `ready-signal`, `budget`, `idle` or `cap`; null: it was not taken',
+        ),
+      requests: z.object({
+        made: z.int(),
+        spared: z.int().describe('Pictures that were not downloaded'),
+        blocked: z.int(),
+        failed: z.int(),
+      }),
+      troubles: z
+        .array(z.object({ url: z.string(), kind: z.string(), reason: z.string() }))
+        .describe('The first requests that were `blocked` or `failed`'),
+      consoleErrors: z.object({ count: z.int(), texts: z.array(z.string()).describe('The first of them') }),
+      htmlBytes: z.int().nullable().describe('Size of the page; null: there is none'),
+    }),
+  }),
+)
