@@ -16,7 +16,7 @@ import { silentLog } from '../log.ts'
 import { findBrowser } from '../render/browser-binary.ts'
 import { launchBrowser } from '../render/browser-process.ts'
 import { CUSTOM_DOMAIN, startTestGateway } from './test-gateway.ts'
-import { type Canary, hostilePage } from './test-hostile-page.ts'
+import { type Canary, hostileHeaders, hostilePage } from './test-hostile-page.ts'
 
 const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-gateway-'))
 // As root the browser is another user, who must be able to pass.
@@ -92,7 +92,10 @@ describe('Chromium behind the gateway', () => {
     const { evaluate, tested, canReach } = await open(
       t,
       {
-        '/': () => hostilePage(canary),
+        '/': (_request, response) => {
+          for (const [name, value] of Object.entries(hostileHeaders(canary))) response.setHeader(name, value)
+          return hostilePage(canary)
+        },
         '/redirect': (request, response) => {
           const to = new URL(request.url ?? '', 'http://x').searchParams.get('to') ?? ''
           response.writeHead(302, { location: to }).end()
@@ -109,7 +112,7 @@ describe('Chromium behind the gateway', () => {
       },
     )
     const ways = await evaluate('return hostile()')
-    assert(Array.isArray(ways) && ways.length >= 40, `only ${JSON.stringify(ways)}`)
+    assert(Array.isArray(ways) && ways.length >= 75, `only ${JSON.stringify(ways)}`)
     assert.equal(tested.canary.connections, 0)
     assert.equal(datagrams, 0)
     assert(tested.site.takeTally().refused > 20)

@@ -9,8 +9,31 @@ export type Canary = {
   udpPort: number
 }
 
+/** What a response can ask a browser to do behind the page's back. */
+export function hostileHeaders({ port }: Canary): Record<string, string | string[]> {
+  const url = `http://127.0.0.1:${port}`
+  return {
+    'content-security-policy-report-only': `default-src 'none'; report-uri ${url}/csp; report-to canary`,
+    'reporting-endpoints': `canary="${url}/reports", default="${url}/reports"`,
+    'report-to': JSON.stringify({ group: 'canary', max_age: 60, endpoints: [{ url: `${url}/reports` }] }),
+    nel: JSON.stringify({ report_to: 'canary', max_age: 60, success_fraction: 1, failure_fraction: 1 }),
+    link: [
+      `<${url}/link.js>; rel=preload; as=script`,
+      `<${url}>; rel=preconnect`,
+      `<${url}/link-module.js>; rel=modulepreload`,
+      `<${url}/link-next>; rel=next`,
+      `<${url}/link-prefetch>; rel=prefetch`,
+    ],
+    'alt-svc': `h3="127.0.0.1:${port}"; ma=60, h2="127.0.0.1:${port}"; ma=60`,
+    'speculation-rules': `"${url}/speculation-rules"`,
+    sourcemap: `${url}/source-map`,
+    'document-policy': `force-load-at-top;report-to=canary`,
+  }
+}
+
 /** Its `hostile()` tries them all and resolves to their names, when each has ended or had its second. */
 export function hostilePage({ port, samePort, udpPort }: Canary): string {
+  const canary = `http://127.0.0.1:${port}`
   const hosts = [
     `127.0.0.1:${port}`,
     `127.0.0.2:${samePort}`,
@@ -40,6 +63,15 @@ export function hostilePage({ port, samePort, udpPort }: Canary): string {
 <link rel="icon" href="http://127.0.0.1:${port}/icon">
 <link rel="manifest" href="http://127.0.0.1:${port}/manifest">
 <script type="speculationrules">{"prefetch":[{"urls":["http://127.0.0.1:${port}/rules"]}],"prerender":[{"urls":["http://127.0.0.1:${port}/rules"]}]}</script>
+<link rel="prerender" href="${canary}/prerender">
+<link rel="search" type="application/opensearchdescription+xml" href="${canary}/search">
+<link rel="compression-dictionary" href="${canary}/dictionary">
+<link rel="alternate stylesheet" title="x" href="${canary}/alternate">
+<link rel="preload" as="image" imagesrcset="${canary}/srcset 1x">
+<script type="importmap">{"imports":{"mapped":"${canary}/mapped.js"},"integrity":{}}</script>
+<script type="module">import "mapped"</script>
+<script type="webbundle">{"source":"${canary}/bundle","scopes":["${canary}/"]}</script>
+<meta http-equiv="Content-Security-Policy-Report-Only" content="script-src 'none'; report-uri ${canary}/csp">
 <style>@import url(http://127.0.0.1:${port}/import); body { background: url(http://127.0.0.1:${port}/background) }
 @font-face { font-family: x; src: url(http://127.0.0.1:${port}/font) } body { font-family: x }</style>
 </head>
@@ -49,7 +81,38 @@ const HOSTS = ${JSON.stringify(hosts)}
 const PLAIN = HOSTS.map((host) => 'http://' + host + '/')
 const second = () => new Promise((done) => setTimeout(done, 1000))
 
+const styled = (css) => { const style = document.createElement('style'); style.textContent = css; document.head.append(style) }
+const inFrame = (src) => element('iframe', { src })
+
 const WAYS = {
+  'mapped import': async (url) => { const map = element('script', { type: 'importmap' }); map.textContent = JSON.stringify({ imports: { ['m' + url]: url } }); return import('m' + url) },
+  'speculation rules': (url) => { const rules = document.createElement('script'); rules.type = 'speculationrules'; rules.textContent = JSON.stringify({ prefetch: [{ urls: [url], eagerness: 'immediate' }], prerender: [{ urls: [url], eagerness: 'immediate' }] }); document.head.append(rules) },
+  'CSS images of all kinds': (url) => styled('html { background: image-set("' + url + '" 1x); mask: url(' + url + '); filter: url(' + url + '#f); border-image: url(' + url + ') 1; shape-outside: url(' + url + '); content: url(' + url + ') } ::marker { content: url(' + url + ') } body::before { content: url(' + url + ') }'),
+  '@import and @font-face': (url) => styled('@import url(' + url + ') layer(x); @import "' + url + '"; @font-face { font-family: y; src: url(' + url + ') } * { font-family: y }'),
+  'style attribute': (url) => element('div', { style: 'background: url(' + url + '); cursor: url(' + url + '), auto' }),
+  'SVG of all kinds': (url) => { const box = document.createElement('div'); box.innerHTML = '<svg><use href="' + url + '#x"/><feImage href="' + url + '"/><script href="' + url + '"><\\/script><foreignObject><img src="' + url + '"></foreignObject><a href="' + url + '"><animate attributeName="href" to="' + url + '"/></a><filter id="f"><feImage xlink:href="' + url + '"/></filter><rect fill="url(' + url + '#p)" filter="url(#f)"/></svg>'; document.body.append(box) },
+  'picture and source': (url) => { const box = document.createElement('div'); box.innerHTML = '<picture><source srcset="' + url + '"><img></picture><video autoplay><source src="' + url + '"></video><input type=image src="' + url + '"><table background="' + url + '"></table>'; document.body.append(box) },
+  'frameset and portal': (url) => { const box = document.createElement('div'); box.innerHTML = '<portal src="' + url + '"></portal><fencedframe></fencedframe><frameset><frame src="' + url + '"></frameset>'; document.body.append(box) },
+  'object of another type': (url) => { element('object', { data: url, type: 'text/html' }); element('object', { data: url, type: 'image/svg+xml' }); element('embed', { src: url, type: 'application/pdf' }); element('applet', { code: url }) },
+  'nested frames': (url) => inFrame('data:text/html,' + encodeURIComponent('<iframe src="data:text/html,' + encodeURIComponent('<iframe src="' + url + '"></iframe>') + '"></iframe>')),
+  'frame with a base': (url) => element('iframe', { srcdoc: '<base href="' + url + '"><img src="x"><script src="y"><\\/script><link rel=stylesheet href="z"><form action="w"></form><script>document.forms[0].submit()<\\/script>' }),
+  'XML with a style sheet': (url) => inFrame(URL.createObjectURL(new Blob(['<?xml version="1.0"?><?xml-stylesheet type="text/xsl" href="' + url + '"?><!DOCTYPE x [<!ENTITY e SYSTEM "' + url + '">]><x>&e;</x>'], { type: 'text/xml' }))),
+  'forms, by get and to the top': (url) => { for (const [method, target] of [['get', 'a'], ['dialog', 'b'], ['post', '_blank']]) { const form = document.createElement('form'); Object.assign(form, { action: url, method, target }); form.enctype = 'text/plain'; document.body.append(form); form.requestSubmit() } },
+  'form action of a button': (url) => { const form = document.createElement('form'); form.target = '_blank'; form.innerHTML = '<button formaction="' + url + '"></button>'; document.body.append(form); form.firstChild.click() },
+  'later fetches': (url) => { window.fetchLater?.(url, { activateAfter: 0 }); addEventListener('pagehide', () => navigator.sendBeacon(url)) },
+  'reports': (url) => { new ReportingObserver(() => {}).observe(); element('iframe', { src: url, csp: "default-src 'none'; report-uri " + url }); element('img', { src: '/', attributionsrc: url }) },
+  'streams of sockets': async (url) => { if ('WebSocketStream' in window) await new WebSocketStream(url.replace('http', 'ws')).opened; for (const scheme of ['ws', 'wss']) new WebSocket(url.replace('http', scheme), ['a', 'b']) },
+  'nested workers': (url) => {
+    const inner = ['fetch(URL_, { mode: "no-cors" })', 'new EventSource(URL_)', 'new WebSocket(URL_.replace("http", "ws"))'].join(';').replaceAll('URL_', JSON.stringify(url))
+    new Worker(URL.createObjectURL(new Blob(['new Worker(URL.createObjectURL(new Blob([' + JSON.stringify(inner) + '])))'])))
+  },
+  'module workers': (url) => { new Worker(URL.createObjectURL(new Blob(['import "' + url + '"'])), { type: 'module' }); new SharedWorker(URL.createObjectURL(new Blob(['importScripts("' + url + '")']))) },
+  'audio worklet': async (url) => new OfflineAudioContext(1, 1, 44100).audioWorklet.addModule(url),
+  'identity and payment': (url) => { const quietly = (work) => Promise.resolve().then(work).catch(() => {}); quietly(() => navigator.credentials.get({ identity: { providers: [{ configURL: url, clientId: 'x' }] } })); quietly(() => new PaymentRequest([{ supportedMethods: url }], { total: { label: 'x', amount: { currency: 'USD', value: '1' } } }).canMakePayment()); quietly(() => navigator.joinAdInterestGroup?.({ owner: url, name: 'x', biddingLogicURL: url }, 10)); quietly(() => navigator.runAdAuction?.({ seller: url, decisionLogicURL: url })); quietly(() => sharedStorage.worklet.addModule(url)); quietly(() => document.browsingTopics()) },
+  'notifications and media': (url) => { try { new Notification('x', { icon: url }) } catch {} ; navigator.mediaSession.metadata = new MediaMetadata({ artwork: [{ src: url }] }); navigator.registerProtocolHandler?.('web+x', '/%s'); navigator.serviceWorker.getRegistrations() },
+  'frames of other schemes': (url) => { for (const src of ['file:///etc/passwd', 'file://' + url.slice(5), 'view-source:' + url, 'chrome://version', 'chrome://net-export', 'devtools://devtools/bundled/inspector.html?ws=' + url.slice(7), 'filesystem:' + url, 'jar:' + url, 'ftp' + url.slice(4), 'blob:' + url, 'about:blank#' + url, 'javascript:fetch("' + url + '",{mode:"no-cors"})', 'intent:' + url, 'googlechrome://navigate?url=' + url]) { inFrame(src); open(src, 'w' + Math.random()) } },
+  'ports by the score': () => Promise.allSettled([1, 21, 22, 25, 53, 110, 139, 445, 2375, 3000, 3306, 5432, 6379, 8080, 9222, 9229, 11211, 27017].map((port) => fetch('http://127.0.0.1:' + port, { mode: 'no-cors' }))),
+  'a debugger': () => Promise.allSettled([9222, 9229].flatMap((port) => ['/json/version', '/json/list'].map((path) => fetch('http://127.0.0.1:' + port + path)))),
   fetch: (url) => fetch(url),
   'fetch without cors': (url) => fetch(url, { mode: 'no-cors' }),
   'fetch with a body': (url) => fetch(url, { method: 'POST', mode: 'no-cors', body: 'x' }),

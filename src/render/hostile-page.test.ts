@@ -1,0 +1,61 @@
+/** The hostile page, rendered as a node renders it: nothing of the canary is in the snapshot, and nothing of this machine. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import http from 'node:http'
+import type net from 'node:net'
+import { after, it } from 'node:test'
+
+import { hostileHeaders, hostilePage } from '../gateway/test-hostile-page.ts'
+import { startTestRenderer } from './test-renderer.ts'
+
+const MARK = 'canary-was-here'
+const renderer = await startTestRenderer({ timeoutMs: 100_000 })
+after(() => renderer.close())
+
+/** Answers everybody, readable from every origin, as HTML, script or style. */
+const canary = http.createServer((_request, response) => {
+  response.writeHead(200, { 'content-type': 'text/html', 'access-control-allow-origin': '*' }).end(MARK)
+})
+let connections = 0
+canary.on('connection', () => {
+  connections++
+})
+canary.listen(0, '127.0.0.1')
+await once(canary, 'listening')
+after(() => canary.close())
+const { port } = canary.address() as net.AddressInfo
+const ways = { port, samePort: Number(new URL(renderer.originUrl).port), udpPort: port }
+
+it('reaches nothing, and its snapshot holds nothing that it should not', async () => {
+  const page = hostilePage(ways).replace(
+    '</body>',
+    `<script>window.prerenderReady = false
+    const seen = []
+    hostile().then(async (tried) => {
+      for (const frame of document.querySelectorAll('iframe,object,embed')) try { seen.push(frame.contentDocument?.documentElement?.textContent ?? '') } catch {}
+      for (const host of HOSTS) try { seen.push(await (await fetch('http://' + host + '/')).text()) } catch {}
+      const p = document.createElement('p')
+      p.textContent = 'tried ' + tried.length + ' ' + seen.join(' ')
+      document.body.append(p)
+      prerenderReady = true
+    })</script></body>`,
+  )
+  renderer.routes.set('/hostile', (_request, response) => {
+    for (const [name, value] of Object.entries(hostileHeaders(ways))) response.setHeader(name, value)
+    response.setHeader('content-type', 'text/html')
+    response.end(page)
+  })
+  renderer.routes.set('/redirect', (request, response) => {
+    const to = new URL(request.url ?? '', 'http://x').searchParams.get('to') ?? ''
+    response.writeHead(302, { location: to }).end()
+  })
+  const html = await renderer.html('/hostile')
+  assert.match(html, /tried [78]\d /)
+  assert.equal(connections, 0)
+  assert(!html.includes(MARK))
+  const [firstUser = 'root:'] = readFileSync('/etc/passwd', 'utf8').split('\n')
+  assert(!html.includes(firstUser))
+  // The other half: the canary does answer.
+  assert.equal(await (await fetch(`http://127.0.0.1:${port}/`)).text(), MARK)
+})
