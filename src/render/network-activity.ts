@@ -27,16 +27,23 @@ export type NetworkActivity = {
   /** Work that takes real time without a request (a data base, cryptography) has begun, or has all ended. */
   workBegan(): void
   workEnded(): void
+  /** The page reads what has come of an answer, in one frame more or in one less. */
+  readBegan(): void
+  readEnded(): void
   /** Such work was under way since the last call: virtual time that went by meanwhile was lost to the page. */
   takeWorked(): boolean
 }
 
 /**
- * A request without an answer is waited for so long: some back ends need
- * seconds, and a page without their answer is half a page. Past that it is a
- * long poll, or hangs.
+ * A request for data without an answer is waited for so long: some back ends
+ * need seconds, and a page without their answer is half a page. Past that it
+ * is a long poll, or hangs.
  */
-const ANSWER_MS = 2_500
+const ANSWER_MS = 5_000
+/** Nobody polls with scripts and style sheets: without them there is no page at all. */
+const CODE_ANSWER_MS = 10_000
+/** Work without a request takes no longer. */
+const WORK_MS = 2_500
 /** An answer that has begun and then says nothing for so long is a stream ... */
 const SILENCE_MS = 400
 /** ... but a document that comes in parts is given more: its server computes the next. */
@@ -58,6 +65,7 @@ const POLL_AFTER = 8
 /** ... and so is one that differs only in its query or body, which long polls often vary. */
 const VARIED_POLL_AFTER = 30
 
+const CODE_TYPES = new Set(['Script', 'Stylesheet', 'Document'])
 const STREAM_TYPES = new Set(['EventSource', 'WebSocket', 'Ping', 'CSPViolationReport', 'Preflight'])
 
 type Pending = {
@@ -65,6 +73,7 @@ type Pending = {
   sinceMs: number
   answeredMs: number | null
   heldBy: 'request' | 'stream' | 'poll'
+  answerMs: number
   silenceMs: number
 }
 
@@ -76,18 +85,22 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
   let working = 0
   let workSinceMs = 0
   let hasWorked = false
+  let reading = 0
+  let readSinceMs = 0
   const workerScripts = new Set<string>()
   let firstStreamMs = Number.POSITIVE_INFINITY
   let streamDueMs = Number.NEGATIVE_INFINITY
 
   /** Still worth waiting for. */
-  const isYoung = ({ sinceMs, answeredMs, heldBy, silenceMs }: Pending, patience = 1) => {
+  const isYoung = ({ sinceMs, answeredMs, heldBy, answerMs, silenceMs }: Pending, patience = 1) => {
     if (heldBy !== 'request') return false
-    const ageMs = (nowMs() - sinceMs) / patience
-    if (answeredMs === null) return ageMs < ANSWER_MS
+    // On a busy machine silence means little; seconds are seconds.
+    const ageMs = nowMs() - sinceMs
+    if (answeredMs === null) return ageMs < answerMs
     return ageMs < BODY_MS && (nowMs() - answeredMs) / patience < silenceMs
   }
-  const isWorking = () => working > 0 && nowMs() - workSinceMs < ANSWER_MS
+  const isReading = () => reading > 0 && nowMs() - readSinceMs < ANSWER_MS
+  const isWorking = () => (working > 0 && nowMs() - workSinceMs < WORK_MS) || isReading()
   const streamOpened = (openedMs = OPENED_MS) => {
     firstStreamMs = Math.min(firstStreamMs, nowMs())
     streamDueMs = Math.max(streamDueMs, nowMs() + openedMs)
@@ -110,7 +123,8 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
       const isStream = STREAM_TYPES.has(type) || workerScripts.has(url)
       const heldBy = isStream ? 'stream' : isPoll ? 'poll' : 'request'
       const silenceMs = type === 'Document' ? DOCUMENT_SILENCE_MS : SILENCE_MS
-      pending.set(id, { url, sinceMs: nowMs(), answeredMs: null, heldBy, silenceMs })
+      const answerMs = CODE_TYPES.has(type) ? CODE_ANSWER_MS : ANSWER_MS
+      pending.set(id, { url, sinceMs: nowMs(), answeredMs: null, heldBy, answerMs, silenceMs })
       if (heldBy === 'request') lastEventMs = nowMs()
       else if (type === 'EventSource' || type === 'WebSocket') streamOpened()
     },
@@ -141,8 +155,16 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
     workEnded() {
       working--
     },
+    readBegan() {
+      reading++
+      readSinceMs = nowMs()
+    },
+    readEnded() {
+      reading--
+    },
     takeWorked() {
-      const worked = hasWorked
+      // A clock that ran out just then has jumped ahead of what the page will do with its data.
+      const worked = hasWorked || isReading()
       hasWorked = false
       return worked
     },
