@@ -31,16 +31,7 @@ describe('what a URL stands for', () => {
     '/js',
     '/a.unknown',
   ]
-  const assets = [
-    '/app.js',
-    '/a/b.CSS',
-    '/a.js?v=1',
-    '/feed.xml',
-    '/data.json',
-    '/x.tar.gz',
-    '/m.woff2',
-    '/b.pdf',
-  ]
+  const assets = ['/app.js', '/a/b.CSS', '/a.js?v=1', '/data.json', '/x.tar.gz', '/m.woff2', '/b.pdf']
   const excluded = ['/robots.txt', '/favicon.ico', '/.well-known/acme-challenge/x', '/ads.txt']
   const sitemaps = ['/sitemap.xml', '/sitemap-2.xml.gz', '/shop/post-sitemap1.xml', '/Sitemap_Index.XML']
   const none = ['//else.example', '/%00', `/${'a'.repeat(2_048)}`, '*', '/\xe9']
@@ -49,6 +40,7 @@ describe('what a URL stands for', () => {
     ['asset', assets],
     ['excluded', excluded],
     ['sitemap', sitemaps],
+    ['xml', ['/feed.xml', '/map/en.xml.gz']],
     ['path', none],
   ]
   for (const [kind, urls] of rows) {

@@ -76,6 +76,10 @@ export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number 
 
     const exchange = { req, res, domain, target, nowMs: clock.nowMs() }
     if (target.kind === 'sitemap') return sitemap(exchange)
+    if (target.kind === 'xml') {
+      if (await sitemaps.isNamed(domain, target.key.path)) return sitemap(exchange)
+      return pass(req, res, domain, 'asset')
+    }
 
     const read = find(target)
     const stored = read instanceof Promise ? await read : read

@@ -198,6 +198,16 @@ describe('a sitemap that only its naming tells', () => {
     assert.equal(asked.filter((url) => url === '/robots.txt').length, 1)
   })
 
+  it('by robots.txt, where the path looks like a file of any kind', async () => {
+    site['/robots.txt'] = { type: 'text/plain', body: `Sitemap: ${origin()}/my-map.xml` }
+    site['/my-map.xml'] = { body: urlset(`${origin()}/m/1`) }
+    site['/feed.xml'] = { body: '<rss/>' }
+    const map = await edge.ask('/my-map.xml')
+    assert.deepEqual([map.verdict, String(map.body)], ['pass; sitemap', urlset('https://red.example/m/1')])
+    assert.deepEqual(await verdicts('/my-map.xml', '/feed.xml'), ['hit', 'pass; asset'])
+    assert.deepEqual(await known(), ['/m/1'])
+  })
+
   it('by an index, which names no pages', async () => {
     site['/sitemap_index.xml'] = {
       body: `<sitemapindex><sitemap><loc>${origin()}/products</loc></sitemap></sitemapindex>`,

@@ -9,7 +9,8 @@ import { ruleFor } from './path-rules.ts'
 export type Target = PageTarget | { kind: 'asset' | 'excluded' | 'rule' | 'path' }
 
 export type PageTarget = {
-  kind: 'page' | 'sitemap'
+  /** `xml`: an asset, or a sitemap if the site names it as one. */
+  kind: 'page' | 'sitemap' | 'xml'
   key: PageKey
   lifetimes: Lifetimes
   /** The day (since the epoch) on which this node last noted that crawlers ask for it. */
@@ -28,6 +29,8 @@ const EXCLUDED =
 
 /** `/sitemap.xml`, `/sitemap-products.xml.gz`, `/post-sitemap1.xml`, in any folder. */
 const SITEMAP = /sitemap[^/]*\.xml(?:\.gz)?$/i
+
+const XML = /\.xml(?:\.gz)?$/i
 
 const NOT_ASCII = /[^\x21-\x7e]/
 
@@ -66,5 +69,6 @@ function targetOf(domain: EdgeDomain, url: string): Target {
   const page: PageTarget = { kind: 'page', key, lifetimes, notedDay: 0, refreshedMs: 0 }
   if (rule?.action === 'render') return page
   if (SITEMAP.test(name)) return { ...page, kind: 'sitemap' }
+  if (XML.test(name)) return { ...page, kind: 'xml' }
   return ASSET.test(name) ? { kind: 'asset' } : page
 }
