@@ -19,6 +19,7 @@ describe('freshness: each state up to the last millisecond and from the next', (
     ['a page that an event made stale', page({ staleSinceMs: HOUR }), [HOUR, 21 * HOUR, 100 * HOUR]],
     ['an event after its time', page({ staleSinceMs: 12 * HOUR }), [10 * HOUR, 30 * HOUR, 100 * HOUR]],
     ['404, never stale', page({ status: 404 }), [HOUR, HOUR, 100 * HOUR]],
+    ['403, never stale', page({ status: 403 }), [HOUR, HOUR, 100 * HOUR]],
     ['410, never stale', page({ status: 410 }), [HOUR, HOUR, 100 * HOUR]],
     ['a permanent redirect', page({ status: 301 }), [10 * HOUR, 30 * HOUR, 100 * HOUR]],
     ['a temporary redirect', page({ status: 307 }), [HOUR, 21 * HOUR, 100 * HOUR]],

@@ -25,7 +25,8 @@ const HOUR_MS = 3_600_000
 /**
  * A 404 or 410 is often a deploy that is not yet through or a product that
  * comes back, and a crawler that reads it twice drops the page: after an hour
- * it is asked for again, and never served while that is found out.
+ * it is asked for again, and never served while that is found out. So is a 401
+ * or 403: as often as not it was meant for us, and not for the page.
  */
 export const NOT_FOUND_FRESH_MS = HOUR_MS
 
@@ -42,21 +43,21 @@ export const TEMPORARY_REDIRECT_FRESH_MS = HOUR_MS
 export function freshnessOf(entry: Aged, lifetimes: Lifetimes, nowMs: number): Freshness {
   const freshUntilMs = freshUntil(entry, lifetimes)
   if (nowMs < freshUntilMs) return 'fresh'
-  if (!isNotFound(entry.status) && nowMs < freshUntilMs + lifetimes.staleMs) return 'stale'
+  if (!isRefusal(entry.status) && nowMs < freshUntilMs + lifetimes.staleMs) return 'stale'
   return nowMs < entry.renderedAtMs + lifetimes.keepMs ? 'kept' : 'gone'
 }
 
 /** When an entry ceases to be fresh, in milliseconds since the Unix epoch. */
 export function freshUntil(entry: Aged, lifetimes: Lifetimes): number {
   let freshMs = lifetimes.freshMs
-  if (isNotFound(entry.status)) freshMs = Math.min(freshMs, NOT_FOUND_FRESH_MS)
+  if (isRefusal(entry.status)) freshMs = Math.min(freshMs, NOT_FOUND_FRESH_MS)
   else if (isTemporaryRedirect(entry.status)) freshMs = Math.min(freshMs, TEMPORARY_REDIRECT_FRESH_MS)
   const byAge = entry.renderedAtMs + freshMs
   return entry.staleSinceMs === null ? byAge : Math.min(byAge, entry.staleSinceMs)
 }
 
-function isNotFound(status: number): boolean {
-  return status === 404 || status === 410
+function isRefusal(status: number): boolean {
+  return status >= 400
 }
 
 function isTemporaryRedirect(status: number): boolean {

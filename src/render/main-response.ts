@@ -1,4 +1,5 @@
 import { GATEWAY_HEADER } from '../gateway/headers.ts'
+import { challengerOf } from './bad-page.ts'
 import type { RedirectStatus, RenderOutcome } from './outcome.ts'
 
 export type ResponseHeader = { name: string; value: string }
@@ -32,7 +33,9 @@ export function judgeMainResponse(
     if (absolute !== null) return { kind: 'redirect', status, location: absolute }
     return { kind: 'not-html', contentType: `redirect to ${location.slice(0, 200)}` }
   }
-  if (status >= 500) return { kind: 'origin-error', status }
+  const challenger = challengerOf(headers)
+  if (challenger !== null) return { kind: 'challenge', mark: challenger }
+  if (isErrorOfTheMoment(status)) return { kind: 'origin-error', status }
 
   const contentType = headerOf(headers, 'content-type') ?? ''
   const isAttachment = /^\s*attachment\b/i.test(headerOf(headers, 'content-disposition') ?? '')
@@ -64,6 +67,11 @@ export function publicUrl(location: string, base: string, site: SiteAddress): st
     return `https://${site.customDomain}${url.pathname}${url.search}${url.hash}`
   }
   return url.href
+}
+
+/** Says nothing about the page: the server fails, or asks whoever comes so often to come later. */
+export function isErrorOfTheMoment(status: number): boolean {
+  return status >= 500 || status === 408 || status === 425 || status === 429
 }
 
 export function isRedirectStatus(status: number): status is RedirectStatus {
