@@ -1,0 +1,167 @@
+/** A whole node at its most talkative, while secrets of every kind go through it. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { lstatSync, readdirSync } from 'node:fs'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import { after, before, describe, it } from 'node:test'
+
+import { runJson } from '../../bin/test-command-line.ts'
+import { request } from '../../src/edge/test-edge.ts'
+import { browserUser } from '../../src/system-user.ts'
+import { clearDataDir, makeDataDir, type NodeProcess, startNodeProcess } from '../support/node-process.ts'
+import { callApi, registerDomain } from '../support/tenant.ts'
+
+const PASSWORD = 'correct-horse-battery-staple-4711'
+const HEADER_SECRET = 'Bearer of-a-visitor-0815'
+const COOKIE = 'session=of-a-visitor-0816'
+const QUERY_SECRET = 'in-a-header-of-the-origin-0817'
+
+const dataDir = makeDataDir()
+let node: NodeProcess
+let origin: http.Server
+let key = ''
+let token = ''
+
+before(async () => {
+  origin = http.createServer((_request, response) => {
+    response.setHeader('set-cookie', `secret=${QUERY_SECRET}`)
+    response.setHeader('content-type', 'text/html').end('<!doctype html><p>page</p>')
+  })
+  origin.listen(0, '127.0.0.1')
+  await once(origin, 'listening')
+  node = await startNodeProcess(dataDir, { PREPAINT_LOG_LEVEL: 'trace' })
+})
+after(async () => {
+  await node?.stop()
+  origin.close()
+  origin.closeAllConnections()
+  assert.deepEqual(await clearDataDir(dataDir), [])
+})
+
+async function run(args: string[]): Promise<Record<string, unknown>> {
+  const { code, json } = await runJson(args, node.settings)
+  assert.equal(code, 0, JSON.stringify(json))
+  return json
+}
+
+it('nothing secret is logged, whatever is done with it', async () => {
+  await run(['account', 'create', '--email', 'a@b.example', '--plan', 'agency_plus', '--password', PASSWORD])
+  key = String((await run(['key', 'create', '--email', 'a@b.example', '--name', 'k']))['key'])
+  await registerDomain(node, key, {
+    customDomain: 'shop.example',
+    originUrl: `http://127.0.0.1:${(origin.address() as AddressInfo).port}`,
+  })
+  token = String((await run(['token', 'create', '--domain', 'shop.example', '--name', 't']))['token'])
+
+  // Right, wrong, in the wrong place, in a path, in a body that cannot be read.
+  const wrong = `${key.slice(0, -4)}AAAA`
+  await callApi(node, key, { method: 'GET', path: '/api/domains' })
+  assert.equal((await callApi(node, wrong, { method: 'GET', path: '/api/domains' })).status, 401)
+  await callApi(node, token, { method: 'GET', path: '/api/domains' })
+  await callApi(node, key, { method: 'GET', path: `/api/domains/${key}` })
+  await fetch(`${node.api}/api/webhook/refresh`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: '{"urls":["/a"]}',
+  })
+  await fetch(`${node.api}/api/webhook/refresh`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${token}`, 'content-type': 'application/json' },
+    body: `{"${token}`,
+  })
+  await fetch(`${node.api}/api/cache/purge`, {
+    method: 'POST',
+    headers: { 'x-api-key': key },
+    body: `${key}`,
+  })
+
+  const edgePort = Number(new URL(node.edge).port)
+  const visitor = { authorization: HEADER_SECRET, cookie: COOKIE, 'x-api-key': key }
+  for (const userAgent of ['Mozilla/5.0 Firefox/133.0', 'Googlebot/2.1']) {
+    await request(edgePort, '/', { host: 'shop.example', agent: userAgent, headers: visitor })
+  }
+  // An origin that is gone: faults are logged with most words.
+  origin.closeAllConnections()
+  await new Promise((closed) => origin.close(closed))
+  await request(edgePort, '/b', { host: 'shop.example', agent: 'curl', headers: visitor })
+
+  const log = node.log()
+  // It did say something: the test looks at the right stream.
+  assert.match(log, /shop\.example/)
+  for (const secret of [key, wrong, token, PASSWORD, HEADER_SECRET.split(' ')[1]!, COOKIE, QUERY_SECRET]) {
+    assert(!log.includes(secret), `${secret.slice(0, 12)}... is in the log`)
+    // Nor most of it.
+    assert(!log.includes(secret.slice(8)), `${secret.slice(0, 12)}... is in the log`)
+  }
+})
+
+describe('on disk', () => {
+  it('neither key, token nor password is stored in clear', () => {
+    // grep reads all of the database's files, its write-ahead log too.
+    for (const secret of [key, token, PASSWORD]) {
+      assert.notEqual(secret, '')
+      assert.equal(filesWith(secret), '')
+    }
+    // The other half: what is stored in clear is found.
+    assert.notEqual(filesWith('a@b.example'), '')
+  })
+
+  it('nobody but its owner can read a file of the node, but for the browser’s program', () => {
+    const open = filesOf(dataDir).filter(
+      ({ file, mode }) => (mode & 0o077) !== 0 && !file.startsWith('chromium/'),
+    )
+    // A file below a closed directory is closed.
+    const reachable = open.filter(({ file }) => path.dirname(file) === '.' || isOpen(path.dirname(file)))
+    assert.deepEqual(
+      reachable.map(({ file, mode }) => `${file} ${mode.toString(8)}`),
+      [],
+    )
+  })
+
+  it("the browser's user reads nothing of the database and reaches no socket of it", () => {
+    const user = browserUser()
+    if (user === null) return
+    // Named one by one: the directory itself cannot even be listed.
+    const script =
+      'while read -r file; do if [ -r "$1/$file" ] || [ -w "$1/$file" ]; then echo "$file"; fi; done'
+    const input = filesOf(dataDir)
+      .map(({ file }) => `${file}\n`)
+      .join('')
+    const readable = execFileSync('/bin/sh', ['-c', script, 'sh', dataDir], {
+      ...user,
+      input,
+      encoding: 'utf8',
+    })
+    const foreign = readable
+      .split('\n')
+      .filter((file) => file !== '' && !/^(?:browsers|chromium)\//.test(file))
+    assert.deepEqual(foreign, [])
+    assert.match(readable, /^chromium\//m)
+  })
+})
+
+/** Names of files under the data directory that hold these bytes; empty: none. */
+function filesWith(text: string): string {
+  const grep = 'grep -rlaF --exclude-dir=chromium -e "$2" "$1" || true'
+  return execFileSync('/bin/sh', ['-c', grep, 'sh', dataDir, text], { encoding: 'utf8' })
+}
+
+function filesOf(dir: string): { file: string; mode: number }[] {
+  return readdirSync(dir, { recursive: true, encoding: 'utf8' }).flatMap((file) => {
+    try {
+      const stat = lstatSync(path.join(dir, file))
+      return stat.isFile() || stat.isSocket() ? [{ file, mode: stat.mode & 0o777 }] : []
+    } catch {
+      return [] // gone meanwhile
+    }
+  })
+}
+
+/** Whether others may pass through every directory down to here. */
+function isOpen(dir: string): boolean {
+  const { mode } = lstatSync(path.join(dataDir, dir))
+  return (mode & 0o011) !== 0 && (dir === '.' || isOpen(path.dirname(dir)))
+}
