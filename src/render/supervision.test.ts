@@ -48,6 +48,16 @@ describe('what dies is replaced', () => {
     assert.match(await renderer.html('/page'), /content/)
   })
 
+  it('a browser that answers but can make no page any more is replaced, and the render has the next one', async () => {
+    const [before] = browsers()
+    const zygotes = () =>
+      processesOf(renderer.dataDir).filter(({ command }) => command.includes('--type=zygote'))
+    assert(zygotes().length > 0)
+    for (const { pid } of zygotes()) process.kill(pid, 'SIGKILL')
+    assert.match(await renderer.html('/page', { domain: 'zygote.example' }), /content/)
+    assert.notEqual(browsers().at(-1)!.pid, before!.pid)
+  })
+
   it("a page's process that is killed ends only its own render", async () => {
     await renderer.html('/page')
     const idle = new Set(pages().map(({ pid }) => pid))

@@ -42,6 +42,9 @@ const RENDERS_PER_PROCESS = 24
 /** Cleaning takes some 5 ms; a page that cannot be left in this time is closed. */
 const CLEAN_LIMIT_MS = 2_000
 
+/** Opening takes a tenth of a second. A browser that cannot do it in this time is half dead (its zygote is gone). */
+const OPEN_LIMIT_MS = 5_000
+
 export function createTabPool(options: {
   browser: BrowserProcess
   openSite(site: Site): Promise<SiteProxy>
@@ -65,6 +68,7 @@ export function createTabPool(options: {
 
   const open = async (site: Site, key: string): Promise<PooledTab> => {
     const proxy = await openSite(site)
+    const tooLate = setTimeout(() => void browser.kill('could not open a page'), OPEN_LIMIT_MS)
     try {
       const tab: PooledTab = Object.assign(await openTab(browser, proxy.proxyUrl), {
         key,
@@ -78,6 +82,8 @@ export function createTabPool(options: {
     } catch (error) {
       await proxy.close()
       throw error
+    } finally {
+      clearTimeout(tooLate)
     }
   }
 
