@@ -54,8 +54,10 @@ export async function runUntilSettled(
 
   for (let round = 0; why !== 'ready'; round++) {
     const isHeld = page.state === 'hold'
+    // The clock ran out while the page waited for its data base: it has had nothing of its time yet.
     const hasWorked = activity.takeWorked()
-    const isMoreToCome = owedMs > 0 || hasWorked || activity.isBusy() || activity.isStreaming() || isHeld
+    if (hasWorked) owedMs = BUDGET_MS
+    const isMoreToCome = owedMs > 0 || activity.isBusy() || activity.isStreaming() || isHeld
     if (!isMoreToCome) break
     if (round >= ROUNDS_LIMIT && !isHeld) {
       capture = 'cap'
@@ -72,7 +74,6 @@ export async function runUntilSettled(
     }
     if (why === 'ready') break
 
-    // If the clock ran out while the page waited for its data base, it has had nothing of its time yet.
     const budgetMs = hasWorked && !activity.isHeld() ? BUDGET_MS : STEP_MS
     owedMs -= budgetMs
     why = await run(policy(), budgetMs)
