@@ -11,6 +11,7 @@ import { createReadySignal } from './ready-signal.ts'
 import { bothHear, type Recorder } from './recorder.ts'
 import { takeSnapshot } from './snapshot.ts'
 import type { Tab } from './tab.ts'
+import type { VirtualClock } from './virtual-clock.ts'
 import { runUntilSettled } from './virtual-time.ts'
 
 /** A page that reloads itself more often than this never becomes one. */
@@ -34,6 +35,7 @@ export async function visit(
   const { promise: ended, resolve: end } = Promise.withResolvers<RenderOutcome>()
   const activity = createNetworkActivity(clock.nowMs)
   const session = untilOver(page.session, () => isOver)
+  const time = timeUntilOver(page.clock, () => isOver)
   const ready = createReadySignal()
   let status = 200
   let headers: readonly ResponseHeader[] = []
@@ -77,6 +79,8 @@ export async function visit(
       if (verb === 'worker') activity.workerStarted(object)
       else if (verb === 'asked') activity.workerAsked()
       else if (verb === 'spoke') activity.workerSpoke()
+      else if (verb === 'reading') activity.readBegan()
+      else if (verb === 'read') activity.readEnded()
       else if (verb === 'busy') activity.workBegan()
       else if (verb === 'idle') activity.workEnded()
       else ready.hear(verb, object)
@@ -114,11 +118,11 @@ export async function visit(
   void tab.lost.then((reason) => end(outcomeOfLoss(reason)))
 
   const load = async (): Promise<RenderOutcome> => {
-    await page.clock.pause()
+    await time.pause()
     const { errorText } = await session.send('Page.navigate', { url })
     // The response that could not be shown may have been judged already; that is the better answer.
     if (errorText !== undefined) return failedNavigation(errorText)
-    recorder.captured(await runUntilSettled(session, page.clock, activity, ready, clock.nowMs))
+    recorder.captured(await runUntilSettled(session, time, activity, ready, clock.nowMs))
     const snapshot = await takeSnapshot(session, page.frameId, limits)
     return outcomeOfSnapshot(snapshot, { status, headers: keptHeaders(headers), url, site: request })
   }
@@ -137,6 +141,16 @@ function untilOver(session: CdpSession, isOver: () => boolean): CdpSession {
     ...session,
     send: (method, ...params) =>
       isOver() ? Promise.reject(new CdpClosed('the render is over')) : session.send(method, ...params),
+  }
+}
+
+/** The same for the page's clock: time that a render takes after its end would be missing in the next one. */
+function timeUntilOver(clock: VirtualClock, isOver: () => boolean): VirtualClock {
+  const over = () => Promise.reject(new CdpClosed('the render is over'))
+  return {
+    ...clock,
+    pause: () => (isOver() ? over() : clock.pause()),
+    grant: (...given) => (isOver() ? over() : clock.grant(...given)),
   }
 }
 

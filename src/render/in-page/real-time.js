@@ -52,6 +52,17 @@
     began()
     then.call(result, ended, ended)
   }
+  // Bodies of answers are another matter: the clock stands until their last byte has come,
+  // but may be off before the page has read it.
+  let reading = 0
+  const readEnded = () => {
+    if (--reading === 0) tell('read')
+  }
+  /** @param {Promise<unknown>} result */
+  const untilRead = (result) => {
+    if (++reading === 1) tell('reading')
+    then.call(result, readEnded, readEnded)
+  }
   /** @param {readonly string[]} events @returns {(target: EventTarget) => void} */
   const untilOneOf = (events) => (target) => {
     let isOpen = true
@@ -64,6 +75,7 @@
   }
 
   const { IDBFactory, IDBDatabase, CacheStorage, Cache, SubtleCrypto, StorageManager, Permissions } = window
+  wrap(window.Response?.prototype, ['json', 'text', 'arrayBuffer', 'blob', 'bytes', 'formData'], untilRead)
   wrap(IDBFactory?.prototype, ['open', 'deleteDatabase'], untilOneOf(['success', 'error', 'blocked']))
   wrap(IDBFactory?.prototype, ['databases'], untilSettled)
   wrap(IDBDatabase?.prototype, ['transaction'], untilOneOf(['complete', 'abort', 'error']))

@@ -115,7 +115,7 @@ export const streams: Theme = {
           `const worker = new Worker('worker.js'); worker.onmessage = ({ data }) => show(data); worker.postMessage(20)`,
         ),
         'worker.js': script(
-          `onmessage = ({ data }) => setTimeout(() => postMessage('sum ' + (data + 22)), 350)`,
+          `onmessage = ({ data }) => setTimeout(() => postMessage('sum ' + (data + 22)), 150)`,
         ),
       },
       expect: { reads: ['sum 42'] },
