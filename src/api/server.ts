@@ -71,7 +71,15 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
     forceCloseConnections: true,
     // Whoever keeps an idle connection finds it open for longer than his own proxy would.
     keepAliveTimeout: 75_000,
-    http: { maxHeaderSize: HEADER_LIMIT_BYTES, requireHostHeader: false },
+    // Whoever takes nothing of a long list for so long does not get the rest.
+    connectionTimeout: 120_000,
+    http: {
+      maxHeaderSize: HEADER_LIMIT_BYTES,
+      requireHostHeader: false,
+      headersTimeout: 15_000,
+      // Node looks every 30 s for those that have used up their time.
+      connectionsCheckingInterval: 2_000,
+    },
     routerOptions: { maxParamLength: HEADER_LIMIT_BYTES },
     clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply) => {
