@@ -108,6 +108,10 @@ function reasonOf(outcome: Exclude<RenderOutcome, { kind: 'rendered' }>): string
       return `it was not finished after ${outcome.afterMs} ms`
     case 'blank':
       return 'it stayed blank'
+    case 'challenge':
+      return `${outcome.mark} asks whether we are human`
+    case 'error-page':
+      return `it is nothing but an error (${outcome.mark})`
     case 'too-large':
       return `it uses up more than a page may: ${outcome.what}`
     case 'crashed':

@@ -94,9 +94,11 @@ export async function carryOut(
   async function keep(explanation: RenderRecord): Promise<void> {
     const outcome =
       completion.state === 'done' || completion.state === 'failed' ? completion.outcome : found.kind
+    const own = 'detail' in completion ? completion.detail : undefined
+    const detail = (own ?? detailOf(found)) || null
     const explained = {
       outcome,
-      detail: detailOf(found),
+      detail,
       claimedMs: startedMs,
       storedMs,
       record: explanation,

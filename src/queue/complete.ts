@@ -7,12 +7,13 @@ import { retriedTransaction } from '../db/retried-transaction.ts'
 import type { Queryable } from '../db/transaction.ts'
 import { unreachable } from '../errors.ts'
 import type { ClaimedJob } from './claim.ts'
+import { createDoubter } from './doubt.ts'
 import { effectOf, type Found } from './effect.ts'
 import type { JobEnd } from './job.ts'
 import { readStatement, type Statement } from './statement.ts'
 
 export type Completion =
-  | JobEnd
+  | (JobEnd & { detail?: string })
   /** It runs once more, now or after a back-off. */
   | { state: 'queued' }
   /** It was no longer ours: nothing happened. */
@@ -38,6 +39,8 @@ export function createComplete(deps: { pool: pg.Pool; plans: PlanCatalogue; cloc
     storeRedirect: readStatement('store-redirect'),
   }
 
+  const doubted = createDoubter()
+
   return async function complete(job, found) {
     // Compressed before the transaction: nothing that takes milliseconds holds locks.
     const effect = await effectOf(job, found)
@@ -49,13 +52,18 @@ export function createComplete(deps: { pool: pg.Pool; plans: PlanCatalogue; cloc
       const at = new Date(clock.nowMs())
       switch (effect.do) {
         case 'store-page': {
+          const { body, status, textChars } = effect
+          const doubt = await doubted(client, job.domain, job.path, { status, textChars }, at)
+          if (doubt !== null) {
+            const { outcome, detail } = doubt
+            return { ...(await end(client, { state: 'failed', outcome }, detail)), detail }
+          }
           const limit = planNamed(plans, job.plan).monthly_render_limit
           if (!(await takeRender(client, job.domain, limit, clock.nowMs()))) {
             return end(client, { state: 'failed', outcome: 'over-quota' })
           }
-          const { body, status } = effect
           const headers = JSON.stringify(effect.headers)
-          const page = [status, headers, body.bodyBr, body.htmlBytes, body.etag, at]
+          const page = [status, headers, body.bodyBr, body.htmlBytes, body.etag, at, textChars]
           await run(client, sql.storePage, [job.domain, job.path, ...page])
           return end(client, { state: 'done', outcome: 'rendered' })
         }

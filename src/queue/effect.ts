@@ -1,5 +1,6 @@
 import { unreachable } from '../errors.ts'
 import type { RenderOutcome } from '../render/outcome.ts'
+import { pageText } from '../render/page-text.ts'
 import { type PageBody, pageBody } from './page-body.ts'
 
 /** What a worker found: what came of the render, or why there was none. */
@@ -7,7 +8,13 @@ export type Found = RenderOutcome | { kind: 'over-quota' } | { kind: 'domain-ina
 
 /** What is to be done about it, before anybody has looked whether the job is still ours. */
 export type Effect =
-  | { do: 'store-page'; body: PageBody; status: number; headers: readonly (readonly [string, string])[] }
+  | {
+      do: 'store-page'
+      body: PageBody
+      status: number
+      headers: readonly (readonly [string, string])[]
+      textChars: number
+    }
   | { do: 'store-redirect'; status: number; location: string }
   | { do: 'end'; state: 'failed' | 'cancelled'; detail: string }
   | { do: 'requeue'; fault: boolean }
@@ -21,7 +28,8 @@ export async function effectOf(job: { faults: number }, found: Found): Promise<E
   switch (found.kind) {
     case 'rendered': {
       const headers = found.headers.map(([name, value]) => [name, storable(value)] as const)
-      return { do: 'store-page', body: await pageBody(found.html), status: found.status, headers }
+      const textChars = pageText(found.html).length
+      return { do: 'store-page', body: await pageBody(found.html), status: found.status, headers, textChars }
     }
     case 'redirect':
       return { do: 'store-redirect', status: found.status, location: storable(found.location) }
@@ -31,6 +39,8 @@ export async function effectOf(job: { faults: number }, found: Found): Promise<E
     case 'timed-out':
     case 'too-large':
     case 'blank':
+    case 'challenge':
+    case 'error-page':
     case 'over-quota':
       return failed(found)
     case 'crashed':
@@ -58,6 +68,9 @@ export function detailOf(found: Found): string {
       return `after ${found.afterMs} ms`
     case 'too-large':
       return found.what
+    case 'challenge':
+    case 'error-page':
+      return found.mark
     case 'redirect':
       return bounded(found.location)
     default:

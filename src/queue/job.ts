@@ -36,7 +36,14 @@ export function priorityNumber(priority: Priority): number {
 export type JobState = 'queued' | 'running' | 'done' | 'failed' | 'cancelled'
 
 /** Why a job ended as it did, as the owner reads it. */
-export type JobOutcome = RenderOutcomeKind | 'over-quota' | 'domain-gone' | 'domain-inactive' | 'cancelled'
+export type JobOutcome =
+  | RenderOutcomeKind
+  /** Far less than the last good copy. */
+  | 'shrunk'
+  | 'over-quota'
+  | 'domain-gone'
+  | 'domain-inactive'
+  | 'cancelled'
 
 /** What came of a job, for whoever waits for it. */
 export type JobEnd = { state: 'done' | 'failed' | 'cancelled'; outcome: JobOutcome }

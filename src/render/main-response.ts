@@ -1,4 +1,5 @@
 import { GATEWAY_HEADER } from '../gateway/headers.ts'
+import { challengerOf } from './bad-page.ts'
 import type { RedirectStatus, RenderOutcome } from './outcome.ts'
 
 export type ResponseHeader = { name: string; value: string }
@@ -32,6 +33,8 @@ export function judgeMainResponse(
     if (absolute !== null) return { kind: 'redirect', status, location: absolute }
     return { kind: 'not-html', contentType: `redirect to ${location.slice(0, 200)}` }
   }
+  const challenger = challengerOf(headers)
+  if (challenger !== null) return { kind: 'challenge', mark: challenger }
   if (isErrorOfTheMoment(status)) return { kind: 'origin-error', status }
 
   const contentType = headerOf(headers, 'content-type') ?? ''

@@ -33,6 +33,10 @@ export type RenderOutcome =
   | { kind: 'origin-unreachable'; reason: string }
   | { kind: 'timed-out'; afterMs: number }
   | { kind: 'blank' }
+  /** Somebody in front of the origin asks whether we are human. `mark`: who, as far as that is known. */
+  | { kind: 'challenge'; mark: string }
+  /** It says that something is broken, and nothing else, with a status that says otherwise. */
+  | { kind: 'error-page'; mark: string }
   | { kind: 'too-large'; what: Excess }
   | { kind: 'crashed'; reason: string }
   | { kind: 'aborted' }

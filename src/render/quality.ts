@@ -1,5 +1,7 @@
+import { badnessOf, TEXT_LIMIT_CHARS } from './bad-page.ts'
 import { isErrorOfTheMoment, isRedirectStatus, publicUrl, type SiteAddress } from './main-response.ts'
 import type { RenderOutcome } from './outcome.ts'
+import { pageText } from './page-text.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** A page may set these for itself; anything else could change what the edge or a cache makes of the answer. */
@@ -32,6 +34,11 @@ export function outcomeOfSnapshot(
   }
   if (isErrorOfTheMoment(status)) return { kind: 'origin-error', status }
   if (snapshot.blank) return { kind: 'blank' }
+  // A page that says itself what it is, is believed.
+  if (statusOf(snapshot.statusCode) === null) {
+    const bad = badnessOf(snapshot.html, pageText(snapshot.html, TEXT_LIMIT_CHARS + 1), status)
+    if (bad !== null) return bad
+  }
   return {
     kind: 'rendered',
     // A redirect to nowhere is no answer: the page as the origin sent it is.
