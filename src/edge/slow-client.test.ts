@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, it, type TestContext } from 'node:test'
 
 import { LEAST_BYTES_PER_SECOND } from './body-pace.ts'
 import { PERSON, startTestEdge, type TestEdge } from './test-edge.ts'
@@ -18,7 +18,7 @@ before(async () => {
   edge = await startTestEdge({
     headersMs: HEADERS_MS,
     bodyLookMs: BODY_LOOK_MS,
-    idleMs: 500,
+    idleMs: 2_000,
     origin: async (req, res) => {
       if (req.url === '/large') return void res.end(Buffer.alloc(64 * 1024 * 1024))
       try {
@@ -115,17 +115,29 @@ describe('a body that does not end', () => {
   })
 })
 
-it('an answer of which nothing is taken is not held for ever', async (t) => {
-  const { socket } = connect(t)
-  socket.write('GET /large HTTP/1.1\r\nHost: red.example\r\n\r\n')
-  await once(socket, 'data')
-  socket.pause()
-  assert.equal(await openConnections(), 1)
-  while ((await openConnections()) > 0) await new Promise((next) => setTimeout(next, 20))
-
-  function openConnections(): Promise<number> {
-    return new Promise((resolve, reject) =>
+describe('an answer of which nothing is taken is not held for ever', () => {
+  const openConnections = () =>
+    new Promise<number>((resolve, reject) =>
       edge.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
     )
+
+  it('of the origin', async (t) => ended(t, `GET /large HTTP/1.1\r\nHost: red.example\r\n\r\n`))
+
+  it('of the cache', async (t) => {
+    // More than what the kernel takes for a client who does not.
+    const html = `<p>${'x'.repeat(15 * 1024 * 1024)}</p>`
+    edge.script({ kind: 'rendered', status: 200, headers: [], html })
+    // Packing it may itself take longer than a client may be silent here.
+    while ((await edge.verdict('/cached').catch(() => '')) !== 'hit');
+    await ended(t, `GET /cached HTTP/1.1\r\nHost: red.example\r\nUser-Agent: Googlebot\r\n\r\n`)
+  })
+
+  async function ended(t: TestContext, request: string): Promise<void> {
+    const { socket } = connect(t)
+    socket.write(request)
+    await once(socket, 'data')
+    socket.pause()
+    assert.equal(await openConnections(), 1)
+    while ((await openConnections()) > 0) await new Promise((next) => setTimeout(next, 20))
   }
 })
