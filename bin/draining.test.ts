@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
@@ -31,6 +32,16 @@ describe('draining a server', () => {
     assert.equal(await answered, 200)
     await drained
     agent.destroy()
+  })
+
+  it('does not wait for a connection that never asked for anything', async () => {
+    const { server, drain, port } = await startServer(() => {})
+    const taken = once(server, 'connection')
+    const client = net.connect(port, '127.0.0.1')
+    client.on('error', () => {})
+    const closed = new Promise((resolve) => client.once('close', resolve))
+    await taken
+    await Promise.all([drain(FAR_OFF), closed])
   })
 
   it('cuts what is left at the deadline, upgraded connections too', async () => {

@@ -22,7 +22,11 @@ export function drainable(server: Server): { drain(deadline: Deadline): Promise<
       const { promise: closed, resolve } = Promise.withResolvers<void>()
       server.close(() => resolve())
       // A connection that was busy just now is idle after its answer, and would wait for another request.
-      const idle = setInterval(() => server.closeIdleConnections(), LOOK_EVERY_MS)
+      const idle = setInterval(() => {
+        server.closeIdleConnections()
+        // To node one that never asked for anything is not idle: it could still begin.
+        for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+      }, LOOK_EVERY_MS)
       const cut = () => {
         for (const socket of sockets) socket.destroy()
       }

@@ -123,6 +123,8 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
   server.on('checkContinue', handle)
   server.on('upgrade', (req, socket, head) => {
     socket.on('error', () => socket.destroy())
+    // All is said. Nobody reads on, so that the client's own end would never be seen.
+    socket.on('finish', () => socket.destroy())
     // Who keeps a WebSocket open decides how long.
     req.socket.setTimeout(0)
     upgrade(req, socket, head).catch((error: Error) => {

@@ -86,6 +86,71 @@ describe('a WebSocket goes through', () => {
   })
 })
 
+/** All connections to the edge are closed, on its side. */
+async function allClosed(): Promise<void> {
+  const open = () =>
+    new Promise<number>((resolve) => edge.server.getConnections((_error, count) => resolve(count)))
+  while ((await open()) > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+describe('no connection is left', { timeout: 30_000 }, () => {
+  it('when the client ends its half and the origin says nothing more', async () => {
+    const accepted = new Promise<Duplex>((resolve) => {
+      edge.originServer.once('upgrade', (_req, socket: Duplex) => {
+        socket.on('error', () => {})
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n')
+        resolve(socket)
+      })
+    })
+    const socket = connect()
+    socket.write(handshake())
+    await readUntil(socket, /\r\n\r\n/)
+    const origin = await accepted
+    const closed = once(origin, 'close')
+    socket.end('last words')
+    assert.equal(String((await once(origin, 'data'))[0]), 'last words')
+    await allClosed()
+    origin.destroy()
+    await closed
+  })
+
+  it('when the client goes before the origin has answered', async () => {
+    const asked = once(edge.originServer, 'upgrade')
+    const socket = connect()
+    socket.write(handshake())
+    const [, origin] = (await asked) as [unknown, Duplex]
+    origin.on('error', () => {})
+    const closed = once(origin.resume(), 'close')
+    socket.end()
+    await allClosed()
+    origin.end()
+    await closed
+  })
+
+  it('when the origin ends, whatever the client does', async () => {
+    const accepted = accept('')
+    const socket = net.connect({ port: edge.port, host: '127.0.0.1', allowHalfOpen: true })
+    socket.on('error', () => {})
+    socket.write(handshake())
+    await readUntil(socket, /\r\n\r\n/)
+    ;(await accepted).end('goodbye')
+    await readUntil(socket, /goodbye/)
+    await allClosed()
+    socket.destroy()
+  })
+
+  it('after a refusal, whatever the client does', async () => {
+    for (const host of ['red.example', 'nobody.example']) {
+      const socket = net.connect({ port: edge.port, host: '127.0.0.1', allowHalfOpen: true })
+      socket.on('error', () => {})
+      socket.write(handshake().replace('red.example', host))
+      await readUntil(socket, /not here|<\/html>/)
+      await allClosed()
+      socket.destroy()
+    }
+  })
+})
+
 describe('no WebSocket', () => {
   it("the origin's refusal comes through", async () => {
     const socket = connect()

@@ -15,10 +15,14 @@ export type PassUpgrade = (
   verdict: string,
 ) => void
 
+/** How long one side may be silent once the other has ended. */
+const LAST_WORDS_MS = 2_000
+
 /**
  * Hands a WebSocket handshake to the origin. `head`s are what either side sent
  * right behind its handshake. After a 101 there is no time limit: who keeps a
- * WebSocket open decides how long. When one side ends, both do.
+ * WebSocket open decides how long. When one side ends, the other has a moment
+ * for its last words, and then both are closed.
  */
 export function createPassUpgrade({ agents, answerWaitMs, onFault }: PassOptions): PassUpgrade {
   return (req, socket, head, domain, verdict) => {
@@ -33,6 +37,7 @@ export function createPassUpgrade({ agents, answerWaitMs, onFault }: PassOptions
       answerWaitMs,
     })
     socket.on('close', () => upstream.destroy())
+    const unwatch = destroyWhenEnded(socket)
 
     upstream.on('error', (error) => {
       if (socket.destroyed) return
@@ -41,10 +46,17 @@ export function createPassUpgrade({ agents, answerWaitMs, onFault }: PassOptions
       refuseUpgrade(socket, page, verdict)
     })
     upstream.on('upgrade', (answer, origin, originHead) => {
+      unwatch()
       origin.setTimeout(0)
       origin.on('error', () => origin.destroy())
-      origin.on('close', () => socket.destroy())
+      origin.on('timeout', () => origin.destroy())
       socket.on('close', () => origin.destroy())
+      // `pipe` passes an end on; what comes of that is up to the other side, which may be long gone.
+      socket.on('end', () => origin.setTimeout(LAST_WORDS_MS))
+      origin.on('close', () => {
+        if (origin.readableEnded) req.socket.setTimeout(LAST_WORDS_MS, () => socket.destroy())
+        else socket.destroy()
+      })
       const headers = responseHeaders(answer.rawHeaders, front, domain, verdict)
       headers.push('Connection', 'Upgrade', 'Upgrade', answer.headers.upgrade ?? 'websocket')
       socket.write(messageHead(101, 'Switching Protocols', headers), 'latin1')
@@ -63,4 +75,15 @@ export function createPassUpgrade({ agents, answerWaitMs, onFault }: PassOptions
     })
     upstream.end()
   }
+}
+
+/**
+ * For as long as nobody reads from the client: else it would not be seen that
+ * he has gone, and the origin would be waited for. What he sends is kept.
+ */
+function destroyWhenEnded(socket: Duplex): () => void {
+  const look = () => void socket.read(0)
+  const destroy = () => void socket.destroy()
+  socket.on('readable', look).on('end', destroy)
+  return () => void socket.off('readable', look).off('end', destroy)
 }
