@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 
 import { PHASES, type RenderRecord } from './record.ts'
-import { bothHear, CONSOLE_ERRORS_LIMIT, createRecorder, TROUBLES_LIMIT } from './recorder.ts'
+import { allHear, CONSOLE_ERRORS_LIMIT, createRecorder, TROUBLES_LIMIT } from './recorder.ts'
 import { scripted, slowJson, startTestRenderer } from './test-renderer.ts'
 
 const renderer = await startTestRenderer({ timeoutMs: 3_000 })
@@ -114,10 +114,10 @@ describe('its limits', () => {
 
 it('two who listen both hear, the first first', () => {
   const heard: string[] = []
-  const merged = bothHear(
+  const merged = allHear([
     { 'Page.loadEventFired': () => heard.push('a'), 'Inspector.targetCrashed': () => heard.push('b') },
     { 'Page.loadEventFired': () => heard.push('c') },
-  )
+  ])
   merged['Page.loadEventFired']?.({ timestamp: 0 })
   merged['Inspector.targetCrashed']?.(undefined as never)
   assert.deepEqual(heard, ['a', 'c', 'b'])

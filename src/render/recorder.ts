@@ -109,10 +109,10 @@ export function createRecorder(nowMs: () => number): Recorder {
   }
 }
 
-/** Both hear every event, `first` before `second`. */
-export function bothHear(first: CdpListeners, second: CdpListeners): CdpListeners {
+/** All hear every event, in their order. */
+export function allHear(all: readonly CdpListeners[]): CdpListeners {
   const merged: Record<string, (params: never) => void> = {}
-  for (const listeners of [first, second]) {
+  for (const listeners of all) {
     for (const [event, hear] of Object.entries(listeners) as [string, (params: never) => void][]) {
       const before = merged[event]
       merged[event] =

@@ -1,17 +1,18 @@
 import type { Clock } from '../clock.ts'
-import { CdpClosed, type CdpListeners, type CdpSession } from './cdp.ts'
+import { activityListeners } from './activity-listeners.ts'
+import type { CdpListeners } from './cdp.ts'
+import { outcomeOfFault, outcomeOfLoss, outcomeOfNavigation } from './failed-visit.ts'
 import { judgeMainResponse, keptHeaders, publicUrl, type ResponseHeader } from './main-response.ts'
 import { createNetworkActivity } from './network-activity.ts'
 import type { RenderOutcome, RenderRequest } from './outcome.ts'
-import { OUT_OF_MEMORY } from './page.ts'
 import type { PageLimits } from './page-limits.ts'
 import { answerPaused, stopPaused } from './paused-request.ts'
 import { outcomeOfSnapshot } from './quality.ts'
 import { createReadySignal } from './ready-signal.ts'
-import { bothHear, type Recorder } from './recorder.ts'
+import { allHear, type Recorder } from './recorder.ts'
 import { takeSnapshot } from './snapshot.ts'
 import type { Tab } from './tab.ts'
-import type { VirtualClock } from './virtual-clock.ts'
+import { clockUntilOver, sessionUntilOver } from './until-over.ts'
 import { runUntilSettled } from './virtual-time.ts'
 
 /** A page that reloads itself more often than this never becomes one. */
@@ -34,8 +35,8 @@ export async function visit(
 
   const { promise: ended, resolve: end } = Promise.withResolvers<RenderOutcome>()
   const activity = createNetworkActivity(clock.nowMs)
-  const session = untilOver(page.session, () => isOver)
-  const time = timeUntilOver(page.clock, () => isOver)
+  const session = sessionUntilOver(page.session, () => isOver)
+  const time = clockUntilOver(page.clock, () => isOver)
   const ready = createReadySignal()
   let status = 200
   let headers: readonly ResponseHeader[] = []
@@ -46,44 +47,18 @@ export async function visit(
   let isOver = false
 
   const heard: CdpListeners = {
-    'Network.requestWillBeSent': ({
-      requestId,
-      frameId,
-      request: { method, url, postData },
-      type = 'Other',
-    }) => {
+    'Network.requestWillBeSent': ({ requestId, frameId, type }) => {
       if (type === 'Document' && frameId === page.frameId) documentId = requestId
-      activity.started(requestId, { method, url, postData, type })
     },
-    'Network.dataReceived': ({ requestId, dataLength }) => {
+    'Network.dataReceived': ({ dataLength }) => {
       unpackedBytes += dataLength
       if (unpackedBytes > limits.unpackedBytes) end({ kind: 'too-large', what: 'unpacked-bytes' })
-      activity.progressed(requestId)
     },
-    'Network.responseReceived': ({ requestId }) => activity.progressed(requestId),
-    'Network.eventSourceMessageReceived': ({ requestId }) => activity.progressed(requestId),
-    'Network.webSocketCreated': ({ requestId, url }) =>
-      activity.started(requestId, { method: 'GET', url, type: 'WebSocket' }),
-    'Network.webSocketFrameReceived': ({ requestId }) => activity.progressed(requestId),
-    'Network.webSocketClosed': ({ requestId }) => activity.finished(requestId),
-    'Network.loadingFinished': ({ requestId }) => activity.finished(requestId),
     'Network.loadingFailed': ({ requestId, errorText, canceled = false }) => {
       // Half a document reads like a whole one.
       if (requestId === documentId && !canceled && headers.length > 0) {
         end({ kind: 'origin-unreachable', reason: errorText })
       }
-      activity.finished(requestId)
-    },
-    'Runtime.bindingCalled': ({ payload }) => {
-      const [verb, object = ''] = payload.split(' ', 2)
-      if (verb === 'worker') activity.workerStarted(object)
-      else if (verb === 'asked') activity.workerAsked()
-      else if (verb === 'spoke') activity.workerSpoke()
-      else if (verb === 'reading') activity.readBegan()
-      else if (verb === 'read') activity.readEnded()
-      else if (verb === 'busy') activity.workBegan()
-      else if (verb === 'idle') activity.workEnded()
-      else ready.hear(verb, object)
     },
 
     'Fetch.requestPaused': (paused) => {
@@ -109,7 +84,7 @@ export async function visit(
       else if (++reloads > RELOAD_LIMIT) end({ kind: 'timed-out', afterMs: 0 })
     },
   }
-  page.listen(bothHear(recorder.listeners(page.frameId), heard))
+  page.listen(allHear([recorder.listeners(page.frameId), heard, activityListeners(activity, ready)]))
 
   const timer = setTimeout(() => end({ kind: 'timed-out', afterMs: timeoutMs }), timeoutMs)
   const abort = () => end({ kind: 'aborted' })
@@ -121,54 +96,18 @@ export async function visit(
     await time.pause()
     const { errorText } = await session.send('Page.navigate', { url })
     // The response that could not be shown may have been judged already; that is the better answer.
-    if (errorText !== undefined) return failedNavigation(errorText)
+    if (errorText !== undefined) return outcomeOfNavigation(errorText)
     recorder.captured(await runUntilSettled(session, time, activity, ready, clock.nowMs))
     const snapshot = await takeSnapshot(session, page.frameId, limits)
     return outcomeOfSnapshot(snapshot, { status, headers: keptHeaders(headers), url, site: request })
   }
   try {
-    return await Promise.race([ended, load().catch((error) => fault(error, tab))])
+    return await Promise.race([ended, load().catch((error) => outcomeOfFault(error, tab.lost))])
   } finally {
     isOver = true
     clearTimeout(timer)
     signal.removeEventListener('abort', abort)
   }
-}
-
-/** What is left of a render that ended early must not reach the next one in the same tab. */
-function untilOver(session: CdpSession, isOver: () => boolean): CdpSession {
-  return {
-    ...session,
-    send: (method, ...params) =>
-      isOver() ? Promise.reject(new CdpClosed('the render is over')) : session.send(method, ...params),
-  }
-}
-
-/** The same for the page's clock: time that a render takes after its end would be missing in the next one. */
-function timeUntilOver(clock: VirtualClock, isOver: () => boolean): VirtualClock {
-  const over = () => Promise.reject(new CdpClosed('the render is over'))
-  return {
-    ...clock,
-    pause: () => (isOver() ? over() : clock.pause()),
-    grant: (...given) => (isOver() ? over() : clock.grant(...given)),
-  }
-}
-
-function failedNavigation(errorText: string): RenderOutcome {
-  // An error status without a body: Chromium has a page of its own for it, we have nothing to keep.
-  if (errorText === 'net::ERR_HTTP_RESPONSE_CODE_FAILURE') return { kind: 'blank' }
-  return { kind: 'origin-unreachable', reason: errorText }
-}
-
-/** The tab is gone, or Chromium refused what it never refuses to a sound page. */
-async function fault(error: unknown, tab: Tab): Promise<RenderOutcome> {
-  const reason = error instanceof Error ? error.message : String(error)
-  const lostWhy = await Promise.race([tab.lost, Promise.resolve(null)])
-  return outcomeOfLoss(lostWhy ?? reason)
-}
-
-function outcomeOfLoss(reason: string): RenderOutcome {
-  return reason === OUT_OF_MEMORY ? { kind: 'too-large', what: 'memory' } : { kind: 'crashed', reason }
 }
 
 function withoutHash(url: string): string {
