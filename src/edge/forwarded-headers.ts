@@ -98,6 +98,20 @@ export function publicLocation(location: string, front: Front, domain: EdgeDomai
   return `${place}${url.pathname}${url.search}${url.hash}`
 }
 
+/**
+ * Where a stored redirect leads for a client that asked for `url`. Renders see
+ * every site as https://<custom domain>; which scheme and port the client uses,
+ * only the client knows (a proxy before us may speak https for us). So what
+ * stays on the site is a path, but for a redirect that changes only the scheme.
+ */
+export function storedLocation(location: string, url: string, front: Front, domain: EdgeDomain): string {
+  const site = `https://${domain.name}`
+  if (!location.startsWith(`${site}/`)) return publicLocation(location, front, domain)
+  const place = location.slice(site.length)
+  // `//x` and `/\x` would be another host.
+  return /^\/[/\\]/.test(place) || place.split('#', 1)[0] === url ? location : place
+}
+
 function publicCookie(cookie: string, { origin, name }: EdgeDomain): string {
   return cookie.replace(/(;\s*domain\s*=\s*)\.?([^;\s]+)/gi, (whole, attribute: string, host: string) =>
     host.toLowerCase() === origin.hostname ? `${attribute}${name}` : whole,

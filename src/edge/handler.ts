@@ -7,7 +7,7 @@ import type { CrawlerCategory } from './crawler.ts'
 import { decide } from './decide.ts'
 import { createDemand, type DemandDeps } from './demand.ts'
 import type { EdgeDomain } from './domain.ts'
-import { publicLocation } from './forwarded-headers.ts'
+import { storedLocation } from './forwarded-headers.ts'
 import { createLiveRender, type LiveRenderDeps } from './live-render.ts'
 import { toOriginForm } from './origin-form.ts'
 import { frontOf, type Pass } from './pass.ts'
@@ -114,7 +114,8 @@ export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number 
     }
     try {
       if (entry.kind === 'redirect') {
-        serveRedirect(res, entry, publicLocation(entry.location, frontOf(req, domain), domain), stamp)
+        const location = storedLocation(entry.location, req.url ?? '/', frontOf(req, domain), domain)
+        serveRedirect(res, entry, location, stamp)
         return verdict
       }
       const making = servePage(req, res, entry, stamp)

@@ -165,7 +165,11 @@ describe('redirects', () => {
     const { host } = new URL(edge.origin)
     const cases: [stored: string, seen: string][] = [
       ['/new', '/new'],
-      ['https://red.example/new', 'https://red.example/new'],
+      ['https://red.example/new?x=1#y', '/new?x=1#y'],
+      ['https://red.example//else.example/', 'https://red.example//else.example/'],
+      ['https://red.example/\\else.example/', 'https://red.example/\\else.example/'],
+      ['https://red.example:8443/new', 'https://red.example:8443/new'],
+      ['http://red.example/new', 'http://red.example/new'],
       [`http://${host}/new`, 'http://red.example:8080/new'],
       ['https://else.example/', 'https://else.example/'],
     ]
@@ -176,6 +180,12 @@ describe('redirects', () => {
         assert.deepEqual([got.status, got.headers.location, got.verdict], [308, seen, verdict])
       }
     }
+  })
+
+  it('to the same place under https stay one, else they would lead round in circles', async () => {
+    edge.script({ kind: 'redirect', status: 301, location: 'https://red.example/secure?x=1#y' })
+    const got = await edge.ask('/secure?x=1')
+    assert.deepEqual([got.status, got.headers.location], [301, 'https://red.example/secure?x=1#y'])
   })
 
   it('a location that would break a header is sent so that it does not', async () => {
