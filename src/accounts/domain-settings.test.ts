@@ -44,3 +44,32 @@ it('has a limit on every list, tested at it and one past it', () => {
     domainSettingsPatchSchema.safeParse({ query: Array(count).fill('page') }).success
   assert.deepEqual([rules(100), rules(101), names(100), names(101)], [true, false, true, false])
 })
+
+it('takes whom the site shall see, and says what is wrong with it', () => {
+  const problem = (render: unknown) => {
+    const issue = domainSettingsPatchSchema.safeParse({ render }).error?.issues[0]
+    return issue === undefined ? null : `${issue.path.join('.')} ${issue.message}`
+  }
+  const whole = {
+    user_agent: 'Mozilla/5.0 Own/1.0',
+    viewport: { width: 412, height: 915 },
+    locale: 'de-CH',
+    time_zone: 'Europe/Zurich',
+  }
+  assert.equal(problem(whole), null)
+  assert.equal(problem({}), null)
+  assert.match(problem({ locale: 'german' }) ?? '', /^render\.locale must be a BCP 47 language tag/)
+  assert.match(problem({ time_zone: 'Mars/Olympus' }) ?? '', /^render\.time_zone must be an IANA time zone/)
+  assert.match(problem({ time_zone: '+01:00' }) ?? '', /^render\.time_zone must be an IANA time zone/)
+  assert.match(problem({ user_agent: 'a\r\nHost: b' }) ?? '', /^render\.user_agent must be printable ASCII/)
+  assert.match(problem({ viewport: { width: 0, height: 915 } }) ?? '', /^render\.viewport\.width /)
+  assert.match(problem({ cookies: 1 }) ?? '', /^render /)
+})
+
+it('has limits for the visitor, tested at each and one past it', () => {
+  const takes = (render: unknown) => domainSettingsPatchSchema.safeParse({ render }).success
+  const width = (pixels: number) => takes({ viewport: { width: pixels, height: 500 } })
+  assert.deepEqual([width(199), width(200), width(4_000), width(4_001)], [false, true, true, false])
+  const agent = (chars: number) => takes({ user_agent: 'a'.repeat(chars) })
+  assert.deepEqual([agent(0), agent(1), agent(500), agent(501)], [false, true, true, false])
+})

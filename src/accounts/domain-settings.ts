@@ -21,6 +21,48 @@ const querySchema = z.union(
   'must be "keep", "ignore" or a list of at most 100 names',
 )
 
+/** A locale or zone that this machine's ICU does not know is refused, not replaced by another. */
+const knownTo = (make: (name: string) => unknown) => (name: string) => {
+  try {
+    make(name)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Whom the site sees when it is rendered; what is absent is as with everybody else. Replaced as a whole. */
+const renderSchema = z.strictObject({
+  user_agent: z
+    .string()
+    .min(1)
+    .max(500)
+    .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII')
+    .optional(),
+  /** In CSS pixels. */
+  viewport: z
+    .strictObject({ width: z.int().min(200).max(4_000), height: z.int().min(200).max(4_000) })
+    .optional(),
+  locale: z
+    .string()
+    .max(35)
+    .regex(/^[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*$/, 'must be a BCP 47 language tag such as "de-CH"')
+    .refine(
+      knownTo((name) => Intl.getCanonicalLocales(name)),
+      'must be a BCP 47 language tag such as "de-CH"',
+    )
+    .optional(),
+  time_zone: z
+    .string()
+    .max(50)
+    .regex(/^[A-Za-z]/, 'must be an IANA time zone such as "Europe/Zurich"')
+    .refine(
+      knownTo((name) => new Intl.DateTimeFormat('en', { timeZone: name })),
+      'must be an IANA time zone such as "Europe/Zurich"',
+    )
+    .optional(),
+})
+
 const fields = {
   /** How long after its render a page is served without a second thought. */
   fresh_seconds: seconds,
@@ -31,6 +73,8 @@ const fields = {
   /** Query parameters that name a page: all (`keep`), none (`ignore`), or those listed. */
   query: querySchema,
   rules: z.array(ruleSchema).max(100),
+  /** User agent, viewport, locale and time zone of renders. */
+  render: renderSchema,
 }
 
 /** A domain's whole settings, as they are shown. */
@@ -48,6 +92,7 @@ export const DEFAULT_DOMAIN_SETTINGS: DomainSettings = Object.freeze({
   keep_seconds: 30 * 86_400,
   query: 'keep',
   rules: [],
+  render: {},
 })
 
 /**

@@ -50,7 +50,7 @@ export async function carryOut(
     if (!job.isActive) return { kind: 'domain-inactive' }
     const limit = planNamed(plans, job.plan).monthly_render_limit
     if (overQuota({ used: job.rendersUsed, limit })) return { kind: 'over-quota' }
-    const { customDomain, originUrl, path } = job
+    const { customDomain, originUrl, path, visitor } = job
     const inTime = new AbortController()
     const cap = sleep(RENDER_CAP_MS, undefined, { signal: inTime.signal, ref: false }).then((): Found => {
       abort.abort()
@@ -59,10 +59,12 @@ export async function carryOut(
     // Ended by us below, when nobody listens any more.
     cap.catch(() => {})
     try {
-      const rendering = render({ customDomain, originUrl, path, signal: abort.signal }).then((rendered) => {
-        record = rendered.record
-        return rendered.outcome
-      })
+      const rendering = render({ customDomain, originUrl, path, visitor, signal: abort.signal }).then(
+        (rendered) => {
+          record = rendered.record
+          return rendered.outcome
+        },
+      )
       return await Promise.race([rendering, cap])
     } catch (error) {
       log.error({ err: error, job: job.id }, 'the renderer failed')

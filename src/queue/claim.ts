@@ -1,7 +1,9 @@
 import type pg from 'pg'
 
+import { readDomainSettings } from '../accounts/domain-settings.ts'
 import { utcMonth } from '../accounts/month.ts'
 import type { DomainId, DomainName, JobId, PagePath } from '../ids.ts'
+import type { Visitor } from '../render/outcome.ts'
 import { PRIORITIES, type Priority } from './job.ts'
 import { readStatement } from './statement.ts'
 
@@ -19,6 +21,8 @@ export type ClaimedJob = {
   originUrl: string
   isActive: boolean
   path: PagePath
+  /** As the domain's settings want it. */
+  visitor: Visitor
   /** The plan of the domain's account, and what the domain used of its month at the claim. */
   plan: string
   rendersUsed: number
@@ -44,6 +48,7 @@ type Row = {
   is_active: boolean
   plan: string
   renders: number
+  visitor: unknown
 }
 
 /** `slots`: jobs wanted at most; `backgroundSlots`: how many of them may be other than `live`. */
@@ -77,6 +82,18 @@ export function createClaim(pool: pg.Pool, node: string, rules: ClaimRules): Cla
       path: row.path,
       plan: row.plan,
       rendersUsed: row.renders,
+      visitor: visitorOf(row.visitor),
     }))
   }
+}
+
+/** `stored`: what the settings of the domain have as `render`, null for nothing. */
+function visitorOf(stored: unknown): Visitor {
+  const {
+    user_agent: userAgent,
+    viewport,
+    locale,
+    time_zone: timeZone,
+  } = readDomainSettings({ render: stored }).render
+  return { userAgent, viewport, locale, timeZone }
 }

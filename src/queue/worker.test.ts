@@ -46,6 +46,19 @@ describe('a worker', () => {
     assert.deepEqual([request?.path, request?.originUrl], ['/', 'http://127.0.0.1:1'])
   })
 
+  it('renders as the visitor that the domain wants', async () => {
+    await using worker = await start()
+    const domain = await queue.domain()
+    await queue.pool.query(
+      `update domain set settings = '{"render": {"locale": "de-CH", "viewport": {"width": 412, "height": 915}}}' where id = $1`,
+      [domain],
+    )
+    await ask(domain)
+    const { visitor } = worker.requests[0] ?? {}
+    assert.deepEqual([visitor?.locale, visitor?.viewport], ['de-CH', { width: 412, height: 915 }])
+    assert.deepEqual([visitor?.userAgent, visitor?.timeZone], [undefined, undefined])
+  })
+
   it('one render for 50 who ask at once, and all hear of it', async () => {
     await using worker = await start()
     const domain = await queue.domain()

@@ -7,8 +7,21 @@ export type RenderRequest = {
   /** http or https, without a path. The gateway fetches the custom domain from here. */
   originUrl: string
   path: PagePath
+  /** Absent: everybody's. */
+  visitor?: Visitor | undefined
   /** Ends the render from outside: the node drains, the job was taken away. */
   signal: AbortSignal
+}
+
+/** Whom the site sees, where its owner wants another than the usual one. */
+export type Visitor = {
+  userAgent?: string | undefined
+  /** In CSS pixels. */
+  viewport?: { width: number; height: number } | undefined
+  /** BCP 47, `de-CH`. */
+  locale?: string | undefined
+  /** IANA, `Europe/Zurich`. */
+  timeZone?: string | undefined
 }
 
 export type RedirectStatus = 301 | 302 | 303 | 307 | 308

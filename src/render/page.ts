@@ -4,7 +4,9 @@ import path from 'node:path'
 import { blockedUrlPatterns } from './blocked-hosts.ts'
 import type { BrowserProcess } from './browser-process.ts'
 import { CdpError, type CdpListeners, type CdpSession } from './cdp.ts'
+import type { Visitor } from './outcome.ts'
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts'
+import { appearAs } from './visitor.ts'
 
 /** One page target, attached and set up, at about:blank. Its process lives as long as it does. */
 export type Page = {
@@ -35,9 +37,13 @@ export const OUT_OF_MEMORY = 'the page took too much memory'
 
 const VIEWPORT = { width: 1280, height: 1024 }
 
-export async function openPage(browser: BrowserProcess, browserContextId: string): Promise<Page> {
+export async function openPage(
+  browser: BrowserProcess,
+  browserContextId: string,
+  visitor: Visitor = {},
+): Promise<Page> {
   const { cdp } = browser
-  const wanted = { url: 'about:blank', browserContextId, ...VIEWPORT }
+  const wanted = { url: 'about:blank', browserContextId, ...(visitor.viewport ?? VIEWPORT) }
   const { targetId } = await cdp.browser
     .send('Target.createTarget', { ...wanted, enableBeginFrameControl: true })
     // Only the headless shell can do without frames.
@@ -60,7 +66,8 @@ export async function openPage(browser: BrowserProcess, browserContextId: string
     },
   }
   session.listen(always)
-  await prepare(session, browser)
+  await prepare(session)
+  await appearAs(session, browser, visitor)
 
   return {
     session,
@@ -75,7 +82,7 @@ export async function openPage(browser: BrowserProcess, browserContextId: string
   }
 }
 
-async function prepare(session: CdpSession, browser: BrowserProcess): Promise<void> {
+async function prepare(session: CdpSession): Promise<void> {
   await Promise.all([
     session.send('Page.enable'),
     // Nothing of the bodies is kept for a debugger who never asks.
@@ -98,32 +105,6 @@ async function prepare(session: CdpSession, browser: BrowserProcess): Promise<vo
         { resourceType: 'Font', requestStage: 'Request' },
       ],
     }),
-    session.send('Emulation.setUserAgentOverride', userAgent(browser)),
     session.send('Emulation.setFocusEmulationEnabled', { enabled: true }),
   ])
-}
-
-/** A normal Chromium's, with our name at its end: sites see the same as with a visitor, and can tell us. */
-function userAgent({ userAgent: own, product }: BrowserProcess) {
-  const version = product.split('/')[1] ?? '0'
-  const major = version.split('.')[0] ?? '0'
-  const brands = (number: string) => [
-    { brand: 'Chromium', version: number },
-    { brand: 'Not.A/Brand', version: number === major ? '8' : '8.0.0.0' },
-  ]
-  return {
-    userAgent: `${own.replace('HeadlessChrome', 'Chrome')} Prepaint/1.0`,
-    // Without weights: Chromium adds them to the header, scripts see the bare names.
-    acceptLanguage: 'en-US,en',
-    platform: 'Linux x86_64',
-    userAgentMetadata: {
-      brands: brands(major),
-      fullVersionList: brands(version),
-      platform: 'Linux',
-      platformVersion: '',
-      architecture: 'x86',
-      model: '',
-      mobile: false,
-    },
-  }
 }

@@ -1,10 +1,10 @@
 import type { BrowserProcess } from './browser-process.ts'
-import type { Excess } from './outcome.ts'
+import type { Excess, Visitor } from './outcome.ts'
 import { openTab, type Tab } from './tab.ts'
 import { untilAborted } from './until-aborted.ts'
 
 /** Whose traffic a context carries. Two domains never share a tab, nor do two origins of one domain. */
-export type Site = { customDomain: string; originUrl: string }
+export type Site = { customDomain: string; originUrl: string; visitor?: Visitor | undefined }
 
 /** The gateway's side of one context: a proxy of its own. */
 export type SiteProxy = {
@@ -70,7 +70,7 @@ export function createTabPool(options: {
     const proxy = await openSite(site)
     const tooLate = setTimeout(() => void browser.kill('could not open a page'), OPEN_LIMIT_MS)
     try {
-      const tab: PooledTab = Object.assign(await openTab(browser, proxy.proxyUrl), {
+      const tab: PooledTab = Object.assign(await openTab(browser, proxy.proxyUrl, site.visitor), {
         key,
         renders: 0,
         excess: proxy.excess,
@@ -89,7 +89,7 @@ export function createTabPool(options: {
 
   return {
     async take(site, signal) {
-      const key = JSON.stringify([site.customDomain, site.originUrl])
+      const key = JSON.stringify([site.customDomain, site.originUrl, site.visitor])
       // The one used last has the warmest caches.
       const known = idle.findLast((tab) => tab.key === key)
       if (known !== undefined) {

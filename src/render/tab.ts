@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import type { BrowserProcess } from './browser-process.ts'
 import type { CdpSession } from './cdp.ts'
+import type { Visitor } from './outcome.ts'
 import { openPage, type Page } from './page.ts'
 
 /**
@@ -27,7 +28,11 @@ export type Tab = {
 const STORAGE_TYPES =
   'cookies,local_storage,indexeddb,cache_storage,service_workers,file_systems,websql,shared_storage,storage_buckets'
 
-export async function openTab(browser: BrowserProcess, proxyUrl: string): Promise<Tab> {
+export async function openTab(
+  browser: BrowserProcess,
+  proxyUrl: string,
+  visitor: Visitor = {},
+): Promise<Tab> {
   const { cdp } = browser
   const { browserContextId } = await cdp.browser.send('Target.createBrowserContext', {
     disposeOnDetach: true,
@@ -42,7 +47,7 @@ export async function openTab(browser: BrowserProcess, proxyUrl: string): Promis
     await cdp.browser.send('Target.disposeBrowserContext', { browserContextId }).catch(() => {})
   }
   const open = async () => {
-    const opened = await openPage(browser, browserContextId)
+    const opened = await openPage(browser, browserContextId, visitor)
     void opened.lost.then((why) => page === opened && lose(why))
     return opened
   }

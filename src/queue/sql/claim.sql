@@ -1,2 +1,3 @@
 -- The function takes a lock before it looks, see src/db/migrations/0002-queue.sql.
-select * from claim_jobs($1, $2, $3, $4, $5, $6 * interval '1 millisecond', $7)
+select claimed.*, (select settings->'render' from domain where id = claimed.domain_id) as visitor
+  from claim_jobs($1, $2, $3, $4, $5, $6 * interval '1 millisecond', $7) as claimed

@@ -1,0 +1,50 @@
+import type { BrowserProcess } from './browser-process.ts'
+import type { CdpSession } from './cdp.ts'
+import type { Visitor } from './outcome.ts'
+
+const USUAL_LOCALE = 'en-US'
+
+/** Makes a page's visitor out of the browser. What is not asked for is alike everywhere: en-US, UTC. */
+export async function appearAs(
+  session: CdpSession,
+  browser: BrowserProcess,
+  visitor: Visitor,
+): Promise<void> {
+  const { locale, timeZone } = visitor
+  await Promise.all([
+    session.send('Emulation.setUserAgentOverride', userAgent(browser, visitor)),
+    locale === undefined ? null : session.send('Emulation.setLocaleOverride', { locale }),
+    timeZone === undefined ? null : session.send('Emulation.setTimezoneOverride', { timezoneId: timeZone }),
+  ])
+}
+
+/** A normal Chromium's, with our name at its end: sites see the same as with a visitor, and can tell us. */
+function userAgent({ userAgent: own, product }: BrowserProcess, visitor: Visitor) {
+  const locale = visitor.locale ?? USUAL_LOCALE
+  const language = locale.split('-', 1)[0] ?? locale
+  // Without weights: Chromium adds them to the header, scripts see the bare names.
+  const acceptLanguage = language === locale ? locale : `${locale},${language}`
+  // Whoever names another browser does not want Chromium's client hints beside it.
+  if (visitor.userAgent !== undefined) return { userAgent: visitor.userAgent, acceptLanguage }
+
+  const version = product.split('/')[1] ?? '0'
+  const major = version.split('.')[0] ?? '0'
+  const brands = (number: string) => [
+    { brand: 'Chromium', version: number },
+    { brand: 'Not.A/Brand', version: number === major ? '8' : '8.0.0.0' },
+  ]
+  return {
+    userAgent: `${own.replace('HeadlessChrome', 'Chrome')} Prepaint/1.0`,
+    acceptLanguage,
+    platform: 'Linux x86_64',
+    userAgentMetadata: {
+      brands: brands(major),
+      fullVersionList: brands(version),
+      platform: 'Linux',
+      platformVersion: '',
+      architecture: 'x86',
+      model: '',
+      mobile: false,
+    },
+  }
+}
