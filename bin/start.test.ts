@@ -48,6 +48,13 @@ describe('a port that is in use', () => {
   })
 })
 
+it('a data directory where none can be made is named', { skip: process.platform !== 'linux' }, async () => {
+  const ports = { PREPAINT_API_PORT: '0', PREPAINT_EDGE_PORT: '0' }
+  const { code, stdout, stderr } = await runPrepaint(['serve'], { ...ports, PREPAINT_DATA_DIR: '/proc/x' })
+  assert.deepEqual([code, stdout], [1, ''])
+  assert.match(stderr, /^prepaint: The data directory \/proc\/x cannot be used: .*PREPAINT_DATA_DIR.*\n$/)
+})
+
 describe('asked to end during its start', () => {
   const dataDir = makeDataDir()
   const settings = { PREPAINT_DATA_DIR: dataDir, PREPAINT_API_PORT: '0', PREPAINT_EDGE_PORT: '0' }

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, chownSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { chmodSync, chownSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
+
+import { makeDir } from './make-dir.ts'
 
 /**
  * Who a child process of ours runs as. Neither PostgreSQL nor Chromium ever
@@ -52,13 +54,13 @@ function madeDir(
   { owner, mode }: { owner: SystemUser; mode: number },
 ): string {
   const inside = path.join(path.resolve(dataDir), name)
-  mkdirSync(path.resolve(dataDir), { recursive: true, mode: 0o711 })
+  makeDir(path.resolve(dataDir), 0o711)
   const dir =
     user === null || canTraverse(path.dirname(inside), user)
       ? inside
       : path.join('/var/lib/prepaint', fingerprint(path.resolve(dataDir)), name)
-  mkdirSync(path.dirname(dir), { recursive: true, mode: 0o711 })
-  mkdirSync(dir, { recursive: true, mode })
+  makeDir(path.dirname(dir), 0o711)
+  makeDir(dir, mode)
   chmodSync(dir, mode)
   if (owner !== null) chownSync(dir, owner.uid, owner.gid)
   return dir

@@ -3,6 +3,7 @@ import { lchownSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
+import { makeDir } from '../make-dir.ts'
 import { canTraverse, ownUid, type SystemUser } from '../system-user.ts'
 import { DatabaseError } from './database-error.ts'
 
@@ -53,7 +54,7 @@ function fitsSocket(dir: string): boolean {
  */
 export function makePrivate(dir: string, user: SystemUser): boolean {
   try {
-    mkdirSync(path.dirname(dir), { recursive: true, mode: 0o711 })
+    makeDir(path.dirname(dir), 0o711)
     mkdirSync(dir, { mode: 0o700 })
     if (user !== null) lchownSync(dir, user.uid, user.gid)
   } catch (error) {

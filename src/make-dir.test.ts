@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { after, it } from 'node:test'
+
+import { makeDir } from './make-dir.ts'
+
+const home = mkdtempSync(path.join(os.tmpdir(), 'prepaint-make-dir-'))
+after(() => rmSync(home, { recursive: true }))
+
+it('makes what is missing with its mode, and leaves alone what is there', () => {
+  const dir = path.join(home, 'a/b/c')
+  makeDir(dir, 0o711)
+  assert.equal(statSync(path.join(home, 'a')).mode & 0o777, 0o711)
+  assert.equal(statSync(dir).mode & 0o777, 0o711)
+  makeDir(dir, 0o700)
+  assert.equal(statSync(dir).mode & 0o777, 0o711)
+})
+
+it('a file in its place or above it is an error', () => {
+  const file = path.join(home, 'file')
+  writeFileSync(file, '')
+  assert.throws(() => makeDir(file, 0o711), { code: 'EEXIST' })
+  assert.throws(() => makeDir(path.join(file, 'x/y'), 0o711), { code: /^(EEXIST|ENOTDIR)$/ })
+})
+
+it('a place where nothing can be made is an error', { skip: process.platform !== 'linux' }, () => {
+  assert.throws(() => makeDir('/proc/x', 0o711), { code: 'ENOENT' })
+  assert.throws(() => makeDir('/proc/x/y/z', 0o711), { code: 'ENOENT' })
+})
