@@ -32,8 +32,13 @@ const wordsFor: z.core.$ZodErrorMap = (issue) => {
 /** The first thing that is wrong, as a sentence that begins with the field: `paths[3] must start with /`. */
 export function firstProblem(schema: z.core.$ZodType, value: unknown): string | null {
   const parsed = z.safeParse(schema, value, { error: wordsFor })
-  const issue = parsed.error?.issues[0]
-  return issue === undefined ? null : `${fieldName(issue.path)} ${issue.message}`
+  const [first, ...others] = parsed.error?.issues ?? []
+  if (first === undefined) return null
+  // What is past the limit of all integers is past the field's own, too, and that one helps.
+  const own = others.filter(
+    ({ code, path }) => code === first.code && fieldName(path) === fieldName(first.path),
+  )
+  return `${fieldName(first.path)} ${(own.at(-1) ?? first).message}`
 }
 
 function fieldName(path: readonly PropertyKey[]): string {

@@ -103,6 +103,11 @@ describe('PUT /api/domains/:domain', () => {
       [{ settings: { fresh_seconds: -1 } }, 'settings.fresh_seconds must be at least 0'],
       [{ settings: { fresh_seconds: 1.5 } }, 'settings.fresh_seconds must be an integer'],
       [{ settings: { fresh_seconds: 1e12 } }, 'settings.fresh_seconds must be at most 316224000'],
+      ...['fresh_seconds', 'stale_seconds', 'keep_seconds'].map((name): [unknown, string] => [
+        { settings: { [name]: 1e308 } },
+        `settings.${name} must be at most 316224000`,
+      ]),
+      [{ settings: { fresh_seconds: -1e308 } }, 'settings.fresh_seconds must be at least 0'],
       [{ settings: { fresh_seconds: null } }, 'settings.fresh_seconds must be a number'],
       [
         { settings: { query: 'some' } },
