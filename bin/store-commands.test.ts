@@ -104,7 +104,13 @@ describe('commands on accounts, keys, tokens and domains', () => {
     const set = 'domain set --domain shop.example'
     await refused(set, /Nothing to change/, 2)
     await refused(`${set} --active maybe`, /--active must be yes or no/, 2)
-    await refused(`${set} --settings {"fresh_seconds":-1}`, /--settings: fresh_seconds/, 2)
+    await refused(`${set} --settings {"fresh_seconds":-1}`, /--settings: fresh_seconds must be at least 0/, 2)
+    await refused(
+      `${set} --settings {"keep_seconds":1e308}`,
+      /--settings: keep_seconds must be at most 316224000/,
+      2,
+    )
+    await refused(`${set} --settings []`, /--settings: JSON must be an object/, 2)
     await refused(`${set} --settings {`, /--settings is not JSON/, 2)
     await good(`${set} --active no --settings {"fresh_seconds":60}`)
     const shown = (await good('domain show --domain shop.example')) as {

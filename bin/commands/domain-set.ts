@@ -1,6 +1,7 @@
 import { updateDomain } from '../../src/accounts/domain-changes.ts'
 import { type DomainSettings, domainSettingsPatchSchema } from '../../src/accounts/domain-settings.ts'
 import { ownerOfDomain } from '../../src/accounts/tokens.ts'
+import { firstProblem } from '../../src/api/field-words.ts'
 import { systemClock } from '../../src/clock.ts'
 import { defineCommand, UsageError } from '../command.ts'
 import { domainText } from '../domain-fields.ts'
@@ -43,8 +44,5 @@ function settingsOf(raw: string): Partial<DomainSettings> {
   }
   const parsed = domainSettingsPatchSchema.safeParse(json)
   if (parsed.success) return parsed.data as Partial<DomainSettings>
-  const problems = parsed.error.issues.map(({ path, message }) =>
-    path.length === 0 ? message : `${path.join('.')}: ${message}`,
-  )
-  throw new UsageError(`--settings: ${problems.join('; ')}`)
+  throw new UsageError(`--settings: ${firstProblem(domainSettingsPatchSchema, json, 'JSON') ?? 'not valid'}`)
 }

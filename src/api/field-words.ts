@@ -29,8 +29,8 @@ const wordsFor: z.core.$ZodErrorMap = (issue) => {
   }
 }
 
-/** The first thing that is wrong, as a sentence that begins with the field: `paths[3] must start with /`. */
-export function firstProblem(schema: z.core.$ZodType, value: unknown): string | null {
+/** The first thing that is wrong, as a sentence that begins with the field, or with `whole`: `paths[3] must start with /`. */
+export function firstProblem(schema: z.core.$ZodType, value: unknown, whole = 'body'): string | null {
   const parsed = z.safeParse(schema, value, { error: wordsFor })
   const [first, ...others] = parsed.error?.issues ?? []
   if (first === undefined) return null
@@ -38,7 +38,7 @@ export function firstProblem(schema: z.core.$ZodType, value: unknown): string | 
   const own = others.filter(
     ({ code, path }) => code === first.code && fieldName(path) === fieldName(first.path),
   )
-  return `${fieldName(first.path)} ${(own.at(-1) ?? first).message}`
+  return `${fieldName(first.path) || whole} ${(own.at(-1) ?? first).message}`
 }
 
 function fieldName(path: readonly PropertyKey[]): string {
@@ -47,7 +47,7 @@ function fieldName(path: readonly PropertyKey[]): string {
     if (typeof part === 'number') name += `[${part}]`
     else name += name === '' ? String(part) : `.${String(part)}`
   }
-  return name === '' ? 'body' : name
+  return name
 }
 
 function withArticle(type: string): string {
