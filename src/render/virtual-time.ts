@@ -4,6 +4,7 @@ import type { CdpSession } from './cdp.ts'
 import type { NetworkActivity } from './network-activity.ts'
 import type { ReadySignal } from './ready-signal.ts'
 import type { CaptureReason } from './record.ts'
+import { untilStalled } from './stall.ts'
 import type { Policy, VirtualClock } from './virtual-clock.ts'
 
 /** Virtual milliseconds given to a page once it loads: its timers up to there are in the snapshot. */
@@ -16,10 +17,6 @@ const ROUNDS_LIMIT = 20
 const LOOK_EVERY_MS = 5
 /** What a held page waits for may need real time: so much of it between two steps. */
 const HOLD_PAUSE_MS = 20
-const LOOK_FOR_STALL_EVERY_MS = 25
-/** A page that answers in this time runs at its usual speed; one that is slower is given more patience. */
-const USUAL_ANSWER_MS = 5
-const MOST_PATIENCE = 3
 
 /**
  * Gives the page its time, and resolves with why it has had it; never, while the
@@ -80,24 +77,4 @@ export async function runUntilSettled(
   }
   await clock.pause()
   return page.state === 'ready' ? 'ready-signal' : capture
-}
-
-async function untilStalled(
-  session: CdpSession,
-  activity: NetworkActivity,
-  nowMs: () => number,
-  over: AbortSignal,
-): Promise<'stalled'> {
-  let patience = 1
-  while (!over.aborted) {
-    await delay(LOOK_FOR_STALL_EVERY_MS)
-    if (over.aborted || !activity.isStalled(patience)) continue
-    // On a busy machine quiet means little. How long the page takes to answer says how busy it is,
-    // and while a script runs it does not answer at all.
-    const askedMs = nowMs()
-    await session.send('Runtime.evaluate', { expression: '0' })
-    patience = Math.min(Math.max((nowMs() - askedMs) / USUAL_ANSWER_MS, 1), MOST_PATIENCE)
-    if (activity.isStalled(patience)) return 'stalled'
-  }
-  return new Promise(() => {})
 }

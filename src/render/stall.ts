@@ -1,0 +1,30 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+import type { CdpSession } from './cdp.ts'
+import type { NetworkActivity } from './network-activity.ts'
+
+const LOOK_FOR_STALL_EVERY_MS = 25
+/** A page that answers in this time runs at its usual speed; one that is slower is given more patience. */
+const USUAL_ANSWER_MS = 5
+const MOST_PATIENCE = 3
+
+/** Resolves once the page's clock stands for nothing that is worth waiting for; never, after `over`. */
+export async function untilStalled(
+  session: CdpSession,
+  activity: NetworkActivity,
+  nowMs: () => number,
+  over: AbortSignal,
+): Promise<'stalled'> {
+  let patience = 1
+  while (!over.aborted) {
+    await delay(LOOK_FOR_STALL_EVERY_MS)
+    if (over.aborted || !activity.isStalled(patience)) continue
+    // On a busy machine quiet means little. How long the page takes to answer says how busy it is,
+    // and while a script runs it does not answer at all.
+    const askedMs = nowMs()
+    await session.send('Runtime.evaluate', { expression: '0' })
+    patience = Math.min(Math.max((nowMs() - askedMs) / USUAL_ANSWER_MS, 1), MOST_PATIENCE)
+    if (activity.isStalled(patience)) return 'stalled'
+  }
+  return new Promise(() => {})
+}
