@@ -445,3 +445,34 @@ it('is no open proxy: another host in the target is another domain of ours or no
   const got = await request(edge.port, 'http://127.0.0.1:1/', { host: 'red.example', agent: PERSON })
   assert.equal(got.status, 404)
 })
+
+describe('an answer before the end of the body', { timeout: 30_000 }, () => {
+  const head = `POST / HTTP/1.1\r\nHost: red.example\r\nUser-Agent: ${PERSON}\r\nContent-Length: 10\r\n\r\n`
+
+  async function answeredEarly() {
+    answer = (_req, res) => res.end('early')
+    const socket = net.connect(edge.port, '127.0.0.1')
+    let got = ''
+    socket
+      .on('error', () => {})
+      .on('data', (part: Buffer) => {
+        got += part.toString()
+      })
+    socket.write(`${head}12345`)
+    while (!got.includes('early')) await once(socket, 'data')
+    return socket
+  }
+
+  it('goes to the client; a rest that does not come is not waited for', async () => {
+    const socket = await answeredEarly()
+    if (!socket.closed) await once(socket, 'close')
+  })
+
+  it('a rest that comes is taken, and the connection serves on', async () => {
+    const socket = await answeredEarly()
+    socket.write('67890')
+    socket.write(`GET / HTTP/1.1\r\nHost: red.example\r\nUser-Agent: ${PERSON}\r\n\r\n`)
+    assert.match(String((await once(socket, 'data'))[0]), /^HTTP\/1\.1 200 /)
+    socket.destroy()
+  })
+})

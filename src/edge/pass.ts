@@ -34,6 +34,9 @@ export type Pass = (
 /** An origin that is this node again: one time round is a misconfiguration, more would never end. */
 export const MAX_TIMES_THROUGH_US = 3
 
+/** How long a body may go on once its answer has ended. */
+const BODY_AFTER_ANSWER_MS = 2_000
+
 /** Methods that may be sent twice (RFC 9110, section 9.2.2) and carry no body. */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
@@ -94,6 +97,7 @@ export function createPass({ agents, answerWaitMs, idleMs, bodyLookMs, onFault }
       answer.on('end', () => res.addTrailers(pairsOf(answer.rawTrailers)))
       pipeline(answer, res, (error) => {
         if (error) upstream.destroy()
+        else if (!req.complete) endBody(req, upstream)
       })
     })
     res.on('close', () => {
@@ -107,6 +111,15 @@ export function createPass({ agents, answerWaitMs, idleMs, bodyLookMs, onFault }
     watchBodyPace(req, upstream, bodyLookMs, () => upstream.destroy(new ClientSlow()))
     req.pipe(upstream)
   }
+}
+
+/** All is answered: what is left of the body is for nobody, but who is about to have sent it need not be cut off. */
+function endBody(req: http.IncomingMessage, upstream: http.ClientRequest): void {
+  const late = setTimeout(() => {
+    upstream.destroy()
+    req.socket.destroy()
+  }, BODY_AFTER_ANSWER_MS)
+  req.once('close', () => clearTimeout(late))
 }
 
 export type OriginRequest = {
