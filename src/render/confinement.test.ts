@@ -6,6 +6,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 
+import { listProcesses } from '../../test/support/processes.ts'
 import { browserUser, ownUid } from '../system-user.ts'
 import { BROWSER_RLIMITS, confined } from './confinement.ts'
 import { processesOfGroup } from './process-group.ts'
@@ -153,9 +154,8 @@ describe('processes of domains', () => {
 
 /** By the directory in the command line of the browser's first process. */
 function processesOfGroupWith(dir: string): number[] {
-  const group = execFileSync('ps', ['-eo', 'pid=,pgid=,args='], { encoding: 'utf8' })
-    .split('\n')
-    .map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line))
-    .find((match) => match !== null && match[1] === match[2] && match[3]!.includes(`--user-data-dir=${dir}`))
-  return group === undefined ? [] : processesOfGroup(Number(group![2])).map(({ pid }) => pid)
+  const first = listProcesses().find(
+    ({ pid, group, command }) => pid === group && command.includes(`--user-data-dir=${dir}`),
+  )
+  return first === undefined ? [] : processesOfGroup(first.group).map(({ pid }) => pid)
 }
