@@ -9,7 +9,7 @@
  *
  *   node bench/api.ts
  *
- * The last figures stand in docs/decisions/0008-api.md.
+ * The last figures stand in docs/decisions/0007-api.md.
  */
 import { fork } from 'node:child_process'
 import http from 'node:http'
