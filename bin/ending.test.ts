@@ -23,23 +23,26 @@ it('asks to end at the first signal, and ends at once at the second', async () =
   assert.equal(await ending.asked, 'SIGINT')
   assert.equal(ending.signal.aborted, true)
   assert.deepEqual(exits, [])
+  mock.timers.tick(500)
   signalled('SIGINT')
   assert.deepEqual(exits, [1])
   ending.unwatch()
 })
 
-it('takes the Ctrl-C that npm passes on for the one of the terminal, and a later one for another', async () => {
-  const ending = watchForEnding({ underNpm: true })
-  signalled('SIGINT')
-  signalled('SIGINT')
-  mock.timers.tick(499)
-  signalled('SIGINT')
-  assert.deepEqual(exits, [])
-  mock.timers.tick(1)
-  signalled('SIGINT')
-  assert.deepEqual(exits, [1])
-  ending.unwatch()
-})
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  it(`takes a ${signal} that comes twice at once, by a group and by npm, for one, and a later one for another`, () => {
+    const ending = watchForEnding({ underNpm: true })
+    signalled(signal)
+    signalled(signal)
+    mock.timers.tick(499)
+    signalled(signal)
+    assert.deepEqual(exits, [])
+    mock.timers.tick(1)
+    signalled(signal)
+    assert.deepEqual(exits, [1])
+    ending.unwatch()
+  })
+}
 
 it('under npm, a SIGTERM right after Ctrl-C is a second signal', () => {
   const ending = watchForEnding({ underNpm: true })

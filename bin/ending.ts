@@ -15,7 +15,12 @@ export function endAtOnce(): void {
   for (const signal of SIGNALS) process.on(signal, exitWell)
 }
 
-/** Watches for what tells this process to end; a second signal ends it at once. */
+/**
+ * Watches for what tells this process to end; a second signal ends it at once.
+ * The same one again within half a second is no second signal but an echo:
+ * whoever signals a whole process group (a terminal, `timeout`, supervisors)
+ * reaches us directly and once more through npm or themselves.
+ */
 export function watchForEnding(options: { underNpm: boolean }): Ending {
   const { promise: asked, resolve } = Promise.withResolvers<string>()
   const stopped = new AbortController()
@@ -24,18 +29,15 @@ export function watchForEnding(options: { underNpm: boolean }): Ending {
     resolve(reason)
   }
   let signals = 0
-  let isEcho = false
+  let echo: NodeJS.Signals | null = null
   const onSignal = (signal: NodeJS.Signals) => {
-    if (isEcho && signal === 'SIGINT') return
+    if (signal === echo) return
     signals += 1
     if (signals > 1) process.exit(1)
-    // Ctrl-C reaches the whole group of the terminal; npm has it too, and passes it on to us once more.
-    if (options.underNpm && signal === 'SIGINT') {
-      isEcho = true
-      setTimeout(() => {
-        isEcho = false
-      }, ECHO_MS).unref()
-    }
+    echo = signal
+    setTimeout(() => {
+      echo = null
+    }, ECHO_MS).unref()
     end(signal)
   }
   for (const signal of SIGNALS) {
