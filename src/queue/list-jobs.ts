@@ -1,7 +1,7 @@
 import type { Queryable } from '../db/transaction.ts'
-import type { DomainId, DomainName, JobId, PagePath } from '../ids.ts'
-import type { JobView } from './find-job.ts'
-import { type JobOutcome, type JobState, PRIORITIES } from './job.ts'
+import type { DomainId } from '../ids.ts'
+import type { JobState } from './job.ts'
+import { JOB_COLUMNS, type JobRow, type JobView, jobView } from './job-view.ts'
 
 export type JobsWanted = {
   /** null: of all domains. */
@@ -13,23 +13,14 @@ export type JobsWanted = {
 
 /** Jobs of every account, the newest first. For the operator only. */
 export async function listJobs(db: Queryable, wanted: JobsWanted): Promise<JobView[]> {
-  const { rows } = await db.query<Row>(
-    `select j.id, d.custom_domain, j.path, j.priority, j.state, j.outcome, j.created_at, j.finished_at
+  const { rows } = await db.query<JobRow>(
+    `select ${JOB_COLUMNS}
        from job j join domain d on d.id = j.domain_id
       where ($1::integer is null or j.domain_id = $1) and ($2::text is null or j.state = $2)
       order by j.created_at desc, j.id limit $3`,
     [wanted.domain, wanted.state, wanted.limit],
   )
-  return rows.map((row) => ({
-    jobId: row.id,
-    domain: row.custom_domain,
-    path: row.path,
-    priority: PRIORITIES[row.priority] ?? 'warm',
-    state: row.state,
-    outcome: row.outcome,
-    created_at: row.created_at.toISOString(),
-    finished_at: row.finished_at?.toISOString() ?? null,
-  }))
+  return rows.map(jobView)
 }
 
 /** How many jobs there are in each state; those that ended, of the last week. For the operator only. */
@@ -42,15 +33,4 @@ export async function countJobs(db: Queryable, domain: DomainId | null): Promise
   const counts = { queued: 0, running: 0, done: 0, failed: 0, cancelled: 0 }
   for (const { state, count } of rows) counts[state] = count
   return counts
-}
-
-type Row = {
-  id: JobId
-  custom_domain: DomainName
-  path: PagePath
-  priority: number
-  state: JobState
-  outcome: JobOutcome | null
-  created_at: Date
-  finished_at: Date | null
 }
