@@ -5,6 +5,7 @@ import path from 'node:path'
 import ipaddr from 'ipaddr.js'
 
 import { DEFAULT_PLANS, type PlanCatalogue, readPlans } from './accounts/plans.ts'
+import type { TrustedProxies } from './client-address.ts'
 
 /** A range of private addresses that may be origins all the same; without a port, all ports. */
 export type AllowedRange = { cidr: [ipaddr.IPv4 | ipaddr.IPv6, number]; port: number | null }
@@ -30,6 +31,8 @@ export type Config = {
   publicUrl: string | null
   plans: PlanCatalogue
   allowedPrivateOrigins: readonly AllowedRange[]
+  /** Whose `X-Forwarded-For` and `-Proto` are believed. */
+  trustedProxies: TrustedProxies
   render: { chromium: string | null; slots: number; timeoutMs: number; requireSandbox: boolean }
   logLevel: string
   /** Started by an npm script or by npx: when that dies without telling us, we end too. */
@@ -107,6 +110,18 @@ export function loadConfig(env: Environment = process.env): Config {
       })
   }
 
+  const trustedProxies = (): TrustedProxies => {
+    const entries = (given('PREPAINT_TRUSTED_PROXIES') ?? '').split(',').map((entry) => entry.trim())
+    return entries
+      .filter((entry) => entry !== '')
+      .flatMap((entry) => {
+        const range = parseAllowedRange(entry)
+        if (range !== null && range.port === null) return [range.cidr]
+        problems.push(`PREPAINT_TRUSTED_PROXIES takes addresses or CIDR, got "${entry}"`)
+        return []
+      })
+  }
+
   const requireSandbox = oneOf('PREPAINT_REQUIRE_SANDBOX', ['0', '1'], '0') === '1'
 
   const config: Config = {
@@ -125,6 +140,7 @@ export function loadConfig(env: Environment = process.env): Config {
     publicUrl: url('PREPAINT_PUBLIC_URL', ['http:', 'https:'])?.replace(/\/+$/, '') ?? null,
     plans: plans(),
     allowedPrivateOrigins: allowedRanges(),
+    trustedProxies: trustedProxies(),
     render: {
       chromium: given('PREPAINT_CHROMIUM'),
       slots: integer('PREPAINT_RENDER_SLOTS', Math.max(2, availableParallelism()), { min: 1, max: 256 }),

@@ -54,6 +54,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 }
 /** Small files without a room: anybody may import them. */
 const GROUND = [
+  'src/client-address.ts',
   'src/clock.ts',
   'src/errors.ts',
   'src/ids.ts',
