@@ -1,22 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import type { Clock } from '../clock.ts'
-import { freshnessOf, freshUntil } from '../pages/freshness.ts'
+import { freshnessOf } from '../pages/freshness.ts'
 import type { PageCache } from '../pages/page-cache.ts'
 import type { CrawlerCategory } from './crawler.ts'
 import { decide } from './decide.ts'
 import { createDemand, type DemandDeps } from './demand.ts'
 import type { EdgeDomain } from './domain.ts'
-import { storedLocation } from './forwarded-headers.ts'
+import { createEndings } from './endings.ts'
+import { createFindStored } from './find-stored.ts'
 import { createLiveRender, type LiveRenderDeps } from './live-render.ts'
 import { toOriginForm } from './origin-form.ts'
-import { frontOf, type Pass } from './pass.ts'
+import type { Pass } from './pass.ts'
 import { sendPlainPage } from './plain-page.ts'
-import { type ServedVerdict, servePage, serveRedirect } from './serve.ts'
 import type { Served } from './served.ts'
 import type { Sitemaps } from './sitemap.ts'
-import type { PageTarget, Target } from './target.ts'
-import type { NoVerdict, PassReason, Verdict } from './verdict.ts'
+import type { Target } from './target.ts'
+import type { NoVerdict, Verdict } from './verdict.ts'
 
 /** What the edge needs, in its own words. bin/ supplies it; so do tests. */
 export type EdgeDeps = LiveRenderDeps &
@@ -31,24 +31,17 @@ export type EdgeDeps = LiveRenderDeps &
     pass: Pass
   }
 
-/** A crawler's request for a page, once that is known. */
-type Exchange = {
-  req: IncomingMessage
-  res: ServerResponse
-  domain: EdgeDomain
-  target: PageTarget
-  nowMs: number
-}
-
 /**
  * One live request, top to bottom: every way it can end is a `return` in
  * `answer`. The hit path runs through it without waiting once: what is in
  * memory comes without a promise.
  */
 export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number }) {
-  const { clock, log, pages, sitemaps } = deps
+  const { clock, log, sitemaps } = deps
+  const find = createFindStored(deps)
   const renderNow = createLiveRender(deps, options)
   const demand = createDemand(deps)
+  const { serve, pass, sitemap, none } = createEndings(deps, demand.note)
 
   return function handle(req: IncomingMessage, res: ServerResponse): void {
     answer(req, res).then(
@@ -101,58 +94,4 @@ export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number 
     demand.note(exchange)
     return pass(req, res, domain, rendered)
   }
-
-  /** A page or redirect of ours, in the encoding that is asked for. */
-  function serve(exchange: Exchange, entry: Served, verdict: ServedVerdict): Verdict | Promise<Verdict> {
-    const { req, res, domain, target, nowMs } = exchange
-    if (entry.status < 400) demand.note(exchange)
-    const ttlMs = freshUntil(entry, target.lifetimes) - nowMs
-    const stamp = { verdict, ttlMs, ageMs: verdict === 'rendered' ? 0 : nowMs - entry.renderedAtMs }
-    const unservable = (error: unknown): Verdict => {
-      log.error({ err: error, domain: domain.name, path: target.key.path }, 'a stored page cannot be served')
-      return pass(req, res, domain, 'unservable')
-    }
-    try {
-      if (entry.kind === 'redirect') {
-        const location = storedLocation(entry.location, req.url ?? '/', frontOf(req, domain), domain)
-        serveRedirect(res, entry, location, stamp)
-        return verdict
-      }
-      const making = servePage(req, res, entry, stamp)
-      return making === undefined ? verdict : making.then(grown, unservable)
-    } catch (error) {
-      return unservable(error)
-    }
-
-    function grown(): Verdict {
-      pages.grown(target.key, entry)
-      return verdict
-    }
-  }
-
-  function pass(req: IncomingMessage, res: ServerResponse, domain: EdgeDomain, why: PassReason): Verdict {
-    if (!res.destroyed) deps.pass(req, res, domain, `pass; ${why}`)
-    return `pass; ${why}`
-  }
-
-  async function sitemap({ req, res, domain, target }: Exchange): Promise<Verdict> {
-    return (await sitemaps.serve(req, res, domain, target.key)) ?? pass(req, res, domain, 'sitemap')
-  }
-
-  function find(target: PageTarget): Served | null | Promise<Served | null | 'unreadable'> {
-    const read = pages.find(target.key)
-    return read instanceof Promise ? read.catch((error: Error) => unreadable(error)) : read
-  }
-
-  function unreadable(error: Error): 'unreadable' {
-    log.error({ err: error }, 'the page store could not be asked')
-    return 'unreadable'
-  }
-}
-
-function none(res: ServerResponse, page: 'bad-request' | 'unknown-host'): NoVerdict {
-  // What follows on this connection may not be what its sender calls a request.
-  if (page === 'bad-request') res.shouldKeepAlive = false
-  sendPlainPage(res, page, `none; ${page}`)
-  return `none; ${page}`
 }

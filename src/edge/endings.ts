@@ -1,0 +1,85 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+import type { Log } from '../log.ts'
+import { freshUntil } from '../pages/freshness.ts'
+import type { PageCache } from '../pages/page-cache.ts'
+import type { EdgeDomain } from './domain.ts'
+import { storedLocation } from './forwarded-headers.ts'
+import { frontOf, type Pass } from './pass.ts'
+import { sendPlainPage } from './plain-page.ts'
+import { type ServedVerdict, servePage, serveRedirect } from './serve.ts'
+import type { Served } from './served.ts'
+import type { Sitemaps } from './sitemap.ts'
+import type { PageTarget } from './target.ts'
+import type { NoVerdict, PassReason, Verdict } from './verdict.ts'
+
+/** A crawler's request for a page, once that is known. */
+export type Exchange = {
+  req: IncomingMessage
+  res: ServerResponse
+  domain: EdgeDomain
+  target: PageTarget
+  nowMs: number
+}
+
+export type EndingDeps = {
+  log: Log
+  pages: Pick<PageCache<Served>, 'grown'>
+  sitemaps: Pick<Sitemaps, 'serve'>
+  pass: Pass
+}
+
+/** The ways a live request can end, each with the verdict that it sends. `note` hears of pages that were served. */
+export function createEndings(
+  { log, pages, sitemaps, pass: passOn }: EndingDeps,
+  note: (e: Exchange) => void,
+) {
+  /** A page or redirect of ours, in the encoding that is asked for. */
+  function serve(exchange: Exchange, entry: Served, verdict: ServedVerdict): Verdict | Promise<Verdict> {
+    const { req, res, domain, target, nowMs } = exchange
+    if (entry.status < 400) note(exchange)
+    const ttlMs = freshUntil(entry, target.lifetimes) - nowMs
+    const stamp = { verdict, ttlMs, ageMs: verdict === 'rendered' ? 0 : nowMs - entry.renderedAtMs }
+    const unservable = (error: unknown): Verdict => {
+      log.error({ err: error, domain: domain.name, path: target.key.path }, 'a stored page cannot be served')
+      return pass(req, res, domain, 'unservable')
+    }
+    try {
+      if (entry.kind === 'redirect') {
+        const location = storedLocation(entry.location, req.url ?? '/', frontOf(req, domain), domain)
+        serveRedirect(res, entry, location, stamp)
+        return verdict
+      }
+      const making = servePage(req, res, entry, stamp)
+      return making === undefined ? verdict : making.then(grown, unservable)
+    } catch (error) {
+      return unservable(error)
+    }
+
+    function grown(): Verdict {
+      pages.grown(target.key, entry)
+      return verdict
+    }
+  }
+
+  /** The origin's answer. */
+  function pass(req: IncomingMessage, res: ServerResponse, domain: EdgeDomain, why: PassReason): Verdict {
+    if (!res.destroyed) passOn(req, res, domain, `pass; ${why}`)
+    return `pass; ${why}`
+  }
+
+  /** From the sitemap cache, else the origin's. */
+  async function sitemap({ req, res, domain, target }: Exchange): Promise<Verdict> {
+    return (await sitemaps.serve(req, res, domain, target.key)) ?? pass(req, res, domain, 'sitemap')
+  }
+
+  /** A page of ours: there is no origin to pass to. */
+  function none(res: ServerResponse, page: 'bad-request' | 'unknown-host'): NoVerdict {
+    // What follows on this connection may not be what its sender calls a request.
+    if (page === 'bad-request') res.shouldKeepAlive = false
+    sendPlainPage(res, page, `none; ${page}`)
+    return `none; ${page}`
+  }
+
+  return { serve, pass, sitemap, none }
+}
