@@ -20,6 +20,8 @@ export type PassOptions = {
   idleMs: number
   /** How often the pace of a body on its way to the origin is looked at. */
   bodyLookMs: number
+  /** How the client sees the site; by default, as it sees us. */
+  frontOf?: (req: http.IncomingMessage, domain: EdgeDomain) => Front
   /** A request failed on the way to the origin; for the log. */
   onFault(fault: { domain: string; page: PlainPage; error: Error }): void
 }
@@ -47,14 +49,17 @@ const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS'])
  * ours with 502 or 504; after that the connection is cut, so that nobody takes
  * half an answer for a whole one.
  */
-export function createPass({ agents, answerWaitMs, idleMs, bodyLookMs, onFault }: PassOptions): Pass {
+export function createPass(options: PassOptions): Pass {
+  const { agents, answerWaitMs, idleMs, bodyLookMs, onFault } = options
+  const seen = options.frontOf ?? frontOf
+
   return (req, res, domain, verdict) => {
     if (timesThroughUs(req.headers.via) >= MAX_TIMES_THROUGH_US) sendPlainPage(res, 'loop', verdict)
     else attempt(req, res, domain, verdict, false)
   }
 
   function attempt(...[req, res, domain, verdict, again]: [...Parameters<Pass>, boolean]): void {
-    const front = frontOf(req, domain)
+    const front = seen(req, domain)
     const framing = bodyFraming(req)
     const upstream = originRequest(agents, domain, {
       method: req.method ?? 'GET',
