@@ -24,7 +24,9 @@ const production = sources.filter(({ file }) => !/\.test\.ts$|\/test-[\w-]+\.ts$
  * the edge cannot reach Chromium, not even by accident.
  */
 const MAY_IMPORT: Record<string, readonly string[]> = {
+  'src/http': [],
   'src/edge': [
+    'src/http',
     'src/pages',
     'src/accounts/domain-settings.ts',
     'src/gateway/guarded-connect.ts',
@@ -43,11 +45,20 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'src/gateway': ['src/config.ts'],
   'src/accounts': ['src/db', 'src/pages', 'src/gateway/origin-url.ts', 'src/queue/cancel-jobs.ts'],
   'src/api': [
+    'src/http',
     'src/db',
     'src/accounts',
     'src/pages',
     'src/queue',
+    'src/certificates',
     'src/gateway/origin-url.ts',
+    'src/gateway/address-guard.ts',
+  ],
+  'src/certificates': [
+    'src/db',
+    'src/accounts/announce.ts',
+    'src/pages/invalidation.ts',
+    'src/gateway/guarded-connect.ts',
     'src/gateway/address-guard.ts',
   ],
   'src/db': [],
@@ -56,6 +67,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 const GROUND = [
   'src/client-address.ts',
   'src/clock.ts',
+  'src/der.ts',
   'src/errors.ts',
   'src/ids.ts',
   'src/log.ts',

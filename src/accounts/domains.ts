@@ -34,8 +34,8 @@ export type OwnedDomain = {
 /** All domains of the account, by name. */
 export async function listDomains(db: Queryable, account: AccountId, view: DomainView): Promise<Domain[]> {
   const { rows } = await db.query<DomainRow>(
-    `${SELECT_DOMAIN} where d.account_id = $2 order by d.custom_domain`,
-    [utcMonth(view.nowMs), account],
+    `${SELECT_DOMAIN} where d.account_id = $3 order by d.custom_domain`,
+    [utcMonth(view.nowMs), new Date(view.nowMs), account],
   )
   return rows.map((row) => toDomain(row, view))
 }
@@ -48,8 +48,8 @@ export async function findDomain(
   view: DomainView,
 ): Promise<DomainWithSettings | null> {
   const { rows } = await db.query<DomainRow>(
-    `${SELECT_DOMAIN} where d.account_id = $2 and d.custom_domain = $3`,
-    [utcMonth(view.nowMs), account, name],
+    `${SELECT_DOMAIN} where d.account_id = $3 and d.custom_domain = $4`,
+    [utcMonth(view.nowMs), new Date(view.nowMs), account, name],
   )
   const row = rows[0]
   return row === undefined ? null : { ...toDomain(row, view), settings: readDomainSettings(row.settings) }
@@ -62,6 +62,7 @@ export async function listAllDomains(
 ): Promise<(Domain & { email: string })[]> {
   const { rows } = await db.query<DomainRow>(`${SELECT_DOMAIN} order by d.custom_domain`, [
     utcMonth(view.nowMs),
+    new Date(view.nowMs),
   ])
   return rows.map((row) => ({ ...toDomain(row, view), email: row.email }))
 }
@@ -117,8 +118,10 @@ type DomainRow = {
 }
 
 const SELECT_DOMAIN = `
-  select d.id, d.custom_domain, d.origin_url, d.ssl_enabled, d.is_active, d.settings, d.created_at, d.updated_at,
-         a.email, a.plan, coalesce(c.renders, 0) as renders
+  select d.id, d.custom_domain, d.origin_url, d.is_active, d.settings, d.created_at, d.updated_at,
+         a.email, a.plan, coalesce(c.renders, 0) as renders,
+         exists (select from certificate t
+                  where t.domain_id = d.id and $2 between t.not_before and t.not_after) as ssl_enabled
   from domain d
   join account a on a.id = d.account_id
   left join render_count c on c.domain_id = d.id and c.month = $1`

@@ -118,14 +118,17 @@ describe('migrate', () => {
       await assert.rejects(migrate(database.connection, log, directory), /0001-first\.sql is not the one/)
     }))
 
-  it('refuses files whose numbers have gaps or repeat', async () => {
-    const connection = { host: '/nowhere' }
-    put('0004-gap.sql', 'select 1')
-    await assert.rejects(migrate(connection, log, directory), /0003-<name>\.sql is next/)
-    rmSync(path.join(directory, '0004-gap.sql'))
-    put('0002-twice.sql', 'select 1')
-    await assert.rejects(migrate(connection, log, directory), /numbered without gaps/)
-  })
+  it('refuses files whose numbers repeat, and one whose turn is over; a number may be left out', () =>
+    withDatabase(async () => {
+      put('0004-after-a-gap.sql', 'create table four (n integer)')
+      const applied = await migrate(database.connection, log, directory)
+      assert.equal(applied.at(-1), '0004-after-a-gap.sql')
+      put('0003-late.sql', 'select 1')
+      await assert.rejects(migrate(database.connection, log, directory), /0003-late\.sql came after 0004/)
+      rmSync(path.join(directory, '0003-late.sql'))
+      put('0002-twice.sql', 'select 1')
+      await assert.rejects(migrate(database.connection, log, directory), /no two with one number/)
+    }))
 
   it('tells a user who may not create tables what he lacks', () =>
     withDatabase(async () => {

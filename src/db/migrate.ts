@@ -81,11 +81,9 @@ function readMigrations(directory: string): Migration[] {
     .filter((name) => name.endsWith('.sql'))
     .sort()
   names.forEach((name, index) => {
-    const number = String(index + 1).padStart(4, '0')
-    if (!/^\d{4}-[a-z0-9-]+\.sql$/.test(name) || !name.startsWith(number)) {
-      throw new Error(
-        `${directory}/${name}: migrations are numbered without gaps, ${number}-<name>.sql is next`,
-      )
+    const repeats = names[index - 1]?.slice(0, 4) === name.slice(0, 4)
+    if (!/^\d{4}-[a-z0-9-]+\.sql$/.test(name) || repeats) {
+      throw new Error(`${directory}/${name}: migrations are named NNNN-<name>.sql, no two with one number`)
     }
   })
   return names.map((name) => {
@@ -111,7 +109,16 @@ function pending(migrations: Migration[], record: { name: string; checksum: stri
         'Restore the file; a change of the schema needs a new migration.',
     )
   }
-  return migrations.slice(record.length)
+  const applied = new Set(record.map(({ name }) => name))
+  const next = migrations.filter(({ name }) => !applied.has(name))
+  // A number may be left out, but not be filled once later ones were applied.
+  const late = next.find(({ name }) => name < (record.at(-1)?.name ?? ''))
+  if (late !== undefined) {
+    throw new DatabaseError(
+      `The migration ${late.name} came after ${record.at(-1)?.name} had been applied: give it a higher number.`,
+    )
+  }
+  return next
 }
 
 async function apply(client: pg.Client, { name, sql, checksum }: Migration): Promise<void> {

@@ -44,8 +44,16 @@ describe('GET /api/domains/:domain', () => {
         'ssl_enabled'
       ]
     assert.equal(await ssl(), false)
-    await api.pool.query(`update domain set ssl_enabled = true where custom_domain = 'shop.example.com'`)
+    const [from, to] = [new Date(api.clock.nowMs()), new Date(api.clock.nowMs() + 60_000)]
+    await api.pool.query(
+      `insert into certificate (domain_id, source, chain, key_sealed, not_before, not_after)
+       select id, 'own', '', '', $1, $2 from domain where custom_domain = 'shop.example.com'`,
+      [from, to],
+    )
     assert.equal(await ssl(), true)
+    api.clock.atMs += 60_001
+    assert.equal(await ssl(), false, 'it has ended')
+    api.clock.atMs -= 60_001
   })
 
   it("404: unknown, another account's, or no name at all: existence is not told", async () => {
