@@ -3,8 +3,8 @@ import { isIP } from 'node:net'
 
 import ipaddr from 'ipaddr.js'
 
-/** Proxies of the operator, such as a TLS terminator: what they say about their client is believed. */
-export type TrustedProxies = readonly [ipaddr.IPv4 | ipaddr.IPv6, number][]
+/** As `ipaddr.parseCIDR` gives them. */
+export type AddressRanges = readonly [ipaddr.IPv4 | ipaddr.IPv6, number][]
 
 /** Who really asks, as far as those whom we trust can tell. */
 export type Client = {
@@ -23,26 +23,22 @@ type Asked = {
 export type ReadClient = (request: Asked) => Client
 
 /**
- * Reads who asks: the socket's other end; when that is a trusted proxy, the
+ * `trusted` are proxies of the operator, such as a TLS terminator: what they
+ * say about their client is believed. Reads who asks: the socket's other end; when that is a trusted proxy, the
  * right-most entry of `X-Forwarded-For` that no trusted proxy stands at. What
  * is further left was written by that client, and is not read. The scheme is
  * the entry of `X-Forwarded-Proto` at the same place (most proxies send one in
  * all). `Forwarded`, `X-Real-IP` and `X-Forwarded-Host` are never read.
  */
-export function createClientReader(trusted: TrustedProxies): ReadClient {
-  const isTrusted = (address: string): boolean => {
-    const parsed = ipaddr.parse(address)
-    return trusted.some(
-      ([network, bits]) => network.kind() === parsed.kind() && parsed.match(network as typeof parsed, bits),
-    )
-  }
+export function createClientReader(trusted: AddressRanges): ReadClient {
+  const isTrusted = (address: string): boolean => isAmong(address, trusted)
 
   return ({ headers, socket }) => {
     const near: Client = {
       address: plainAddress(socket.remoteAddress ?? '') ?? '',
       scheme: socket.encrypted === true ? 'https' : 'http',
     }
-    if (trusted.length === 0 || near.address === '' || !isTrusted(near.address)) return near
+    if (!isTrusted(near.address)) return near
 
     const named = entries(headers['x-forwarded-for'])
     let { address } = near
@@ -59,6 +55,15 @@ export function createClientReader(trusted: TrustedProxies): ReadClient {
     const said = schemes[Math.max(0, schemes.length - Math.max(1, hops))]?.toLowerCase()
     return { address, scheme: said === 'http' || said === 'https' ? said : near.scheme }
   }
+}
+
+/** Whether an address lies in one of the ranges; what is no address does not. */
+export function isAmong(address: string, ranges: AddressRanges): boolean {
+  if (ranges.length === 0 || isIP(address) === 0) return false
+  const parsed = ipaddr.parse(address)
+  return ranges.some(
+    ([network, bits]) => network.kind() === parsed.kind() && parsed.match(network as typeof parsed, bits),
+  )
 }
 
 /**

@@ -5,7 +5,8 @@ import path from 'node:path'
 import ipaddr from 'ipaddr.js'
 
 import { DEFAULT_PLANS, type PlanCatalogue, readPlans } from './accounts/plans.ts'
-import type { TrustedProxies } from './client-address.ts'
+import type { AddressRanges } from './client-address.ts'
+import type { ClientLimits } from './http/client-gate.ts'
 
 /** A range of private addresses that may be origins all the same; without a port, all ports. */
 export type AllowedRange = { cidr: [ipaddr.IPv4 | ipaddr.IPv6, number]; port: number | null }
@@ -29,10 +30,14 @@ export type Config = {
   edge: { host: string; port: number; tlsPort: number; memoryBytes: number; liveWaitMs: number }
   /** Base address shown to users, without a trailing slash; null: the API's own address. */
   publicUrl: string | null
+  /** Whom strangers may ask about renders: an e-mail address or a URL, shown at `/bot`; null: nobody is named. */
+  contact: string | null
   plans: PlanCatalogue
   allowedPrivateOrigins: readonly AllowedRange[]
   /** Whose `X-Forwarded-For` and `-Proto` are believed. */
-  trustedProxies: TrustedProxies
+  trustedProxies: AddressRanges
+  /** Of edge and API, each by itself. */
+  clients: Pick<ClientLimits, 'connections' | 'requests' | 'connectionsInTotal' | 'unlimited'>
   render: { chromium: string | null; slots: number; timeoutMs: number; requireSandbox: boolean }
   logLevel: string
   /** Started by an npm script or by npx: when that dies without telling us, we end too. */
@@ -42,6 +47,10 @@ export type Config = {
 export class ConfigError extends Error {
   override name = 'ConfigError'
 }
+
+/** Proxies and address translation of the operator's own network: one limit would be shared by all who come through. */
+const OWN_NETWORKS =
+  '127.0.0.0/8, ::1, 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 169.254.0.0/16, 100.64.0.0/10, fc00::/7, fe80::/10'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -79,6 +88,14 @@ export function loadConfig(env: Environment = process.env): Config {
     return null
   }
 
+  const contact = (): string | null => {
+    const raw = given('PREPAINT_CONTACT')
+    if (raw === null || /^[^\s@<>"]{1,64}@[^\s@<>"]{1,255}$/.test(raw)) return raw
+    if (URL.canParse(raw) && /^https?:\/\//i.test(raw)) return raw
+    problems.push(`PREPAINT_CONTACT must be an e-mail address or an http or https URL, got "${raw}"`)
+    return null
+  }
+
   const roles = (): ReadonlySet<Role> => {
     const known: readonly Role[] = ['edge', 'api', 'render']
     const names = (given('PREPAINT_ROLES') ?? known.join(',')).split(',').map((name) => name.trim())
@@ -110,14 +127,15 @@ export function loadConfig(env: Environment = process.env): Config {
       })
   }
 
-  const trustedProxies = (): TrustedProxies => {
-    const entries = (given('PREPAINT_TRUSTED_PROXIES') ?? '').split(',').map((entry) => entry.trim())
+  const addressRanges = (name: string, fallback: string): AddressRanges => {
+    const raw = given(name) ?? fallback
+    const entries = raw === 'none' ? [] : raw.split(',').map((entry) => entry.trim())
     return entries
       .filter((entry) => entry !== '')
       .flatMap((entry) => {
         const range = parseAllowedRange(entry)
         if (range !== null && range.port === null) return [range.cidr]
-        problems.push(`PREPAINT_TRUSTED_PROXIES takes addresses or CIDR, got "${entry}"`)
+        problems.push(`${name} takes addresses or CIDR, got "${entry}"`)
         return []
       })
   }
@@ -138,9 +156,16 @@ export function loadConfig(env: Environment = process.env): Config {
       liveWaitMs: integer('PREPAINT_LIVE_WAIT_MS', 10_000, { min: 0, max: 300_000 }),
     },
     publicUrl: url('PREPAINT_PUBLIC_URL', ['http:', 'https:'])?.replace(/\/+$/, '') ?? null,
+    contact: contact(),
     plans: plans(),
     allowedPrivateOrigins: allowedRanges(),
-    trustedProxies: trustedProxies(),
+    trustedProxies: addressRanges('PREPAINT_TRUSTED_PROXIES', 'none'),
+    clients: {
+      connections: integer('PREPAINT_CLIENT_CONNECTIONS', 1_024, { min: 1, max: 1_000_000 }),
+      requests: integer('PREPAINT_CLIENT_REQUESTS', 256, { min: 1, max: 1_000_000 }),
+      connectionsInTotal: integer('PREPAINT_CONNECTIONS', 10_000, { min: 1, max: 1_000_000 }),
+      unlimited: addressRanges('PREPAINT_UNLIMITED_CLIENTS', OWN_NETWORKS),
+    },
     render: {
       chromium: given('PREPAINT_CHROMIUM'),
       slots: integer('PREPAINT_RENDER_SLOTS', Math.max(2, availableParallelism()), { min: 1, max: 256 }),

@@ -1,6 +1,8 @@
 import http from 'node:http'
 import type { Duplex } from 'node:stream'
 
+import { type ClientLimits, createClientGate, NO_CLIENT_LIMITS } from '../http/client-gate.ts'
+import { toOriginForm } from '../http/origin-form.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import type { Held } from '../pages/invalidation.ts'
 import { createPageCache } from '../pages/page-cache.ts'
@@ -8,9 +10,9 @@ import type { StoredEntry } from '../pages/stored-page.ts'
 import { createCrawlerTest } from './crawler.ts'
 import { createDomains, type DomainRow } from './domain.ts'
 import { createEdgeHandler, type EdgeDeps } from './handler.ts'
-import { toOriginForm } from './origin-form.ts'
+import { shareOrigins } from './origin-share.ts'
 import { createPass, type OriginAgents } from './pass.ts'
-import { refuseUpgrade } from './plain-page.ts'
+import { pageMessage, refuseUpgrade, sendPlainPage } from './plain-page.ts'
 import { prepareServed } from './served.ts'
 import { createSitemaps, type SitemapDeps } from './sitemap.ts'
 import { createTargets } from './target.ts'
@@ -43,6 +45,8 @@ export type EdgeOptions = {
   headersMs?: number
   /** How often the pace of a body is looked at. */
   bodyLookMs?: number
+  /** What one client may hold at a time. Absent: nobody is limited. */
+  clients?: ClientLimits
 }
 
 export type Edge = {
@@ -78,6 +82,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
     onFault: ({ error, ...fault }: { domain: string; page: string; error: Error }) =>
       log.warn({ err: error, ...fault }, 'an origin could not be reached'),
   }
+  const gate = createClientGate(options.clients ?? NO_CLIENT_LIMITS)
   const crawlerOf = createCrawlerTest()
   const handle = createEdgeHandler(
     {
@@ -87,7 +92,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
       crawlerOf,
       pages,
       sitemaps: createSitemaps(parts),
-      pass: createPass(passOptions),
+      pass: shareOrigins(createPass(passOptions), gate.clientOf),
     },
     { liveWaitMs: options.liveWaitMs },
   )
@@ -118,9 +123,14 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
   })
   // Whoever takes nothing of his answer for so long does not get the rest.
   server.setTimeout(idleMs)
-  server.on('request', handle)
+  const admit: http.RequestListener = (req, res) => {
+    if (gate.enter(req, res)) handle(req, res)
+    else sendPlainPage(res, 'too-many-requests', 'none; too-many-requests')
+  }
+  gate.watch(server, pageMessage('too-many-connections', 'none; too-many-connections'))
+  server.on('request', admit)
   // The origin says whether it wants the body.
-  server.on('checkContinue', handle)
+  server.on('checkContinue', admit)
   server.on('upgrade', (req, socket, head) => {
     socket.on('error', () => socket.destroy())
     // All is said. Nobody reads on, so that the client's own end would never be seen.

@@ -6,6 +6,8 @@ const PAGES = {
   'unknown-host': [404, 'Unknown site', 'No site is registered here under this name.'],
   'bad-request': [400, 'Bad request', 'This request could not be understood.'],
   'slow-request': [408, 'The request took too long', 'It was not sent to its end in time.'],
+  'too-many-requests': [429, 'Too many requests', 'Too many requests at once come from your address.'],
+  'too-many-connections': [429, 'Too many connections', 'Too many are open from your address.'],
   'bad-gateway': [502, 'The site cannot be reached', 'The server behind this site did not answer properly.'],
   'gateway-timeout': [504, 'The site is too slow', 'The server behind this site did not answer in time.'],
   'refused-origin': [502, 'The site cannot be reached', 'The server behind this site may not be contacted.'],
@@ -27,7 +29,7 @@ function plainPage(page: PlainPage, verdict: string): { headers: string[]; body:
   const headers = ['Content-Type', 'text/html; charset=utf-8', 'Content-Length', `${Buffer.byteLength(body)}`]
   headers.push('Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff', 'X-Prepaint', verdict)
   // A crawler comes back instead of believing that the page is gone.
-  if (status >= 500) headers.push('Retry-After', '30')
+  if (status >= 500 || status === 429) headers.push('Retry-After', '30')
   return { headers, body }
 }
 
@@ -36,6 +38,8 @@ export function sendPlainPage(res: ServerResponse, page: PlainPage, verdict: str
     res.destroy()
     return
   }
+  // The rest of a body would be taken for the next request.
+  if (page === 'too-many-requests' && !res.req.complete) res.shouldKeepAlive = false
   const { headers, body } = plainPage(page, verdict)
   res.writeHead(PAGES[page][0], headers)
   res.end(res.req.method === 'HEAD' ? undefined : body)
@@ -43,9 +47,14 @@ export function sendPlainPage(res: ServerResponse, page: PlainPage, verdict: str
 
 /** The same on a bare socket, where a handshake was expected. */
 export function refuseUpgrade(socket: Duplex, page: PlainPage, verdict: string): void {
+  socket.end(pageMessage(page, verdict, 'No WebSocket'))
+}
+
+/** The whole answer as it goes over the wire; the connection ends with it. */
+export function pageMessage(page: PlainPage, verdict: string, reason: string = PAGES[page][1]): string {
   const { headers, body } = plainPage(page, verdict)
   headers.push('Connection', 'close')
-  socket.end(messageHead(PAGES[page][0], 'No WebSocket', headers) + body)
+  return messageHead(PAGES[page][0], reason, headers) + body
 }
 
 /** The head of an answer, to be written as Latin-1. Values come from node's parser or from us: neither has line breaks. */

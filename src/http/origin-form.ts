@@ -25,8 +25,9 @@ export function toOriginForm(req: IncomingMessage): boolean {
 function isUnambiguous({ httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
   // A request line without a version is read as HTTP/0.9, whose requests have no headers.
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return false
-  // Section 3.2: the first Host would count here, the last elsewhere.
+  // Section 3.2: of two, the first Host would count here, the last elsewhere; without one, who is meant is a guess.
   if (rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length > 1) return false
+  if (headers.host === undefined && httpVersion === '1.1') return false
   // Sections 6.1 and 7: a coding nobody knows before `chunked`; any coding in HTTP/1.0.
   const coding = headers['transfer-encoding']
   return coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersion === '1.1')
