@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
+import { describe, it } from 'node:test'
 
 import {
   DEFAULT_DOMAIN_SETTINGS,
@@ -72,4 +72,76 @@ it('has limits for the visitor, tested at each and one past it', () => {
   assert.deepEqual([width(199), width(200), width(4_000), width(4_001)], [false, true, true, false])
   const agent = (chars: number) => takes({ user_agent: 'a'.repeat(chars) })
   assert.deepEqual([agent(0), agent(1), agent(500), agent(501)], [false, true, true, false])
+})
+
+it('takes rules with an action, a fresh time or both', () => {
+  const problem = (rule: object) =>
+    domainSettingsPatchSchema.safeParse({ rules: [{ path: '/a', ...rule }] }).error?.issues[0]?.message ??
+    null
+  assert.deepEqual(
+    [{ action: 'pass' }, { fresh_seconds: 5 }, { action: 'render', fresh_seconds: 5 }].map(problem),
+    [null, null, null],
+  )
+  assert.equal(problem({}), 'must have an action or fresh_seconds')
+  const path = (chars: number) => problem({ action: 'pass', path: `/${'a'.repeat(chars - 1)}` })
+  assert.equal(path(2_048), null)
+  assert.notEqual(path(2_049), null)
+})
+
+describe('crawlers of a domain', () => {
+  const problem = (patch: unknown) => {
+    const issue = domainSettingsPatchSchema.safeParse(patch).error?.issues[0]
+    return issue === undefined ? null : `${issue.path.join('.')} ${issue.message}`
+  }
+  const remove = (pattern: string) => problem({ crawlers: { remove: [pattern] } })
+
+  it('are added with a category and removed', () => {
+    assert.equal(problem({ crawlers: {} }), null)
+    assert.equal(
+      problem({ crawlers: { add: [{ pattern: 'MyShop/', category: 'other' }], remove: ['Ahrefs*'] } }),
+      null,
+    )
+    assert.match(
+      problem({ crawlers: { add: [{ pattern: 'MyShop/' }] } }) ?? '',
+      /^crawlers\.add\.0\.category /,
+    )
+    assert.match(
+      problem({ crawlers: { add: [{ pattern: 'abc', category: 'people' }] } }) ?? '',
+      /^crawlers\.add\.0\.category /,
+    )
+    assert.match(problem({ crawlers: { keep: [] } }) ?? '', /^crawlers /)
+  })
+
+  it('have patterns that mean somebody: 3 characters at least, 100 at most, printable', () => {
+    assert.equal(remove('abc'), null)
+    assert.match(remove('a*b') ?? '', /^crawlers\.remove\.0 must have 3 characters other than \*$/)
+    assert.match(remove('*****') ?? '', /must have 3 characters/)
+    assert.match(remove('b\u00f6t bot') ?? '', /must be printable ASCII/)
+    assert.deepEqual([remove('a'.repeat(100)), remove('a'.repeat(101)) === null], [null, false])
+  })
+
+  it('are at most 100 of each list', () => {
+    const lists = (count: number) => [
+      problem({ crawlers: { remove: Array(count).fill('abc') } }),
+      problem({ crawlers: { add: Array(count).fill({ pattern: 'abc', category: 'ai' }) } }),
+    ]
+    assert.deepEqual(lists(100), [null, null])
+    assert.deepEqual(
+      lists(101).map((said) => said === null),
+      [false, false],
+    )
+  })
+
+  it('are rendered for or passed by category', () => {
+    assert.equal(problem({ categories: { ai: 'pass', search: 'render' } }), null)
+    assert.equal(problem({ categories: {} }), null)
+    assert.match(problem({ categories: { ai: 'block' } }) ?? '', /^categories\.ai /)
+    assert.match(problem({ categories: { people: 'pass' } }) ?? '', /^categories /)
+  })
+})
+
+it('what the origin says about storing is ignored or respected', () => {
+  const takes = (value: unknown) =>
+    domainSettingsPatchSchema.safeParse({ origin_cache_control: value }).success
+  assert.deepEqual(['ignore', 'respect', 'both', true].map(takes), [true, true, false, false])
 })

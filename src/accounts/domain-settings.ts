@@ -4,17 +4,54 @@ const TEN_YEARS_SECONDS = 10 * 366 * 86_400
 
 const seconds = z.int().min(0).max(TEN_YEARS_SECONDS)
 
+/** What crawlers are for; the owner decides for each kind. */
+export const CRAWLER_CATEGORIES = ['search', 'ai', 'social', 'seo', 'other'] as const
+export type CrawlerCategory = (typeof CRAWLER_CATEGORIES)[number]
+
 /**
  * What the owner decides for some of the domain's paths. `path` is compared
- * with the stored path; `*` stands for any characters, also none. The first
- * rule that matches counts.
+ * with the stored path; `*` stands for any characters, also none, so that
+ * `/shop*` is a prefix. The first rule that matches counts, alone.
  */
-const ruleSchema = z.strictObject({
-  path: z.string().startsWith('/', 'must start with /').max(2_048),
-  /** `pass`: always the origin. `render`: finished pages, also where the path looks like an asset. */
-  action: z.enum(['pass', 'render']),
-  fresh_seconds: seconds.optional(),
+const ruleSchema = z
+  .strictObject({
+    path: z.string().startsWith('/', 'must start with /').max(2_048),
+    /** `pass`: always the origin. `render`: finished pages, also where the path looks like an asset. Absent: as without the rule. */
+    action: z.enum(['pass', 'render']).optional(),
+    fresh_seconds: seconds.optional(),
+  })
+  .refine(
+    ({ action, fresh_seconds }) => action !== undefined || fresh_seconds !== undefined,
+    'must have an action or fresh_seconds',
+  )
+
+/** Of a user agent, in any case: text that it holds; `*` stands for any characters, also none. Never an expression. */
+const agentPattern = z
+  .string()
+  .max(100)
+  .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII')
+  .refine((pattern) => pattern.replaceAll('*', '').trim().length >= 3, 'must have 3 characters other than *')
+
+/** Who is a crawler on this domain, other than everywhere. Replaced as a whole. */
+const crawlersSchema = z.strictObject({
+  /** They get finished pages. */
+  add: z
+    .array(z.strictObject({ pattern: agentPattern, category: z.enum(CRAWLER_CATEGORIES) }))
+    .max(100)
+    .optional(),
+  /** They get what people get, whatever else says that they are crawlers. */
+  remove: z.array(agentPattern).max(100).optional(),
 })
+
+const treatment = z.enum(['render', 'pass']).optional()
+
+/** `pass`: crawlers of that kind get the origin. Replaced as a whole. */
+const categoriesSchema = z.strictObject(
+  Object.fromEntries(CRAWLER_CATEGORIES.map((category) => [category, treatment])) as Record<
+    CrawlerCategory,
+    typeof treatment
+  >,
+)
 
 const querySchema = z.union(
   [z.literal('keep'), z.literal('ignore'), z.array(z.string().min(1).max(200)).max(100)],
@@ -73,6 +110,12 @@ const fields = {
   /** Query parameters that name a page: all (`keep`), none (`ignore`), or those listed. */
   query: querySchema,
   rules: z.array(ruleSchema).max(100),
+  /** User agents that are crawlers, or none, on this domain. */
+  crawlers: crawlersSchema,
+  /** Kinds of crawlers that get the origin. */
+  categories: categoriesSchema,
+  /** Whether pages that the origin forbids to store (`no-store`, `private`) are stored all the same. */
+  origin_cache_control: z.enum(['ignore', 'respect']),
   /** User agent, viewport, locale and time zone of renders. */
   render: renderSchema,
 }
@@ -92,6 +135,9 @@ export const DEFAULT_DOMAIN_SETTINGS: DomainSettings = Object.freeze({
   keep_seconds: 30 * 86_400,
   query: 'keep',
   rules: [],
+  crawlers: {},
+  categories: {},
+  origin_cache_control: 'ignore',
   render: {},
 })
 

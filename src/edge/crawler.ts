@@ -2,7 +2,9 @@ import crawlerUserAgents from 'crawler-user-agents'
 import { isbot } from 'isbot'
 import { LRUCache } from 'lru-cache'
 
-export type CrawlerCategory = 'search' | 'ai' | 'social' | 'seo' | 'other'
+import type { CrawlerCategory } from '../accounts/domain-settings.ts'
+import { KNOWN_CRAWLERS } from './known-crawlers.ts'
+import type { OwnCrawlers } from './own-crawlers.ts'
 
 const CATEGORY_OF_TAG: readonly (readonly [tag: string, category: CrawlerCategory])[] = [
   ['search-engine', 'search'],
@@ -27,47 +29,48 @@ const SAYS_SO = /bot\b|bot[/_-]|crawl|spider|slurp|preview|archiv|fetcher|indexe
 const TOOLS =
   /^(?:$|curl|libcurl|wget|node\b|undici|bun\/|deno\/|dart|java\/|ruby|python|php\b|perl|go-http|okhttp|axios|got\b|guzzle|faraday|reactornetty|postman|insomnia|httpie|k6\/|wrk\b|autocannon|apachebench|vegeta|hey\/)|lighthouse|headlesschrome|pagespeed|gtmetrix|pingdom|uptime|statuscake|site24x7|datadog|newrelic|check_http/i
 
-/** Crawlers that the list or the gate does not know. */
-const MISSED: readonly (readonly [pattern: RegExp, category: CrawlerCategory])[] = [
-  [/Bluesky Cardyb/, 'social'],
-  [/GoogleOther|Google-InspectionTool|Storebot-Google|APIs-Google/, 'search'],
-  [/Google-Extended|OAI-SearchBot|ChatGPT-User|GPTBot|ClaudeBot|Claude-User|Claude-SearchBot/, 'ai'],
-  [/PerplexityBot|Perplexity-User|Applebot-Extended|Meta-ExternalAgent|Meta-ExternalFetcher/i, 'ai'],
-  [/WhatsApp\/|TelegramBot|Discordbot|Slackbot|vkShare|SkypeUriPreview|Iframely|Mastodon\//, 'social'],
-]
-
 /** Longer ones are cut: no crawler needs more to say who it is, and patterns cost time by length. */
 const READ_CHARS = 512
 
 /**
  * Says what kind of crawler a `User-Agent` is, or null for people and tools.
- * isbot is the gate, the data of crawler-user-agents tells the categories; a
- * user agent that was seen before costs one look-up.
+ * What the domain says counts first, then the kept list of names; beneath it
+ * isbot is the gate, and the data of crawler-user-agents tells the categories.
+ * A user agent that was seen before costs one look-up, and one more where the domain has a list.
  */
-export function createCrawlerTest(): (userAgent: string | undefined) => CrawlerCategory | null {
-  const known = CATEGORY_OF_TAG.map(([tag, category]) => [patternOf([tag]), category] as const)
+export function createCrawlerTest(): CrawlerTest {
+  const tagged = CATEGORY_OF_TAG.map(([tag, category]) => [patternOf([tag]), category] as const)
   const tools = patternOf(TOOL_TAGS)
   const others = patternOf(OTHER_TAGS)
   const seen = new LRUCache<string, { category: CrawlerCategory | null }>({ max: 10_000 })
 
-  function categoryOf(userAgent: string): CrawlerCategory | null {
-    for (const [pattern, category] of MISSED) if (pattern.test(userAgent)) return category
+  function look(userAgent: string): CrawlerCategory | null {
+    const lower = userAgent.toLowerCase()
+    for (const [holds, category] of KNOWN_CRAWLERS) if (lower.includes(holds)) return category
     if (!isbot(userAgent)) return null
-    for (const [pattern, category] of known) if (pattern.test(userAgent)) return category
+    for (const [pattern, category] of tagged) if (pattern.test(userAgent)) return category
     if (TOOLS.test(userAgent) || tools.test(userAgent)) return null
     return SAYS_SO.test(userAgent) || others.test(userAgent) ? 'other' : null
   }
 
-  return (userAgent) => {
-    if (userAgent === undefined || userAgent === '') return null
+  function categoryOf(userAgent: string): CrawlerCategory | null {
     const found = seen.get(userAgent)
     if (found !== undefined) return found.category
-    const category = categoryOf(userAgent.slice(0, READ_CHARS))
+    const category = look(userAgent.slice(0, READ_CHARS))
     // A copy: the string of a request may be a slice that keeps the whole header block alive.
     seen.set(userAgent.slice(0, 4_096), { category })
     return category
   }
+
+  return (userAgent, own = null) => {
+    if (userAgent === undefined || userAgent === '') return null
+    const said = own?.categoryOf(userAgent)
+    return said === undefined ? categoryOf(userAgent) : said
+  }
 }
+
+/** `own`: the lists of the domain that is asked. */
+export type CrawlerTest = (userAgent: string | undefined, own?: OwnCrawlers | null) => CrawlerCategory | null
 
 function patternOf(tags: readonly string[]): RegExp {
   // The package's own types do not know its tags.

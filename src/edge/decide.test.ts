@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
-import type { PathRule } from '../accounts/domain-settings.ts'
 import { decide, timesThroughUs } from './decide.ts'
 import { type EdgeDomain, edgeDomain } from './domain.ts'
-import { ruleFor } from './path-rules.ts'
 import { createTargets } from './target.ts'
 
 const row = {
@@ -72,7 +70,12 @@ describe('what is ours', () => {
       assert.equal(why({ ...asked, method }, domain(), page), 'method')
     }
     assert.equal(why(asked, domain(), targetOf(domain(), '/a.js')), 'asset')
-    assert.equal(why(asked, { isActive: false }, page), 'inactive')
+    const noAi = domain({ categories: { ai: 'pass', seo: 'render' } })
+    assert.equal(why({ ...asked, crawler: 'ai' }, noAi, page), 'category')
+    assert.equal(why({ ...asked, crawler: 'ai', method: 'POST' }, noAi, page), 'method')
+    assert.equal(why({ ...asked, crawler: 'seo' }, noAi, page), 'page')
+    assert.equal(why(asked, noAi, page), 'page')
+    assert.equal(why(asked, { ...domain(), isActive: false }, page), 'inactive')
     assert.equal(why({ ...asked, via: '1.1 prepaint' }, domain(), page), 'loop')
   })
 })
@@ -81,47 +84,4 @@ it('counts how often a request went through us, by our name alone', () => {
   assert.equal(timesThroughUs(undefined), 0)
   assert.equal(timesThroughUs('1.1 prepaint.example, 1.1 xprepaint, HTTP/1.1 else (prepaint)'), 0)
   assert.equal(timesThroughUs('1.1 prepaint, 1.1 cdn,1.1 prepaint (comment)'), 2)
-})
-
-describe('rules', () => {
-  const matches = (pattern: string, path: string) => {
-    const rule: PathRule = { path: pattern, action: 'pass' }
-    return ruleFor([rule], path) === rule
-  }
-  const rows: [string, string, boolean][] = [
-    ['/a', '/a', true],
-    ['/a', '/a/b', false],
-    ['/a*', '/a/b', true],
-    ['/a*', '/a', true],
-    ['/*/edit', '/a/b/edit', true],
-    ['/*/edit', '/edit', false],
-    ['/*.json', '/a.json', true],
-    ['/*.json', '/a.json?x=1', false],
-    ['/a*b*c', '/a-b-b-c', true],
-    ['/a*b*c', '/a-c-b', false],
-    ['/a**', '/a', true],
-    ['/a.b', '/axb', false],
-    ['/*?page=*', '/list?page=2', true],
-  ]
-  for (const [pattern, path, match] of rows) {
-    it(`${pattern} ${match ? 'matches' : 'does not match'} ${path}`, () =>
-      assert.equal(matches(pattern, path), match))
-  }
-
-  it('the first that matches counts', () => {
-    const rules: PathRule[] = [
-      { path: '/a/b', action: 'render' },
-      { path: '/a*', action: 'pass' },
-    ]
-    assert.equal(ruleFor(rules, '/a/b')?.action, 'render')
-    assert.equal(ruleFor(rules, '/a/c')?.action, 'pass')
-    assert.equal(ruleFor(rules, '/b'), null)
-  })
-
-  it('never hide robots.txt, and may make a page of what looks like an asset', () => {
-    const rules = [{ path: '/*', action: 'render' }]
-    assert.equal(kindOf('/robots.txt', { rules }), 'excluded')
-    assert.equal(kindOf('/docs/v1.json', { rules }), 'page')
-    assert.equal(kindOf('/sitemap.xml', { rules: [{ path: '/site*', action: 'pass' }] }), 'rule')
-  })
 })

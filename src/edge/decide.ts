@@ -1,4 +1,5 @@
-import type { CrawlerCategory } from './crawler.ts'
+import type { CrawlerCategory } from '../accounts/domain-settings.ts'
+import type { EdgeDomain } from './domain.ts'
 import type { PageTarget, Target } from './target.ts'
 import type { PassReason } from './verdict.ts'
 
@@ -18,9 +19,14 @@ export const VIA_NAME = 'prepaint'
  * Is it ours, or does it pass to the origin? Pure: no clock, no I/O, so every
  * rule is a row in a table test.
  */
-export function decide(asked: Asked, domain: { isActive: boolean }, target: Target): Decision {
+export function decide(
+  asked: Asked,
+  domain: Pick<EdgeDomain, 'isActive' | 'categories'>,
+  target: Target,
+): Decision {
   if (asked.crawler === null) return pass('not-a-crawler')
   if (asked.method !== 'GET' && asked.method !== 'HEAD') return pass('method')
+  if (domain.categories[asked.crawler] === 'pass') return pass('category')
   if (!('key' in target)) return pass(target.kind)
   if (!domain.isActive) return pass('inactive')
   // Our own renderer, or an origin that is itself behind us: nothing is rendered for a render.

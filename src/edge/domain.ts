@@ -1,10 +1,11 @@
 import { LRUCache } from 'lru-cache'
-import type { PathRule } from '../accounts/domain-settings.ts'
+import type { DomainSettings, PathRule } from '../accounts/domain-settings.ts'
 import { readDomainSettings } from '../accounts/domain-settings.ts'
 import type { DomainId, DomainName } from '../ids.ts'
 import type { Lifetimes } from '../pages/freshness.ts'
 import type { Held, Invalidation } from '../pages/invalidation.ts'
 import type { QueryRule } from '../pages/path.ts'
+import { type OwnCrawlers, ownCrawlers } from './own-crawlers.ts'
 
 /** A row of `domain`, as `findDomain` gives it. */
 export type DomainRow = {
@@ -25,6 +26,10 @@ export type EdgeDomain = {
   isActive: boolean
   query: QueryRule
   rules: readonly PathRule[]
+  /** null: who is a crawler is the same here as everywhere. */
+  crawlers: OwnCrawlers | null
+  /** Kinds of crawlers that get the origin. */
+  categories: DomainSettings['categories']
   lifetimes: Lifetimes
 }
 
@@ -53,6 +58,8 @@ export function edgeDomain(row: DomainRow): EdgeDomain {
     isActive: row.is_active,
     query: settings.query,
     rules: settings.rules,
+    crawlers: ownCrawlers(settings.crawlers),
+    categories: settings.categories,
     lifetimes: {
       freshMs: settings.fresh_seconds * 1_000,
       staleMs: settings.stale_seconds * 1_000,

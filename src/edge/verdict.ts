@@ -5,6 +5,7 @@ export type Outcome = string & { readonly brand: 'Outcome' }
 export type PassReason =
   | 'not-a-crawler'
   | 'method'
+  | 'category'
   | 'asset'
   | 'excluded'
   | 'rule'
@@ -12,6 +13,7 @@ export type PassReason =
   | 'inactive'
   | 'loop'
   | 'sitemap'
+  | 'forged'
   | 'over-quota'
   | 'queue-full'
   | 'busy'
@@ -27,7 +29,12 @@ export type PassReason =
 export type Verdict = 'hit' | 'stale' | 'rendered' | `pass; ${PassReason}`
 
 /** There is no origin to pass to: the host is nobody's, or nobody can say whose (`fault`). */
-export type NoVerdict = 'none; unknown-host' | 'none; bad-request' | 'none; fault' | 'none; too-many-requests' | 'none; too-many-connections'
+export type NoVerdict =
+  | 'none; unknown-host'
+  | 'none; bad-request'
+  | 'none; fault'
+  | 'none; too-many-requests'
+  | 'none; too-many-connections'
 
 /** Anything but a plain word is not repeated to the outside. */
 export function outcomeOf(text: string): Outcome {
