@@ -108,7 +108,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
         socket,
         head,
         domain,
-        crawlerOf(req.headers['user-agent']) ? 'pass; method' : 'pass; not-a-crawler',
+        crawlerOf(req.headers['user-agent'], domain.crawlers) ? 'pass; method' : 'pass; not-a-crawler',
       )
   }
 

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts'
 import { toOriginForm } from '../http/origin-form.ts'
 import { freshnessOf } from '../pages/freshness.ts'
 import type { PageCache } from '../pages/page-cache.ts'
-import type { CrawlerCategory } from './crawler.ts'
+import type { CrawlerTest } from './crawler.ts'
 import { decide } from './decide.ts'
 import { createDemand, type DemandDeps } from './demand.ts'
 import type { EdgeDomain } from './domain.ts'
@@ -25,7 +25,7 @@ export type EdgeDeps = LiveRenderDeps &
     /** By the `Host` header; without a promise when it is in memory. */
     findDomain(host: string): EdgeDomain | null | Promise<EdgeDomain | null>
     targetOf(domain: EdgeDomain, url: string): Target
-    crawlerOf(userAgent: string | undefined): CrawlerCategory | null
+    crawlerOf: CrawlerTest
     pages: Pick<PageCache<Served>, 'find' | 'reread' | 'grown'>
     sitemaps: Sitemaps
     pass: Pass
@@ -62,7 +62,7 @@ export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number 
     const domain = found instanceof Promise ? await found : found
     if (domain === null) return none(res, 'unknown-host')
 
-    const crawler = deps.crawlerOf(req.headers['user-agent'])
+    const crawler = deps.crawlerOf(req.headers['user-agent'], domain.crawlers)
     const asked = { method: req.method, crawler, via: req.headers.via }
     const target = decide(asked, domain, deps.targetOf(domain, req.url ?? '/'))
     if (target.kind === 'pass') return pass(req, res, domain, target.why)
