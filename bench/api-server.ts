@@ -79,7 +79,7 @@ const app = await createApiServer(
     caughtUp: listener.caughtUp,
     checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
   },
-  { version: 'bench', publicUrl: null },
+  { version: 'bench', publicUrl: null, contact: null },
 )
 await app.listen({ host: '127.0.0.1', port: 0 })
 

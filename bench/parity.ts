@@ -45,6 +45,7 @@ const loopback = [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }] as con
 const openGateway = () => startGateway({ allowed: loopback, log })
 const common = { chromium: null, dataDir: dir, requireSandbox: false, log }
 const renderer = await startRenderer({
+  identity: 'Prepaint/0.0.0-test',
   ...common,
   slots: 1,
   timeoutMs: 20_000,

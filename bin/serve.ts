@@ -131,7 +131,7 @@ async function openApi(deps: {
       // Only an edge holds in memory what a change makes untrue.
       caughtUp: config.roles.has('edge') ? listener.caughtUp : async () => {},
     },
-    { version: config.version, publicUrl: config.publicUrl },
+    { version: config.version, publicUrl: config.publicUrl, contact: config.contact },
   )
   return { server: app.server, close: () => app.close() }
 }

@@ -11,6 +11,7 @@ import { removeOldJobs } from '../src/queue/remove-old-jobs.ts'
 import { removeOldRecords } from '../src/queue/render-records.ts'
 import { startWarmRuns } from '../src/queue/warm-runs.ts'
 import { startWorker } from '../src/queue/worker.ts'
+import { identityOf } from '../src/render/identity.ts'
 import { type Renderer, startRenderer } from '../src/render/renderer.ts'
 
 const REMOVE_OLD_JOBS_EVERY_MS = 3_600_000
@@ -26,6 +27,7 @@ export function wireRenderer(deps: {
   return startRenderer({
     ...config.render,
     dataDir: config.dataDir,
+    identity: identityOf(config),
     openGateway: () => startGateway({ allowed: config.allowedPrivateOrigins, log }),
     clock,
     log,

@@ -35,7 +35,7 @@ before(async () => {
       checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
       checkOrigin: async (originUrl) => ({ ok: true, originUrl }),
     },
-    { version: '0.0.0-test', publicUrl: null },
+    { version: '0.0.0-test', publicUrl: null, contact: null },
   )
   api.server.listen(0, '127.0.0.1')
   await once(api.server, 'listening')

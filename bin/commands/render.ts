@@ -8,6 +8,7 @@ import { checkOriginUrl } from '../../src/gateway/origin-url.ts'
 import type { DomainName, PagePath } from '../../src/ids.ts'
 import { createLog } from '../../src/log.ts'
 import { normalisePath } from '../../src/pages/path.ts'
+import { identityOf } from '../../src/render/identity.ts'
 import type { RenderOutcome } from '../../src/render/outcome.ts'
 import type { Rendering } from '../../src/render/record.ts'
 import { startRenderer } from '../../src/render/renderer.ts'
@@ -81,6 +82,7 @@ async function renderOnce(page: Page, { config, say }: Surroundings): Promise<Re
     slots: 1,
     timeoutMs,
     requireSandbox,
+    identity: identityOf(config),
     openGateway: () => startGateway({ allowed: config.allowedPrivateOrigins, log }),
     clock: systemClock,
     log,

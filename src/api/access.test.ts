@@ -146,7 +146,7 @@ it('500 at authentication when the database is away: an error body, and nothing 
       caughtUp: async () => {},
       checkReadiness: async () => ready,
     },
-    { version: '0.0.0-test', publicUrl: null },
+    { version: '0.0.0-test', publicUrl: null, contact: null },
   )
   try {
     const requests = [

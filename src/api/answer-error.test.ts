@@ -48,7 +48,7 @@ it('the log tells what went wrong, on which route, and no key, token, query or b
         checkReadiness: async () => api.readiness.found,
         caughtUp: async () => {},
       },
-      { version: '0', publicUrl: null },
+      { version: '0', publicUrl: null, contact: null },
     )
   const away = new pg.Pool({ host: '/nowhere', user: 'u', password: 'database-password' })
   for (const pool of [api.pool, away]) {

@@ -1,3 +1,5 @@
+import { escapeHtml } from './escape-html.ts'
+
 /** As much of an OpenAPI document as the page shows. */
 export type ReadableDocument = {
   info: { title: string; version: string; description?: string }
@@ -115,10 +117,6 @@ function show(schema: Schema, indent: string): string {
 
 function anchor(method: string, url: string): string {
   return `${method}${url}`.toLowerCase().replace(/[^a-z0-9]+/g, '-')
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
 /** Text in which `code` stands between backquotes. */

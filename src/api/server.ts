@@ -14,6 +14,7 @@ import { answerClientError } from './client-error.ts'
 import { BODY_LIMIT_BYTES, readJsonBodies } from './json-body.ts'
 import { describeRoutes } from './openapi.ts'
 import type { CheckOrigin } from './origin-check.ts'
+import { bot } from './routes/bot.ts'
 import { cacheList } from './routes/cache-list.ts'
 import { cachePurge } from './routes/cache-purge.ts'
 import { cachePurgeAll } from './routes/cache-purge-all.ts'
@@ -51,6 +52,10 @@ export type ApiOptions = {
   version: string
   /** Base address shown to users; null: relative to wherever the document was read. */
   publicUrl: string | null
+  /** What one client may hold at a time, and fail at. Absent: nobody is limited. */
+  clients?: ClientLimits & { failures: number }
+  /** Shown at `/bot`: an e-mail address or a URL; null: nobody is named. */
+  contact: string | null
 }
 
 /** Room for a path of 64 KiB and then some, so that it gets an answer and not a closed connection. */
@@ -121,6 +126,7 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   readiness(app, deps)
   openApiDocument(app)
   docs(app)
+  bot(app, options)
 
   await app.ready()
   return app

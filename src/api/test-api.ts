@@ -61,7 +61,7 @@ export async function startTestApi({ plans = DEFAULT_PLANS }: { plans?: PlanCata
       checkReadiness: async () => readiness.found,
       checkOrigin: (raw) => checkOriginUrl(raw, guard, { lookup, timeoutMs: 1_000 }),
     },
-    { version: '0.0.0-test', publicUrl: null },
+    { version: '0.0.0-test', publicUrl: null, contact: 'render@example.com' },
   )
   await app.listen({ host: '127.0.0.1', port: 0 })
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`

@@ -112,6 +112,8 @@ export function browserFlags(options: {
     '--mute-audio',
     '--disable-dev-shm-usage',
     '--window-size=1280,1024',
+    // What workers see, which no override of a page reaches.
+    '--accept-lang=en-US,en',
     'about:blank',
   ]
 }

@@ -25,6 +25,8 @@ export type BrowserProcess = {
   /** As the browser calls itself, `HeadlessChrome/153.0.8010.0`. */
   readonly product: string
   readonly userAgent: string
+  /** What renders say of themselves at the end of their user agent, see `identityOf`. */
+  readonly identity: string
   /** Ends its pages one by one when they take too much. */
   readonly memory: Pick<MemoryWatch, 'hasEnded'>
   /** Resolves with the reason as soon as it is known to be dead or dying: nothing more can be asked of it. */
@@ -45,6 +47,8 @@ export type LaunchOptions = {
   spkiHash: string | null
   /** Of one page's process. */
   pageMemoryBytes: number
+  /** Absent: the bare name, for a browser that visits no site. */
+  identity?: string
   /** Refuse to start where Chromium's sandbox cannot work, instead of going without. */
   requireSandbox: boolean
   log: Log
@@ -134,6 +138,7 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
       sandbox,
       product,
       userAgent,
+      identity: options.identity ?? 'Prepaint',
       memory,
       ended,
       gone,

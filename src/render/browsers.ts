@@ -21,6 +21,8 @@ export type BrowsersOptions = {
   /** Pages rendered at once. */
   slots: number
   requireSandbox: boolean
+  /** See `identityOf`. */
+  identity: string
   openGateway(): Promise<RenderGateway>
   clock: Clock
   log: Log

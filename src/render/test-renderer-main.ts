@@ -20,6 +20,7 @@ const origin = http.createServer((request, response) => {
 origin.listen(0, '127.0.0.1')
 await once(origin, 'listening')
 const renderer = await startRenderer({
+  identity: 'Prepaint/0.0.0-test',
   chromium: null,
   dataDir: process.argv[2] ?? '',
   slots: 1,

@@ -17,6 +17,9 @@ import type { PageLimits } from './page-limits.ts'
 import type { Rendering } from './record.ts'
 import { type Renderer, startRenderer } from './renderer.ts'
 
+/** What renders of tests say of themselves. */
+export const TEST_IDENTITY = 'Prepaint/0.0.0-test (+https://render.example/bot)'
+
 export type Answer = string | ((request: http.IncomingMessage, response: http.ServerResponse) => void)
 
 /** Real Chromium behind the real gateway, and a toy origin that the pages of a test file come from. */
@@ -68,6 +71,7 @@ export async function startTestRenderer(
   await chmod(dataDir, 0o711)
   const log = silentLog()
   const renderer = await startRenderer({
+    identity: TEST_IDENTITY,
     chromium: null,
     dataDir,
     slots: options.slots ?? 2,

@@ -10,16 +10,22 @@ export async function appearAs(
   browser: BrowserProcess,
   visitor: Visitor,
 ): Promise<void> {
-  const { locale, timeZone } = visitor
+  const { locale, timeZone, viewport } = visitor
   await Promise.all([
     session.send('Emulation.setUserAgentOverride', userAgent(browser, visitor)),
     locale === undefined ? null : session.send('Emulation.setLocaleOverride', { locale }),
+    // The screen too: a window is never larger than it.
+    viewport === undefined ? null : session.send('Emulation.setDeviceMetricsOverride', metricsOf(viewport)),
     timeZone === undefined ? null : session.send('Emulation.setTimezoneOverride', { timezoneId: timeZone }),
   ])
 }
 
+function metricsOf({ width, height }: { width: number; height: number }) {
+  return { width, height, screenWidth: width, screenHeight: height, deviceScaleFactor: 1, mobile: false }
+}
+
 /** A normal Chromium's, with our name at its end: sites see the same as with a visitor, and can tell us. */
-function userAgent({ userAgent: own, product }: BrowserProcess, visitor: Visitor) {
+function userAgent({ userAgent: own, product, identity }: BrowserProcess, visitor: Visitor) {
   const locale = visitor.locale ?? USUAL_LOCALE
   const language = locale.split('-', 1)[0] ?? locale
   // Without weights: Chromium adds them to the header, scripts see the bare names.
@@ -34,7 +40,8 @@ function userAgent({ userAgent: own, product }: BrowserProcess, visitor: Visitor
     { brand: 'Not.A/Brand', version: number === major ? '8' : '8.0.0.0' },
   ]
   return {
-    userAgent: `${own.replace('HeadlessChrome', 'Chrome')} Prepaint/1.0`,
+    // Only the major version, as every Chromium tells it; client hints have the rest.
+    userAgent: `${own.replace(/HeadlessChrome\/\S+|Chrome\/\S+/, `Chrome/${major}.0.0.0`)} ${identity}`,
     acceptLanguage,
     platform: 'Linux x86_64',
     userAgentMetadata: {

@@ -64,7 +64,7 @@ describe('GET /docs', () => {
     const hash = createHash('sha256').update(style).digest('base64')
     assert.equal(
       response.headers.get('content-security-policy'),
-      `default-src 'none'; style-src 'sha256-${hash}'; frame-ancestors 'none'`,
+      `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
     )
   })
 })

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 
 import type { ApiApp } from '../app.ts'
 import { docsPage, type ReadableDocument } from '../docs-page.ts'
+import { pagePolicy } from '../page-policy.ts'
 
 const STYLE_FILE = path.join(import.meta.dirname, '..', 'docs-page.css')
 
@@ -13,7 +13,7 @@ const STYLE_FILE = path.join(import.meta.dirname, '..', 'docs-page.css')
  */
 export function docs(app: ApiApp): void {
   const style = readFileSync(STYLE_FILE, 'utf8')
-  const hash = createHash('sha256').update(style).digest('base64')
+  const policy = pagePolicy(style)
   let page: string | undefined
 
   app.route({
@@ -23,13 +23,7 @@ export function docs(app: ApiApp): void {
     schema: { hide: true },
     handler: async (_request, reply) => {
       page ??= docsPage(app.swagger() as ReadableDocument, style)
-      return reply
-        .type('text/html; charset=utf-8')
-        .header(
-          'Content-Security-Policy',
-          `default-src 'none'; style-src 'sha256-${hash}'; frame-ancestors 'none'`,
-        )
-        .send(page)
+      return reply.type('text/html; charset=utf-8').header('Content-Security-Policy', policy).send(page)
     },
   })
 }
