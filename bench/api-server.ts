@@ -76,6 +76,7 @@ const app = await createApiServer(
     log,
     checkOrigin: async (raw) => ({ ok: true, originUrl: raw }),
     findJob,
+    doors: { answer: () => {}, offer: () => {} },
     caughtUp: listener.caughtUp,
     checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
   },

@@ -9,6 +9,7 @@ import type { Config } from '../src/config.ts'
 import { openDatabase } from '../src/db/database.ts'
 import { createListener, type Listener } from '../src/db/listener.ts'
 import { migrate } from '../src/db/migrate.ts'
+import type { Doors } from '../src/edge/doors.ts'
 import { type AddressGuard, createAddressGuard } from '../src/gateway/address-guard.ts'
 import { checkOriginUrl } from '../src/gateway/origin-url.ts'
 import type { Log } from '../src/log.ts'
@@ -87,12 +88,16 @@ export async function startNode(deps: {
     }
 
     const checkReadiness = createReadinessCheck({ pool, renderer, isDraining: () => draining })
-    const apiHttp = roles.has('api')
-      ? await openApi({ config, pool, listener, guard, clock, log, checkReadiness })
-      : { server: createReadinessServer(checkReadiness), close: async () => {} }
+    // The API has doors to the same pages for sites that keep their own front.
+    const live =
+      roles.has('edge') || roles.has('api') ? wireEdge({ config, pool, listener, guard, clock, log }) : null
+    const edge = roles.has('edge') ? live : null
+    const apiHttp =
+      roles.has('api') && live !== null
+        ? await openApi({ config, pool, listener, guard, clock, log, checkReadiness, doors: live.doors })
+        : { server: createReadinessServer(checkReadiness), close: async () => {} }
     opened.add('API', apiHttp.close)
-
-    const edge = roles.has('edge') ? wireEdge({ config, pool, listener, guard, clock, log }) : null
+    if (live !== null) opened.add('edge', live.close)
     await listener.settled()
     signal.throwIfAborted()
 
@@ -120,6 +125,7 @@ async function openApi(deps: {
   clock: Clock
   log: Log
   checkReadiness: CheckReadiness
+  doors: Doors
 }): Promise<{ server: Server; close(): Promise<void> }> {
   const { config, listener, guard } = deps
   const app = await createApiServer(
@@ -128,8 +134,8 @@ async function openApi(deps: {
       plans: config.plans,
       checkOrigin: (raw) => checkOriginUrl(raw, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS }),
       findJob,
-      // Only an edge holds in memory what a change makes untrue.
-      caughtUp: config.roles.has('edge') ? listener.caughtUp : async () => {},
+      // The edge and the doors hold in memory what a change makes untrue.
+      caughtUp: listener.caughtUp,
     },
     { version: config.version, publicUrl: config.publicUrl, contact: config.contact },
   )

@@ -7,6 +7,7 @@ import { overQuota, readQuota } from '../src/accounts/quota.ts'
 import type { Clock } from '../src/clock.ts'
 import type { Config } from '../src/config.ts'
 import type { Listener } from '../src/db/listener.ts'
+import type { Doors } from '../src/edge/doors.ts'
 import { createEdge } from '../src/edge/edge.ts'
 import { AppError } from '../src/errors.ts'
 import type { AddressGuard } from '../src/gateway/address-guard.ts'
@@ -19,7 +20,7 @@ import { namedInIndexes, readSitemap, storeSitemap } from '../src/pages/stored-s
 import { createJobWaiter } from '../src/queue/await.ts'
 import { enqueue } from '../src/queue/enqueue.ts'
 
-/** The edge on PostgreSQL, the queue and guarded connections; its server does not listen yet. */
+/** The edge on PostgreSQL, the queue and guarded connections; its server does not listen yet, and its doors are for the API. */
 export function wireEdge(deps: {
   config: Config
   pool: pg.Pool
@@ -27,12 +28,12 @@ export function wireEdge(deps: {
   guard: AddressGuard
   clock: Clock
   log: Log
-}): { server: Server; close(): Promise<void> } {
+}): { server: Server; doors: Doors; close(): Promise<void> } {
   const { config, pool, listener, guard, clock, log } = deps
   const agents = createGuardedAgents(guard)
   const waiter = createJobWaiter(listener, pool, log)
   const asked = createAskedPaths({ db: pool, nowMs: clock.nowMs, log })
-  const { server, held } = createEdge(
+  const { server, doors, held } = createEdge(
     {
       clock,
       log,
@@ -65,6 +66,7 @@ export function wireEdge(deps: {
   invalidateOn(listener, held)
   return {
     server,
+    doors,
     async close() {
       waiter.close()
       await asked.close()

@@ -10,8 +10,12 @@ import { AppError, unreachable } from '../errors.ts'
 import type { AccountId } from '../ids.ts'
 import type { ApiApp } from './app.ts'
 
-/** What a request must bring: an API key, a webhook token, or nothing. Every route says it; there is no default. */
-export type Access = 'key' | 'token' | 'open'
+/**
+ * What a request must bring: an API key, a webhook token, or nothing. Every
+ * route says it; there is no default. The doors of a site's own front take the
+ * key also where such fronts put it: as a Bearer token, or as middlewares do in `X-Prerender-Token`.
+ */
+export type Access = 'key' | 'bearer-key' | 'prerender-key' | 'token' | 'open'
 
 /** Who sent a request, once its API key has been found good. */
 export type Caller = { account: AccountId; plan: Plan }
@@ -44,7 +48,13 @@ export function guardRoutes(app: ApiApp, deps: AccessDeps): void {
     const { access } = request.routeOptions.config
     switch (access) {
       case 'key':
-        request.caller = await checkKey(deps, request)
+        request.caller = await checkKey(deps, request.headers['x-api-key'])
+        return
+      case 'bearer-key':
+        request.caller = await checkKey(deps, bearerOf(request) ?? request.headers['x-api-key'])
+        return
+      case 'prerender-key':
+        request.caller = await checkKey(deps, request.headers['x-prerender-token'])
         return
       case 'token':
         request.tokenOwner = await checkToken(deps, request)
@@ -69,8 +79,11 @@ export function tokenOwnerOf(request: FastifyRequest): TokenOwner {
   return request.tokenOwner
 }
 
-async function checkKey(deps: AccessDeps, request: FastifyRequest): Promise<Caller> {
-  const raw = request.headers['x-api-key']
+function bearerOf(request: FastifyRequest): string | undefined {
+  return /^bearer +([^\s,]+) *$/i.exec(request.headers.authorization ?? '')?.[1]
+}
+
+async function checkKey(deps: AccessDeps, raw: string | string[] | undefined): Promise<Caller> {
   if (raw === undefined || raw === '') throw new AppError('api_key_required')
   const owner = typeof raw === 'string' ? await findKeyOwner(deps.pool, raw, deps.clock.nowMs()) : null
   if (owner === null) throw new AppError('invalid_api_key')
@@ -83,7 +96,7 @@ async function checkKey(deps: AccessDeps, request: FastifyRequest): Promise<Call
 
 /** In the order that was decided; from the window on, the request counts, whatever its body holds. */
 async function checkToken(deps: AccessDeps, request: FastifyRequest): Promise<TokenOwner> {
-  const raw = /^bearer +([^\s,]+) *$/i.exec(request.headers.authorization ?? '')?.[1]
+  const raw = bearerOf(request)
   if (raw === undefined) throw new AppError('webhook_header_missing')
   const owner = await findTokenOwner(deps.pool, raw)
   if (owner === null) throw new AppError('invalid_token')

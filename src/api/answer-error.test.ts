@@ -9,7 +9,7 @@ import { DEFAULT_PLANS } from '../accounts/plans.ts'
 import { createToken } from '../accounts/tokens.ts'
 import type { DomainName } from '../ids.ts'
 import { createApiServer } from './server.ts'
-import { startTestApi, type TestAccount, type TestApi } from './test-api.ts'
+import { startTestApi, type TestAccount, type TestApi, testDoors } from './test-api.ts'
 
 let api: TestApi
 let owner: TestAccount
@@ -46,6 +46,7 @@ it('the log tells what went wrong, on which route, and no key, token, query or b
         checkOrigin: async () => ({ ok: false, reason: 'no' }),
         findJob: async () => null,
         checkReadiness: async () => api.readiness.found,
+        doors: testDoors,
         caughtUp: async () => {},
       },
       { version: '0', publicUrl: null, contact: null },

@@ -4,13 +4,23 @@ import { AppError, type ErrorCode, publicError } from '../errors.ts'
 import { apiSchema } from './api-schema.ts'
 
 /** One answer of a route, as the framework and the OpenAPI document take it. */
-export type Answer<Schema extends z.ZodType> = {
+export type Answer<Schema extends z.ZodType, Type extends string = 'application/json'> = {
   description: string
-  content: { 'application/json': { schema: Schema } }
+  content: Record<Type, { schema: Schema }>
 }
 
 export function answer<Schema extends z.ZodType>(description: string, schema: Schema): Answer<Schema> {
   return { description, content: { 'application/json': { schema } } }
+}
+
+/** An answer that is a page of a site instead of JSON. */
+export function pageAnswer(description: string): Answer<z.ZodString, 'text/html'> {
+  return { description, content: { 'text/html': { schema: z.string() } } }
+}
+
+/** An answer that has only headers. */
+export function emptyAnswer(description: string): z.ZodNull {
+  return z.null().describe(description)
 }
 
 export const errorSchema = apiSchema(
@@ -26,7 +36,14 @@ type Refusals = Partial<Record<RefusalStatus, Answer<typeof errorSchema>>>
 type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503
 
 /** Of every route that needs an API key. */
-export const KEY_REFUSALS = ['api_key_required', 'invalid_api_key', 'plan_without_api', 'internal'] as const
+export const KEY_REFUSALS = [
+  'api_key_required',
+  'invalid_api_key',
+  'plan_without_api',
+  'too_many_failures',
+  'too_many_requests',
+  'internal',
+] as const
 
 /** Of every route that reads a body. */
 export const BODY_REFUSALS = ['invalid_json', 'malformed_request', 'body_too_large', 'content_type'] as const

@@ -30,6 +30,8 @@ export type Schema = {
 
 const SECURITY_WORDS: Readonly<Record<string, string>> = {
   ApiKey: 'Needs an API key: X-Api-Key: <API_KEY>',
+  BearerKey: 'Needs an API key: Authorization: Bearer <API_KEY>, or X-Api-Key: <API_KEY>',
+  PrerenderKey: 'Needs an API key: X-Prerender-Token: <API_KEY>',
   WebhookToken: 'Needs a webhook token: Authorization: Bearer <WEBHOOK_TOKEN>',
 }
 

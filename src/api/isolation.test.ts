@@ -9,6 +9,7 @@ import {
   storeRedirectAndSitemap,
   type TestAccount,
   type TestApi,
+  type TestRequest,
 } from './test-api.ts'
 import { exampleBody, type Operation } from './test-contract.ts'
 
@@ -77,14 +78,26 @@ async function furnish(api: TestApi, account: TestAccount, colour: string) {
   return { token, jobId }
 }
 
+type Secrets = { key: string; token: string }
+const SENDS: Record<string, (as: Secrets) => TestRequest> = {
+  ApiKey: ({ key }) => ({ key }),
+  BearerKey: ({ key }) => ({ token: key }),
+  PrerenderKey: ({ key }) => ({ headers: { 'x-prerender-token': key } }),
+  WebhookToken: ({ token }) => ({ token }),
+}
+
 /** The request that the document describes, about this domain and this job. */
 async function ask(
   api: TestApi,
   operation: Operation,
-  as: { key: string; token: string },
+  as: Secrets,
   about: { domain: string; jobId: string; newName: string },
 ) {
-  const path = operation.url.replace('{domain}', about.domain).replace('{jobId}', about.jobId)
+  const url = `https://${about.domain}/`
+  const path = operation.url
+    .replace('{domain}', about.domain)
+    .replace('{jobId}', about.jobId)
+    .replace('{url}', encodeURIComponent(url))
   assert.doesNotMatch(path, /[{}]/, 'a parameter without a value')
   const body = exampleBody(operation, {
     domain: about.domain,
@@ -96,8 +109,11 @@ async function ask(
     paths: ['/', '/amber-1'],
     urls: ['/', '/amber-1'],
     all: true,
+    url,
+    user_agent: 'Googlebot',
   })
-  const request = operation.security === 'ApiKey' ? { key: as.key } : { token: as.token }
+  const request = SENDS[operation.security ?? '']?.(as)
+  assert(request !== undefined, `${operation.method} ${operation.url} needs what the test does not have`)
   return api.call(operation.method, path, { ...request, body })
 }
 

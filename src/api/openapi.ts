@@ -21,6 +21,8 @@ export async function describeRoutes(
       components: {
         securitySchemes: {
           ApiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key' },
+          BearerKey: { type: 'http', scheme: 'bearer' },
+          PrerenderKey: { type: 'apiKey', in: 'header', name: 'X-Prerender-Token' },
           WebhookToken: { type: 'http', scheme: 'bearer' },
         },
       },

@@ -31,7 +31,9 @@ import { domainUpdate } from './routes/domain-update.ts'
 import { healthz } from './routes/healthz.ts'
 import { type FindJob, jobGet } from './routes/job-get.ts'
 import { openApiDocument } from './routes/openapi-document.ts'
+import { middlewareUrl, type PageDoors, pageGet } from './routes/page-get.ts'
 import { type CheckReadiness, readiness } from './routes/readiness.ts'
+import { renderOffer } from './routes/render-offer.ts'
 import { webhookRefresh } from './routes/webhook-refresh.ts'
 import { sendSecurityHeaders, setSecurityHeaders } from './security-headers.ts'
 import { checkAgainstSchema } from './validator.ts'
@@ -46,6 +48,7 @@ export type ApiDeps = {
   checkReadiness: CheckReadiness
   findJob: FindJob
   caughtUp: CaughtUp
+  doors: PageDoors
 }
 
 export type ApiOptions = {
@@ -74,18 +77,8 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
     // `close()` cuts off what is still under way: whoever ends the node has let it drain before. (An idle
     // connection that never carried a request does not count as idle to Node, and would hold up the end.)
     forceCloseConnections: true,
-    // Whoever keeps an idle connection finds it open for longer than his own proxy would.
-    keepAliveTimeout: 75_000,
-    // Whoever takes nothing of a long list for so long does not get the rest.
-    connectionTimeout: 120_000,
-    http: {
-      maxHeaderSize: HEADER_LIMIT_BYTES,
-      requireHostHeader: false,
-      headersTimeout: 15_000,
-      // Node looks every 30 s for those that have used up their time.
-      connectionsCheckingInterval: 2_000,
-    },
     routerOptions: { maxParamLength: HEADER_LIMIT_BYTES },
+    rewriteUrl: ({ url = '' }) => middlewareUrl(url),
     clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply) => {
       setSecurityHeaders(reply)
@@ -122,6 +115,8 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   cacheRefreshAll(app, deps)
   webhookRefresh(app, deps)
   jobGet(app, deps)
+  pageGet(app, deps)
+  renderOffer(app, deps)
   healthz(app)
   readiness(app, deps)
   openApiDocument(app)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 import { createAccount } from '../accounts/accounts.ts'
@@ -12,6 +13,7 @@ import { checkOriginUrl } from '../gateway/origin-url.ts'
 import type { AccountId, DomainId, DomainName } from '../ids.ts'
 import { silentLog } from '../log.ts'
 import { findJob } from '../queue/find-job.ts'
+import type { PageDoors } from './routes/page-get.ts'
 import type { Readiness } from './routes/readiness.ts'
 import { createApiServer } from './server.ts'
 import { type Contract, readContract } from './test-contract.ts'
@@ -36,6 +38,12 @@ export type TestApi = Awaited<ReturnType<typeof startTestApi>>
 /** The first moment of the tests' clock: in the middle of a month, of a day and of an hour. */
 export const TEST_START_MS = Date.parse('2026-11-15T12:30:00.000Z')
 
+/** Doors before pages that say which they are; no edge is behind them. */
+export const testDoors: PageDoors = {
+  answer: (_req, res, asked) => sendTestPage(res, asked),
+  offer: (_req, res, asked) => sendTestPage(res, asked),
+}
+
 export async function startTestApi({ plans = DEFAULT_PLANS }: { plans?: PlanCatalogue } = {}) {
   const database: TestDatabase = await testDatabase()
   const { pool } = database
@@ -58,6 +66,7 @@ export async function startTestApi({ plans = DEFAULT_PLANS }: { plans?: PlanCata
       log: silentLog(),
       findJob,
       caughtUp: async () => {},
+      doors: testDoors,
       checkReadiness: async () => readiness.found,
       checkOrigin: (raw) => checkOriginUrl(raw, guard, { lookup, timeoutMs: 1_000 }),
     },
@@ -80,14 +89,10 @@ export async function startTestApi({ plans = DEFAULT_PLANS }: { plans?: PlanCata
       redirect: 'manual',
     })
     const text = await response.text()
-    const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>)
-    contract.check({
-      method,
-      path,
-      status: response.status,
-      type: response.headers.get('content-type'),
-      text,
-    })
+    const type = response.headers.get('content-type')
+    const isJson = text !== '' && type?.startsWith('application/json') === true
+    const body = isJson ? (JSON.parse(text) as Record<string, unknown>) : {}
+    contract.check({ method, path, status: response.status, type, text })
     return { status: response.status, headers: response.headers, body, text }
   }
 
@@ -129,6 +134,12 @@ export async function startTestApi({ plans = DEFAULT_PLANS }: { plans?: PlanCata
       await database.close()
     },
   }
+}
+
+function sendTestPage(res: ServerResponse, asked: Parameters<PageDoors['answer']>[2]): void {
+  const { url, userAgent } = asked
+  res.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'X-Prepaint': 'hit' })
+  res.end(`<p>${url.scheme} ${url.host} ${url.path} for ${userAgent}</p>`)
 }
 
 /** Stores pages without a renderer. */

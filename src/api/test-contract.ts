@@ -28,8 +28,13 @@ export function readContract(document: unknown): Contract {
   ajv.addSchema(document as object, 'openapi')
 
   const operations: Operation[] = []
-  const routes: { url: string; matches: RegExp; method: string; answers: Map<string, ValidateFunction> }[] =
-    []
+  const routes: {
+    url: string
+    matches: RegExp
+    method: string
+    answers: Map<string, ValidateFunction>
+    others: Map<string, string | null>
+  }[] = []
   for (const [url, methods] of Object.entries(paths)) {
     const matches = new RegExp(`^${url.replace(/\{[^}]+\}/g, '[^/]+')}$`)
     for (const [method, operation] of Object.entries(methods)) {
@@ -42,7 +47,13 @@ export function readContract(document: unknown): Contract {
           null) as BodySchema | null,
       })
       const answers = new Map<string, ValidateFunction>()
-      for (const status of Object.keys(operation['responses'] ?? {})) {
+      const others = new Map<string, string | null>()
+      for (const [status, response] of Object.entries(operation['responses'] ?? {})) {
+        const type = Object.keys(response['content'] ?? {})[0] ?? null
+        if (type !== 'application/json') {
+          others.set(status, type)
+          continue
+        }
         const pointer = ['paths', url, method, 'responses', status, 'content', 'application/json', 'schema']
         const reference = pointer.map((part) => part.replaceAll('~', '~0').replaceAll('/', '~1')).join('/')
         answers.set(
@@ -50,7 +61,7 @@ export function readContract(document: unknown): Contract {
           ajv.compile({ $ref: `openapi#/${encodeURI(reference)}`, unevaluatedProperties: false }),
         )
       }
-      routes.push({ url, matches, method: method.toUpperCase(), answers })
+      routes.push({ url, matches, method: method.toUpperCase(), answers, others })
     }
   }
 
@@ -68,6 +79,12 @@ export function readContract(document: unknown): Contract {
         if (status === 204 || text === '') return
         assert.match(type ?? '', /^application\/json/, where)
         assert.deepEqual(Object.keys(JSON.parse(text) as object), ['error'], where)
+        return
+      }
+      const other = route.others.get(String(status))
+      if (other !== undefined) {
+        assert.equal(type?.split(';', 1)[0] ?? null, other, where)
+        assert(other !== null || text === '', where)
         return
       }
       assert(answer !== undefined, `${where}: the document does not know this status: ${text.slice(0, 200)}`)

@@ -9,6 +9,7 @@ import { createPageCache } from '../pages/page-cache.ts'
 import type { StoredEntry } from '../pages/stored-page.ts'
 import { createCrawlerTest } from './crawler.ts'
 import { createDomains, type DomainRow } from './domain.ts'
+import { createDoors, type Doors } from './doors.ts'
 import { createEdgeHandler, type EdgeDeps } from './handler.ts'
 import { shareOrigins } from './origin-share.ts'
 import { createPass, type OriginAgents } from './pass.ts'
@@ -52,6 +53,8 @@ export type EdgeOptions = {
 export type Edge = {
   /** Not yet listening. */
   server: http.Server
+  /** For sites that keep their own front. */
+  doors: Doors
   /** What it holds in memory: connect it with `invalidateOn`. */
   held: readonly Held[]
 }
@@ -84,18 +87,18 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
   }
   const gate = createClientGate(options.clients ?? NO_CLIENT_LIMITS)
   const crawlerOf = createCrawlerTest()
-  const handle = createEdgeHandler(
-    {
-      ...parts,
-      findDomain: domains.find,
-      targetOf: createTargets(),
-      crawlerOf,
-      pages,
-      sitemaps: createSitemaps(parts),
-      pass: shareOrigins(createPass(passOptions), gate.clientOf),
-    },
-    { liveWaitMs: options.liveWaitMs },
-  )
+  const handlerDeps: EdgeDeps = {
+    ...parts,
+    findDomain: domains.find,
+    targetOf: createTargets(),
+    crawlerOf,
+    pages,
+    sitemaps: createSitemaps(parts),
+    pass: shareOrigins(createPass(passOptions), gate.clientOf),
+  }
+  const handle = createEdgeHandler(handlerDeps, options)
+  // Behind a door stands one site's front, which asks for all its visitors: it is not limited as one of them.
+  const doors = createDoors(handlerDeps, passOptions, options)
 
   const passUpgrade = createPassUpgrade(passOptions)
   async function upgrade(req: http.IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
@@ -142,5 +145,5 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
       refuseUpgrade(socket, 'unavailable', 'none; fault')
     })
   })
-  return { server, held: [domains.held, pages.held] }
+  return { server, doors, held: [domains.held, pages.held] }
 }

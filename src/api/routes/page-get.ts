@@ -1,0 +1,65 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+import type pg from 'pg'
+import { z } from 'zod'
+
+import { AppError } from '../../errors.ts'
+import { type PageUrl, parsePageUrl } from '../../pages/page-url.ts'
+import { callerOf } from '../access.ts'
+import { KEY_REFUSALS, pageAnswer, refusals } from '../answer.ts'
+import type { ApiApp } from '../app.ts'
+import { ownedDomain } from '../owned-domain.ts'
+
+/** What the edge does for sites that keep their own front. Both take over the request and its answer. */
+export type PageDoors = {
+  answer: PageDoor
+  offer: PageDoor
+}
+
+type PageDoor = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  asked: { url: PageUrl; userAgent: string | null },
+) => void
+
+/** `GET /https://host/path`, as prerender middlewares spell it, is the route below; the router would not take every such path. */
+export function middlewareUrl(url: string): string {
+  return /^\/https?:\/\//i.test(url) ? `/page/${encodeURIComponent(url.slice(1))}` : url
+}
+
+export function pageGet(app: ApiApp, deps: { pool: pg.Pool; doors: PageDoors }): void {
+  app.route({
+    method: 'GET',
+    url: '/page/:url',
+    config: { access: 'prerender-key' },
+    schema: {
+      operationId: 'getPage',
+      tags: ['Pages'],
+      summary: 'A page for a crawler, as prerender middlewares ask for it',
+      description:
+        'Also as `GET /https://host/path?query`, unencoded. Answered as the edge answers a crawler: status, headers and body of the page, else of the origin, with `X-Prepaint` saying which. An answer without `X-Prepaint` is an error of this request, and no page.',
+      security: [{ PrerenderKey: [] }],
+      params: z.object({ url: z.string().describe('The whole URL of a page of a domain that you own') }),
+      response: {
+        200: pageAnswer('The page, or the answer of the origin; with whatever status that has'),
+        ...refusals(...KEY_REFUSALS, 'invalid_field', 'domain_not_found'),
+      },
+    },
+    handler: async (request, reply) => {
+      const url = await ownedPage(deps.pool, callerOf(request).account, request.params.url)
+      reply.hijack()
+      deps.doors.answer(request.raw, reply.raw, { url, userAgent: request.headers['user-agent'] ?? null })
+      return reply
+    },
+  })
+}
+
+/** The page that the caller names, if its domain is his; throws what he is told otherwise. */
+export async function ownedPage(...[db, account, raw]: Parameters<typeof ownedDomain>): Promise<PageUrl> {
+  const url = parsePageUrl(raw)
+  if (url === null) {
+    throw new AppError('invalid_field', { word: 'url must be the whole http or https URL of a page' })
+  }
+  const { name } = await ownedDomain(db, account, url.host.replace(/:\d*$/, ''))
+  return { ...url, host: name }
+}
