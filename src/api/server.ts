@@ -77,6 +77,17 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
     // `close()` cuts off what is still under way: whoever ends the node has let it drain before. (An idle
     // connection that never carried a request does not count as idle to Node, and would hold up the end.)
     forceCloseConnections: true,
+    // Whoever keeps an idle connection finds it open for longer than his own proxy would.
+    keepAliveTimeout: 75_000,
+    // Whoever takes nothing of a long list for so long does not get the rest.
+    connectionTimeout: 120_000,
+    http: {
+      maxHeaderSize: HEADER_LIMIT_BYTES,
+      requireHostHeader: false,
+      headersTimeout: 15_000,
+      // Node looks every 30 s for those that have used up their time.
+      connectionsCheckingInterval: 2_000,
+    },
     routerOptions: { maxParamLength: HEADER_LIMIT_BYTES },
     rewriteUrl: ({ url = '' }) => middlewareUrl(url),
     clientErrorHandler: answerClientError,
