@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { describe, it } from 'node:test'
+
+import { certificateFacts, checkCertificate } from './certificate.ts'
+import { createTestCa, type LeafOptions } from './test-ca.ts'
+
+const nowMs = Date.UTC(2026, 10, 21)
+const DAY_MS = 86_400_000
+const root = createTestCa('root', nowMs)
+const middle = createTestCa('middle', nowMs, root)
+const NAME = 'shop.example.com'
+
+function check(options: LeafOptions = {}, change: { chain?: string; key?: string; nowMs?: number } = {}) {
+  const { chain, key } = middle.leaf(options)
+  return checkCertificate({ chain, key, name: NAME, nowMs, ...change })
+}
+
+function reasonOf(checked: ReturnType<typeof check>): string {
+  return checked.ok ? 'it is good' : checked.reason
+}
+
+describe('a certificate that is supplied', () => {
+  it('is taken with its chain, whole or without the root, and for a wildcard', () => {
+    for (const checked of [
+      check(),
+      check({ names: ['*.example.com'] }),
+      check({ names: ['other.example.com', NAME] }),
+      check({ usage: '1.3.6.1.5.5.7.3.1' }),
+    ]) {
+      assert(checked.ok, reasonOf(checked))
+      assert.equal(checked.certificate.notAfterMs, nowMs + 90 * DAY_MS)
+      assert.equal(checked.certificate.chain.match(/BEGIN/g)?.length, 2)
+    }
+    const leaf = middle.leaf()
+    const whole = checkCertificate({ ...leaf, chain: leaf.chain + root.certificate, name: NAME, nowMs })
+    assert(whole.ok, reasonOf(whole))
+    const alone = root.leaf()
+    assert(checkCertificate({ ...alone, name: NAME, nowMs }).ok)
+  })
+
+  it('tells what everybody may know', () => {
+    const facts = certificateFacts(middle.leaf({ names: [NAME, 'www.example.com'] }).chain)
+    assert.deepEqual(facts.names, [NAME, 'www.example.com'])
+    assert.equal(facts.issuer, 'CN=middle')
+    assert.equal(facts.key, 'EC prime256v1')
+    assert.match(facts.fingerprint, /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/)
+  })
+
+  it('is refused for another name', () => {
+    assert.match(
+      reasonOf(check({ names: ['example.com'] })),
+      /^certificate_chain .* for shop\.example\.com: it is for example\.com$/,
+    )
+    assert.match(
+      reasonOf(check({ names: ['*.com', '*.shop.example.com'] })),
+      /does not begin with a certificate for/,
+    )
+    assert.match(reasonOf(check({ names: ['sh*.example.com'] })), /does not begin with a certificate for/)
+  })
+
+  it('is refused when it has ended or not begun, at the limit and one past', () => {
+    const span = { notBeforeMs: nowMs - DAY_MS, notAfterMs: nowMs + DAY_MS }
+    assert(check(span, { nowMs: nowMs + DAY_MS - 1 }).ok)
+    assert.match(
+      reasonOf(check(span, { nowMs: nowMs + DAY_MS })),
+      /^certificate_chain has ended on 2026-11-22/,
+    )
+    assert(check(span, { nowMs: nowMs - DAY_MS }).ok)
+    assert.match(reasonOf(check(span, { nowMs: nowMs - DAY_MS - 1 })), /is not valid before 2026-11-20/)
+  })
+
+  it('is refused with a key that is not its own, or none, or too weak, or encrypted', () => {
+    const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const pem = { type: 'pkcs8', format: 'pem' } as const
+    assert.equal(
+      reasonOf(check({}, { key: stranger.privateKey.export(pem) as string })),
+      'private_key is not the key of the certificate',
+    )
+    assert.match(reasonOf(check({}, { key: 'secret' })), /^private_key must be a private key in PEM/)
+    const encrypted = stranger.privateKey.export({ ...pem, cipher: 'aes-256-cbc', passphrase: 'x' }) as string
+    assert.match(reasonOf(check({}, { key: encrypted })), /^private_key is encrypted/)
+    const weak = generateKeyPairSync('rsa', { modulusLength: 1_024 })
+    assert.match(reasonOf(check({ keys: weak })), /^private_key must be RSA with 2048/)
+    const exotic = generateKeyPairSync('ec', { namedCurve: 'secp256k1' })
+    assert.match(reasonOf(check({ keys: exotic })), /^private_key must be RSA/)
+    assert(check({ keys: generateKeyPairSync('rsa', { modulusLength: 2_048 }) }).ok)
+  })
+
+  it('is refused when its chain is out of order, foreign, too long or no chain', () => {
+    const { certificate, chain } = middle.leaf()
+    const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const own = middle.leaf({ keys })
+    const with_ = (text: string) => reasonOf(check({}, { chain: text, key: own.key }))
+    assert.match(with_(middle.certificate + own.certificate), /does not begin with a certificate for/)
+    assert.match(with_(own.certificate + root.certificate), /certificate 1 is not signed by certificate 2/)
+    assert.match(with_(own.certificate + certificate), /number 2 is none/)
+    assert.match(with_(`${own.chain}\nhello`), /in PEM, and nothing else/)
+    assert.match(with_(own.key + chain), /in PEM, and nothing else/)
+    assert.match(with_(''), /in PEM/)
+    assert.match(with_('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'), /cannot be read/)
+    // A root signs itself, as often as one likes.
+    const long = (count: number) => own.chain + root.certificate.repeat(count - 2)
+    assert(check({ keys }, { chain: long(10), key: own.key }).ok)
+    assert.match(with_(long(11)), /at most 10 certificates/)
+  })
+
+  it('is refused when it is not for servers', () => {
+    assert.match(reasonOf(check({ usage: '1.3.6.1.5.5.7.3.2' })), /is not for servers/)
+  })
+})

@@ -1,0 +1,121 @@
+import type pg from 'pg'
+
+import { type Queryable, transaction } from '../db/transaction.ts'
+import { createMasterKeyFile, MasterKeyError, type MasterKeys, readMasterKeyFile } from './master-key.ts'
+import { seal, unseal } from './sealed.ts'
+
+/**
+ * Seals and opens secrets that are stored in PostgreSQL. The database remembers
+ * the id of the master key that is in use: a node with another one is found
+ * out here, before it seals what nobody else can open.
+ */
+export type Vault = {
+  /** Throws MasterKeyError when the database's secrets are sealed with a key that this node does not have. */
+  seal(purpose: string, secret: Buffer): Promise<Buffer>
+  /** Throws SealError or MasterKeyError. */
+  open(purpose: string, sealed: Buffer): Buffer
+  /**
+   * Finds or makes this node's keys and registers the first one; where the
+   * database knows one of our other keys, everything is sealed anew with the
+   * first. Throws MasterKeyError as `seal` does.
+   */
+  admit(): Promise<void>
+  /** Whether what is sealed in this database can be opened here; nothing is made or registered. */
+  fits(): Promise<boolean>
+}
+
+export type VaultOptions = {
+  pool: pg.Pool
+  /** From the settings; null: from the file in the data directory, which is made when it is needed first. */
+  keys: MasterKeys | null
+  dataDir: string
+}
+
+/** Every column that holds something sealed, with the purpose of its rows. */
+const SEALED_COLUMNS = [
+  { table: 'certificate', id: 'domain_id', purposeOf: (id: string) => certificatePurpose(Number(id)) },
+  { table: 'acme_account', id: 'directory', purposeOf: (id: string) => accountPurpose(id) },
+] as const
+
+export function createVault({ pool, keys: given, dataDir }: VaultOptions): Vault {
+  let keys = given
+  let admitted: Promise<MasterKeys> | null = null
+
+  function admit(): Promise<MasterKeys> {
+    admitted ??= register().catch((error: unknown) => {
+      admitted = null
+      throw error
+    })
+    return admitted
+  }
+
+  async function register(): Promise<MasterKeys> {
+    return transaction(pool, async (client) => {
+      const registered = await registeredId(client)
+      keys ??= readMasterKeyFile(dataDir)
+      // A key of this node's own would only be wrong where another one is in use already.
+      if (keys === null && registered !== null) throw new MasterKeyError(mismatch(registered))
+      keys ??= createMasterKeyFile(dataDir)
+      const own = keys
+      await client.query('insert into master_key (id) values ($1) on conflict do nothing', [own[0].id])
+      const { rows } = await client.query<{ id: string }>('select id from master_key for update')
+      const id = rows[0]?.id ?? ''
+      if (!own.some((key) => key.id === id)) throw new MasterKeyError(mismatch(id))
+      if (id !== own[0].id) await sealAnew(client, own)
+      return own
+    })
+  }
+
+  function known(): MasterKeys {
+    keys ??= readMasterKeyFile(dataDir)
+    if (keys === null) throw new MasterKeyError(mismatch('another'))
+    return keys
+  }
+
+  return {
+    seal: async (purpose, secret) => seal(await admit(), purpose, secret),
+    open: (purpose, sealed) => unseal(known(), purpose, sealed),
+    admit: async () => void (await admit()),
+    async fits() {
+      const id = await registeredId(pool)
+      if (id === null) return true
+      keys ??= readMasterKeyFile(dataDir)
+      return keys?.some((key) => key.id === id) ?? false
+    },
+  }
+}
+
+export function certificatePurpose(domain: number): string {
+  return `certificate of domain ${domain}`
+}
+
+export function accountPurpose(directory: string): string {
+  return `account at ${directory}`
+}
+
+/** Rotation: `id` was the key in use so far, and is one of ours. The row of master_key is locked. */
+async function sealAnew(client: Queryable, keys: MasterKeys): Promise<void> {
+  for (const { table, id, purposeOf } of SEALED_COLUMNS) {
+    const { rows } = await client.query<{ id: string; key_sealed: Buffer }>(
+      `select ${id}::text as id, key_sealed from ${table} for update`,
+    )
+    for (const row of rows) {
+      const purpose = purposeOf(row.id)
+      const anew = seal(keys, purpose, unseal(keys, purpose, row.key_sealed))
+      await client.query(`update ${table} set key_sealed = $2 where ${id}::text = $1`, [row.id, anew])
+    }
+  }
+  await client.query('update master_key set id = $1', [keys[0].id])
+}
+
+async function registeredId(db: Queryable): Promise<string | null> {
+  const { rows } = await db.query<{ id: string }>('select id from master_key')
+  return rows[0]?.id ?? null
+}
+
+function mismatch(id: string): string {
+  return (
+    `The keys of certificates in this database are sealed with a master key (${id}) that this node does not have. ` +
+    'Give every node the same one: set PREPAINT_SECRET_KEY to what the file secret-key in the data directory of the first node holds.'
+  )
+}
