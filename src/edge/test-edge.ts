@@ -160,6 +160,7 @@ export async function startTestEdge(
       ask,
       port,
       server: edge.server,
+      doors: edge.doors,
       asked,
       listener,
       verdict: async (path: string, asking?: AskOptions) => (await ask(path, asking)).verdict,
