@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+
+import { LIST_LIMIT_BYTES, NotAnAddressList, parseAddressList, RANGES_LIMIT } from './address-list.ts'
+
+describe('a list of ranges', () => {
+  const forms: Record<string, string> = {
+    'as of Google, Bing, OpenAI, Perplexity, Apple, DuckDuckGo, Common Crawl': JSON.stringify({
+      creationTime: '2026-01-01T00:00:00.000000',
+      prefixes: [{ ipv4Prefix: '192.0.2.0/24' }, { ipv6Prefix: '2001:db8:4000::/36' }],
+    }),
+    'as of Amazon': JSON.stringify({
+      syncToken: '1',
+      prefixes: [{ ip_prefix: '192.0.2.0/24', region: 'GLOBAL', service: 'X' }],
+      ipv6_prefixes: [{ ipv6_prefix: '2001:db8:4000::/36', region: 'GLOBAL' }],
+    }),
+    'an array': JSON.stringify(['192.0.2.0/24', '2001:db8:4000::/36']),
+    'a range on each line': '# ranges\n192.0.2.0/24  # all of it\n\n2001:db8:4000::/36\n',
+  }
+  for (const [form, text] of Object.entries(forms)) {
+    it(form, () => {
+      const list = parseAddressList(text)
+      assert.equal(list.ranges, 2)
+      const rows: [string, boolean][] = [
+        ['192.0.2.0', true],
+        ['192.0.2.255', true],
+        ['192.0.3.0', false],
+        ['2001:db8:4000::1', true],
+        ['2001:db8:4fff:ffff:ffff:ffff:ffff:ffff', true],
+        ['2001:db8:5000::1', false],
+        ['nonsense', false],
+        ['', false],
+      ]
+      for (const [address, has] of rows) assert.equal(list.has(address), has, address)
+    })
+  }
+
+  it('an address alone is itself', () => {
+    const list = parseAddressList('{"ips": [{"ip_address": "192.0.2.7"}]}')
+    assert.deepEqual([list.has('192.0.2.7'), list.has('192.0.2.8')], [true, false])
+  })
+
+  const refused: [text: string, why: RegExp][] = [
+    ['', /has no ranges/],
+    ['{"prefixes": []}', /has no ranges/],
+    ['{"prefixes": [', /is no JSON/],
+    ['<html>Not found</html>', /"<html>Not found<\/html>" is neither an address nor a range/],
+    ['{"prefixes": [{"ipv4Prefix": "192.0.2.0/33"}]}', /more than 32 bits/],
+    ['2001:db8::/129', /more than 128 bits/],
+    ['192.0.2', /neither an address nor a range/],
+    ['192.0.2.0/24/8', /neither/],
+    ['0.0.0.0/0', /"0.0.0.0\/0" is too wide: \/8 at most/],
+    ['8.0.0.0/7', /too wide/],
+    ['2000::/18', /too wide: \/19 at most/],
+  ]
+  for (const [text, why] of refused) {
+    it(`refused: ${text.slice(0, 50) || 'nothing'}`, () => {
+      assert.throws(() => parseAddressList(text), { name: 'NotAnAddressList', message: why })
+    })
+  }
+
+  it('has limits, tested at each and one past it', () => {
+    assert.equal(parseAddressList('8.0.0.0/8\n2000::/19').ranges, 2)
+    const many = (count: number) =>
+      parseAddressList(Array.from({ length: count }, (_, at) => `10.${at >> 8}.${at & 255}.0/24`).join('\n'))
+    assert.equal(many(RANGES_LIMIT).ranges, RANGES_LIMIT)
+    assert.throws(() => many(RANGES_LIMIT + 1), NotAnAddressList)
+    const long = (bytes: number) => parseAddressList('192.0.2.0/24\n#'.padEnd(bytes, 'x'))
+    assert.equal(long(LIST_LIMIT_BYTES).ranges, 1)
+    assert.throws(() => long(LIST_LIMIT_BYTES + 1), /longer than 1 MiB/)
+  })
+})

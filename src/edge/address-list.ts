@@ -1,0 +1,78 @@
+import { BlockList, isIP } from 'node:net'
+
+/** The addresses of one crawler. */
+export type AddressList = { ranges: number; has(address: string): boolean }
+
+export class NotAnAddressList extends Error {
+  override name = 'NotAnAddressList'
+}
+
+/** Of one list as it is published; the longest known has some thousand ranges in 200 KB. */
+export const LIST_LIMIT_BYTES = 1024 * 1024
+export const RANGES_LIMIT = 20_000
+/** Wider ones belong to no crawler: whoever publishes them by mistake would verify everybody. */
+const WIDEST = { 4: 8, 6: 19 } as const
+
+/** The keys under which owners publish a range, in any depth of their JSON. */
+const RANGE_KEYS = ['ipv4Prefix', 'ipv6Prefix', 'ip_prefix', 'ipv6_prefix', 'ip_address', 'cidr']
+
+/**
+ * Reads ranges as owners of crawlers publish them: JSON as of Google, Bing,
+ * OpenAI, Perplexity, Apple, DuckDuckGo and Common Crawl
+ * (`{"prefixes": [{"ipv4Prefix": "192.0.2.0/24"}, {"ipv6Prefix": "2001:db8::/32"}]}`),
+ * Amazon's and Ahrefs' keys in the place of these, or text with a range or an
+ * address on each line (`#` begins a comment). Throws NotAnAddressList, which says what is wrong.
+ */
+export function parseAddressList(text: string): AddressList {
+  if (Buffer.byteLength(text) > LIST_LIMIT_BYTES) throw new NotAnAddressList('longer than 1 MiB')
+  const ranges = /^\s*[[{]/.test(text) ? inJson(text) : inLines(text)
+  if (ranges.length === 0) throw new NotAnAddressList('has no ranges')
+  if (ranges.length > RANGES_LIMIT) throw new NotAnAddressList(`has more than ${RANGES_LIMIT} ranges`)
+  const list = new BlockList()
+  for (const range of ranges) add(list, range)
+  return {
+    ranges: ranges.length,
+    has: (address) => isIP(address) !== 0 && list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'),
+  }
+}
+
+function add(list: BlockList, range: string): void {
+  const [, address = '', prefix] = /^([0-9a-f.:]+)(?:\/(\d{1,3}))?$/i.exec(range) ?? []
+  const family = isIP(address)
+  if (family !== 4 && family !== 6) {
+    throw new NotAnAddressList(`"${range.slice(0, 60)}" is neither an address nor a range`)
+  }
+  const widest = family === 4 ? 32 : 128
+  const bits = prefix === undefined ? widest : Number(prefix)
+  if (bits > widest) throw new NotAnAddressList(`"${range}" has more than ${widest} bits`)
+  if (bits < WIDEST[family]) throw new NotAnAddressList(`"${range}" is too wide: /${WIDEST[family]} at most`)
+  list.addSubnet(address, bits, family === 4 ? 'ipv4' : 'ipv6')
+}
+
+function inLines(text: string): string[] {
+  return text
+    .split('\n')
+    .map((line) => line.replace(/#.*/, '').trim())
+    .filter((line) => line !== '')
+}
+
+function inJson(text: string): string[] {
+  let read: unknown
+  try {
+    read = JSON.parse(text)
+  } catch (error) {
+    throw new NotAnAddressList('is no JSON', { cause: error })
+  }
+  const ranges: string[] = []
+  const open: unknown[] = [read]
+  while (open.length > 0) {
+    const value = open.pop()
+    if (typeof value !== 'object' || value === null) continue
+    for (const [key, held] of Object.entries(value)) {
+      const isRange = typeof held === 'string' && (RANGE_KEYS.includes(key) || Array.isArray(value))
+      if (isRange) ranges.push(held.trim())
+      else open.push(held)
+    }
+  }
+  return ranges
+}

@@ -1,0 +1,71 @@
+import { Resolver } from 'node:dns/promises'
+import { isIP } from 'node:net'
+
+import ipaddr from 'ipaddr.js'
+
+/** Whether an address belongs to whom it says. `unknown`: nobody could be asked. */
+export type Standing = 'verified' | 'forged' | 'unknown'
+
+export type ReverseDns = (address: string, hosts: readonly string[]) => Promise<Standing>
+
+const QUERY_TIMEOUT_MS = 1_000
+const QUERY_TRIES = 2
+/** Names of one address that are looked at; an owner's addresses have one. */
+const NAMES_LIMIT = 5
+
+/** There is no such record, says a server that must know: the answer stands. All else may be a fault of the moment. */
+const NONE = ['ENOTFOUND', 'ENODATA']
+
+/**
+ * Forward-confirmed reverse DNS: the address has a name in one of the domains
+ * `hosts`, and that name has the address. The first alone proves nothing, since
+ * whoever has an address writes its name. Never rejects. `servers`: name
+ * servers as `address` or `address:port`; default: the system's.
+ */
+export function createReverseDns(servers?: readonly string[]): ReverseDns {
+  return async (address, hosts) => {
+    if (isIP(address) === 0) return 'unknown'
+    // A fresh one: it knows the name servers that the machine has now.
+    const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES })
+    if (servers !== undefined) resolver.setServers(servers)
+    try {
+      const names = await resolver.resolvePtr(arpaName(address)).catch(noneOrThrow)
+      const own = names.slice(0, NAMES_LIMIT).filter((name) => isWithin(name, hosts))
+      for (const name of own) {
+        const addresses = await (isIP(address) === 6
+          ? resolver.resolve6(name)
+          : resolver.resolve4(name)
+        ).catch(noneOrThrow)
+        if (addresses.some((other) => same(other, address))) return 'verified'
+      }
+      return 'forged'
+    } catch {
+      return 'unknown'
+    }
+  }
+}
+
+/**
+ * Where the names of an address stand (RFC 1035, section 3.5; RFC 3596, section
+ * 2.5). Not `resolver.reverse`: that says ENOTFOUND also of servers that fail.
+ */
+function arpaName(address: string): string {
+  const parsed = ipaddr.process(address)
+  if (parsed instanceof ipaddr.IPv4) return `${parsed.octets.toReversed().join('.')}.in-addr.arpa`
+  const nibbles = parsed.parts.map((group) => group.toString(16).padStart(4, '0')).join('')
+  return `${[...nibbles].reverse().join('.')}.ip6.arpa`
+}
+
+function isWithin(name: string, hosts: readonly string[]): boolean {
+  const lower = name.toLowerCase().replace(/\.$/, '')
+  return hosts.some((host) => lower.endsWith(`.${host}`))
+}
+
+function noneOrThrow(error: NodeJS.ErrnoException): string[] {
+  if (NONE.includes(error.code ?? '')) return []
+  throw error
+}
+
+function same(one: string, other: string): boolean {
+  return ipaddr.process(one).toString() === ipaddr.process(other).toString()
+}

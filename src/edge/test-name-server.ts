@@ -1,0 +1,74 @@
+import dgram from 'node:dgram'
+import { once } from 'node:events'
+import type { TestContext } from 'node:test'
+
+/** Names of addresses (PTR) and addresses of names; `fails`: the server says that it cannot answer. */
+export type Zone = Record<string, readonly string[] | 'fails'>
+
+const TYPES = { 1: 'A', 12: 'PTR', 28: 'AAAA' } as const
+
+/** Test support: a name server on loopback. PTR records stand under the address; `asked` lists the questions. */
+export async function startNameServer(t: Pick<TestContext, 'after'>, zone: Zone) {
+  const asked: string[] = []
+  const socket = dgram.createSocket('udp4')
+  socket.on('message', (question, from) => {
+    const { name, type, end } = readQuestion(question)
+    const kind = TYPES[type as keyof typeof TYPES]
+    asked.push(`${kind} ${name}`)
+    const held = zone[kind === 'PTR' ? addressOf(name) : name]
+    const records = held === undefined || held === 'fails' ? [] : held
+    const data = records
+      .filter((value) => kind === 'PTR' || value.includes(':') === (kind === 'AAAA'))
+      .map((value) => record(type, kind === 'PTR' ? labels(value) : addressBytes(value)))
+    const head = Buffer.from(question.subarray(0, end))
+    // RFC 1035, section 4.1.1: no error, server failure, no such name.
+    head.writeUInt16BE(held === 'fails' ? 0x8182 : held === undefined ? 0x8183 : 0x8180, 2)
+    head.writeUInt16BE(data.length, 6)
+    head.writeUInt32BE(0, 8)
+    socket.send(Buffer.concat([head, ...data]), from.port, from.address)
+  })
+  socket.bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  t.after(() => socket.close())
+  return { server: `127.0.0.1:${socket.address().port}`, zone, asked }
+}
+
+function readQuestion(message: Buffer): { name: string; type: number; end: number } {
+  const parts: string[] = []
+  let at = 12
+  while (message[at] !== 0) {
+    parts.push(message.toString('ascii', at + 1, at + 1 + message[at]!))
+    at += 1 + message[at]!
+  }
+  return { name: parts.join('.').toLowerCase(), type: message.readUInt16BE(at + 1), end: at + 5 }
+}
+
+/** Of `4.3.2.1.in-addr.arpa`, or 32 nibbles and `ip6.arpa`. */
+function addressOf(name: string): string {
+  const parts = name.split('.').slice(0, -2).reverse()
+  if (name.endsWith('.in-addr.arpa')) return parts.join('.')
+  return (parts.join('').match(/.{4}/g) ?? []).join(':')
+}
+
+function record(type: number, data: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 0, 0, data.length]), data])
+}
+
+function labels(name: string): Buffer {
+  const parts = name
+    .split('.')
+    .map((label) => Buffer.concat([Buffer.from([label.length]), Buffer.from(label)]))
+  return Buffer.concat([...parts, Buffer.from([0])])
+}
+
+/** IPv6 in all of its eight groups. */
+function addressBytes(address: string): Buffer {
+  if (!address.includes(':')) return Buffer.from(address.split('.').map(Number))
+  return Buffer.from(
+    address
+      .split(':')
+      .map((group) => group.padStart(4, '0'))
+      .join(''),
+    'hex',
+  )
+}
