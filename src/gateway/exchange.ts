@@ -26,13 +26,22 @@ export type Upstream = {
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS'])
 const MAX_RETRIES = 3
 
-export type ExchangeDeps = { agents: GuardedAgents; limits: GatewayLimits; tally: Tally }
+export type ExchangeDeps = {
+  agents: GuardedAgents
+  /**
+   * A connection of its own for each request that may not be sent twice: an origin may close a
+   * kept connection just as it is used again, and nobody could tell whether it saw the request.
+   */
+  freshAgents: GuardedAgents
+  limits: GatewayLimits
+  tally: Tally
+}
 
 /** Opens the request to `upstream`; nothing is sent before its end or first body byte. Throws on an impossible path. */
 export function openUpstream(
   method: string,
   { scheme, authority, path, headers }: Upstream,
-  { agents, limits }: ExchangeDeps,
+  { agents, limits }: Pick<ExchangeDeps, 'agents' | 'limits'>,
 ): http.ClientRequest {
   return (scheme === 'https' ? https : http).request({
     agent: agents[scheme],
@@ -61,7 +70,14 @@ export function exchange(
   const target = `${upstream.authority.host.text}:${upstream.authority.port}`
   const method = request.method ?? 'GET'
   const body = hasBody(request)
-  const framed = { ...upstream, headers: withFraming(request, body, upstream.headers) }
+  const isRepeatable = !body && REPEATABLE.has(method)
+  const agents = isRepeatable ? deps.agents : deps.freshAgents
+  // Said, or node:http would give the connection to a request that waits for one.
+  const closing = isRepeatable ? {} : { connection: 'close' }
+  const framed = {
+    ...upstream,
+    headers: { ...withFraming(request, body, upstream.headers), ...closing },
+  }
   let sent: http.ClientRequest | null = null
 
   const fail = (error: unknown) => {
@@ -70,7 +86,7 @@ export function exchange(
     else answerFault(response, target, error, tally)
   }
   const send = (retriesLeft: number) => {
-    const attempt = openUpstream(method, framed, deps)
+    const attempt = openUpstream(method, framed, { agents, limits })
     sent = attempt
     attempt.on('timeout', () => attempt.destroy(new ConnectError('timed-out', target)))
     attempt.on('response', (received) => {
@@ -80,7 +96,7 @@ export function exchange(
     attempt.on('error', (error: NodeJS.ErrnoException) => {
       // The origin closed a kept connection just as it was used again: it never saw this request.
       const unseen = attempt.reusedSocket && error.code === 'ECONNRESET' && !response.headersSent
-      if (unseen && retriesLeft > 0 && !body && REPEATABLE.has(method)) send(retriesLeft - 1)
+      if (unseen && retriesLeft > 0 && isRepeatable) send(retriesLeft - 1)
       else fail(error)
     })
     if (body) request.pipe(attempt)

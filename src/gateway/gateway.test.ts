@@ -112,8 +112,29 @@ describe('the custom domain', () => {
       assert.equal((await ask(session, { ':path': '/', ':method': method })).status, 200)
     }
     assert.equal(used.size, 3)
-    const { status, headers } = await ask(session, { ':path': '/', ':method': 'POST' }, 'once')
+  })
+
+  it('has a connection of its own for what may not be sent twice', async (t) => {
+    const used = new Set<unknown>()
+    const asked: string[] = []
+    const { openSession } = await startTestGateway(t, {
+      origin: (request, response) => {
+        asked.push(`${request.method} ${request.url}`)
+        if (used.has(request.socket) || request.url === '/reset') request.socket.resetAndDestroy()
+        else echo(request, response)
+        used.add(request.socket)
+      },
+    })
+    const session = await openSession()
+    assert.equal((await ask(session, { ':path': '/' })).status, 200)
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+      const { status, body } = await ask(session, { ':path': '/', ':method': method }, 'x')
+      assert.deepEqual([status, JSON.parse(body).body], [200, 'x'], method)
+    }
+    assert.equal((await ask(session, { ':path': '/', ':method': 'DELETE' })).status, 200)
+    const { status, headers } = await ask(session, { ':path': '/reset', ':method': 'POST' }, 'once')
     assert.deepEqual([status, headers['x-prepaint-gateway']], [502, 'broken-response'])
+    assert.equal(asked.filter((line) => line === 'POST /reset').length, 1)
   })
 
   it('leaves bodies and their encoding as they are', async (t) => {

@@ -21,7 +21,7 @@ export type GuardedAgentsOptions = {
   socketsInTotal?: number
   /** For resolving, connecting and the TLS handshake together. */
   connectTimeoutMs?: number
-  /** An idle connection is closed after this time. */
+  /** An idle connection is closed after this time; 0: each request has a connection of its own. */
   keepAliveMs?: number
   lookup?: Lookup | undefined
   /** Further certificate authorities (PEM); for tests. */
@@ -42,7 +42,7 @@ export function connectFault(error: unknown): ConnectFault | null {
 }
 
 /**
- * A pair of keep-alive agents for node:http and node:https whose every connection
+ * A pair of agents (keep-alive unless told otherwise) for node:http and node:https whose every connection
  * is a guarded one. When there is none, the request ends with an error that
  * `connectFault` explains.
  */
@@ -56,7 +56,7 @@ export function createGuardedAgents(guard: AddressGuard, options: GuardedAgentsO
     ca,
   } = options
   const agentOptions = {
-    keepAlive: true,
+    keepAlive: keepAliveMs > 0,
     noDelay: true,
     maxSockets: socketsPerOrigin,
     maxTotalSockets: socketsInTotal,

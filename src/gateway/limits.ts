@@ -10,7 +10,7 @@ export type GatewayLimits = {
   responseBytes: number
   /** All that the page received since the last `takeTally`. */
   pageBytes: number
-  /** Connections to one origin and to all, for each site. */
+  /** Connections to one origin and to all, for each site; as many again for requests that may not be sent twice. */
   socketsPerOrigin: number
   socketsInTotal: number
   /** Resolving, connecting and the TLS handshake. */

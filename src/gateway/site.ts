@@ -53,14 +53,10 @@ export async function openSite(
   const site = readSite(customDomain, originUrl)
   const tally = createTally(limits)
   const { socketsPerOrigin, socketsInTotal, connectTimeoutMs, idleTimeoutMs } = limits
-  const agents = createGuardedAgents(guard, {
-    socketsPerOrigin,
-    socketsInTotal,
-    connectTimeoutMs,
-    lookup,
-    ca,
-  })
-  const deps: ExchangeDeps = { agents, limits, tally }
+  const agentOptions = { socketsPerOrigin, socketsInTotal, connectTimeoutMs, lookup, ca }
+  const agents = createGuardedAgents(guard, agentOptions)
+  const freshAgents = createGuardedAgents(guard, { ...agentOptions, keepAliveMs: 0 })
+  const deps: ExchangeDeps = { agents, freshAgents, limits, tally }
   const ownDomain = createOwnDomain(site, key, deps)
 
   const refuse = (target: string, why: RefusalReason) => {
@@ -162,6 +158,7 @@ export async function openSite(
       listener.close()
       for (const socket of sockets) socket.destroy()
       agents.close()
+      freshAgents.close()
       await closed
     },
   }
