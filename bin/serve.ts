@@ -137,7 +137,7 @@ async function openApi(deps: {
       // The edge and the doors hold in memory what a change makes untrue.
       caughtUp: listener.caughtUp,
     },
-    { version: config.version, publicUrl: config.publicUrl, contact: config.contact },
+    { version: config.version, publicUrl: config.publicUrl, contact: config.contact, clients: config.clients },
   )
   return { server: app.server, close: () => app.close() }
 }

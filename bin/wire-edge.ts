@@ -61,7 +61,11 @@ export function wireEdge(deps: {
         return recordKnown(pool, 'sitemap', known, clock.nowMs())
       },
     },
-    { memoryBytes: config.edge.memoryBytes, liveWaitMs: config.edge.liveWaitMs },
+    {
+      memoryBytes: config.edge.memoryBytes,
+      liveWaitMs: config.edge.liveWaitMs,
+      clients: config.clients,
+    },
   )
   invalidateOn(listener, held)
   return {

@@ -37,7 +37,10 @@ export type Config = {
   /** Whose `X-Forwarded-For` and `-Proto` are believed. */
   trustedProxies: AddressRanges
   /** Of edge and API, each by itself. */
-  clients: Pick<ClientLimits, 'connections' | 'requests' | 'connectionsInTotal' | 'unlimited'>
+  clients: ClientLimits & {
+    /** Keys and tokens that one may try in ten minutes although they are none. */
+    failures: number
+  }
   render: { chromium: string | null; slots: number; timeoutMs: number; requireSandbox: boolean }
   logLevel: string
   /** Started by an npm script or by npx: when that dies without telling us, we end too. */
@@ -140,6 +143,7 @@ export function loadConfig(env: Environment = process.env): Config {
       })
   }
 
+  const trustedProxies = addressRanges('PREPAINT_TRUSTED_PROXIES', 'none')
   const requireSandbox = oneOf('PREPAINT_REQUIRE_SANDBOX', ['0', '1'], '0') === '1'
 
   const config: Config = {
@@ -159,12 +163,14 @@ export function loadConfig(env: Environment = process.env): Config {
     contact: contact(),
     plans: plans(),
     allowedPrivateOrigins: allowedRanges(),
-    trustedProxies: addressRanges('PREPAINT_TRUSTED_PROXIES', 'none'),
+    trustedProxies,
     clients: {
       connections: integer('PREPAINT_CLIENT_CONNECTIONS', 1_024, { min: 1, max: 1_000_000 }),
       requests: integer('PREPAINT_CLIENT_REQUESTS', 256, { min: 1, max: 1_000_000 }),
+      failures: integer('PREPAINT_CLIENT_FAILURES', 100, { min: 1, max: 1_000_000 }),
       connectionsInTotal: integer('PREPAINT_CONNECTIONS', 10_000, { min: 1, max: 1_000_000 }),
       unlimited: addressRanges('PREPAINT_UNLIMITED_CLIENTS', OWN_NETWORKS),
+      trustedProxies,
     },
     render: {
       chromium: given('PREPAINT_CHROMIUM'),

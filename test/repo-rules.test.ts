@@ -25,9 +25,7 @@ const production = sources.filter(({ file }) => !/\.test\.ts$|\/test-[\w-]+\.ts$
  */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   'src/http': [],
-  'src/http': [],
   'src/edge': [
-    'src/http',
     'src/http',
     'src/pages',
     'src/accounts/domain-settings.ts',
@@ -47,7 +45,6 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'src/gateway': ['src/config.ts'],
   'src/accounts': ['src/db', 'src/pages', 'src/gateway/origin-url.ts', 'src/queue/cancel-jobs.ts'],
   'src/api': [
-    'src/http',
     'src/http',
     'src/db',
     'src/accounts',

@@ -7,7 +7,7 @@ import type { ApiApp } from './app.ts'
  * that does serve a page replaces the policy by its own. No CORS header is ever
  * sent: browsers keep other sites away.
  */
-const HEADERS = {
+export const SECURITY_HEADERS = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
@@ -21,5 +21,5 @@ export function sendSecurityHeaders(app: ApiApp): void {
 }
 
 export function setSecurityHeaders(reply: FastifyReply): void {
-  reply.headers(HEADERS)
+  reply.headers(SECURITY_HEADERS)
 }

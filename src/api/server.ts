@@ -5,12 +5,15 @@ import type pg from 'pg'
 import { createLastUse } from '../accounts/last-use.ts'
 import type { PlanCatalogue } from '../accounts/plans.ts'
 import type { Clock } from '../clock.ts'
+import { type ClientLimits, createClientGate, NO_CLIENT_LIMITS } from '../http/client-gate.ts'
 import type { Log } from '../log.ts'
 import { guardRoutes } from './access.ts'
 import { answerError, answerErrors } from './answer-error.ts'
 import type { ApiApp } from './app.ts'
 import type { CaughtUp } from './caught-up.ts'
 import { answerClientError } from './client-error.ts'
+import { limitFailedAttempts } from './failed-attempts.ts'
+import { createHttpServer, HEADER_LIMIT_BYTES } from './http-server.ts'
 import { BODY_LIMIT_BYTES, readJsonBodies } from './json-body.ts'
 import { describeRoutes } from './openapi.ts'
 import type { CheckOrigin } from './origin-check.ts'
@@ -61,33 +64,20 @@ export type ApiOptions = {
   contact: string | null
 }
 
-/** Room for a path of 64 KiB and then some, so that it gets an answer and not a closed connection. */
-const HEADER_LIMIT_BYTES = 128 * 1024
-
 /**
  * The HTTP interface, ready to listen. The order of what is registered first
  * is the order in which a request meets it: headers, unknown routes, access,
  * and only then its body and its route.
  */
 export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promise<ApiApp> {
+  const gate = createClientGate(options.clients ?? NO_CLIENT_LIMITS)
   const app: ApiApp = Fastify({
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
-    requestTimeout: 60_000,
+    serverFactory: (answer) => createHttpServer(answer, gate),
     // `close()` cuts off what is still under way: whoever ends the node has let it drain before. (An idle
     // connection that never carried a request does not count as idle to Node, and would hold up the end.)
     forceCloseConnections: true,
-    // Whoever keeps an idle connection finds it open for longer than his own proxy would.
-    keepAliveTimeout: 75_000,
-    // Whoever takes nothing of a long list for so long does not get the rest.
-    connectionTimeout: 120_000,
-    http: {
-      maxHeaderSize: HEADER_LIMIT_BYTES,
-      requireHostHeader: false,
-      headersTimeout: 15_000,
-      // Node looks every 30 s for those that have used up their time.
-      connectionsCheckingInterval: 2_000,
-    },
     routerOptions: { maxParamLength: HEADER_LIMIT_BYTES },
     rewriteUrl: ({ url = '' }) => middlewareUrl(url),
     clientErrorHandler: answerClientError,
@@ -98,8 +88,6 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   })
   app.setValidatorCompiler(checkAgainstSchema)
   app.setSerializerCompiler(serializerCompiler)
-  // An expectation that we do not know is no reason to refuse (RFC 9110, 10.1.1).
-  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
   const lastUse = createLastUse(deps.pool, deps.clock, deps.log)
   app.addHook('onClose', () => lastUse.settled())
@@ -107,6 +95,7 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   sendSecurityHeaders(app)
   answerErrors(app, deps.log)
   answerUnknownRoutes(app)
+  limitFailedAttempts(app, { clientOf: gate.clientOf, clock: deps.clock, most: options.clients?.failures })
   guardRoutes(app, { ...deps, lastUse })
   readJsonBodies(app)
   await describeRoutes(app, options)

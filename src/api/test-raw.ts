@@ -48,3 +48,23 @@ export function assertError({ headers, text }: RawAnswer, error: string): void {
   assert.match(headers['content-type'] ?? '', /^application\/json/)
   assert.deepEqual(JSON.parse(text), { error })
 }
+
+/** The same; when the server waits for more the client ends its half, as an attacker whose bytes are all sent. */
+export async function rawHalf(base: string, text: string): Promise<string> {
+  const socket = net.connect({ port: Number(new URL(base).port), host: '127.0.0.1', allowHalfOpen: true })
+  const { promise: ended, resolve } = Promise.withResolvers<void>()
+  let answer = ''
+  socket.on('error', () => {})
+  socket.on('data', (part: Buffer) => {
+    answer += part.toString('latin1')
+  })
+  socket.once('end', () => resolve()).once('close', () => resolve())
+  socket.write(text, 'latin1')
+  const silent = setTimeout(() => socket.end(), SILENCE_MS)
+  await ended
+  clearTimeout(silent)
+  socket.destroy()
+  return answer
+}
+
+const SILENCE_MS = 300

@@ -22,10 +22,6 @@ export function answerUnknownRoutes(app: ApiApp): void {
   })
 
   app.addHook('onRequest', async (request, reply) => {
-    // RFC 9112, 3.2. Node would answer it too, but not in JSON.
-    if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
-      throw new AppError('malformed_request')
-    }
     if (!request.is404 && !lacksParameter(request.params)) return
     const path = request.url.split('?', 1)[0] ?? ''
     const pattern = patterns.find(({ matches }) => matches.test(path))
