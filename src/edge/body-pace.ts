@@ -1,5 +1,7 @@
 import type http from 'node:http'
 
+import type { EdgeRequest } from './exchange.ts'
+
 /** Slower than any modem: whoever sends a body at this pace wants the connection, not the answer. */
 export const LEAST_BYTES_PER_SECOND = 500
 
@@ -10,7 +12,7 @@ export const LEAST_BYTES_PER_SECOND = 500
  * is to blame.
  */
 export function watchBodyPace(
-  req: http.IncomingMessage,
+  req: EdgeRequest,
   upstream: http.ClientRequest,
   lookEveryMs: number,
   tooSlow: () => void,

@@ -3,7 +3,7 @@ import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { PageUrl } from '../pages/page-url.ts'
 import type { Front } from './forwarded-headers.ts'
 import { createEdgeHandler, type EdgeDeps } from './handler.ts'
-import { createPass, frontOf, type PassOptions } from './pass.ts'
+import { createPass, type FrontOf, frontOf, type PassOptions } from './pass.ts'
 
 /** What a site's own front asks for. Whose the domain is, and whether he may ask, has been found out before. */
 export type Asked = {
@@ -40,7 +40,7 @@ export function createDoors(deps: EdgeDeps, pass: PassOptions, options: { liveWa
   const fronts = new WeakMap<object, Front['scheme']>()
   // The front has decided that it is a crawler; only which kind is to be known.
   const crawlerOf: EdgeDeps['crawlerOf'] = (...asked) => deps.crawlerOf(...asked) ?? 'other'
-  const seen = (req: IncomingMessage, domain: Parameters<typeof frontOf>[1]) => {
+  const seen: FrontOf = (req, domain) => {
     const front = frontOf(req, domain)
     return { ...front, scheme: fronts.get(req) ?? front.scheme }
   }
@@ -50,7 +50,9 @@ export function createDoors(deps: EdgeDeps, pass: PassOptions, options: { liveWa
     {
       ...deps,
       crawlerOf: (...asked) => (asked[0] === undefined ? 'other' : deps.crawlerOf(...asked)),
-      pass: (_req, res, _domain, verdict) => leaveToOrigin(res, verdict),
+      pass: (_req, res, _domain, verdict) => {
+        if (res instanceof ServerResponse) leaveToOrigin(res, verdict)
+      },
     },
     options,
   )

@@ -1,20 +1,22 @@
-import http from 'node:http'
-import type { Duplex } from 'node:stream'
-
+import { randomBytes } from 'node:crypto'
+import type http from 'node:http'
+import { createClientReader } from '../client-address.ts'
 import { type ClientLimits, createClientGate, NO_CLIENT_LIMITS } from '../http/client-gate.ts'
 import { toOriginForm } from '../http/origin-form.ts'
-import type { DomainId, PagePath } from '../ids.ts'
+import type { DomainId, JobId, PagePath } from '../ids.ts'
 import type { Held } from '../pages/invalidation.ts'
 import { createPageCache } from '../pages/page-cache.ts'
-import type { StoredEntry } from '../pages/stored-page.ts'
+import type { StoredEntry, StoredPage } from '../pages/stored-page.ts'
 import { createCrawlerTest } from './crawler.ts'
 import { createDomains, type DomainRow } from './domain.ts'
 import { createDoors, type Doors } from './doors.ts'
 import { createEdgeHandler, type EdgeDeps } from './handler.ts'
+import { type Handshake, refuseHandshake } from './handshake.ts'
 import { shareOrigins } from './origin-share.ts'
-import { createPass, type OriginAgents } from './pass.ts'
-import { pageMessage, refuseUpgrade, sendPlainPage } from './plain-page.ts'
-import { prepareServed } from './served.ts'
+import { createPass, type OriginAgents, type PassOptions } from './pass.ts'
+import { pageMessage, sendPlainPage } from './plain-page.ts'
+import { prepareServed, prepareUnstored } from './served.ts'
+import { createEdgeServers, type EdgeServers, type EdgeTls } from './servers.ts'
 import { createSitemaps, type SitemapDeps } from './sitemap.ts'
 import { createTargets } from './target.ts'
 import { createPassUpgrade } from './upgrade.ts'
@@ -26,9 +28,13 @@ export type EdgeParts = Pick<
 > &
   Pick<SitemapDeps, 'readSitemap' | 'storeSitemap' | 'namedInIndexes' | 'recordInSitemap'> & {
     agents: OriginAgents
+    /** Certificates; absent: there is no TLS. */
+    tls?: EdgeTls | null
     /** By lower-case name without port; null: nobody registered it. */
     domainByHost(host: string): Promise<DomainRow | null>
     readStored(domain: DomainId, path: PagePath): Promise<StoredEntry | null>
+    /** See `LiveRenderDeps.unstored`. */
+    readUnstored(domain: DomainId, job: JobId): Promise<StoredPage | null>
     /** Whether notifications about what is stored arrive at this moment. */
     connected(): boolean
   }
@@ -50,8 +56,8 @@ export type EdgeOptions = {
   clients?: ClientLimits
 }
 
-export type Edge = {
-  /** Not yet listening. */
+export type Edge = EdgeServers & {
+  /** `plain`. */
   server: http.Server
   /** For sites that keep their own front. */
   doors: Doors
@@ -63,8 +69,6 @@ export type Edge = {
 const KEEP_ALIVE_MS = 65_000
 /** Whoever takes longer to say what he wants is not a browser. */
 const HEADERS_MS = 15_000
-/** Node looks for those that have used up their time; every 30 s unless it is told so. */
-const LOOKS_PER_LIMIT = 5
 
 /** The whole edge around its handler: what is in memory, the ways to the origin, and the server. */
 export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
@@ -77,13 +81,18 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
     prepare: prepareServed,
     connected,
   })
-  const passOptions = {
+  const readClient = createClientReader(options.clients?.trustedProxies ?? [])
+  const passOptions: PassOptions = {
     agents: parts.agents,
     answerWaitMs,
     idleMs,
     bodyLookMs,
-    onFault: ({ error, ...fault }: { domain: string; page: string; error: Error }) =>
-      log.warn({ err: error, ...fault }, 'an origin could not be reached'),
+    frontOf: (req, domain) => ({ ...readClient(req), host: req.headers.host ?? domain.name }),
+    onFault: ({ error, ...fault }) => {
+      const reference = randomBytes(6).toString('hex')
+      log.warn({ err: error, reference, ...fault }, 'an origin could not be reached')
+      return reference
+    },
   }
   const gate = createClientGate(options.clients ?? NO_CLIENT_LIMITS)
   const crawlerOf = createCrawlerTest()
@@ -93,6 +102,10 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
     targetOf: createTargets(),
     crawlerOf,
     pages,
+    unstored: async (domain, job) => {
+      const page = await parts.readUnstored(domain, job)
+      return page && prepareUnstored(page)
+    },
     sitemaps: createSitemaps(parts),
     pass: shareOrigins(createPass(passOptions), gate.clientOf),
   }
@@ -101,49 +114,32 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
   const doors = createDoors(handlerDeps, passOptions, options)
 
   const passUpgrade = createPassUpgrade(passOptions)
-  async function upgrade(req: http.IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    if (!toOriginForm(req)) return refuseUpgrade(socket, 'bad-request', 'none; bad-request')
+  async function upgrade(handshake: Handshake): Promise<void> {
+    const { req } = handshake
+    if (!toOriginForm(req)) return refuseHandshake(handshake, 'bad-request', 'none; bad-request')
     const domain = await domains.find(req.headers.host ?? '')
-    if (domain === null) refuseUpgrade(socket, 'unknown-host', 'none; unknown-host')
-    else
-      passUpgrade(
-        req,
-        socket,
-        head,
-        domain,
-        crawlerOf(req.headers['user-agent'], domain.crawlers) ? 'pass; method' : 'pass; not-a-crawler',
-      )
+    if (domain === null) return refuseHandshake(handshake, 'unknown-host', 'none; unknown-host')
+    const crawler = crawlerOf(req.headers['user-agent'], domain.crawlers)
+    passUpgrade(handshake, domain, crawler ? 'pass; method' : 'pass; not-a-crawler')
   }
 
-  const server = http.createServer({
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    headersTimeout: headersMs,
-    connectionsCheckingInterval: headersMs / LOOKS_PER_LIMIT,
-    // Uploads may take as long as they move, see `body-pace.ts`.
-    requestTimeout: 0,
-    // `Upgrade: h2c` and the like are ignored, as anybody may (RFC 9110, section 7.8).
-    shouldUpgradeCallback: (req) => req.headers.upgrade?.toLowerCase() === 'websocket',
-  })
-  // Whoever takes nothing of his answer for so long does not get the rest.
-  server.setTimeout(idleMs)
-  const admit: http.RequestListener = (req, res) => {
-    if (gate.enter(req, res)) handle(req, res)
-    else sendPlainPage(res, 'too-many-requests', 'none; too-many-requests')
-  }
-  gate.watch(server, pageMessage('too-many-connections', 'none; too-many-connections'))
-  server.on('request', admit)
-  // The origin says whether it wants the body.
-  server.on('checkContinue', admit)
-  server.on('upgrade', (req, socket, head) => {
-    socket.on('error', () => socket.destroy())
-    // All is said. Nobody reads on, so that the client's own end would never be seen.
-    socket.on('finish', () => socket.destroy())
-    // Who keeps a WebSocket open decides how long.
-    req.socket.setTimeout(0)
-    upgrade(req, socket, head).catch((error: Error) => {
-      log.error({ err: error, host: req.headers.host }, 'a WebSocket could not be passed')
-      refuseUpgrade(socket, 'unavailable', 'none; fault')
-    })
-  })
-  return { server, doors, held: [domains.held, pages.held] }
+  const servers = createEdgeServers(
+    {
+      request(req, res) {
+        if (gate.enter(req, res)) handle(req, res)
+        else sendPlainPage(res, 'too-many-requests', 'none; too-many-requests')
+      },
+      upgrade(handshake) {
+        upgrade(handshake).catch((error: Error) => {
+          log.error({ err: error, host: handshake.req.headers.host }, 'a WebSocket could not be passed')
+          refuseHandshake(handshake, 'unavailable', 'none; fault')
+        })
+      },
+    },
+    parts.tls ?? null,
+    { clock: parts.clock, headersMs, idleMs, keepAliveMs: KEEP_ALIVE_MS },
+  )
+  gate.watch(servers.plain, pageMessage('too-many-connections', 'none; too-many-connections'))
+  if (servers.secure !== null) gate.watch(servers.secure, null)
+  return { server: servers.plain, ...servers, doors, held: [domains.held, pages.held] }
 }

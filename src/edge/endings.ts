@@ -1,9 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-
 import type { Log } from '../log.ts'
 import { freshUntil } from '../pages/freshness.ts'
 import type { PageCache } from '../pages/page-cache.ts'
 import type { EdgeDomain } from './domain.ts'
+import type { EdgeRequest, EdgeResponse } from './exchange.ts'
 import { storedLocation } from './forwarded-headers.ts'
 import { frontOf, type Pass } from './pass.ts'
 import { sendPlainPage } from './plain-page.ts'
@@ -15,8 +14,8 @@ import type { NoVerdict, PassReason, Verdict } from './verdict.ts'
 
 /** A crawler's request for a page, once that is known. */
 export type Exchange = {
-  req: IncomingMessage
-  res: ServerResponse
+  req: EdgeRequest
+  res: EdgeResponse
   domain: EdgeDomain
   target: PageTarget
   nowMs: number
@@ -63,7 +62,7 @@ export function createEndings(
   }
 
   /** The origin's answer. */
-  function pass(req: IncomingMessage, res: ServerResponse, domain: EdgeDomain, why: PassReason): Verdict {
+  function pass(req: EdgeRequest, res: EdgeResponse, domain: EdgeDomain, why: PassReason): Verdict {
     if (!res.destroyed) passOn(req, res, domain, `pass; ${why}`)
     return `pass; ${why}`
   }
@@ -74,7 +73,7 @@ export function createEndings(
   }
 
   /** A page of ours: there is no origin to pass to. */
-  function none(res: ServerResponse, page: 'bad-request' | 'unknown-host'): NoVerdict {
+  function none(res: EdgeResponse, page: 'bad-request' | 'unknown-host'): NoVerdict {
     // What follows on this connection may not be what its sender calls a request.
     if (page === 'bad-request') res.shouldKeepAlive = false
     sendPlainPage(res, page, `none; ${page}`)

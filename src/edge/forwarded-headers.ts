@@ -41,44 +41,95 @@ const OURS_TO_SAY = new Set([
   'via',
 ])
 
+/** One side's message, as node or `Http2Request` gives it. */
+type Message = { httpVersion: string; rawHeaders: string[] }
+
 /**
  * Headers of a request on its way to the origin, built from what really stood
  * there (order, spelling and repetition stay). `framing` says how the body is
  * delimited on this connection.
  */
-export function requestHeaders(raw: RawHeaders, front: Front, origin: Origin, framing: string[]): string[] {
+export function requestHeaders(req: Message, front: Front, origin: Origin, framing: string[]): string[] {
   const headers = ['Host', origin.authority]
-  const { kept, via } = withoutHops(raw, OURS_TO_SAY)
+  const { kept, via, trailer, acceptsTrailers } = withoutHops(req.rawHeaders, OURS_TO_SAY)
   headers.push(...kept)
   headers.push('X-Forwarded-For', front.address)
   headers.push('X-Forwarded-Proto', front.scheme)
   headers.push('X-Forwarded-Host', front.host)
-  headers.push('Via', [...via, `1.1 ${VIA_NAME}`].join(', '))
+  headers.push('Forwarded', forwarded(front))
+  headers.push('Via', [...via, `${hop(req)} ${VIA_NAME}`].join(', '))
+  if (acceptsTrailers && !framing.includes('Upgrade')) {
+    headers.push('TE', 'trailers', 'Connection', 'keep-alive, TE')
+  }
+  if (framing.includes('chunked')) headers.push(...trailer)
   headers.push(...framing)
   return headers
 }
 
+/** RFC 7239: what the X-Forwarded headers say, once more. */
+function forwarded({ address, scheme, host }: Front): string {
+  const node = address === '' ? 'unknown' : address.includes(':') ? `"[${address}]"` : address
+  const named = /^[\w.-]+$/.test(host) ? host : `"${host.replace(/[^\w.:[\]-]/g, '')}"`
+  return `for=${node};host=${named};proto=${scheme}`
+}
+
+/** The protocol that a message came by, as `Via` names it (RFC 9110, section 7.6.3). */
+function hop({ httpVersion }: Message): string {
+  return httpVersion === '2.0' ? '2' : httpVersion
+}
+
 /** Headers of the origin's answer on their way to the client. */
 export function responseHeaders(
-  raw: RawHeaders,
+  answer: Message & { statusCode?: number | undefined },
   front: Front,
   domain: EdgeDomain,
   verdict: string,
 ): string[] {
-  const { kept, via } = withoutHops(raw, NOT_FROM_ORIGINS)
+  const { kept, via } = withoutHops(
+    answer.rawHeaders,
+    answer.statusCode === 204 ? NOT_IN_204 : NOT_FROM_ORIGINS,
+  )
   for (let at = 0; at < kept.length; at += 2) {
-    const name = kept[at]!.toLowerCase()
-    if (name === 'location' || name === 'content-location') {
-      kept[at + 1] = publicLocation(kept[at + 1]!, front, domain)
-    } else if (name === 'set-cookie') {
-      kept[at + 1] = publicCookie(kept[at + 1]!, domain)
-    }
+    const rewrite = REWRITTEN[kept[at]!.toLowerCase()]
+    if (rewrite !== undefined) kept[at + 1] = rewrite(kept[at + 1]!, front, domain)
   }
-  kept.push('Via', [...via, `1.1 ${VIA_NAME}`].join(', '), 'X-Prepaint', verdict)
+  kept.push('Via', [...via, `${hop(answer)} ${VIA_NAME}`].join(', '), 'X-Prepaint', verdict)
   return kept
 }
 
-const NOT_FROM_ORIGINS = new Set(['via', 'x-prepaint'])
+/** What names the origin's own host by its URL, and would lead people past us. */
+const REWRITTEN: Record<string, (value: string, front: Front, domain: EdgeDomain) => string> = {
+  location: publicLocation,
+  'content-location': publicLocation,
+  // `5; url=https://...`
+  refresh: (value, ...where) =>
+    value.replace(/(url\s*=\s*["']?)([^"']+)/i, (_all, before: string, url: string) => {
+      return before + publicLocation(url, ...where)
+    }),
+  link: (value, ...where) =>
+    value.replace(/<([^>]*)>/g, (_all, url: string) => `<${publicLocation(url, ...where)}>`),
+  'set-cookie': (value, _front, domain) => publicCookie(value, domain),
+}
+
+/** Trailers, either way: nothing that says how a message is read, whom it is for or from (RFC 9110, section 6.5.1). */
+export function passedTrailers(raw: RawHeaders): [string, string][] {
+  const pairs: [string, string][] = []
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at]!.toLowerCase()
+    if (!HOP_BY_HOP.has(name) && !OURS_TO_SAY.has(name) && !NOT_IN_TRAILERS.test(name)) {
+      pairs.push([raw[at]!, raw[at + 1]!])
+    }
+  }
+  return pairs
+}
+
+const NOT_IN_TRAILERS =
+  /^(?:content-.*|cookie|set-cookie|authorization|location|alt-svc|cache-control|expect|max-forwards|range|vary|if-.*|:.*)$/
+
+/** `Alt-Svc` speaks of the origin's own doors: of ours, nobody knows them. */
+const NOT_FROM_ORIGINS = new Set(['via', 'x-prepaint', 'alt-svc'])
+/** There is nothing to be counted (RFC 9110, section 8.6). */
+const NOT_IN_204 = new Set([...NOT_FROM_ORIGINS, 'content-length'])
 
 /**
  * A reference that leads to the origin's own host, led to the custom domain
@@ -112,13 +163,22 @@ export function storedLocation(location: string, url: string, front: Front, doma
   return /^\/[/\\]/.test(place) || place.split('#', 1)[0] === url ? location : place
 }
 
+/** A cookie for the origin's host, or for a name above it that the custom domain is not below. */
 function publicCookie(cookie: string, { origin, name }: EdgeDomain): string {
-  return cookie.replace(/(;\s*domain\s*=\s*)\.?([^;\s]+)/gi, (whole, attribute: string, host: string) =>
-    host.toLowerCase() === origin.hostname ? `${attribute}${name}` : whole,
-  )
+  return cookie.replace(/(;\s*domain\s*=\s*)\.?([^;\s]+)/gi, (whole, attribute: string, given: string) => {
+    const host = given.toLowerCase()
+    const own = host === origin.hostname || (isBelow(origin.hostname, host) && !isBelow(name, host))
+    return own && host !== name ? `${attribute}${name}` : whole
+  })
 }
 
-function withoutHops(raw: RawHeaders, dropped: ReadonlySet<string>): { kept: string[]; via: string[] } {
+function isBelow(name: string, host: string): boolean {
+  return name.endsWith(`.${host}`)
+}
+
+type Kept = { kept: string[]; via: string[]; trailer: string[]; acceptsTrailers: boolean }
+
+function withoutHops(raw: RawHeaders, dropped: ReadonlySet<string>): Kept {
   const named = new Set<string>()
   for (let at = 0; at < raw.length; at += 2) {
     if (raw[at]!.toLowerCase() !== 'connection') continue
@@ -127,13 +187,15 @@ function withoutHops(raw: RawHeaders, dropped: ReadonlySet<string>): { kept: str
   // Whoever lists these as hop-by-hop wants us to lose them, not to be polite (RFC 9110, section 7.6.1).
   for (const name of ['host', 'content-length', 'content-type', 'cookie', 'authorization']) named.delete(name)
 
-  const kept: string[] = []
-  const via: string[] = []
+  const found: Kept = { kept: [], via: [], trailer: [], acceptsTrailers: false }
   for (let at = 0; at < raw.length; at += 2) {
     const name = raw[at]!.toLowerCase()
-    if (name === 'via') via.push(raw[at + 1]!)
+    const value = raw[at + 1]!
+    if (name === 'via') found.via.push(value)
+    else if (name === 'trailer') found.trailer.push(raw[at]!, value)
+    else if (name === 'te' && /(?:^|,)\s*trailers\s*(?:;|,|$)/i.test(value)) found.acceptsTrailers = true
     if (HOP_BY_HOP.has(name) || named.has(name) || dropped.has(name)) continue
-    kept.push(raw[at]!, raw[at + 1]!)
+    found.kept.push(raw[at]!, value)
   }
-  return { kept, via }
+  return found
 }

@@ -1,5 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-
 import type { Clock } from '../clock.ts'
 import { toOriginForm } from '../http/origin-form.ts'
 import { freshnessOf } from '../pages/freshness.ts'
@@ -9,6 +7,7 @@ import { decide } from './decide.ts'
 import { createDemand, type DemandDeps } from './demand.ts'
 import type { EdgeDomain } from './domain.ts'
 import { createEndings } from './endings.ts'
+import type { EdgeRequest, EdgeResponse } from './exchange.ts'
 import { createFindStored } from './find-stored.ts'
 import { createLiveRender, type LiveRenderDeps } from './live-render.ts'
 import type { Pass } from './pass.ts'
@@ -43,7 +42,7 @@ export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number 
   const demand = createDemand(deps)
   const { serve, pass, sitemap, none } = createEndings(deps, demand.note)
 
-  return function handle(req: IncomingMessage, res: ServerResponse): void {
+  return function handle(req: EdgeRequest, res: EdgeResponse): void {
     answer(req, res).then(
       (verdict) => {
         if (log.isLevelEnabled('debug'))
@@ -56,7 +55,7 @@ export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number 
     )
   }
 
-  async function answer(req: IncomingMessage, res: ServerResponse): Promise<Verdict | NoVerdict> {
+  async function answer(req: EdgeRequest, res: EdgeResponse): Promise<Verdict | NoVerdict> {
     if (!toOriginForm(req)) return none(res, 'bad-request')
     const found = deps.findDomain(req.headers.host ?? '')
     const domain = found instanceof Promise ? await found : found

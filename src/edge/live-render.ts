@@ -1,11 +1,10 @@
-import type { ServerResponse } from 'node:http'
-
 import { AppError } from '../errors.ts'
 import type { DomainId, JobId, PagePath } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { PageCache } from '../pages/page-cache.ts'
 import type { PageKey } from '../pages/page-memory.ts'
 import type { EdgeDomain } from './domain.ts'
+import type { EdgeResponse } from './exchange.ts'
 import type { Served } from './served.ts'
 import { outcomeOf, type PassReason } from './verdict.ts'
 
@@ -19,6 +18,8 @@ export type LiveRenderDeps = {
   /** Throws AppError('queue_full'). */
   enqueueLive(domain: DomainId, path: PagePath): Promise<JobId>
   waitForJob(job: JobId, signal: AbortSignal): Promise<JobEnd | 'late'>
+  /** What a job left that ended with `site-error`: a page that is given once; null where a good copy is to be served. */
+  unstored(domain: DomainId, job: JobId): Promise<Served | null>
 }
 
 /** Crawlers that wait for renders at one node; each holds a connection and a little memory. */
@@ -39,7 +40,7 @@ export function createLiveRender(deps: LiveRenderDeps, { liveWaitMs }: { liveWai
   return async function renderNow(
     domain: EdgeDomain,
     key: PageKey,
-    res: ServerResponse,
+    res: EdgeResponse,
   ): Promise<Served | PassReason> {
     if (waiting >= WAITING_LIMIT) return 'busy'
     const { promise: late, resolve } = Promise.withResolvers<'late'>()
@@ -74,8 +75,10 @@ export function createLiveRender(deps: LiveRenderDeps, { liveWaitMs }: { liveWai
   async function render(domain: EdgeDomain, key: PageKey, signal: AbortSignal): Promise<Served | PassReason> {
     try {
       if (await deps.isOverQuota(domain.id)) return 'over-quota'
-      const end = await deps.waitForJob(await deps.enqueueLive(domain.id, key.path), signal)
+      const job = await deps.enqueueLive(domain.id, key.path)
+      const end = await deps.waitForJob(job, signal)
       if (end === 'late') return 'late'
+      if (end.outcome === 'site-error') return (await deps.unstored(domain.id, job)) ?? outcomeOf(end.outcome)
       // What is stored now is what was rendered; memory may not have heard of it yet.
       const page = end.state === 'done' ? await deps.pages.reread(key) : null
       return page ?? outcomeOf(end.outcome)

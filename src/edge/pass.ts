@@ -2,15 +2,23 @@ import http from 'node:http'
 import https from 'node:https'
 import { pipeline } from 'node:stream'
 
+import { createClientReader } from '../client-address.ts'
 import { watchBodyPace } from './body-pace.ts'
 import { timesThroughUs } from './decide.ts'
 import type { EdgeDomain } from './domain.ts'
-import { type Front, requestHeaders, responseHeaders } from './forwarded-headers.ts'
+import type { EdgeRequest, EdgeResponse } from './exchange.ts'
+import { type Front, passedTrailers, requestHeaders, responseHeaders } from './forwarded-headers.ts'
+import { lastHop } from './last-hop.ts'
 import { type PlainPage, sendPlainPage } from './plain-page.ts'
 import type { Verdict } from './verdict.ts'
 
 /** Connections to origins; guarded ones, see `src/gateway/guarded-agents.ts`. */
-export type OriginAgents = { http: http.Agent; https: https.Agent }
+export type OriginAgents = {
+  http: http.Agent
+  https: https.Agent
+  /** Ends the connections to an origin that have been idle for longer, so that the next request does not meet one that the origin is about to end. */
+  dropIdle?(origin: { protocol: string; hostname: string; port: number }, idleMs: number): void
+}
 
 export type PassOptions = {
   agents: OriginAgents
@@ -21,23 +29,23 @@ export type PassOptions = {
   /** How often the pace of a body on its way to the origin is looked at. */
   bodyLookMs: number
   /** How the client sees the site; by default, as it sees us. */
-  frontOf?: (req: http.IncomingMessage, domain: EdgeDomain) => Front
-  /** A request failed on the way to the origin; for the log. */
-  onFault(fault: { domain: string; page: PlainPage; error: Error }): void
+  frontOf?: FrontOf
+  /** A request failed on the way to the origin; for the log. Gives the reference that people are told. */
+  onFault(fault: { domain: string; page: PlainPage; error: Error }): string
 }
 
-export type Pass = (
-  req: http.IncomingMessage,
-  res: http.ServerResponse,
-  domain: EdgeDomain,
-  verdict: Verdict,
-) => void
+export type FrontOf = (req: EdgeRequest, domain: EdgeDomain) => Front
+
+export type Pass = (req: EdgeRequest, res: EdgeResponse, domain: EdgeDomain, verdict: Verdict) => void
 
 /** An origin that is this node again: one time round is a misconfiguration, more would never end. */
 export const MAX_TIMES_THROUGH_US = 3
 
 /** How long a body may go on once its answer has ended. */
 const BODY_AFTER_ANSWER_MS = 2_000
+
+/** A request that may not be sent twice goes on a connection that was in use so lately, or on a new one. */
+const SURELY_OPEN_MS = 2_000
 
 /** Methods that may be sent twice (RFC 9110, section 9.2.2) and carry no body. */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -55,16 +63,18 @@ export function createPass(options: PassOptions): Pass {
 
   return (req, res, domain, verdict) => {
     if (timesThroughUs(req.headers.via) >= MAX_TIMES_THROUGH_US) sendPlainPage(res, 'loop', verdict)
-    else attempt(req, res, domain, verdict, false)
+    else if (!lastHop(req, res, verdict)) attempt(req, res, domain, verdict, false)
   }
 
   function attempt(...[req, res, domain, verdict, again]: [...Parameters<Pass>, boolean]): void {
     const front = seen(req, domain)
     const framing = bodyFraming(req)
+    const repeatable = framing.length === 0 && REPEATABLE.has(req.method ?? '')
+    if (!repeatable || again) agents.dropIdle?.(domain.origin, again ? 0 : SURELY_OPEN_MS)
     const upstream = originRequest(agents, domain, {
       method: req.method ?? 'GET',
       path: req.url ?? '/',
-      headers: requestHeaders(req.rawHeaders, front, domain.origin, framing),
+      headers: requestHeaders(req, front, domain.origin, framing),
       answerWaitMs,
     })
     let settled = false
@@ -74,14 +84,12 @@ export function createPass(options: PassOptions): Pass {
       if (settled || res.destroyed) return
       settled = true
       // The origin closed an idle connection at the moment we used it again.
-      if (upstream.reusedSocket && !again && framing.length === 0 && REPEATABLE.has(req.method ?? '')) {
-        return attempt(req, res, domain, verdict, true)
-      }
+      if (upstream.reusedSocket && !again && repeatable) return attempt(req, res, domain, verdict, true)
       const page = pageFor(error)
-      onFault({ domain: domain.name, page, error })
+      const reference = onFault({ domain: domain.name, page, error })
       // The rest of a body would be taken for the next request.
       if (!req.complete) res.shouldKeepAlive = false
-      sendPlainPage(res, page, verdict)
+      sendPlainPage(res, page, verdict, reference)
     }
 
     upstream.on('continue', () => res.writeContinue())
@@ -91,7 +99,7 @@ export function createPass(options: PassOptions): Pass {
     upstream.on('close', () => fail(new Error('The origin closed without an answer')))
     upstream.on('response', (answer) => {
       try {
-        const headers = responseHeaders(answer.rawHeaders, front, domain, verdict)
+        const headers = responseHeaders(answer, front, domain, verdict)
         res.writeHead(answer.statusCode ?? 0, answer.statusMessage, headers)
       } catch (error) {
         // A status or header that no HTTP message may have: node would not write it.
@@ -99,7 +107,8 @@ export function createPass(options: PassOptions): Pass {
       }
       settled = true
       upstream.setTimeout(idleMs)
-      answer.on('end', () => res.addTrailers(pairsOf(answer.rawTrailers)))
+      answer.on('end', () => res.addTrailers(passedTrailers(answer.rawTrailers)))
+      flushEarly(answer, res)
       pipeline(answer, res, (error) => {
         if (error) upstream.destroy()
         else if (!req.complete) endBody(req, upstream)
@@ -113,13 +122,27 @@ export function createPass(options: PassOptions): Pass {
     // Whoever sent `Expect: 100-continue` sends nothing before the origin has seen the headers.
     upstream.flushHeaders()
     req.on('error', () => upstream.destroy())
+    req.on('end', () => upstream.addTrailers(passedTrailers(req.rawTrailers)))
     watchBodyPace(req, upstream, bodyLookMs, () => upstream.destroy(new ClientSlow()))
     req.pipe(upstream)
   }
 }
 
+/** Events that the origin announces and does not send yet: the client hears that they will come. */
+function flushEarly(answer: http.IncomingMessage, res: EdgeResponse): void {
+  if (answer.headers['content-length'] !== undefined) return
+  let begun = false
+  answer.once('data', () => {
+    begun = true
+  })
+  // What stands right behind the head goes out with it.
+  setImmediate(() => {
+    if (!begun && !res.writableEnded && !res.destroyed) res.flushHeaders()
+  })
+}
+
 /** All is answered: what is left of the body is for nobody, but who is about to have sent it need not be cut off. */
-function endBody(req: http.IncomingMessage, upstream: http.ClientRequest): void {
+function endBody(req: EdgeRequest, upstream: http.ClientRequest): void {
   const late = setTimeout(() => {
     upstream.destroy()
     req.socket.destroy()
@@ -155,11 +178,11 @@ export function originRequest(
 }
 
 /** How the client sees us, for what is said to the origin about it. */
-export function frontOf(req: http.IncomingMessage, domain: EdgeDomain): Front {
-  const address = (req.socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '')
-  const scheme = 'encrypted' in req.socket && req.socket.encrypted === true ? 'https' : 'http'
-  return { address, scheme, host: req.headers.host ?? domain.name }
+export function frontOf(req: EdgeRequest, domain: EdgeDomain): Front {
+  return { ...readClient(req), host: req.headers.host ?? domain.name }
 }
+
+const readClient = createClientReader([])
 
 export class OriginSilent extends Error {
   override name = 'OriginSilent'
@@ -179,13 +202,9 @@ export function pageFor(error: Error): PlainPage {
 }
 
 /** Headers that delimit the body towards the origin, none when there is no body (RFC 9112, section 6). */
-function bodyFraming(req: http.IncomingMessage): string[] {
+function bodyFraming(req: EdgeRequest): string[] {
   // node refuses a request that has both, so the two can never disagree.
   if (req.headers['transfer-encoding'] !== undefined) return ['Transfer-Encoding', 'chunked']
   const length = req.headers['content-length']
   return length === undefined ? [] : ['Content-Length', length]
-}
-
-function pairsOf(raw: readonly string[]): [string, string][] {
-  return Array.from({ length: raw.length / 2 }, (_, at) => [raw[2 * at]!, raw[2 * at + 1]!])
 }

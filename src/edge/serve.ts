@@ -1,7 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-
 import { createEncodingChoice } from './accept-encoding.ts'
 import { isNotModified } from './conditional.ts'
+import type { EdgeRequest, EdgeResponse } from './exchange.ts'
 import { CACHE_CONTROL, type Representation, type ServedPage, type ServedRedirect } from './served.ts'
 
 /** Verdicts of answers that come from our own store. */
@@ -18,8 +17,8 @@ export type Stamp = { verdict: ServedVerdict; ageMs: number; ttlMs: number }
  * 14.2 leaves that to us): the answer is the whole page.
  */
 export function servePage(
-  req: IncomingMessage,
-  res: ServerResponse,
+  req: EdgeRequest,
+  res: EdgeResponse,
   page: ServedPage,
   stamp: Stamp,
 ): void | Promise<void> {
@@ -30,8 +29,8 @@ export function servePage(
 }
 
 function write(
-  req: IncomingMessage,
-  res: ServerResponse,
+  req: EdgeRequest,
+  res: EdgeResponse,
   page: ServedPage,
   { body, etag, headers, notModifiedHeaders }: Representation,
   stamp: Stamp,
@@ -41,7 +40,7 @@ function write(
   const list = notModified ? notModifiedHeaders : headers
   // The list is shared by all answers of this page; writeHead reads it at once.
   list[list.length - 5] = age(stamp)
-  list[list.length - 3] = cacheStatus(stamp)
+  list[list.length - 3] = cacheStatus(stamp, page.isStored)
   list[list.length - 1] = stamp.verdict
   res.writeHead(notModified ? 304 : page.status, list)
   if (notModified || req.method === 'HEAD') res.end()
@@ -50,7 +49,7 @@ function write(
 
 /** Answers from the redirect cache; `location` is where it leads for this client. */
 export function serveRedirect(
-  res: ServerResponse,
+  res: EdgeResponse,
   redirect: ServedRedirect,
   location: string,
   stamp: Stamp,
@@ -68,7 +67,7 @@ function age({ ageMs }: Stamp): string {
 }
 
 /** RFC 9211, section 2: a stale answer is a hit whose time to live is past. */
-function cacheStatus({ verdict, ttlMs }: Stamp): string {
-  if (verdict === 'rendered') return 'Prepaint; fwd=miss; stored'
+function cacheStatus({ verdict, ttlMs }: Stamp, isStored = true): string {
+  if (verdict === 'rendered') return isStored ? 'Prepaint; fwd=miss; stored' : 'Prepaint; fwd=miss'
   return `Prepaint; hit; ttl=${Math.floor(ttlMs / 1_000)}`
 }

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import zlib from 'node:zlib'
@@ -12,6 +11,7 @@ import type { StoredSitemap } from '../pages/stored-sitemap.ts'
 import { chooseEncoding } from './accept-encoding.ts'
 import { isNotModified } from './conditional.ts'
 import type { EdgeDomain } from './domain.ts'
+import type { EdgeRequest, EdgeResponse } from './exchange.ts'
 import type { OriginAgents } from './pass.ts'
 import { CACHE_CONTROL } from './served.ts'
 import { fetchSitemap } from './sitemap-fetch.ts'
@@ -35,12 +35,7 @@ export type SitemapVerdict = Extract<Verdict, 'hit' | 'stale' | 'pass; sitemap'>
 
 export type Sitemaps = {
   /** Answers with a sitemap; null, with nothing written: the origin has to be asked as for anything else. */
-  serve(
-    req: IncomingMessage,
-    res: ServerResponse,
-    domain: EdgeDomain,
-    key: PageKey,
-  ): Promise<SitemapVerdict | null>
+  serve(req: EdgeRequest, res: EdgeResponse, domain: EdgeDomain, key: PageKey): Promise<SitemapVerdict | null>
   /** Whether robots.txt or an index names the path as a sitemap. Never rejects. */
   isNamed(domain: EdgeDomain, path: PagePath): boolean | Promise<boolean>
 }
@@ -108,8 +103,8 @@ export function createSitemaps(deps: SitemapDeps): Sitemaps {
 }
 
 async function write(
-  req: IncomingMessage,
-  res: ServerResponse,
+  req: EdgeRequest,
+  res: EdgeResponse,
   sitemap: StoredSitemap,
   verdict: SitemapVerdict,
   ageMs: number,

@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import http from 'node:http'
+import type net from 'node:net'
 import type { AddressInfo } from 'node:net'
+import { createSecureContext } from 'node:tls'
 import ipaddr from 'ipaddr.js'
 
 import { domainByHost } from '../accounts/domain-by-host.ts'
@@ -11,6 +13,7 @@ import { testDatabase } from '../db/test-database.ts'
 import { transaction } from '../db/transaction.ts'
 import { createAddressGuard } from '../gateway/address-guard.ts'
 import { createGuardedAgents } from '../gateway/guarded-agents.ts'
+import { createSelfSigned } from '../gateway/self-signed.ts'
 import type { AccountId, DomainId, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
 import { invalidateOn } from '../pages/invalidation.ts'
@@ -22,8 +25,10 @@ import { createJobWaiter } from '../queue/await.ts'
 import { type ClaimedJob, createClaim } from '../queue/claim.ts'
 import { createComplete } from '../queue/complete.ts'
 import { enqueue } from '../queue/enqueue.ts'
+import { readUnstored } from '../queue/unstored.ts'
 import type { RenderOutcome } from '../render/outcome.ts'
 import { createEdge, type EdgeOptions, type EdgeParts } from './edge.ts'
+import type { EdgeTls } from './servers.ts'
 
 export const GOOGLEBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
 export const PERSON = 'Mozilla/5.0 (X11; Linux x86_64; rv:133.0) Gecko/20100101 Firefox/133.0'
@@ -52,7 +57,12 @@ export type Scripted = RenderOutcome | 'hang'
  * queue, and in place of Chromium a script of outcomes. The clock is turned by hand.
  */
 export async function startTestEdge(
-  options: Partial<EdgeOptions> & { parts?: Partial<EdgeParts>; origin?: http.RequestListener } = {},
+  options: Partial<EdgeOptions> & {
+    parts?: Partial<EdgeParts>
+    origin?: http.RequestListener
+    /** Listens with TLS too, at `tlsPort`, with a certificate that nobody vouches for. */
+    tls?: boolean
+  } = {},
 ) {
   const database = await testDatabase()
   const { pool, connection } = database
@@ -122,6 +132,7 @@ export async function startTestEdge(
         connected: () => listener.connected,
         domainByHost: (host) => domainByHost(pool, host),
         readStored: (domain, path) => readStored(pool, domain, path),
+        readUnstored: (domain, job) => readUnstored(pool, domain, job),
         isOverQuota: async (domain) => {
           const quota = await readQuota(pool, DEFAULT_PLANS, domain, nowMs)
           return quota !== null && overQuota(quota)
@@ -148,6 +159,7 @@ export async function startTestEdge(
             paths.map((path) => ({ domain, path })),
             nowMs,
           ),
+        tls: options.tls === true ? testTls() : null,
         ...options.parts,
       },
       { memoryBytes: 64 * 1024 * 1024, liveWaitMs: 5_000, ...options },
@@ -155,10 +167,13 @@ export async function startTestEdge(
     invalidateOn(listener, edge.held)
     await listener.settled()
     const port = await listening(edge.server)
+    const tlsPort = edge.secure === null ? 0 : await listening(edge.secure)
     const ask = (path: string, asking: AskOptions = {}) => request(port, path, asking)
     return {
       ask,
       port,
+      tlsPort,
+      edge,
       server: edge.server,
       doors: edge.doors,
       asked,
@@ -167,6 +182,8 @@ export async function startTestEdge(
       async close() {
         edge.server.closeAllConnections()
         edge.server.close()
+        edge.secure?.close()
+        edge.endSessions()
         waiter.close()
         await asked.close()
         await listener.close()
@@ -222,11 +239,19 @@ export async function startTestEdge(
 
 export type TestEdge = Awaited<ReturnType<typeof startTestEdge>>
 
+/** For `red.example` and `blue.example`; any other name has no certificate. */
+export function testTls(): EdgeTls {
+  const { privateKey, certificate } = createSelfSigned('red.example')
+  const key = privateKey.export({ type: 'pkcs8', format: 'pem' })
+  const context = createSecureContext({ key, cert: certificate })
+  return { contextFor: (name) => (/^(red|blue)\.example$/.test(name) ? context : null) }
+}
+
 export function path(text: string): PagePath {
   return text as PagePath
 }
 
-export async function listening(server: http.Server): Promise<number> {
+export async function listening(server: net.Server): Promise<number> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return (server.address() as AddressInfo).port

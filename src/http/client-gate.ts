@@ -20,7 +20,10 @@ export type ClientLimits = {
 }
 
 /** A request of HTTP/1.1 or HTTP/2. */
-type Asked = { headers: IncomingHttpHeaders; socket: Socket }
+type Asked = {
+  headers: IncomingHttpHeaders
+  socket: { remoteAddress?: string | undefined; encrypted?: unknown }
+}
 
 export type ClientGate = {
   /**

@@ -1,4 +1,15 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** A request of HTTP/1.1 or HTTP/2. */
+type Asked = {
+  httpVersion: string
+  method?: string | undefined
+  url?: string | undefined
+  headers: IncomingHttpHeaders
+  rawHeaders: readonly string[]
+  /** The connection; of HTTP/2, where others use it too, something that stands for this request. */
+  socket: object
+}
 
 /** Connections on which something came that could be read in two ways; node may have read more requests behind it. */
 const misread = new WeakSet<object>()
@@ -9,7 +20,7 @@ const misread = new WeakSet<object>()
  * for a request that another server could read differently, with all that comes
  * behind it on its connection, which is to be closed.
  */
-export function toOriginForm(req: IncomingMessage): boolean {
+export function toOriginForm(req: Asked): boolean {
   if (!isUnambiguous(req)) misread.add(req.socket)
   if (misread.has(req.socket)) return false
   const url = req.url ?? ''
@@ -22,13 +33,13 @@ export function toOriginForm(req: IncomingMessage): boolean {
 }
 
 /** What node's parser lets through although RFC 9112 does not, or leaves it open. */
-function isUnambiguous({ httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
+function isUnambiguous({ httpVersion, headers, rawHeaders }: Asked): boolean {
   // A request line without a version is read as HTTP/0.9, whose requests have no headers.
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') return false
+  if (httpVersion !== '1.1' && httpVersion !== '1.0' && httpVersion !== '2.0') return false
   // Section 3.2: of two, the first Host would count here, the last elsewhere; without one, who is meant is a guess.
   if (rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length > 1) return false
-  if (headers.host === undefined && httpVersion === '1.1') return false
+  if (headers.host === undefined && httpVersion !== '1.0') return false
   // Sections 6.1 and 7: a coding nobody knows before `chunked`; any coding in HTTP/1.0.
   const coding = headers['transfer-encoding']
-  return coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersion === '1.1')
+  return coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersion !== '1.0')
 }

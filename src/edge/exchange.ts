@@ -1,0 +1,40 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Readable, Writable } from 'node:stream'
+
+/**
+ * A request of HTTP/1.1 or HTTP/2, as the edge reads it: node's IncomingMessage
+ * is one, and so is `Http2Request`. `Host` is there in either.
+ */
+export type EdgeRequest = Readable & {
+  method?: string | undefined
+  url?: string | undefined
+  /** `1.0`, `1.1` or `2.0`. */
+  httpVersion: string
+  headers: IncomingHttpHeaders
+  /** Flat: name, value, name, value ... Of HTTP/2 without pseudo headers. */
+  rawHeaders: string[]
+  rawTrailers: string[]
+  /** The body has been read to its end. */
+  complete: boolean
+  socket: {
+    remoteAddress?: string | undefined
+    encrypted?: unknown
+    /** Ends the connection; of HTTP/2, where others use it too, only this exchange. */
+    destroy(): unknown
+  }
+}
+
+/** The answer to one: node's ServerResponse, or `Http2Response`. */
+export type EdgeResponse = Writable & {
+  readonly headersSent: boolean
+  /** false: the connection ends behind this answer. HTTP/2 has no such thing. */
+  shouldKeepAlive: boolean
+  /** Throws for a status or header that no message may have. */
+  writeHead(status: number, headers: string[]): EdgeResponse
+  writeHead(status: number, reason: string | undefined, headers: string[]): EdgeResponse
+  addTrailers(trailers: [string, string][]): void
+  writeContinue(): void
+  /** Sends the head before there is a body. */
+  flushHeaders(): void
+  readonly req: { method?: string | undefined; complete: boolean }
+}

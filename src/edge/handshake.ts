@@ -1,0 +1,94 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { ServerHttp2Stream } from 'node:http2'
+import type { Duplex, Readable } from 'node:stream'
+
+import type { EdgeRequest } from './exchange.ts'
+import { messageHead, type PlainPage, plainPage, statusOf } from './plain-page.ts'
+
+/** The client's side of a WebSocket handshake, in either version of HTTP. */
+export type Handshake = {
+  req: EdgeRequest
+  /** Both ways; what comes before `accept` waits in it. */
+  wire: Duplex
+  /** What the client sent right behind its handshake. */
+  head: Buffer
+  /** For the origin, which speaks HTTP/1.1: the headers that make it a handshake. */
+  framing: string[]
+  /** What the origin says to that key, so that the client can be told it said yes; null: the client looks by itself. */
+  expected: string | null
+  accept(headers: readonly string[]): void
+  /** Answers with something else, and ends. */
+  refuse(status: number, reason: string, headers: readonly string[], body: string | Readable): void
+  /** The client's side may be silent for so long; 0: for as long as it wants. */
+  limitSilence(ms: number): void
+}
+
+const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+const OWN_TO_HTTP1 = new Set(['sec-websocket-accept', 'connection', 'upgrade'])
+
+/** RFC 6455, section 4: `socket` and `head` as node gives them with `upgrade`. */
+export function http1Handshake(req: IncomingMessage, socket: Duplex, head: Buffer): Handshake {
+  socket.on('error', () => socket.destroy())
+  // All is said. Nobody reads on, so that the client's own end would never be seen.
+  socket.on('finish', () => socket.destroy())
+  const name = req.headers.upgrade ?? 'websocket'
+  return {
+    req,
+    wire: socket,
+    head,
+    framing: ['Connection', 'Upgrade', 'Upgrade', name],
+    expected: null,
+    accept(headers) {
+      const list = [...headers, 'Connection', 'Upgrade', 'Upgrade', name]
+      socket.write(messageHead(101, 'Switching Protocols', list), 'latin1')
+    },
+    refuse(status, reason, headers, body) {
+      const text = messageHead(status, reason, [...headers, 'Connection', 'close'])
+      if (typeof body === 'string') return void socket.end(text + body)
+      socket.write(text, 'latin1')
+      body.on('error', () => socket.destroy())
+      body.pipe(socket)
+    },
+    limitSilence: (ms) => void req.socket.setTimeout(ms, () => socket.destroy()),
+  }
+}
+
+/** RFC 8441: an extended CONNECT; the origin is asked by a handshake of HTTP/1.1, with a key of ours. */
+export function http2Handshake(req: EdgeRequest, stream: ServerHttp2Stream): Handshake {
+  const key = randomBytes(16).toString('base64')
+  stream.on('error', () => {})
+  return {
+    req,
+    wire: stream,
+    head: Buffer.alloc(0),
+    framing: ['Connection', 'Upgrade', 'Upgrade', 'websocket', 'Sec-WebSocket-Key', key],
+    expected: createHash('sha1').update(`${key}${GUID}`).digest('base64'),
+    accept(headers) {
+      if (!stream.destroyed) stream.respond([':status', '200', ...withoutHttp1(headers)])
+    },
+    refuse(status, _reason, headers, body) {
+      if (stream.destroyed) return
+      stream.respond([':status', `${status}`, ...withoutHttp1(headers)])
+      if (typeof body === 'string') return void stream.end(body)
+      body.on('error', () => stream.destroy())
+      body.pipe(stream)
+    },
+    limitSilence: (ms) => void stream.setTimeout(ms, () => stream.destroy()),
+  }
+}
+
+/** A page of ours in place of a WebSocket. */
+export function refuseHandshake(
+  handshake: Handshake,
+  page: PlainPage,
+  verdict: string,
+  reference: string | null = null,
+): void {
+  const { headers, body } = plainPage(page, verdict, reference)
+  handshake.refuse(statusOf(page), 'No WebSocket', headers, body)
+}
+
+function withoutHttp1(headers: readonly string[]): string[] {
+  return headers.filter((_text, at) => !OWN_TO_HTTP1.has(headers[at - (at % 2)]!.toLowerCase()))
+}

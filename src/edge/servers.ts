@@ -1,0 +1,159 @@
+import http from 'node:http'
+import http2 from 'node:http2'
+import type net from 'node:net'
+import tls, { type SecureContext } from 'node:tls'
+
+import type { Clock } from '../clock.ts'
+import type { EdgeRequest, EdgeResponse } from './exchange.ts'
+import { type Handshake, http1Handshake, http2Handshake } from './handshake.ts'
+import { Http2Request, Http2Response } from './http2-exchange.ts'
+import { createSessionWatch, HTTP2_LIMITS } from './http2-limits.ts'
+import { pageMessage } from './plain-page.ts'
+
+/** What becomes of what clients ask, in whatever version of HTTP. */
+export type EdgeHandlers = {
+  request(req: EdgeRequest, res: EdgeResponse): void
+  /** A WebSocket. */
+  upgrade(handshake: Handshake): void
+}
+
+/** Certificates, by the name that the client asks for (SNI, as it was sent). */
+export type EdgeTls = {
+  /** null: there is none, and the handshake fails. */
+  contextFor(serverName: string): SecureContext | null | Promise<SecureContext | null>
+  /** Takes a protocol other than HTTP (`acme-tls/1`), with the certificate for it; the connection ends behind the handshake. */
+  alpn?(serverName: string, protocols: readonly string[]): { protocol: string; context: SecureContext } | null
+}
+
+export type ServerOptions = {
+  clock: Clock
+  /** For a whole request head, from its connection or the answer before it on. */
+  headersMs: number
+  /** A client may take nothing of its answer for so long. */
+  idleMs: number
+  /** A connection without a request is closed after this time. */
+  keepAliveMs: number
+}
+
+export type EdgeServers = {
+  /** HTTP/1.1. Not yet listening. Also what is spoken on connections of `secure` that chose it. */
+  plain: http.Server
+  /** TLS with HTTP/2 and HTTP/1.1. Not yet listening; null without certificates. */
+  secure: tls.Server | null
+  /**
+   * To be called when neither listens any more: every connection ends behind the
+   * answers that are under way on it; clients of HTTP/2 are told so at once.
+   */
+  endSessions(): void
+}
+
+/** Node looks for those that have used up their time; every 30 s unless it is told so. */
+const LOOKS_PER_LIMIT = 5
+const HANDSHAKE_MS = 10_000
+
+/** TLS 1.3, and what of TLS 1.2 has forward secrecy and authenticated encryption (RFC 9325, section 4.2). */
+const TLS_OPTIONS: tls.TlsOptions = {
+  minVersion: 'TLSv1.2',
+  ciphers: [
+    'TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256',
+    'ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384',
+    'ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305',
+  ].join(':'),
+  honorCipherOrder: true,
+  handshakeTimeout: HANDSHAKE_MS,
+}
+
+/**
+ * The servers that clients talk to. All of HTTP/1.1 is read by one of node's
+ * servers, with TLS before it or not, so that its limits are the same.
+ */
+export function createEdgeServers(
+  handlers: EdgeHandlers,
+  certificates: EdgeTls | null,
+  options: ServerOptions,
+): EdgeServers {
+  const plain = createPlain(handlers, options)
+  if (certificates === null) return { plain, secure: null, endSessions() {} }
+
+  const sessions = http2.createServer(HTTP2_LIMITS)
+  const watch = createSessionWatch(options)
+  sessions.on('session', (session) => {
+    const peer = { remoteAddress: session.socket.remoteAddress }
+    watch.session(session)
+    // With a listener of its own, node makes no requests and responses.
+    session.on('stream', (...given) => {
+      const [stream, headers, flags] = given
+      const raw = rawOf(given)
+      stream.on('error', () => {})
+      const req = new Http2Request(stream, raw, (flags & END_STREAM) !== 0, peer)
+      const res = new Http2Response(stream, req)
+      watch.stream(stream, req, res)
+      if (headers[':protocol'] === 'websocket') handlers.upgrade(http2Handshake(req, stream))
+      else handlers.request(req, res)
+    })
+  })
+
+  const secure = tls.createServer({
+    ...TLS_OPTIONS,
+    SNICallback: (name, done) => {
+      Promise.resolve(certificates.contextFor(name)).then(
+        // Without one there is nothing to shake hands with, and the client is told so.
+        (context) => done(null, context ?? undefined),
+        (error: Error) => done(error),
+      )
+    },
+    ALPNCallback(this: tls.TLSSocket, { servername, protocols }) {
+      const other = certificates.alpn?.(servername, protocols) ?? null
+      if (other !== null) {
+        this.setKeyCert(other.context)
+        return other.protocol
+      }
+      return ['h2', 'http/1.1'].find((protocol) => protocols.includes(protocol))
+    },
+  })
+  secure.on('secureConnection', (socket) => {
+    socket.on('error', () => socket.destroy())
+    if (socket.alpnProtocol === 'h2') sessions.emit('connection', socket)
+    else if (socket.alpnProtocol === false || socket.alpnProtocol === 'http/1.1')
+      plain.emit('connection', socket)
+    else socket.end()
+  })
+  secure.on('tlsClientError', (_error, socket) => socket.destroy())
+  return { plain, secure, endSessions: watch.endAll }
+}
+
+const END_STREAM = http2.constants.NGHTTP2_FLAG_END_STREAM
+
+/** Node gives the list of a stream's headers as they came, which its types do not say. */
+function rawOf(given: readonly unknown[]): string[] {
+  const raw = given[3]
+  return Array.isArray(raw) ? raw.map(String) : []
+}
+
+function createPlain(handlers: EdgeHandlers, options: ServerOptions): http.Server {
+  const { headersMs, idleMs, keepAliveMs } = options
+  const server = http.createServer({
+    keepAliveTimeout: keepAliveMs,
+    headersTimeout: headersMs,
+    connectionsCheckingInterval: headersMs / LOOKS_PER_LIMIT,
+    // Uploads may take as long as they move, see `body-pace.ts`.
+    requestTimeout: 0,
+    // `Upgrade: h2c` and the like are ignored, as anybody may (RFC 9110, section 7.8).
+    shouldUpgradeCallback: (req) => req.headers.upgrade?.toLowerCase() === 'websocket',
+  })
+  // Whoever takes nothing of his answer for so long does not get the rest.
+  server.setTimeout(idleMs)
+  server.on('request', handlers.request)
+  // The origin says whether it wants the body.
+  server.on('checkContinue', handlers.request)
+  server.on('connect', (_req, socket: net.Socket) => {
+    socket.on('error', () => socket.destroy())
+    socket.end(pageMessage('method-not-allowed', 'none; method'))
+  })
+  server.on('upgrade', (req, socket, head) => {
+    // Who keeps a WebSocket open decides how long.
+    req.socket.setTimeout(0)
+    handlers.upgrade(http1Handshake(req, socket, head))
+  })
+  return server
+}
