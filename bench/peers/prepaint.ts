@@ -1,15 +1,19 @@
 import manifest from '../../package.json' with { type: 'json' }
+import type { RenderView } from '../../src/queue/render-records.ts'
 import { edgeRequest, GOOGLEBOT } from '../../test/support/edge-request.ts'
 import { clearDataDir, makeDataDir, startNodeProcess } from '../../test/support/node-process.ts'
-import { openAccount, registerDomain } from '../../test/support/tenant.ts'
+import { callApi, openAccount, registerDomain } from '../../test/support/tenant.ts'
 import type { Service, Site } from './service.ts'
 
+/** Prepaint can also say how each of its last renders went. */
+export type Prepaint = Service & { lastRenders(): Promise<RenderView[]> }
+
 /** A whole node at its defaults, with its PostgreSQL, asked at its edge by a crawler. */
-export async function startPrepaint(site: Site): Promise<Service> {
+export async function startPrepaint(site: Site, settings: Record<string, string> = {}): Promise<Prepaint> {
   const dataDir = makeDataDir()
   const host = `${site.name}.example`
   try {
-    const node = await startNodeProcess(dataDir)
+    const node = await startNodeProcess(dataDir, settings)
     // The quota must not end a long run.
     const { key } = await openAccount(node, { email: 'bench@example.com', plan: 'enterprise' })
     await registerDomain(node, key, { customDomain: host, originUrl: site.originUrl })
@@ -24,6 +28,10 @@ export async function startPrepaint(site: Site): Promise<Service> {
           html: answer.body.toString(),
           fresh: answer.verdict === 'rendered',
         }
+      },
+      async lastRenders() {
+        const { body } = await callApi(node, key, { method: 'GET', path: `/api/domains/${host}/renders` })
+        return body['renders'] as RenderView[]
       },
       async close() {
         await node.stop()

@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, rm } from 'node:fs/promises'
+import path from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+
+import { type CdpSession, connectCdp } from '../src/render/cdp.ts'
+import type { GivenBrowser } from './peers/service.ts'
+
+/** What a page did in a plain load, in milliseconds from the start of the navigation. */
+export type PlainLoad = {
+  /** The last time that the page changed its document; of its own doing, not the parser's alone. */
+  lastChangeMs: number
+  changes: number
+}
+
+/** A headless browser as it comes: real time, no gateway, nothing blocked. */
+export type PlainBrowser = {
+  /** One visit in a tab that stays: caches are as warm as the visits before made them. */
+  warm(url: string): Promise<PlainLoad>
+  /** One visit in a context that has never seen the site. */
+  cold(url: string): Promise<PlainLoad>
+  close(): Promise<void>
+}
+
+/** A page that has changed nothing for so long is done; these pages have no timers. */
+const QUIET_MS = 1_000
+const LIMIT_MS = 15_000
+const LOOK_EVERY_MS = 100
+
+/**
+ * In the page: when its document, or a shadow root in it, last changed. Without
+ * attributes: a spinner that turns is no content.
+ */
+const WATCH = `(() => {
+  const seen = window.prepaintSeen = { last: 0, changes: 0 }
+  const observer = new MutationObserver((records) => { seen.last = performance.now(); seen.changes += records.length })
+  const watch = (root) => observer.observe(root, { subtree: true, childList: true, characterData: true })
+  watch(document)
+  const attach = Element.prototype.attachShadow
+  Element.prototype.attachShadow = function (init) { const root = attach.call(this, init); watch(root); return root }
+})()`
+
+export async function startPlainBrowser(browser: GivenBrowser, home: string): Promise<PlainBrowser> {
+  const userDataDir = path.join(home, 'profile')
+  await mkdir(userDataDir, { recursive: true })
+  const child = spawn(
+    browser.executable,
+    [
+      '--headless',
+      '--no-sandbox',
+      '--remote-debugging-pipe',
+      '--no-first-run',
+      '--disable-gpu',
+      '--disable-dev-shm-usage',
+      '--disable-background-networking',
+      `--user-data-dir=${userDataDir}`,
+      '--window-size=1280,1024',
+      'about:blank',
+    ],
+    {
+      env: { PATH: process.env['PATH'], HOME: home, TMPDIR: home, ...browser.environment },
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+    },
+  )
+  const exited = once(child, 'exit')
+  const cdp = connectCdp(child.stdio[3] as Writable, child.stdio[4] as Readable)
+
+  const open = async (browserContextId?: string) => {
+    const { targetId } = await cdp.browser.send('Target.createTarget', {
+      url: 'about:blank',
+      ...(browserContextId !== undefined && { browserContextId }),
+    })
+    const { sessionId } = await cdp.browser.send('Target.attachToTarget', { targetId, flatten: true })
+    const session = cdp.session(sessionId)
+    await session.send('Page.enable')
+    await session.send('Page.addScriptToEvaluateOnNewDocument', { source: WATCH })
+    return session
+  }
+  const tab = await open()
+
+  return {
+    async warm(url) {
+      const load = await visit(tab, url)
+      await tab.send('Page.navigate', { url: 'about:blank' })
+      return load
+    },
+    async cold(url) {
+      const { browserContextId } = await cdp.browser.send('Target.createBrowserContext', {})
+      try {
+        return await visit(await open(browserContextId), url)
+      } finally {
+        await cdp.browser.send('Target.disposeBrowserContext', { browserContextId })
+      }
+    },
+    async close() {
+      child.kill('SIGKILL')
+      await exited
+      await rm(userDataDir, { recursive: true, force: true, maxRetries: 10 })
+    },
+  }
+}
+
+/** Looks seldom, and only after the page had time to come: each look takes some of the page's. */
+async function visit(session: CdpSession, url: string): Promise<PlainLoad> {
+  const begunMs = performance.now()
+  await session.send('Page.navigate', { url })
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+    if (performance.now() - begunMs < QUIET_MS) continue
+    const { result } = await session.send('Runtime.evaluate', {
+      expression: '({ ...window.prepaintSeen, now: performance.now() })',
+      returnByValue: true,
+    })
+    const { last, changes, now } = result.value as { last: number; changes: number; now: number }
+    if (now - last >= QUIET_MS || performance.now() - begunMs > LIMIT_MS)
+      return { lastChangeMs: last, changes }
+  }
+}
