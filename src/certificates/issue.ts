@@ -1,0 +1,129 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { z } from 'zod'
+
+import { AcmeProblem, problemFrom, retryAfterMs } from './acme-problem.ts'
+import { type AcmeSession, locationOf, parsed } from './acme-session.ts'
+import type { AcmeAnswer } from './acme-transport.ts'
+import { type Certificate, CHAIN_LIMIT_CHARS, checkCertificate } from './certificate.ts'
+import type { ChallengeKind } from './challenge.ts'
+import { signingRequest } from './signing-request.ts'
+
+const challengeSchema = z.object({
+  type: z.string(),
+  url: z.string(),
+  token: z.string().optional(),
+  error: z.unknown(),
+})
+const authorizationSchema = z.object({ status: z.string(), challenges: z.array(challengeSchema) })
+const orderSchema = z.object({
+  status: z.string(),
+  authorizations: z.array(z.string()).max(10),
+  finalize: z.string(),
+  certificate: z.string().optional(),
+  error: z.unknown(),
+})
+type Authorization = z.infer<typeof authorizationSchema>
+
+export type IssueRequest = {
+  name: string
+  kind: ChallengeKind
+  /** Of the certificate that is replaced, for a CA that knows renewal information (RFC 9773, section 5). */
+  replaces: string | null
+  /** Makes every node answer the challenge; resolves when it is so. */
+  publish(challenge: { kind: ChallengeKind; token: string; keyAuthorization: string }): Promise<void>
+  signal: AbortSignal
+}
+
+export type IssueTimes = { pollMs: number; patienceMs: number }
+
+const TIMES: IssueTimes = { pollMs: 1_000, patienceMs: 120_000 }
+const MAX_POLL_MS = 10_000
+/** Tokens are base64url with at least 128 bits (RFC 8555, section 8.1). */
+const TOKEN = /^[\w-]{22,255}$/
+
+/**
+ * One certificate for one name, with a fresh key (ECDSA on P-256): order,
+ * challenge, signing request, chain (RFC 8555, section 7.4). Rejects with
+ * AcmeProblem, whose words are for the owner, or with the signal's reason.
+ */
+export async function issueCertificate(
+  session: AcmeSession,
+  request: IssueRequest,
+  clock: { nowMs(): number },
+  times: IssueTimes = TIMES,
+): Promise<Certificate> {
+  const { name, signal, replaces } = request
+  const untilMs = clock.nowMs() + times.patienceMs
+  const { newOrder, renewalInfo } = await session.directory(signal)
+  const placed = await session.post(
+    newOrder,
+    {
+      identifiers: [{ type: 'dns', value: name }],
+      ...(replaces !== null && renewalInfo !== undefined && { replaces }),
+    },
+    signal,
+  )
+  const url = locationOf(placed, 'order')
+  for (const each of parsed(orderSchema, placed, 'order').authorizations) await authorize(each)
+  let order = await poll(url, orderSchema, ({ status }) => status !== 'pending')
+
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  if (order.status === 'ready') {
+    const csr = signingRequest(name, privateKey).toString('base64url')
+    await session.post(order.finalize, { csr }, signal)
+    order = await poll(url, orderSchema, ({ status }) => status !== 'processing' && status !== 'ready')
+  }
+  if (order.status !== 'valid' || order.certificate === undefined) {
+    throw problemFrom(order.error, `the CA ended the order as ${order.status.slice(0, 40)}`)
+  }
+  const chain = (await session.post(order.certificate, null, signal)).body.toString('utf8')
+  const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const checked = checkCertificate({
+    chain: chain.slice(0, CHAIN_LIMIT_CHARS),
+    key,
+    name,
+    nowMs: clock.nowMs(),
+  })
+  if (checked.ok) return checked.certificate
+  throw new AcmeProblem('unknown', `the CA's certificate cannot be used: ${checked.reason}`)
+
+  async function authorize(at: string): Promise<void> {
+    const found = parsed(authorizationSchema, await session.post(at, null, signal), 'authorization')
+    // Given some days ago, and still good.
+    if (found.status === 'valid') return
+    const challenge = found.challenges.find(({ type }) => type === request.kind)
+    if (challenge?.token === undefined || !TOKEN.test(challenge.token)) {
+      throw new AcmeProblem('unknown', `the CA does not offer the challenge ${request.kind}`)
+    }
+    const { token } = challenge
+    await request.publish({
+      kind: request.kind,
+      token,
+      keyAuthorization: `${token}.${session.signer.thumbprint}`,
+    })
+    await session.post(challenge.url, {}, signal)
+    const judged = await poll(at, authorizationSchema, ({ status }) => status !== 'pending')
+    if (judged.status !== 'valid') throw problemFrom(errorOf(judged), 'the CA did not accept our proof')
+  }
+
+  async function poll<Schema extends z.ZodType>(
+    at: string,
+    schema: Schema,
+    settled: (body: z.infer<Schema>) => boolean,
+  ): Promise<z.infer<Schema>> {
+    for (let waitMs = times.pollMs; ; waitMs = Math.min(waitMs * 2, MAX_POLL_MS)) {
+      const answer: AcmeAnswer = await session.post(at, null, signal)
+      const body = parsed(schema, answer, 'answer')
+      if (settled(body)) return body
+      if (clock.nowMs() >= untilMs) throw new AcmeProblem('unreachable', 'the CA took too long')
+      const wanted = retryAfterMs(answer.headers['retry-after'], clock.nowMs()) ?? 0
+      await sleep(Math.min(Math.max(waitMs, wanted), MAX_POLL_MS), undefined, { signal })
+    }
+  }
+}
+
+function errorOf({ challenges }: Authorization): unknown {
+  return challenges.find(({ error }) => error !== undefined)?.error
+}

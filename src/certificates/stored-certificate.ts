@@ -1,0 +1,160 @@
+import { announceHost } from '../accounts/announce.ts'
+import type { Queryable } from '../db/transaction.ts'
+import type { AccountId, DomainId, DomainName } from '../ids.ts'
+import { type Certificate, type CertificateFacts, certificateFacts } from './certificate.ts'
+import { certificatePurpose, type Vault } from './vault.ts'
+
+/** `acme`: ordered by us; `own`: supplied by the owner, and never replaced by ours before its end. */
+export type CertificateSource = 'acme' | 'own'
+
+/** What a TLS server needs for one name. */
+export type ServedCertificate = {
+  domain: DomainId
+  /** null: there is none, but a challenge is to be answered. */
+  certificate: { chain: string; keySealed: Buffer; notBeforeMs: number; notAfterMs: number } | null
+  /** Key authorization of the challenge tls-alpn-01. */
+  challenge: string | null
+}
+
+/** What the owner may see: never the key. Times are ISO 8601 UTC with milliseconds. */
+export type CertificateView = {
+  certificate:
+    | (CertificateFacts & { source: CertificateSource; not_before: string; not_after: string })
+    | null
+  /** How getting the next one goes; nobody orders where ACME is off. */
+  order: {
+    next_attempt_at: string | null
+    failures: number
+    last_error: string | null
+    last_error_at: string | null
+  }
+}
+
+/** By a name in lower case; null: nobody registered it, or there is nothing to serve. */
+export async function readServedCertificate(db: Queryable, name: string): Promise<ServedCertificate | null> {
+  const { rows } = await db.query<{
+    domain_id: DomainId
+    chain: string | null
+    key_sealed: Buffer
+    not_before: Date
+    not_after: Date
+    challenge: string | null
+  }>({
+    name: 'served-certificate',
+    text: `select d.id as domain_id, c.chain, c.key_sealed, c.not_before, c.not_after,
+                  h.key_authorization as challenge
+             from domain d
+             left join certificate c on c.domain_id = d.id
+             left join acme_challenge h
+                    on h.domain_id = d.id and h.kind = 'tls-alpn-01' and h.expires_at > clock_timestamp()
+            where d.custom_domain = $1 and (c.chain is not null or h.token is not null)`,
+    values: [name],
+  })
+  const row = rows[0]
+  if (row === undefined) return null
+  return {
+    domain: row.domain_id,
+    certificate:
+      row.chain === null
+        ? null
+        : {
+            chain: row.chain,
+            keySealed: row.key_sealed,
+            notBeforeMs: row.not_before.getTime(),
+            notAfterMs: row.not_after.getTime(),
+          },
+    challenge: row.challenge,
+  }
+}
+
+/**
+ * Puts a certificate into use on all nodes at the commit. `nextAtMs`: when the
+ * next one is looked for; `renewAtMs`: when it is ordered.
+ */
+export async function storeCertificate(
+  client: Queryable,
+  vault: Vault,
+  domain: { id: DomainId; name: DomainName },
+  source: CertificateSource,
+  { chain, key, notBeforeMs, notAfterMs }: Certificate,
+  times: { nextAtMs: number; renewAtMs: number },
+): Promise<void> {
+  const sealed = await vault.seal(certificatePurpose(domain.id), key)
+  await client.query(
+    `insert into certificate (domain_id, source, chain, key_sealed, not_before, not_after)
+     values ($1, $2, $3, $4, $5, $6)
+     on conflict (domain_id) do update set source = excluded.source, chain = excluded.chain,
+       key_sealed = excluded.key_sealed, not_before = excluded.not_before, not_after = excluded.not_after,
+       stored_at = now()`,
+    [domain.id, source, chain, sealed, new Date(notBeforeMs), new Date(notAfterMs)],
+  )
+  // An order that is under way for this domain has come too late.
+  await client.query(
+    `update certificate_order set next_at = $2, renew_at = $3, failures = 0, reason = null, failed_at = null,
+            lease = null, lease_until = null
+      where domain_id = $1`,
+    [domain.id, new Date(times.nextAtMs), new Date(times.renewAtMs)],
+  )
+  await announceHost(client, domain.name)
+}
+
+/** Takes the certificate out of use; whether there was one. From `nowMs` on, another may be ordered. */
+export async function removeCertificate(
+  client: Queryable,
+  domain: { id: DomainId; name: DomainName },
+  nowMs: number,
+): Promise<boolean> {
+  const { rowCount } = await client.query('delete from certificate where domain_id = $1', [domain.id])
+  await client.query(
+    `update certificate_order set next_at = $2, renew_at = null, failures = 0, reason = null, failed_at = null,
+            lease = null, lease_until = null
+      where domain_id = $1`,
+    [domain.id, new Date(nowMs)],
+  )
+  await announceHost(client, domain.name)
+  return (rowCount ?? 0) > 0
+}
+
+/** null: the domain is unknown or another account's. `account` null: the operator asks, for whoever owns it. */
+export async function viewCertificate(
+  db: Queryable,
+  account: AccountId,
+  name: DomainName,
+): Promise<CertificateView | null> {
+  const { rows } = await db.query<{
+    source: CertificateSource | null
+    chain: string
+    not_before: Date
+    not_after: Date
+    next_at: Date | null
+    failures: number | null
+    reason: string | null
+    failed_at: Date | null
+  }>(
+    `select c.source, c.chain, c.not_before, c.not_after, o.next_at, o.failures, o.reason, o.failed_at
+       from domain d
+       left join certificate c on c.domain_id = d.id
+       left join certificate_order o on o.domain_id = d.id
+      where d.account_id = $1 and d.custom_domain = $2`,
+    [account, name],
+  )
+  const row = rows[0]
+  if (row === undefined) return null
+  return {
+    certificate:
+      row.source === null
+        ? null
+        : {
+            source: row.source,
+            ...certificateFacts(row.chain),
+            not_before: row.not_before.toISOString(),
+            not_after: row.not_after.toISOString(),
+          },
+    order: {
+      next_attempt_at: row.next_at?.toISOString() ?? null,
+      failures: row.failures ?? 0,
+      last_error: row.reason,
+      last_error_at: row.failed_at?.toISOString() ?? null,
+    },
+  }
+}
