@@ -7,8 +7,12 @@ import { overQuota, readQuota } from '../src/accounts/quota.ts'
 import type { Clock } from '../src/clock.ts'
 import type { Config } from '../src/config.ts'
 import type { Listener } from '../src/db/listener.ts'
+import { createCrawlerRanges } from '../src/edge/crawler-ranges.ts'
 import type { Doors } from '../src/edge/doors.ts'
 import { createEdge } from '../src/edge/edge.ts'
+import { createFetchText } from '../src/edge/fetch-text.ts'
+import { createReverseDns } from '../src/edge/reverse-dns.ts'
+import { createVerifyCrawler } from '../src/edge/verify-crawler.ts'
 import { AppError } from '../src/errors.ts'
 import type { AddressGuard } from '../src/gateway/address-guard.ts'
 import { createGuardedAgents } from '../src/gateway/guarded-agents.ts'
@@ -19,6 +23,7 @@ import { readStored } from '../src/pages/stored-page.ts'
 import { namedInIndexes, readSitemap, storeSitemap } from '../src/pages/stored-sitemap.ts'
 import { createJobWaiter } from '../src/queue/await.ts'
 import { enqueue } from '../src/queue/enqueue.ts'
+import { readUnstored } from '../src/queue/unstored.ts'
 
 /** The edge on PostgreSQL, the queue and guarded connections; its server does not listen yet, and its doors are for the API. */
 export function wireEdge(deps: {
@@ -33,14 +38,25 @@ export function wireEdge(deps: {
   const agents = createGuardedAgents(guard)
   const waiter = createJobWaiter(listener, pool, log)
   const asked = createAskedPaths({ db: pool, nowMs: clock.nowMs, log })
+  const ranges = createCrawlerRanges({
+    dir: config.crawlers.verify ? config.crawlers.rangesDir : null,
+    fetchText: createFetchText(agents),
+    log,
+  })
+  void ranges.refresh()
+  const reverseDns = createReverseDns()
   const { server, doors, held } = createEdge(
     {
       clock,
       log,
       agents,
+      verifyCrawler: config.crawlers.verify
+        ? createVerifyCrawler({ clock, rangesOf: ranges.rangesOf, reverseDns })
+        : null,
       connected: () => listener.connected,
       domainByHost: (host) => domainByHost(pool, host),
       readStored: (domain, path) => readStored(pool, domain, path),
+      readUnstored: (domain, job) => readUnstored(pool, domain, job),
       isOverQuota: async (domain) => {
         const quota = await readQuota(pool, config.plans, domain, clock.nowMs())
         return quota !== null && overQuota(quota)
@@ -72,6 +88,7 @@ export function wireEdge(deps: {
     server,
     doors,
     async close() {
+      ranges.close()
       waiter.close()
       await asked.close()
       agents.close()

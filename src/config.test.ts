@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import path from 'node:path'
 import { describe, it } from 'node:test'
 
 import { loadConfig } from './config.ts'
@@ -23,5 +24,23 @@ describe('PREPAINT_CONTACT', () => {
     ]) {
       assert.throws(() => loadConfig({ PREPAINT_CONTACT: wrong }), /PREPAINT_CONTACT must be/, wrong)
     }
+  })
+})
+
+describe('PREPAINT_VERIFY_CRAWLERS and PREPAINT_CRAWLER_RANGES_DIR', () => {
+  it('are off by default', () => {
+    assert.deepEqual(loadConfig({}).crawlers, { verify: false, rangesDir: null })
+    assert.equal(loadConfig({ PREPAINT_VERIFY_CRAWLERS: '1' }).crawlers.verify, true)
+    assert.equal(
+      loadConfig({ PREPAINT_CRAWLER_RANGES_DIR: 'ranges' }).crawlers.rangesDir,
+      path.resolve('ranges'),
+    )
+  })
+
+  it('anything but 0 and 1 stops the start', () => {
+    assert.throws(
+      () => loadConfig({ PREPAINT_VERIFY_CRAWLERS: 'yes' }),
+      /PREPAINT_VERIFY_CRAWLERS must be one of 0, 1/,
+    )
   })
 })

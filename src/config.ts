@@ -28,6 +28,12 @@ export type Config = {
   roles: ReadonlySet<Role>
   api: { host: string; port: number }
   edge: { host: string; port: number; tlsPort: number; memoryBytes: number; liveWaitMs: number }
+  crawlers: {
+    /** What crawlers say they are is verified. */
+    verify: boolean
+    /** Of files with published ranges, absolute; null: none. */
+    rangesDir: string | null
+  }
   /** Base address shown to users, without a trailing slash; null: the API's own address. */
   publicUrl: string | null
   /** Whom strangers may ask about renders: an e-mail address or a URL, shown at `/bot`; null: nobody is named. */
@@ -144,6 +150,7 @@ export function loadConfig(env: Environment = process.env): Config {
   }
 
   const trustedProxies = addressRanges('PREPAINT_TRUSTED_PROXIES', 'none')
+  const rangesDir = given('PREPAINT_CRAWLER_RANGES_DIR')
   const requireSandbox = oneOf('PREPAINT_REQUIRE_SANDBOX', ['0', '1'], '0') === '1'
 
   const config: Config = {
@@ -158,6 +165,10 @@ export function loadConfig(env: Environment = process.env): Config {
       tlsPort: port('PREPAINT_EDGE_TLS_PORT', 8443),
       memoryBytes: integer('PREPAINT_EDGE_MEMORY_BYTES', 256 * 1024 * 1024, { min: 0, max: 2 ** 40 }),
       liveWaitMs: integer('PREPAINT_LIVE_WAIT_MS', 10_000, { min: 0, max: 300_000 }),
+    },
+    crawlers: {
+      verify: oneOf('PREPAINT_VERIFY_CRAWLERS', ['0', '1'], '0') === '1',
+      rangesDir: rangesDir === null ? null : path.resolve(rangesDir),
     },
     publicUrl: url('PREPAINT_PUBLIC_URL', ['http:', 'https:'])?.replace(/\/+$/, '') ?? null,
     contact: contact(),

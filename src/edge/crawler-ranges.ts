@@ -27,6 +27,9 @@ export type CrawlerRangesOptions = {
 /** The directory says something that cannot be meant: the start stops. */
 export class RangesError extends Error {
   override name = 'RangesError'
+  constructor(problem: string, options?: ErrorOptions) {
+    super(`PREPAINT_CRAWLER_RANGES_DIR: ${problem}`, options)
+  }
 }
 
 /** In the directory: addresses to fetch lists from, by owner. */

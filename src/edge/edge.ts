@@ -20,6 +20,7 @@ import { createEdgeServers, type EdgeServers, type EdgeTls } from './servers.ts'
 import { createSitemaps, type SitemapDeps } from './sitemap.ts'
 import { createTargets } from './target.ts'
 import { createPassUpgrade } from './upgrade.ts'
+import type { VerifyCrawler } from './verify-crawler.ts'
 
 /** What live traffic needs of the rest; bin/ supplies it from PostgreSQL, the queue and the gateway. */
 export type EdgeParts = Pick<
@@ -35,6 +36,8 @@ export type EdgeParts = Pick<
     readStored(domain: DomainId, path: PagePath): Promise<StoredEntry | null>
     /** See `LiveRenderDeps.unstored`. */
     readUnstored(domain: DomainId, job: JobId): Promise<StoredPage | null>
+    /** Absent: crawlers are believed who they say they are. */
+    verifyCrawler?: VerifyCrawler | null
     /** Whether notifications about what is stored arrive at this moment. */
     connected(): boolean
   }
@@ -106,12 +109,15 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
       const page = await parts.readUnstored(domain, job)
       return page && prepareUnstored(page)
     },
+    isForged: async (req) =>
+      (await parts.verifyCrawler?.(req.headers['user-agent'] ?? '', readClient(req).address)) === 'forged',
     sitemaps: createSitemaps(parts),
     pass: shareOrigins(createPass(passOptions), gate.clientOf),
   }
   const handle = createEdgeHandler(handlerDeps, options)
   // Behind a door stands one site's front, which asks for all its visitors: it is not limited as one of them.
-  const doors = createDoors(handlerDeps, passOptions, options)
+  // That front is the client whose address is known here, and not the crawler.
+  const doors = createDoors({ ...handlerDeps, isForged: () => false }, passOptions, options)
 
   const passUpgrade = createPassUpgrade(passOptions)
   async function upgrade(handshake: Handshake): Promise<void> {
