@@ -5,11 +5,17 @@ import type { Duplex } from 'node:stream'
 
 import type { AddressGuard } from './address-guard.ts'
 import { ConnectError, type ConnectFault, type VettedOptions, vettedOptions } from './guarded-connect.ts'
+import { createIdleConnections } from './idle-connections.ts'
 import type { Lookup } from './lookup.ts'
 
 export type GuardedAgents = {
   http: http.Agent
   https: https.Agent
+  /**
+   * Ends the connections to an origin that are not in use and have not been for longer than `idleMs`, if the
+   * one that would be used next is among them: for a request that may not meet one which the origin is ending.
+   */
+  dropIdle(origin: { hostname: string; port: number }, idleMs: number): void
   /** Ends every connection, also those in use. */
   close(): void
 }
@@ -65,6 +71,8 @@ export function createGuardedAgents(guard: AddressGuard, options: GuardedAgentsO
     scheduling: 'lifo' as const,
   }
 
+  const idle = createIdleConnections()
+
   /** The socket is there at once, before it is connected: agents count and cap only sockets that they hold. */
   function guarded<S extends net.Socket>(
     to: http.ClientRequestArgs,
@@ -89,16 +97,39 @@ export function createGuardedAgents(guard: AddressGuard, options: GuardedAgentsO
       socket.off('error', onError)
     })
     socket.once('close', () => clearTimeout(late))
+    idle.know(socket, `${target.host}:${target.port}`)
     return socket
   }
 
   class PlainAgent extends http.Agent {
+    override keepSocketAlive(socket: Duplex) {
+      idle.begins(socket)
+      // It says whether the connection may be kept.
+      return super.keepSocketAlive(socket)
+    }
+
+    override reuseSocket(socket: Duplex, request: http.ClientRequest): void {
+      idle.ends(socket)
+      super.reuseSocket(socket, request)
+    }
+
     override createConnection(to: http.ClientRequestArgs): Duplex {
       return guarded(to, 'connect', (vetted) => net.connect({ ...vetted, noDelay: true }))
     }
   }
 
   class TlsAgent extends https.Agent {
+    override keepSocketAlive(socket: Duplex) {
+      idle.begins(socket)
+      // It says whether the connection may be kept.
+      return super.keepSocketAlive(socket)
+    }
+
+    override reuseSocket(socket: Duplex, request: http.ClientRequest): void {
+      idle.ends(socket)
+      super.reuseSocket(socket, request)
+    }
+
     override createConnection(to: https.RequestOptions): Duplex {
       // The agent's own createConnection keeps TLS sessions. tls.connect ignores
       // block lists, but resolves by the lookup it is given.
@@ -116,6 +147,7 @@ export function createGuardedAgents(guard: AddressGuard, options: GuardedAgentsO
   }
   return {
     ...agents,
+    dropIdle: ({ hostname, port }, idleMs) => idle.drop(`${hostname}:${port}`, idleMs),
     close() {
       agents.http.destroy()
       agents.https.destroy()
