@@ -54,6 +54,7 @@ function edgeOn(body: Buffer): http.Server {
       agents: { http: http.globalAgent, https: http.globalAgent as never },
       connected: () => true,
       domainByHost: async () => ({ ...row, origin_url: 'http://origin.example' }),
+      readUnstored: async () => null,
       readStored: async () => ({ ...page, renderedAtMs, staleSinceMs: null }),
       isOverQuota: async () => false,
       enqueueLive: async () => 'none' as JobId,

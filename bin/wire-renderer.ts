@@ -9,6 +9,7 @@ import { startGateway } from '../src/gateway/gateway.ts'
 import type { Log } from '../src/log.ts'
 import { removeOldJobs } from '../src/queue/remove-old-jobs.ts'
 import { removeOldRecords } from '../src/queue/render-records.ts'
+import { removeOldUnstored } from '../src/queue/unstored.ts'
 import { startWarmRuns } from '../src/queue/warm-runs.ts'
 import { startWorker } from '../src/queue/worker.ts'
 import { identityOf } from '../src/render/identity.ts'
@@ -65,6 +66,7 @@ export async function wireWorker(deps: {
     try {
       await removeOldJobs(pool)
       await removeOldRecords(pool)
+      await removeOldUnstored(pool, clock.nowMs())
     } catch (error) {
       log.warn({ err: error }, 'old jobs could not be removed')
     }

@@ -32,7 +32,7 @@ export const render = defineCommand({
     const found = { url, outcome: kind, ms: systemClock.nowMs() - begunMs, ...details }
     const json = explain ? { ...found, record } : found
     const explained = explain && record !== null ? explanation(kind, record) : ''
-    if (outcome.kind === 'rendered') return { json, text: explain ? explained : outcome.html }
+    if (outcome.kind === 'rendered' || outcome.kind === 'site-error') return { json, text: explain ? explained : outcome.html }
     const reason = reasonOf(outcome)
     if (!around.json) around.say(`prepaint: no page: ${reason}`)
     return { json: { ...json, error: reason }, text: explained, exitCode: 1 }
@@ -96,7 +96,7 @@ async function renderOnce(page: Page, { config, say }: Surroundings): Promise<Re
   }
 }
 
-function reasonOf(outcome: Exclude<RenderOutcome, { kind: 'rendered' }>): string {
+function reasonOf(outcome: Exclude<RenderOutcome, { kind: 'rendered' | 'site-error' }>): string {
   switch (outcome.kind) {
     case 'redirect':
       return `it redirects (${outcome.status}) to ${outcome.location}`

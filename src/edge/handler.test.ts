@@ -306,6 +306,68 @@ describe('tenants', () => {
   })
 })
 
+describe('a page that says itself that it is an error of the moment', () => {
+  const SORRY: Scripted = {
+    kind: 'site-error',
+    status: 503,
+    headers: [['retry-after', '120']],
+    html: '<h1>Back soon</h1>',
+  }
+
+  it('is given with its status to who waits, and rendered anew for the next', async () => {
+    edge.script(SORRY, SORRY)
+    for (let asked = 0; asked < 2; asked++) {
+      const answer = await edge.ask('/a', { headers: { 'accept-encoding': 'identity' } })
+      assert.deepEqual([answer.status, answer.verdict, String(answer.body)], [503, 'rendered', SORRY.html])
+      assert.equal(answer.headers['retry-after'], '120')
+      assert.equal(answer.headers['cache-status'], 'Prepaint; fwd=miss')
+    }
+    assert.equal(await edge.verdict('/a'), 'rendered')
+    assert.equal(await edge.verdict('/a'), 'hit')
+    assert.equal(edge.rendered.length, 3)
+  })
+
+  it('also where the renderer is at another node, to all who wait at any', async () => {
+    const other = await edge.node()
+    try {
+      edge.script('hang', 'hang')
+      const asked = [edge.ask('/a'), edge.ask('/a'), other.ask('/a')]
+      await until(jobs, (open) => open === 1)
+      await until(
+        async () => {
+          await new Promise(setImmediate)
+          return edge.waiting() + other.waiting()
+        },
+        (waiting) => waiting === 2,
+      )
+      edge.script(SORRY)
+      await edge.work()
+      for (const { status, verdict, headers } of await Promise.all(asked)) {
+        assert.deepEqual([status, verdict, headers['retry-after']], [503, 'rendered', '120'])
+      }
+      assert.equal(edge.rendered.length, 1)
+    } finally {
+      await other.close()
+    }
+  })
+
+  it('not where there is a last good copy', async () => {
+    assert.equal(await edge.verdict('/a'), 'rendered')
+    edge.wait(9 * DAY)
+    edge.script(SORRY)
+    const answer = await edge.ask('/a')
+    assert.deepEqual([answer.status, answer.verdict], [200, 'stale'])
+  })
+
+  it('HEAD, and a condition that its ETag would meet', async () => {
+    edge.script(SORRY, SORRY)
+    const head = await edge.ask('/a', { method: 'HEAD' })
+    assert.deepEqual([head.status, head.body.length], [503, 0])
+    const again = await edge.ask('/a', { headers: { 'if-none-match': String(head.headers.etag) } })
+    assert.equal(again.status, 503)
+  })
+})
+
 describe('known paths', () => {
   it('remembers what crawlers asked for, in batches, and no 404', async () => {
     edge.script({ kind: 'rendered', status: 404, headers: [], html: 'gone' })

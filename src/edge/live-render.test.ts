@@ -20,6 +20,7 @@ function start(deps: Partial<LiveRenderDeps>, liveWaitMs = 60_000) {
     {
       log: silentLog(),
       pages: { reread: async () => null },
+      unstored: async () => null,
       isOverQuota: async () => false,
       enqueueLive: async (_domain, path) => {
         asked.push(path)

@@ -28,6 +28,8 @@ export type ServedPage = Pick<StoredPage, 'kind' | 'status' | 'renderedAtMs' | '
   bytes: number
   /** As in `Last-Modified`, whose unit is the second. */
   lastModifiedMs: number
+  /** false: nothing of it is stored, it is given once. */
+  isStored: boolean
   readonly ready: Partial<Record<Encoding, Representation>>
   /** Made once, on demand; the same promise for all that wait for it. */
   make(encoding: Encoding): Promise<Representation>
@@ -45,9 +47,16 @@ export type Served = ServedPage | ServedRedirect
 export const CACHE_CONTROL = 'private, no-cache'
 
 export function prepareServed(entry: StoredEntry): Served {
-  return entry.kind === 'redirect'
-    ? { ...entry, location: writable(entry.location), bytes: 400 + 2 * entry.location.length }
-    : preparePage(entry)
+  return entry.kind === 'redirect' ? prepareRedirect(entry) : preparePage(entry)
+}
+
+/** A page that says itself that it is an error of the moment: for those who wait for it, and nobody after them. */
+export function prepareUnstored(page: StoredPage): Served {
+  return Object.assign(preparePage(page), { isStored: false })
+}
+
+function prepareRedirect(entry: StoredRedirect): ServedRedirect {
+  return { ...entry, location: writable(entry.location), bytes: 400 + 2 * entry.location.length }
 }
 
 function preparePage(page: StoredPage): ServedPage {
@@ -79,6 +88,7 @@ function preparePage(page: StoredPage): ServedPage {
     staleSinceMs: page.staleSinceMs,
     bytes: page.bodyBr.length + 3_000,
     lastModifiedMs,
+    isStored: true,
     ready: { br: represent('br', page.bodyBr) },
     make(encoding) {
       making[encoding] ??= encode(page.bodyBr, encoding)

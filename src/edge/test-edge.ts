@@ -178,6 +178,8 @@ export async function startTestEdge(
       doors: edge.doors,
       asked,
       listener,
+      /** Jobs that requests at this node wait for. */
+      waiting: () => waiter.waiting,
       verdict: async (path: string, asking?: AskOptions) => (await ask(path, asking)).verdict,
       async close() {
         edge.server.closeAllConnections()

@@ -88,7 +88,8 @@ function pageOf(row: Row, status: number): StoredPage {
   }
 }
 
-function headerPairs(stored: unknown): [string, string][] {
+/** As the column `headers` has them; what is none is left out. */
+export function headerPairs(stored: unknown): [string, string][] {
   if (!Array.isArray(stored)) return []
   return stored.filter(
     (pair): pair is [string, string] =>

@@ -11,6 +11,7 @@ import { createDoubter } from './doubt.ts'
 import { effectOf, type Found } from './effect.ts'
 import type { JobEnd } from './job.ts'
 import { readStatement, type Statement } from './statement.ts'
+import { createUnstoredKeeper } from './unstored.ts'
 
 export type Completion =
   | (JobEnd & { detail?: string })
@@ -40,6 +41,7 @@ export function createComplete(deps: { pool: pg.Pool; plans: PlanCatalogue; cloc
   }
 
   const doubted = createDoubter()
+  const keepUnstored = createUnstoredKeeper()
 
   return async function complete(job, found) {
     // Compressed before the transaction: nothing that takes milliseconds holds locks.
@@ -58,10 +60,7 @@ export function createComplete(deps: { pool: pg.Pool; plans: PlanCatalogue; cloc
             const { outcome, detail } = doubt
             return { ...(await end(client, { state: 'failed', outcome }, detail)), detail }
           }
-          const limit = planNamed(plans, job.plan).monthly_render_limit
-          if (!(await takeRender(client, job.domain, limit, clock.nowMs()))) {
-            return end(client, { state: 'failed', outcome: 'over-quota' })
-          }
+          if (!(await isWithinQuota(client))) return end(client, { state: 'failed', outcome: 'over-quota' })
           const headers = JSON.stringify(effect.headers)
           const page = [status, headers, body.bodyBr, body.htmlBytes, body.etag, at, textChars]
           await run(client, sql.storePage, [job.domain, job.path, ...page])
@@ -70,6 +69,13 @@ export function createComplete(deps: { pool: pg.Pool; plans: PlanCatalogue; cloc
         case 'store-redirect':
           await run(client, sql.storeRedirect, [job.domain, job.path, effect.status, effect.location, at])
           return end(client, { state: 'done', outcome: 'redirect' })
+        case 'give-once': {
+          const isAwaited = fence.rows[0].priority === 0
+          const isGiven = isAwaited && (await keepUnstored(client, job, effect.page, at))
+          const counts = !isGiven || (await isWithinQuota(client))
+          const outcome = counts ? found.kind : 'over-quota'
+          return end(client, { state: 'failed', outcome }, effect.detail)
+        }
         case 'end':
           return end(client, { state: effect.state, outcome: found.kind }, effect.detail)
         case 'requeue':
@@ -78,6 +84,11 @@ export function createComplete(deps: { pool: pg.Pool; plans: PlanCatalogue; cloc
           return unreachable(effect)
       }
     })
+
+    /** Counts the render. */
+    function isWithinQuota(client: Queryable): Promise<boolean> {
+      return takeRender(client, job.domain, planNamed(plans, job.plan).monthly_render_limit, clock.nowMs())
+    }
 
     async function end(client: Queryable, ended: JobEnd, detail = ''): Promise<JobEnd> {
       await run(client, sql.end, [job.id, ended.state, ended.outcome, detail === '' ? null : detail])

@@ -8,8 +8,9 @@ import type { DomainId } from '../ids.ts'
 import { purgePages } from '../pages/purge.ts'
 import { readStored } from '../pages/stored-page.ts'
 import { createComplete } from './complete.ts'
-import { DOUBT_MS, doubtOf, type LastGood, SHRINK_FROM_CHARS } from './doubt.ts'
+import { DOUBT_MS, doubtOf, SHRINK_FROM_CHARS } from './doubt.ts'
 import { enqueue } from './enqueue.ts'
+import type { LastGood } from './last-good.ts'
 import { HOME, type TestQueue, testQueue } from './test-queue.ts'
 
 const LAST: LastGood = { status: 200, textChars: 900, renderedAtMs: 0, doubtedAtMs: null, keepMs: 1_000_000 }

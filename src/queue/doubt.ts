@@ -1,7 +1,7 @@
-import { readDomainSettings } from '../accounts/domain-settings.ts'
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import type { JobOutcome } from './job.ts'
+import { type LastGood, lastGoodOf } from './last-good.ts'
 import { readStatement } from './statement.ts'
 
 /** Why a sound render does not take the place of the last good copy. */
@@ -9,16 +9,6 @@ export type Doubt = { outcome: Extract<JobOutcome, 'shrunk' | 'origin-error'>; d
 
 /** What is compared: the status, and how many characters there are to read. */
 export type Extent = { status: number; textChars: number }
-
-/** `textChars` null: stored by an older version. */
-export type LastGood = {
-  status: number
-  textChars: number | null
-  renderedAtMs: number
-  /** When a newer render was first refused; null: none was since. */
-  doubtedAtMs: number | null
-  keepMs: number
-}
 
 /** A new render with less than a third of the text is doubted ... */
 const SHRINK = 3
@@ -50,30 +40,12 @@ export function doubtOf(fresh: Extent, last: LastGood | null, nowMs: number): Do
   return { outcome: 'shrunk', detail }
 }
 
-type Row = {
-  status: number
-  text_chars: number | null
-  rendered_at: Date
-  doubted_at: Date | null
-  settings: unknown
-}
-
 /** Looks at the stored copy and remembers the first doubt with it. Inside the transaction of `complete`. */
 export function createDoubter() {
-  const lastGood = readStatement('last-good')
+  const lastGood = lastGoodOf()
   const mark = readStatement('mark-doubted')
   return async (client: Queryable, domain: DomainId, path: PagePath, fresh: Extent, at: Date) => {
-    const { rows } = await client.query<Row>({ ...lastGood, values: [domain, path] })
-    const row = rows[0]
-    if (row === undefined) return null
-    const last = {
-      status: row.status,
-      textChars: row.text_chars,
-      renderedAtMs: row.rendered_at.getTime(),
-      doubtedAtMs: row.doubted_at?.getTime() ?? null,
-      keepMs: readDomainSettings(row.settings).keep_seconds * 1_000,
-    }
-    const doubt = doubtOf(fresh, last, at.getTime())
+    const doubt = doubtOf(fresh, await lastGood(client, domain, path), at.getTime())
     if (doubt !== null) await client.query({ ...mark, values: [domain, path, at] })
     return doubt
   }

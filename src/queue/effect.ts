@@ -2,6 +2,7 @@ import { unreachable } from '../errors.ts'
 import type { RenderOutcome } from '../render/outcome.ts'
 import { pageText } from '../render/page-text.ts'
 import { type PageBody, pageBody } from './page-body.ts'
+import type { UnstoredPage } from './unstored.ts'
 
 /** What a worker found: what came of the render, or why there was none. */
 export type Found = RenderOutcome | { kind: 'over-quota' } | { kind: 'domain-inactive' }
@@ -15,6 +16,8 @@ export type Effect =
       headers: readonly (readonly [string, string])[]
       textChars: number
     }
+  /** To the crawler that waits, if one does. */
+  | { do: 'give-once'; page: UnstoredPage; detail: string }
   | { do: 'store-redirect'; status: number; location: string }
   | { do: 'end'; state: 'failed' | 'cancelled'; detail: string }
   | { do: 'requeue'; fault: boolean }
@@ -27,9 +30,14 @@ const DETAIL_LIMIT_CHARS = 500
 export async function effectOf(job: { faults: number }, found: Found): Promise<Effect> {
   switch (found.kind) {
     case 'rendered': {
-      const headers = found.headers.map(([name, value]) => [name, storable(value)] as const)
+      const headers = storableHeaders(found.headers)
       const textChars = pageText(found.html).length
       return { do: 'store-page', body: await pageBody(found.html), status: found.status, headers, textChars }
+    }
+    case 'site-error': {
+      const { status } = found
+      const page = { status, headers: storableHeaders(found.headers), body: await pageBody(found.html) }
+      return { do: 'give-once', page, detail: detailOf(found) }
     }
     case 'redirect':
       return { do: 'store-redirect', status: found.status, location: storable(found.location) }
@@ -60,6 +68,7 @@ export function detailOf(found: Found): string {
     case 'not-html':
       return bounded(found.contentType)
     case 'origin-error':
+    case 'site-error':
       return `status ${found.status}`
     case 'origin-unreachable':
     case 'crashed':
@@ -84,6 +93,10 @@ function failed(found: Found): Effect {
 
 function bounded(text: string): string {
   return storable(text).slice(0, DETAIL_LIMIT_CHARS)
+}
+
+function storableHeaders(headers: readonly (readonly [name: string, value: string])[]): [string, string][] {
+  return headers.map(([name, value]) => [name, storable(value)])
 }
 
 /** PostgreSQL's text has no NUL, and what a site sends may have one. */

@@ -11,7 +11,7 @@ export type SiteAddress = { customDomain: string; originUrl: string }
 const KEPT_HEADERS = ['content-language', 'x-robots-tag']
 
 /** RFC 9110: no body comes with these, whatever their headers say. */
-const BODILESS = new Set([204, 205, 304])
+export const BODILESS = new Set([204, 205, 304])
 
 /**
  * The end of a render that the main response decides by itself, or null when

@@ -43,6 +43,11 @@ export type RenderOutcome =
   /** The origin answered something that is not a page; the edge passes it. */
   | { kind: 'not-html'; contentType: string }
   | { kind: 'origin-error'; status: number }
+  /**
+   * The page asks for the status of an error of the moment (`prerender-status-code`
+   * 500, 503 ...): given with it to whoever waits, never stored.
+   */
+  | { kind: 'site-error'; status: number; headers: [name: string, value: string][]; html: string }
   | { kind: 'origin-unreachable'; reason: string }
   | { kind: 'timed-out'; afterMs: number }
   | { kind: 'blank' }

@@ -103,7 +103,7 @@ export function createRecorder(nowMs: () => number): Recorder {
     },
     explain(outcome) {
       if (phases.tab !== null) reached('snapshot')
-      if (outcome.kind === 'rendered') record.htmlBytes = Buffer.byteLength(outcome.html)
+      if ('html' in outcome) record.htmlBytes = Buffer.byteLength(outcome.html)
       return { outcome, record }
     },
   }

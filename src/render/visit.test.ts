@@ -110,8 +110,27 @@ const ends: Record<string, { answer: Answer; expected: Expected }> = {
     expected: { kind: 'rendered', status: 410 },
   },
   'prerender-status-code 503': {
-    answer: '<!doctype html><meta name="prerender-status-code" content="503"><p>a',
-    expected: { kind: 'origin-error', status: 503 },
+    answer: `<!doctype html><meta name="prerender-status-code" content="503">
+      <meta name="prerender-header" content="Retry-After: 120"><p>a`,
+    expected: { kind: 'site-error', status: 503, headers: [['retry-after', '120']] },
+  },
+  'render:status_code 500 on a page that shows nothing yet': {
+    answer: '<!doctype html><meta name="render:status_code" content="500">',
+    expected: { kind: 'site-error', status: 500 },
+  },
+  'prerender-status-code 429': {
+    answer: '<!doctype html><meta name="prerender-status-code" content="429"><p>a',
+    expected: { kind: 'site-error', status: 429 },
+  },
+  'a status with which no page comes': {
+    answer: '<!doctype html><meta name="prerender-status-code" content="204"><p>a',
+    expected: { kind: 'rendered', status: 200 },
+  },
+  'headers with line breaks, and huge ones': {
+    answer: `<!doctype html><meta name="prerender-header" content="X-A: 1&#13;&#10;Set-Cookie: a=b">
+      <meta name="prerender-header" content="X-B&#10;Set-Cookie: a=b"><meta name="prerender-header" content="X-Huge: ${'x'.repeat(100_000)}">
+      <meta name="prerender-header" content="X-Accel-Redirect: /etc/passwd"><meta name="prerender-header" content="X-C: 3"><p>a`,
+    expected: { kind: 'rendered', headers: [['x-c', '3']] },
   },
   'a status that is none': {
     answer: '<!doctype html><meta name="prerender-status-code" content="999"><p>a',

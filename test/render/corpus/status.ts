@@ -146,9 +146,9 @@ export const status: Theme = {
     },
     {
       name: 'an error said by the page',
-      why: 'The application could not get its data, and says so: not to be kept.',
+      why: 'The application could not get its data, and says so: given to who waits, not to be kept.',
       routes: { '': page('<p>try again</p>', '<meta name="prerender-status-code" content="503">') },
-      expect: { outcome: 'origin-error', status: 503 },
+      expect: { outcome: 'site-error' },
     },
     {
       name: 'a status that makes no sense',

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+
+import {
+  HEADER_VALUE_LIMIT_CHARS,
+  PAGE_HEADERS_LIMIT,
+  PAGE_HEADERS_LIMIT_CHARS,
+  pageHeaders,
+} from './page-headers.ts'
+
+describe('headers that a page asks for', () => {
+  it('are kept, whatever their name, as in the services that people come from', () => {
+    assert.deepEqual(
+      pageHeaders([
+        'X-Robots-Tag: noindex, nofollow',
+        'link:<https://a.example/>; rel="canonical"',
+        ' Retry-After :  120 ',
+        'Content-Language: de',
+        'X-Own-Thing: a: b',
+        'Location: /other',
+        "Content-Security-Policy: default-src 'self'",
+      ]),
+      [
+        ['x-robots-tag', 'noindex, nofollow'],
+        ['link', '<https://a.example/>; rel="canonical"'],
+        ['retry-after', '120'],
+        ['content-language', 'de'],
+        ['x-own-thing', 'a: b'],
+        ['location', '/other'],
+        ['content-security-policy', "default-src 'self'"],
+      ],
+    )
+  })
+
+  const DENIED = [
+    ...['Set-Cookie', 'set-cookie2', 'Transfer-Encoding', 'CONTENT-LENGTH', 'Connection', 'Keep-Alive'],
+    ...[
+      'Upgrade',
+      'Trailer',
+      'TE',
+      'Proxy-Authenticate',
+      'Proxy-Connection',
+      'Host',
+      'Date',
+      'Via',
+      'Server',
+    ],
+    ...['Content-Encoding', 'Content-Type', 'Content-Range', 'ETag', 'Last-Modified', 'Repr-Digest'],
+    ...['Cache-Control', 'Vary', 'Expires', 'Pragma', 'Age', 'CDN-Cache-Control', 'Surrogate-Control'],
+    ...['Clear-Site-Data', 'Strict-Transport-Security', 'Alt-Svc', 'WWW-Authenticate', 'Refresh', 'Status'],
+    ...['Access-Control-Allow-Origin', 'Cross-Origin-Opener-Policy', 'Report-To', 'NEL', 'Sec-Anything'],
+    ...['X-Accel-Redirect', 'X-Sendfile', 'X-LiteSpeed-Location', 'X-Forwarded-For', 'X-Prepaint', ':status'],
+  ]
+  for (const name of DENIED) {
+    it(`not ${name}`, () => assert.deepEqual(pageHeaders([`${name}: 1`, 'x-kept: 1']), [['x-kept', '1']]))
+  }
+
+  const HOSTILE: Record<string, string> = {
+    'a second header behind a line break': 'X-A: 1\r\nSet-Cookie: a=b',
+    'a bare line feed': 'X-A: 1\nSet-Cookie: a=b',
+    'a bare carriage return': 'X-A: 1\rSet-Cookie: a=b',
+    'a body behind two line breaks': 'X-A: 1\r\n\r\n<script>',
+    'a line break in the name': 'X-A\r\nSet-Cookie: a=b',
+    'a NUL': 'X-A: 1\0',
+    'letters that become line breaks in Latin-1': 'X-A: 1\u560d\u560aSet-Cookie: a=b',
+    'a line separator': 'X-A: 1\u2028X-B: 2',
+    'a space in the name': 'X A: 1',
+    'a denied name with a space before the colon': 'Set-Cookie : a=b',
+    'a denied name with a tab': 'Set-Cookie\t: a=b',
+    'no name': ': 1',
+    'no colon': 'X-A',
+    'no value': 'X-A:',
+    'an object of its own': '__proto__ : 1 \x7f',
+  }
+  for (const [name, text] of Object.entries(HOSTILE)) {
+    it(`not ${name}`, () => assert.deepEqual(pageHeaders([text]), []))
+  }
+
+  it('up to the limit of a value and of a name', () => {
+    const name = 'n'.repeat(100)
+    const value = 'v'.repeat(HEADER_VALUE_LIMIT_CHARS)
+    assert.deepEqual(pageHeaders([`${name}: ${value}`]), [[name, value]])
+    assert.deepEqual(pageHeaders([`${name}n: 1`, `a: ${value}v`]), [])
+  })
+
+  it('up to the limit of their number', () => {
+    const many = Array.from({ length: PAGE_HEADERS_LIMIT + 1 }, (_, at) => `x-${at}: 1`)
+    assert.equal(pageHeaders(many).length, PAGE_HEADERS_LIMIT)
+    assert.equal(pageHeaders(many.slice(1)).length, PAGE_HEADERS_LIMIT)
+  })
+
+  it('up to the limit of all together', () => {
+    const value = 'v'.repeat(PAGE_HEADERS_LIMIT_CHARS / 4 - 1)
+    assert.equal(pageHeaders(['a', 'b', 'c', 'd'].map((name) => `${name}: ${value}`)).length, 4)
+    assert.equal(pageHeaders(['a', 'b', 'c', 'dd'].map((name) => `${name}: ${value}`)).length, 3)
+  })
+})
