@@ -1,5 +1,5 @@
 import type { Server } from 'node:http'
-import type { Socket } from 'node:net'
+import type net from 'node:net'
 
 import type { Deadline } from './closing-stack.ts'
 
@@ -8,19 +8,27 @@ const LOOK_EVERY_MS = 50
 /**
  * Stops a server in order: no new connections, answers that are under way
  * finish, idle connections end. `deadline` cuts off what is left, upgraded
- * connections too, which node:http no longer counts as its own.
+ * connections too, which node:http no longer counts as its own. `secure` takes
+ * connections of TLS for the same server; `begin` tells clients that this is the end.
  */
-export function drainable(server: Server): { drain(deadline: Deadline): Promise<void> } {
-  const sockets = new Set<Socket>()
-  server.on('connection', (socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
+export function drainable(
+  server: Server,
+  { secure = null, begin = () => {} }: { secure?: net.Server | null; begin?: () => void } = {},
+): { drain(deadline: Deadline): Promise<void> } {
+  const doors = secure === null ? [server] : [server, secure]
+  const sockets = new Set<net.Socket>()
+  for (const door of doors) {
+    door.on('connection', (socket: net.Socket) => {
+      sockets.add(socket)
+      socket.once('close', () => sockets.delete(socket))
+    })
+  }
   return {
     async drain({ signal: deadline }) {
-      if (!server.listening) return
-      const { promise: closed, resolve } = Promise.withResolvers<void>()
-      server.close(() => resolve())
+      const listening = doors.filter((door) => door.listening)
+      if (listening.length === 0) return
+      begin()
+      const closed = Promise.all(listening.map((door) => new Promise((resolve) => door.close(resolve))))
       // A connection that was busy just now is idle after its answer, and would wait for another request.
       const idle = setInterval(() => {
         server.closeIdleConnections()

@@ -106,8 +106,7 @@ export async function startNode(deps: {
     const api = await listen(apiHttp.server, apiAt)
     opened.add('API server', apiServer.drain)
     if (edge === null) return { api, edge: null, pool, close }
-    opened.add('edge', edge.close)
-    const edgeServer = drainable(edge.server)
+    const edgeServer = drainable(edge.server, { secure: edge.secure, begin: edge.endSessions })
     const edgeUrl = await listen(edge.server, edgeAt)
     opened.add('edge server', edgeServer.drain)
     return { api, edge: edgeUrl, pool, close }
@@ -137,7 +136,12 @@ async function openApi(deps: {
       // The edge and the doors hold in memory what a change makes untrue.
       caughtUp: listener.caughtUp,
     },
-    { version: config.version, publicUrl: config.publicUrl, contact: config.contact, clients: config.clients },
+    {
+      version: config.version,
+      publicUrl: config.publicUrl,
+      contact: config.contact,
+      clients: config.clients,
+    },
   )
   return { server: app.server, close: () => app.close() }
 }

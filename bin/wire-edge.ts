@@ -1,5 +1,3 @@
-import type { Server } from 'node:http'
-
 import type pg from 'pg'
 
 import { domainByHost } from '../src/accounts/domain-by-host.ts'
@@ -8,8 +6,7 @@ import type { Clock } from '../src/clock.ts'
 import type { Config } from '../src/config.ts'
 import type { Listener } from '../src/db/listener.ts'
 import { createCrawlerRanges } from '../src/edge/crawler-ranges.ts'
-import type { Doors } from '../src/edge/doors.ts'
-import { createEdge } from '../src/edge/edge.ts'
+import { createEdge, type Edge } from '../src/edge/edge.ts'
 import { createFetchText } from '../src/edge/fetch-text.ts'
 import { createReverseDns } from '../src/edge/reverse-dns.ts'
 import { createVerifyCrawler } from '../src/edge/verify-crawler.ts'
@@ -33,7 +30,7 @@ export function wireEdge(deps: {
   guard: AddressGuard
   clock: Clock
   log: Log
-}): { server: Server; doors: Doors; close(): Promise<void> } {
+}): Pick<Edge, 'server' | 'secure' | 'endSessions' | 'doors'> & { close(): Promise<void> } {
   const { config, pool, listener, guard, clock, log } = deps
   const agents = createGuardedAgents(guard)
   const waiter = createJobWaiter(listener, pool, log)
@@ -45,7 +42,7 @@ export function wireEdge(deps: {
   })
   void ranges.refresh()
   const reverseDns = createReverseDns()
-  const { server, doors, held } = createEdge(
+  const { server, secure, endSessions, doors, held } = createEdge(
     {
       clock,
       log,
@@ -86,6 +83,8 @@ export function wireEdge(deps: {
   invalidateOn(listener, held)
   return {
     server,
+    secure,
+    endSessions,
     doors,
     async close() {
       ranges.close()

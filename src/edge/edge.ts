@@ -147,5 +147,9 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
   )
   gate.watch(servers.plain, pageMessage('too-many-connections', 'none; too-many-connections'))
   if (servers.secure !== null) gate.watch(servers.secure, null)
-  return { server: servers.plain, ...servers, doors, held: [domains.held, pages.held] }
+  const endSessions = () => {
+    servers.endSessions()
+    passUpgrade.endAll()
+  }
+  return { server: servers.plain, ...servers, endSessions, doors, held: [domains.held, pages.held] }
 }

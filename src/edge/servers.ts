@@ -41,8 +41,8 @@ export type EdgeServers = {
   /** TLS with HTTP/2 and HTTP/1.1. Not yet listening; null without certificates. */
   secure: tls.Server | null
   /**
-   * To be called when neither listens any more: every connection ends behind the
-   * answers that are under way on it; clients of HTTP/2 are told so at once.
+   * For the end: every answer that begins from now on says that it is the last of its
+   * connection, and clients of HTTP/2 are told so at once. What was asked is answered.
    */
   endSessions(): void
 }
@@ -72,8 +72,8 @@ export function createEdgeServers(
   certificates: EdgeTls | null,
   options: ServerOptions,
 ): EdgeServers {
-  const plain = createPlain(handlers, options)
-  if (certificates === null) return { plain, secure: null, endSessions() {} }
+  const { server: plain, lastAnswers } = createPlain(handlers, options)
+  if (certificates === null) return { plain, secure: null, endSessions: lastAnswers }
 
   const sessions = http2.createServer(HTTP2_LIMITS)
   const watch = createSessionWatch(options)
@@ -119,7 +119,11 @@ export function createEdgeServers(
     else socket.end()
   })
   secure.on('tlsClientError', (_error, socket) => socket.destroy())
-  return { plain, secure, endSessions: watch.endAll }
+  const endSessions = () => {
+    lastAnswers()
+    watch.endAll()
+  }
+  return { plain, secure, endSessions }
 }
 
 const END_STREAM = http2.constants.NGHTTP2_FLAG_END_STREAM
@@ -130,9 +134,26 @@ function rawOf(given: readonly unknown[]): string[] {
   return Array.isArray(raw) ? raw.map(String) : []
 }
 
-function createPlain(handlers: EdgeHandlers, options: ServerOptions): http.Server {
+type Headers = http.OutgoingHttpHeaders | http.OutgoingHttpHeader[]
+
+function createPlain(
+  handlers: EdgeHandlers,
+  options: ServerOptions,
+): { server: http.Server; lastAnswers(): void } {
   const { headersMs, idleMs, keepAliveMs } = options
+  let ending = false
+  class Answer extends http.ServerResponse {
+    override writeHead(status: number, reason?: string, headers?: Headers): this
+    override writeHead(status: number, headers?: Headers): this
+    override writeHead(status: number, reason?: string | Headers, headers?: Headers): this {
+      if (ending) this.shouldKeepAlive = false
+      return typeof reason === 'string'
+        ? super.writeHead(status, reason, headers)
+        : super.writeHead(status, reason ?? headers)
+    }
+  }
   const server = http.createServer({
+    ServerResponse: Answer,
     keepAliveTimeout: keepAliveMs,
     headersTimeout: headersMs,
     connectionsCheckingInterval: headersMs / LOOKS_PER_LIMIT,
@@ -155,5 +176,8 @@ function createPlain(handlers: EdgeHandlers, options: ServerOptions): http.Serve
     req.socket.setTimeout(0)
     handlers.upgrade(http1Handshake(req, socket, head))
   })
-  return server
+  const lastAnswers = () => {
+    ending = true
+  }
+  return { server, lastAnswers }
 }

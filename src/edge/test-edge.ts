@@ -60,6 +60,8 @@ export async function startTestEdge(
   options: Partial<EdgeOptions> & {
     parts?: Partial<EdgeParts>
     origin?: http.RequestListener
+    /** What comes of a job when the script is at its end; absent: a small page. */
+    render?: (job: ClaimedJob) => Promise<RenderOutcome>
     /** Listens with TLS too, at `tlsPort`, with a certificate that nobody vouches for. */
     tls?: boolean
   } = {},
@@ -114,6 +116,10 @@ export async function startTestEdge(
     const job = await claimOne()
     if (job === null) return
     rendered.push(`${job.customDomain}${job.path}`)
+    if (scripted.length === 0 && options.render !== undefined) {
+      await complete(job, await options.render(job))
+      return
+    }
     const html = `<h1>${job.customDomain}${job.path}</h1><p>render ${rendered.length}</p>`
     const page: RenderOutcome = { kind: 'rendered', status: 200, headers: [], html }
     const outcome = scripted.shift() ?? page

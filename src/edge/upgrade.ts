@@ -3,8 +3,13 @@ import type { EdgeDomain } from './domain.ts'
 import { requestHeaders, responseHeaders } from './forwarded-headers.ts'
 import { type Handshake, refuseHandshake } from './handshake.ts'
 import { frontOf, MAX_TIMES_THROUGH_US, originRequest, type PassOptions, pageFor } from './pass.ts'
+import { WebSocketGoodbye } from './websocket-goodbye.ts'
 
-export type PassUpgrade = (handshake: Handshake, domain: EdgeDomain, verdict: string) => void
+export type PassUpgrade = {
+  (handshake: Handshake, domain: EdgeDomain, verdict: string): void
+  /** Tells every client between two frames that we go, and ends their WebSockets. */
+  endAll(): void
+}
 
 /** How long one side may be silent once the other has ended. */
 const LAST_WORDS_MS = 2_000
@@ -18,10 +23,18 @@ const LAST_WORDS_MS = 2_000
 export function createPassUpgrade(options: PassOptions): PassUpgrade {
   const { agents, answerWaitMs, onFault } = options
   const seen = options.frontOf ?? frontOf
-  return (handshake, domain, verdict) => {
+  const open = new Set<() => void>()
+  const endAll = () => {
+    for (const end of open) end()
+  }
+  return Object.assign(passUpgrade, { endAll })
+
+  function passUpgrade(handshake: Handshake, domain: EdgeDomain, verdict: string): void {
     const { req, wire, head } = handshake
-    if (timesThroughUs(req.headers.via) >= MAX_TIMES_THROUGH_US)
-      return refuseHandshake(handshake, 'loop', verdict)
+    if (timesThroughUs(req.headers.via) >= MAX_TIMES_THROUGH_US) {
+      refuseHandshake(handshake, 'loop', verdict)
+      return
+    }
     const front = seen(req, domain)
     const upstream = originRequest(agents, domain, {
       // A WebSocket is asked for by GET, whatever HTTP/2 calls it.
@@ -58,7 +71,15 @@ export function createPassUpgrade(options: PassOptions): PassUpgrade {
       handshake.accept(responseHeaders(answer, front, domain, verdict))
       if (originHead.length > 0) wire.write(originHead)
       if (head.length > 0) origin.write(head)
-      origin.pipe(wire)
+      const down = new WebSocketGoodbye()
+      const end = () => {
+        down.leave()
+        const late = setTimeout(() => wire.destroy(), LAST_WORDS_MS)
+        wire.once('close', () => clearTimeout(late))
+      }
+      open.add(end)
+      wire.once('close', () => open.delete(end))
+      origin.pipe(down).pipe(wire)
       wire.pipe(origin)
     })
     upstream.on('response', (answer) => {
