@@ -3,6 +3,7 @@ import http2 from 'node:http2'
 import type { Duplex } from 'node:stream'
 
 import { browserCacheControl } from './browser-cache.ts'
+import { browserPolicy } from './browser-policy.ts'
 import { answer, type ExchangeDeps, exchange, type PageRequest, type PageResponse } from './exchange.ts'
 import { headersForOrigin, headersFromOrigin } from './headers.ts'
 import { namesOwnHost, type Site } from './target.ts'
@@ -40,6 +41,8 @@ export function createOwnDomain(site: Site, key: GatewayKey, deps: ExchangeDeps)
       const { 'cache-control': cacheControl, expires } = received
       const forBrowser = browserCacheControl(headers['sec-fetch-dest'], { cacheControl, expires })
       if (forBrowser !== undefined) kept['cache-control'] = forBrowser
+      const policy = browserPolicy(headers['sec-fetch-dest'], received['content-security-policy'])
+      if (policy !== undefined) kept['content-security-policy'] = policy
       return kept
     },
   })

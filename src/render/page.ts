@@ -96,15 +96,6 @@ async function prepare(session: CdpSession): Promise<void> {
     session.send('Page.addScriptToEvaluateOnNewDocument', { source: NEW_DOCUMENT_SCRIPT }),
     session.send('Network.setBypassServiceWorker', { bypass: true }),
     session.send('Network.setBlockedURLs', { urls: blockedUrlPatterns() }),
-    session.send('Fetch.enable', {
-      patterns: [
-        // The main response is judged before any of it is parsed.
-        { resourceType: 'Document', requestStage: 'Response' },
-        { resourceType: 'Image', requestStage: 'Request' },
-        { resourceType: 'Media', requestStage: 'Request' },
-        { resourceType: 'Font', requestStage: 'Request' },
-      ],
-    }),
     session.send('Emulation.setFocusEmulationEnabled', { enabled: true }),
   ])
 }

@@ -8,7 +8,7 @@ import { scripted, slowJson, startTestRenderer } from './test-renderer.ts'
 
 const renderer = await startTestRenderer({ timeoutMs: 3_000 })
 after(() => renderer.close())
-const { routes } = renderer
+const { routes, asked } = renderer
 
 let count = 0
 async function recordOf(page: string): Promise<RenderRecord & { outcome: string }> {
@@ -52,7 +52,7 @@ describe('the record of a render', () => {
       scripted(`show('a')
         fetch('/data'); fetch('/absent'); fetch('http://10.0.0.1/inside').catch(() => {})
         fetch('https://www.google-analytics.com/collect').catch(() => {})
-        new Audio('/sound.mp3').load()`),
+        new Audio('/sound.mp3').load(); new FontFace('x', 'url(/font.woff2)').load().catch(() => {})`),
     )
     const reasons = Object.fromEntries(
       record.troubles.map(({ url, kind, reason }) => [new URL(url).pathname, `${kind} ${reason}`]),
@@ -60,7 +60,8 @@ describe('the record of a render', () => {
     assert.equal(reasons['/absent'], 'failed status 404')
     assert.match(reasons['/collect'] ?? '', /^blocked its host is on the list/)
     assert.match(reasons['/inside'] ?? '', /^(blocked|failed) ./)
-    assert.match(reasons['/sound.mp3'] ?? '', /^blocked /)
+    assert.equal(reasons['/font.woff2'], 'blocked not needed')
+    assert(!asked.includes('/sound.mp3') && !asked.includes('/font.woff2'))
     assert.equal(reasons['/data'], undefined)
     assert.equal(record.requests.made, 6)
     assert.equal(record.requests.blocked + record.requests.failed, record.troubles.length)

@@ -80,10 +80,10 @@ export function createRecorder(nowMs: () => number): Recorder {
       else if (response.status >= 400) trouble(requestId, 'failed', `status ${response.status}`)
     },
     'Network.loadingFinished': ({ requestId }) => void urls.delete(requestId),
-    'Network.loadingFailed': ({ requestId, errorText, canceled, blockedReason }) => {
+    'Network.loadingFailed': ({ requestId, type, errorText, canceled, blockedReason }) => {
       if (blockedReason === 'inspector')
         trouble(requestId, 'blocked', 'its host is on the list of blocked hosts')
-      else if (errorText === 'net::ERR_BLOCKED_BY_CLIENT') trouble(requestId, 'blocked', 'not needed')
+      else if (blockedReason === 'csp' && type === 'Font') trouble(requestId, 'blocked', 'not needed')
       else if (blockedReason !== undefined) trouble(requestId, 'blocked', `by the browser: ${blockedReason}`)
       else if (canceled !== true && errorText !== 'net::ERR_ABORTED') trouble(requestId, 'failed', errorText)
     },

@@ -2,11 +2,11 @@ import type { Clock } from '../clock.ts'
 import { activityListeners } from './activity-listeners.ts'
 import type { CdpListeners } from './cdp.ts'
 import { outcomeOfFault, outcomeOfLoss, outcomeOfNavigation } from './failed-visit.ts'
-import { judgeMainResponse, keptHeaders, publicUrl, type ResponseHeader } from './main-response.ts'
+import { createMainDocument } from './main-document.ts'
+import { keptHeaders, publicUrl } from './main-response.ts'
 import { createNetworkActivity } from './network-activity.ts'
 import type { RenderOutcome, RenderRequest } from './outcome.ts'
 import type { PageLimits } from './page-limits.ts'
-import { answerPaused, stopPaused } from './paused-request.ts'
 import { outcomeOfSnapshot } from './quality.ts'
 import { createReadySignal } from './ready-signal.ts'
 import { allHear, type Recorder } from './recorder.ts'
@@ -38,44 +38,16 @@ export async function visit(
   const session = sessionUntilOver(page.session, () => isOver)
   const time = clockUntilOver(page.clock, () => isOver)
   const ready = createReadySignal()
-  let status = 200
-  let headers: readonly ResponseHeader[] = []
-  /** Of the main document's request. */
-  let documentId = ''
+  const main = createMainDocument(page.session, page.frameId, request, end)
   let reloads = 0
   let unpackedBytes = 0
   let isOver = false
 
   const heard: CdpListeners = {
-    'Network.requestWillBeSent': ({ requestId, frameId, type }) => {
-      if (type === 'Document' && frameId === page.frameId) documentId = requestId
-    },
     'Network.dataReceived': ({ dataLength }) => {
       unpackedBytes += dataLength
       if (unpackedBytes > limits.unpackedBytes) end({ kind: 'too-large', what: 'unpacked-bytes' })
     },
-    'Network.loadingFailed': ({ requestId, errorText, canceled = false }) => {
-      // Half a document reads like a whole one.
-      if (requestId === documentId && !canceled && headers.length > 0) {
-        end({ kind: 'origin-unreachable', reason: errorText })
-      }
-    },
-
-    'Fetch.requestPaused': (paused) => {
-      const isMain = paused.frameId === page.frameId && paused.resourceType === 'Document'
-      const { responseStatusCode } = paused
-      if (isMain && responseStatusCode !== undefined) {
-        status = responseStatusCode
-        headers = paused.responseHeaders ?? []
-        const outcome = judgeMainResponse(paused.request.url, status, headers, request)
-        if (outcome !== null) {
-          end(outcome)
-          return stopPaused(page.session, paused)
-        }
-      }
-      answerPaused(page.session, paused)
-    },
-
     'Page.frameRequestedNavigation': ({ frameId, url: target, disposition }) => {
       if (frameId !== page.frameId || disposition !== 'currentTab') return
       const location = publicUrl(target, url, request)
@@ -84,7 +56,9 @@ export async function visit(
       else if (++reloads > RELOAD_LIMIT) end({ kind: 'timed-out', afterMs: 0 })
     },
   }
-  page.listen(allHear([recorder.listeners(page.frameId), heard, activityListeners(activity, ready)]))
+  page.listen(
+    allHear([recorder.listeners(page.frameId), main.listeners, heard, activityListeners(activity, ready)]),
+  )
 
   const timer = setTimeout(() => end({ kind: 'timed-out', afterMs: timeoutMs }), timeoutMs)
   const abort = () => end({ kind: 'aborted' })
@@ -93,13 +67,18 @@ export async function visit(
   void tab.lost.then((reason) => end(outcomeOfLoss(reason)))
 
   const load = async (): Promise<RenderOutcome> => {
-    await time.pause()
+    await Promise.all([time.pause(), main.hold()])
     const { errorText } = await session.send('Page.navigate', { url })
     // The response that could not be shown may have been judged already; that is the better answer.
     if (errorText !== undefined) return outcomeOfNavigation(errorText)
     recorder.captured(await runUntilSettled(session, time, activity, ready, clock.nowMs))
     const snapshot = await takeSnapshot(session, page.frameId, limits)
-    return outcomeOfSnapshot(snapshot, { status, headers: keptHeaders(headers), url, site: request })
+    return outcomeOfSnapshot(snapshot, {
+      status: main.status,
+      headers: keptHeaders(main.headers),
+      url,
+      site: request,
+    })
   }
   try {
     return await Promise.race([ended, load().catch((error) => outcomeOfFault(error, tab.lost))])

@@ -1,5 +1,21 @@
-import { scripted } from '../../../src/render/test-renderer.ts'
+import type { Socket } from 'node:net'
+
+import { type Answer, scripted } from '../../../src/render/test-renderer.ts'
 import { cutOff, html, json, never, page, script, status, type Theme } from '../corpus-page.ts'
+
+/** Connections that have had their one answer. */
+const spent = new WeakSet<Socket>()
+
+/** Lets anybody ask, and says what it was asked: once on each connection, which breaks when it is used again. */
+const shortApi: Answer = async (request, response) => {
+  if (spent.has(request.socket)) return void request.socket.resetAndDestroy()
+  spent.add(request.socket)
+  let body = ''
+  for await (const chunk of request) body += ` ${chunk}`
+  const allow = { origin: '*', methods: '*', headers: 'x-client' }
+  for (const [name, value] of Object.entries(allow)) response.setHeader(`access-control-allow-${name}`, value)
+  response.end(request.method + body)
+}
 
 /** Content that comes by requests, one after the other, late, or not at all. */
 export const requests: Theme = {
@@ -235,6 +251,22 @@ export const requests: Theme = {
         'item.json': json({}, 20),
       },
       expect: { reads: ['100 items'] },
+    },
+    {
+      name: 'an API of another origin that is asked first',
+      why: 'Each request is preceded by a preflight, and the API closes its connections between the two.',
+      visits: 4,
+      routes: {
+        '': (request, response) =>
+          void response.setHeader('content-type', 'text/html').end(
+            scripted(`const ask = (path, options) => fetch('http://127.0.0.1:${request.socket.localPort}' + location.pathname + path, { headers: { 'x-client': 'shop' }, ...options }).then((r) => r.text()).then(show, (error) => show(path + ' ' + error))
+              ask('read').then(() => ask('write', { method: 'POST', body: 'kettles' }).then(() => ask('remove', { method: 'DELETE' })))`),
+          ),
+        read: shortApi,
+        write: shortApi,
+        remove: shortApi,
+      },
+      expect: { reads: ['GET', 'POST kettles', 'DELETE'] },
     },
     {
       name: 'a frame of another origin',

@@ -1,0 +1,101 @@
+import type { Protocol } from 'devtools-protocol'
+
+import type { CdpListeners, CdpSession } from './cdp.ts'
+import { judgeMainResponse, type ResponseHeader, type SiteAddress } from './main-response.ts'
+import type { RenderOutcome } from './outcome.ts'
+
+/** The answer that the page is made of. */
+export type MainDocument = {
+  readonly status: number
+  readonly headers: readonly ResponseHeader[]
+  /** Its answer will be held until it has been judged: before any of it is parsed. */
+  hold(): Promise<void>
+  readonly listeners: CdpListeners
+}
+
+/**
+ * Judges each answer to the main frame's request, and tells `end` of one that
+ * decides the render by itself. Only the first is held meanwhile; that of a page
+ * that loads itself again is judged as it comes.
+ *
+ * Holding is switched off together with the release: as long as it is on,
+ * Chromium passes every request of the page through its debugger, which costs
+ * time, and fails requests of other origins whose preflight is answered with a
+ * body (net::ERR_FAILED; Chromium 153).
+ */
+export function createMainDocument(
+  session: CdpSession,
+  frameId: string,
+  site: SiteAddress,
+  end: (outcome: RenderOutcome) => void,
+): MainDocument {
+  let status = 200
+  let headers: readonly ResponseHeader[] = []
+  /** Of the main document's request. */
+  let documentId = ''
+
+  /** Whether there is a page to go on with. */
+  const judge = (url: string, given: number, received: readonly ResponseHeader[]) => {
+    status = given
+    headers = received
+    const outcome = judgeMainResponse(url, status, headers, site)
+    if (outcome !== null) end(outcome)
+    return outcome === null
+  }
+
+  return {
+    get status() {
+      return status
+    },
+    get headers() {
+      return headers
+    },
+    async hold() {
+      await session.send('Fetch.enable', {
+        patterns: [{ resourceType: 'Document', requestStage: 'Response' }],
+      })
+    },
+    listeners: {
+      'Fetch.requestPaused': ({
+        requestId,
+        frameId: of,
+        request,
+        responseStatusCode,
+        responseHeaders = [],
+      }) => {
+        const isJudged = of === frameId && responseStatusCode !== undefined
+        const goesOn = !isJudged || judge(request.url, responseStatusCode, responseHeaders)
+        const settled = goesOn
+          ? session.send('Fetch.disable')
+          : // For good: nothing is followed, parsed or downloaded.
+            session.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' })
+        // The page may have gone away meanwhile, and its requests with it.
+        void settled.catch(() => {})
+      },
+      'Network.requestWillBeSent': ({ requestId, frameId: of, type, redirectResponse }) => {
+        if (type !== 'Document' || of !== frameId) return
+        documentId = requestId
+        if (redirectResponse !== undefined)
+          judge(redirectResponse.url, redirectResponse.status, listOf(redirectResponse))
+      },
+      'Network.responseReceived': ({ requestId, response }) => {
+        if (requestId === documentId) judge(response.url, response.status, listOf(response))
+      },
+      'Network.loadingFailed': ({ requestId, errorText, canceled = false }) => {
+        // Half a document reads like a whole one.
+        if (requestId === documentId && !canceled && headers.length > 0) {
+          end({ kind: 'origin-unreachable', reason: errorText })
+        }
+      },
+    },
+  }
+}
+
+/** The network tells headers of one name in one text, a line each. */
+function listOf({ headers }: Protocol.Network.Response): ResponseHeader[] {
+  return Object.entries(headers).flatMap(([name, value]) =>
+    String(value)
+      .split('\n')
+      .map((line) => ({ name, value: line })),
+  )
+}
