@@ -78,7 +78,8 @@ export function createLiveRender(deps: LiveRenderDeps, { liveWaitMs }: { liveWai
       const job = await deps.enqueueLive(domain.id, key.path)
       const end = await deps.waitForJob(job, signal)
       if (end === 'late') return 'late'
-      if (end.outcome === 'site-error') return (await deps.unstored(domain.id, job)) ?? outcomeOf(end.outcome)
+      const isGivenOnce = end.outcome === 'site-error' || end.outcome === 'no-store'
+      if (isGivenOnce) return (await deps.unstored(domain.id, job)) ?? outcomeOf(end.outcome)
       // What is stored now is what was rendered; memory may not have heard of it yet.
       const page = end.state === 'done' ? await deps.pages.reread(key) : null
       return page ?? outcomeOf(end.outcome)

@@ -23,6 +23,8 @@ export type ClaimedJob = {
   path: PagePath
   /** As the domain's settings want it. */
   visitor: Visitor
+  /** What the origin forbids to store is not stored. */
+  respectsNoStore: boolean
   /** The plan of the domain's account, and what the domain used of its month at the claim. */
   plan: string
   rendersUsed: number
@@ -49,6 +51,7 @@ type Row = {
   plan: string
   renders: number
   visitor: unknown
+  origin_cache_control: string | null
 }
 
 /** `slots`: jobs wanted at most; `backgroundSlots`: how many of them may be other than `live`. */
@@ -83,6 +86,7 @@ export function createClaim(pool: pg.Pool, node: string, rules: ClaimRules): Cla
       plan: row.plan,
       rendersUsed: row.renders,
       visitor: visitorOf(row.visitor),
+      respectsNoStore: row.origin_cache_control === 'respect',
     }))
   }
 }

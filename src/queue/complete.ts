@@ -38,6 +38,7 @@ export function createComplete(deps: { pool: pg.Pool; plans: PlanCatalogue; cloc
     end: readStatement('end'),
     storePage: readStatement('store-page'),
     storeRedirect: readStatement('store-redirect'),
+    forget: readStatement('forget-page'),
   }
 
   const doubted = createDoubter()
@@ -70,10 +71,11 @@ export function createComplete(deps: { pool: pg.Pool; plans: PlanCatalogue; cloc
           await run(client, sql.storeRedirect, [job.domain, job.path, effect.status, effect.location, at])
           return end(client, { state: 'done', outcome: 'redirect' })
         case 'give-once': {
+          if (effect.outcome === 'no-store') await run(client, sql.forget, [job.domain, job.path])
           const isAwaited = fence.rows[0].priority === 0
           const isGiven = isAwaited && (await keepUnstored(client, job, effect.page, at))
           const counts = !isGiven || (await isWithinQuota(client))
-          const outcome = counts ? found.kind : 'over-quota'
+          const outcome = counts ? effect.outcome : 'over-quota'
           return end(client, { state: 'failed', outcome }, effect.detail)
         }
         case 'end':

@@ -1,6 +1,7 @@
 import { unreachable } from '../errors.ts'
 import type { RenderOutcome } from '../render/outcome.ts'
 import { pageText } from '../render/page-text.ts'
+import { forbidsStoring } from './forbids-storing.ts'
 import { type PageBody, pageBody } from './page-body.ts'
 import type { UnstoredPage } from './unstored.ts'
 
@@ -17,7 +18,7 @@ export type Effect =
       textChars: number
     }
   /** To the crawler that waits, if one does. */
-  | { do: 'give-once'; page: UnstoredPage; detail: string }
+  | { do: 'give-once'; outcome: 'site-error' | 'no-store'; page: UnstoredPage; detail: string }
   | { do: 'store-redirect'; status: number; location: string }
   | { do: 'end'; state: 'failed' | 'cancelled'; detail: string }
   | { do: 'requeue'; fault: boolean }
@@ -27,17 +28,24 @@ export const MAX_FAULTS = 2
 const DETAIL_LIMIT_CHARS = 500
 
 /** The table of outcomes. Faults come again, outcomes stand. */
-export async function effectOf(job: { faults: number }, found: Found): Promise<Effect> {
+export async function effectOf(
+  job: { faults: number; respectsNoStore: boolean },
+  found: Found,
+): Promise<Effect> {
   switch (found.kind) {
     case 'rendered': {
       const headers = storableHeaders(found.headers)
+      if (job.respectsNoStore && forbidsStoring(headers)) {
+        const page = { status: found.status, headers, body: await pageBody(found.html) }
+        return { do: 'give-once', outcome: 'no-store', page, detail: '' }
+      }
       const textChars = pageText(found.html).length
       return { do: 'store-page', body: await pageBody(found.html), status: found.status, headers, textChars }
     }
     case 'site-error': {
       const { status } = found
       const page = { status, headers: storableHeaders(found.headers), body: await pageBody(found.html) }
-      return { do: 'give-once', page, detail: detailOf(found) }
+      return { do: 'give-once', outcome: 'site-error', page, detail: detailOf(found) }
     }
     case 'redirect':
       return { do: 'store-redirect', status: found.status, location: storable(found.location) }

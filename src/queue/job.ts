@@ -40,6 +40,8 @@ export type JobOutcome =
   | RenderOutcomeKind
   /** Far less than the last good copy. */
   | 'shrunk'
+  /** The origin forbids to store it, and the domain respects that. */
+  | 'no-store'
   | 'over-quota'
   | 'domain-gone'
   | 'domain-inactive'

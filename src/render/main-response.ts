@@ -1,5 +1,6 @@
 import { GATEWAY_HEADER } from '../gateway/headers.ts'
 import { challengerOf } from './bad-page.ts'
+import { documentLinks } from './link-header.ts'
 import type { RedirectStatus, RenderOutcome } from './outcome.ts'
 
 export type ResponseHeader = { name: string; value: string }
@@ -8,7 +9,9 @@ export type ResponseHeader = { name: string; value: string }
 export type SiteAddress = { customDomain: string; originUrl: string }
 
 /** Told to crawlers with the page; all else of the origin's headers is about its own bytes. */
-const KEPT_HEADERS = ['content-language', 'x-robots-tag']
+const KEPT_HEADERS = ['content-language', 'link', 'x-robots-tag']
+/** Not told to anybody: whether the page may be stored is read from it. */
+const READ_HEADERS = ['cache-control']
 
 /** RFC 9110: no body comes with these, whatever their headers say. */
 export const BODILESS = new Set([204, 205, 304])
@@ -51,7 +54,8 @@ export function judgeMainResponse(
 export function keptHeaders(headers: readonly ResponseHeader[]): [name: string, value: string][] {
   return headers
     .map(({ name, value }): [string, string] => [name.toLowerCase(), value])
-    .filter(([name]) => KEPT_HEADERS.includes(name))
+    .map(([name, value]): [string, string] => [name, name === 'link' ? documentLinks(value) : value])
+    .filter(([name, value]) => value !== '' && [...KEPT_HEADERS, ...READ_HEADERS].includes(name))
 }
 
 /**
