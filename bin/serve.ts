@@ -20,6 +20,7 @@ import { drainable } from './draining.ts'
 import { checkPorts, listen } from './listen.ts'
 import { createReadinessCheck } from './readiness.ts'
 import { createReadinessServer } from './readiness-server.ts'
+import { startRetention } from './retention.ts'
 import { wireEdge } from './wire-edge.ts'
 import { wireRenderer, wireWorker } from './wire-renderer.ts'
 
@@ -76,6 +77,7 @@ export async function startNode(deps: {
 
     const listener = await createListener(connection, log)
     opened.add('listener', listener.close)
+    opened.add('retention', startRetention({ pool, clock, log }).close)
     const guard = createAddressGuard(config.allowedPrivateOrigins)
 
     await unpacked

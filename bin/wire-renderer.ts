@@ -7,15 +7,10 @@ import type { Database } from '../src/db/database.ts'
 import type { Listener } from '../src/db/listener.ts'
 import { startGateway } from '../src/gateway/gateway.ts'
 import type { Log } from '../src/log.ts'
-import { removeOldJobs } from '../src/queue/remove-old-jobs.ts'
-import { removeOldRecords } from '../src/queue/render-records.ts'
-import { removeOldUnstored } from '../src/queue/unstored.ts'
 import { startWarmRuns } from '../src/queue/warm-runs.ts'
 import { startWorker } from '../src/queue/worker.ts'
 import { identityOf } from '../src/render/identity.ts'
 import { type Renderer, startRenderer } from '../src/render/renderer.ts'
-
-const REMOVE_OLD_JOBS_EVERY_MS = 3_600_000
 
 /** Chromium behind its gateway. */
 export function wireRenderer(deps: {
@@ -62,24 +57,9 @@ export async function wireWorker(deps: {
     { node: `${hostname()}:${process.pid}:${randomUUID()}`, slots: config.render.slots },
   )
   const warmRuns = startWarmRuns({ pool, listener, log })
-  const tidy = async () => {
-    try {
-      await removeOldJobs(pool)
-      await removeOldRecords(pool)
-      await removeOldUnstored(pool, clock.nowMs())
-    } catch (error) {
-      log.warn({ err: error }, 'old jobs could not be removed')
-    }
-  }
-  let tidying = tidy()
-  const timer = setInterval(() => {
-    tidying = tidy()
-  }, REMOVE_OLD_JOBS_EVERY_MS)
   return {
     async close(deadlineMs) {
-      clearInterval(timer)
       await warmRuns.close()
-      await tidying
       await worker.close(deadlineMs)
     },
   }

@@ -54,7 +54,7 @@ it('a job can be looked up for a week after its end, and not a second longer', a
     ['/p0', null, null],
   )
 
-  assert.equal(await removeOldJobs(queue.pool, 1), 2)
+  assert.equal(await removeOldJobs(queue.pool, { step: 1 }), 2)
   assert.equal(await removeOldJobs(queue.pool), 0)
   assert.deepEqual(
     (await queue.jobs(domain)).map(({ path }) => path),

@@ -111,9 +111,9 @@ describe('records of renders', () => {
         interval,
       ])
     await age('6 days 23 hours')
-    assert.equal(await removeOldRecords(queue.pool, 2), 0)
+    assert.equal(await removeOldRecords(queue.pool, { step: 2 }), 0)
     await age('7 days 1 minute')
-    assert.equal(await removeOldRecords(queue.pool, 2), 5)
+    assert.equal(await removeOldRecords(queue.pool, { step: 2 }), 5)
     await rendered(domain, HOME)
     await queue.pool.query('delete from domain where id = $1', [domain])
     assert.equal(await kept(domain), 0)

@@ -1,5 +1,6 @@
 import type pg from 'pg'
 
+import { deleteInSteps } from '../db/delete-in-steps.ts'
 import type { Queryable } from '../db/transaction.ts'
 import type { AccountId, DomainName, JobId, PagePath } from '../ids.ts'
 import type { RenderRecord } from '../render/record.ts'
@@ -10,8 +11,6 @@ export const RECORDS_A_PAGE = 20
 export const RECORDS_KEPT_DAYS = 7
 /** So many are shown of a domain. */
 export const RECORDS_SHOWN = 50
-
-const STEP = 2_000
 
 /** How one render of a job ended. `claimedMs`: when the node began with it; `storedMs`: from then on. */
 export type Explained = {
@@ -79,16 +78,18 @@ export async function lastRenders(
     .map(({ job_id, ended_at, ...row }) => ({ jobId: job_id, ...row, ended_at: ended_at.toISOString() }))
 }
 
-/** Removes records of more than a week ago, in small steps as `removeOldJobs` does. Gives how many. */
-export async function removeOldRecords(pool: pg.Pool, step: number = STEP): Promise<number> {
-  for (let removed = 0; ; ) {
-    const { rowCount } = await pool.query(
-      `delete from render_record where id in (
-         select id from render_record where ended_at < now() - make_interval(days => $1)
-          order by ended_at limit $2 for update skip locked)`,
-      [RECORDS_KEPT_DAYS, step],
-    )
-    removed += rowCount ?? 0
-    if ((rowCount ?? 0) < step) return removed
-  }
+/** Removes records of more than a week ago. Gives how many. */
+export function removeOldRecords(
+  pool: pg.Pool,
+  options: { step?: number; signal?: AbortSignal } = {},
+): Promise<number> {
+  return deleteInSteps(
+    pool,
+    `with old as materialized (
+       select id from render_record where ended_at < now() - make_interval(days => $2)
+        order by ended_at limit $1 for update skip locked)
+     delete from render_record r using old where r.id = old.id`,
+    [RECORDS_KEPT_DAYS],
+    options,
+  )
 }
