@@ -54,7 +54,7 @@ describe('what a URL stands for', () => {
 
 describe('what is ours', () => {
   const page = targetOf(domain(), '/a')
-  const asked = { method: 'GET', crawler: 'search' as const, via: undefined }
+  const asked = { method: 'GET', crawler: 'search' as const, via: undefined, authorization: undefined }
   const why = (...args: Parameters<typeof decide>) => {
     const decision = decide(...args)
     return decision.kind === 'pass' ? decision.why : decision.kind
@@ -75,6 +75,7 @@ describe('what is ours', () => {
     assert.equal(why({ ...asked, crawler: 'ai', method: 'POST' }, noAi, page), 'method')
     assert.equal(why({ ...asked, crawler: 'seo' }, noAi, page), 'page')
     assert.equal(why(asked, noAi, page), 'page')
+    assert.equal(why({ ...asked, authorization: 'Basic cmVkOnJlZA==' }, domain(), page), 'authorization')
     assert.equal(why(asked, { ...domain(), isActive: false }, page), 'inactive')
     assert.equal(why({ ...asked, via: '1.1 prepaint' }, domain(), page), 'loop')
   })

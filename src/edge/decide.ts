@@ -8,6 +8,7 @@ export type Asked = {
   crawler: CrawlerCategory | null
   /** The header `Via`: who handed the request on before us. */
   via: string | undefined
+  authorization: string | undefined
 }
 
 export type Decision = PageTarget | { kind: 'pass'; why: PassReason }
@@ -27,6 +28,8 @@ export function decide(
   if (asked.crawler === null) return pass('not-a-crawler')
   if (asked.method !== 'GET' && asked.method !== 'HEAD') return pass('method')
   if (domain.categories[asked.crawler] === 'pass') return pass('category')
+  // A page is rendered for nobody in particular: who shows a password wants his own (RFC 9111, section 3.5).
+  if (asked.authorization !== undefined) return pass('authorization')
   if (!('key' in target)) return pass(target.kind)
   if (!domain.isActive) return pass('inactive')
   // Our own renderer, or an origin that is itself behind us: nothing is rendered for a render.

@@ -62,7 +62,8 @@ export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number 
     if (domain === null) return none(res, 'unknown-host')
 
     const crawler = deps.crawlerOf(req.headers['user-agent'], domain.crawlers)
-    const asked = { method: req.method, crawler, via: req.headers.via }
+    const { via, authorization } = req.headers
+    const asked = { method: req.method, crawler, via, authorization }
     const target = decide(asked, domain, deps.targetOf(domain, req.url ?? '/'))
     if (target.kind === 'pass') return pass(req, res, domain, target.why)
 

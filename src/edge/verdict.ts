@@ -6,6 +6,7 @@ export type PassReason =
   | 'not-a-crawler'
   | 'method'
   | 'category'
+  | 'authorization'
   | 'asset'
   | 'excluded'
   | 'rule'
