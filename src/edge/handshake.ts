@@ -71,7 +71,7 @@ export function http2Handshake(req: EdgeRequest, stream: ServerHttp2Stream): Han
       if (stream.destroyed) return
       stream.respond([':status', `${status}`, ...withoutHttp1(headers)])
       if (typeof body === 'string') return void stream.end(body)
-      body.on('error', () => stream.destroy())
+      body.on('error', (error) => stream.destroy(error))
       body.pipe(stream)
     },
     limitSilence: (ms) => void stream.setTimeout(ms, () => stream.destroy()),

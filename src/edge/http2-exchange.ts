@@ -142,8 +142,8 @@ export class Http2Response extends Writable implements EdgeResponse {
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    // Nobody takes half an answer for a whole one.
-    if (!this.#stream.writableFinished) this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+    // Nobody takes half an answer for a whole one; `close` would end it in peace first.
+    if (!this.#stream.writableFinished) this.#stream.destroy(error ?? new Error('broken off'))
     done(error)
   }
 }

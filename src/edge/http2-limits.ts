@@ -84,7 +84,7 @@ export function createSessionWatch(options: { clock: Clock; idleMs: number; keep
 
   /** Who takes nothing of an answer, by a window of 0 or else, does not get the rest; a body that nobody wants ends. */
   function stream(one: ServerHttp2Stream, req: Http2Request, res: Http2Response): void {
-    one.setTimeout(idleMs, () => one.destroy())
+    one.setTimeout(idleMs, () => one.destroy(new Error('nothing of it was taken')))
     res.once('finish', () => {
       if (req.complete || one.destroyed) return
       const endStream = () => one.close(constants.NGHTTP2_NO_ERROR)

@@ -8,7 +8,7 @@ import type { EdgeRequest, EdgeResponse } from './exchange.ts'
 import { type Handshake, http1Handshake, http2Handshake } from './handshake.ts'
 import { Http2Request, Http2Response } from './http2-exchange.ts'
 import { createSessionWatch, HTTP2_LIMITS } from './http2-limits.ts'
-import { pageMessage } from './plain-page.ts'
+import { pageMessage, sendPlainPage } from './plain-page.ts'
 
 /** What becomes of what clients ask, in whatever version of HTTP. */
 export type EdgeHandlers = {
@@ -19,10 +19,19 @@ export type EdgeHandlers = {
 
 /** Certificates, by the name that the client asks for (SNI, as it was sent). */
 export type EdgeTls = {
-  /** null: there is none, and the handshake fails. */
-  contextFor(serverName: string): SecureContext | null | Promise<SecureContext | null>
-  /** Takes a protocol other than HTTP (`acme-tls/1`), with the certificate for it; the connection ends behind the handshake. */
-  alpn?(serverName: string, protocols: readonly string[]): { protocol: string; context: SecureContext } | null
+  /** null: there is none, and the handshake fails. `protocol`: what `alpn` has chosen before. */
+  contextFor(
+    serverName: string,
+    protocol: string | null,
+  ): SecureContext | null | Promise<SecureContext | null>
+  /**
+   * Takes a protocol other than HTTP (`acme-tls/1`), with the certificate for it
+   * where that is in memory; the connection ends behind the handshake.
+   */
+  alpn?(
+    serverName: string,
+    protocols: readonly string[],
+  ): { protocol: string; context: SecureContext | null } | null
 }
 
 export type ServerOptions = {
@@ -88,15 +97,19 @@ export function createEdgeServers(
       const req = new Http2Request(stream, raw, (flags & END_STREAM) !== 0, peer)
       const res = new Http2Response(stream, req)
       watch.stream(stream, req, res)
-      if (headers[':protocol'] === 'websocket') handlers.upgrade(http2Handshake(req, stream))
-      else handlers.request(req, res)
+      if (req.method !== 'CONNECT') handlers.request(req, res)
+      else if (headers[':protocol'] === 'websocket') handlers.upgrade(http2Handshake(req, stream))
+      else sendPlainPage(res, 'method-not-allowed', 'none; method')
     })
   })
 
+  // OpenSSL asks for the protocol first and for the certificate then in TLS 1.3, in TLS 1.2 the other way round.
+  const others = new WeakMap<tls.TLSSocket, string>()
   const secure = tls.createServer({
     ...TLS_OPTIONS,
-    SNICallback: (name, done) => {
-      Promise.resolve(certificates.contextFor(name)).then(
+    SNICallback(this: tls.TLSSocket, name, done) {
+      const finding = async () => certificates.contextFor(name, others.get(this) ?? null)
+      finding().then(
         // Without one there is nothing to shake hands with, and the client is told so.
         (context) => done(null, context ?? undefined),
         (error: Error) => done(error),
@@ -105,7 +118,8 @@ export function createEdgeServers(
     ALPNCallback(this: tls.TLSSocket, { servername, protocols }) {
       const other = certificates.alpn?.(servername, protocols) ?? null
       if (other !== null) {
-        this.setKeyCert(other.context)
+        others.set(this, other.protocol)
+        if (other.context !== null) this.setKeyCert(other.context)
         return other.protocol
       }
       return ['h2', 'http/1.1'].find((protocol) => protocols.includes(protocol))
