@@ -31,7 +31,7 @@ export type AcmeSession = {
 }
 
 /** A CA may refuse a nonce at any time and for no reason (RFC 8555, section 6.5). */
-const NONCE_TRIES = 8
+const NONCE_TRIES = 10
 const DIRECTORY_KEPT_MS = 86_400_000
 const MAX_NONCES = 32
 
@@ -87,6 +87,8 @@ export function createAcmeSession(accountKey: KeyObject, options: SessionOptions
       } catch (error) {
         const again = error instanceof AcmeProblem && error.kind === 'badNonce' && tries < NONCE_TRIES
         if (!again) throw error
+        // Those that were kept are likely no better; the refusal has brought a new one.
+        nonces.splice(0, nonces.length - 1)
       }
     }
   }

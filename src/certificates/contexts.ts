@@ -28,6 +28,11 @@ type Entry = {
   challenge: SecureContext | null
 }
 
+/** For a CA that said what it is: never a certificate that others get. */
+function proof(entry: Entry | null): SecureContext | null {
+  return entry?.challenge ?? null
+}
+
 /** A context of OpenSSL holds some tens of kilobytes. */
 const MAX_CONTEXTS = 5_000
 const MAX_NAME_CHARS = 253
@@ -48,27 +53,32 @@ export function createContexts({ read, vault, connected, clock, log }: ContextsD
   let doubted = !connected()
 
   /** null: nothing is served under that name. Rejects when that cannot be found out. */
-  function contextFor(serverName: string): SecureContext | null | Promise<SecureContext | null> {
+  function contextFor(
+    serverName: string,
+    protocol: string | null,
+  ): SecureContext | null | Promise<SecureContext | null> {
     const name = nameOf(serverName)
+    if (name === '' || name.length > MAX_NAME_CHARS) return null
+    // Asked for a moment after it was published, maybe at another node: the notification may be still on its way.
+    if (protocol === ACME_TLS) return load(name).then(proof)
     if (believed()) {
       const entry = known.get(name)
       if (entry !== undefined) return usable(entry)
       if (unknown.has(name)) return null
     }
-    return name === '' || name.length > MAX_NAME_CHARS ? null : load(name)
+    return load(name).then(usable)
   }
 
-  /** The answer to a CA's handshake; `contextFor` has been asked for the same name before. */
+  /** The protocol of a CA's handshake is always taken: whether there is a proof, `contextFor` finds out. */
   function alpn(
     serverName: string,
     protocols: readonly string[],
-  ): { protocol: string; context: SecureContext } | null {
+  ): { protocol: string; context: SecureContext | null } | null {
     if (!protocols.includes(ACME_TLS)) return null
-    const context = challenges.get(nameOf(serverName))
-    return context === undefined ? null : { protocol: ACME_TLS, context }
+    return { protocol: ACME_TLS, context: challenges.get(nameOf(serverName)) ?? null }
   }
 
-  async function load(name: string): Promise<SecureContext | null> {
+  async function load(name: string): Promise<Entry | null> {
     const [started, trusted] = [epoch, believed()]
     let entry: Entry | null
     try {
@@ -77,14 +87,14 @@ export function createContexts({ read, vault, connected, clock, log }: ContextsD
     } catch (error) {
       const held = known.get(name)
       if (held === undefined) throw error
-      return usable(held)
+      return held
     }
     if (entry?.challenge) challenges.set(name, entry.challenge)
     if (trusted && believed() && started === epoch) {
       if (entry === null) unknown.set(name, true)
       else known.set(name, entry)
     }
-    return entry === null ? null : usable(entry)
+    return entry
   }
 
   function entryOf(name: string, { domain, certificate, challenge }: ServedCertificate): Entry {
@@ -110,10 +120,12 @@ export function createContexts({ read, vault, connected, clock, log }: ContextsD
     }
   }
 
-  function usable({ context, notBeforeMs, notAfterMs, challenge }: Entry): SecureContext | null {
+  function usable(entry: Entry | null): SecureContext | null {
+    if (entry === null) return null
+    const { context, notBeforeMs, notAfterMs, challenge } = entry
     const nowMs = clock.nowMs()
     const current = notBeforeMs <= nowMs && nowMs < notAfterMs
-    // A client that is no CA gets no further with a challenge than without.
+    // A CA that speaks TLS 1.2 is only known a moment later. Nobody else believes what it is given here.
     return (current ? context : null) ?? challenge
   }
 

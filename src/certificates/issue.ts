@@ -14,7 +14,7 @@ const challengeSchema = z.object({
   type: z.string(),
   url: z.string(),
   token: z.string().optional(),
-  error: z.unknown(),
+  error: z.unknown().optional(),
 })
 const authorizationSchema = z.object({ status: z.string(), challenges: z.array(challengeSchema) })
 const orderSchema = z.object({
@@ -22,7 +22,7 @@ const orderSchema = z.object({
   authorizations: z.array(z.string()).max(10),
   finalize: z.string(),
   certificate: z.string().optional(),
-  error: z.unknown(),
+  error: z.unknown().optional(),
 })
 type Authorization = z.infer<typeof authorizationSchema>
 

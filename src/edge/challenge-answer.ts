@@ -1,0 +1,45 @@
+import type { EdgeRequest, EdgeResponse } from './exchange.ts'
+
+/** Where a CA asks whether a name is ours (RFC 8555, section 8.3). */
+const PREFIX = '/.well-known/acme-challenge/'
+/** base64url, of at least 128 bits. */
+const TOKEN = /^[\w-]{22,255}$/
+
+/** The proof for that token of that host (lower case, no port); null: it is not ours to give. */
+export type FindChallenge = (host: string, token: string) => Promise<string | null>
+
+/**
+ * Answers the CA before anything else is looked at: also for inactive domains
+ * and where all else is redirected. What is not ours goes on like every
+ * other request: an origin may order certificates of its own.
+ */
+export function createChallengeAnswer(find: FindChallenge | null) {
+  return (req: EdgeRequest, res: EdgeResponse, goOn: () => void): void => {
+    const token = tokenOf(req)
+    if (find === null || token === null) goOn()
+    else
+      find(hostOf(req), token).then(
+        (proof) => (proof === null ? goOn() : send(req, res, proof)),
+        // Without the database nothing is ours; what can be answered is.
+        () => goOn(),
+      )
+  }
+}
+
+function send(req: EdgeRequest, res: EdgeResponse, proof: string): void {
+  const length = String(Buffer.byteLength(proof))
+  const type = 'application/octet-stream'
+  res.writeHead(200, ['Content-Type', type, 'Content-Length', length, 'Cache-Control', 'no-store'])
+  res.end(req.method === 'HEAD' ? undefined : proof)
+}
+
+function hostOf(req: EdgeRequest): string {
+  return (req.headers.host ?? '').toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '')
+}
+
+function tokenOf(req: EdgeRequest): string | null {
+  const url = req.url ?? ''
+  if (!url.startsWith(PREFIX) || (req.method !== 'GET' && req.method !== 'HEAD')) return null
+  const token = url.slice(PREFIX.length)
+  return TOKEN.test(token) ? token : null
+}
