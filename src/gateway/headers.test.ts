@@ -44,6 +44,7 @@ describe('request headers', () => {
       cookie: 'a=1',
       host: 'www.origin.example:8443',
       via: '1.1 prepaint',
+      'x-prerender': '1',
       'x-forwarded-host': 'shop.example',
       'x-forwarded-proto': 'https',
     })

@@ -43,7 +43,8 @@ export function headersForOther(headers: IncomingHttpHeaders, host: string): Out
 /**
  * Request headers for the origin, as the edge sends them for people. `Via` lets
  * an edge of ours that stands at the end of this (an origin that points back to
- * its own domain) recognise the loop.
+ * its own domain) recognise the loop; by `X-Prerender` middlewares of the site,
+ * which send crawlers to us, know that they must not send this back.
  */
 export function headersForOrigin(
   headers: IncomingHttpHeaders,
@@ -53,6 +54,7 @@ export function headersForOrigin(
   const kept = headersForOther(headers, hostHeader(origin.authority, origin.scheme))
   for (const name of Object.keys(kept)) if (FORWARDING.test(name)) delete kept[name]
   kept['via'] = '1.1 prepaint'
+  kept['x-prerender'] = '1'
   kept['x-forwarded-host'] = customDomain
   kept['x-forwarded-proto'] = scheme
   return kept
