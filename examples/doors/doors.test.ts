@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, before, describe, it } from 'node:test'
+
+import { type Answer, GOOGLEBOT, listening, PERSON, request } from '../../src/edge/test-edge.ts'
+import { until } from '../../test/support/condition.ts'
+import {
+  clearDataDir,
+  makeDataDir,
+  type NodeProcess,
+  startNodeProcess,
+} from '../../test/support/node-process.ts'
+import { hasProgram } from '../../test/support/program.ts'
+import { callApi, openAccount, registerDomain } from '../../test/support/tenant.ts'
+import { type Line, type Mood, startExample, startLine } from './test-front.ts'
+
+// The doors as sites use them: a real node with a real Chromium, and before it the
+// guides' own configurations, of which each site is its own origin: the renderer
+// comes back through the same front.
+
+const SPA = `<!doctype html><meta charset="utf-8"><title>Shop</title><div id="app"></div>
+<script>document.getElementById('app').textContent = 'drawn ' + location.href + ' ' + 'ä'.repeat(9)</script>`
+const WAIT_MS = 3_000
+const here = (file: string) => path.join(import.meta.dirname, file)
+
+const dataDir = makeDataDir()
+const siteDir = mkdtempSync(path.join(tmpdir(), 'prepaint-doors-'))
+const closing: (() => void)[] = []
+let node: NodeProcess
+let key: string
+let line: Line
+before(async () => {
+  writeFileSync(path.join(siteDir, 'index.html'), SPA)
+  node = await startNodeProcess(dataDir, { PREPAINT_RENDER_SLOTS: '2', PREPAINT_LOG_LEVEL: 'warn' })
+  key = (await openAccount(node, { email: 'owner@example.com', plan: 'agency' })).key
+  line = await startLine(node.api)
+  closing.push(() => line.close())
+})
+after(async () => {
+  for (const close of closing.reverse()) close()
+  await node?.stop()
+  rmSync(siteDir, { recursive: true, force: true })
+  assert.deepEqual(await clearDataDir(dataDir), [])
+})
+
+type Site = { host: string; port: number }
+
+const MOODS = ['away', 'hang', 'half', 500, 401] as const satisfies Mood[]
+
+/** What every guide promises of its configuration. */
+function promises(start: () => Promise<Site>, moods: readonly Mood[] = MOODS): void {
+  let site: Site
+  before(async () => {
+    site = await start()
+    await registerDomain(node, key, { customDomain: site.host, originUrl: `http://127.0.0.1:${site.port}` })
+  })
+  const get = (url: string, agent: string | null, how: { method?: string } = {}): Promise<Answer> =>
+    request(site.port, url, { host: site.host, agent, ...how })
+  const isApp = ({ status, verdict, body }: Answer) =>
+    status === 200 && verdict === undefined && body.toString().includes('<div id="app"></div>')
+
+  it('a person gets the app, and we are not asked', async () => {
+    line.asked = 0
+    assert(isApp(await get('/', PERSON)))
+    assert(isApp(await get('/', null)))
+    assert.equal(line.asked, 0)
+  })
+
+  it('a crawler gets the finished page, rendered once, though the renderer comes through the same front', async () => {
+    const first = await get('/shoes?size=38', GOOGLEBOT)
+    assert.deepEqual([first.status, first.verdict], [200, 'rendered'])
+    assert.match(first.body.toString(), new RegExp(`drawn https://${site.host}/shoes\\?size=38 ä{9}<`))
+    assert.doesNotMatch(first.body.toString(), /<script/)
+    const second = await get('/shoes?size=38&utm_source=x', GOOGLEBOT)
+    assert.deepEqual([second.status, second.verdict], [200, 'hit'])
+    assert.equal(second.body.toString(), first.body.toString())
+    const head = await get('/shoes?size=38', GOOGLEBOT, { method: 'HEAD' })
+    assert.deepEqual([head.status, head.verdict, head.body.length], [200, 'hit', 0])
+  })
+
+  it('a renderer that calls itself a crawler is not sent back to us', async () => {
+    const settings = { render: { user_agent: GOOGLEBOT } }
+    await callApi(node, key, { method: 'PUT', path: `/api/domains/${site.host}`, body: { settings } })
+    const page = await get('/as-crawler', GOOGLEBOT)
+    assert.equal(page.verdict, 'rendered')
+    assert.match(page.body.toString(), /drawn https:/)
+  })
+
+  for (const mood of moods) {
+    it(`Prepaint that is ${mood}: the app answers crawlers too`, { timeout: 30_000 }, async () => {
+      line.turn(mood)
+      try {
+        const answer = await get('/shoes?size=38', GOOGLEBOT)
+        assert(isApp(answer), `${answer.status} ${answer.body}`)
+      } finally {
+        line.turn('well')
+      }
+      // Each at its own time finds out that it is back.
+      await until(
+        'crawlers get pages again',
+        async () => (await get('/shoes?size=38', GOOGLEBOT)).verdict === 'hit',
+      )
+    })
+  }
+}
+
+describe('express.mjs, with the unmodified prerender-node', () => {
+  promises(async () => {
+    const host = 'express.example.com'
+    const { port, child } = await startExample('express.mjs', {
+      PREPAINT_URL: line.url,
+      PREPAINT_KEY: key,
+      SITE_HOST: host,
+      SITE_DIR: siteDir,
+      WAIT_MS: `${WAIT_MS}`,
+      PORT: '0',
+    })
+    closing.push(() => child.kill())
+    return { host, port }
+  })
+})
+
+describe('middleware.mjs', () => {
+  promises(async () => {
+    const host = 'connect.example.com'
+    const { prepaint } = await import(here('middleware.mjs'))
+    const middleware = prepaint({ service: line.url, key, site: `https://${host}`, waitMs: WAIT_MS })
+    const server = http.createServer((req, res) => middleware(req, res, () => res.end(SPA)))
+    closing.push(() => server.close().closeAllConnections())
+    return { host, port: await listening(server) }
+  })
+})
+
+describe('cloudflare-worker.mjs, in Node', () => {
+  promises(async () => {
+    const host = 'worker.example.com'
+    const worker = (await import(here('cloudflare-worker.mjs'))).default
+    const env = { PREPAINT_URL: line.url, PREPAINT_KEY: key, WAIT_MS: `${WAIT_MS}` }
+    // On the edge, what `fetch` is given of the zone goes to its origin.
+    const { fetch } = globalThis
+    globalThis.fetch = async (to, init) =>
+      to instanceof Request && new URL(to.url).host === host
+        ? new Response(SPA, { headers: { 'Content-Type': 'text/html' } })
+        : fetch(to, init)
+    closing.push(() => {
+      globalThis.fetch = fetch
+    })
+    const server = http.createServer(async (req, res) => {
+      const headers = req.headers as Record<string, string>
+      const asked = new Request(`https://${host}${req.url}`, { method: req.method ?? 'GET', headers })
+      const answer: Response = await worker.fetch(asked, env)
+      res.writeHead(answer.status, Object.fromEntries(answer.headers))
+      res.end(Buffer.from(await answer.arrayBuffer()))
+    })
+    closing.push(() => server.close().closeAllConnections())
+    return { host, port: await listening(server) }
+  })
+})
+
+if (hasProgram('nginx', 'nginx-light')) {
+  // It hands on what it has while more comes: a page that breaks off breaks off for the crawler, who asks again.
+  const moods = MOODS.filter((mood) => mood !== 'half')
+  describe('nginx.conf', () => promises(startNginx, moods))
+} else it('nginx.conf is not tried here: there is no nginx', () => {})
+
+async function startNginx(): Promise<Site> {
+  const host = 'nginx.example.com'
+  const app = http.createServer((_req, res) => res.end(SPA))
+  const appPort = await listening(app)
+  const dir = mkdtempSync(path.join(tmpdir(), 'prepaint-nginx-'))
+  for (const made of ['temp', 'logs']) mkdirSync(path.join(dir, made))
+  const probe = http.createServer()
+  const port = await listening(probe)
+  await new Promise((resolve) => probe.close(resolve))
+
+  const given = readFileSync(here('nginx.conf'), 'utf8')
+  const changed = replaceAll(given, {
+    'listen 80;': `listen 127.0.0.1:${port};`,
+    '127.0.0.1:8000': `127.0.0.1:${appPort}`,
+    '127.0.0.1:3000': `127.0.0.1:${line.port}`,
+    'www.example.com': host,
+    pp_live_KEY: key,
+    'proxy_read_timeout 15s': 'proxy_read_timeout 3s',
+  })
+  const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path temp/${name};`,
+  )
+  writeFileSync(
+    path.join(dir, 'nginx.conf'),
+    `daemon off; master_process off; pid nginx.pid; error_log logs/error.log;
+     events {}
+     http { access_log off; ${temp.join(' ')}
+     ${changed} }`,
+  )
+  const nginx: ChildProcess = spawn('nginx', [
+    '-p',
+    dir,
+    '-c',
+    path.join(dir, 'nginx.conf'),
+    '-e',
+    'logs/error.log',
+  ])
+  closing.push(() => {
+    nginx.kill()
+    app.close().closeAllConnections()
+    rmSync(dir, { recursive: true, force: true })
+  })
+  const log = () => readFileSync(path.join(dir, 'logs/error.log'), 'utf8')
+  await until(
+    'nginx answers',
+    async () => (await request(port, '/', { host, agent: PERSON })).status === 200,
+  ).catch((error: unknown) => {
+    throw new Error(log(), { cause: error })
+  })
+  return { host, port }
+}
+
+function replaceAll(text: string, changes: Record<string, string>): string {
+  return Object.entries(changes).reduce((changed, [from, to]) => {
+    assert(changed.includes(from), from)
+    return changed.replaceAll(from, to)
+  }, text)
+}
