@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
+import { httpDateMs } from './http-date.ts'
+
 /**
  * Whether the client already has it (RFC 9110, section 13). If-None-Match
  * compares weakly and, where present, alone decides; `etag` is that of the
@@ -13,7 +15,6 @@ export function isNotModified(headers: IncomingHttpHeaders, etag: string, lastMo
   }
   const since = headers['if-modified-since']
   if (since === undefined) return false
-  const sinceMs = Date.parse(since)
-  // A malformed date is ignored (section 13.1.3): NaN compares false.
-  return lastModifiedMs <= sinceMs
+  // A malformed date is ignored (section 13.1.3): NaN compares false. What was rendered is of this century.
+  return lastModifiedMs <= httpDateMs(since, lastModifiedMs)
 }

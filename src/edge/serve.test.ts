@@ -134,7 +134,9 @@ describe('conditions', () => {
     const before = new Date(Date.parse(modified) - 1_000).toUTCString()
     assert.equal((await ask({ 'if-modified-since': modified })).status, 304)
     assert.equal((await ask({ 'if-modified-since': before })).status, 200)
-    assert.equal((await ask({ 'if-modified-since': 'yesterday' })).status, 200)
+    for (const none of ['yesterday', '2099', '2099-01-01T00:00:00Z']) {
+      assert.equal((await ask({ 'if-modified-since': none })).status, 200, none)
+    }
     assert.equal((await ask({ 'if-modified-since': modified, 'if-none-match': '"x"' })).status, 200)
   })
 
@@ -147,9 +149,28 @@ describe('conditions', () => {
     assert.equal(head.body.length, 0)
   })
 
-  it('a range gets the whole', async () => {
-    const got = await ask({ range: 'bytes=0-9' })
-    assert.deepEqual([got.status, got.body.length], [200, HTML.length])
+  it('a range gets the whole, whatever its condition', async () => {
+    const { etag } = (await ask()).headers
+    for (const more of [{}, { 'if-range': etag! }, { 'if-range': '"other"' }] as Record<string, string>[]) {
+      const got = await ask({ range: 'bytes=0-9', ...more })
+      assert.deepEqual([got.status, got.body.length], [200, HTML.length])
+      assert.equal(got.headers['content-range'], undefined)
+    }
+  })
+
+  it('what a crawler says about caching changes nothing', async () => {
+    for (const directive of ['no-cache', 'no-store', 'max-age=0', 'min-fresh=9999999', 'only-if-cached']) {
+      assert.equal((await ask({ 'cache-control': directive, pragma: 'no-cache' })).verdict, 'hit', directive)
+    }
+    assert.equal(
+      (await edge.ask('/asked', { headers: { 'cache-control': 'only-if-cached' } })).verdict,
+      'rendered',
+    )
+  })
+
+  it('conditions of other methods are not ours to look at', async () => {
+    const got = await ask({ 'if-match': '"other"', 'if-unmodified-since': 'Sun, 06 Nov 1994 08:49:37 GMT' })
+    assert.equal(got.status, 200)
   })
 
   it('a page that is gone is not conditional', async () => {

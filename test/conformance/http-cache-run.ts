@@ -37,7 +37,6 @@ async function load(): Promise<Package> {
   const [handleConfig, handleState, handleTest] = await Promise.all(
     ['config', 'state', 'test'].map((name) => from(`server/handle-${name}.mjs`)),
   )
-  const nodeFetch = 'node-fetch'
   const tests: CacheTest[] = suites.default.flatMap((suite: { tests: CacheTest[] }) => suite.tests)
   return {
     tests: tests.filter((one) => one.browser_only !== true),
@@ -45,7 +44,7 @@ async function load(): Promise<Package> {
     results: test.testResults,
     config,
     handlers: { config: handleConfig.default, state: handleState.default, test: handleTest.default },
-    fetch: (await import(nodeFetch)).default,
+    fetch: createRequire(import.meta.resolve('http-cache-tests/cli.mjs'))('node-fetch'),
   }
 }
 
