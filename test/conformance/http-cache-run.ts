@@ -1,4 +1,5 @@
 import type http from 'node:http'
+import { createRequire } from 'node:module'
 
 import { GOOGLEBOT, PERSON, startTestEdge } from '../../src/edge/test-edge.ts'
 import { createPagesOf } from './http-cache-pages.ts'
