@@ -46,7 +46,9 @@ export function createCrawlerTest(): CrawlerTest {
 
   function look(userAgent: string): CrawlerCategory | null {
     const lower = userAgent.toLowerCase()
-    for (const [holds, category] of KNOWN_CRAWLERS) if (lower.includes(holds)) return category
+    for (const [holds, category] of KNOWN_CRAWLERS) {
+      if (holds.startsWith('^') ? lower.startsWith(holds.slice(1)) : lower.includes(holds)) return category
+    }
     if (!isbot(userAgent)) return null
     for (const [pattern, category] of tagged) if (pattern.test(userAgent)) return category
     if (TOOLS.test(userAgent) || tools.test(userAgent)) return null

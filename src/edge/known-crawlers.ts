@@ -2,7 +2,7 @@ import type { CrawlerCategory } from '../accounts/domain-settings.ts'
 
 /**
  * Crawlers that are known by name, asked before any library: what a user agent
- * holds, in lower case, with the kind of crawler that it is then. The first
+ * holds (with `^`: begins with), in lower case, and the kind of crawler that it is then. The first
  * that matches counts, from the top: some name others (`TelegramBot (like TwitterBot)`).
  *
  * search: an index that people search · ai: training, answers, pages fetched at
@@ -20,7 +20,7 @@ export const KNOWN_CRAWLERS: readonly (readonly [holds: string, category: Crawle
   ['slackbot', 'social'],
   ['slack-imgproxy', 'social'],
   ['discordbot', 'social'],
-  ['whatsapp/', 'social'],
+  ['^whatsapp/', 'social'],
   ['pinterestbot', 'social'],
   ['pinterest/0.', 'social'],
   ['redditbot', 'social'],
@@ -28,13 +28,13 @@ export const KNOWN_CRAWLERS: readonly (readonly [holds: string, category: Crawle
   ['vkshare', 'social'],
   ['snap url preview', 'social'],
   ['bluesky cardyb', 'social'],
-  ['mastodon/', 'social'],
+  ['^mastodon/', 'social'],
   ['iframely', 'social'],
   ['embedly', 'social'],
   ['kakaotalk-scrap', 'social'],
   ['line-poker', 'social'],
   ['viberbot', 'social'],
-  ['tumblr/', 'social'],
+  ['^tumblr/', 'social'],
   ['flipboardproxy', 'social'],
   ['msteams-preview', 'social'],
   ['google-pagerenderer', 'social'],
@@ -139,9 +139,6 @@ export const KNOWN_CRAWLERS: readonly (readonly [holds: string, category: Crawle
   ['archive.org_bot', 'other'],
   ['ia_archiver', 'other'],
   ['heritrix', 'other'],
-  ['feedly', 'other'],
-  ['newsblur', 'other'],
-  ['inoreader', 'other'],
-  ['feedbin', 'other'],
+  ['^feedly/', 'other'],
   ['w3c_validator', 'other'],
 ]

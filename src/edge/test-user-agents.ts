@@ -184,6 +184,7 @@ export const PEOPLE_AGENTS: readonly string[] = [
   `${CHROME_DESKTOP.replace('Chrome/131.0.0.0', 'Slack/4.41.97 Chrome/131.0.0.0 Electron/33.2.1')} AppleSilicon Sonic Slack_SSB/4.41.97`,
   CHROME_DESKTOP.replace('Chrome/', 'discord/1.0.9173 Chrome/').replace('Safari', 'Electron/32.2.2 Safari'),
   CHROME_DESKTOP.replace('Chrome/', 'Teams/1.7.00.33761 Chrome/'),
+  `${IPHONE} Tumblr/33.3`,
   // Apps that talk to the shop's own interface.
   'MyShop/3.2.1 CFNetwork/1494.0.7 Darwin/23.4.0',
   'MyShop/3.2.1',
