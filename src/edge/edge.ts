@@ -55,6 +55,8 @@ export type EdgeOptions = {
   headersMs?: number
   /** How often the pace of a body is looked at. */
   bodyLookMs?: number
+  /** A connection without a request is closed after this time. */
+  keepAliveMs?: number
   /** What one client may hold at a time. Absent: nobody is limited. */
   clients?: ClientLimits
 }
@@ -143,7 +145,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
       },
     },
     parts.tls ?? null,
-    { clock: parts.clock, headersMs, idleMs, keepAliveMs: KEEP_ALIVE_MS },
+    { clock: parts.clock, headersMs, idleMs, keepAliveMs: options.keepAliveMs ?? KEEP_ALIVE_MS },
   )
   gate.watch(servers.plain, pageMessage('too-many-connections', 'none; too-many-connections'))
   if (servers.secure !== null) gate.watch(servers.secure, null)

@@ -6,7 +6,7 @@ import type { Http2Request, Http2Response } from './http2-exchange.ts'
 
 /** Header lines of one request; browsers send each cookie as one. */
 export const HEADER_LINES = 200
-/** As for HTTP/1.1. */
+/** As for HTTP/1.1: more is answered with 431; what is past twice of it is not even read. */
 export const HEADER_BYTES = 16 * 1024
 export const STREAMS = 100
 /** Pings and changes of settings that one client may send within `CONTROL_WINDOW_MS`; each asks for an answer. */
@@ -20,7 +20,7 @@ const RESETS_PER_SECOND = 20
 export const HTTP2_LIMITS = {
   settings: {
     maxConcurrentStreams: STREAMS,
-    maxHeaderListSize: HEADER_BYTES,
+    maxHeaderListSize: 2 * HEADER_BYTES,
     // Of a body that is not read on, so much waits: at most 12 MiB a connection, and 1 MB/s for an upload over 120 ms.
     initialWindowSize: 128 * 1024,
     enableConnectProtocol: true,
@@ -76,7 +76,8 @@ export function createSessionWatch(options: { clock: Clock; idleMs: number; keep
         frames = 0
       }
       frames += 1
-      if (frames > CONTROL_FRAMES) one.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
+      if (frames > CONTROL_FRAMES)
+        one.destroy(new Error('too many pings or settings'), constants.NGHTTP2_ENHANCE_YOUR_CALM)
     }
     one.on('ping', control)
     one.on('remoteSettings', control)

@@ -7,6 +7,7 @@ const PAGES = {
   'slow-request': [408, 'The request took too long', 'It was not sent to its end in time.'],
   'too-many-requests': [429, 'Too many requests', 'Too many requests at once come from your address.'],
   'too-many-connections': [429, 'Too many connections', 'Too many are open from your address.'],
+  'headers-too-large': [431, 'Headers too large', 'The headers of this request are too large.'],
   'bad-gateway': [502, 'The site cannot be reached', 'The server behind this site did not answer properly.'],
   'gateway-timeout': [504, 'The site is too slow', 'The server behind this site did not answer in time.'],
   'refused-origin': [502, 'The site cannot be reached', 'The server behind this site may not be contacted.'],

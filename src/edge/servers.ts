@@ -7,7 +7,7 @@ import type { Clock } from '../clock.ts'
 import type { EdgeRequest, EdgeResponse } from './exchange.ts'
 import { type Handshake, http1Handshake, http2Handshake } from './handshake.ts'
 import { Http2Request, Http2Response } from './http2-exchange.ts'
-import { createSessionWatch, HTTP2_LIMITS } from './http2-limits.ts'
+import { createSessionWatch, HEADER_BYTES, HTTP2_LIMITS } from './http2-limits.ts'
 import { pageMessage, sendPlainPage } from './plain-page.ts'
 
 /** What becomes of what clients ask, in whatever version of HTTP. */
@@ -97,7 +97,8 @@ export function createEdgeServers(
       const req = new Http2Request(stream, raw, (flags & END_STREAM) !== 0, peer)
       const res = new Http2Response(stream, req)
       watch.stream(stream, req, res)
-      if (req.method !== 'CONNECT') handlers.request(req, res)
+      if (headerBytes(raw) > HEADER_BYTES) sendPlainPage(res, 'headers-too-large', 'none; headers-too-large')
+      else if (req.method !== 'CONNECT') handlers.request(req, res)
       else if (headers[':protocol'] === 'websocket') handlers.upgrade(http2Handshake(req, stream))
       else sendPlainPage(res, 'method-not-allowed', 'none; method')
     })
@@ -141,6 +142,11 @@ export function createEdgeServers(
 }
 
 const END_STREAM = http2.constants.NGHTTP2_FLAG_END_STREAM
+
+/** As they would stand in HTTP/1.1. */
+function headerBytes(raw: readonly string[]): number {
+  return raw.reduce((sum, text) => sum + text.length + 2, 0)
+}
 
 /** Node gives the list of a stream's headers as they came, which its types do not say. */
 function rawOf(given: readonly unknown[]): string[] {
