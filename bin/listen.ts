@@ -1,4 +1,5 @@
-import http, { type Server } from 'node:http'
+import http from 'node:http'
+import type net from 'node:net'
 import type { AddressInfo } from 'node:net'
 
 import { CommandError } from './command.ts'
@@ -7,12 +8,14 @@ export type ListenWhere = {
   host: string
   /** 0 takes a free one. */
   port: number
+  /** What is spoken there; `http` when absent. */
+  scheme?: 'http' | 'https'
   /** The settings that say so: `PREPAINT_API` for PREPAINT_API_HOST and PREPAINT_API_PORT. */
   setting: string
 }
 
 /** Listens and returns the address, `http://host:port`. Where it cannot, the error names the setting. */
-export async function listen(server: Server, where: ListenWhere): Promise<string> {
+export async function listen(server: net.Server, where: ListenWhere): Promise<string> {
   const { host, port } = where
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(explained(error, where)))
@@ -22,7 +25,7 @@ export async function listen(server: Server, where: ListenWhere): Promise<string
     })
   })
   const address = server.address() as AddressInfo
-  return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`
+  return `${where.scheme ?? 'http'}://${host.includes(':') ? `[${host}]` : host}:${address.port}`
 }
 
 /**

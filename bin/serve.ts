@@ -1,9 +1,11 @@
 import type { Server } from 'node:http'
+import type net from 'node:net'
 
 import type pg from 'pg'
 
 import type { CheckReadiness } from '../src/api/routes/readiness.ts'
 import { createApiServer } from '../src/api/server.ts'
+import { createVault, type Vault } from '../src/certificates/vault.ts'
 import { type Clock, systemClock } from '../src/clock.ts'
 import type { Config } from '../src/config.ts'
 import { openDatabase } from '../src/db/database.ts'
@@ -16,11 +18,13 @@ import type { Log } from '../src/log.ts'
 import { findJob } from '../src/queue/find-job.ts'
 import { findBrowser } from '../src/render/browser-binary.ts'
 import { createClosingStack } from './closing-stack.ts'
+import { CommandError } from './command.ts'
 import { drainable } from './draining.ts'
-import { checkPorts, listen } from './listen.ts'
+import { checkPorts, type ListenWhere, listen } from './listen.ts'
 import { createReadinessCheck } from './readiness.ts'
 import { createReadinessServer } from './readiness-server.ts'
 import { startRetention } from './retention.ts'
+import { checkMasterKey, wireCertificates, wireOrdering } from './wire-certificates.ts'
 import { wireEdge } from './wire-edge.ts'
 import { wireRenderer, wireWorker } from './wire-renderer.ts'
 
@@ -29,6 +33,8 @@ export type Node = {
   api: string
   /** null: the node does not have the role `edge`. */
   edge: string | null
+  /** The same with TLS; null: its usual port was taken, and nobody had asked for it. */
+  edgeTls: string | null
   pool: pg.Pool
   close(): Promise<void>
 }
@@ -53,7 +59,14 @@ export async function startNode(deps: {
   const { roles } = config
   const apiAt = { ...config.api, setting: 'PREPAINT_API' }
   const edgeAt = { host: config.edge.host, port: config.edge.port, setting: 'PREPAINT_EDGE' }
-  await checkPorts(roles.has('edge') ? [apiAt, edgeAt] : [apiAt])
+  const tlsAt = {
+    host: config.edge.host,
+    port: config.edge.tlsPort,
+    setting: 'PREPAINT_EDGE_TLS',
+    scheme: 'https',
+  } as const
+  const asked = config.edge.tlsPortGiven ? [edgeAt, tlsAt] : [edgeAt]
+  await checkPorts(roles.has('edge') ? [apiAt, ...asked] : [apiAt])
   signal.throwIfAborted()
 
   const clock = systemClock
@@ -80,6 +93,10 @@ export async function startNode(deps: {
     opened.add('retention', startRetention({ pool, clock, log }).close)
     const guard = createAddressGuard(config.allowedPrivateOrigins)
 
+    const vault = createVault({ pool, keys: config.secretKeys, dataDir })
+    await checkMasterKey({ config, vault, log })
+    const certificates = roles.has('edge') ? wireCertificates({ pool, listener, vault, clock, log }) : null
+
     await unpacked
     signal.throwIfAborted()
     const renderer = roles.has('render') ? await wireRenderer({ config, clock, log, say }) : null
@@ -92,11 +109,23 @@ export async function startNode(deps: {
     const checkReadiness = createReadinessCheck({ pool, renderer, isDraining: () => draining })
     // The API has doors to the same pages for sites that keep their own front.
     const live =
-      roles.has('edge') || roles.has('api') ? wireEdge({ config, pool, listener, guard, clock, log }) : null
+      roles.has('edge') || roles.has('api')
+        ? wireEdge({ config, pool, listener, guard, certificates, clock, log })
+        : null
     const edge = roles.has('edge') ? live : null
     const apiHttp =
       roles.has('api') && live !== null
-        ? await openApi({ config, pool, listener, guard, clock, log, checkReadiness, doors: live.doors })
+        ? await openApi({
+            config,
+            pool,
+            listener,
+            guard,
+            clock,
+            log,
+            checkReadiness,
+            vault,
+            doors: live.doors,
+          })
         : { server: createReadinessServer(checkReadiness), close: async () => {} }
     opened.add('API', apiHttp.close)
     if (live !== null) opened.add('edge', live.close)
@@ -107,14 +136,34 @@ export async function startNode(deps: {
     const apiServer = drainable(apiHttp.server)
     const api = await listen(apiHttp.server, apiAt)
     opened.add('API server', apiServer.drain)
-    if (edge === null) return { api, edge: null, pool, close }
+    if (edge === null) return { api, edge: null, edgeTls: null, pool, close }
     const edgeServer = drainable(edge.server, { secure: edge.secure, begin: edge.endSessions })
     const edgeUrl = await listen(edge.server, edgeAt)
     opened.add('edge server', edgeServer.drain)
-    return { api, edge: edgeUrl, pool, close }
+    const edgeTls = edge.secure === null ? null : await listenForTls(edge.secure, tlsAt, config, log)
+    // Now that a CA that asks is answered.
+    const ordering = wireOrdering({ config, pool, listener, guard, vault, clock, log })
+    if (ordering !== null) opened.add('certificates', ordering.close)
+    return { api, edge: edgeUrl, edgeTls, pool, close }
   } catch (error) {
     await close()
     throw error
+  }
+}
+
+/** Where nobody asked for the port, another program may have it: the node goes on without TLS, and says so. */
+async function listenForTls(
+  server: net.Server,
+  where: ListenWhere,
+  { edge }: Config,
+  log: Log,
+): Promise<string | null> {
+  try {
+    return await listen(server, where)
+  } catch (error) {
+    if (edge.tlsPortGiven || !(error instanceof CommandError)) throw error
+    log.warn({ reason: error.message }, 'no TLS at this node')
+    return null
   }
 }
 
@@ -127,6 +176,7 @@ async function openApi(deps: {
   log: Log
   checkReadiness: CheckReadiness
   doors: Doors
+  vault: Vault
 }): Promise<{ server: Server; close(): Promise<void> }> {
   const { config, listener, guard } = deps
   const app = await createApiServer(

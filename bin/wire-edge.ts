@@ -22,16 +22,20 @@ import { createJobWaiter } from '../src/queue/await.ts'
 import { enqueue } from '../src/queue/enqueue.ts'
 import { readUnstored } from '../src/queue/unstored.ts'
 
+import type { Certificates } from './wire-certificates.ts'
+
 /** The edge on PostgreSQL, the queue and guarded connections; its server does not listen yet, and its doors are for the API. */
 export function wireEdge(deps: {
   config: Config
   pool: pg.Pool
   listener: Listener
   guard: AddressGuard
+  /** null: it serves no TLS and answers no CA. */
+  certificates: Certificates | null
   clock: Clock
   log: Log
 }): Pick<Edge, 'server' | 'secure' | 'endSessions' | 'doors'> & { close(): Promise<void> } {
-  const { config, pool, listener, guard, clock, log } = deps
+  const { config, pool, listener, guard, certificates, clock, log } = deps
   const agents = createGuardedAgents(guard)
   const waiter = createJobWaiter(listener, pool, log)
   const asked = createAskedPaths({ db: pool, nowMs: clock.nowMs, log })
@@ -50,6 +54,8 @@ export function wireEdge(deps: {
       verifyCrawler: config.crawlers.verify
         ? createVerifyCrawler({ clock, rangesOf: ranges.rangesOf, reverseDns })
         : null,
+      tls: certificates?.tls ?? null,
+      findChallenge: certificates?.findChallenge ?? null,
       connected: () => listener.connected,
       domainByHost: (host) => domainByHost(pool, host),
       readStored: (domain, path) => readStored(pool, domain, path),
@@ -80,7 +86,7 @@ export function wireEdge(deps: {
       clients: config.clients,
     },
   )
-  invalidateOn(listener, held)
+  invalidateOn(listener, certificates === null ? held : [...held, certificates.held])
   return {
     server,
     secure,

@@ -3,8 +3,8 @@ import { availableParallelism } from 'node:os'
 import path from 'node:path'
 
 import ipaddr from 'ipaddr.js'
-
 import { DEFAULT_PLANS, type PlanCatalogue, readPlans } from './accounts/plans.ts'
+import { type MasterKeys, parseMasterKeys } from './certificates/master-key.ts'
 import type { AddressRanges } from './client-address.ts'
 import type { ClientLimits } from './http/client-gate.ts'
 
@@ -27,7 +27,26 @@ export type Config = {
   dataDir: string
   roles: ReadonlySet<Role>
   api: { host: string; port: number }
-  edge: { host: string; port: number; tlsPort: number; memoryBytes: number; liveWaitMs: number }
+  edge: {
+    host: string
+    port: number
+    tlsPort: number
+    /** The port for TLS was asked for: a node that cannot have it does not start. */
+    tlsPortGiven: boolean
+    memoryBytes: number
+    liveWaitMs: number
+  }
+  /** What seals keys in the database; null: a file in the data directory does. */
+  secretKeys: MasterKeys | null
+  acme: {
+    /** null: no certificates are ordered. */
+    directory: string | null
+    email: string | null
+    /** Whether it is looked first if a name leads to us. */
+    selfCheck: boolean
+    /** Of all nodes together. */
+    ordersPerHour: number
+  }
   crawlers: {
     /** What crawlers say they are is verified. */
     verify: boolean
@@ -153,6 +172,26 @@ export function loadConfig(env: Environment = process.env): Config {
   const rangesDir = given('PREPAINT_CRAWLER_RANGES_DIR')
   const requireSandbox = oneOf('PREPAINT_REQUIRE_SANDBOX', ['0', '1'], '0') === '1'
 
+  const secretKeys = (): MasterKeys | null => {
+    const raw = given('PREPAINT_SECRET_KEY')
+    if (raw === null) return null
+    const keys = parseMasterKeys(raw)
+    // It is a secret: it is not repeated.
+    if (keys === null)
+      problems.push(
+        'PREPAINT_SECRET_KEY must be 32 bytes in base64 (openssl rand -base64 32), several with commas',
+      )
+    return keys
+  }
+
+  const acmeEmail = (): string | null => {
+    const raw = given('PREPAINT_ACME_EMAIL')
+    if (raw === null || /^[^\s@<>",]{1,64}@[^\s@<>",]{1,255}$/.test(raw)) return raw
+    problems.push(`PREPAINT_ACME_EMAIL must be an e-mail address, got "${raw}"`)
+    return null
+  }
+
+  const edgePort = port('PREPAINT_EDGE_PORT', 8080)
   const config: Config = {
     version: packageVersion(),
     databaseUrl: url('DATABASE_URL', ['postgres:', 'postgresql:']),
@@ -161,10 +200,19 @@ export function loadConfig(env: Environment = process.env): Config {
     api: { host: given('PREPAINT_API_HOST') ?? '127.0.0.1', port: port('PREPAINT_API_PORT', 3000) },
     edge: {
       host: given('PREPAINT_EDGE_HOST') ?? '127.0.0.1',
-      port: port('PREPAINT_EDGE_PORT', 8080),
-      tlsPort: port('PREPAINT_EDGE_TLS_PORT', 8443),
+      port: edgePort,
+      // Who wants a free port for one wants no fixed one for the other.
+      tlsPort: port('PREPAINT_EDGE_TLS_PORT', edgePort === 0 ? 0 : 8443),
+      tlsPortGiven: given('PREPAINT_EDGE_TLS_PORT') !== null,
       memoryBytes: integer('PREPAINT_EDGE_MEMORY_BYTES', 256 * 1024 * 1024, { min: 0, max: 2 ** 40 }),
       liveWaitMs: integer('PREPAINT_LIVE_WAIT_MS', 10_000, { min: 0, max: 300_000 }),
+    },
+    secretKeys: secretKeys(),
+    acme: {
+      directory: url('PREPAINT_ACME_DIRECTORY', ['https:']),
+      email: acmeEmail(),
+      selfCheck: oneOf('PREPAINT_ACME_SELF_CHECK', ['0', '1'], '1') === '1',
+      ordersPerHour: integer('PREPAINT_ACME_ORDERS_PER_HOUR', 100, { min: 1, max: 100_000 }),
     },
     crawlers: {
       verify: oneOf('PREPAINT_VERIFY_CRAWLERS', ['0', '1'], '0') === '1',

@@ -12,7 +12,9 @@ export const serve = defineCommand({
     const ending = watchForEnding(config)
     const node = await startUnlessEnded(ending, (signal) => startNode({ config, log, say, signal }))
     if (node === null) return null
-    process.stdout.write(`${JSON.stringify({ event: 'ready', api: node.api, edge: node.edge })}\n`)
+    process.stdout.write(
+      `${JSON.stringify({ event: 'ready', api: node.api, edge: node.edge, edge_tls: node.edgeTls })}\n`,
+    )
     if (process.stderr.isTTY === true) say(greeting(node, config))
     log.info({ reason: await ending.asked }, 'ending')
     await node.close()

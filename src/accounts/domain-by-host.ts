@@ -8,14 +8,18 @@ export type HostedDomain = {
   origin_url: string
   is_active: boolean
   settings: unknown
+  /** Of its certificate, which may have ended already; null: there is none. */
+  certificate_ends_at: Date | null
 }
 
 /** `host`: lower case, without a port. null: nobody registered it. */
 export async function domainByHost(db: Queryable, host: string): Promise<HostedDomain | null> {
   const { rows } = await db.query<HostedDomain>({
     name: 'domain-by-host',
-    text: `select id, account_id, custom_domain, origin_url, is_active, settings
-             from domain where custom_domain = $1`,
+    text: `select d.id, d.account_id, d.custom_domain, d.origin_url, d.is_active, d.settings,
+                  c.not_after as certificate_ends_at
+             from domain d left join certificate c on c.domain_id = d.id
+            where d.custom_domain = $1`,
     values: [host],
   })
   return rows[0] ?? null

@@ -116,6 +116,10 @@ const fields = {
   categories: categoriesSchema,
   /** Whether pages that the origin forbids to store (`no-store`, `private`) are stored all the same. */
   origin_cache_control: z.enum(['ignore', 'respect']),
+  /** A page that reads like one that does not exist, with status 200: refused, or stored all the same. */
+  soft_404: z.enum(['refuse', 'store']),
+  /** Plain http is sent to https while a certificate is in use. */
+  https_redirect: z.boolean(),
   /** User agent, viewport, locale and time zone of renders. */
   render: renderSchema,
 }
@@ -138,6 +142,8 @@ export const DEFAULT_DOMAIN_SETTINGS: DomainSettings = Object.freeze({
   crawlers: {},
   categories: {},
   origin_cache_control: 'ignore',
+  soft_404: 'refuse',
+  https_redirect: false,
   render: {},
 })
 

@@ -15,6 +15,8 @@ export type DomainRow = {
   origin_url: string
   is_active: boolean
   settings: unknown
+  /** Of the certificate in use; null or absent: there is none. */
+  certificate_ends_at?: Date | null
 }
 
 /** What the edge needs to know of a domain, read once and worked out once. */
@@ -24,6 +26,11 @@ export type EdgeDomain = {
   name: DomainName
   origin: Origin
   isActive: boolean
+  /**
+   * Plain requests are sent to https until then (milliseconds since the epoch), when the certificate ends;
+   * 0: its owner does not want that, or there is no certificate.
+   */
+  httpsUntilMs: number
   query: QueryRule
   rules: readonly PathRule[]
   /** null: who is a crawler is the same here as everywhere. */
@@ -56,6 +63,7 @@ export function edgeDomain(row: DomainRow): EdgeDomain {
       authority: url.host,
     },
     isActive: row.is_active,
+    httpsUntilMs: settings.https_redirect ? (row.certificate_ends_at?.getTime() ?? 0) : 0,
     query: settings.query,
     rules: settings.rules,
     crawlers: ownCrawlers(settings.crawlers),

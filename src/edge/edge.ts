@@ -7,6 +7,7 @@ import type { DomainId, JobId, PagePath } from '../ids.ts'
 import type { Held } from '../pages/invalidation.ts'
 import { createPageCache } from '../pages/page-cache.ts'
 import type { StoredEntry, StoredPage } from '../pages/stored-page.ts'
+import { createChallengeAnswer, type FindChallenge } from './challenge-answer.ts'
 import { createCrawlerTest } from './crawler.ts'
 import { createDomains, type DomainRow } from './domain.ts'
 import { createDoors, type Doors } from './doors.ts'
@@ -31,6 +32,8 @@ export type EdgeParts = Pick<
     agents: OriginAgents
     /** Certificates; absent: there is no TLS. */
     tls?: EdgeTls | null
+    /** Proofs for a CA that asks on the plain port; absent: there are none. */
+    findChallenge?: FindChallenge | null
     /** By lower-case name without port; null: nobody registered it. */
     domainByHost(host: string): Promise<DomainRow | null>
     readStored(domain: DomainId, path: PagePath): Promise<StoredEntry | null>
@@ -106,6 +109,8 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
     findDomain: domains.find,
     targetOf: createTargets(),
     crawlerOf,
+    isInsecure: (req, domain) =>
+      domain.httpsUntilMs > parts.clock.nowMs() && readClient(req).scheme === 'http',
     pages,
     unstored: async (domain, job) => {
       const page = await parts.readUnstored(domain, job)
@@ -119,7 +124,11 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
   const handle = createEdgeHandler(handlerDeps, options)
   // Behind a door stands one site's front, which asks for all its visitors: it is not limited as one of them.
   // That front is the client whose address is known here, and not the crawler.
-  const doors = createDoors({ ...handlerDeps, isForged: () => false }, passOptions, options)
+  const doors = createDoors(
+    { ...handlerDeps, isForged: () => false, isInsecure: () => false },
+    passOptions,
+    options,
+  )
 
   const passUpgrade = createPassUpgrade(passOptions)
   async function upgrade(handshake: Handshake): Promise<void> {
@@ -131,10 +140,11 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
     passUpgrade(handshake, domain, crawler ? 'pass; method' : 'pass; not-a-crawler')
   }
 
+  const answerChallenge = createChallengeAnswer(parts.findChallenge ?? null)
   const servers = createEdgeServers(
     {
       request(req, res) {
-        if (gate.enter(req, res)) handle(req, res)
+        if (gate.enter(req, res)) answerChallenge(req, res, () => handle(req, res))
         else sendPlainPage(res, 'too-many-requests', 'none; too-many-requests')
       },
       upgrade(handshake) {

@@ -9,6 +9,7 @@ import type { EdgeDomain } from './domain.ts'
 import { createEndings } from './endings.ts'
 import type { EdgeRequest, EdgeResponse } from './exchange.ts'
 import { createFindStored } from './find-stored.ts'
+import { sendToHttps } from './https-redirect.ts'
 import { createLiveRender, type LiveRenderDeps } from './live-render.ts'
 import type { Pass } from './pass.ts'
 import { sendPlainPage } from './plain-page.ts'
@@ -25,6 +26,8 @@ export type EdgeDeps = LiveRenderDeps &
     findDomain(host: string): EdgeDomain | null | Promise<EdgeDomain | null>
     targetOf(domain: EdgeDomain, url: string): Target
     crawlerOf: CrawlerTest
+    /** To be asked again by https. */
+    isInsecure(req: EdgeRequest, domain: EdgeDomain): boolean
     pages: Pick<PageCache<Served>, 'find' | 'reread' | 'grown'>
     sitemaps: Sitemaps
     pass: Pass
@@ -60,6 +63,7 @@ export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number 
     const found = deps.findDomain(req.headers.host ?? '')
     const domain = found instanceof Promise ? await found : found
     if (domain === null) return none(res, 'unknown-host')
+    if (deps.isInsecure(req, domain)) return sendToHttps(req, res, domain)
 
     const crawler = deps.crawlerOf(req.headers['user-agent'], domain.crawlers)
     const { via, authorization } = req.headers

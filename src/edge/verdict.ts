@@ -29,10 +29,11 @@ export type PassReason =
  */
 export type Verdict = 'hit' | 'stale' | 'rendered' | `pass; ${PassReason}`
 
-/** There is no origin to pass to: the host is nobody's, or nobody can say whose (`fault`). */
+/** There is no origin to pass to: the host is nobody's, or nobody can say whose (`fault`); or it is to be asked by https. */
 export type NoVerdict =
   | 'none; unknown-host'
   | 'none; bad-request'
+  | 'none; https'
   | 'none; fault'
   | 'none; too-many-requests'
   | 'none; too-many-connections'
