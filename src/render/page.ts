@@ -5,6 +5,7 @@ import { blockedUrlPatterns } from './blocked-hosts.ts'
 import type { BrowserProcess } from './browser-process.ts'
 import { CdpError, type CdpListeners, type CdpSession } from './cdp.ts'
 import type { Visitor } from './outcome.ts'
+import { createPageDate, type PageDate } from './page-date.ts'
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts'
 import { appearAs } from './visitor.ts'
 
@@ -12,6 +13,7 @@ import { appearAs } from './visitor.ts'
 export type Page = {
   readonly session: CdpSession
   readonly clock: VirtualClock
+  readonly date: PageDate
   readonly frameId: string
   /** Resolves with the reason when the process has died. */
   readonly lost: Promise<string>
@@ -72,6 +74,7 @@ export async function openPage(
   return {
     session,
     clock,
+    date: createPageDate(session, clock, () => undefined),
     frameId: targetId,
     lost,
     listen: (listeners) => session.listen({ ...listeners, ...always }),

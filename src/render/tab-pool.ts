@@ -33,9 +33,10 @@ export type PooledTab = Tab & {
 
 /**
  * The page's process keeps a clock that only runs ahead: each render moves it
- * by the virtual time it was given, some 5 s. So a tab's process is replaced
- * before its pages would live more than two minutes in the future; what it
- * hoards in memory goes with it.
+ * by the virtual time it was given, some 5 s. The date is put right
+ * (page-date.ts), but spans since the load, and the date in workers, are not.
+ * So a tab's process is replaced before they would be two minutes ahead; what
+ * it hoards in memory goes with it.
  */
 const RENDERS_PER_PROCESS = 24
 

@@ -7,7 +7,7 @@ import path from 'node:path'
 
 import ipaddr from 'ipaddr.js'
 
-import { systemClock } from '../clock.ts'
+import { type Clock, systemClock } from '../clock.ts'
 import { startGateway } from '../gateway/gateway.ts'
 import type { GatewayLimits } from '../gateway/limits.ts'
 import type { DomainName, PagePath } from '../ids.ts'
@@ -51,6 +51,7 @@ export async function startTestRenderer(
     timeoutMs?: number
     limits?: Partial<PageLimits>
     gatewayLimits?: Partial<GatewayLimits>
+    clock?: Clock
   } = {},
 ): Promise<TestRenderer> {
   const routes = new Map<string, Answer>()
@@ -84,7 +85,7 @@ export async function startTestRenderer(
         limits: options.gatewayLimits ?? {},
       }),
     limits: options.limits ?? {},
-    clock: systemClock,
+    clock: options.clock ?? systemClock,
     log,
   })
 

@@ -67,7 +67,7 @@ export async function visit(
   void tab.lost.then((reason) => end(outcomeOfLoss(reason)))
 
   const load = async (): Promise<RenderOutcome> => {
-    await Promise.all([time.pause(), main.hold()])
+    await Promise.all([page.date.begin(clock.nowMs()), main.hold()])
     const { errorText } = await session.send('Page.navigate', { url })
     // The response that could not be shown may have been judged already; that is the better answer.
     if (errorText !== undefined) return outcomeOfNavigation(errorText)
