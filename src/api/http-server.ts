@@ -52,10 +52,12 @@ function refuse(response: http.ServerResponse, code: ErrorCode): void {
   const { status, body } = publicError(new AppError(code))
   response.shouldKeepAlive = false
   const retry = status === 429 ? { 'Retry-After': '1' } : {}
+  const text = JSON.stringify(body)
   response.writeHead(status, {
     ...SECURITY_HEADERS,
     ...retry,
     'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(text),
   })
-  response.end(response.req.method === 'HEAD' ? undefined : JSON.stringify(body))
+  response.end(response.req.method === 'HEAD' ? undefined : text)
 }

@@ -15,7 +15,7 @@ import { silentLog } from '../log.ts'
 import { findJob } from '../queue/find-job.ts'
 import type { PageDoors } from './routes/page-get.ts'
 import type { Readiness } from './routes/readiness.ts'
-import { createApiServer } from './server.ts'
+import { type ApiOptions, createApiServer } from './server.ts'
 import { type Contract, readContract } from './test-contract.ts'
 
 // Test support: the whole API on loopback over a database of its own. Every
@@ -44,11 +44,17 @@ export const testDoors: PageDoors = {
   offer: (_req, res, asked) => sendTestPage(res, asked),
 }
 
-export async function startTestApi({ plans = DEFAULT_PLANS }: { plans?: PlanCatalogue } = {}) {
+export async function startTestApi({
+  plans = DEFAULT_PLANS,
+  clients,
+}: { plans?: PlanCatalogue; clients?: ApiOptions['clients'] } = {}) {
   const database: TestDatabase = await testDatabase()
   const { pool } = database
   const clock = { atMs: TEST_START_MS, nowMs: () => clock.atMs }
-  const readiness: { found: Readiness } = {
+  /** `held`: until then the question is under way. */
+  const readiness: { found: Readiness; asked: number; held: Promise<void> | null } = {
+    asked: 0,
+    held: null,
     found: { ready: true, state: 'serving', database: 'ok', browser: 'none' },
   }
   const guard = createAddressGuard([])
@@ -67,10 +73,14 @@ export async function startTestApi({ plans = DEFAULT_PLANS }: { plans?: PlanCata
       findJob,
       caughtUp: async () => {},
       doors: testDoors,
-      checkReadiness: async () => readiness.found,
+      checkReadiness: async () => {
+        readiness.asked++
+        await readiness.held
+        return readiness.found
+      },
       checkOrigin: (raw) => checkOriginUrl(raw, guard, { lookup, timeoutMs: 1_000 }),
     },
-    { version: '0.0.0-test', publicUrl: null, contact: 'render@example.com' },
+    { version: '0.0.0-test', publicUrl: null, contact: 'render@example.com', ...(clients && { clients }) },
   )
   await app.listen({ host: '127.0.0.1', port: 0 })
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import { type IncomingHttpHeaders, IncomingMessage } from 'node:http'
 
 /** A request of HTTP/1.1 or HTTP/2. */
 type Asked = {
@@ -33,9 +33,16 @@ export function toOriginForm(req: Asked): boolean {
 }
 
 /** What node's parser lets through although RFC 9112 does not, or leaves it open. */
-function isUnambiguous({ httpVersion, headers, rawHeaders }: Asked): boolean {
+function isUnambiguous(req: Asked): boolean {
+  const { httpVersion, headers, rawHeaders } = req
   // A request line without a version is read as HTTP/0.9, whose requests have no headers.
-  if (httpVersion !== '1.1' && httpVersion !== '1.0' && httpVersion !== '2.0') return false
+  // `GET / HTTP/2.0` in plain text is no HTTP/2, of which node makes no IncomingMessage.
+  if (
+    httpVersion !== '1.1' &&
+    httpVersion !== '1.0' &&
+    (httpVersion !== '2.0' || req instanceof IncomingMessage)
+  )
+    return false
   // Section 3.2: of two, the first Host would count here, the last elsewhere; without one, who is meant is a guess.
   if (rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length > 1) return false
   if (headers.host === undefined && httpVersion !== '1.0') return false

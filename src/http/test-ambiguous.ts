@@ -47,6 +47,7 @@ export function ambiguousBodies(smuggled: string): Record<string, string> {
 
 /** Without a Host behind them. */
 export const BAD_REQUEST_LINES: Record<string, string> = {
+  'HTTP/2 without its preface': 'GET / HTTP/2.0',
   'a line break in the path': 'GET /a\r\nX: 1 HTTP/1.1',
   'a space in the path': 'GET /a b HTTP/1.1',
   'a tab instead of a space': 'GET\t/\tHTTP/1.1',

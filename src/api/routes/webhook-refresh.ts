@@ -55,6 +55,8 @@ export function webhookRefresh(app: ApiApp, deps: Deps): void {
           'plan_without_webhooks',
           'domain_inactive',
           'webhook_rate',
+          'too_many_failures',
+          'too_many_requests',
           ...BODY_REFUSALS,
           'webhook_body_missing',
           'webhook_too_many_urls',

@@ -1,0 +1,124 @@
+/** One client that asks for too much at a time: it is told so, and everybody else is served. */
+import assert from 'node:assert/strict'
+import type http from 'node:http'
+import net from 'node:net'
+import { after, afterEach, before, describe, it } from 'node:test'
+
+import ipaddr from 'ipaddr.js'
+
+import { loadConfig } from '../config.ts'
+import { MOST_OF_ONE_CLIENT } from './origin-share.ts'
+import { type Answer, PERSON, startTestEdge, type TestEdge } from './test-edge.ts'
+import { rawExchange } from './test-raw-edge.ts'
+
+const REQUESTS = MOST_OF_ONE_CLIENT + 2
+const waiting: http.ServerResponse[] = []
+let edge: TestEdge
+before(async () => {
+  edge = await startTestEdge({
+    clients: {
+      ...loadConfig({}).clients,
+      requests: REQUESTS,
+      connections: 100,
+      unlimited: [],
+      trustedProxies: [ipaddr.parseCIDR('127.0.0.0/8')],
+    },
+    origin: (req, res) => {
+      if (req.url?.startsWith('/hangs')) waiting.push(res)
+      else res.end('from the origin')
+    },
+  })
+})
+after(() => edge.close())
+afterEach(() => {
+  for (const res of waiting.splice(0)) res.end()
+})
+
+const from = (client: string, host = 'red.example') => ({
+  agent: PERSON,
+  host,
+  headers: { 'x-forwarded-for': client },
+})
+async function hang(client: string, count: number, host?: string): Promise<Promise<Answer>[]> {
+  const already = waiting.length
+  const asked = Array.from({ length: count }, () => edge.ask('/hangs', from(client, host)))
+  while (waiting.length < already + count) await new Promise((next) => setTimeout(next, 5))
+  return asked
+}
+
+describe('requests of one client to one origin', () => {
+  it('three quarters of its connections, and one more is 429; others and other sites are served', async () => {
+    const asked = await hang('203.0.113.1', MOST_OF_ONE_CLIENT)
+    const past = await edge.ask('/hangs', from('203.0.113.1'))
+    assert.deepEqual([past.status, past.headers['retry-after']], [429, '30'])
+    assert.equal((await edge.ask('/', from('203.0.113.2'))).status, 200)
+    assert.equal((await edge.ask('/', from('203.0.113.1', 'blue.example'))).status, 200)
+    // What is stored needs no connection to the origin.
+    await edge.ask('/stored')
+    const stored = await edge.ask('/stored', { headers: { 'x-forwarded-for': '203.0.113.1' } })
+    assert.equal(stored.verdict, 'hit')
+    for (const res of waiting.splice(0)) res.end()
+    for (const answer of asked) assert.equal((await answer).status, 200)
+    assert.equal((await edge.ask('/', from('203.0.113.1'))).status, 200)
+  })
+})
+
+describe('requests of one client in all', () => {
+  it('so many, and one more is 429, whatever it asks for; a crawler of another address gets its page', async () => {
+    const asked = [
+      ...(await hang('203.0.113.3', MOST_OF_ONE_CLIENT)),
+      ...(await hang('203.0.113.3', REQUESTS - MOST_OF_ONE_CLIENT, 'blue.example')),
+    ]
+    const past = await edge.ask('/', from('203.0.113.3'))
+    assert.deepEqual([past.status, past.verdict], [429, 'none; too-many-requests'])
+    assert.match(String(past.body), /Too many requests at once come from your address/)
+    const crawler = await edge.ask('/page', { headers: { 'x-forwarded-for': '66.249.66.1' } })
+    assert.equal(crawler.verdict, 'rendered')
+    for (const res of waiting.splice(0)) res.end()
+    await Promise.all(asked)
+  })
+
+  it('a refused body is not taken for the next request', async () => {
+    const asked = await hang('203.0.113.4', MOST_OF_ONE_CLIENT)
+    const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: red.example\r\n\r\n'
+    const got = await rawExchange(
+      edge.port,
+      `POST /hangs HTTP/1.1\r\nHost: red.example\r\nX-Forwarded-For: 203.0.113.4\r\nContent-Length: ${smuggled.length + 10}\r\n\r\n${smuggled}`,
+    )
+    assert.deepEqual(
+      [...got.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => status),
+      ['429'],
+    )
+    for (const res of waiting.splice(0)) res.end()
+    await Promise.all(asked)
+  })
+})
+
+it('connections of one client: one past the limit is told 429 before it says anything', async (t) => {
+  const other = await startTestEdge({
+    clients: { ...loadConfig({}).clients, connections: 2, unlimited: [] },
+  })
+  const sockets: net.Socket[] = []
+  t.after(async () => {
+    for (const socket of sockets) socket.destroy()
+    await other.close()
+  })
+  const connect = (localAddress: string) => {
+    const socket = net.connect({ port: other.port, host: '127.0.0.1', localAddress })
+    sockets.push(socket)
+    return socket
+  }
+  for (let at = 0; at < 2; at++) {
+    const socket = connect('127.0.0.5')
+    await new Promise<void>((resolve) => socket.once('connect', resolve))
+  }
+  let text = ''
+  const third = connect('127.0.0.5').on('data', (part) => {
+    text += part
+  })
+  await new Promise<void>((resolve) => third.once('close', () => resolve()))
+  assert.match(text, /^HTTP\/1\.1 429 /)
+  assert.match(text, /X-Prepaint: none; too-many-connections\r\n/)
+  assert.match(text, /Too many are open from your address/)
+  assert.equal((await other.ask('/', { agent: PERSON })).status, 200)
+})
