@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import http from 'node:http'
 import { after, before, beforeEach, describe, it, type TestContext } from 'node:test'
 import ipaddr from 'ipaddr.js'
 
+import { parsePageUrl } from '../pages/page-url.ts'
 import { createReverseDns } from './reverse-dns.ts'
-import { startTestEdge, type TestEdge } from './test-edge.ts'
+import { GOOGLEBOT, listening, request, startTestEdge, type TestEdge } from './test-edge.ts'
 import { startNameServer, type Zone } from './test-name-server.ts'
 import { createVerifyCrawler, type VerifyCrawler } from './verify-crawler.ts'
 
@@ -82,6 +84,17 @@ describe('where crawlers are verified', () => {
     edge.wait(9 * 24 * HOUR)
     await names(t, FORGED)
     assert.equal(await edge.verdict('/kept'), 'pass; forged')
+  })
+
+  it('behind a door stands the front of the site, whose address says nothing', async (t) => {
+    await names(t, FORGED)
+    const front = http.createServer((req, res) => {
+      const url = parsePageUrl('https://red.example/door')
+      edge.doors.answer(req, res, { url: url!, userAgent: GOOGLEBOT })
+    })
+    const port = await listening(front)
+    t.after(() => front.close())
+    assert.equal((await request(port, '/')).verdict, 'rendered')
   })
 
   it('who cannot be told is rendered for', async (t) => {
