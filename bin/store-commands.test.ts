@@ -37,11 +37,11 @@ describe('commands on accounts, keys, tokens and domains', () => {
 
   it('creates accounts, lists them, changes their plan', async () => {
     const created = await good('account create --email Owner@Example.com --plan pro')
-    assert.deepEqual(Object.keys(created), ['id', 'email', 'plan', 'created_at'])
+    assert.deepEqual(Object.keys(created), ['id', 'email', 'plan', 'role', 'created_at'])
     assert.equal(created['email'], 'owner@example.com')
     await good('account create --email second@example.com --plan pro --password-stdin', 'a long password\n')
     const { rows } = await database.pool.query<{ hashed: boolean }>(
-      'select password_hash is not null as hashed from account order by id',
+      'select m.password is not null as hashed from account a left join sign_in_method m on m.account_id = a.id order by a.id',
     )
     assert.deepEqual(
       rows.map(({ hashed }) => hashed),

@@ -23,11 +23,11 @@ describe('createAccount', () => {
   it('keeps the e-mail in lower case and the password only as its hash', async () => {
     const account = await create(' Ann@Example.COM ', 'agency', 'correct horse')
     assert.deepEqual([account.email, account.plan], ['ann@example.com', 'agency'])
-    assert(!('password_hash' in account))
-    const { rows } = await database.pool.query('select password_hash from account where id = $1', [
+    assert(!('password' in account))
+    const { rows } = await database.pool.query('select password from sign_in_method where account_id = $1', [
       account.id,
     ])
-    assert.equal(await verifyPassword('correct horse', rows[0].password_hash), true)
+    assert.equal(await verifyPassword('correct horse', rows[0].password), true)
     assert(!JSON.stringify(rows).includes('correct horse'))
   })
 

@@ -7,37 +7,77 @@ import { parseEmail } from './email.ts'
 import { hashPassword, PASSWORD_MAX_CHARS, PASSWORD_MIN_CHARS } from './password-hash.ts'
 import type { PlanCatalogue } from './plans.ts'
 
-export type Account = { id: AccountId; email: string; plan: string; created_at: string }
+/** `operator`: may see and change all accounts, too. */
+export type Role = 'owner' | 'operator'
 
-type AccountRow = { id: AccountId; email: string; plan: string; created_at: Date }
+export type Account = { id: AccountId; email: string; plan: string; role: Role; created_at: string }
+
+type AccountRow = { id: AccountId; email: string; plan: string; role: Role; created_at: Date }
 
 /**
  * Makes an account. Throws `invalid_field` for an e-mail, plan or password
  * that is none, `account_exists` when the e-mail has one already.
  * Without a password nobody can sign in to it until one is set.
  */
-export async function createAccount(
+export function createAccount(
   db: Queryable,
   plans: PlanCatalogue,
   input: { email: string; plan: string; password: string | null },
+): Promise<Account> {
+  return insertAccount(db, plans, { ...input, role: 'owner' })
+}
+
+/** As `createAccount`, also for operators. */
+export async function insertAccount(
+  db: Queryable,
+  plans: PlanCatalogue,
+  input: { email: string; plan: string; role: Role; password: string | null },
 ): Promise<Account> {
   const email = emailOf(input.email)
   checkPlan(plans, input.plan)
   const hash = input.password === null ? null : await hashPassword(checkedPassword(input.password))
   const { rows } = await db.query<AccountRow>(
-    `insert into account (email, plan, password_hash) values ($1, $2, $3)
-     on conflict (email) do nothing returning id, email, plan, created_at`,
-    [email, input.plan, hash],
+    `with made as (
+       insert into account (email, plan, role) values ($1, $2, $3)
+       on conflict (email) do nothing returning id, email, plan, role, created_at
+     ), method as (
+       insert into sign_in_method (account_id, provider, provider_account, password)
+       select id, 'credential', id::text, $4 from made where $4::text is not null
+     )
+     select * from made`,
+    [email, input.plan, input.role, hash],
   )
   const row = rows[0]
   if (row === undefined) throw new AppError('account_exists')
   return toAccount(row)
 }
 
+/** Sets the password of an account and ends all its sessions. Throws `invalid_field`. */
+export async function setPassword(db: Queryable, account: AccountId, password: string): Promise<void> {
+  await db.query(
+    `with ended as (delete from sign_in_session where account_id = $1)
+     insert into sign_in_method (account_id, provider, provider_account, password)
+     values ($1, 'credential', $1::integer::text, $2)
+     on conflict (account_id, provider) do update set password = excluded.password, updated_at = now()`,
+    [account, await hashPassword(checkedPassword(password))],
+  )
+}
+
+/** Makes somebody an operator, or an owner like the others. Throws `account_not_found`. */
+export async function setRole(db: Queryable, account: AccountId, role: Role): Promise<Account> {
+  const { rows } = await db.query<AccountRow>(
+    'update account set role = $2 where id = $1 returning id, email, plan, role, created_at',
+    [account, role],
+  )
+  const row = rows[0]
+  if (row === undefined) throw new AppError('account_not_found')
+  return toAccount(row)
+}
+
 /** All accounts, by e-mail. For the operator only. */
 export async function listAccounts(db: Queryable): Promise<Account[]> {
   const { rows } = await db.query<AccountRow>(
-    'select id, email, plan, created_at from account order by email',
+    'select id, email, plan, role, created_at from account order by email',
   )
   return rows.map(toAccount)
 }
@@ -45,7 +85,7 @@ export async function listAccounts(db: Queryable): Promise<Account[]> {
 /** The account of that e-mail, however it is spelt; throws `account_not_found`. For the operator only. */
 export async function findAccount(db: Queryable, email: string): Promise<Account> {
   const { rows } = await db.query<AccountRow>(
-    'select id, email, plan, created_at from account where email = $1',
+    'select id, email, plan, role, created_at from account where email = $1',
     [parseEmail(email) ?? ''],
   )
   const row = rows[0]
@@ -66,7 +106,7 @@ export async function setPlan(
   checkPlan(plans, plan)
   return transaction(pool, async (client) => {
     const { rows } = await client.query<AccountRow>(
-      'update account set plan = $2 where id = $1 returning id, email, plan, created_at',
+      'update account set plan = $2 where id = $1 returning id, email, plan, role, created_at',
       [account, plan],
     )
     const row = rows[0]
@@ -76,19 +116,21 @@ export async function setPlan(
   })
 }
 
-function emailOf(raw: string): string {
+/** As it is stored. Throws `invalid_field`. */
+export function emailOf(raw: string): string {
   const email = parseEmail(raw)
   if (email === null) throw new AppError('invalid_field', { word: 'email must be an e-mail address' })
   return email
 }
 
-function checkPlan(plans: PlanCatalogue, plan: string): void {
+/** Throws `invalid_field`. */
+export function checkPlan(plans: PlanCatalogue, plan: string): void {
   if (Object.hasOwn(plans, plan)) return
   throw new AppError('invalid_field', { word: `plan must be one of ${Object.keys(plans).join(', ')}` })
 }
 
-/** Counted in the form that is hashed, in characters and not in UTF-16 units. */
-function checkedPassword(password: string): string {
+/** Throws `invalid_field`. Counted in the form that is hashed, in characters and not in UTF-16 units. */
+export function checkedPassword(password: string): string {
   const chars = [...password.normalize('NFKC')].length
   if (PASSWORD_MIN_CHARS <= chars && chars <= PASSWORD_MAX_CHARS) return password
   throw new AppError('invalid_field', {

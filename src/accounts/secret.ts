@@ -6,7 +6,7 @@ const RANDOM_BYTES = 32
 /** Characters of the random part that lists may show, so that people can tell their keys apart. */
 const HINT_CHARS = 4
 
-export type SecretPrefix = 'pp_live_' | 'pp_wh_'
+export type SecretPrefix = 'pp_live_' | 'pp_wh_' | 'pp_in_'
 
 export type NewSecret = {
   /** In clear: goes into the one answer that creates it, and nowhere else. */
