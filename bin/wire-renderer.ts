@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 
 import type { Clock } from '../src/clock.ts'
@@ -7,6 +7,7 @@ import type { Database } from '../src/db/database.ts'
 import type { Listener } from '../src/db/listener.ts'
 import { startGateway } from '../src/gateway/gateway.ts'
 import type { Log } from '../src/log.ts'
+import { createProber } from '../src/queue/prober.ts'
 import { startWarmRuns } from '../src/queue/warm-runs.ts'
 import { startWorker } from '../src/queue/worker.ts'
 import { identityOf } from '../src/render/identity.ts'
@@ -49,6 +50,7 @@ export async function wireWorker(deps: {
       notifications: listener,
       canRender: () => renderer.healthy,
       render: renderer.render,
+      prober: createProber(pool, randomBytes),
       plans: config.plans,
       clock,
       log,

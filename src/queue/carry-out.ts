@@ -1,6 +1,7 @@
 import { type PlanCatalogue, planNamed } from '../accounts/plans.ts'
 import { overQuota } from '../accounts/quota.ts'
 import type { Clock } from '../clock.ts'
+import type { PagePath } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { RenderRequest } from '../render/outcome.ts'
 import type { Rendering, RenderRecord } from '../render/record.ts'
@@ -8,6 +9,8 @@ import { bringResult } from './bring-result.ts'
 import type { ClaimedJob } from './claim.ts'
 import type { Complete } from './complete.ts'
 import { detailOf, type Found } from './effect.ts'
+import { probeSite } from './probe.ts'
+import type { Prober } from './prober.ts'
 import { renderCapped } from './render-capped.ts'
 import type { KeepRecord } from './render-records.ts'
 
@@ -15,6 +18,8 @@ export type CarryOutDeps = {
   render(request: RenderRequest): Promise<Rendering>
   complete: Complete
   keepRecord: KeepRecord
+  /** Absent: sites are not probed for what they show where there is no page. */
+  prober?: Prober
   plans: PlanCatalogue
   clock: Clock
   log: Log
@@ -26,7 +31,7 @@ export type CarryOutDeps = {
  * `leaseMs`: for so long the job may still be ours.
  */
 export async function carryOut(
-  { render, complete, keepRecord, plans, clock, log }: CarryOutDeps,
+  { render, complete, keepRecord, prober, plans, clock, log }: CarryOutDeps,
   job: ClaimedJob,
   abort: AbortController,
   leaseMs: number,
@@ -39,6 +44,10 @@ export async function carryOut(
   const line = { job: id, domain: customDomain, path, priority, attempts, outcome: found.kind }
   const storedMs = clock.nowMs() - startedMs
   log.info({ ...line, state: completion.state, ms: storedMs }, 'job')
+  const learnt = await prober?.after(job, found, completion, clock.nowMs()).catch((error: Error) => {
+    log.warn({ err: error, job: id }, 'a site could not be probed')
+    return null
+  })
   if (record !== null) await keep(record)
 
   async function find(): Promise<Found> {
@@ -47,10 +56,13 @@ export async function carryOut(
     if (overQuota({ used: job.rendersUsed, limit })) return { kind: 'over-quota' }
     const { customDomain, originUrl, path, visitor } = job
     try {
-      const request = { customDomain, originUrl, path, visitor, signal: abort.signal }
-      const rendered = await renderCapped(render, request, abort)
-      record = rendered.record
-      return rendered.outcome
+      const request = { customDomain, originUrl, visitor, signal: abort.signal }
+      const renderOne = async (path: PagePath) => {
+        const rendered = await renderCapped(render, { ...request, path }, abort)
+        record = rendered.record
+        return rendered.outcome
+      }
+      return job.isProbe ? await probeSite(job, renderOne) : await renderOne(path)
     } catch (error) {
       log.error({ err: error, job: job.id }, 'the renderer failed')
       return { kind: 'crashed', reason: 'the renderer failed' }
@@ -62,7 +74,7 @@ export async function carryOut(
     const outcome =
       completion.state === 'done' || completion.state === 'failed' ? completion.outcome : found.kind
     const own = 'detail' in completion ? completion.detail : undefined
-    const detail = (own ?? detailOf(found)) || null
+    const detail = (learnt ?? own ?? detailOf(found)) || null
     const explained = { outcome, detail, claimedMs: startedMs, storedMs, record: explanation }
     await keepRecord(job, explained).catch((error: Error) =>
       log.warn({ err: error, job: id }, 'the record of a render could not be stored'),

@@ -181,6 +181,7 @@ it('a claim brings all that a render needs', async () => {
     ...{ node: 'me', attempts: 1, faults: 0, priority: 'live', domain, path: '/' },
     ...{ originUrl: 'http://127.0.0.1:1', isActive: false, plan: 'pro', rendersUsed: 42 },
     respectsNoStore: false,
+    isProbe: false,
     visitor: { userAgent: undefined, viewport: undefined, locale: undefined, timeZone: undefined },
   })
 })

@@ -23,6 +23,8 @@ export type ClaimedJob = {
   path: PagePath
   /** As the domain's settings want it. */
   visitor: Visitor
+  /** Nothing is stored: it is to be seen how the site looks where there is no page. */
+  isProbe: boolean
   /** What the origin forbids to store is not stored. */
   respectsNoStore: boolean
   /** The plan of the domain's account, and what the domain used of its month at the claim. */
@@ -51,6 +53,7 @@ type Row = {
   plan: string
   renders: number
   visitor: unknown
+  is_probe: boolean
   origin_cache_control: string | null
 }
 
@@ -86,6 +89,7 @@ export function createClaim(pool: pg.Pool, node: string, rules: ClaimRules): Cla
       plan: row.plan,
       rendersUsed: row.renders,
       visitor: visitorOf(row.visitor),
+      isProbe: row.is_probe,
       respectsNoStore: row.origin_cache_control === 'respect',
     }))
   }

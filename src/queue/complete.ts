@@ -10,6 +10,7 @@ import type { ClaimedJob } from './claim.ts'
 import { createDoubter } from './doubt.ts'
 import { effectOf, type Found } from './effect.ts'
 import type { JobEnd } from './job.ts'
+import { createSoft404Judge } from './refuse-soft-404.ts'
 import { readStatement, type Statement } from './statement.ts'
 import { createUnstoredKeeper } from './unstored.ts'
 
@@ -38,9 +39,11 @@ export function createComplete(deps: { pool: pg.Pool; plans: PlanCatalogue; cloc
     end: readStatement('end'),
     storePage: readStatement('store-page'),
     storeRedirect: readStatement('store-redirect'),
+    storeProbe: readStatement('store-probe'),
     forget: readStatement('forget-page'),
   }
 
+  const readsLikeNone = createSoft404Judge()
   const doubted = createDoubter()
   const keepUnstored = createUnstoredKeeper()
 
@@ -56,9 +59,11 @@ export function createComplete(deps: { pool: pg.Pool; plans: PlanCatalogue; cloc
       switch (effect.do) {
         case 'store-page': {
           const { body, status, textChars } = effect
-          const doubt = await doubted(client, job.domain, job.path, { status, textChars }, at)
-          if (doubt !== null) {
-            const { outcome, detail } = doubt
+          const refusal =
+            (await readsLikeNone(client, job.domain, effect.look)) ??
+            (await doubted(client, job.domain, job.path, { status, textChars }, at))
+          if (refusal !== null) {
+            const { outcome, detail } = refusal
             return { ...(await end(client, { state: 'failed', outcome }, detail)), detail }
           }
           if (!(await isWithinQuota(client))) return end(client, { state: 'failed', outcome: 'over-quota' })
@@ -66,6 +71,11 @@ export function createComplete(deps: { pool: pg.Pool; plans: PlanCatalogue; cloc
           const page = [status, headers, body.bodyBr, body.htmlBytes, body.etag, at, textChars]
           await run(client, sql.storePage, [job.domain, job.path, ...page])
           return end(client, { state: 'done', outcome: 'rendered' })
+        }
+        case 'store-probe': {
+          const finding = effect.finding && JSON.stringify(effect.finding)
+          await run(client, sql.storeProbe, [job.domain, job.id, finding, at])
+          return end(client, { state: 'done', outcome: 'probed' }, effect.detail)
         }
         case 'store-redirect':
           await run(client, sql.storeRedirect, [job.domain, job.path, effect.status, effect.location, at])

@@ -1,12 +1,20 @@
 import { unreachable } from '../errors.ts'
 import type { RenderOutcome } from '../render/outcome.ts'
 import { pageText } from '../render/page-text.ts'
+import type { ClaimedJob } from './claim.ts'
 import { forbidsStoring } from './forbids-storing.ts'
 import { type PageBody, pageBody } from './page-body.ts'
+import { probeDetail } from './probe.ts'
+import type { Finding, Look } from './soft-404.ts'
 import type { UnstoredPage } from './unstored.ts'
 
 /** What a worker found: what came of the render, or why there was none. */
-export type Found = RenderOutcome | { kind: 'over-quota' } | { kind: 'domain-inactive' }
+export type Found =
+  | RenderOutcome
+  | { kind: 'over-quota' }
+  | { kind: 'domain-inactive' }
+  /** The job was a probe. `finding` null: nothing could be found out, and `why`. */
+  | { kind: 'probed'; finding: Finding | null; why?: string }
 
 /** What is to be done about it, before anybody has looked whether the job is still ours. */
 export type Effect =
@@ -16,9 +24,12 @@ export type Effect =
       status: number
       headers: readonly (readonly [string, string])[]
       textChars: number
+      /** What is judged as a page: null where nothing can be said against it. */
+      look: Look | null
     }
   /** To the crawler that waits, if one does. */
   | { do: 'give-once'; outcome: 'site-error' | 'no-store'; page: UnstoredPage; detail: string }
+  | { do: 'store-probe'; finding: Finding | null; detail: string }
   | { do: 'store-redirect'; status: number; location: string }
   | { do: 'end'; state: 'failed' | 'cancelled'; detail: string }
   | { do: 'requeue'; fault: boolean }
@@ -29,7 +40,7 @@ const DETAIL_LIMIT_CHARS = 500
 
 /** The table of outcomes. Faults come again, outcomes stand. */
 export async function effectOf(
-  job: { faults: number; respectsNoStore: boolean },
+  job: Pick<ClaimedJob, 'faults' | 'path' | 'respectsNoStore'>,
   found: Found,
 ): Promise<Effect> {
   switch (found.kind) {
@@ -39,8 +50,10 @@ export async function effectOf(
         const page = { status: found.status, headers, body: await pageBody(found.html) }
         return { do: 'give-once', outcome: 'no-store', page, detail: '' }
       }
-      const textChars = pageText(found.html).length
-      return { do: 'store-page', body: await pageBody(found.html), status: found.status, headers, textChars }
+      const { status, html, application = null } = found
+      const textChars = pageText(html).length
+      const look = status === 200 && job.path !== '/' ? { path: job.path, html, application } : null
+      return { do: 'store-page', body: await pageBody(html), status, headers, textChars, look }
     }
     case 'site-error': {
       const { status } = found
@@ -63,6 +76,8 @@ export async function effectOf(
       return job.faults + 1 < MAX_FAULTS ? { do: 'requeue', fault: true } : failed(found)
     case 'aborted':
       return { do: 'requeue', fault: false }
+    case 'probed':
+      return { do: 'store-probe', finding: found.finding, detail: detailOf(found) }
     case 'domain-inactive':
       return { do: 'end', state: 'cancelled', detail: '' }
     default:
@@ -88,6 +103,8 @@ export function detailOf(found: Found): string {
     case 'challenge':
     case 'error-page':
       return found.mark
+    case 'probed':
+      return probeDetail(found.finding, found.why)
     case 'redirect':
       return bounded(found.location)
     default:

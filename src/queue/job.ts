@@ -42,6 +42,10 @@ export type JobOutcome =
   | 'shrunk'
   /** The origin forbids to store it, and the domain respects that. */
   | 'no-store'
+  /** It reads like a page that does not exist. */
+  | 'soft-404'
+  /** A look at how the site answers where there is no page. */
+  | 'probed'
   | 'over-quota'
   | 'domain-gone'
   | 'domain-inactive'

@@ -38,7 +38,16 @@ export type Excess =
 
 /** What came of a render. Every member is expected; none of them is thrown. */
 export type RenderOutcome =
-  | { kind: 'rendered'; status: number; headers: [name: string, value: string][]; html: string }
+  | {
+      kind: 'rendered'
+      status: number
+      headers: [name: string, value: string][]
+      html: string
+      /** Names the build of the site that made it: the scripts and style sheets that its document asks for. */
+      application?: string | null
+      /** The address that its scripts wrote over the one that was asked for, without loading it; null: none. */
+      movedTo?: string | null
+    }
   | { kind: 'redirect'; status: RedirectStatus; location: string }
   /** The origin answered something that is not a page; the edge passes it. */
   | { kind: 'not-html'; contentType: string }

@@ -106,7 +106,8 @@ describe('its limits', () => {
     const recorder = createRecorder(() => 0)
     const hear = recorder.listeners('main')
     const request = { url: `https://a.example/${'x'.repeat(400)}` }
-    hear['Network.requestWillBeSent']?.({ requestId: '1', frameId: 'main', request } as never)
+    const initiator = { type: 'other' }
+    hear['Network.requestWillBeSent']?.({ requestId: '1', frameId: 'main', initiator, request } as never)
     hear['Network.loadingFailed']?.({ requestId: '1', errorText: 'net::ERR_FAILED' } as never)
     const { record } = recorder.explain({ kind: 'blank' })
     assert.equal(record?.troubles[0]?.url.length, 300)

@@ -1,6 +1,7 @@
 import type { Protocol } from 'devtools-protocol'
 
 import { GATEWAY_HEADER } from '../gateway/headers.ts'
+import { createApplication } from './application.ts'
 import type { CdpListeners } from './cdp.ts'
 import type { RenderOutcome } from './outcome.ts'
 import type { CaptureReason, Phase, Rendering, RenderRecord, Trouble } from './record.ts'
@@ -33,6 +34,8 @@ export function createRecorder(nowMs: () => number): Recorder {
   }
   const { phases, requests, troubles, consoleErrors } = record
   const urls = new Map<string, string>()
+  const application = createApplication()
+  let movedTo: string | null = null
 
   const reached = (phase: Phase) => {
     phases[phase] ??= Math.round(nowMs() - beganMs)
@@ -58,8 +61,9 @@ export function createRecorder(nowMs: () => number): Recorder {
   }
 
   const listeners = (mainFrameId: string): CdpListeners => ({
-    'Network.requestWillBeSent': ({ requestId, frameId, type, request: { url } }) => {
+    'Network.requestWillBeSent': ({ requestId, frameId, type, initiator, request: { url } }) => {
       if (!/^https?:/i.test(url)) return
+      if (frameId === mainFrameId && initiator.type === 'parser') application.requested(type, url)
       if (type === 'Image') {
         requests.spared++
         return
@@ -67,6 +71,9 @@ export function createRecorder(nowMs: () => number): Recorder {
       requests.made++
       urls.set(requestId, url)
       if (type === 'Document' && frameId === mainFrameId) reached('navigate')
+    },
+    'Page.navigatedWithinDocument': ({ frameId, url }) => {
+      if (frameId === mainFrameId) movedTo = url
     },
     // The main answer may be judged, and stopped, before the network tells of it.
     'Fetch.requestPaused': ({ frameId, resourceType, responseStatusCode }) => {
@@ -104,7 +111,8 @@ export function createRecorder(nowMs: () => number): Recorder {
     explain(outcome) {
       if (phases.tab !== null) reached('snapshot')
       if ('html' in outcome) record.htmlBytes = Buffer.byteLength(outcome.html)
-      return { outcome, record }
+      if (outcome.kind !== 'rendered') return { outcome, record }
+      return { outcome: { ...outcome, application: application.name(), movedTo }, record }
     },
   }
 }

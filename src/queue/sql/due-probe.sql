@@ -1,0 +1,8 @@
+-- Whether a site is to be looked at: never was, or too long ago, or its application is another one than was looked at
+-- ($3), for which nobody waits longer than the site is patient.
+select from domain left join probe on probe.domain_id = domain.id
+ where domain.id = $1 and domain.is_active
+   and coalesce(domain.settings->>'soft_404', 'refuse') = 'refuse'
+   and (probe.domain_id is null or probe.renew_at <= $2
+        or (probe.patient_to <= $2 and probe.finding->>'kind' = 'soft'
+            and probe.finding->>'application' is distinct from $3))
