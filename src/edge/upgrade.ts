@@ -69,9 +69,9 @@ export function createPassUpgrade(options: PassOptions): PassUpgrade {
         else wire.destroy()
       })
       handshake.accept(responseHeaders(answer, front, domain, verdict))
-      if (originHead.length > 0) wire.write(originHead)
       if (head.length > 0) origin.write(head)
       const down = new WebSocketGoodbye()
+      if (originHead.length > 0) down.write(originHead)
       const end = () => {
         down.leave()
         const late = setTimeout(() => wire.destroy(), LAST_WORDS_MS)

@@ -1,0 +1,150 @@
+/** A node that is asked to end, with clients of every kind at its edge: no request that was taken is cut. */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import type http from 'node:http'
+import http2 from 'node:http2'
+import net from 'node:net'
+import type { Duplex } from 'node:stream'
+import { describe, it, type TestContext } from 'node:test'
+import tls from 'node:tls'
+
+import { startTestEdge } from '../src/edge/test-edge.ts'
+import type { Deadline } from './closing-stack.ts'
+import { drainable } from './draining.ts'
+
+const FAR_OFF: Deadline = { signal: new AbortController().signal, remainingMs: () => 60_000 }
+const GOING_AWAY = '880203e9'
+
+/** An edge whose origin answers when it is told to. */
+async function start(t: TestContext) {
+  const waiting: http.ServerResponse[] = []
+  const edge = await startTestEdge({
+    tls: true,
+    origin: (req, res) => {
+      if (req.url === '/waits') waiting.push(res)
+      else res.end('fine')
+    },
+  })
+  const { drain } = drainable(edge.server, { secure: edge.edge.secure, begin: edge.edge.endSessions })
+  t.after(() => edge.close())
+  const until = async (holds: () => boolean) => {
+    while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  return {
+    edge,
+    drain: () => drain(FAR_OFF),
+    asked: (count: number) => until(() => waiting.length >= count),
+    answer: () => waiting.splice(0).forEach((res) => void res.end('late, but whole')),
+  }
+}
+
+const HEAD = 'HTTP/1.1\r\nHost: red.example\r\nUser-Agent: a person\r\n'
+
+/** All that comes on a bare connection until its end. */
+async function all(socket: net.Socket): Promise<string> {
+  let got = ''
+  for await (const part of socket) got += String(part)
+  return got
+}
+
+describe('draining the edge', { timeout: 60_000 }, () => {
+  for (const scheme of ['http', 'https']) {
+    it(`${scheme}: an answer that is under way is the last of its connection, and says so; idle ones end`, async (t) => {
+      const { edge, drain, asked, answer } = await start(t)
+      const open = async () => {
+        const socket =
+          scheme === 'http'
+            ? net.connect(edge.port, '127.0.0.1')
+            : tls.connect({ port: edge.tlsPort, servername: 'red.example', rejectUnauthorized: false })
+        socket.on('error', () => {})
+        await once(socket, scheme === 'http' ? 'connect' : 'secureConnect')
+        return socket
+      }
+      const [busy, used, unused] = [await open(), await open(), await open()]
+      used.write(`GET / ${HEAD}\r\n`)
+      await once(used, 'data')
+      busy.write(`GET /waits ${HEAD}\r\n`)
+      await asked(1)
+      const ended = Promise.all([once(used.resume(), 'close'), once(unused.resume(), 'close')])
+      const drained = drain()
+      await ended
+      answer()
+      const got = await all(busy)
+      assert.match(got, /^HTTP\/1\.1 200 OK\r\n/)
+      assert.match(got, /\r\nConnection: close\r\n/)
+      assert.match(got, /late, but whole/)
+      await drained
+    })
+  }
+
+  it('HTTP/2: what was asked is answered, the client is told of the end at once, and then the session ends', async (t) => {
+    const { edge, drain, asked, answer } = await start(t)
+    const connect = () => {
+      const session = http2.connect(`https://127.0.0.1:${edge.tlsPort}`, {
+        ...{ servername: 'red.example', rejectUnauthorized: false },
+      })
+      t.after(() => session.destroy())
+      return session
+    }
+    const [busy, idle] = [connect(), connect()]
+    const idleEnds = once(idle, 'close')
+    await once(idle, 'remoteSettings')
+    const first = busy.request({ ':path': '/waits', ':authority': 'red.example' })
+    await asked(1)
+    const goaway = once(busy, 'goaway')
+    const drained = drain()
+    const [code] = (await goaway) as [number]
+    assert.equal(code, http2.constants.NGHTTP2_NO_ERROR)
+    await idleEnds
+    answer()
+    const [head] = (await once(first, 'response')) as [http2.IncomingHttpHeaders]
+    assert.equal(head[':status'], 200)
+    assert.equal(String(Buffer.concat(await first.toArray())), 'late, but whole')
+    await drained
+  })
+
+  it('a WebSocket is told 1001 behind its last whole frame, over either version', async (t) => {
+    const { edge, drain } = await start(t)
+    const origins: Duplex[] = []
+    edge.originServer.on('upgrade', (req, socket: Duplex) => {
+      const accept = createHash('sha1')
+        .update(`${req.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
+        .digest('base64')
+      socket.on('error', () => {})
+      socket.write(
+        `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+      )
+      // A frame of four bytes, of which two come.
+      socket.write(Buffer.from('82046162', 'hex'))
+      origins.push(socket)
+    })
+    const one = net.connect(edge.port, '127.0.0.1')
+    one.write(`GET /live ${HEAD}Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: eA==\r\n\r\n`)
+    const session = http2.connect(`https://127.0.0.1:${edge.tlsPort}`, {
+      ...{ servername: 'red.example', rejectUnauthorized: false },
+    })
+    t.after(() => session.destroy())
+    await once(session, 'remoteSettings')
+    const two = session.request({
+      ...{ ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': 'https', ':path': '/live' },
+      ':authority': 'red.example',
+    })
+    const heard = [one, two].map((stream) => {
+      const parts: Buffer[] = []
+      stream.on('data', (part: Buffer) => parts.push(part))
+      return { text: () => Buffer.concat(parts).toString('hex'), ended: once(stream, 'end') }
+    })
+    while (heard.some(({ text }) => !text().endsWith('82046162'))) {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    const drained = drain()
+    await new Promise((resolve) => setImmediate(resolve))
+    for (const origin of origins) origin.write(Buffer.from('6364', 'hex'))
+    for (const { text, ended } of heard) {
+      await ended
+      assert.match(text(), new RegExp(`820461626364${GOING_AWAY}$`))
+    }
+    await drained
+  })
+})
