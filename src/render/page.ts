@@ -6,6 +6,7 @@ import type { BrowserProcess } from './browser-process.ts'
 import { CdpError, type CdpListeners, type CdpSession } from './cdp.ts'
 import type { Visitor } from './outcome.ts'
 import { createPageDate, type PageDate } from './page-date.ts'
+import { WORLD } from './snapshot.ts'
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts'
 import { appearAs } from './visitor.ts'
 
@@ -17,6 +18,8 @@ export type Page = {
   readonly frameId: string
   /** Resolves with the reason when the process has died. */
   readonly lost: Promise<string>
+  /** Set at the end of a visit whose page may stay in the tab, asleep: see `Stillness`. */
+  isStill: boolean
   /** For one render; replaces those of the render before. */
   listen(listeners: CdpListeners): void
   /** Ends it although it may hang. Rejects when the browser is gone. */
@@ -56,12 +59,19 @@ export async function openPage(
   const { sessionId } = await cdp.browser.send('Target.attachToTarget', { targetId, flatten: true })
   const session = cdp.session(sessionId)
   const clock = createVirtualClock(session)
+  let ownWorld: number | undefined
   const { promise: lost, resolve: lose } = Promise.withResolvers<string>()
 
   const always: CdpListeners = {
     'Emulation.virtualTimeBudgetExpired': clock.budgetExpired,
     'Inspector.targetCrashed': () => lose(browser.memory.hasEnded() ? OUT_OF_MEMORY : 'the page crashed'),
     'Inspector.detached': ({ reason }) => lose(reason),
+    'Runtime.executionContextCreated': ({ context: { id, name, auxData } }) => {
+      if (name === WORLD && auxData?.['frameId'] === targetId) ownWorld = id
+    },
+    'Runtime.executionContextsCleared': () => {
+      ownWorld = undefined
+    },
     'Page.javascriptDialogOpening': ({ type }) => {
       // Staying is never right; all else is answered as somebody who does not care would.
       void session.send('Page.handleJavaScriptDialog', { accept: type === 'beforeunload' }).catch(() => {})
@@ -74,9 +84,10 @@ export async function openPage(
   return {
     session,
     clock,
-    date: createPageDate(session, clock, () => undefined),
+    date: createPageDate(session, clock, () => ownWorld),
     frameId: targetId,
     lost,
+    isStill: false,
     listen: (listeners) => session.listen({ ...listeners, ...always }),
     async close() {
       cdp.endSession(sessionId)

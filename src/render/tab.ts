@@ -20,6 +20,12 @@ export type Tab = {
    * `renewProcess` the page itself is replaced too. Rejects when that did not work.
    */
   clean(renewProcess: boolean): Promise<void>
+  /** The page of the last render is still there, without scripts and without time. */
+  readonly isAsleep: boolean
+  /** Right before the visit of `url`: scripts will run again, in the page that comes. */
+  wake(url: string): Promise<void>
+  /** To about:blank: what the sleeping page holds in memory is given back. Rejects as `clean` does. */
+  leave(): Promise<void>
   /** The page and its context are gone, also when the page hangs. Never rejects. */
   close(): Promise<void>
 }
@@ -53,6 +59,8 @@ export async function openTab(
   }
 
   let page: Page
+  let isAsleep = false
+  let sleepsAt = ''
   try {
     // Before the first page exists: grants nothing, and refuses all the rest.
     await Promise.all([
@@ -63,6 +71,15 @@ export async function openTab(
   } catch (error) {
     await close()
     throw error
+  }
+
+  const leave = async () => {
+    await toBlank(page.session)
+    isAsleep = false
+    await Promise.all([
+      page.session.send('Emulation.setScriptExecutionDisabled', { value: false }),
+      page.session.send('Page.resetNavigationHistory'),
+    ])
   }
 
   return {
@@ -76,13 +93,15 @@ export async function openTab(
       const used = page
       // One after the other: the browser's process hears of the second, the page's of the first.
       await used.session.send('Emulation.setScriptExecutionDisabled', { value: true })
-      await leave(used.session)
+      isAsleep = used.isStill && !renewProcess
+      used.isStill = false
+      if (!isAsleep) await toBlank(used.session)
       if (renewProcess) {
         page = await open()
         await used.close()
       } else {
         await used.clock.drain()
-        await used.session.send('Emulation.setScriptExecutionDisabled', { value: false })
+        if (!isAsleep) await used.session.send('Emulation.setScriptExecutionDisabled', { value: false })
       }
       await Promise.all([
         cdp.browser.send('Storage.clearCookies', { browserContextId }),
@@ -90,17 +109,31 @@ export async function openTab(
         page.session.send('Storage.clearDataForOrigin', { origin: '*', storageTypes: STORAGE_TYPES }),
         page.session.send('Page.resetNavigationHistory'),
       ])
+      if (isAsleep) sleepsAt = await addressOf(page.session)
     },
+    get isAsleep() {
+      return isAsleep
+    },
+    async wake(url) {
+      if (!isAsleep) return
+      // To where it is already, Chromium would only reload it: the page could tell.
+      if (url === sleepsAt) return leave()
+      isAsleep = false
+      // Not waited for: it is there long before the first byte of the next page.
+      void page.session.send('Emulation.setScriptExecutionDisabled', { value: false }).catch(() => {})
+    },
+    leave,
     close,
   }
 }
 
 /** `Page.navigate` answers before the old page is gone; the browser's own history tells when it is. */
-async function leave(session: CdpSession): Promise<void> {
+async function toBlank(session: CdpSession): Promise<void> {
   await session.send('Page.navigate', { url: 'about:blank' })
-  for (;;) {
-    const { currentIndex, entries } = await session.send('Page.getNavigationHistory')
-    if (entries[currentIndex]?.url === 'about:blank') return
-    await delay(1)
-  }
+  while ((await addressOf(session)) !== 'about:blank') await delay(1)
+}
+
+async function addressOf(session: CdpSession): Promise<string> {
+  const { currentIndex, entries } = await session.send('Page.getNavigationHistory')
+  return entries[currentIndex]?.url ?? ''
 }

@@ -11,6 +11,7 @@ import { outcomeOfSnapshot } from './quality.ts'
 import { createReadySignal } from './ready-signal.ts'
 import { allHear, type Recorder } from './recorder.ts'
 import { takeSnapshot } from './snapshot.ts'
+import { createStillness } from './stillness.ts'
 import type { Tab } from './tab.ts'
 import { clockUntilOver, sessionUntilOver } from './until-over.ts'
 import { runUntilSettled } from './virtual-time.ts'
@@ -39,6 +40,7 @@ export async function visit(
   const time = clockUntilOver(page.clock, () => isOver)
   const ready = createReadySignal()
   const main = createMainDocument(page.session, page.frameId, request, end)
+  const stillness = createStillness(page.frameId)
   let reloads = 0
   let unpackedBytes = 0
   let isOver = false
@@ -56,9 +58,8 @@ export async function visit(
       else if (++reloads > RELOAD_LIMIT) end({ kind: 'timed-out', afterMs: 0 })
     },
   }
-  page.listen(
-    allHear([recorder.listeners(page.frameId), main.listeners, heard, activityListeners(activity, ready)]),
-  )
+  const told = [recorder.listeners(page.frameId), main.listeners, heard, stillness.listeners]
+  page.listen(allHear([...told, activityListeners(activity, ready)]))
 
   const timer = setTimeout(() => end({ kind: 'timed-out', afterMs: timeoutMs }), timeoutMs)
   const abort = () => end({ kind: 'aborted' })
@@ -68,11 +69,15 @@ export async function visit(
 
   const load = async (): Promise<RenderOutcome> => {
     await Promise.all([page.date.begin(clock.nowMs()), main.hold()])
+    await tab.wake(url)
     const { errorText } = await session.send('Page.navigate', { url })
     // The response that could not be shown may have been judged already; that is the better answer.
     if (errorText !== undefined) return outcomeOfNavigation(errorText)
+    // What is in the tab until then may be the page of the render before, asleep.
+    await stillness.arrived
     recorder.captured(await runUntilSettled(session, time, activity, ready, clock.nowMs))
     const snapshot = await takeSnapshot(session, page.frameId, limits)
+    page.isStill = stillness.isStill()
     return outcomeOfSnapshot(snapshot, {
       status: main.status,
       headers: keptHeaders(main.headers),

@@ -40,7 +40,7 @@
 
   // A page gets no farewell: what a handler writes at its end could arrive after
   // the wipe, and be found by the next render. We listen first, so nobody else hears.
-  for (const event of ['beforeunload', 'pagehide', 'unload', 'visibilitychange', 'freeze']) {
+  for (const event of ['beforeunload', 'pageswap', 'pagehide', 'unload', 'visibilitychange', 'freeze']) {
     window.addEventListener(event, (told) => told.stopImmediatePropagation(), { capture: true })
   }
 

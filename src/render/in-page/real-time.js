@@ -104,6 +104,16 @@
   wrap(window.WebAssembly, ['compile', 'instantiate'], untilSettled)
   wrap(window, ['createImageBitmap'], untilSettled)
 
+  // Shared workers may outlive the page that made them: only whether there are any is told.
+  if (window.SharedWorker !== undefined) {
+    window.SharedWorker = new Proxy(window.SharedWorker, {
+      construct(target, given, newTarget) {
+        tell('lasting')
+        return Reflect.construct(target, given, newTarget)
+      },
+    })
+  }
+
   const NativeWorker = window.Worker
   if (NativeWorker === undefined) return
   wrap(NativeWorker.prototype, ['postMessage'], () => tell('asked'))
