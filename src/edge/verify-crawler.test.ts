@@ -80,7 +80,7 @@ describe('answers', () => {
     assert.equal(asked.length, 1)
   })
 
-  it('that do not come in time are unknown, and known once they came', async (t) => {
+  it('that do not come in time are unknown, and known once they came', { timeout: 20_000 }, async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const { promise, resolve } = Promise.withResolvers<Standing>()
     const { verify } = verifier([], () => promise)
