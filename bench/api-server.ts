@@ -13,6 +13,7 @@ import { createKey } from '../src/accounts/keys.ts'
 import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
 import { findKeyOwner } from '../src/accounts/secret-check.ts'
 import { createApiServer } from '../src/api/server.ts'
+import { createVault } from '../src/certificates/vault.ts'
 import { systemClock } from '../src/clock.ts'
 import { openDatabase } from '../src/db/database.ts'
 import { createListener } from '../src/db/listener.ts'
@@ -76,6 +77,7 @@ const app = await createApiServer(
     log,
     checkOrigin: async (raw) => ({ ok: true, originUrl: raw }),
     findJob,
+    vault: createVault({ pool, keys: null, dataDir: tmpdir() }),
     doors: { answer: () => {}, offer: () => {} },
     caughtUp: listener.caughtUp,
     checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),

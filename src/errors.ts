@@ -32,6 +32,7 @@ const PUBLIC_ERRORS = {
   api_key_limit: { status: 403, text: 'API key limit reached (5 per account)' },
   webhook_token_limit: { status: 403, text: 'Webhook token limit reached (5 per domain)' },
   domain_not_found: { status: 404, text: 'Domain not found' },
+  certificate_not_found: { status: 404, text: 'Certificate not found' },
   job_not_found: { status: 404, text: 'Job not found' },
   account_not_found: { status: 404, text: 'Account not found' },
   api_key_not_found: { status: 404, text: 'API key not found' },
@@ -52,6 +53,7 @@ const PUBLIC_ERRORS = {
   headers_too_large: { status: 431, text: 'Request headers too large' },
   internal: { status: 500, text: 'Internal error' },
   not_ready: { status: 503, text: 'Not ready' },
+  certificates_unavailable: { status: 503, text: 'Certificates cannot be stored at this node' },
   queue_full: { status: 503, text: 'Render queue is full, try again later' },
 } as const satisfies Record<string, { status: number; text: string | ((word: string) => string) }>
 

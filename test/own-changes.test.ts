@@ -8,7 +8,7 @@ import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
 import { createToken } from '../src/accounts/tokens.ts'
 import type { ApiApp } from '../src/api/app.ts'
 import { createApiServer } from '../src/api/server.ts'
-import { testDoors } from '../src/api/test-api.ts'
+import { testDoors, testVault } from '../src/api/test-api.ts'
 import { startTestEdge, type TestEdge } from '../src/edge/test-edge.ts'
 import type { DomainName } from '../src/ids.ts'
 import { silentLog } from '../src/log.ts'
@@ -33,6 +33,7 @@ before(async () => {
       log: silentLog(),
       findJob,
       doors: testDoors,
+      vault: testVault(pool),
       caughtUp: listener.caughtUp,
       checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
       checkOrigin: async (originUrl) => ({ ok: true, originUrl }),

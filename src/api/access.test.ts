@@ -9,7 +9,7 @@ import { DEFAULT_PLANS } from '../accounts/plans.ts'
 import { createToken } from '../accounts/tokens.ts'
 import { silentLog } from '../log.ts'
 import { createApiServer } from './server.ts'
-import { startTestApi, type TestAccount, type TestApi, testDoors } from './test-api.ts'
+import { startTestApi, type TestAccount, type TestApi, testDoors, testVault } from './test-api.ts'
 
 let api: TestApi
 let owner: TestAccount
@@ -144,6 +144,7 @@ it('500 at authentication when the database is away: an error body, and nothing 
       checkOrigin: async () => ({ ok: false, reason: 'not asked' }),
       findJob: async () => null,
       doors: testDoors,
+      vault: testVault(pool),
       caughtUp: async () => {},
       checkReadiness: async () => ready,
     },

@@ -9,7 +9,7 @@ import { DEFAULT_PLANS } from '../accounts/plans.ts'
 import { createToken } from '../accounts/tokens.ts'
 import type { DomainName } from '../ids.ts'
 import { createApiServer } from './server.ts'
-import { startTestApi, type TestAccount, type TestApi, testDoors } from './test-api.ts'
+import { startTestApi, type TestAccount, type TestApi, testDoors, testVault } from './test-api.ts'
 
 let api: TestApi
 let owner: TestAccount
@@ -47,6 +47,7 @@ it('the log tells what went wrong, on which route, and no key, token, query or b
         findJob: async () => null,
         checkReadiness: async () => api.readiness.found,
         doors: testDoors,
+        vault: testVault(pool),
         caughtUp: async () => {},
       },
       { version: '0', publicUrl: null, contact: null },

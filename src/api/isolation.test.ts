@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-
 import { DEFAULT_PLANS } from '../accounts/plans.ts'
 import { createToken } from '../accounts/tokens.ts'
+import { createTestCa } from '../certificates/test-ca.ts'
 import {
   startTestApi,
   storePages,
   storeRedirectAndSitemap,
+  TEST_START_MS,
   type TestAccount,
   type TestApi,
   type TestRequest,
@@ -32,6 +33,9 @@ const RENDER_RECORD = JSON.stringify({
   troubles: [],
   consoleErrors: { count: 0, texts: [] },
   htmlBytes: 1,
+})
+const CERTIFICATE = createTestCa('ca', TEST_START_MS).leaf({
+  names: ['amber.example.com', 'blue.example.com'],
 })
 const NO_JOB = '00000000-0000-4000-8000-000000000000'
 
@@ -100,6 +104,8 @@ async function ask(
     .replace('{url}', encodeURIComponent(url))
   assert.doesNotMatch(path, /[{}]/, 'a parameter without a value')
   const body = exampleBody(operation, {
+    certificate_chain: CERTIFICATE.chain,
+    private_key: CERTIFICATE.key,
     domain: about.domain,
     custom_domain: about.newName,
     origin_url: 'https://origin.example.com',
@@ -133,6 +139,8 @@ async function rowsOfAmber({ api, amber }: World): Promise<string> {
       'render_count',
       'warm_run',
       'render_record',
+      'certificate',
+      'certificate_order',
     ].map((table) => `select t::text as row from ${table} t where domain_id ${of} order by 1`),
     `select id, path, priority, state, superseded from job where domain_id ${of} order by id`,
     `select id, name, revoked_at from webhook_token where domain_id ${of} order by id`,
@@ -190,8 +198,9 @@ describe('isolation, for every route of the document', () => {
 
   it('the owner, with the same requests, sees or changes something on each route', async () => {
     const amber = together.amber!
-    // Deletion last.
-    const order = routes().toSorted((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))
+    // Deletion last, that of the whole domain after what belongs to it.
+    const last = ({ method, url }: Operation) => (method === 'DELETE' ? 1_000 - url.length : 0)
+    const order = routes().toSorted((a, b) => last(a) - last(b))
     for (const operation of order) {
       const before = await rowsOfAmber(together)
       const about = { domain: 'amber.example.com', jobId: amber.jobId, newName: 'amber2.example.com' }

@@ -4,6 +4,7 @@ import type pg from 'pg'
 
 import { createLastUse } from '../accounts/last-use.ts'
 import type { PlanCatalogue } from '../accounts/plans.ts'
+import type { Vault } from '../certificates/vault.ts'
 import type { Clock } from '../clock.ts'
 import { type ClientLimits, createClientGate, NO_CLIENT_LIMITS } from '../http/client-gate.ts'
 import type { Log } from '../log.ts'
@@ -24,6 +25,9 @@ import { cachePurgeAll } from './routes/cache-purge-all.ts'
 import { cacheRefresh } from './routes/cache-refresh.ts'
 import { cacheRefreshAll } from './routes/cache-refresh-all.ts'
 import { cacheStats } from './routes/cache-stats.ts'
+import { certificateDelete } from './routes/certificate-delete.ts'
+import { certificateGet } from './routes/certificate-get.ts'
+import { certificatePut } from './routes/certificate-put.ts'
 import { docs } from './routes/docs.ts'
 import { domainCreate } from './routes/domain-create.ts'
 import { domainDelete } from './routes/domain-delete.ts'
@@ -52,6 +56,8 @@ export type ApiDeps = {
   findJob: FindJob
   caughtUp: CaughtUp
   doors: PageDoors
+  /** Seals the keys of certificates. */
+  vault: Vault
 }
 
 export type ApiOptions = {
@@ -107,6 +113,9 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   domainUpdate(app, deps)
   domainDelete(app, deps)
   domainRenders(app, deps)
+  certificateGet(app, deps)
+  certificatePut(app, deps)
+  certificateDelete(app, deps)
   cacheList(app, deps)
   cacheStats(app, deps)
   cachePurge(app, deps)

@@ -2,11 +2,15 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
+import type pg from 'pg'
+
 import { createAccount } from '../accounts/accounts.ts'
 import { createDomain } from '../accounts/domain-changes.ts'
 import { parseDomainName } from '../accounts/domain-name.ts'
 import { createKey } from '../accounts/keys.ts'
 import { DEFAULT_PLANS, type PlanCatalogue } from '../accounts/plans.ts'
+import { parseMasterKeys } from '../certificates/master-key.ts'
+import { createVault, type Vault } from '../certificates/vault.ts'
 import { type TestDatabase, testDatabase } from '../db/test-database.ts'
 import { createAddressGuard } from '../gateway/address-guard.ts'
 import { checkOriginUrl } from '../gateway/origin-url.ts'
@@ -15,7 +19,7 @@ import { silentLog } from '../log.ts'
 import { findJob } from '../queue/find-job.ts'
 import type { PageDoors } from './routes/page-get.ts'
 import type { Readiness } from './routes/readiness.ts'
-import { type ApiOptions, createApiServer } from './server.ts'
+import { type ApiDeps, type ApiOptions, createApiServer } from './server.ts'
 import { type Contract, readContract } from './test-contract.ts'
 
 // Test support: the whole API on loopback over a database of its own. Every
@@ -44,10 +48,19 @@ export const testDoors: PageDoors = {
   offer: (_req, res, asked) => sendTestPage(res, asked),
 }
 
+/** With a master key of its own, so that no file is made. */
+export function testVault(pool: pg.Pool): Vault {
+  const keys = parseMasterKeys(Buffer.alloc(32, 7).toString('base64'))
+  return createVault({ pool, keys, dataDir: '/nowhere' })
+}
+
 export async function startTestApi({
   plans = DEFAULT_PLANS,
   clients,
-}: { plans?: PlanCatalogue; clients?: ApiOptions['clients'] } = {}) {
+}: {
+  plans?: PlanCatalogue
+  clients?: ApiOptions['clients']
+} = {}) {
   const database: TestDatabase = await testDatabase()
   const { pool } = database
   const clock = { atMs: TEST_START_MS, nowMs: () => clock.atMs }
@@ -64,24 +77,28 @@ export async function startTestApi({
   }
   const lookup = async (name: string) => names[name] ?? ['93.184.216.34']
 
-  const app = await createApiServer(
-    {
-      pool,
-      plans,
-      clock,
-      log: silentLog(),
-      findJob,
-      caughtUp: async () => {},
-      doors: testDoors,
-      checkReadiness: async () => {
-        readiness.asked++
-        await readiness.held
-        return readiness.found
-      },
-      checkOrigin: (raw) => checkOriginUrl(raw, guard, { lookup, timeoutMs: 1_000 }),
+  const deps: ApiDeps = {
+    pool,
+    plans,
+    clock,
+    log: silentLog(),
+    findJob,
+    caughtUp: async () => {},
+    doors: testDoors,
+    vault: testVault(pool),
+    checkReadiness: async () => {
+      readiness.asked++
+      await readiness.held
+      return readiness.found
     },
-    { version: '0.0.0-test', publicUrl: null, contact: 'render@example.com', ...(clients && { clients }) },
-  )
+    checkOrigin: (raw) => checkOriginUrl(raw, guard, { lookup, timeoutMs: 1_000 }),
+  }
+  const app = await createApiServer(deps, {
+    version: '0.0.0-test',
+    publicUrl: null,
+    contact: 'render@example.com',
+    ...(clients && { clients }),
+  })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
   const contract: Contract = readContract(await (await fetch(`${url}/openapi.json`)).json())
@@ -108,6 +125,7 @@ export async function startTestApi({
 
   return {
     app,
+    deps,
     url,
     pool,
     database,

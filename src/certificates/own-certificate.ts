@@ -1,0 +1,99 @@
+import type pg from 'pg'
+
+import { retriedTransaction } from '../db/retried-transaction.ts'
+import type { Queryable } from '../db/transaction.ts'
+import { AppError } from '../errors.ts'
+import type { AccountId, DomainId, DomainName } from '../ids.ts'
+import { checkCertificate } from './certificate.ts'
+import { MasterKeyError } from './master-key.ts'
+import {
+  type CertificateView,
+  removeCertificate,
+  storeCertificate,
+  viewCertificate,
+} from './stored-certificate.ts'
+import type { Vault } from './vault.ts'
+
+/**
+ * Puts a certificate into use that the owner supplies, on all nodes at the
+ * commit; what is ordered is his from its end on again. Throws
+ * `domain_not_found`, `invalid_field` with what is wrong with it, and
+ * `certificates_unavailable` where keys cannot be sealed.
+ */
+export async function supplyCertificate(
+  deps: { pool: pg.Pool; vault: Vault },
+  account: AccountId,
+  name: DomainName,
+  supplied: { chain: string; key: string },
+  nowMs: number,
+): Promise<CertificateView> {
+  const { pool, vault } = deps
+  await ownedDomain(pool, account, name, 'look')
+  const checked = checkCertificate({ ...supplied, name, nowMs })
+  if (!checked.ok) throw new AppError('invalid_field', { word: checked.reason })
+  await admitted(vault)
+  const { notAfterMs } = checked.certificate
+  await retriedTransaction(pool, async (client) => {
+    const domain = await ownedDomain(client, account, name, 'lock')
+    const times = { nextAtMs: notAfterMs, renewAtMs: notAfterMs }
+    await storeCertificate(client, vault, domain, 'own', checked.certificate, times)
+  })
+  return foundCertificate(pool, account, name)
+}
+
+/** What the owner may see of it. Throws `domain_not_found`. */
+export async function foundCertificate(
+  db: Queryable,
+  account: AccountId,
+  name: DomainName,
+): Promise<CertificateView> {
+  const view = await viewCertificate(db, account, name)
+  if (view === null) throw new AppError('domain_not_found')
+  return view
+}
+
+/**
+ * Takes a certificate out of use and gives what it was; from then on another one
+ * may be ordered. Throws `domain_not_found` and `certificate_not_found`.
+ */
+export async function withdrawCertificate(
+  pool: pg.Pool,
+  account: AccountId,
+  name: DomainName,
+  nowMs: number,
+): Promise<NonNullable<CertificateView['certificate']>> {
+  return retriedTransaction(pool, async (client) => {
+    const domain = await ownedDomain(client, account, name, 'lock')
+    const { certificate } = await foundCertificate(client, account, name)
+    if (certificate === null || !(await removeCertificate(client, domain, nowMs))) {
+      throw new AppError('certificate_not_found')
+    }
+    return certificate
+  })
+}
+
+/** `lock`: as the end of an order does it, the row of the order first, so that the two never wait for each other. */
+async function ownedDomain(
+  db: Queryable,
+  account: AccountId,
+  name: DomainName,
+  purpose: 'look' | 'lock',
+): Promise<{ id: DomainId; name: DomainName }> {
+  const { rows } = await db.query<{ id: DomainId }>(
+    `select d.id from domain d join certificate_order o on o.domain_id = d.id
+      where d.account_id = $1 and d.custom_domain = $2 ${purpose === 'lock' ? 'for update of o' : ''}`,
+    [account, name],
+  )
+  const id = rows[0]?.id
+  if (id === undefined) throw new AppError('domain_not_found')
+  return { id, name }
+}
+
+async function admitted(vault: Vault): Promise<void> {
+  try {
+    await vault.admit()
+  } catch (cause) {
+    if (cause instanceof MasterKeyError) throw new AppError('certificates_unavailable', { cause })
+    throw cause
+  }
+}
