@@ -1,0 +1,84 @@
+/** The edge of `bench/stress.ts`, in a process of its own: everything but PostgreSQL and Chromium is real. */
+import type net from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { createSecureContext } from 'node:tls'
+import ipaddr from 'ipaddr.js'
+
+import { systemClock } from '../src/clock.ts'
+import { createEdge } from '../src/edge/edge.ts'
+import { createAddressGuard } from '../src/gateway/address-guard.ts'
+import { createGuardedAgents } from '../src/gateway/guarded-agents.ts'
+import { createSelfSigned } from '../src/gateway/self-signed.ts'
+import type { JobId } from '../src/ids.ts'
+import { silentLog } from '../src/log.ts'
+
+/** What the edge says of itself when it is asked. */
+export type Told = { rssBytes: number; heapBytes: number; outsideBytes: number; connections: number }
+
+/** `shop.example` has an origin that answers, `hung.example` one that never does. */
+const ORIGINS: Record<string, string> = {
+  'shop.example': `http://127.0.0.1:${process.argv[2]}`,
+  'hung.example': `http://127.0.0.1:${process.argv[3]}`,
+}
+const { privateKey, certificate } = createSelfSigned('shop.example')
+const key = privateKey.export({ type: 'pkcs8', format: 'pem' })
+const context = createSecureContext({ key, cert: certificate })
+
+const { plain, secure } = createEdge(
+  {
+    clock: systemClock,
+    log: silentLog(),
+    agents: createGuardedAgents(createAddressGuard([{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }])),
+    tls: { contextFor: () => context },
+    connected: () => true,
+    domainByHost: async (host) => {
+      const origin_url = ORIGINS[host]
+      if (origin_url === undefined) return null
+      const id = Object.keys(ORIGINS).indexOf(host) + 1
+      return { id, account_id: 1, custom_domain: host, is_active: true, settings: {}, origin_url }
+    },
+    readUnstored: async () => null,
+    readStored: async () => null,
+    isOverQuota: async () => false,
+    enqueueLive: async () => 'none' as JobId,
+    enqueueRefresh: async () => {},
+    // Nobody renders: every crawler waits for as long as it may, and is passed.
+    waitForJob: (_job, signal) =>
+      new Promise((resolve) => signal.addEventListener('abort', () => resolve('late'))),
+    noteAsked: () => {},
+    readSitemap: async () => null,
+    storeSitemap: async () => {},
+    namedInIndexes: async () => [],
+    recordInSitemap: async () => {},
+  },
+  { memoryBytes: 64 * 1024 * 1024, liveWaitMs: 3_000, keepAliveMs: 600_000, headersMs: 600_000 },
+)
+
+await listen(plain)
+await listen(secure!)
+process.on('message', () => {
+  plain.getConnections((_error, plainly) => {
+    secure!.getConnections((_again, securely) => {
+      const { rss, heapUsed, external } = process.memoryUsage()
+      const told: Told = {
+        rssBytes: rss,
+        heapBytes: heapUsed,
+        outsideBytes: external,
+        connections: plainly + securely,
+      }
+      process.send!(told)
+    })
+  })
+})
+process.on('disconnect', () => process.exit())
+process.send!({ port: portOf(plain), tlsPort: portOf(secure!) })
+
+function listen(server: net.Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 }, () => resolve())
+  })
+}
+
+function portOf(server: net.Server): number {
+  return (server.address() as AddressInfo).port
+}
