@@ -43,6 +43,8 @@ describe('a rule by its path', () => {
     ['/ab*bc', '/abc', false],
     ['/ab*bc', '/abbc', true],
     ['/a*x*c', '/a-cx', false],
+    ['/a*cx*cx', '/a-cx', false],
+    ['/a*cx*cx', '/a-cxcx', true],
     ['/a.b', '/axb', false],
     ['/*?page=*', '/list?page=2', true],
   ]
