@@ -68,6 +68,18 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'Remove a domain and everything that is stored for it',
     load: async () => (await import('./commands/domain-remove.ts')).domainRemove,
   },
+  'certificate set': {
+    summary: 'Serve a domain with a certificate of your own',
+    load: async () => (await import('./commands/certificate-set.ts')).certificateSet,
+  },
+  'certificate show': {
+    summary: "Show a domain's certificate and how getting the next one goes",
+    load: async () => (await import('./commands/certificate-show.ts')).certificateShow,
+  },
+  'certificate remove': {
+    summary: "Take a domain's certificate out of use",
+    load: async () => (await import('./commands/certificate-remove.ts')).certificateRemove,
+  },
   'cache list': {
     summary: "List a domain's stored pages",
     load: async () => (await import('./commands/cache-list.ts')).cacheList,

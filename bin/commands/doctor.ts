@@ -1,5 +1,6 @@
 import { defineCommand } from '../command.ts'
 import { browserWorks } from '../doctor/browser.ts'
+import { acmeDirectory, masterKey, tlsPort } from '../doctor/certificates.ts'
 import { databaseWorks } from '../doctor/database.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { dataDirectory, diskSpace, memory, nodeVersion, userNamespaces } from '../doctor/machine.ts'
@@ -23,6 +24,9 @@ export const doctor = defineCommand({
       userNamespaces(),
       await portFree({ ...api, setting: 'PREPAINT_API' }),
       await portFree({ host: edge.host, port: edge.port, setting: 'PREPAINT_EDGE' }),
+      await tlsPort(config),
+      masterKey(config),
+      await acmeDirectory(config),
     ]
     const good = findings.every(({ state }) => state !== 'problem')
     return { json: { ok: good, checks: findings }, text: report(findings), exitCode: good ? 0 : 1 }

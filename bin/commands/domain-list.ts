@@ -20,6 +20,7 @@ export const domainList = defineCommand({
       domain.origin_url,
       domain.email,
       domain.is_active ? 'yes' : 'no',
+      domain.ssl_enabled ? 'in use' : '-',
       `${domain.renders_used} of ${domain.monthly_render_limit}`,
     ])
     const columns = [
@@ -27,6 +28,7 @@ export const domainList = defineCommand({
       'origin',
       'account',
       'active',
+      'certificate',
       { heading: 'renders this month', right: true },
     ] as const
     return { json: { domains }, text: table(columns, rows, 'No domains yet.') }

@@ -28,7 +28,7 @@ function tryToListen({ host, port }: { host: string; port: number }): Promise<No
 }
 
 /** The API answers /readyz; the edge, to a host that nobody registered, with its own 404. */
-async function isNode({ host, port, setting }: ListenWhere): Promise<boolean> {
+export async function isNode({ host, port, setting }: ListenWhere): Promise<boolean> {
   const at = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host
   try {
     const answer = await fetch(`http://${at}:${port}/readyz`, {
