@@ -29,15 +29,31 @@ export const render = defineCommand({
     const begunMs = systemClock.nowMs()
     const { outcome, record } = await renderOnce(page, around)
     const { kind, ...details } = outcome
-    const found = { url, outcome: kind, ms: systemClock.nowMs() - begunMs, ...details }
-    const json = explain ? { ...found, record } : found
-    const explained = explain && record !== null ? explanation(kind, record) : ''
-    if (outcome.kind === 'rendered' || outcome.kind === 'site-error') return { json, text: explain ? explained : outcome.html }
+    const endedMs = systemClock.nowMs()
+    const found = { url, outcome: kind, ms: endedMs - begunMs, ...details }
+    const json = explain ? { ...found, ended_at: new Date(endedMs).toISOString(), record } : found
+    const told = { kind, details: outcomeDetails(outcome) }
+    const explained = explain && record !== null ? explanation(told, record, endedMs) : ''
+    if (outcome.kind === 'rendered' || outcome.kind === 'site-error') {
+      if (outcome.kind === 'site-error' && !around.json)
+        around.say(
+          `prepaint: the page says ${outcome.status} of itself: a crawler gets it so, it is never stored`,
+        )
+      return { json, text: explain ? explained : outcome.html }
+    }
     const reason = reasonOf(outcome)
     if (!around.json) around.say(`prepaint: no page: ${reason}`)
     return { json: { ...json, error: reason }, text: explained, exitCode: 1 }
   },
 })
+
+/** Beside the name of the outcome, in the explanation; why it is no page stands on a line of its own. */
+function outcomeDetails(outcome: RenderOutcome): string[] {
+  if ('html' in outcome) {
+    return [`status ${outcome.status}`, ...outcome.headers.map(([name, value]) => `${name}: ${value}`)]
+  }
+  return outcome.kind === 'redirect' ? [`status ${outcome.status}`, `to ${outcome.location}`] : []
+}
 
 type Page = { customDomain: DomainName; originUrl: string; path: PagePath }
 

@@ -6,6 +6,9 @@ import { hostHeader, type Site } from './target.ts'
 /** On every answer that the gateway itself gives instead of the origin; its value says why. */
 export const GATEWAY_HEADER = 'x-prepaint-gateway'
 
+/** On an answer of the origin: its own `Cache-Control`, in whose place stands what our browser may keep. */
+export const ORIGIN_CACHE_CONTROL = 'x-prepaint-cache-control'
+
 /** RFC 9110, section 7.6.1, and what older programs treat so. */
 const HOP_BY_HOP = new Set([
   'connection',
@@ -64,6 +67,7 @@ export function headersForOrigin(
 export function headersFromOther(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
   const kept = endToEnd(headers)
   delete kept[GATEWAY_HEADER]
+  delete kept[ORIGIN_CACHE_CONTROL]
   return kept
 }
 
@@ -72,6 +76,9 @@ export function headersFromOrigin(headers: IncomingHttpHeaders, site: Site): Out
   const kept = headersFromOther(headers)
   // It names a port of the origin; Chromium reaches the custom domain through here only.
   delete kept['alt-svc']
+  // Would be remembered from one render to the next; by the second Chromium answers itself with a redirect to the same page.
+  delete kept['accept-ch']
+  delete kept['critical-ch']
   if (headers.location !== undefined) kept['location'] = publicLocation(headers.location, site)
   const cookies = headers['set-cookie']
   if (cookies !== undefined) kept['set-cookie'] = cookies.map((cookie) => publicCookie(cookie, site))

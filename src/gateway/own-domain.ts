@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 import { browserCacheControl } from './browser-cache.ts'
 import { browserPolicy } from './browser-policy.ts'
 import { answer, type ExchangeDeps, exchange, type PageRequest, type PageResponse } from './exchange.ts'
-import { headersForOrigin, headersFromOrigin } from './headers.ts'
+import { headersForOrigin, headersFromOrigin, ORIGIN_CACHE_CONTROL } from './headers.ts'
 import { namesOwnHost, type Site } from './target.ts'
 import type { GatewayKey } from './tls-key.ts'
 import { answerRaw, upgrade } from './upgrade.ts'
@@ -41,6 +41,7 @@ export function createOwnDomain(site: Site, key: GatewayKey, deps: ExchangeDeps)
       const { 'cache-control': cacheControl, expires } = received
       const forBrowser = browserCacheControl(headers['sec-fetch-dest'], { cacheControl, expires })
       if (forBrowser !== undefined) kept['cache-control'] = forBrowser
+      if (cacheControl !== undefined) kept[ORIGIN_CACHE_CONTROL] = cacheControl
       const policy = browserPolicy(headers['sec-fetch-dest'], received['content-security-policy'])
       if (policy !== undefined) kept['content-security-policy'] = policy
       return kept

@@ -1,4 +1,4 @@
-import { GATEWAY_HEADER } from '../gateway/headers.ts'
+import { GATEWAY_HEADER, ORIGIN_CACHE_CONTROL } from '../gateway/headers.ts'
 import { challengerOf } from './bad-page.ts'
 import { documentLinks } from './link-header.ts'
 import type { RedirectStatus, RenderOutcome } from './outcome.ts'
@@ -10,8 +10,6 @@ export type SiteAddress = { customDomain: string; originUrl: string }
 
 /** Told to crawlers with the page; all else of the origin's headers is about its own bytes. */
 const KEPT_HEADERS = ['content-language', 'link', 'x-robots-tag']
-/** Not told to anybody: whether the page may be stored is read from it. */
-const READ_HEADERS = ['cache-control']
 
 /** RFC 9110: no body comes with these, whatever their headers say. */
 export const BODILESS = new Set([204, 205, 304])
@@ -52,10 +50,13 @@ export function judgeMainResponse(
 
 /** The origin's headers that stay with the page. */
 export function keptHeaders(headers: readonly ResponseHeader[]): [name: string, value: string][] {
-  return headers
-    .map(({ name, value }): [string, string] => [name.toLowerCase(), value])
-    .map(([name, value]): [string, string] => [name, name === 'link' ? documentLinks(value) : value])
-    .filter(([name, value]) => value !== '' && [...KEPT_HEADERS, ...READ_HEADERS].includes(name))
+  return headers.flatMap(({ name, value }): [string, string][] => {
+    const lower = name.toLowerCase()
+    // Not told to anybody: whether the page may be stored is read from it. What Chromium was told is the gateway's.
+    if (lower === ORIGIN_CACHE_CONTROL) return [['cache-control', value]]
+    const kept = lower === 'link' ? documentLinks(value) : value
+    return KEPT_HEADERS.includes(lower) && kept !== '' ? [[lower, kept]] : []
+  })
 }
 
 /**

@@ -18,6 +18,14 @@ function answer(status: number, headers: http.OutgoingHttpHeaders, body = ''): A
 }
 const HTML = { 'content-type': 'text/html' }
 
+/** What pages ask for beside themselves. */
+const PARTS: readonly [path: string, answer: Answer][] = [
+  ['/hop', scripted(`location.replace('/other')`)],
+  ['/frame-500', answer(500, HTML, PAGE)],
+  ['/frame-301', answer(301, { location: '/frame-500' })],
+  ['/frame-zip', answer(200, { 'content-type': 'application/zip' }, 'PK')],
+]
+
 type Expected = { [K in keyof RenderOutcome]?: unknown } & Record<string, unknown>
 
 const ends: Record<string, { answer: Answer; expected: Expected }> = {
@@ -145,6 +153,46 @@ const ends: Record<string, { answer: Answer; expected: Expected }> = {
     answer: answer(200, { ...HTML, 'x-robots-tag': 'noarchive', 'set-cookie': 'a=b' }, PAGE),
     expected: { kind: 'rendered', headers: [['x-robots-tag', 'noarchive']] },
   },
+  'what the origin says about storing, and not what our browser is told': {
+    answer: answer(
+      200,
+      { ...HTML, 'cache-control': 'max-age=60', 'x-prepaint-cache-control': 'private' },
+      PAGE,
+    ),
+    expected: { kind: 'rendered', headers: [['cache-control', 'max-age=60']] },
+  },
+  'an origin that says nothing about storing': {
+    answer: answer(200, { ...HTML, 'x-prepaint-cache-control': 'private' }, PAGE),
+    expected: { kind: 'rendered', headers: [] },
+  },
+  'a frame that is an error, a redirect, a download': {
+    answer: `<!doctype html><p>content</p><iframe src="/frame-500"></iframe><iframe src="/frame-301"></iframe><iframe src="/frame-zip"></iframe>`,
+    expected: { kind: 'rendered', status: 200 },
+  },
+  'a script that asks for the page itself, and for what is an error': {
+    answer: scripted(
+      `Promise.all(['/case?json', '/frame-500', '/nothing'].map((url) => fetch(url).then((answer) => show(answer.status))))`,
+    ),
+    expected: { kind: 'rendered', status: 200 },
+  },
+  'a meta refresh for those without scripts': {
+    answer: '<!doctype html><noscript><meta http-equiv="refresh" content="0; url=/other"></noscript><p>a',
+    expected: { kind: 'rendered', status: 200 },
+  },
+  'a chain of redirects by script: the first is the answer': {
+    answer: scripted(`location.replace('/hop')`),
+    expected: { kind: 'redirect', status: 302, location: 'https://shop.example/hop' },
+  },
+  'a redirect of the origin to itself': {
+    answer: answer(302, { location: '/case' }),
+    expected: { kind: 'redirect', status: 302, location: 'https://shop.example/case' },
+  },
+  'a redirect by script to itself, spelt otherwise': {
+    answer: scripted(
+      `if (document.cookie === '') { document.cookie = 'seen=1'; location.href = '/x/../case' } else show('a')`,
+    ),
+    expected: { kind: 'rendered', status: 200 },
+  },
   'a snapshot over the limit': {
     answer: scripted(`show('a'); document.body.append(document.createComment('x'.repeat(16 * 1024 * 1024)))`),
     expected: { kind: 'too-large' },
@@ -172,6 +220,7 @@ describe('how a render ends', () => {
       routes.set('/case', answer)
       routes.set('/other', PAGE)
       routes.set('/data', '{}')
+      for (const [path, part] of PARTS) routes.set(path, part)
       renderer.asked.length = 0
       const outcome = (await renderer.page('/case')) as Record<string, unknown>
       const seen = Object.fromEntries(Object.keys(expected).map((key) => [key, outcome[key]]))

@@ -114,7 +114,8 @@ function takeSnapshot(maxChars, maxElements) {
     const headers = []
     for (const meta of top.querySelectorAll('meta[name], meta[property]')) {
       const name = (meta.getAttribute('name') ?? meta.getAttribute('property') ?? '').toLowerCase()
-      const content = meta.getAttribute('content') ?? ''
+      // More than any header that is kept; a page must not fill our memory with what is not in its snapshot.
+      const content = (meta.getAttribute('content') ?? '').slice(0, 2_500)
       if (name === 'prerender-status-code' || name === 'render:status_code') statusCode = content
       else if (name === 'prerender-header' || name === 'render:header') headers.push(content)
       else continue
