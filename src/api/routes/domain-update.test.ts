@@ -122,6 +122,16 @@ describe('PUT /api/domains/:domain', () => {
         { settings: { rules: Array(101).fill({ path: '/', action: 'pass' }) } },
         'settings.rules must have at most 100 entries',
       ],
+      [{ settings: { rules: [{ path: '/' }] } }, 'settings.rules[0] must have an action or fresh_seconds'],
+      [
+        { settings: { crawlers: { add: [{ pattern: '*a*', category: 'ai' }] } } },
+        'settings.crawlers.add[0].pattern must have 3 characters other than *',
+      ],
+      [{ settings: { categories: { people: 'pass' } } }, 'settings.categories has unknown fields: "people"'],
+      [
+        { settings: { origin_cache_control: 'no-store' } },
+        'settings.origin_cache_control must be "ignore" or "respect"',
+      ],
     ]
     for (const [body, error] of cases) {
       it(String(error), async () => {
