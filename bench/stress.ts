@@ -24,12 +24,13 @@ const connections = Number(process.argv[2] ?? 10_000)
 const seconds = Number(process.argv[3] ?? 5)
 const PEOPLE = 4
 const PAGE = Buffer.alloc(8 * 1024, 'x')
+/** More than all buffers on the way take. */
+const LARGE = Buffer.alloc(64 * 1024 * 1024)
 
 type Phase = Told & { name: string; requests: number; failed: number; p50Ms: number; p99Ms: number }
 
 const origin = http.createServer((req, res) => {
-  // More than all buffers on the way take.
-  if (req.url === '/large') res.end(Buffer.alloc(64 * 1024 * 1024))
+  if (req.url === '/large') res.end(LARGE)
   else res.end(PAGE)
 })
 const hung = http.createServer(() => {})
