@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 
 import { type Shop, startShop } from '../../examples/shop/server.ts'
+import { loadConfig } from '../../src/config.ts'
 import { clearDataDir, makeDataDir } from '../../test/support/node-process.ts'
 import { runJson, runPrepaint } from '../test-command-line.ts'
 
@@ -59,6 +63,47 @@ describe('render URL', () => {
     const record = json['record'] as { phases: Record<string, unknown>; capture: unknown }
     assert.equal(typeof record.phases['firstResponse'], 'number')
     assert.equal(record.capture, null)
+  })
+
+  it('sees a site as the node does: the same visitor, with the page that explains it', async () => {
+    const seen: (string | undefined)[] = []
+    const origin = http.createServer((req, res) => {
+      seen.push(req.headers['user-agent'])
+      res.setHeader('content-type', 'text/html').end('<p>content</p>')
+    })
+    origin.listen(0, '127.0.0.1')
+    await once(origin, 'listening')
+    const { port } = origin.address() as AddressInfo
+    const allowed = { ...settings, PREPAINT_ALLOW_PRIVATE_ORIGINS: '127.0.0.1/32' }
+    for (const [publicUrl, comment] of [
+      ['https://render.example/', ' (+https://render.example/bot)'],
+      ['', ''],
+    ] as const) {
+      const around = { ...allowed, PREPAINT_PUBLIC_URL: publicUrl }
+      assert.equal((await runPrepaint(['render', `http://127.0.0.1:${port}/`], around)).code, 0)
+      const { version } = loadConfig({})
+      assert(seen.at(-1)?.endsWith(` Safari/537.36 Prepaint/${version}${comment}`), seen.at(-1))
+    }
+    origin.close()
+    origin.closeAllConnections()
+  })
+
+  it('prints a page that says 503 of itself, and says that it is never stored', async () => {
+    const origin = http.createServer((_req, res) =>
+      res
+        .setHeader('content-type', 'text/html')
+        .end('<!doctype html><meta name="prerender-status-code" content="503"><p>Back soon'),
+    )
+    origin.listen(0, '127.0.0.1')
+    await once(origin, 'listening')
+    const url = `http://127.0.0.1:${(origin.address() as AddressInfo).port}/`
+    const around = { ...settings, PREPAINT_ALLOW_PRIVATE_ORIGINS: '127.0.0.1/32' }
+    const { code, stdout, stderr } = await runPrepaint(['render', url], around)
+    assert.equal(code, 0)
+    assert.match(stdout, /Back soon/)
+    assert.match(stderr, /says 503 of itself/)
+    origin.close()
+    origin.closeAllConnections()
   })
 
   it('refuses a private address that is not allowed, and says how to allow it', async () => {

@@ -306,6 +306,31 @@ describe('tenants', () => {
   })
 })
 
+describe('a render that brings no page', () => {
+  const BAD: Scripted[] = [
+    { kind: 'timed-out', afterMs: 1 },
+    { kind: 'blank' },
+    { kind: 'origin-error', status: 502 },
+    { kind: 'origin-unreachable', reason: 'refused' },
+    { kind: 'challenge', mark: 'Cloudflare' },
+    { kind: 'error-page', mark: 'Next.js' },
+    { kind: 'too-large', what: 'elements' },
+    { kind: 'not-html', contentType: 'application/json' },
+  ]
+  for (const bad of BAD) {
+    const { kind } = bad as { kind: string }
+    it(`${kind}: the last good copy is served on; without one the origin answers`, async () => {
+      const good = await edge.ask('/a')
+      edge.wait(9 * DAY)
+      edge.script(bad)
+      const kept = await edge.ask('/a')
+      assert.deepEqual([kept.status, kept.verdict, kept.body], [200, 'stale', good.body])
+      edge.script(bad)
+      assert.equal(await edge.verdict('/b'), `pass; ${kind}`)
+    })
+  }
+})
+
 describe('a page that says itself that it is an error of the moment', () => {
   const SORRY: Scripted = {
     kind: 'site-error',
