@@ -106,7 +106,7 @@ function tryNginx(): void {
     it('files: whole, in ranges, not at all when they are known, and their heads', async () => {
       const whole = await ask('/ten.txt')
       assert.deepEqual([whole.status, String(whole.body)], [200, '0123456789'])
-      assert.match(whole.headers.server ?? '', /^nginx/)
+      assert.match(String(whole.headers['server']), /^nginx/)
       const part = await ask('/ten.txt', { range: 'bytes=2-4' })
       assert.deepEqual(
         [part.status, String(part.body), part.headers['content-range']],
