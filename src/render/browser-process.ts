@@ -9,6 +9,7 @@ import type { Log } from '../log.ts'
 import { browserUser, reachableDir } from '../system-user.ts'
 import type { BrowserBinary } from './browser-binary.ts'
 import { browserFlags } from './browser-flags.ts'
+import { type BrowserParts, watchParts } from './browser-parts.ts'
 import { type CdpConnection, connectCdp } from './cdp.ts'
 import { confined } from './confinement.ts'
 import { type MemoryWatch, watchMemory } from './memory-watch.ts'
@@ -29,6 +30,8 @@ export type BrowserProcess = {
   readonly identity: string
   /** Ends its pages one by one when they take too much. */
   readonly memory: Pick<MemoryWatch, 'hasEnded'>
+  /** Killed when its network process is lost. */
+  readonly parts: Pick<BrowserParts, 'hasNetwork' | 'canOpenPages'>
   /** Resolves with the reason as soon as it is known to be dead or dying: nothing more can be asked of it. */
   readonly ended: Promise<string>
   /** Resolves with the reason when every process is gone and its directory is removed. */
@@ -132,6 +135,8 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
     const { product, userAgent } = await cdp.browser.send('Browser.getVersion')
     const pid = child.pid as number
     if (sandbox === 'on' && !(await pagesAreSandboxed(pid))) throw new Error('a page runs without a sandbox')
+    const parts = watchParts(pid, () => void kill('its network process has ended'))
+    void ended.then(parts.stop)
     return {
       cdp,
       pid,
@@ -140,6 +145,7 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
       userAgent,
       identity: options.identity ?? 'Prepaint',
       memory,
+      parts,
       ended,
       gone,
       answers: () => answers(cdp),

@@ -33,6 +33,8 @@ export type BrowsersOptions = {
 /** A tab for one render. */
 export type TakenTab = {
   tab: PooledTab
+  /** Whether nothing that it loaded can have failed for the browser's own sake. */
+  isWhole(): boolean
   /** Resolves when the tab is clean for the next render, or closed. */
   giveBack(state: 'sound' | 'broken'): Promise<void>
 }
@@ -76,7 +78,11 @@ export async function startBrowsers(options: BrowsersOptions, pageMemoryBytes: n
         const { browser, release } = await supervisor.lease(signal)
         try {
           const tab = await browser.tabs.take(site, signal)
-          return { tab, giveBack: (state) => browser.tabs.giveBack(tab, state).finally(release) }
+          return {
+            tab,
+            isWhole: browser.process.parts.hasNetwork,
+            giveBack: (state) => browser.tabs.giveBack(tab, state).finally(release),
+          }
         } catch (error) {
           release()
           if (!(error instanceof CdpClosed) || attempt === START_ATTEMPTS) throw error

@@ -55,10 +55,19 @@ export function killGroup(groupId: number): void {
   }
 }
 
+/** The letter of proc_pid_stat(5): `Z` has ended, and its parent has not asked. null: there is no such process. */
+export function stateOf(pid: number): string | null {
+  return fieldsOf(pid)[0] || null
+}
+
 function groupOf(pid: number): number {
+  return Number(fieldsOf(pid)[2])
+}
+
+/** Fields after the name, which stands in brackets and may hold anything: state, parent, group. */
+function fieldsOf(pid: number): string[] {
   const stat = read(`/proc/${pid}/stat`)
-  // Fields after the name, which stands in brackets and may hold anything: state, parent, group.
-  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2])
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }
 
 function pids(): number[] {

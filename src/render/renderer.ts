@@ -40,10 +40,10 @@ export async function startRenderer(options: RendererOptions): Promise<Renderer>
     recorder.reached('slot')
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
     try {
-      const { tab, giveBack } = await browsers.take(request, inTime)
+      const { tab, isWhole, giveBack } = await browsers.take(request, inTime)
       recorder.reached('tab')
       const found = await visit(tab, { ...request, signal }, { timeoutMs, clock, limits, recorder })
-      const outcome = withinGatewayLimits(found, tab.excess())
+      const outcome = isWhole() ? withinGatewayLimits(found, tab.excess()) : withoutNetwork(found)
       // The outcome does not wait for the cleaning. The slot does, so that the next render finds a clean tab.
       void giveBack(leavesSound(outcome) ? 'sound' : 'broken').finally(giveSlotBack)
       return recorder.explain(outcome)
@@ -77,6 +77,11 @@ export async function startRenderer(options: RendererOptions): Promise<Renderer>
 function withinGatewayLimits(found: RenderOutcome, excess: Excess | null): RenderOutcome {
   if (excess === null || found.kind === 'redirect' || found.kind === 'aborted') return found
   return { kind: 'too-large', what: excess }
+}
+
+/** Half a page for the browser's sake: worth another attempt. */
+function withoutNetwork(found: RenderOutcome): RenderOutcome {
+  return found.kind === 'aborted' ? found : { kind: 'crashed', reason: 'the network process has ended' }
 }
 
 /** A page that hangs, has died or was left in the middle is not worth cleaning. */

@@ -58,6 +58,41 @@ describe('what dies is replaced', () => {
     assert.notEqual(browsers().at(-1)!.pid, before!.pid)
   })
 
+  it('a network process that is killed takes the render with it, and the next has another browser', async () => {
+    const [before] = browsers()
+    const network = processesOf(renderer.dataDir).find(({ command }) => command.includes('NetworkService'))
+    assert(network !== undefined)
+    const { asked, outcome } = hang()
+    await asked
+    process.kill(network.pid, 'SIGKILL')
+    assert.equal((await outcome).kind, 'crashed')
+    assert.match(await renderer.html('/page'), /content/)
+    await until('the new browser alone', () => browsers().length === 1 && browsers()[0]!.pid !== before!.pid)
+  })
+
+  it('a page that ends in the moment its network process dies is not kept', async () => {
+    const network = processesOf(renderer.dataDir).find(({ command }) => command.includes('NetworkService'))
+    // Killed while the origin is asked for the page's data: the page shows its own failure, and is done.
+    routes.set('/data', () => void process.kill(network!.pid, 'SIGKILL'))
+    routes.set('/failing', scripted(`fetch('/data').catch(() => show('no data'))`))
+    assert.equal((await renderer.page('/failing')).kind, 'crashed')
+    assert.match(await renderer.html('/page'), /content/)
+  })
+
+  it('a GPU process that is killed is nothing to anybody', async () => {
+    const [before] = browsers()
+    routes.set('/slow', (_request, response) => {
+      const gpu = processesOf(renderer.dataDir).find(({ command }) => command.includes('--type=gpu-process'))
+      assert(gpu !== undefined)
+      process.kill(gpu.pid, 'SIGKILL')
+      setTimeout(() => response.end('data'), 100)
+    })
+    routes.set('/with-data', scripted(`fetch('/slow').then((answer) => answer.text()).then(show)`))
+    assert.match(await renderer.html('/with-data'), /<li>data</)
+    assert.match(await renderer.html('/page'), /content/)
+    assert.equal(browsers()[0]!.pid, before!.pid)
+  })
+
   it("a page's process that is killed ends only its own render", async () => {
     await renderer.html('/page')
     const idle = new Set(pages().map(({ pid }) => pid))

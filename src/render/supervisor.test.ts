@@ -10,7 +10,14 @@ const signal = new AbortController().signal
 
 /** Browsers that can be made to fail; each is known by its number. */
 function fakeBrowsers() {
-  const state = { started: 0, alive: new Set<number>(), failStarts: 0, answers: true, memoryBytes: 0 }
+  const state = {
+    started: 0,
+    alive: new Set<number>(),
+    failStarts: 0,
+    answers: true,
+    memoryBytes: 0,
+    canOpenPages: true,
+  }
   const start = async () => {
     if (state.failStarts > 0) {
       state.failStarts--
@@ -29,6 +36,7 @@ function fakeBrowsers() {
       kill,
       answers: async () => state.answers || number > 1,
       memoryBytes: () => (number === 1 ? state.memoryBytes : 0),
+      parts: { canOpenPages: () => number > 1 || state.canOpenPages },
     }
     return { number, process, tabs: { close: async () => {} } }
   }
@@ -86,6 +94,20 @@ describe('a browser is replaced', () => {
       await supervisor.close()
     })
   }
+
+  it('when it can open no more pages: what it renders goes on, what comes waits for the next one', async () => {
+    const { state, supervisor: starting } = supervise()
+    const supervisor = await starting
+    const first = await supervisor.lease(signal)
+    state.canOpenPages = false
+    const second = await supervisor.lease(signal)
+    assert.deepEqual([first.browser.number, second.browser.number], [1, 2])
+    assert(state.alive.has(1), 'ended under a render')
+    first.release()
+    await until('the end of the first', () => !state.alive.has(1))
+    second.release()
+    await supervisor.close()
+  })
 
   it('although it does not start at first; who waits gets the one that does', async () => {
     const { state, supervisor: starting } = supervise()

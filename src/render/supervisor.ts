@@ -7,7 +7,9 @@ import { untilAborted } from './until-aborted.ts'
 
 /** What the supervisor needs of a browser. */
 export type Supervised = {
-  process: Pick<BrowserProcess, 'ended' | 'answers' | 'memoryBytes' | 'kill'>
+  process: Pick<BrowserProcess, 'ended' | 'answers' | 'memoryBytes' | 'kill'> & {
+    parts: { canOpenPages(): boolean }
+  }
   tabs: { close(): Promise<void> }
 }
 
@@ -96,6 +98,14 @@ export async function superviseBrowser<B extends Supervised>(options: {
     if (current === null && !closing.signal.aborted) void replace()
   }
 
+  /** It can finish what it has, but take nothing new. */
+  const giveUp = (running: Running<B>) => {
+    log.warn('Chromium can open no pages any more, another one is started')
+    current = null
+    next = Promise.withResolvers()
+    retire(running)
+    void replace()
+  }
   const retire = (running: Running<B>) => {
     running.retired = true
     endWhenIdle(running)
@@ -111,6 +121,7 @@ export async function superviseBrowser<B extends Supervised>(options: {
   const check = async (running: Running<B>) => {
     const { browser, renders, sinceMs } = running
     if (!(await browser.process.answers())) return void browser.process.kill('gave no answer')
+    if (running === current && !browser.process.parts.canOpenPages()) return giveUp(running)
     const hasDoneEnough =
       renders >= limits.renders ||
       clock.nowMs() - sinceMs >= limits.ageMs ||
@@ -125,6 +136,7 @@ export async function superviseBrowser<B extends Supervised>(options: {
 
   return {
     async lease(signal) {
+      if (current !== null && !current.browser.process.parts.canOpenPages()) giveUp(current)
       const running = current ?? (await untilAborted(next.promise, signal))
       running.leases++
       running.renders++

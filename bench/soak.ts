@@ -1,0 +1,60 @@
+/**
+ * Thousands of renders of every kind of page, hostile ones among them, at six
+ * domains, while processes of the browser (pages, the browser itself, zygotes,
+ * GPU and network process) are killed at random moments. Each render has to
+ * come out as its page is, or, when a kill has hit it, at the next attempt; at
+ * the end there may be no process, no zombie, no profile folder and no open
+ * file that was not there before; and the memory of the whole process tree may
+ * not grow over the last two thirds of the run by more than 15 % of its level
+ * (or 64 MiB). Ends with status 1 and the list when something was not so.
+ *
+ *   node bench/soak.ts [--renders 5000] [--seed 1] [--kill-every-ms 4000]
+ */
+import { parseArgs } from 'node:util'
+
+import { inMiB, soakRun } from '../test/soak/soak-run.ts'
+import { machineLine } from './figures.ts'
+import { markdownTable } from './markdown.ts'
+
+const { values } = parseArgs({
+  options: {
+    renders: { type: 'string', default: '5000' },
+    seed: { type: 'string', default: '1' },
+    'kill-every-ms': { type: 'string', default: '4000' },
+  },
+})
+const startedMs = performance.now()
+const seconds = () => (performance.now() - startedMs) / 1_000
+const ROWS = 12
+
+const run = await soakRun({
+  renders: Number(values.renders),
+  seed: Number(values.seed),
+  killEveryMs: Number(values['kill-every-ms']),
+  judgeMemory: true,
+  say: (line) => console.error(`${seconds().toFixed(0)} s  ${line}`),
+})
+
+const { samples, trend } = run
+console.log(`${new Date().toISOString().slice(0, 10)}, ${machineLine()}`)
+console.log(
+  `${values.renders} renders, seed ${values.seed}, ${seconds().toFixed(0)} s; outcomes ${JSON.stringify(run.outcomes)}; killed ${JSON.stringify(run.kills)}; ${run.retried} made once more after a kill\n`,
+)
+const step = Math.max(1, Math.ceil(samples.length / ROWS))
+console.log(
+  markdownTable(
+    ['after s', 'mean MiB', 'highest MiB'],
+    Array.from({ length: Math.ceil(samples.length / step) }, (_, row) => {
+      const part = samples.slice(row * step, (row + 1) * step).map(({ bytes }) => bytes / 2 ** 20)
+      const mean = part.reduce((sum, mib) => sum + mib, 0) / part.length
+      const from = samples[row * step]!.atMs / 1_000
+      return [from.toFixed(0), mean.toFixed(0), Math.max(...part).toFixed(0)]
+    }),
+    0,
+  ),
+)
+console.log(
+  `\nOver the last two thirds: level ${inMiB(trend.levelBytes)}, growth ${inMiB(trend.growthBytes)}, allowed ${inMiB(trend.allowedBytes)}`,
+)
+for (const finding of run.findings) console.log(`WRONG ${finding}`)
+process.exitCode = run.findings.length === 0 ? 0 : 1

@@ -1,0 +1,170 @@
+import { readdir } from 'node:fs/promises'
+import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import type { RenderOutcome } from '../../src/render/outcome.ts'
+import { startTestRenderer } from '../../src/render/test-renderer.ts'
+import { seededRandom } from '../chaos/seeded-random.ts'
+import { until } from '../support/condition.ts'
+import { listProcesses, processesOf, processTree } from '../support/processes.ts'
+import { killOnePart, type Part, partsOfBrowsers } from './browser-kills.ts'
+import { type MemorySample, sampleMemory, type Trend, trendOf } from './memory-trend.ts'
+import { openSoakPages, type SoakPage } from './soak-pages.ts'
+
+export type SoakRun = {
+  /** What should not have been; empty when all is well. */
+  findings: string[]
+  outcomes: Record<string, number>
+  kills: Partial<Record<Part, number>>
+  /** Renders that a kill has hit and that were whole the second time. */
+  retried: number
+  samples: MemorySample[]
+  trend: Trend
+}
+
+const SLOTS = 2
+const TIMEOUT_MS = 12_000
+const SAMPLE_MS = 2_000
+/** What was killed so shortly before a render began may still harm it: another browser has to start. */
+const HARM_MS = 5_000
+
+/**
+ * Renders pages of all kinds, two at a time, while processes of the browser are
+ * killed at random moments, and looks at what is left. A render that a kill has
+ * hit is made once more, as the queue does; all others have to come out as the
+ * page is. `flat`: whether memory is judged; a short run says nothing of it.
+ */
+export async function soakRun(options: {
+  renders: number
+  seed: number
+  /** On average, between two kills. */
+  killEveryMs: number
+  judgeMemory: boolean
+  say(line: string): void
+}): Promise<SoakRun> {
+  const { renders, seed, killEveryMs, say } = options
+  const random = seededRandom(seed)
+  const findings: string[] = []
+  const outcomes: Record<string, number> = {}
+  const kills: SoakRun['kills'] = {}
+  const samples: MemorySample[] = []
+  const groups = new Set<number>()
+  const filesBefore = await openFiles()
+  const renderer = await startTestRenderer({ slots: SLOTS, timeoutMs: TIMEOUT_MS })
+  const { dataDir } = renderer
+  const pages = openSoakPages(renderer)
+  let begun = 0
+  let retried = 0
+  let lastKillMs = Number.NEGATIVE_INFINITY
+  let isOver = false
+  /** Renders that are made once more; nothing is killed meanwhile. */
+  let truces = 0
+
+  const mayBeHarmed = (sinceMs: number) => lastKillMs >= sinceMs - HARM_MS
+
+  const render = async (page: SoakPage, domain: string): Promise<RenderOutcome> => {
+    const startedMs = performance.now()
+    const outcome = await renderer.page(page.path, { domain })
+    page.usualMs = page.usualMs * 0.7 + (performance.now() - startedMs) * 0.3
+    outcomes[outcome.kind] = (outcomes[outcome.kind] ?? 0) + 1
+    return outcome
+  }
+  const renderAndJudge = async () => {
+    const { page, domain } = pages.next(random)
+    const startedMs = performance.now()
+    const failed = await attempt(page, domain)
+    if (failed === null) return
+    if (!mayBeHarmed(startedMs)) return void findings.push(failed)
+    retried++
+    truces++
+    const againMs = performance.now()
+    let again = await attempt(page, domain)
+    // The last kill may have come just before the truce.
+    if (again !== null && mayBeHarmed(againMs)) again = await attempt(page, domain)
+    if (again !== null) findings.push(`once more: ${again}`)
+    truces--
+  }
+  const attempt = async (page: SoakPage, domain: string): Promise<string | null> => {
+    try {
+      pages.judge(page, domain, await render(page, domain))
+      return null
+    } catch (error) {
+      return `${domain}${page.path}: ${(error as Error).message.slice(0, 500)}`
+    }
+  }
+  const renderOn = async () => {
+    while (begun < renders) {
+      begun++
+      if (begun % 500 === 0) say(`${begun} renders, ${JSON.stringify(outcomes)}`)
+      await renderAndJudge()
+      renderer.asked.length = 0
+    }
+  }
+  const killOn = async () => {
+    while (!isOver) {
+      await delay(killEveryMs * (0.5 + random()))
+      if (isOver) return
+      if (truces > 0) continue
+      for (const { group } of partsOfBrowsers(dataDir, 'browser')) groups.add(group)
+      const part = killOnePart(dataDir, random)
+      if (part === null) continue
+      lastKillMs = performance.now()
+      kills[part] = (kills[part] ?? 0) + 1
+    }
+  }
+  const sampleOn = async () => {
+    const startedMs = performance.now()
+    while (!isOver) {
+      const pids = new Set([...processTree(process.pid), ...processesOf(dataDir)].map(({ pid }) => pid))
+      samples.push(sampleMemory([...pids], performance.now() - startedMs))
+      await delay(SAMPLE_MS)
+    }
+  }
+
+  try {
+    const beside = [killOn(), sampleOn()]
+    await Promise.all(Array.from({ length: SLOTS }, renderOn))
+    isOver = true
+    await Promise.all(beside)
+    await until('a browser that is well', () => renderer.healthy, 30_000).catch((error: Error) =>
+      findings.push(error.message),
+    )
+    for (const { group } of partsOfBrowsers(dataDir, 'browser')) groups.add(group)
+    await renderer.renderer.close()
+    findings.push(...(await leftOf(dataDir, groups)))
+  } finally {
+    isOver = true
+    await renderer.close()
+  }
+  const filesAfter = await openFiles()
+  if (filesAfter > filesBefore + 5)
+    findings.push(`${filesAfter} open files, ${filesBefore} before: ${filesAfter - filesBefore} were left`)
+
+  const trend = trendOf(samples)
+  if (options.judgeMemory && !trend.isFlat)
+    findings.push(`memory grew by ${inMiB(trend.growthBytes)} at ${inMiB(trend.levelBytes)}`)
+  return { findings, outcomes, kills, retried, samples, trend }
+}
+
+/** After the renderer was closed: nothing may be there. */
+async function leftOf(dataDir: string, groups: ReadonlySet<number>): Promise<string[]> {
+  const left = () => {
+    const running = processesOf(dataDir).map(({ pid, command }) => `process ${pid} ${command.slice(0, 120)}`)
+    const zombies = listProcesses()
+      .filter(({ state, parent, group }) => state === 'Z' && (parent === process.pid || groups.has(group)))
+      .map(({ pid, parent }) => `zombie ${pid} of ${parent}`)
+    return [...running, ...zombies]
+  }
+  // What has no parent any more is asked for by the first process of the machine, when it has time.
+  const processes = await until('nothing is left', () => left().length === 0, 5_000).then(() => [], left)
+  const profiles = await readdir(path.join(dataDir, 'browsers'))
+  return [...processes, ...profiles.map((name) => `profile folder ${name}`)].map((what) => `left: ${what}`)
+}
+
+async function openFiles(): Promise<number> {
+  return (await readdir('/proc/self/fd')).length
+}
+
+export function inMiB(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(0)} MiB`
+}
