@@ -5,7 +5,9 @@ import { blockedUrlPatterns } from './blocked-hosts.ts'
 import type { BrowserProcess } from './browser-process.ts'
 import { CdpError, type CdpListeners, type CdpSession } from './cdp.ts'
 import type { Visitor } from './outcome.ts'
+import { credentialListeners } from './credentials.ts'
 import { createPageDate, type PageDate } from './page-date.ts'
+import { allHear } from './recorder.ts'
 import { WORLD } from './snapshot.ts'
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts'
 import { appearAs } from './visitor.ts'
@@ -18,6 +20,8 @@ export type Page = {
   readonly frameId: string
   /** Resolves with the reason when the process has died. */
   readonly lost: Promise<string>
+  /** For HTTP authentication, have been given: the browser remembers them as long as the context lives. */
+  readonly hasCredentials: boolean
   /** Set at the end of a visit whose page may stay in the tab, asleep: see `Stillness`. */
   isStill: boolean
   /** For one render; replaces those of the render before. */
@@ -61,7 +65,11 @@ export async function openPage(
   const clock = createVirtualClock(session)
   let ownWorld: number | undefined
   const { promise: lost, resolve: lose } = Promise.withResolvers<string>()
+  let hasCredentials = false
 
+  const credentials = credentialListeners(() => {
+    hasCredentials = true
+  })
   const always: CdpListeners = {
     'Emulation.virtualTimeBudgetExpired': clock.budgetExpired,
     'Inspector.targetCrashed': () => lose(browser.memory.hasEnded() ? OUT_OF_MEMORY : 'the page crashed'),
@@ -87,8 +95,11 @@ export async function openPage(
     date: createPageDate(session, clock, () => ownWorld),
     frameId: targetId,
     lost,
+    get hasCredentials() {
+      return hasCredentials
+    },
     isStill: false,
-    listen: (listeners) => session.listen({ ...listeners, ...always }),
+    listen: (listeners) => session.listen(allHear([credentials, { ...listeners, ...always }])),
     async close() {
       cdp.endSession(sessionId)
       await cdp.browser.send('Target.closeTarget', { targetId })

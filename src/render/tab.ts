@@ -91,6 +91,7 @@ export async function openTab(
       // First the page goes, with its timers, sockets and workers; without its
       // farewell handlers, whose last cookie could otherwise arrive after the wipe.
       const used = page
+      if (used.hasCredentials) throw new Error('the context may remember credentials')
       // One after the other: the browser's process hears of the second, the page's of the first.
       await used.session.send('Emulation.setScriptExecutionDisabled', { value: true })
       isAsleep = used.isStill && !renewProcess
