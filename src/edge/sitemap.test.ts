@@ -7,16 +7,23 @@ import { FETCHING_LIMIT } from './sitemap.ts'
 import { type Answer, PERSON, startTestEdge, type TestEdge } from './test-edge.ts'
 
 const HOUR = 3_600_000
-type Reply = { status?: number; type?: string; body: string | Buffer; encoding?: string }
+type Reply = {
+  status?: number
+  type?: string
+  body: string | Buffer
+  encoding?: string
+  after?: Promise<void>
+}
 
 let edge: TestEdge
 let site: Record<string, Reply>
 let asked: string[]
 before(async () => {
   edge = await startTestEdge({
-    origin: (req: http.IncomingMessage, res: http.ServerResponse) => {
+    origin: async (req: http.IncomingMessage, res: http.ServerResponse) => {
       asked.push(req.url!)
       const reply = site[req.url!]
+      await reply?.after
       res.writeHead(reply?.status ?? (reply ? 200 : 404), {
         'content-type': reply?.type ?? 'application/xml',
         ...(reply?.encoding ? { 'content-encoding': reply.encoding } : {}),
@@ -121,6 +128,21 @@ describe('a sitemap', () => {
       [fresh.verdict, String(fresh.body)],
       ['pass; sitemap', urlset('https://red.example/two')],
     )
+  })
+
+  it('that the origin is slow to send is given as it was; what comes is kept', async () => {
+    site['/sitemap.xml'] = { body: urlset(`${origin()}/one`) }
+    await edge.ask('/sitemap.xml')
+    edge.wait(HOUR)
+    const { promise: after, resolve } = Promise.withResolvers<void>()
+    site['/sitemap.xml'] = { body: urlset(`${origin()}/two`), after }
+    const stale = await edge.ask('/sitemap.xml')
+    assert.deepEqual([stale.verdict, String(stale.body)], ['stale', urlset('https://red.example/one')])
+    resolve()
+    let fresh = stale
+    while (fresh.verdict === 'stale') fresh = await edge.ask('/sitemap.xml')
+    assert.equal(String(fresh.body), urlset('https://red.example/two'))
+    assert.deepEqual(asked, ['/sitemap.xml', '/sitemap.xml'])
   })
 
   it('goes with any purge of the domain', async () => {

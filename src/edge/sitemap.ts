@@ -43,13 +43,16 @@ export type Sitemaps = {
 /** New products shall be found the same hour; search engines read a sitemap some times a day. */
 export const SITEMAP_FRESH_MS = 3_600_000
 
+/** How long whoever could be given an older one waits for the newest; the fetch goes on and is stored. */
+const STALE_WAIT_MS = 2_000
+
 /** Fetched and rewritten at one time on this node; each takes a few megabytes. */
 export const FETCHING_LIMIT = 8
 
 /**
  * The sitemap cache: a sitemap is fetched from the origin, its `<loc>`s of the
  * origin's host become the custom domain's, and it is kept for an hour, or
- * longer while the origin fails.
+ * longer while the origin fails or is slow.
  */
 export function createSitemaps(deps: SitemapDeps): Sitemaps {
   const { clock, log } = deps
@@ -66,11 +69,11 @@ export function createSitemaps(deps: SitemapDeps): Sitemaps {
     const nowMs = clock.nowMs()
     const ageMs = stored === null ? Number.POSITIVE_INFINITY : nowMs - stored.fetchedAtMs
     if (stored !== null && ageMs < SITEMAP_FRESH_MS) return write(req, res, stored, 'hit', ageMs)
-    const fetched = await fetchOnce(domain, key)
+    const old = stored !== null && ageMs < domain.lifetimes.keepMs ? stored : null
+    const fetched = await (old === null ? fetchOnce(domain, key) : soon(fetchOnce(domain, key)))
     if (res.destroyed) return 'pass; sitemap'
     if (fetched !== null) return write(req, res, fetched, 'pass; sitemap', 0)
-    if (stored !== null && ageMs < domain.lifetimes.keepMs) return write(req, res, stored, 'stale', ageMs)
-    return null
+    return old === null ? null : write(req, res, old, 'stale', ageMs)
   }
 
   function fetchOnce(domain: EdgeDomain, key: PageKey): Promise<StoredSitemap | null> {
@@ -100,6 +103,15 @@ export function createSitemaps(deps: SitemapDeps): Sitemaps {
   }
 
   return { serve, isNamed: names.isNamed }
+}
+
+/** null when it takes too long. */
+async function soon(fetched: Promise<StoredSitemap | null>): Promise<StoredSitemap | null> {
+  const { promise: late, resolve } = Promise.withResolvers<null>()
+  const timer = setTimeout(() => resolve(null), STALE_WAIT_MS)
+  const first = await Promise.race([fetched, late])
+  clearTimeout(timer)
+  return first
 }
 
 async function write(
