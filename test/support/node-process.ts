@@ -14,6 +14,8 @@ export type NodeProcess = {
   /** `http://host:port` */
   api: string
   edge: string
+  /** `https://host:port` */
+  edgeTls: string
   pid: number
   /** Its environment beyond PATH and HOME; commands beside it are run with the same. */
   settings: Record<string, string>
@@ -114,16 +116,15 @@ export async function clearDataDir(dir: string): Promise<string[]> {
   return leaked.map(({ pid, command }) => `${pid} ${command}`)
 }
 
-async function readyLine(
-  child: ChildProcess,
-  exited: Promise<number | null>,
-): Promise<{ api: string; edge: string }> {
-  const { promise, resolve, reject } = Promise.withResolvers<{ api: string; edge: string }>()
+type Addresses = { api: string; edge: string; edgeTls: string }
+
+async function readyLine(child: ChildProcess, exited: Promise<number | null>): Promise<Addresses> {
+  const { promise, resolve, reject } = Promise.withResolvers<Addresses>()
   const timer = setTimeout(() => reject(new Error(`no ready line in ${READY_MS} ms`)), READY_MS)
   const lines = createInterface({ input: child.stdout! })
   lines.on('line', (line) => {
-    const event = JSON.parse(line) as { event: string; api: string; edge: string }
-    if (event.event === 'ready') resolve({ api: event.api, edge: event.edge })
+    const event = JSON.parse(line) as { event: string; api: string; edge: string; edge_tls: string }
+    if (event.event === 'ready') resolve({ api: event.api, edge: event.edge, edgeTls: event.edge_tls })
   })
   child.once('error', reject)
   void exited.then((code) => reject(new Error(`it ended with status ${code}`)))

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import tls from 'node:tls'
+
+import { startTestAcme, type TestAcmeServer } from '../src/certificates/test-acme-server.ts'
+import { createTestCa } from '../src/certificates/test-ca.ts'
+import { type TestDatabase, testDatabase } from '../src/db/test-database.ts'
+import { until } from '../test/support/condition.ts'
+import {
+  clearDataDir,
+  makeDataDir,
+  type NodeProcess,
+  startNodeProcess,
+} from '../test/support/node-process.ts'
+import { runJson, runPrepaint } from './test-command-line.ts'
+
+// Whole nodes, as their operator has them: two on one database, each with a data directory of its own.
+describe('TLS of whole nodes', () => {
+  const dirs = [makeDataDir(), makeDataDir(), makeDataDir()] as const
+  const ports = { http: 0, tls: 0 }
+  let database: TestDatabase
+  let acme: TestAcmeServer
+  let settings: Record<string, string>
+  const nodes: NodeProcess[] = []
+  before(async () => {
+    database = await testDatabase()
+    acme = await startTestAcme(ports)
+    const roots = path.join(dirs[0], 'roots.pem')
+    writeFileSync(roots, acme.ca, { mode: 0o644 })
+    settings = {
+      DATABASE_URL: database.url,
+      PREPAINT_ROLES: 'edge,api',
+      PREPAINT_SECRET_KEY: randomBytes(32).toString('base64'),
+      PREPAINT_ACME_DIRECTORY: acme.directoryUrl,
+      PREPAINT_ACME_EMAIL: 'operator@example.com',
+      PREPAINT_ACME_SELF_CHECK: '0',
+      PREPAINT_LOG_LEVEL: 'info',
+      NODE_EXTRA_CA_CERTS: roots,
+    }
+    for (const dir of dirs.slice(0, 2)) nodes.push(await startNodeProcess(dir, settings))
+    ports.http = Number(new URL(nodes[1]!.edge).port)
+    ports.tls = Number(new URL(nodes[1]!.edgeTls).port)
+  })
+  after(async () => {
+    for (const node of nodes) await node.kill()
+    await acme.close()
+    await database.close()
+    for (const dir of dirs) assert.deepEqual(await clearDataDir(dir), [])
+  })
+
+  async function serialAt(node: NodeProcess, name: string): Promise<string> {
+    const port = Number(new URL(node.edgeTls).port)
+    const socket = tls.connect({ host: '127.0.0.1', port, servername: name, ca: acme.ca })
+    try {
+      await once(socket, 'secureConnect')
+      return socket.getPeerCertificate().serialNumber
+    } finally {
+      socket.destroy()
+    }
+  }
+  const command = async (args: string) => {
+    const { code, json } = await runJson(args.split(' '), settings)
+    assert.equal(code, 0, JSON.stringify(json))
+    return json
+  }
+
+  it('a domain that is registered has a certificate at every node, and ssl_enabled says so', async () => {
+    const owner = 'owner@example.com'
+    await command(`account create --email ${owner} --plan agency_plus`)
+    const { key } = (await command(`key create --email ${owner} --name test`)) as { key: string }
+    const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+    const origin = 'https://93.184.216.34'
+    const made = await fetch(`${nodes[0]!.api}/api/domains`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ custom_domain: 'shop.example.com', origin_url: origin }),
+    })
+    assert.equal(made.status, 201, await made.text())
+    const domain = async () => {
+      const answer = await fetch(`${nodes[0]!.api}/api/domains/shop.example.com`, { headers })
+      return ((await answer.json()) as { domain: { ssl_enabled: boolean } }).domain
+    }
+    await until('ssl_enabled', async () => (await domain()).ssl_enabled, 20_000)
+    assert.deepEqual(acme.orders, ['shop.example.com'])
+    const serials = new Set<string>()
+    for (const node of nodes) serials.add(await until('TLS', () => serialAt(node, 'shop.example.com')))
+    assert.equal(serials.size, 1)
+
+    const own = createTestCa().leaf()
+    writeFileSync(path.join(dirs[0], 'own.pem'), own.chain)
+    writeFileSync(path.join(dirs[0], 'own.key'), own.key)
+    const files = `--chain ${dirs[0]}/own.pem --key ${dirs[0]}/own.key`
+    const set = await command(`certificate set --domain shop.example.com ${files}`)
+    assert.equal((set['certificate'] as { source: string }).source, 'own')
+  })
+
+  it('a node with another master key, or without one, does not start, and says what to do', async () => {
+    for (const PREPAINT_SECRET_KEY of ['', randomBytes(32).toString('base64')]) {
+      const stranger = { ...settings, PREPAINT_DATA_DIR: dirs[2], PREPAINT_SECRET_KEY }
+      const ports_ = { PREPAINT_API_PORT: '0', PREPAINT_EDGE_PORT: '0' }
+      const { code, stderr } = await runPrepaint(['serve'], { ...stranger, ...ports_ })
+      assert.equal(code, 1)
+      assert.match(stderr, /sealed with a master key .* set PREPAINT_SECRET_KEY/)
+    }
+  })
+
+  it('where no CA is named it starts, says so in the log, and serves no garbage', async () => {
+    const node = await startNodeProcess(dirs[2], {
+      ...settings,
+      PREPAINT_SECRET_KEY: '',
+      PREPAINT_ACME_DIRECTORY: '',
+      PREPAINT_ACME_EMAIL: '',
+    })
+    nodes.push(node)
+    assert.match(node.log(), /sealed with another master key/)
+    await assert.rejects(serialAt(node, 'shop.example.com'))
+    assert.equal((await fetch(`${node.api}/readyz`)).status, 200)
+  })
+
+  it('a CA that is away harms nothing: ready, and what is there is served', async () => {
+    acme.fault = 'away'
+    await command(
+      'domain add --email owner@example.com --domain new.example.com --origin https://93.184.216.34',
+    )
+    const shown = await until('a failure', async () => {
+      const view = await command('certificate show --domain new.example.com')
+      return (view['order'] as { failures: number }).failures > 0 && view
+    })
+    assert.match(JSON.stringify(shown), /the CA is not available/)
+    assert.equal((await fetch(`${nodes[0]!.api}/readyz`)).status, 200)
+    const port = Number(new URL(nodes[0]!.edgeTls).port)
+    const socket = tls.connect({
+      host: '127.0.0.1',
+      port,
+      servername: 'shop.example.com',
+      rejectUnauthorized: false,
+    })
+    await once(socket, 'secureConnect')
+    socket.destroy()
+  })
+})
