@@ -67,6 +67,8 @@ export type Config = {
     failures: number
   }
   render: { chromium: string | null; slots: number; timeoutMs: number; requireSandbox: boolean }
+  /** What `GET /metrics` asks for; null: only this machine is answered. */
+  metricsToken: string | null
   logLevel: string
   /** Started by an npm script or by npx: when that dies without telling us, we end too. */
   underNpm: boolean
@@ -121,6 +123,14 @@ export function loadConfig(env: Environment = process.env): Config {
     if (raw === null || /^[^\s@<>"]{1,64}@[^\s@<>"]{1,255}$/.test(raw)) return raw
     if (URL.canParse(raw) && /^https?:\/\//i.test(raw)) return raw
     problems.push(`PREPAINT_CONTACT must be an e-mail address or an http or https URL, got "${raw}"`)
+    return null
+  }
+
+  const token = (name: string): string | null => {
+    const raw = given(name)
+    if (raw === null || /^[\x21-\x2b\x2d-\x7e]{16,200}$/.test(raw)) return raw
+    // It is not repeated.
+    problems.push(`${name} must be of 16 to 200 printable characters without spaces and commas`)
     return null
   }
 
@@ -237,6 +247,7 @@ export function loadConfig(env: Environment = process.env): Config {
       timeoutMs: integer('PREPAINT_RENDER_TIMEOUT_MS', 20_000, { min: 100, max: 300_000 }),
       requireSandbox,
     },
+    metricsToken: token('PREPAINT_METRICS_TOKEN'),
     logLevel: oneOf(
       'PREPAINT_LOG_LEVEL',
       ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],

@@ -9,13 +9,15 @@ import type { Queryable } from '../db/transaction.ts'
 import { AppError, unreachable } from '../errors.ts'
 import type { AccountId } from '../ids.ts'
 import type { ApiApp } from './app.ts'
+import { checkOperator } from './operator-check.ts'
 
 /**
  * What a request must bring: an API key, a webhook token, or nothing. Every
  * route says it; there is no default. The doors of a site's own front take the
  * key also where such fronts put it: as a Bearer token, or as middlewares do in `X-Prerender-Token`.
+ * `operator`: see `operator-check.ts`.
  */
-export type Access = 'key' | 'bearer-key' | 'prerender-key' | 'token' | 'open'
+export type Access = 'key' | 'bearer-key' | 'prerender-key' | 'token' | 'operator' | 'open'
 
 /** Who sent a request, once its API key has been found good. */
 export type Caller = { account: AccountId; plan: Plan }
@@ -30,7 +32,14 @@ declare module 'fastify' {
   }
 }
 
-export type AccessDeps = { pool: Queryable; plans: PlanCatalogue; clock: Clock; lastUse: LastUse }
+export type AccessDeps = {
+  pool: Queryable
+  plans: PlanCatalogue
+  clock: Clock
+  lastUse: LastUse
+  /** PREPAINT_METRICS_TOKEN. */
+  operatorToken: string | null
+}
 
 /**
  * Guards every route before its body is read. A route without `config.access`
@@ -58,6 +67,9 @@ export function guardRoutes(app: ApiApp, deps: AccessDeps): void {
         return
       case 'token':
         request.tokenOwner = await checkToken(deps, request)
+        return
+      case 'operator':
+        checkOperator(request.raw, deps.operatorToken)
         return
       case 'open':
         return

@@ -37,6 +37,7 @@ import { domainRenders } from './routes/domain-renders.ts'
 import { domainUpdate } from './routes/domain-update.ts'
 import { healthz } from './routes/healthz.ts'
 import { type FindJob, jobGet } from './routes/job-get.ts'
+import { metrics, type ReadMetrics } from './routes/metrics.ts'
 import { openApiDocument } from './routes/openapi-document.ts'
 import { middlewareUrl, type PageDoors, pageGet } from './routes/page-get.ts'
 import { type CheckReadiness, readiness } from './routes/readiness.ts'
@@ -58,6 +59,8 @@ export type ApiDeps = {
   doors: PageDoors
   /** Seals the keys of certificates. */
   vault: Vault
+  /** Absent: this server tells none. */
+  readMetrics?: ReadMetrics
 }
 
 export type ApiOptions = {
@@ -68,6 +71,8 @@ export type ApiOptions = {
   clients?: ClientLimits & { failures: number }
   /** Shown at `/bot`: an e-mail address or a URL; null: nobody is named. */
   contact: string | null
+  /** What `GET /metrics` asks for; null or absent: that the request comes from this machine. */
+  metricsToken?: string | null
 }
 
 /**
@@ -102,7 +107,7 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   answerErrors(app, deps.log)
   answerUnknownRoutes(app)
   limitFailedAttempts(app, { clientOf: gate.clientOf, clock: deps.clock, most: options.clients?.failures })
-  guardRoutes(app, { ...deps, lastUse })
+  guardRoutes(app, { ...deps, lastUse, operatorToken: options.metricsToken ?? null })
   readJsonBodies(app)
   await describeRoutes(app, options)
 
@@ -128,6 +133,7 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   renderOffer(app, deps)
   healthz(app)
   readiness(app, deps)
+  metrics(app, deps)
   openApiDocument(app)
   docs(app)
   bot(app, options)

@@ -43,6 +43,8 @@ export type Browsers = {
   /** A clean tab of this site in a browser that lives. Rejects when there is none before `signal`. */
   take(site: Site, signal: AbortSignal): Promise<TakenTab>
   readonly healthy: boolean
+  readonly alive: number
+  readonly started: number
   readonly sandbox: Sandbox
   close(): Promise<void>
 }
@@ -88,6 +90,12 @@ export async function startBrowsers(options: BrowsersOptions, pageMemoryBytes: n
           if (!(error instanceof CdpClosed) || attempt === START_ATTEMPTS) throw error
         }
       }
+    },
+    get alive() {
+      return supervisor.alive
+    },
+    get started() {
+      return supervisor.started
     },
     get healthy() {
       return supervisor.healthy

@@ -1,5 +1,5 @@
 import type { Sandbox } from './browser-process.ts'
-import { type BrowsersOptions, startBrowsers } from './browsers.ts'
+import { type Browsers, type BrowsersOptions, startBrowsers } from './browsers.ts'
 import type { Excess, RenderOutcome, RenderRequest } from './outcome.ts'
 import { PAGE_LIMITS, type PageLimits } from './page-limits.ts'
 import type { Rendering } from './record.ts'
@@ -19,6 +19,7 @@ export type Renderer = {
   render(request: RenderRequest): Promise<Rendering>
   /** A browser runs and answers. */
   readonly healthy: boolean
+  readonly browsers: Pick<Browsers, 'alive' | 'started'>
   readonly sandbox: Sandbox
   /** Renders that still run end as `aborted` or `crashed`; browsers and gateway are gone after that. */
   close(): Promise<void>
@@ -60,6 +61,7 @@ export async function startRenderer(options: RendererOptions): Promise<Renderer>
 
   return {
     render,
+    browsers,
     get healthy() {
       return browsers.healthy
     },

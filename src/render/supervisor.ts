@@ -21,6 +21,10 @@ export type Supervisor<B extends Supervised> = {
   lease(signal: AbortSignal): Promise<{ browser: B; release(): void }>
   /** A browser runs and answers. */
   readonly healthy: boolean
+  /** Browsers that run; more than one while one takes another's place. */
+  readonly alive: number
+  /** Browsers that were started so far. */
+  readonly started: number
   close(): Promise<void>
 }
 
@@ -55,8 +59,10 @@ export async function superviseBrowser<B extends Supervised>(options: {
   let next = Promise.withResolvers<Running<B>>()
   let backOffMs = FIRST_BACK_OFF_MS
   let isReplacing = false
+  let starts = 0
 
   const adopt = (browser: B) => {
+    starts++
     const adopted = { browser, sinceMs: clock.nowMs(), renders: 0, leases: 0, retired: false }
     all.add(adopted)
     current = adopted
@@ -148,6 +154,12 @@ export async function superviseBrowser<B extends Supervised>(options: {
           endWhenIdle(running)
         },
       }
+    },
+    get alive() {
+      return all.size
+    },
+    get started() {
+      return starts
     },
     get healthy() {
       return current !== null && !closing.signal.aborted

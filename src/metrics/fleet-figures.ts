@@ -1,0 +1,74 @@
+import type { Queryable } from '../db/transaction.ts'
+
+/** Of the whole fleet, as PostgreSQL has it; every node that is asked says the same. */
+export type FleetFigures = {
+  queue: { priority: 'live' | 'refresh' | 'warm'; queued: number; headAgeSeconds: number }[]
+  running: number
+  /** Domains by how much of the month's renders they have used; those without a render are not among them. */
+  quota: Record<QuotaRange, number>
+  rendersThisMonth: number
+}
+
+export const QUOTA_RANGES = ['under_80', '80_to_100', '100_to_120', '120'] as const
+export type QuotaRange = (typeof QUOTA_RANGES)[number]
+
+/** More queued jobs of one priority than this are not counted: a scrape must stay cheap when the queue is long. */
+export const COUNTED_AT_MOST = 100_000
+
+// The head of the line is what is claimed next: how long it has waited is how long one waits.
+const QUEUE = `
+  select p.name as priority,
+         (select count(*)::int from (select from job where state = 'queued' and priority = p.number limit ${COUNTED_AT_MOST}) j) as queued,
+         coalesce((select extract(epoch from now() - created_at)::float8 from job
+                    where state = 'queued' and priority = p.number and run_at <= now() order by turn, id limit 1), 0) as age
+    from (values (0, 'live'), (1, 'refresh'), (2, 'warm')) as p (number, name)`
+
+const QUOTA = `
+  select count(*) filter (where c.renders * 5 < p.most * 4)::int as "under_80",
+         count(*) filter (where c.renders * 5 >= p.most * 4 and c.renders < p.most)::int as "80_to_100",
+         count(*) filter (where c.renders >= p.most and c.renders * 5 < p.most * 6)::int as "100_to_120",
+         count(*) filter (where c.renders * 5 >= p.most * 6)::int as "120",
+         coalesce(sum(c.renders), 0)::float8 as renders
+    from render_count c
+    join domain d on d.id = c.domain_id
+    join account a on a.id = d.account_id
+    join unnest($2::text[], $3::bigint[]) as p (plan, most) on p.plan = a.plan
+   where c.month = $1`
+
+/** Reads them; `limits`: renders a month by plan. Two queries, each bounded. */
+export async function readFleetFigures(
+  db: Queryable,
+  month: string,
+  limits: Readonly<Record<string, number>>,
+): Promise<FleetFigures> {
+  const { rows: queue } = await db.query<{
+    priority: 'live' | 'refresh' | 'warm'
+    queued: number
+    age: number
+  }>({
+    name: 'metrics-queue',
+    text: QUEUE,
+  })
+  const running = await db.query<{ running: number }>({
+    name: 'metrics-running',
+    text: `select count(*)::int as running from job where state = 'running'`,
+  })
+  const { rows } = await db.query<Record<QuotaRange, number> & { renders: number }>({
+    name: 'metrics-quota',
+    text: QUOTA,
+    values: [month, Object.keys(limits), Object.values(limits)],
+  })
+  const { renders = 0, ...quota } = rows[0] ?? {
+    under_80: 0,
+    '80_to_100': 0,
+    '100_to_120': 0,
+    '120': 0,
+    renders: 0,
+  }
+  return {
+    queue: queue.map(({ priority, queued, age }) => ({ priority, queued, headAgeSeconds: Math.max(0, age) })),
+    running: running.rows[0]?.running ?? 0,
+    quota,
+    rendersThisMonth: renders,
+  }
+}

@@ -1,0 +1,59 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** The processes of a node. */
+export const PARTS = ['node', 'browsers', 'database'] as const
+export type Part = (typeof PARTS)[number]
+
+const PAGE_BYTES = 4_096
+
+/**
+ * Resident bytes of this process and all below it, by what they are. Memory
+ * that processes share counts for each of them. On Linux only; elsewhere zeros.
+ */
+export function treeMemory(pid: number = process.pid): Record<Part, number> {
+  const bytes: Record<Part, number> = { node: 0, browsers: 0, database: 0 }
+  const children = new Map<number, { pid: number; name: string }[]>()
+  for (const { parent, ...entry } of processes()) {
+    const siblings = children.get(parent)
+    if (siblings === undefined) children.set(parent, [entry])
+    else siblings.push(entry)
+  }
+  const add = (of: { pid: number; name: string }) => {
+    const part = /postgres/.test(of.name) ? 'database' : /chrom|headless/.test(of.name) ? 'browsers' : 'node'
+    bytes[part] += residentBytes(of.pid)
+    for (const child of children.get(of.pid) ?? []) add(child)
+  }
+  add({ pid, name: 'node' })
+  return bytes
+}
+
+function* processes(): Generator<{ pid: number; parent: number; name: string }> {
+  for (const name of entries('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    const stat = text(`/proc/${name}/stat`)
+    // proc_pid_stat(5): the name stands in parentheses and may hold some itself.
+    const match = /^\d+ \((.*)\) \S (\d+) /s.exec(stat)
+    if (match !== null) yield { pid: Number(name), parent: Number(match[2]), name: match[1]! }
+  }
+}
+
+function residentBytes(pid: number): number {
+  return Number(text(`/proc/${pid}/statm`).split(' ', 2)[1] ?? 0) * PAGE_BYTES
+}
+
+function entries(dir: string): string[] {
+  try {
+    return readdirSync(dir)
+  } catch {
+    return []
+  }
+}
+
+/** Empty for a process that has ended. */
+function text(file: string): string {
+  try {
+    return readFileSync(file, 'latin1')
+  } catch {
+    return ''
+  }
+}
