@@ -105,6 +105,7 @@ export async function startTestRenderer(
       return renderer.healthy
     },
     sandbox: renderer.sandbox,
+    browsers: renderer.browsers,
     dataDir,
     originUrl,
     asked,
