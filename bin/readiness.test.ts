@@ -38,7 +38,11 @@ describe('readiness', () => {
   it('is not given without the database, and 503 says so', async () => {
     const gone = { query: () => Promise.reject(new Error('connection refused')) }
     const check = createReadinessCheck({ pool: gone, renderer: null, isDraining: () => false })
-    const server = createReadinessServer(check).listen(0, '127.0.0.1')
+    const server = createReadinessServer(
+      check,
+      async () => ({ body: 'metrics', type: 'text/plain' }),
+      null,
+    ).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const answer = await fetch(`${url}/readyz`)

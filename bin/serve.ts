@@ -3,6 +3,7 @@ import type net from 'node:net'
 
 import type pg from 'pg'
 
+import type { ReadMetrics } from '../src/api/routes/metrics.ts'
 import type { CheckReadiness } from '../src/api/routes/readiness.ts'
 import { createApiServer } from '../src/api/server.ts'
 import { createVault, type Vault } from '../src/certificates/vault.ts'
@@ -26,6 +27,7 @@ import { createReadinessServer } from './readiness-server.ts'
 import { startRetention } from './retention.ts'
 import { checkMasterKey, wireCertificates, wireOrdering } from './wire-certificates.ts'
 import { wireEdge } from './wire-edge.ts'
+import { wireMetrics } from './wire-metrics.ts'
 import { wireRenderer, wireWorker } from './wire-renderer.ts'
 
 export type Node = {
@@ -92,6 +94,7 @@ export async function startNode(deps: {
     opened.add('listener', listener.close)
     opened.add('retention', startRetention({ pool, clock, log }).close)
     const guard = createAddressGuard(config.allowedPrivateOrigins)
+    const metrics = wireMetrics({ config, pool, listener, clock, log })
 
     const vault = createVault({ pool, keys: config.secretKeys, dataDir })
     await checkMasterKey({ config, vault, log })
@@ -102,7 +105,15 @@ export async function startNode(deps: {
     const renderer = roles.has('render') ? await wireRenderer({ config, clock, log, say }) : null
     if (renderer !== null) {
       opened.add('renderer', renderer.close)
-      const worker = await wireWorker({ config, database, listener, renderer, clock, log })
+      const worker = await wireWorker({
+        config,
+        database,
+        listener,
+        renderer,
+        clock,
+        log,
+        metrics: metrics.render,
+      })
       opened.add('worker', ({ remainingMs }) => worker.close(remainingMs()))
     }
 
@@ -110,7 +121,7 @@ export async function startNode(deps: {
     // The API has doors to the same pages for sites that keep their own front.
     const live =
       roles.has('edge') || roles.has('api')
-        ? wireEdge({ config, pool, listener, guard, certificates, clock, log })
+        ? wireEdge({ config, pool, listener, guard, certificates, clock, log, metrics: metrics.edge })
         : null
     const edge = roles.has('edge') ? live : null
     const apiHttp =
@@ -125,8 +136,12 @@ export async function startNode(deps: {
             checkReadiness,
             vault,
             doors: live.doors,
+            readMetrics: metrics.text,
           })
-        : { server: createReadinessServer(checkReadiness), close: async () => {} }
+        : {
+            server: createReadinessServer(checkReadiness, metrics.text, config.metricsToken),
+            close: async () => {},
+          }
     opened.add('API', apiHttp.close)
     if (live !== null) opened.add('edge', live.close)
     await listener.settled()
@@ -177,6 +192,7 @@ async function openApi(deps: {
   checkReadiness: CheckReadiness
   doors: Doors
   vault: Vault
+  readMetrics: ReadMetrics
 }): Promise<{ server: Server; close(): Promise<void> }> {
   const { config, listener, guard } = deps
   const app = await createApiServer(
@@ -193,6 +209,7 @@ async function openApi(deps: {
       publicUrl: config.publicUrl,
       contact: config.contact,
       clients: config.clients,
+      metricsToken: config.metricsToken,
     },
   )
   return { server: app.server, close: () => app.close() }

@@ -14,6 +14,7 @@ import { AppError } from '../src/errors.ts'
 import type { AddressGuard } from '../src/gateway/address-guard.ts'
 import { createGuardedAgents } from '../src/gateway/guarded-agents.ts'
 import type { Log } from '../src/log.ts'
+import type { EdgeMetrics } from '../src/metrics/edge-metrics.ts'
 import { invalidateOn } from '../src/pages/invalidation.ts'
 import { createAskedPaths, recordKnown } from '../src/pages/known-paths.ts'
 import { readStored } from '../src/pages/stored-page.ts'
@@ -34,8 +35,9 @@ export function wireEdge(deps: {
   certificates: Certificates | null
   clock: Clock
   log: Log
+  metrics: EdgeMetrics
 }): Pick<Edge, 'server' | 'secure' | 'endSessions' | 'doors'> & { close(): Promise<void> } {
-  const { config, pool, listener, guard, certificates, clock, log } = deps
+  const { config, pool, listener, guard, certificates, clock, log, metrics } = deps
   const agents = createGuardedAgents(guard)
   const waiter = createJobWaiter(listener, pool, log)
   const asked = createAskedPaths({ db: pool, nowMs: clock.nowMs, log })
@@ -46,11 +48,12 @@ export function wireEdge(deps: {
   })
   void ranges.refresh()
   const reverseDns = createReverseDns()
-  const { server, secure, endSessions, doors, held } = createEdge(
+  const { server, secure, endSessions, doors, held, pagesInMemory } = createEdge(
     {
       clock,
       log,
       agents,
+      answered: (_req, answer) => metrics.answered(answer),
       verifyCrawler: config.crawlers.verify
         ? createVerifyCrawler({ clock, rangesOf: ranges.rangesOf, reverseDns })
         : null,
@@ -87,6 +90,7 @@ export function wireEdge(deps: {
     },
   )
   invalidateOn(listener, certificates === null ? held : [...held, certificates.held])
+  metrics.holds(pagesInMemory)
   return {
     server,
     secure,

@@ -7,6 +7,7 @@ import type { Database } from '../src/db/database.ts'
 import type { Listener } from '../src/db/listener.ts'
 import { startGateway } from '../src/gateway/gateway.ts'
 import type { Log } from '../src/log.ts'
+import type { RenderMetrics } from '../src/metrics/render-metrics.ts'
 import { createProber } from '../src/queue/prober.ts'
 import { startWarmRuns } from '../src/queue/warm-runs.ts'
 import { startWorker } from '../src/queue/worker.ts'
@@ -40,16 +41,18 @@ export async function wireWorker(deps: {
   renderer: Renderer
   clock: Clock
   log: Log
+  metrics: RenderMetrics
 }): Promise<{ close(deadlineMs: number): Promise<void> }> {
-  const { config, database, listener, renderer, clock, log } = deps
+  const { config, database, listener, renderer, clock, log, metrics } = deps
   const { pool, connection } = database
+  metrics.watches(renderer)
   const worker = await startWorker(
     {
       pool,
       connection,
       notifications: listener,
       canRender: () => renderer.healthy,
-      render: renderer.render,
+      render: metrics.measured(renderer.render, clock.nowMs),
       prober: createProber(pool, randomBytes),
       plans: config.plans,
       clock,

@@ -167,6 +167,18 @@ if (hasProgram('nginx', 'nginx-light')) {
   describe('nginx.conf', () => promises(startNginx, moods))
 } else it('nginx.conf is not tried here: there is no nginx', () => {})
 
+it('and the node counted them: what its operator reads on /metrics', async () => {
+  const metrics = await (await fetch(`${node.api}/metrics`)).text()
+  const value = (line: RegExp) => Number(new RegExp(`^${line.source} (\\d+)$`, 'm').exec(metrics)?.[1])
+  assert(value(/prepaint_edge_requests_total\{verdict="rendered",why="",crawler="search"\}/) >= 6)
+  assert(value(/prepaint_edge_requests_total\{verdict="hit",why="",crawler="search"\}/) >= 6)
+  assert(value(/prepaint_renders_total\{outcome="rendered"\}/) >= 6)
+  assert.equal(value(/prepaint_browser_up/), 1)
+  for (const part of ['node', 'browsers', 'database']) {
+    assert(value(new RegExp(`prepaint_tree_memory_bytes\\{part="${part}"\\}`)) > 1_000_000, part)
+  }
+})
+
 async function startNginx(): Promise<Site> {
   const host = 'nginx.example.com'
   const app = http.createServer((_req, res) => res.end(SPA))

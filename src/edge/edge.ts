@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type http from 'node:http'
 import { createClientReader } from '../client-address.ts'
+import { systemStopwatch } from '../clock.ts'
 import { type ClientLimits, createClientGate, NO_CLIENT_LIMITS } from '../http/client-gate.ts'
 import { toOriginForm } from '../http/origin-form.ts'
 import type { DomainId, JobId, PagePath } from '../ids.ts'
@@ -16,6 +17,7 @@ import { type Handshake, refuseHandshake } from './handshake.ts'
 import { shareOrigins } from './origin-share.ts'
 import { createPass, type OriginAgents, type PassOptions } from './pass.ts'
 import { pageMessage, sendPlainPage } from './plain-page.ts'
+import { createReport, type ReportDeps } from './report.ts'
 import { prepareServed, prepareUnstored } from './served.ts'
 import { createEdgeServers, type EdgeServers, type EdgeTls } from './servers.ts'
 import { createSitemaps, type SitemapDeps } from './sitemap.ts'
@@ -30,6 +32,8 @@ export type EdgeParts = Pick<
 > &
   Pick<SitemapDeps, 'readSitemap' | 'storeSitemap' | 'namedInIndexes' | 'recordInSitemap'> & {
     agents: OriginAgents
+    /** Told of each live request. Absent: nobody is. */
+    answered?: ReportDeps['answered']
     /** Certificates; absent: there is no TLS. */
     tls?: EdgeTls | null
     /** Proofs for a CA that asks on the plain port; absent: there are none. */
@@ -71,6 +75,8 @@ export type Edge = EdgeServers & {
   doors: Doors
   /** What it holds in memory: connect it with `invalidateOn`. */
   held: readonly Held[]
+  /** How much that is. */
+  pagesInMemory(): { pages: number; bytes: number }
 }
 
 /** A connection without a request is closed after this time; a proxy in front of us keeps its own for a minute. */
@@ -120,6 +126,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
       (await parts.verifyCrawler?.(req.headers['user-agent'] ?? '', readClient(req).address)) === 'forged',
     sitemaps: createSitemaps(parts),
     pass: shareOrigins(createPass(passOptions), gate.clientOf),
+    report: createReport({ crawlerOf, stopwatch: systemStopwatch, answered: parts.answered ?? (() => {}) }),
   }
   const handle = createEdgeHandler(handlerDeps, options)
   // Behind a door stands one site's front, which asks for all its visitors: it is not limited as one of them.
@@ -163,5 +170,12 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
     servers.endSessions()
     passUpgrade.endAll()
   }
-  return { server: servers.plain, ...servers, endSessions, doors, held: [domains.held, pages.held] }
+  return {
+    server: servers.plain,
+    ...servers,
+    endSessions,
+    doors,
+    held: [domains.held, pages.held],
+    pagesInMemory: () => ({ pages: pages.entries(), bytes: pages.bytes() }),
+  }
 }

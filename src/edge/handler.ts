@@ -13,6 +13,7 @@ import { sendToHttps } from './https-redirect.ts'
 import { createLiveRender, type LiveRenderDeps } from './live-render.ts'
 import type { Pass } from './pass.ts'
 import { sendPlainPage } from './plain-page.ts'
+import type { Report } from './report.ts'
 import type { Served } from './served.ts'
 import type { Sitemaps } from './sitemap.ts'
 import type { Target } from './target.ts'
@@ -31,6 +32,7 @@ export type EdgeDeps = LiveRenderDeps &
     pages: Pick<PageCache<Served>, 'find' | 'reread' | 'grown'>
     sitemaps: Sitemaps
     pass: Pass
+    report: Report
   }
 
 /**
@@ -46,16 +48,12 @@ export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number 
   const { serve, pass, sitemap, none } = createEndings(deps, demand.note)
 
   return function handle(req: EdgeRequest, res: EdgeResponse): void {
-    answer(req, res).then(
-      (verdict) => {
-        if (log.isLevelEnabled('debug'))
-          log.debug({ host: req.headers.host, url: req.url, verdict }, 'answered')
-      },
-      (error: Error) => {
-        log.error({ err: error, host: req.headers.host, url: req.url }, 'a live request failed')
-        sendPlainPage(res, 'unavailable', 'none; fault')
-      },
-    )
+    const report = deps.report(req, res)
+    answer(req, res).then(report, (error: Error) => {
+      log.error({ err: error, host: req.headers.host, url: req.url }, 'a live request failed')
+      sendPlainPage(res, 'unavailable', 'none; fault')
+      report('none; fault')
+    })
   }
 
   async function answer(req: EdgeRequest, res: EdgeResponse): Promise<Verdict | NoVerdict> {

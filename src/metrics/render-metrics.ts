@@ -7,10 +7,8 @@ export type MeasuredRenderer = {
   readonly browsers: { readonly alive: number; readonly started: number }
 }
 
-type Rendering = {
-  outcome: { kind: string }
-  record: { phases: Readonly<Record<string, number | null>>; requests: { made: number } } | null
-}
+/** As much of what a render brings. */
+type Brought = { outcome: { kind: string }; record: { requests: { made: number } } | null }
 
 const SECONDS = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30]
 
@@ -50,7 +48,7 @@ export function createRenderMetrics(registry: Registry, slots: number) {
 
   return {
     /** The same function, measured. */
-    measured<Request>(
+    measured<Request, Rendering extends Brought>(
       render: (request: Request) => Promise<Rendering>,
       nowMs: () => number,
     ): (request: Request) => Promise<Rendering> {

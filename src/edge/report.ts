@@ -1,0 +1,44 @@
+import type { CrawlerCategory } from '../accounts/domain-settings.ts'
+import type { Stopwatch } from '../clock.ts'
+import type { CrawlerTest } from './crawler.ts'
+import type { EdgeRequest, EdgeResponse } from './exchange.ts'
+import type { NoVerdict, Verdict } from './verdict.ts'
+
+/** A live request that has been answered. */
+export type Answered = {
+  verdict: Verdict | NoVerdict
+  /** null: a person, a tool, or nobody knows. Crawlers that only the domain's own list has are `other`. */
+  crawler: CrawlerCategory | null
+  /** What our own work took for a page from memory; for all else, until the answer had gone out. */
+  seconds: number
+}
+
+export type ReportDeps = {
+  crawlerOf: CrawlerTest
+  stopwatch: Stopwatch
+  /** Figures, log. Called on the hit path: costs next to nothing, and never throws. */
+  answered(req: EdgeRequest, answer: Answered): void
+}
+
+/** Called when a request begins; what it gives is called with the verdict, once. */
+export type Report = (req: EdgeRequest, res: EdgeResponse) => (verdict: Verdict | NoVerdict) => void
+
+export function createReport({ crawlerOf, stopwatch, answered }: ReportDeps): Report {
+  return (req, res) => {
+    const started = stopwatch()
+    return (verdict) => {
+      const crawler = crawlerIn(verdict, req.headers['user-agent'])
+      const tell = () => answered(req, { verdict, crawler, seconds: stopwatch() - started })
+      // A page from memory has been handed over whole; how fast the client takes it is not our figure.
+      if (verdict === 'hit' || verdict === 'stale' || res.closed) tell()
+      else res.once('close', tell)
+    }
+  }
+
+  function crawlerIn(verdict: Verdict | NoVerdict, userAgent: string | undefined): CrawlerCategory | null {
+    if (verdict === 'pass; not-a-crawler' || verdict.startsWith('none')) return null
+    const crawler = crawlerOf(userAgent)
+    const servedAsOne = verdict === 'hit' || verdict === 'stale' || verdict === 'rendered'
+    return crawler ?? (servedAsOne ? 'other' : null)
+  }
+}

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { after, before, it } from 'node:test'
+
+import { type TestDatabase, testDatabase } from '../db/test-database.ts'
+import { readFleetFigures } from './fleet-figures.ts'
+
+const MONTH = '2026-11-01'
+const LIMITS = { starter: 100, pro: 1_000 }
+
+let database: TestDatabase
+before(async () => {
+  database = await testDatabase()
+})
+after(() => database.close())
+
+it('an empty fleet', async () => {
+  assert.deepEqual(await readFleetFigures(database.pool, MONTH, LIMITS), {
+    queue: ['live', 'refresh', 'warm'].map((priority) => ({ priority, queued: 0, headAgeSeconds: 0 })),
+    running: 0,
+    quota: { under_80: 0, '80_to_100': 0, '100_to_120': 0, '120': 0 },
+    rendersThisMonth: 0,
+  })
+})
+
+it('the queue by priority, the head of each line, and the domains by their month', async () => {
+  const { pool } = database
+  await pool.query(
+    `insert into account (email, plan) values ('a@example.com', 'starter'), ('b@example.com', 'pro')`,
+  )
+  await pool.query(
+    `insert into domain (account_id, custom_domain, origin_url)
+     select a.id, 'd' || n || '.' || a.plan || '.example', 'https://o.example' from account a, generate_series(1, 5) n`,
+  )
+  const domain = (name: string) => `(select id from domain where custom_domain = '${name}')`
+  await pool.query(
+    `insert into render_count (domain_id, month, renders) values
+      (${domain('d1.starter.example')}, '${MONTH}', 79), (${domain('d2.starter.example')}, '${MONTH}', 80),
+      (${domain('d3.starter.example')}, '${MONTH}', 100), (${domain('d4.starter.example')}, '${MONTH}', 120),
+      (${domain('d1.pro.example')}, '${MONTH}', 120), (${domain('d1.pro.example')}, '2026-10-01', 9999)`,
+  )
+  const one = domain('d1.pro.example')
+  await pool.query(
+    `insert into job (domain_id, path, priority, turn, created_at, run_at, state) values
+      (${one}, '/1', 0, 2, now() - interval '90 seconds', now(), 'queued'),
+      (${one}, '/2', 0, 1, now() - interval '30 seconds', now(), 'queued'),
+      (${one}, '/3', 0, 0, now() - interval '70 seconds', now() + interval '1 hour', 'queued'),
+      (${one}, '/4', 2, 1, now(), now(), 'queued'),
+      (${one}, '/5', 0, 1, now(), now(), 'running'),
+      (${one}, '/6', 0, 1, now(), now(), 'done')`,
+  )
+  const { queue, running, quota, rendersThisMonth } = await readFleetFigures(pool, MONTH, LIMITS)
+  assert.deepEqual(
+    queue.map(({ priority, queued }) => [priority, queued]),
+    [
+      ['live', 3],
+      ['refresh', 0],
+      ['warm', 1],
+    ],
+  )
+  // The one whose back-off goes on is not next.
+  assert(queue[0]!.headAgeSeconds >= 30 && queue[0]!.headAgeSeconds < 60)
+  assert.equal(running, 1)
+  assert.deepEqual(quota, { under_80: 2, '80_to_100': 1, '100_to_120': 1, '120': 1 })
+  assert.equal(rendersThisMonth, 79 + 80 + 100 + 120 + 120)
+})

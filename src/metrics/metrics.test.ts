@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+
+import { QUOTA_RANGES } from './fleet-figures.ts'
+import { createMetrics } from './metrics.ts'
+
+const FIGURES = {
+  queue: [{ priority: 'live' as const, queued: 3, headAgeSeconds: 1.5 }],
+  running: 2,
+  quota: { under_80: 5, '80_to_100': 4, '100_to_120': 3, '120': 1 },
+  rendersThisMonth: 1234,
+}
+
+function world({ fails = () => false }: { fails?: () => boolean } = {}) {
+  const faults: unknown[] = []
+  const state = { nowMs: 0, reads: 0 }
+  const metrics = createMetrics(
+    {
+      version: '1.2.3',
+      pool: { totalCount: 5, idleCount: 2, waitingCount: 7 },
+      listener: { connected: true },
+    },
+    { slots: 4 },
+    {
+      async read() {
+        state.reads++
+        if (fails()) throw new Error('away')
+        return FIGURES
+      },
+      nowMs: () => state.nowMs,
+      onFault: (error) => faults.push(error),
+    },
+  )
+  /** The values of a metric, by their labels as they are written. */
+  const values = async (name: string): Promise<Record<string, number>> => {
+    const lines = (await metrics.text()).body.split('\n')
+    return Object.fromEntries(
+      lines.flatMap((line) => {
+        const match = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line)
+        return match?.[1] === name ? [[match[2] ?? '', Number(match[3])]] : []
+      }),
+    )
+  }
+  return { metrics, values, state, faults }
+}
+
+describe('metrics of live requests', () => {
+  it('are counted by verdict, reason and crawler', async () => {
+    const { metrics, values } = world()
+    const tell = (verdict: string, crawler: string | null, times: number) => {
+      for (let time = 0; time < times; time++) metrics.edge.answered({ verdict, crawler, seconds: 0.001 })
+    }
+    tell('hit', 'search', 3)
+    tell('hit', 'ai', 1)
+    tell('pass; not-a-crawler', null, 2)
+    tell('pass; late', 'search', 1)
+    assert.deepEqual(await values('prepaint_edge_requests_total'), {
+      'verdict="hit",why="",crawler="search"': 3,
+      'verdict="hit",why="",crawler="ai"': 1,
+      'verdict="pass",why="not-a-crawler",crawler="none"': 2,
+      'verdict="pass",why="late",crawler="search"': 1,
+    })
+  })
+
+  it('have their times in cumulative buckets, one line for all reasons of a verdict', async () => {
+    const { metrics, values } = world()
+    for (const seconds of [0.0001, 0.0002, 0.3, 99]) {
+      metrics.edge.answered({ verdict: 'pass; late', crawler: null, seconds })
+    }
+    metrics.edge.answered({ verdict: 'pass; asset', crawler: null, seconds: 0.2 })
+    const buckets = await values('prepaint_edge_request_seconds_bucket')
+    const upTo = (le: string) => buckets[`verdict="pass",le="${le}"`]
+    assert.deepEqual(['0.0001', '0.00025', '0.25', '0.5', '30', '+Inf'].map(upTo), [1, 2, 3, 4, 4, 5])
+    assert.deepEqual(await values('prepaint_edge_request_seconds_count'), { 'verdict="pass"': 5 })
+    const [sum] = Object.values(await values('prepaint_edge_request_seconds_sum'))
+    assert(Math.abs(sum! - 99.5003) < 1e-9)
+  })
+
+  it('stay bounded, whatever verdicts there are', async () => {
+    const { metrics, values } = world()
+    for (let number = 0; number < 500; number++) {
+      metrics.edge.answered({ verdict: `pass; reason-${number}`, crawler: null, seconds: 0 })
+    }
+    const counted = await values('prepaint_edge_requests_total')
+    assert.equal(Object.keys(counted).length, 61)
+    assert.equal(counted['verdict="other",why="",crawler="none"'], 440)
+  })
+})
+
+describe('metrics of renders', () => {
+  it('are taken around the renderer, also when it throws', async () => {
+    const { metrics, values } = world()
+    const clock = { nowMs: 0 }
+    const held = Promise.withResolvers<void>()
+    const render = metrics.render.measured(
+      async (kind: string) => {
+        clock.nowMs += 300
+        if (kind === 'throws') throw new Error('no')
+        if (kind === 'held') await held.promise
+        return { outcome: { kind }, record: { requests: { made: 7 } } }
+      },
+      () => clock.nowMs,
+    )
+    await render('rendered')
+    await render('blank')
+    await assert.rejects(render('throws'))
+    const slow = render('held')
+    assert.deepEqual(await values('prepaint_render_slots_in_use'), { '': 1 })
+    held.resolve()
+    await slow
+    assert.deepEqual(await values('prepaint_render_slots_in_use'), { '': 0 })
+    assert.deepEqual(await values('prepaint_render_slots'), { '': 4 })
+    assert.deepEqual(await values('prepaint_renders_total'), {
+      'outcome="rendered"': 1,
+      'outcome="blank"': 1,
+      'outcome="held"': 1,
+    })
+    assert.deepEqual(await values('prepaint_render_requests_total'), { '': 21 })
+    const buckets = await values('prepaint_render_seconds_bucket')
+    assert.deepEqual([buckets['le="0.25",outcome="blank"'], buckets['le="0.5",outcome="blank"']], [0, 1])
+  })
+
+  it('say which browsers there are', async () => {
+    const { metrics, values } = world()
+    const renderer = { healthy: true, browsers: { alive: 2, started: 9 } }
+    metrics.render.watches(renderer)
+    assert.deepEqual(await values('prepaint_browser_up'), { '': 1 })
+    assert.deepEqual(await values('prepaint_browsers'), { '': 2 })
+    assert.deepEqual(await values('prepaint_browsers_started_total'), { '': 9 })
+    renderer.healthy = false
+    assert.deepEqual(await values('prepaint_browser_up'), { '': 0 })
+    assert.deepEqual(await values('prepaint_browsers_started_total'), { '': 9 })
+  })
+})
+
+describe('metrics of the fleet', () => {
+  it('are what PostgreSQL says', async () => {
+    const { values } = world()
+    assert.deepEqual(await values('prepaint_queue_jobs'), { 'priority="live"': 3 })
+    assert.deepEqual(await values('prepaint_queue_head_age_seconds'), { 'priority="live"': 1.5 })
+    assert.deepEqual(await values('prepaint_jobs_running'), { '': 2 })
+    assert.deepEqual(await values('prepaint_renders_month'), { '': 1234 })
+    const domains = await values('prepaint_domains')
+    assert.deepEqual(
+      QUOTA_RANGES.map((used) => domains[`used="${used}"`]),
+      [5, 4, 3, 1],
+    )
+  })
+
+  it('are read once in five seconds, however many ask', async () => {
+    const { metrics, state } = world()
+    await Promise.all([metrics.text(), metrics.text(), metrics.text()])
+    state.nowMs = 4_999
+    await metrics.text()
+    assert.equal(state.reads, 1)
+    state.nowMs = 5_000
+    await metrics.text()
+    assert.equal(state.reads, 2)
+  })
+
+  it('are absent while PostgreSQL is away; all else is there, and they come back', async () => {
+    let away = false
+    const { values, state, faults } = world({ fails: () => away })
+    await values('prepaint_queue_jobs')
+    away = true
+    state.nowMs += 5_000
+    assert.deepEqual(await values('prepaint_queue_jobs'), {})
+    assert.deepEqual(await values('prepaint_jobs_running'), {})
+    assert.deepEqual(await values('prepaint_build_info'), { 'version="1.2.3"': 1 })
+    assert.equal(faults.length, 1)
+    away = false
+    state.nowMs += 5_000
+    assert.deepEqual(await values('prepaint_jobs_running'), { '': 2 })
+  })
+})
+
+it('metrics of the node: connections, notifications, memory, the process', async () => {
+  const { values } = world()
+  assert.deepEqual(await values('prepaint_database_connections'), {
+    'state="in_use"': 3,
+    'state="idle"': 2,
+    'state="waiting"': 7,
+  })
+  assert.deepEqual(await values('prepaint_listener_connected'), { '': 1 })
+  assert((await values('prepaint_tree_memory_bytes'))['part="node"']! > 10_000_000)
+  assert((await values('process_cpu_seconds_total'))['']! > 0)
+})
+
+it('memory of the edge is asked for at each scrape', async () => {
+  const { metrics, values } = world()
+  let pages = 1
+  metrics.edge.holds(() => ({ pages, bytes: 10 * pages }))
+  assert.deepEqual(await values('prepaint_edge_pages_in_memory'), { '': 1 })
+  pages = 2
+  assert.deepEqual(await values('prepaint_edge_memory_bytes'), { '': 20 })
+})
