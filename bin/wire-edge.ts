@@ -9,6 +9,7 @@ import { createCrawlerRanges } from '../src/edge/crawler-ranges.ts'
 import { createEdge, type Edge } from '../src/edge/edge.ts'
 import { createFetchText } from '../src/edge/fetch-text.ts'
 import { createReverseDns } from '../src/edge/reverse-dns.ts'
+import { renewTicketKeys } from '../src/edge/ticket-keys.ts'
 import { createVerifyCrawler } from '../src/edge/verify-crawler.ts'
 import { AppError } from '../src/errors.ts'
 import type { AddressGuard } from '../src/gateway/address-guard.ts'
@@ -89,6 +90,7 @@ export function wireEdge(deps: {
       clients: config.clients,
     },
   )
+  const tickets = secure === null ? null : renewTicketKeys(secure)
   invalidateOn(listener, certificates === null ? held : [...held, certificates.held])
   metrics.holds(pagesInMemory)
   return {
@@ -97,6 +99,7 @@ export function wireEdge(deps: {
     endSessions,
     doors,
     async close() {
+      tickets?.close()
       ranges.close()
       waiter.close()
       await asked.close()

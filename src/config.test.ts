@@ -44,3 +44,59 @@ describe('PREPAINT_VERIFY_CRAWLERS and PREPAINT_CRAWLER_RANGES_DIR', () => {
     )
   })
 })
+
+describe('certificates', () => {
+  const key = Buffer.alloc(32, 1).toString('base64')
+  const other = Buffer.alloc(32, 2).toString('base64')
+
+  it('no CA is named and no key given by default; what is given is taken', () => {
+    assert.deepEqual(loadConfig({}).acme, {
+      directory: null,
+      email: null,
+      selfCheck: true,
+      ordersPerHour: 100,
+    })
+    assert.equal(loadConfig({}).secretKeys, null)
+    assert.equal(loadConfig({ PREPAINT_SECRET_KEY: `${key},${other}` }).secretKeys?.length, 2)
+    const acme = {
+      PREPAINT_ACME_DIRECTORY: 'https://ca.example/dir',
+      PREPAINT_ACME_EMAIL: 'me@example.com',
+      PREPAINT_ACME_SELF_CHECK: '0',
+      PREPAINT_ACME_ORDERS_PER_HOUR: '1',
+    }
+    assert.deepEqual(loadConfig(acme).acme, {
+      directory: 'https://ca.example/dir',
+      email: 'me@example.com',
+      selfCheck: false,
+      ordersPerHour: 1,
+    })
+  })
+
+  it('what is malformed stops the start, and a secret is not repeated', () => {
+    for (const [name, value] of [
+      ['PREPAINT_ACME_DIRECTORY', 'http://ca.example/dir'],
+      ['PREPAINT_ACME_EMAIL', 'nobody'],
+      ['PREPAINT_ACME_SELF_CHECK', 'no'],
+      ['PREPAINT_ACME_ORDERS_PER_HOUR', '0'],
+      ['PREPAINT_ACME_ORDERS_PER_HOUR', '100001'],
+      ['PREPAINT_SECRET_KEY', key.slice(1)],
+      ['PREPAINT_SECRET_KEY', `${key},short`],
+    ] as const) {
+      assert.throws(() => loadConfig({ [name]: value }), new RegExp(name), `${name}=${value}`)
+    }
+    assert.throws(
+      () => loadConfig({ PREPAINT_SECRET_KEY: key.slice(1) }),
+      (error: Error) => !error.message.includes(key.slice(5, 20)),
+    )
+  })
+
+  it('the port for TLS is 8443, a free one beside a free one, and known to be asked for or not', () => {
+    const of = (env: Record<string, string>) => {
+      const { tlsPort, tlsPortGiven } = loadConfig(env).edge
+      return [tlsPort, tlsPortGiven]
+    }
+    assert.deepEqual(of({}), [8443, false])
+    assert.deepEqual(of({ PREPAINT_EDGE_PORT: '0' }), [0, false])
+    assert.deepEqual(of({ PREPAINT_EDGE_PORT: '0', PREPAINT_EDGE_TLS_PORT: '443' }), [443, true])
+  })
+})
