@@ -15,9 +15,9 @@ import { checkOperator } from './operator-check.ts'
  * What a request must bring: an API key, a webhook token, or nothing. Every
  * route says it; there is no default. The doors of a site's own front take the
  * key also where such fronts put it: as a Bearer token, or as middlewares do in `X-Prerender-Token`.
- * `operator`: see `operator-check.ts`.
+ * `scrape`: whoever may read the node's figures, see `operator-check.ts`.
  */
-export type Access = 'key' | 'bearer-key' | 'prerender-key' | 'token' | 'operator' | 'open'
+export type Access = 'key' | 'bearer-key' | 'prerender-key' | 'token' | 'scrape' | 'open'
 
 /** Who sent a request, once its API key has been found good. */
 export type Caller = { account: AccountId; plan: Plan }
@@ -68,7 +68,7 @@ export function guardRoutes(app: ApiApp, deps: AccessDeps): void {
       case 'token':
         request.tokenOwner = await checkToken(deps, request)
         return
-      case 'operator':
+      case 'scrape':
         checkOperator(request.raw, deps.operatorToken)
         return
       case 'open':

@@ -9,7 +9,7 @@ export function metrics(app: ApiApp, deps: { readMetrics?: ReadMetrics }): void 
   app.route({
     method: 'GET',
     url: '/metrics',
-    config: { access: 'operator' },
+    config: { access: 'scrape' },
     schema: { hide: true },
     handler: async (_request, reply) => {
       if (deps.readMetrics === undefined) throw new AppError('not_found')
