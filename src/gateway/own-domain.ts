@@ -84,6 +84,8 @@ export function createOwnDomain(site: Site, key: GatewayKey, deps: ExchangeDeps)
     minVersion: 'TLSv1.3',
     maxHeaderListPairs: 256,
     maxSessionMemory: SESSION_MEMORY_MIB,
+    // What came as HTTP/1.1 within its limit; node's own is a little less.
+    maxSendHeaderBlockLength: 2 * limits.headerBytes,
     settings: {
       maxConcurrentStreams: MAX_STREAMS,
       maxHeaderListSize: limits.headerBytes,

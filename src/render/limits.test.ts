@@ -55,13 +55,22 @@ function bytes(count: number, headers: Record<string, string> = {}): Answer {
     void response.writeHead(200, { 'content-type': 'text/plain', ...headers }).end(Buffer.alloc(count, 'x'))
 }
 
+const PACKERS = {
+  gzip: (whole: Buffer) => zlib.gzipSync(whole, { level: 9 }),
+  deflate: (whole: Buffer) => zlib.deflateSync(whole, { level: 9 }),
+  br: (whole: Buffer) =>
+    zlib.brotliCompressSync(whole, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 5 } }),
+  zstd: (whole: Buffer) => zlib.zstdCompressSync(whole),
+  // One in the other: a few bytes of gigabytes.
+  'gzip, gzip': (whole: Buffer) => zlib.gzipSync(zlib.gzipSync(whole, { level: 9 }), { level: 9 }),
+  'br, gzip': (whole: Buffer) => zlib.gzipSync(zlib.brotliCompressSync(whole)),
+} as const
+
 /** `count` bytes that are a thousandth of it on the wire. */
-function packed(count: number, encoding: 'gzip' | 'br', type = 'text/plain', prefix = ''): Answer {
-  const whole = Buffer.concat([Buffer.from(prefix), Buffer.alloc(count - prefix.length, 'x')])
-  const body =
-    encoding === 'gzip'
-      ? zlib.gzipSync(whole, { level: 9 })
-      : zlib.brotliCompressSync(whole, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 5 } })
+function packed(count: number, encoding: keyof typeof PACKERS, type = 'text/plain', prefix = ''): Answer {
+  const body = PACKERS[encoding](
+    Buffer.concat([Buffer.from(prefix), Buffer.alloc(count - prefix.length, 'x')]),
+  )
   return (_request, response) =>
     void response.writeHead(200, { 'content-type': type, 'content-encoding': encoding }).end(body)
 }
@@ -127,15 +136,33 @@ describe('what comes over the wire', () => {
     assert(asked <= 10, `${asked}`)
   })
 
+  it('redirects of a request: each counts as one', async () => {
+    for (let at = 0; at < 9; at++)
+      routes.set(
+        `/hop${at}`,
+        (_request, response) =>
+          void response.writeHead(302, { location: at === 8 ? '/data' : `/hop${at + 1}` }).end(),
+      )
+    routes.set('/data', bytes(1))
+    // The document, eight hops and what they lead to; then one hop more.
+    routes.set('/with-hops', fetching('/hop1'))
+    routes.set('/with-more-hops', fetching('/hop0'))
+    assert.match(await renderer.html('/with-hops'), /done/)
+    assert.deepEqual(await besideAnother('/with-more-hops'), excess('requests'))
+  })
+
   it('the head of the main response', async () => {
-    const withHeader =
+    // Names, values and the status' words count; of 64 KiB the last byte is one too many.
+    const limit = 64 * 1024
+    const others = 'OKcontent-typetext/htmlconnectionclosex-long'.length
+    const withHead =
       (count: number): Answer =>
-      (_request, response) =>
-        void response
-          .writeHead(200, { 'content-type': 'text/html', 'x-long': 'x'.repeat(count) })
-          .end('<!doctype html><p>page</p>')
-    routes.set('/long-header', withHeader(60_000))
-    routes.set('/longer-header', withHeader(70_000))
+      ({ socket }) => {
+        const head = `HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\nx-long: ${'x'.repeat(count - others)}\r\n\r\n`
+        socket.end(`${head}<!doctype html><p>page</p>`)
+      }
+    routes.set('/long-header', withHead(limit - 1))
+    routes.set('/longer-header', withHead(limit))
     assert.match(await renderer.html('/long-header'), /page/)
     assert.deepEqual(await besideAnother('/longer-header'), {
       kind: 'origin-unreachable',
@@ -145,14 +172,17 @@ describe('what comes over the wire', () => {
 })
 
 describe('what it becomes', () => {
-  for (const encoding of ['gzip', 'br'] as const) {
+  for (const [at, encoding] of (Object.keys(PACKERS) as (keyof typeof PACKERS)[]).entries()) {
     it(`bytes after decompression, ${encoding}`, async () => {
-      routes.set(`/flat-${encoding}`, packed(7 * MIB, encoding))
-      routes.set(`/bomb-${encoding}`, packed(8 * MIB + 1, encoding))
-      routes.set(`/with-flat-${encoding}`, fetching(`/flat-${encoding}`))
-      routes.set(`/with-bomb-${encoding}`, fetching(`/bomb-${encoding}`))
-      assert.match(await renderer.html(`/with-flat-${encoding}`), /done/)
-      assert.deepEqual(await besideAnother(`/with-bomb-${encoding}`), excess('unpacked-bytes'))
+      const page = (path: string) => fetching(path)
+      // The page's own bytes count as well; both pages are as long.
+      const left = 8 * MIB - Buffer.byteLength(page(`/flat-${at}`))
+      routes.set(`/flat-${at}`, packed(left, encoding))
+      routes.set(`/bomb-${at}`, packed(left + 1, encoding))
+      routes.set(`/with-flat-${at}`, page(`/flat-${at}`))
+      routes.set(`/with-bomb-${at}`, page(`/bomb-${at}`))
+      assert.match(await renderer.html(`/with-flat-${at}`), /done/)
+      assert.deepEqual(await besideAnother(`/with-bomb-${at}`), excess('unpacked-bytes'))
     })
   }
 
