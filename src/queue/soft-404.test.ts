@@ -67,6 +67,11 @@ describe('a page of its own', () => {
       MOVING,
       look('/x', '<p>Red shoes of leather</p>'),
     ],
+    [
+      'a word of regret exchanged, and room for it',
+      MOVING,
+      look('/x', '<h1>Page not here</h1><p>Ask us</p>'),
+    ],
     ['more words than change each time', MOVING, look('/x', '<h1>Page not found</h1><p>a b c d e f g</p>')],
     ['its address, where the probe had none', PLAIN, look('/shoes', '<h1>Page not found</h1><p>shoes</p>')],
     ['the words of an earlier build', PLAIN, look('/x', '<h1>Page not found</h1>', 'build 2')],

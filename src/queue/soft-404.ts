@@ -80,10 +80,11 @@ function withoutPath(words: PageWords, path: string): PageWords {
   return words.filter((word) => !own.has(word))
 }
 
-/** What is in `all` and not in `part`, which is in it. Both are sorted. */
+/** What is in `all` and not in `part`, each word as often as it is there more. Both are sorted. */
 function rest(all: PageWords, part: PageWords): number[] {
   let at = 0
   return all.filter((word) => {
+    while (at < part.length && part[at]! < word) at++
     if (part[at] !== word) return true
     at++
     return false
