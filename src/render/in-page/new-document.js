@@ -154,6 +154,13 @@
       return target.getBoundingClientRect()
     },
   })
+  // As interfaces of the platform have it: Zone.js finds what it wraps by enumerating, and Angular stands on it.
+  for (const name of ['observe', 'unobserve', 'disconnect', 'takeRecords'])
+    Object.defineProperty(IntersectionObserver.prototype, name, { enumerable: true })
+  Object.defineProperty(IntersectionObserver.prototype, Symbol.toStringTag, {
+    value: 'IntersectionObserver',
+    configurable: true,
+  })
   replace(window, 'IntersectionObserver', IntersectionObserver)
 
   // Closed shadow roots are opened for the snapshot, whose world sees the real

@@ -121,6 +121,13 @@
       observing.delete(this)
     }
   }
+  // As interfaces of the platform have it: Zone.js finds what it wraps by enumerating.
+  for (const name of ['observe', 'unobserve', 'disconnect'])
+    Object.defineProperty(ResizeObserver.prototype, name, { enumerable: true })
+  Object.defineProperty(ResizeObserver.prototype, Symbol.toStringTag, {
+    value: 'ResizeObserver',
+    configurable: true,
+  })
   Object.defineProperty(window, 'ResizeObserver', {
     value: ResizeObserver,
     writable: true,

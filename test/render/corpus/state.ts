@@ -161,9 +161,19 @@ export const state: Theme = {
       routes: {
         '': scripted(`show('names ' + [requestAnimationFrame.name, IntersectionObserver.name, Worker.name]); show('lengths ' + [requestAnimationFrame.length, IntersectionObserver.length])
           try { new IntersectionObserver() } catch (error) { show(error.name) } try { IntersectionObserver(() => {}) } catch (error) { show(error.name) } show('ours ' + Object.keys(window).filter((key) => /prepaint/i.test(key)).length)
+          for (const Observer of [IntersectionObserver, ResizeObserver]) { const names = []; const one = new Observer(() => {}); for (const name in one) if (typeof one[name] === 'function') names.push(name); show(String(one) + ' ' + names.sort()) }
           show('entry ' + ('isIntersecting' in IntersectionObserverEntry.prototype)); show('worker ' + (Worker.prototype.postMessage.length > 0))`),
       },
-      expect: { reads: ['TypeError TypeError', 'ours 0', 'entry true', 'worker true'] },
+      expect: {
+        reads: [
+          'TypeError TypeError',
+          'ours 0',
+          '[object IntersectionObserver] disconnect,observe,takeRecords,unobserve',
+          '[object ResizeObserver] disconnect,observe,unobserve',
+          'entry true',
+          'worker true',
+        ],
+      },
     },
   ],
 }
