@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 
 import { until } from '../../test/support/condition.ts'
-import { hasPeer } from '../../test/support/peers.ts'
+import { hasProgram } from '../../test/support/program.ts'
 import { startTestAcme, type TestAcme } from './test-acme-server.ts'
 import { type TestFleet, type TestNode, testFleet } from './test-fleet.ts'
 import { startPebble } from './test-pebble.ts'
@@ -10,7 +10,7 @@ import { startPebble } from './test-pebble.ts'
 /** The same, whoever the CA is. */
 const AUTHORITIES = [
   { name: 'our own test server', start: startTestAcme },
-  ...(hasPeer('pebble') ? [{ name: 'Pebble', start: startPebble }] : []),
+  ...(hasProgram('pebble', 'pebble') ? [{ name: 'Pebble', start: startPebble }] : []),
 ]
 
 for (const { name: authority, start } of AUTHORITIES) {
