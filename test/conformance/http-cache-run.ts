@@ -73,14 +73,14 @@ export async function runCacheTests(as: 'person' | 'crawler'): Promise<Map<strin
     render: (job) => pagesOf.render(job.originUrl, job.path),
   })
   const talk = console.log
-  // Its pauses are real time.
-  const ticking = setInterval(() => edge.wait(Date.now() - edge.nowMs()), 50)
   try {
     await edge.set(`settings = '{"origin_cache_control": "respect"}'`)
     await edge.settled()
     console.log = () => {}
     config.setBaseUrl(`http://127.0.0.1:${edge.port}`)
     config.setFetch((url, init = {}) => {
+      // Its pauses are real time.
+      edge.wait(Date.now() - edge.nowMs())
       const isPage = as === 'crawler' && new URL(url).pathname.startsWith('/test/')
       const who: [string, string][] = [
         ['Host', 'red.example'],
@@ -95,7 +95,6 @@ export async function runCacheTests(as: 'person' | 'crawler'): Promise<Map<strin
     await Promise.all(own.map((test) => makeCacheTest(as === 'crawler' ? pagesOf.adapt(test) : test)))
     return new Map(Object.entries(results).sort(([one], [other]) => (one < other ? -1 : 1)))
   } finally {
-    clearInterval(ticking)
     console.log = talk
     await edge.close()
   }
