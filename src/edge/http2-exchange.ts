@@ -25,6 +25,8 @@ export class Http2Request extends Readable implements EdgeRequest {
     // What is not read is the stream's to keep, within its window.
     super({ highWaterMark: 0, autoDestroy: true })
     this.#stream = stream
+    // A client may break off a body that nobody reads, or in which nobody is interested any more.
+    this.on('error', () => {})
     const { pseudo, rawHeaders } = inWordsOfHttp1(raw)
     this.method = pseudo.get(':method') ?? ''
     this.url = pseudo.get(':path') ?? ''
@@ -70,6 +72,7 @@ export class Http2Response extends Writable implements EdgeResponse {
   readonly req: { method: string; complete: boolean }
   readonly #stream: ServerHttp2Stream
   #trailers: [string, string][] = []
+  #handedBytes = 0
 
   constructor(stream: ServerHttp2Stream, req: { method: string; complete: boolean }) {
     // Back-pressure is the stream's.
@@ -81,6 +84,12 @@ export class Http2Response extends Writable implements EdgeResponse {
     stream.once('close', () => {
       if (!this.writableFinished) this.destroy()
     })
+  }
+
+  /** Bytes of the body that wait for the client to take them, and those that it has taken. */
+  get progress(): { waitingBytes: number; takenBytes: number } {
+    const waitingBytes = this.#stream.bufferSize
+    return { waitingBytes, takenBytes: this.#handedBytes - waitingBytes }
   }
 
   get headersSent(): boolean {
@@ -122,14 +131,18 @@ export class Http2Response extends Writable implements EdgeResponse {
     if (!whole || this.writableLength > 0 || this.writableEnded || !this.headersSent) {
       return super.end(part, encoding as BufferEncoding, done)
     }
-    if (!this.#stream.writableEnded) this.#stream.end(part)
+    if (!this.#stream.writableEnded) {
+      this.#handedBytes += part.length
+      this.#stream.end(part)
+    }
     return super.end(typeof encoding === 'function' ? encoding : done)
   }
 
   override _write(part: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
     // Of a HEAD, 204 or 304 nothing can be sent any more.
-    if (this.#stream.writableEnded) done()
-    else this.#stream.write(part, done)
+    if (this.#stream.writableEnded) return void done()
+    this.#handedBytes += part.length
+    this.#stream.write(part, done)
   }
 
   override _final(done: (error?: Error | null) => void): void {

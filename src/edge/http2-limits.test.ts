@@ -5,7 +5,7 @@ import http2 from 'node:http2'
 import { after, before, describe, it, type TestContext } from 'node:test'
 
 import { CONTROL_FRAMES, HEADER_BYTES, HEADER_LINES, RESETS_AT_ONCE, STREAMS } from './http2-limits.ts'
-import { PERSON, startTestEdge, type TestEdge } from './test-edge.ts'
+import { GOOGLEBOT, PERSON, startTestEdge, type TestEdge } from './test-edge.ts'
 import {
   END_HEADERS,
   END_STREAM,
@@ -177,6 +177,16 @@ describe('limits of HTTP/2', { timeout: 60_000 }, () => {
     while (underWay > 0) await new Promise((resolve) => setTimeout(resolve, 10))
   })
 
+  it('nor does a page of ours', async (t) => {
+    const { send, until } = await connect(t)
+    send(frame(FRAME.settings, 0, 0, setting(4, 0)))
+    send(get(1, '/page', [['user-agent', GOOGLEBOT]]))
+    await until(({ type, stream }) => type === FRAME.headers && stream === 1)
+    const pings = setInterval(() => send(FLOODS['pings']!), 100)
+    t.after(() => clearInterval(pings))
+    await until(({ type, stream }) => type === FRAME.reset && stream === 1)
+  })
+
   it('a session that is read no more does not hold its answers for ever', async (t) => {
     const { send, socket, until, closed } = await connect(t)
     send(frame(FRAME.settings, 0, 0, setting(4, 0x7fffffff)))
@@ -195,6 +205,42 @@ describe('limits of HTTP/2', { timeout: 60_000 }, () => {
     await closed
     clearInterval(pings)
     assert(frames.some(({ type, payload }) => type === FRAME.goaway && payload.readUInt32BE(4) === 0))
+  })
+
+  it('a body that is broken off hurts nobody, whether anybody reads it or not', async (t) => {
+    await edge.ask('/known')
+    const { send, until } = await connect(t)
+    const agents = [PERSON, GOOGLEBOT]
+    for (let n = 0; n < 40; n++) {
+      const stream = 2 * n + 1
+      const whole = get(stream, n % 4 < 2 ? '/known' : '/hangs', [['user-agent', agents[n % 2]!]])
+      // Without the flag that there is no body.
+      whole[4] = END_HEADERS
+      send(whole, frame(FRAME.data, 0, stream, Buffer.alloc(10)))
+      if (n % 8 < 4) await new Promise((resolve) => setImmediate(resolve))
+      send(frame(FRAME.reset, 0, stream, uint32(8)))
+    }
+    send(get(1_001, '/'))
+    await until(({ type, stream }) => type === FRAME.headers && stream === 1_001)
+  })
+
+  it('random frames hurt nobody', async (t) => {
+    let seed = 7
+    const random = (below: number) => {
+      seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31
+      return seed % below
+    }
+    for (let n = 0; n < 60; n++) {
+      const { send, socket, closed } = await connect(t)
+      for (let sent = 0; sent < 20 && !socket.destroyed; sent++) {
+        const bytes = Buffer.from(Array.from({ length: random(40) }, () => random(256)))
+        const whole = get(2 * random(8) + 1, '/', [['x-a', 'y'.repeat(random(50))]])
+        send(random(3) === 0 ? whole : frame(random(12), random(256), random(16), bytes))
+      }
+      socket.end()
+      await closed
+    }
+    assert.equal((await edge.ask('/', { agent: PERSON })).status, 200)
   })
 
   it('frames that are none end the session', async (t) => {

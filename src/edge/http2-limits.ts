@@ -85,7 +85,7 @@ export function createSessionWatch(options: { clock: Clock; idleMs: number; keep
 
   /** Who takes nothing of an answer, by a window of 0 or else, does not get the rest; a body that nobody wants ends. */
   function stream(one: ServerHttp2Stream, req: Http2Request, res: Http2Response): void {
-    one.setTimeout(idleMs, () => one.destroy(new Error('nothing of it was taken')))
+    watchTaking(one, res)
     res.once('finish', () => {
       if (req.complete || one.destroyed) return
       const endStream = () => one.close(constants.NGHTTP2_NO_ERROR)
@@ -93,6 +93,17 @@ export function createSessionWatch(options: { clock: Clock; idleMs: number; keep
       const late = setTimeout(endStream, LAST_FRAMES_MS)
       one.once('close', () => clearTimeout(late))
     })
+  }
+
+  /** Node's own timeout of a stream starts anew with anything that its session sends, be it the answers to pings. */
+  function watchTaking(one: ServerHttp2Stream, res: Http2Response): void {
+    let before = -1
+    const look = setInterval(() => {
+      const { waitingBytes, takenBytes } = res.progress
+      if (waitingBytes > 0 && takenBytes === before) one.destroy(new Error('nothing of it was taken'))
+      before = takenBytes
+    }, idleMs)
+    one.once('close', () => clearInterval(look))
   }
 
   function end(one: ServerHttp2Session): void {
