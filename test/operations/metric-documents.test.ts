@@ -1,0 +1,162 @@
+/**
+ * The dashboard and the alert rules against the metrics that a node really
+ * tells: a panel over a name that nobody writes stays empty without a word.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { before, describe, it } from 'node:test'
+
+import { parse } from 'yaml'
+
+import { createMetrics } from '../../src/metrics/metrics.ts'
+
+const root = path.resolve(import.meta.dirname, '..', '..')
+const read = (file: string) => readFileSync(path.join(root, file), 'utf8')
+
+type Panel = { id: number; title: string; type: string; targets?: { expr: string }[]; gridPos: Grid }
+type Grid = { x: number; y: number; w: number; h: number }
+const dashboard = JSON.parse(read('docs/grafana/prepaint.json')) as { uid: string; panels: Panel[] }
+const rules = (
+  parse(read('docs/prometheus/alerts.yml')) as {
+    groups: { rules: { alert: string; expr: string; labels: { severity: string } }[] }[]
+  }
+).groups.flatMap((group) => group.rules)
+
+const panels = dashboard.panels.filter(({ type }) => type !== 'row')
+const expressions = [
+  ...panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ where: title, expr }))),
+  ...rules.map(({ alert, expr }) => ({ where: alert, expr })),
+]
+
+/** Labels by metric. Prometheus itself adds `instance` and `job`, and writes `up`. */
+const labels = new Map<string, Set<string>>()
+before(async () => {
+  const metrics = createMetrics(
+    {
+      version: '1',
+      pool: { totalCount: 1, idleCount: 1, waitingCount: 0 },
+      listener: { connected: true },
+    },
+    { slots: 1 },
+    {
+      read: async () => ({
+        queue: [{ priority: 'live', queued: 1, headAgeSeconds: 1 }],
+        running: 1,
+        quota: { under_80: 1, '80_to_100': 1, '100_to_120': 1, '120': 1 },
+        rendersThisMonth: 1,
+      }),
+      nowMs: () => 0,
+      onFault: assert.fail,
+    },
+  )
+  metrics.edge.answered({ verdict: 'hit', crawler: 'search', seconds: 0 })
+  metrics.edge.holds(() => ({ pages: 1, bytes: 1 }))
+  metrics.render.watches({ healthy: true, browsers: { alive: 1, started: 1 } })
+  const outcome = { outcome: { kind: 'rendered' }, record: { requests: { made: 1 } } }
+  await metrics.render.measured(
+    async () => outcome,
+    () => 0,
+  )(null)
+  // Two looks: the event loop's figures are of the time in between.
+  await metrics.text()
+  for (const line of (await metrics.text()).body.split('\n')) {
+    const match = /^(\w+)(?:\{(.*)\})? /.exec(line)
+    if (match === null || line.startsWith('#')) continue
+    const known = labels.get(match[1]!) ?? new Set(['instance', 'job'])
+    for (const [, name] of (match[2] ?? '').matchAll(/(\w+)="/g)) known.add(name!)
+    labels.set(match[1]!, known)
+  }
+  labels.set('up', new Set(['instance', 'job']))
+})
+
+const namesIn = (expr: string) =>
+  [...expr.matchAll(/\b(?:prepaint|nodejs|process)_\w+|\bup(?=\{)/g)].map(([name]) => name)
+
+describe('dashboard and alerts', () => {
+  it('name metrics that a node tells', () => {
+    assert(expressions.length > 25)
+    for (const { where, expr } of expressions) {
+      assert(namesIn(expr).length > 0, where)
+      assert.deepEqual(
+        namesIn(expr).filter((name) => !labels.has(name)),
+        [],
+        where,
+      )
+    }
+  })
+
+  it('ask each for labels that it has', () => {
+    for (const { where, expr } of expressions) {
+      for (const [, name, chosen] of expr.matchAll(/(\w+)\{([^}]*)\}/g)) {
+        for (const [, label] of chosen!.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)) {
+          assert(labels.get(name!)?.has(label!), `${where}: ${name} has no ${label}`)
+        }
+      }
+      const all = new Set(namesIn(expr).flatMap((name) => [...labels.get(name)!]))
+      for (const [, by] of expr.matchAll(/by \(([^)]*)\)/g)) {
+        for (const label of by!.split(',')) assert(all.has(label.trim()), `${where}: no ${label}`)
+      }
+    }
+  })
+
+  it('know reasons and categories that the edge has', () => {
+    const source = read('src/edge/verdict.ts') + read('src/queue/job.ts') + read('src/render/outcome.ts')
+    for (const { where, expr } of expressions) {
+      for (const [, whys] of expr.matchAll(/why=~"([^"]*)"/g)) {
+        for (const why of whys!.split('|')) assert(source.includes(`'${why}'`), `${where}: ${why}`)
+      }
+    }
+  })
+
+  it('show all that Prepaint tells of itself', () => {
+    const named = new Set(expressions.flatMap(({ expr }) => namesIn(expr)))
+    const own = [...labels.keys()].filter(
+      (name) => name.startsWith('prepaint_') && !/_(sum|count)$/.test(name),
+    )
+    assert.deepEqual(
+      own.filter((name) => !named.has(name)),
+      ['prepaint_build_info'],
+    )
+  })
+})
+
+describe('the dashboard', () => {
+  it('has panels that lie beside each other', () => {
+    const ids = dashboard.panels.map(({ id }) => id)
+    assert.equal(new Set(ids).size, ids.length)
+    const apart = (a: Grid, b: Grid) =>
+      a.x + a.w <= b.x || b.x + b.w <= a.x || a.y + a.h <= b.y || b.y + b.h <= a.y
+    for (const [at, { title, gridPos }] of dashboard.panels.entries()) {
+      assert(gridPos.x + gridPos.w <= 24, title)
+      for (const other of dashboard.panels.slice(at + 1)) {
+        assert(apart(gridPos, other.gridPos), `${title} / ${other.title}`)
+      }
+    }
+  })
+})
+
+describe('no metric', () => {
+  it('has a label that grows with customers', () => {
+    const known = [
+      'verdict',
+      'why',
+      'crawler',
+      'le',
+      'outcome',
+      'priority',
+      'used',
+      'part',
+      'state',
+      'version',
+    ]
+    for (const [name, has] of labels) {
+      if (!name.startsWith('prepaint_')) continue
+      assert.deepEqual(
+        [...has].filter((label) => !['instance', 'job', ...known].includes(label)),
+        [],
+        name,
+      )
+    }
+  })
+})
