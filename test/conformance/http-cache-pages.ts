@@ -1,5 +1,6 @@
 import http from 'node:http'
 
+import { ORIGIN_CACHE_CONTROL } from '../../src/gateway/headers.ts'
 import { judgeMainResponse, keptHeaders, type ResponseHeader } from '../../src/render/main-response.ts'
 import type { RenderOutcome } from '../../src/render/outcome.ts'
 import type { CacheTest, Fetch } from './http-cache-run.ts'
@@ -76,7 +77,12 @@ export function createPagesOf(fetch: Fetch) {
       const parts: Buffer[] = []
       for await (const part of answer as AsyncIterable<Buffer>) parts.push(part)
       const status = answer.statusCode ?? 0
-      const list = pairs(answer.rawHeaders).filter(({ name }) => name.toLowerCase() !== 'content-type')
+      const list = pairs(answer.rawHeaders)
+        .filter(({ name }) => name.toLowerCase() !== 'content-type')
+        // As the gateway hands it on.
+        .map((header) =>
+          header.name.toLowerCase() === 'cache-control' ? { ...header, name: ORIGIN_CACHE_CONTROL } : header,
+        )
       const site = { customDomain: 'red.example', originUrl }
       const judged = judgeMainResponse(`https://red.example${path}`, status, list, site)
       if (judged !== null) return judged
