@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import type { BrowserBinary } from '../src/render/browser-binary.ts'
+import { connectCdp } from '../src/render/cdp.ts'
+import { PAGE_LIMITS } from '../src/render/page-limits.ts'
+import { pageText } from '../src/render/page-text.ts'
+import { takeSnapshot } from '../src/render/snapshot.ts'
+
+/** What somebody sees who opens a page and waits: a browser that is as it comes. */
+export type OrdinaryBrowser = {
+  /** The text of the page in a new context, `waitMs` of real time after its navigation; null: no page came. */
+  text(url: string, proxyServer: string, waitMs: number): Promise<string | null>
+  close(): Promise<void>
+}
+
+/** No flag but those without which it would not start here or not reach the site. */
+export async function startOrdinaryBrowser(
+  binary: BrowserBinary,
+  spkiHash: string,
+): Promise<OrdinaryBrowser> {
+  const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-ordinary-'))
+  const child = spawn(
+    binary.executable,
+    [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-dev-shm-usage',
+      '--remote-debugging-pipe',
+      `--user-data-dir=${dir}`,
+      `--ignore-certificate-errors-spki-list=${spkiHash}`,
+    ],
+    {
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+      env: {
+        HOME: dir,
+        TZ: 'UTC',
+        ...(binary.libraryDir === null ? {} : { LD_LIBRARY_PATH: binary.libraryDir }),
+        ...(binary.fontsDir === null ? {} : { FONTCONFIG_PATH: binary.fontsDir }),
+      },
+    },
+  )
+  const cdp = connectCdp(child.stdio[3] as Writable, child.stdio[4] as Readable)
+  const { browser } = cdp
+
+  return {
+    async text(url, proxyServer, waitMs) {
+      const context = { proxyServer, proxyBypassList: '<-loopback>' }
+      const { browserContextId } = await browser.send('Target.createBrowserContext', context)
+      const target = { url: 'about:blank', browserContextId, width: 1280, height: 1024 }
+      const { targetId } = await browser.send('Target.createTarget', target)
+      const { sessionId } = await browser.send('Target.attachToTarget', { targetId, flatten: true })
+      const session = cdp.session(sessionId)
+      await session.send('Page.enable')
+      // A page that never comes, or hangs, must not stop the others.
+      void session.send('Page.navigate', { url }).catch(() => {})
+      await delay(waitMs)
+      const snapshot = await Promise.race([
+        takeSnapshot(session, targetId, PAGE_LIMITS).catch(() => null),
+        delay(5_000, null),
+      ])
+      await browser.send('Target.closeTarget', { targetId }).catch(() => {})
+      await browser.send('Target.disposeBrowserContext', { browserContextId }).catch(() => {})
+      return snapshot?.kind === 'html' ? pageText(snapshot.html) : null
+    },
+    async close() {
+      child.kill('SIGKILL')
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+      await rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+    },
+  }
+}
