@@ -12,8 +12,10 @@ import { createAccount } from '../src/accounts/accounts.ts'
 import { createKey } from '../src/accounts/keys.ts'
 import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
 import { findKeyOwner } from '../src/accounts/secret-check.ts'
+import { createSignIn } from '../src/accounts/sign-in.ts'
 import { createApiServer } from '../src/api/server.ts'
 import { createVault } from '../src/certificates/vault.ts'
+import { createClientReader } from '../src/client-address.ts'
 import { systemClock } from '../src/clock.ts'
 import { openDatabase } from '../src/db/database.ts'
 import { createListener } from '../src/db/listener.ts'
@@ -78,6 +80,14 @@ const app = await createApiServer(
     checkOrigin: async (raw) => ({ ok: true, originUrl: raw }),
     findJob,
     vault: createVault({ pool, keys: null, dataDir: tmpdir() }),
+    signIn: createSignIn({
+      pool,
+      log: silentLog(),
+      secret: async () => 'n8s6Kq0dJx2vTz4wYb7cRf1hLm3pQg5uEa9iXo',
+      secure: false,
+      baseUrl: 'http://127.0.0.1',
+    }),
+    readClient: createClientReader([]),
     doors: { answer: () => {}, offer: () => {} },
     caughtUp: listener.caughtUp,
     checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),

@@ -24,6 +24,18 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: "Change an account's plan",
     load: async () => (await import('./commands/account-set-plan.ts')).accountSetPlan,
   },
+  'account invite': {
+    summary: 'Make a link by which somebody makes his account',
+    load: async () => (await import('./commands/account-invite.ts')).accountInvite,
+  },
+  'account reset-link': {
+    summary: 'Make a link by which the owner of an account sets a new password',
+    load: async () => (await import('./commands/account-reset-link.ts')).accountResetLink,
+  },
+  'account set-role': {
+    summary: 'Make an account an operator, or an owner like the others',
+    load: async () => (await import('./commands/account-set-role.ts')).accountSetRole,
+  },
   'key create': {
     summary: 'Create an API key and print it, once',
     load: async () => (await import('./commands/key-create.ts')).keyCreate,

@@ -1,30 +1,25 @@
-import type { Server } from 'node:http'
 import type net from 'node:net'
 
 import type pg from 'pg'
 
-import type { ReadMetrics } from '../src/api/routes/metrics.ts'
-import type { CheckReadiness } from '../src/api/routes/readiness.ts'
-import { createApiServer } from '../src/api/server.ts'
-import { createVault, type Vault } from '../src/certificates/vault.ts'
-import { type Clock, systemClock } from '../src/clock.ts'
+import { createVault } from '../src/certificates/vault.ts'
+import { systemClock } from '../src/clock.ts'
 import type { Config } from '../src/config.ts'
 import { openDatabase } from '../src/db/database.ts'
-import { createListener, type Listener } from '../src/db/listener.ts'
+import { createListener } from '../src/db/listener.ts'
 import { migrate } from '../src/db/migrate.ts'
-import type { Doors } from '../src/edge/doors.ts'
-import { type AddressGuard, createAddressGuard } from '../src/gateway/address-guard.ts'
-import { checkOriginUrl } from '../src/gateway/origin-url.ts'
+import { createAddressGuard } from '../src/gateway/address-guard.ts'
 import type { Log } from '../src/log.ts'
-import { findJob } from '../src/queue/find-job.ts'
 import { findBrowser } from '../src/render/browser-binary.ts'
 import { createClosingStack } from './closing-stack.ts'
 import { CommandError } from './command.ts'
 import { drainable } from './draining.ts'
+import { firstAccountLine } from './first-account.ts'
 import { checkPorts, type ListenWhere, listen } from './listen.ts'
 import { createReadinessCheck } from './readiness.ts'
 import { createReadinessServer } from './readiness-server.ts'
 import { startRetention } from './retention.ts'
+import { wireApi } from './wire-api.ts'
 import { checkMasterKey, wireCertificates, wireOrdering } from './wire-certificates.ts'
 import { wireEdge } from './wire-edge.ts'
 import { wireMetrics } from './wire-metrics.ts'
@@ -43,7 +38,6 @@ export type Node = {
 
 /** How long requests and renders that are under way may still take once we have been asked to end. */
 const DRAIN_MS = 10_000
-const NAME_SERVERS_WITHIN_MS = 5_000
 
 /**
  * Builds a node in its roles, in order, and closes it in reverse: first the
@@ -126,7 +120,7 @@ export async function startNode(deps: {
     const edge = roles.has('edge') ? live : null
     const apiHttp =
       roles.has('api') && live !== null
-        ? await openApi({
+        ? await wireApi({
             config,
             pool,
             listener,
@@ -151,6 +145,10 @@ export async function startNode(deps: {
     const apiServer = drainable(apiHttp.server)
     const api = await listen(apiHttp.server, apiAt)
     opened.add('API server', apiServer.drain)
+    if (roles.has('api')) {
+      const line = await firstAccountLine({ pool, plans: config.plans, clock }, config.publicUrl ?? api)
+      if (line !== null) say(line)
+    }
     if (edge === null) return { api, edge: null, edgeTls: null, pool, close }
     const edgeServer = drainable(edge.server, { secure: edge.secure, begin: edge.endSessions })
     const edgeUrl = await listen(edge.server, edgeAt)
@@ -180,37 +178,4 @@ async function listenForTls(
     log.warn({ reason: error.message }, 'no TLS at this node')
     return null
   }
-}
-
-async function openApi(deps: {
-  config: Config
-  pool: pg.Pool
-  listener: Listener
-  guard: AddressGuard
-  clock: Clock
-  log: Log
-  checkReadiness: CheckReadiness
-  doors: Doors
-  vault: Vault
-  readMetrics: ReadMetrics
-}): Promise<{ server: Server; close(): Promise<void> }> {
-  const { config, listener, guard } = deps
-  const app = await createApiServer(
-    {
-      ...deps,
-      plans: config.plans,
-      checkOrigin: (raw) => checkOriginUrl(raw, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS }),
-      findJob,
-      // The edge and the doors hold in memory what a change makes untrue.
-      caughtUp: listener.caughtUp,
-    },
-    {
-      version: config.version,
-      publicUrl: config.publicUrl,
-      contact: config.contact,
-      clients: config.clients,
-      metricsToken: config.metricsToken,
-    },
-  )
-  return { server: app.server, close: () => app.close() }
 }

@@ -24,6 +24,7 @@ const PUBLIC_ERRORS = {
   plan_without_api: { status: 403, text: 'API access requires Agency plan or above' },
   plan_without_webhooks: { status: 403, text: 'Webhook refresh requires Agency+ plan' },
   cross_site: { status: 403, text: 'Request from another site refused' },
+  own_role: { status: 403, text: 'You cannot change your own role' },
   operator_required: { status: 403, text: 'Only operators may do this' },
   wrong_password: { status: 403, text: 'Wrong password' },
   site_limit: { status: 403, text: 'Site limit reached for your subscription plan' },

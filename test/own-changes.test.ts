@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { after, before, it } from 'node:test'
-
 import { createKey } from '../src/accounts/keys.ts'
 import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
 import { createToken } from '../src/accounts/tokens.ts'
 import type { ApiApp } from '../src/api/app.ts'
 import { createApiServer } from '../src/api/server.ts'
-import { testDoors, testVault } from '../src/api/test-api.ts'
+import { testDoors, testSignIn, testVault } from '../src/api/test-api.ts'
+import { createClientReader } from '../src/client-address.ts'
 import { startTestEdge, type TestEdge } from '../src/edge/test-edge.ts'
 import type { DomainName } from '../src/ids.ts'
 import { silentLog } from '../src/log.ts'
@@ -34,6 +34,8 @@ before(async () => {
       findJob,
       doors: testDoors,
       vault: testVault(pool),
+      signIn: testSignIn(pool),
+      readClient: createClientReader([]),
       caughtUp: listener.caughtUp,
       checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
       checkOrigin: async (originUrl) => ({ ok: true, originUrl }),

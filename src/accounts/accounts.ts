@@ -4,6 +4,7 @@ import { AppError } from '../errors.ts'
 import type { AccountId } from '../ids.ts'
 import { announceAccount } from './announce.ts'
 import { parseEmail } from './email.ts'
+import { utcMonth } from './month.ts'
 import { hashPassword, PASSWORD_MAX_CHARS, PASSWORD_MIN_CHARS } from './password-hash.ts'
 import type { PlanCatalogue } from './plans.ts'
 
@@ -66,7 +67,7 @@ export async function setPassword(db: Queryable, account: AccountId, password: s
 /** Makes somebody an operator, or an owner like the others. Throws `account_not_found`. */
 export async function setRole(db: Queryable, account: AccountId, role: Role): Promise<Account> {
   const { rows } = await db.query<AccountRow>(
-    'update account set role = $2 where id = $1 returning id, email, plan, role, created_at',
+    'update account set role = $2 where id = $1::bigint returning id, email, plan, role, created_at',
     [account, role],
   )
   const row = rows[0]
@@ -80,6 +81,37 @@ export async function listAccounts(db: Queryable): Promise<Account[]> {
     'select id, email, plan, role, created_at from account order by email',
   )
   return rows.map(toAccount)
+}
+
+/** An account as an operator sees it in the list. */
+export type AccountInList = Account & { can_sign_in: boolean; domains: number; renders_used: number }
+
+/** All accounts with what they use, by e-mail. For the operator only. */
+export async function listAccountsWithUse(db: Queryable, nowMs: number): Promise<AccountInList[]> {
+  const { rows } = await db.query<
+    AccountRow & Pick<AccountInList, 'can_sign_in' | 'domains' | 'renders_used'>
+  >(
+    `select a.id, a.email, a.plan, a.role, a.created_at,
+            exists (select from sign_in_method m where m.account_id = a.id) as can_sign_in,
+            (select count(*)::int from domain d where d.account_id = a.id) as domains,
+            (select coalesce(sum(c.renders), 0)::int from domain d
+               join render_count c on c.domain_id = d.id and c.month = $1
+              where d.account_id = a.id) as renders_used
+       from account a order by a.email`,
+    [utcMonth(nowMs)],
+  )
+  return rows.map((row) => ({ ...row, ...toAccount(row) }))
+}
+
+/** Throws `account_not_found`. For the operator only. */
+export async function findAccountById(db: Queryable, id: AccountId): Promise<Account> {
+  const { rows } = await db.query<AccountRow>(
+    'select id, email, plan, role, created_at from account where id = $1::bigint',
+    [id],
+  )
+  const row = rows[0]
+  if (row === undefined) throw new AppError('account_not_found')
+  return toAccount(row)
 }
 
 /** The account of that e-mail, however it is spelt; throws `account_not_found`. For the operator only. */
@@ -106,7 +138,7 @@ export async function setPlan(
   checkPlan(plans, plan)
   return transaction(pool, async (client) => {
     const { rows } = await client.query<AccountRow>(
-      'update account set plan = $2 where id = $1 returning id, email, plan, role, created_at',
+      'update account set plan = $2 where id = $1::bigint returning id, email, plan, role, created_at',
       [account, plan],
     )
     const row = rows[0]
@@ -139,5 +171,6 @@ export function checkedPassword(password: string): string {
 }
 
 function toAccount(row: AccountRow): Account {
-  return { ...row, created_at: row.created_at.toISOString() }
+  const { id, email, plan, role } = row
+  return { id, email, plan, role, created_at: row.created_at.toISOString() }
 }

@@ -25,7 +25,7 @@ function make(options: { secure?: boolean; secret?: string } = {}): SignIn {
   return createSignIn({
     pool: database.pool,
     log: silentLog(),
-    secret: options.secret ?? 'n8s6Kq0dJx2vTz4wYb7cRf1hLm3pQg5uEa9iXo',
+    secret: async () => options.secret ?? 'n8s6Kq0dJx2vTz4wYb7cRf1hLm3pQg5uEa9iXo',
     secure: options.secure ?? false,
     baseUrl: 'http://127.0.0.1:3000',
   })

@@ -52,43 +52,49 @@ const ADDRESS_HEADER = 'x-prepaint-client'
 export function createSignIn(deps: {
   pool: pg.Pool
   log: Log
-  secret: string
+  secret(): Promise<string>
   secure: boolean
   baseUrl: string
 }): SignIn {
-  let loaded: ReturnType<typeof library> | undefined
-  // With the first who signs in: a third of a second that no start waits for.
-  const loadAuth = () => (loaded ??= library(deps))
+  let loaded: Promise<Loaded> | undefined
+  // With the first who signs in: a third of a second that no start waits for. What fails is tried again.
+  const load = () => {
+    loaded ??= loadLibrary(deps)
+    loaded.catch(() => {
+      loaded = undefined
+    })
+    return loaded
+  }
 
   return {
     async signIn({ email, password }, from) {
-      const auth = await loadAuth()
+      const { auth } = await load()
       return admitted(() =>
         auth.api.signInEmail({ body: { email, password }, headers: headersOf(from), returnHeaders: true }),
       )
     },
 
     async admit(account, from) {
-      const auth = await loadAuth()
+      const { auth, secret } = await load()
       const { internalAdapter } = await auth.$context
       const made = await internalAdapter.createSession(String(account), false, {
         ipAddress: from.address,
         userAgent: from.userAgent,
       })
-      const cookies = [await signedCookie(made.token)]
+      const cookies = [await signedCookie(secret, made.token)]
       return { ...(await mustRead(cookies)), cookies }
     },
 
     read,
 
     async signOut(cookie) {
-      const auth = await loadAuth()
+      const { auth } = await load()
       const { headers } = await auth.api.signOut({ headers: cookieHeaders(cookie), returnHeaders: true })
       return headers.getSetCookie()
     },
 
     async changePassword(cookie, { current, next }) {
-      const auth = await loadAuth()
+      const { auth } = await load()
       try {
         const { headers } = await auth.api.changePassword({
           body: { currentPassword: current, newPassword: checkedPassword(next), revokeOtherSessions: true },
@@ -116,7 +122,7 @@ export function createSignIn(deps: {
 
   async function read(cookie: string | undefined): Promise<SignedIn | null> {
     if (cookie === undefined || !cookie.includes(cookieName(deps.secure))) return null
-    const auth = await loadAuth()
+    const { auth } = await load()
     const { headers, response } = await auth.api.getSession({
       headers: cookieHeaders(cookie),
       returnHeaders: true,
@@ -144,10 +150,10 @@ export function createSignIn(deps: {
   }
 
   /** As the library sets it: the token, a dot, and its HMAC. */
-  async function signedCookie(token: string): Promise<string> {
+  async function signedCookie(secret: string, token: string): Promise<string> {
     const key = await crypto.subtle.importKey(
       'raw',
-      new TextEncoder().encode(deps.secret),
+      new TextEncoder().encode(secret),
       { name: 'HMAC', hash: 'SHA-256' },
       false,
       ['sign'],
@@ -164,21 +170,13 @@ export function cookieName(secure: boolean): string {
   return secure ? '__Host-prepaint-session' : 'prepaint-session'
 }
 
-async function library({
-  pool,
-  log,
-  secret,
-  secure,
-  baseUrl,
-}: {
-  pool: pg.Pool
-  log: Log
-  secret: string
-  secure: boolean
-  baseUrl: string
-}) {
+type Loaded = Awaited<ReturnType<typeof loadLibrary>>
+
+async function loadLibrary(deps: Parameters<typeof createSignIn>[0]) {
+  const { pool, log, secure, baseUrl } = deps
+  const secret = await deps.secret()
   const { betterAuth } = await import('better-auth')
-  return betterAuth({
+  const auth = betterAuth({
     database: pool,
     baseURL: baseUrl,
     secret,
@@ -244,6 +242,7 @@ async function library({
       useSecureCookies: false,
     },
   })
+  return { auth, secret }
 }
 
 function headersOf({ address, userAgent }: From): Headers {

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-
 import pg from 'pg'
-
 import { setPlan } from '../accounts/accounts.ts'
 import { createKey, listKeys, revokeKey } from '../accounts/keys.ts'
 import { DEFAULT_PLANS } from '../accounts/plans.ts'
 import { createToken } from '../accounts/tokens.ts'
+import { createClientReader } from '../client-address.ts'
 import { silentLog } from '../log.ts'
 import { createApiServer } from './server.ts'
-import { startTestApi, type TestAccount, type TestApi, testDoors, testVault } from './test-api.ts'
+import { startTestApi, type TestAccount, type TestApi, testDoors, testSignIn, testVault } from './test-api.ts'
 
 let api: TestApi
 let owner: TestAccount
@@ -119,12 +118,12 @@ describe('API key', () => {
   })
 })
 
-it('routes that need no key: what a node says of itself, and the documents', () => {
+it('routes that need no key: by which somebody signs in, and what a node says of itself', () => {
   assert.deepEqual(
     api.contract.operations
       .filter(({ security }) => security === null)
       .map(({ method, url }) => `${method} ${url}`),
-    ['GET /healthz', 'GET /readyz'],
+    ['POST /api/session', 'POST /api/links/read', 'POST /api/links/use', 'GET /healthz', 'GET /readyz'],
   )
   assert.deepEqual(
     guarded('WebhookToken').map(({ url }) => url),
@@ -145,6 +144,8 @@ it('500 at authentication when the database is away: an error body, and nothing 
       findJob: async () => null,
       doors: testDoors,
       vault: testVault(pool),
+      signIn: testSignIn(pool),
+      readClient: createClientReader([]),
       caughtUp: async () => {},
       checkReadiness: async () => ready,
     },

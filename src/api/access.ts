@@ -1,8 +1,9 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 
 import type { LastUse } from '../accounts/last-use.ts'
 import { type Plan, type PlanCatalogue, planNamed } from '../accounts/plans.ts'
 import { findKeyOwner, findTokenOwner, type TokenOwner } from '../accounts/secret-check.ts'
+import type { Session, SignIn } from '../accounts/sign-in.ts'
 import { countWebhookRequest } from '../accounts/webhook-window.ts'
 import type { Clock } from '../clock.ts'
 import type { Queryable } from '../db/transaction.ts'
@@ -10,17 +11,27 @@ import { AppError, unreachable } from '../errors.ts'
 import type { AccountId } from '../ids.ts'
 import type { ApiApp } from './app.ts'
 import { checkOperator } from './operator-check.ts'
+import { sessionOf } from './session-access.ts'
 
 /**
- * What a request must bring: an API key, a webhook token, or nothing. Every
- * route says it; there is no default. The doors of a site's own front take the
+ * What a request must bring: an API key or the session of somebody who is
+ * signed in (`key`), a session (`session`), an operator's (`operator`), a
+ * webhook token, or nothing. Every route says it; there is no default. The doors of a site's own front take the
  * key also where such fronts put it: as a Bearer token, or as middlewares do in `X-Prerender-Token`.
  * `scrape`: whoever may read the node's figures, see `operator-check.ts`.
  */
-export type Access = 'key' | 'bearer-key' | 'prerender-key' | 'token' | 'scrape' | 'open'
+export type Access =
+  | 'key'
+  | 'session'
+  | 'operator'
+  | 'bearer-key'
+  | 'prerender-key'
+  | 'token'
+  | 'scrape'
+  | 'open'
 
-/** Who sent a request, once its API key has been found good. */
-export type Caller = { account: AccountId; plan: Plan }
+/** Who sent a request, once its API key or session has been found good. */
+export type Caller = { account: AccountId; plan: Plan; session: Session | null }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -37,6 +48,7 @@ export type AccessDeps = {
   plans: PlanCatalogue
   clock: Clock
   lastUse: LastUse
+  signIn: SignIn
   /** PREPAINT_METRICS_TOKEN. */
   operatorToken: string | null
 }
@@ -53,11 +65,21 @@ export function guardRoutes(app: ApiApp, deps: AccessDeps): void {
     if (route.config?.access === undefined) throw new Error(`${route.method} ${route.url} names no access`)
   })
 
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', async (request, reply) => {
     const { access } = request.routeOptions.config
     switch (access) {
       case 'key':
-        request.caller = await checkKey(deps, request.headers['x-api-key'])
+        request.caller =
+          (await ofSession(deps, request, reply)) ?? (await checkKey(deps, request.headers['x-api-key']))
+        return
+      case 'session':
+        request.caller = await ofSession(deps, request, reply)
+        if (request.caller === null) throw new AppError('sign_in_required')
+        return
+      case 'operator':
+        request.caller = await ofSession(deps, request, reply)
+        if (request.caller === null) throw new AppError('sign_in_required')
+        if (request.caller.session?.role !== 'operator') throw new AppError('operator_required')
         return
       case 'bearer-key':
         request.caller = await checkKey(deps, bearerOf(request) ?? request.headers['x-api-key'])
@@ -91,6 +113,25 @@ export function tokenOwnerOf(request: FastifyRequest): TokenOwner {
   return request.tokenOwner
 }
 
+/** Of a route that only sessions may call. */
+export function sessionCaller(request: FastifyRequest): Caller & { session: Session } {
+  const { session, ...caller } = callerOf(request)
+  if (session === null) throw new Error('this route is not guarded by a session')
+  return { ...caller, session }
+}
+
+/** Null for nobody, and where a key was sent: then that counts. A plan without keys has the dashboard all the same. */
+async function ofSession(
+  deps: AccessDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Caller | null> {
+  if (request.headers['x-api-key'] !== undefined) return null
+  const session = await sessionOf(deps.signIn, request, reply)
+  if (session === null) return null
+  return { account: session.account, plan: planNamed(deps.plans, session.plan), session }
+}
+
 function bearerOf(request: FastifyRequest): string | undefined {
   return /^bearer +([^\s,]+) *$/i.exec(request.headers.authorization ?? '')?.[1]
 }
@@ -103,7 +144,7 @@ async function checkKey(deps: AccessDeps, raw: string | string[] | undefined): P
   const plan = planNamed(deps.plans, owner.plan)
   if (!plan.api_keys) throw new AppError('plan_without_api')
   deps.lastUse.note('api_key', owner.keyId, owner.lastUsedAt)
-  return { account: owner.account, plan }
+  return { account: owner.account, plan, session: null }
 }
 
 /** In the order that was decided; from the window on, the request counts, whatever its body holds. */

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
-
 import pg from 'pg'
 import { pino } from 'pino'
-
 import { createKey } from '../accounts/keys.ts'
 import { DEFAULT_PLANS } from '../accounts/plans.ts'
 import { createToken } from '../accounts/tokens.ts'
+import { createClientReader } from '../client-address.ts'
 import type { DomainName } from '../ids.ts'
 import { createApiServer } from './server.ts'
-import { startTestApi, type TestAccount, type TestApi, testDoors, testVault } from './test-api.ts'
+import { startTestApi, type TestAccount, type TestApi, testDoors, testSignIn, testVault } from './test-api.ts'
 
 let api: TestApi
 let owner: TestAccount
@@ -48,6 +47,8 @@ it('the log tells what went wrong, on which route, and no key, token, query or b
         checkReadiness: async () => api.readiness.found,
         doors: testDoors,
         vault: testVault(pool),
+        signIn: testSignIn(pool),
+        readClient: createClientReader([]),
         caughtUp: async () => {},
       },
       { version: '0', publicUrl: null, contact: null },

@@ -40,10 +40,17 @@ export const KEY_REFUSALS = [
   'api_key_required',
   'invalid_api_key',
   'plan_without_api',
+  'cross_site',
   'too_many_failures',
   'too_many_requests',
   'internal',
 ] as const
+
+/** Of every route that needs somebody who is signed in. */
+export const SESSION_REFUSALS = ['sign_in_required', 'cross_site', 'too_many_requests', 'internal'] as const
+
+/** Of every route for operators. */
+export const OPERATOR_REFUSALS = [...SESSION_REFUSALS, 'operator_required'] as const
 
 /** Of every route that reads a body. */
 export const BODY_REFUSALS = ['invalid_json', 'malformed_request', 'body_too_large', 'content_type'] as const

@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 
+import { cookieName } from '../accounts/sign-in.ts'
 import type { ApiApp } from './app.ts'
 
 /** Makes the OpenAPI document from the schemas of the routes that are registered after it; `app.swagger()` gives it. */
@@ -23,11 +24,23 @@ export async function describeRoutes(
           ApiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key' },
           BearerKey: { type: 'http', scheme: 'bearer' },
           PrerenderKey: { type: 'apiKey', in: 'header', name: 'X-Prerender-Token' },
+          Session: {
+            type: 'apiKey',
+            in: 'cookie',
+            name: cookieName(options.publicUrl?.startsWith('https:') === true),
+          },
           WebhookToken: { type: 'http', scheme: 'bearer' },
         },
       },
     },
-    transform: jsonSchemaTransform,
+    // Whoever is signed in to the dashboard may do what a key may do.
+    transform: (route) => {
+      const made = jsonSchemaTransform(route)
+      const takesKeys = route.route.config?.access === 'key'
+      return takesKeys
+        ? { ...made, schema: { ...made.schema, security: [{ ApiKey: [] }, { Session: [] }] } }
+        : made
+    },
     transformObject: (document) => cleaned(jsonSchemaTransformObject(document)),
   })
 }

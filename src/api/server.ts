@@ -4,7 +4,9 @@ import type pg from 'pg'
 
 import { createLastUse } from '../accounts/last-use.ts'
 import type { PlanCatalogue } from '../accounts/plans.ts'
+import type { SignIn } from '../accounts/sign-in.ts'
 import type { Vault } from '../certificates/vault.ts'
+import type { ReadClient } from '../client-address.ts'
 import type { Clock } from '../clock.ts'
 import { type ClientLimits, createClientGate, NO_CLIENT_LIMITS } from '../http/client-gate.ts'
 import type { Log } from '../log.ts'
@@ -37,11 +39,25 @@ import { domainRenders } from './routes/domain-renders.ts'
 import { domainUpdate } from './routes/domain-update.ts'
 import { healthz } from './routes/healthz.ts'
 import { type FindJob, jobGet } from './routes/job-get.ts'
+import { keyCreate } from './routes/key-create.ts'
+import { keyList } from './routes/key-list.ts'
+import { keyRevoke } from './routes/key-revoke.ts'
+import { link } from './routes/link.ts'
 import { metrics, type ReadMetrics } from './routes/metrics.ts'
 import { openApiDocument } from './routes/openapi-document.ts'
+import { operatorAccounts } from './routes/operator-accounts.ts'
 import { middlewareUrl, type PageDoors, pageGet } from './routes/page-get.ts'
+import { passwordChange } from './routes/password-change.ts'
 import { type CheckReadiness, readiness } from './routes/readiness.ts'
 import { renderOffer } from './routes/render-offer.ts'
+import { sessionCreate } from './routes/session-create.ts'
+import { sessionDelete } from './routes/session-delete.ts'
+import { sessionEnd } from './routes/session-end.ts'
+import { sessionGet } from './routes/session-get.ts'
+import { sessionList } from './routes/session-list.ts'
+import { tokenCreate } from './routes/token-create.ts'
+import { tokenList } from './routes/token-list.ts'
+import { tokenRevoke } from './routes/token-revoke.ts'
 import { webhookRefresh } from './routes/webhook-refresh.ts'
 import { sendSecurityHeaders, setSecurityHeaders } from './security-headers.ts'
 import { checkAgainstSchema } from './validator.ts'
@@ -57,6 +73,9 @@ export type ApiDeps = {
   findJob: FindJob
   caughtUp: CaughtUp
   doors: PageDoors
+  signIn: SignIn
+  /** Who asks, behind proxies that are trusted. */
+  readClient: ReadClient
   /** Seals the keys of certificates. */
   vault: Vault
   /** Absent: this server tells none. */
@@ -129,6 +148,20 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   cacheRefreshAll(app, deps)
   webhookRefresh(app, deps)
   jobGet(app, deps)
+  sessionCreate(app, deps)
+  sessionGet(app)
+  sessionDelete(app, deps)
+  sessionList(app, deps)
+  sessionEnd(app, deps)
+  passwordChange(app, deps)
+  link(app, deps)
+  keyList(app, deps)
+  keyCreate(app, deps)
+  keyRevoke(app, deps)
+  tokenList(app, deps)
+  tokenCreate(app, deps)
+  tokenRevoke(app, deps)
+  operatorAccounts(app, { ...deps, publicUrl: options.publicUrl })
   pageGet(app, deps)
   renderOffer(app, deps)
   healthz(app)

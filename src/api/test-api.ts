@@ -9,8 +9,10 @@ import { createDomain } from '../accounts/domain-changes.ts'
 import { parseDomainName } from '../accounts/domain-name.ts'
 import { createKey } from '../accounts/keys.ts'
 import { DEFAULT_PLANS, type PlanCatalogue } from '../accounts/plans.ts'
+import { createSignIn, type SignIn } from '../accounts/sign-in.ts'
 import { parseMasterKeys } from '../certificates/master-key.ts'
 import { createVault, type Vault } from '../certificates/vault.ts'
+import { createClientReader } from '../client-address.ts'
 import { type TestDatabase, testDatabase } from '../db/test-database.ts'
 import { createAddressGuard } from '../gateway/address-guard.ts'
 import { checkOriginUrl } from '../gateway/origin-url.ts'
@@ -30,6 +32,8 @@ export type TestAnswer = { status: number; headers: Headers; body: Record<string
 export type TestRequest = {
   key?: string | undefined
   token?: string | undefined
+  /** Of a session: sent as a page of the dashboard would. */
+  cookie?: string | undefined
   /** Sent as JSON; a string is sent as it is. */
   body?: unknown
   headers?: Record<string, string>
@@ -52,6 +56,17 @@ export const testDoors: PageDoors = {
 export function testVault(pool: pg.Pool): Vault {
   const keys = parseMasterKeys(Buffer.alloc(32, 7).toString('base64'))
   return createVault({ pool, keys, dataDir: '/nowhere' })
+}
+
+/** Signing in, with a secret of its own. */
+export function testSignIn(pool: pg.Pool): SignIn {
+  return createSignIn({
+    pool,
+    log: silentLog(),
+    secret: async () => 'n8s6Kq0dJx2vTz4wYb7cRf1hLm3pQg5uEa9iXo',
+    secure: false,
+    baseUrl: 'http://127.0.0.1',
+  })
 }
 
 export async function startTestApi({
@@ -86,6 +101,8 @@ export async function startTestApi({
     caughtUp: async () => {},
     doors: testDoors,
     vault: testVault(pool),
+    signIn: testSignIn(pool),
+    readClient: createClientReader([]),
     checkReadiness: async () => {
       readiness.asked++
       await readiness.held
@@ -108,6 +125,10 @@ export async function startTestApi({
     const headers: Record<string, string> = {}
     if (request.key !== undefined) headers['x-api-key'] = request.key
     if (request.token !== undefined) headers['authorization'] = `Bearer ${request.token}`
+    if (request.cookie !== undefined) {
+      headers['cookie'] = request.cookie
+      headers['sec-fetch-site'] = 'same-origin'
+    }
     if (request.body !== undefined) headers['content-type'] = 'application/json'
     const response = await fetch(url + path, {
       method,
@@ -146,6 +167,12 @@ export async function startTestApi({
       return { id, email, key }
     },
 
+    /** A session of the account, as the header `Cookie`. */
+    async session({ id }: { id: AccountId }): Promise<string> {
+      const { cookies } = await deps.signIn.admit(id, { address: '127.0.0.1', userAgent: 'test' })
+      return cookieOf(cookies)
+    },
+
     /** A domain, not by way of HTTP. */
     async domain(account: TestAccount, name: string): Promise<{ id: DomainId; name: DomainName }> {
       const parsed = parseDomainName(name)
@@ -162,6 +189,11 @@ export async function startTestApi({
       await database.close()
     },
   }
+}
+
+/** What a browser sends of what it was told to keep. */
+export function cookieOf(lines: readonly string[]): string {
+  return lines.map((line) => line.split(';', 1)[0]).join('; ')
 }
 
 function sendTestPage(res: ServerResponse, asked: Parameters<PageDoors['answer']>[2]): void {

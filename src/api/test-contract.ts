@@ -9,8 +9,10 @@ export type Exchange = { method: string; path: string; status: number; type: str
 export type Operation = {
   method: string
   url: string
-  /** The name of the security scheme; null: none. */
+  /** The name of the first security scheme; null: none. */
   security: string | null
+  /** The names of all that are taken. */
+  securities: string[]
   /** Schema of the request's body; null: it has none. */
   body: BodySchema | null
 }
@@ -38,11 +40,13 @@ export function readContract(document: unknown): Contract {
   for (const [url, methods] of Object.entries(paths)) {
     const matches = new RegExp(`^${url.replace(/\{[^}]+\}/g, '[^/]+')}$`)
     for (const [method, operation] of Object.entries(methods)) {
-      const security = (operation['security'] as unknown as Record<string, unknown>[] | undefined)?.[0]
+      const taken = (operation['security'] ?? []) as unknown as Record<string, unknown>[]
+      const securities = taken.flatMap((scheme) => Object.keys(scheme))
       operations.push({
         method: method.toUpperCase(),
         url,
-        security: security === undefined ? null : Object.keys(security)[0]!,
+        security: securities[0] ?? null,
+        securities,
         body: (operation['requestBody']?.['content']?.['application/json']?.schema ??
           null) as BodySchema | null,
       })

@@ -52,6 +52,12 @@ create table sign_in_check (
   updated_at timestamptz not null default now()
 );
 
+-- What signs the cookies, made by the first node that needs it and the same for all.
+create table sign_in_secret (
+  one_row    boolean primary key default true check (one_row),
+  key_sealed bytea not null
+);
+
 -- Links that let somebody in once, to set a password: `first` (the operator's account of a new installation),
 -- `invitation` (a new account), `reset` (a forgotten password). Only the hash is kept.
 create table sign_in_link (

@@ -1,0 +1,63 @@
+import type { Server } from 'node:http'
+
+import type pg from 'pg'
+
+import { createSignIn } from '../src/accounts/sign-in.ts'
+import type { ReadMetrics } from '../src/api/routes/metrics.ts'
+import type { CheckReadiness } from '../src/api/routes/readiness.ts'
+import { createApiServer } from '../src/api/server.ts'
+import type { Vault } from '../src/certificates/vault.ts'
+import { createClientReader } from '../src/client-address.ts'
+import type { Clock } from '../src/clock.ts'
+import type { Config } from '../src/config.ts'
+import type { Listener } from '../src/db/listener.ts'
+import type { Doors } from '../src/edge/doors.ts'
+import type { AddressGuard } from '../src/gateway/address-guard.ts'
+import { checkOriginUrl } from '../src/gateway/origin-url.ts'
+import type { Log } from '../src/log.ts'
+import { findJob } from '../src/queue/find-job.ts'
+import { signInSecret } from './sign-in-secret.ts'
+
+const NAME_SERVERS_WITHIN_MS = 5_000
+
+/** The HTTP interface; its server does not listen yet. */
+export async function wireApi(deps: {
+  config: Config
+  pool: pg.Pool
+  listener: Listener
+  guard: AddressGuard
+  clock: Clock
+  log: Log
+  checkReadiness: CheckReadiness
+  doors: Doors
+  readMetrics: ReadMetrics
+  vault: Vault
+}): Promise<{ server: Server; close(): Promise<void> }> {
+  const { config, listener, guard } = deps
+  const app = await createApiServer(
+    {
+      ...deps,
+      plans: config.plans,
+      signIn: createSignIn({
+        pool: deps.pool,
+        log: deps.log,
+        secret: () => signInSecret(deps.pool, deps.vault),
+        secure: config.publicUrl?.startsWith('https:') === true,
+        baseUrl: config.publicUrl ?? 'http://127.0.0.1',
+      }),
+      readClient: createClientReader(config.trustedProxies),
+      checkOrigin: (raw) => checkOriginUrl(raw, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS }),
+      findJob,
+      // The edge and the doors hold in memory what a change makes untrue.
+      caughtUp: listener.caughtUp,
+    },
+    {
+      version: config.version,
+      publicUrl: config.publicUrl,
+      contact: config.contact,
+      clients: config.clients,
+      metricsToken: config.metricsToken,
+    },
+  )
+  return { server: app.server, close: () => app.close() }
+}

@@ -1,0 +1,33 @@
+import type pg from 'pg'
+import { z } from 'zod'
+
+import { revokeKey } from '../../accounts/keys.ts'
+import type { Clock } from '../../clock.ts'
+import { sessionCaller } from '../access.ts'
+import { emptyAnswer, refusals, SESSION_REFUSALS } from '../answer.ts'
+import type { ApiApp } from '../app.ts'
+import { idOf } from '../id-param.ts'
+
+export function keyRevoke(app: ApiApp, deps: { pool: pg.Pool; clock: Clock }): void {
+  app.route({
+    method: 'DELETE',
+    url: '/api/keys/:id',
+    config: { access: 'session' },
+    schema: {
+      operationId: 'revokeKey',
+      tags: ['API keys'],
+      summary: 'Revoke an API key: the next request with it is refused',
+      security: [{ Session: [] }],
+      params: z.object({ id: z.string().describe('As the list gave it') }),
+      response: {
+        204: emptyAnswer('Revoked'),
+        ...refusals(...SESSION_REFUSALS, 'api_key_not_found', 'malformed_request'),
+      },
+    },
+    handler: async (request, reply) => {
+      const id = idOf(request.params.id, 'api_key_not_found')
+      await revokeKey(deps.pool, sessionCaller(request).account, id, deps.clock.nowMs())
+      return reply.code(204).send(null)
+    },
+  })
+}

@@ -1,0 +1,164 @@
+import type pg from 'pg'
+import { z } from 'zod'
+
+import { findAccountById, listAccountsWithUse, setPlan, setRole } from '../../accounts/accounts.ts'
+import type { PlanCatalogue } from '../../accounts/plans.ts'
+import { createLink } from '../../accounts/sign-in-links.ts'
+import type { Clock } from '../../clock.ts'
+import { AppError } from '../../errors.ts'
+import type { AccountId } from '../../ids.ts'
+import { sessionCaller } from '../access.ts'
+import { emailSchema, roleSchema } from '../account-schema.ts'
+import { answer, BODY_REFUSALS, OPERATOR_REFUSALS, refusals } from '../answer.ts'
+import { apiSchema } from '../api-schema.ts'
+import type { ApiApp } from '../app.ts'
+import type { CaughtUp } from '../caught-up.ts'
+import { idOf } from '../id-param.ts'
+
+const accountSchema = apiSchema(
+  'Account',
+  z.object({
+    id: z.int(),
+    email: z.string(),
+    plan: z.string(),
+    role: roleSchema,
+    created_at: z.string(),
+  }),
+)
+
+const accountInListSchema = apiSchema(
+  'AccountInList',
+  z.object({
+    ...accountSchema.shape,
+    can_sign_in: z.boolean().describe('Whether a password was set'),
+    domains: z.int(),
+    renders_used: z.int().describe('Of all its domains, in the current month (UTC)'),
+  }),
+)
+
+const linkSchema = apiSchema(
+  'CreatedLink',
+  z.object({
+    token: z.string().describe('Goes behind the `#` of `/welcome`'),
+    url: z.string().describe('To be given to whom it is for; works once'),
+    expires_at: z.string(),
+  }),
+)
+
+const idParams = z.object({ id: z.string().describe('Of the account') })
+
+/** What an operator does with accounts: he sees and changes them, and signs in as nobody else. */
+export function operatorAccounts(
+  app: ApiApp,
+  deps: { pool: pg.Pool; plans: PlanCatalogue; clock: Clock; caughtUp: CaughtUp; publicUrl: string | null },
+): void {
+  const { pool, plans, clock, caughtUp } = deps
+
+  app.route({
+    method: 'GET',
+    url: '/api/operator/accounts',
+    config: { access: 'operator' },
+    schema: {
+      operationId: 'listAccounts',
+      tags: ['Operator'],
+      summary: 'All accounts, by e-mail',
+      security: [{ Session: [] }],
+      response: {
+        200: answer(
+          'The accounts, and the plans that there are',
+          z.object({ accounts: z.array(accountInListSchema), plans: z.array(z.string()) }),
+        ),
+        ...refusals(...OPERATOR_REFUSALS),
+      },
+    },
+    handler: async () => ({
+      accounts: await listAccountsWithUse(pool, clock.nowMs()),
+      plans: Object.keys(plans),
+    }),
+  })
+
+  app.route({
+    method: 'PUT',
+    url: '/api/operator/accounts/:id',
+    config: { access: 'operator' },
+    schema: {
+      operationId: 'updateAccount',
+      tags: ['Operator'],
+      summary: 'Change the plan or the role of an account',
+      security: [{ Session: [] }],
+      params: idParams,
+      body: z.object({ plan: z.string().optional(), role: roleSchema.optional() }),
+      response: {
+        200: answer('The account', z.object({ account: accountSchema })),
+        ...refusals(...OPERATOR_REFUSALS, ...BODY_REFUSALS, 'invalid_field', 'account_not_found', 'own_role'),
+      },
+    },
+    handler: async (request) => {
+      const id = accountOf(request.params.id)
+      const { plan, role } = request.body
+      // Else the last operator could shut everybody out.
+      if (role !== undefined && id === sessionCaller(request).account) throw new AppError('own_role')
+      if (plan !== undefined) await setPlan(pool, plans, id, plan)
+      if (role !== undefined) await setRole(pool, id, role)
+      await caughtUp()
+      return { account: await findAccountById(pool, id) }
+    },
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/api/operator/invitations',
+    config: { access: 'operator' },
+    schema: {
+      operationId: 'invite',
+      tags: ['Operator'],
+      summary: 'Make a link by which somebody makes his account; it works once, for a week',
+      security: [{ Session: [] }],
+      body: z.object({ email: emailSchema, plan: z.string(), role: roleSchema.optional() }),
+      response: {
+        201: answer('The link, shown this once', z.object({ link: linkSchema })),
+        ...refusals(...OPERATOR_REFUSALS, ...BODY_REFUSALS, 'invalid_field', 'account_exists'),
+      },
+    },
+    handler: async (request, reply) => {
+      const { email, plan, role = 'owner' } = request.body
+      const made = await createLink(pool, plans, { kind: 'invitation', email, plan, role }, clock.nowMs())
+      return reply.code(201).send({ link: { ...made, url: linkUrl(deps.publicUrl, request, made.token) } })
+    },
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/api/operator/accounts/:id/reset-link',
+    config: { access: 'operator' },
+    schema: {
+      operationId: 'createResetLink',
+      tags: ['Operator'],
+      summary: 'Make a link by which the owner of an account sets a new password; it works once, for an hour',
+      security: [{ Session: [] }],
+      params: idParams,
+      response: {
+        201: answer('The link, shown this once', z.object({ link: linkSchema })),
+        ...refusals(...OPERATOR_REFUSALS, 'account_not_found', 'malformed_request'),
+      },
+    },
+    handler: async (request, reply) => {
+      const { id } = await findAccountById(pool, accountOf(request.params.id))
+      const made = await createLink(pool, plans, { kind: 'reset', account: id }, clock.nowMs())
+      return reply.code(201).send({ link: { ...made, url: linkUrl(deps.publicUrl, request, made.token) } })
+    },
+  })
+}
+
+function accountOf(raw: string): AccountId {
+  return idOf(raw, 'account_not_found') as AccountId
+}
+
+/** Without an address of our own, the one by which the operator has reached us. */
+function linkUrl(
+  publicUrl: string | null,
+  request: { protocol: string; host: string },
+  token: string,
+): string {
+  return `${publicUrl ?? `${request.protocol}://${request.host}`}/welcome#${token}`
+}
