@@ -123,7 +123,9 @@ function reasonOf(outcome: Exclude<RenderOutcome, { kind: 'rendered' | 'site-err
     case 'origin-unreachable':
       return `the origin cannot be reached: ${outcome.reason}`
     case 'timed-out':
-      return `it was not finished after ${outcome.afterMs} ms`
+      return outcome.afterMs === 0
+        ? 'it loads itself again and again'
+        : `it was not finished after ${outcome.afterMs} ms`
     case 'blank':
       return 'it stayed blank'
     case 'challenge':

@@ -99,3 +99,16 @@ describe('the last good copy is served on, and the reason kept', () => {
     })
   }
 })
+
+it('a site that leads round in circles: no redirect is stored, and the reason names it', async () => {
+  const domain = await queue.domain()
+  await render(domain, RENDERED)
+  const good = await readStored(queue.pool, domain, HOME)
+  const sql = 'select custom_domain from domain where id = $1'
+  const { rows } = await queue.pool.query<{ custom_domain: string }>(sql, [domain])
+  const location = `https://${rows[0]?.custom_domain}/?utm_source=self`
+  await render(domain, { kind: 'redirect', status: 302, location })
+  assert.deepEqual(await readStored(queue.pool, domain, HOME), good)
+  const [last] = await records(domain)
+  assert.deepEqual([last?.outcome, last?.detail], ['redirect-loop', location])
+})

@@ -13,6 +13,7 @@ import { probeSite } from './probe.ts'
 import type { Prober } from './prober.ts'
 import { renderCapped } from './render-capped.ts'
 import type { KeepRecord } from './render-records.ts'
+import { renderSpelling } from './same-page.ts'
 
 export type CarryOutDeps = {
   render(request: RenderRequest): Promise<Rendering>
@@ -54,7 +55,7 @@ export async function carryOut(
     if (!job.isActive) return { kind: 'domain-inactive' }
     const limit = planNamed(plans, job.plan).monthly_render_limit
     if (overQuota({ used: job.rendersUsed, limit })) return { kind: 'over-quota' }
-    const { customDomain, originUrl, path, visitor } = job
+    const { customDomain, originUrl, visitor } = job
     try {
       const request = { customDomain, originUrl, visitor, signal: abort.signal }
       const renderOne = async (path: PagePath) => {
@@ -62,7 +63,7 @@ export async function carryOut(
         record = rendered.record
         return rendered.outcome
       }
-      return job.isProbe ? await probeSite(job, renderOne) : await renderOne(path)
+      return job.isProbe ? await probeSite(job, renderOne) : await renderSpelling(job, renderOne)
     } catch (error) {
       log.error({ err: error, job: job.id }, 'the renderer failed')
       return { kind: 'crashed', reason: 'the renderer failed' }

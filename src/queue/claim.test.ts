@@ -182,6 +182,7 @@ it('a claim brings all that a render needs', async () => {
     ...{ originUrl: 'http://127.0.0.1:1', isActive: false, plan: 'pro', rendersUsed: 42 },
     respectsNoStore: false,
     isProbe: false,
+    query: 'keep',
     visitor: { userAgent: undefined, viewport: undefined, locale: undefined, timeZone: undefined },
   })
 })

@@ -3,6 +3,7 @@ import type pg from 'pg'
 import { readDomainSettings } from '../accounts/domain-settings.ts'
 import { utcMonth } from '../accounts/month.ts'
 import type { DomainId, DomainName, JobId, PagePath } from '../ids.ts'
+import type { QueryRule } from '../pages/path.ts'
 import type { Visitor } from '../render/outcome.ts'
 import { PRIORITIES, type Priority } from './job.ts'
 import { readStatement } from './statement.ts'
@@ -21,6 +22,8 @@ export type ClaimedJob = {
   originUrl: string
   isActive: boolean
   path: PagePath
+  /** Which parameters name a page, by the domain's settings. */
+  query: QueryRule
   /** As the domain's settings want it. */
   visitor: Visitor
   /** Nothing is stored: it is to be seen how the site looks where there is no page. */
@@ -53,6 +56,7 @@ type Row = {
   plan: string
   renders: number
   visitor: unknown
+  query: unknown
   is_probe: boolean
   origin_cache_control: string | null
 }
@@ -88,6 +92,7 @@ export function createClaim(pool: pg.Pool, node: string, rules: ClaimRules): Cla
       path: row.path,
       plan: row.plan,
       rendersUsed: row.renders,
+      query: readDomainSettings({ query: row.query }).query,
       visitor: visitorOf(row.visitor),
       isProbe: row.is_probe,
       respectsNoStore: row.origin_cache_control === 'respect',

@@ -13,6 +13,8 @@ export type Found =
   | RenderOutcome
   | { kind: 'over-quota' }
   | { kind: 'domain-inactive' }
+  /** The site leads from one spelling of this page to the other, and never to it. */
+  | { kind: 'redirect-loop'; location: string }
   /** The job was a probe. `finding` null: nothing could be found out, and `why`. */
   | { kind: 'probed'; finding: Finding | null; why?: string }
 
@@ -70,6 +72,7 @@ export async function effectOf(
     case 'blank':
     case 'challenge':
     case 'error-page':
+    case 'redirect-loop':
     case 'over-quota':
       return failed(found)
     case 'crashed':
@@ -97,7 +100,7 @@ export function detailOf(found: Found): string {
     case 'crashed':
       return bounded(found.reason)
     case 'timed-out':
-      return `after ${found.afterMs} ms`
+      return found.afterMs === 0 ? 'it loads itself again and again' : `after ${found.afterMs} ms`
     case 'too-large':
       return found.what
     case 'challenge':
@@ -106,6 +109,7 @@ export function detailOf(found: Found): string {
     case 'probed':
       return probeDetail(found.finding, found.why)
     case 'redirect':
+    case 'redirect-loop':
       return bounded(found.location)
     default:
       return ''

@@ -46,6 +46,8 @@ export type JobOutcome =
   | 'soft-404'
   /** A look at how the site answers where there is no page. */
   | 'probed'
+  /** The site leads from one spelling of the page to another for ever. */
+  | 'redirect-loop'
   | 'over-quota'
   | 'domain-gone'
   | 'domain-inactive'
