@@ -18,6 +18,9 @@ const PASSWORD = 'correct-horse-battery-staple-4711'
 const HEADER_SECRET = 'Bearer of-a-visitor-0815'
 const COOKIE = 'session=of-a-visitor-0816'
 const QUERY_SECRET = 'in-a-header-of-the-origin-0817'
+const LINK_SECRET = 'in-a-link-of-a-visitor-0818'
+const PROXY_SECRET = 'Basic b2YtYS1wcm94eS0wODE5'
+const BODY_SECRET = 'in-a-form-of-a-visitor-0820'
 
 const dataDir = makeDataDir()
 let node: NodeProcess
@@ -83,15 +86,39 @@ it('nothing secret is logged, whatever is done with it', async () => {
   for (const userAgent of ['Mozilla/5.0 Firefox/133.0', 'Googlebot/2.1']) {
     await request(edgePort, '/', { host: 'shop.example', agent: userAgent, headers: visitor })
   }
+  const person = { host: 'shop.example', agent: 'Mozilla/5.0 Firefox/133.0' }
+  const more = { ...visitor, 'proxy-authorization': PROXY_SECRET, 'x-prerender-token': key }
+  await request(edgePort, `/reset?token=${LINK_SECRET}`, { ...person, headers: more })
+  await request(edgePort, '/login', {
+    ...person,
+    method: 'POST',
+    body: `password=${BODY_SECRET}`,
+    headers: more,
+  })
+  await request(edgePort, `/live?token=${LINK_SECRET}`, {
+    ...person,
+    headers: { ...more, connection: 'Upgrade', upgrade: 'websocket' },
+  })
+  // The doors of a site's own front take the key in other places.
+  for (const bearer of [key, wrong]) {
+    await fetch(`${node.api}/api/render`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
+      body: `{"url":"https://shop.example/?token=${LINK_SECRET}"}`,
+    })
+    await fetch(`${node.api}/https://shop.example/a`, { headers: { 'x-prerender-token': bearer } })
+  }
   // An origin that is gone: faults are logged with most words.
   origin.closeAllConnections()
   await new Promise((closed) => origin.close(closed))
-  await request(edgePort, '/b', { host: 'shop.example', agent: 'curl', headers: visitor })
+  await request(edgePort, `/b?token=${LINK_SECRET}`, { host: 'shop.example', agent: 'curl', headers: more })
 
   const log = node.log()
   // It did say something: the test looks at the right stream.
   assert.match(log, /shop\.example/)
-  for (const secret of [key, wrong, token, PASSWORD, HEADER_SECRET.split(' ')[1]!, COOKIE, QUERY_SECRET]) {
+  const words = [HEADER_SECRET, PROXY_SECRET].map((header) => header.split(' ')[1]!)
+  const visitors = [...words, COOKIE, QUERY_SECRET, LINK_SECRET, BODY_SECRET]
+  for (const secret of [key, wrong, token, PASSWORD, ...visitors]) {
     assert(!log.includes(secret), `${secret.slice(0, 12)}... is in the log`)
     // Nor most of it.
     assert(!log.includes(secret.slice(8)), `${secret.slice(0, 12)}... is in the log`)
@@ -107,6 +134,23 @@ describe('on disk', () => {
     }
     // The other half: what is stored in clear is found.
     assert.notEqual(filesWith('a@b.example'), '')
+  })
+
+  it('files are of mode 0600 and directories of mode 0700, but for the browser’s program and the way to it', () => {
+    const found = readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).filter(
+      (file) => !/^(?:chromium|browsers)(?:\/|$)/.test(file),
+    )
+    const wrong = [...found, '.'].flatMap((file) => {
+      const stat = lstatSync(path.join(dataDir, file), { throwIfNoEntry: false })
+      if (stat === undefined || stat.isSymbolicLink()) return []
+      const mode = (stat.mode & 0o7777).toString(8)
+      // Who runs as another user passes through the data directory itself, and lists nothing of it.
+      const wanted = file === '.' ? ['711', '700'] : [stat.isDirectory() ? '700' : '600']
+      // A socket is reached only through the directory that it stands in.
+      return stat.isSocket() || wanted.includes(mode) ? [] : [`${file} ${mode}`]
+    })
+    assert.deepEqual(wrong, [])
+    assert(found.length > 100)
   })
 
   it('nobody but its owner can read a file of the node, but for the browser’s program', () => {
