@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import path from 'node:path'
 
 import ipaddr from 'ipaddr.js'
@@ -7,6 +6,7 @@ import { DEFAULT_PLANS, type PlanCatalogue, readPlans } from './accounts/plans.t
 import { type MasterKeys, parseMasterKeys } from './certificates/master-key.ts'
 import type { AddressRanges } from './client-address.ts'
 import type { ClientLimits } from './http/client-gate.ts'
+import { thisMachine, usualSlots } from './usual-slots.ts'
 
 /** A range of private addresses that may be origins all the same; without a port, all ports. */
 export type AllowedRange = { cidr: [ipaddr.IPv4 | ipaddr.IPv6, number]; port: number | null }
@@ -243,7 +243,7 @@ export function loadConfig(env: Environment = process.env): Config {
     },
     render: {
       chromium: given('PREPAINT_CHROMIUM'),
-      slots: integer('PREPAINT_RENDER_SLOTS', Math.max(2, availableParallelism()), { min: 1, max: 256 }),
+      slots: integer('PREPAINT_RENDER_SLOTS', usualSlots(thisMachine()), { min: 1, max: 256 }),
       timeoutMs: integer('PREPAINT_RENDER_TIMEOUT_MS', 20_000, { min: 100, max: 300_000 }),
       requireSandbox,
     },

@@ -1,0 +1,28 @@
+import { availableParallelism, totalmem } from 'node:os'
+
+const MIB = 2 ** 20
+
+/** Node, PostgreSQL and a browser without pages. */
+export const BASE_BYTES = 768 * MIB
+/** What one more page at once takes when pages are large: `browsers.ts` replaces a browser that takes more. */
+export const SLOT_BYTES = 384 * MIB
+
+/** What this process may use: of the machine, or of the container that it runs in. */
+export type Machine = { cores: number; memoryBytes: number }
+
+/** Limits of the container included: Node asks the control group for both. */
+export function thisMachine(): Machine {
+  const limitBytes = process.constrainedMemory()
+  const memoryBytes = limitBytes > 0 ? Math.min(totalmem(), limitBytes) : totalmem()
+  return { cores: availableParallelism(), memoryBytes }
+}
+
+/**
+ * Pages rendered at once where nobody says how many: one a core, as rendering is
+ * computing, and at least two, as it is also waiting; fewer where that many large
+ * pages would not fit into memory; never none.
+ */
+export function usualSlots({ cores, memoryBytes }: Machine): number {
+  const fitting = Math.floor((memoryBytes - BASE_BYTES) / SLOT_BYTES)
+  return Math.max(1, Math.min(Math.max(2, cores), fitting))
+}
