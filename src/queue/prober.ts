@@ -5,6 +5,7 @@ import type pg from 'pg'
 import { transaction } from '../db/transaction.ts'
 import { AppError } from '../errors.ts'
 import type { DomainId, PagePath } from '../ids.ts'
+import { readStored } from '../pages/stored-page.ts'
 import type { ClaimedJob } from './claim.ts'
 import type { Completion } from './complete.ts'
 import type { Found } from './effect.ts'
@@ -65,16 +66,18 @@ export function createProber(pool: pg.Pool, random: (bytes: number) => Uint8Arra
 
   async function sweep(domain: DomainId, finding: Finding): Promise<number> {
     if (finding.kind === 'none') return 0
-    const { rows } = await pool.query<{ path: PagePath; etag: string; body_br: Buffer }>(
-      `select path, etag, body_br from page
-          where domain_id = $1 and status = 200 and path <> '/' and html_bytes <= $2
-          order by rendered_at desc limit $3`,
+    const { rows } = await pool.query<{ path: PagePath }>(
+      `select path from page where domain_id = $1 and status = 200 and path <> '/' and html_bytes <= $2
+        order by rendered_at desc limit $3`,
       [domain, HTML_LIMIT_BYTES, SWEEP_LIMIT],
     )
     const bad: { path: PagePath; etag: string }[] = []
-    for (const { path, etag, body_br } of rows) {
-      const html = String(await decompress(body_br, { maxOutputLength: HTML_LIMIT_BYTES }))
-      if (readsLike(finding, { path, html })) bad.push({ path, etag })
+    // One at a time: together they could be hundreds of megabytes.
+    for (const { path } of rows) {
+      const page = await readStored(pool, domain, path)
+      if (page?.kind !== 'page' || page.htmlBytes > HTML_LIMIT_BYTES) continue
+      const html = String(await decompress(page.bodyBr, { maxOutputLength: HTML_LIMIT_BYTES }))
+      if (readsLike(finding, { path, html })) bad.push({ path, etag: page.etag })
     }
     if (bad.length === 0) return 0
     const values = [domain, bad.map(({ path }) => path), bad.map(({ etag }) => etag)]

@@ -16,7 +16,7 @@ import { createComplete } from './complete.ts'
 import type { Found } from './effect.ts'
 import { enqueue } from './enqueue.ts'
 import type { Priority } from './job.ts'
-import { createProber } from './prober.ts'
+import { createProber, SWEEP_LIMIT } from './prober.ts'
 import { createRecordKeeper, lastRenders } from './render-records.ts'
 import { HOME, type TestQueue, testQueue } from './test-queue.ts'
 
@@ -147,6 +147,24 @@ describe('a new domain', () => {
     assert.equal(first?.outcome, 'rendered')
     assert.equal(probe?.outcome, 'probed')
     assert.match(probe?.detail ?? '', /answered with 200 and \d+ words; 1 stored pages read the same/)
+  })
+
+  it(`of more than ${SWEEP_LIMIT} such pages the newest are removed; / and other statuses stay`, async () => {
+    const domain = await newDomain()
+    await enqueue(queue.pool, domain, ['/gone' as PagePath], 'live')
+    assert.equal(await step(), 'rendered')
+    const copy = (path: string, status: number) =>
+      `insert into page select domain_id, ${path}, ${status}, headers, body_br, html_bytes, etag,
+         rendered_at - interval '1 minute' * n, stale_since, text_chars, doubted_at
+         from page, generate_series(1, ${SWEEP_LIMIT}) n where domain_id = $1 and path = '/gone'`
+    await queue.pool.query(copy(`'/gone-' || n`, 200), [domain])
+    await queue.pool.query(`${copy(`'/410-' || n`, 410)} and n = 1`, [domain])
+    await queue.pool.query(`${copy(`'/'`, 200)} and n = 1`, [domain])
+    assert.equal(await step(), 'probed')
+    const { rows } = await queue.pool.query('select path from page where domain_id = $1 order by path', [
+      domain,
+    ])
+    assert.deepEqual(rows, [{ path: '/' }, { path: '/410-1' }, { path: `/gone-${SWEEP_LIMIT}` }])
   })
 
   it('is not looked at while its owner wants such pages stored, nor judged', async () => {
