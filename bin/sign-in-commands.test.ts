@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+
+import { setRole } from '../src/accounts/accounts.ts'
+import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
+import { readLink, useLink } from '../src/accounts/sign-in-links.ts'
+import { systemClock } from '../src/clock.ts'
+import { type TestDatabase, testDatabase } from '../src/db/test-database.ts'
+import { firstAccountLine } from './first-account.ts'
+import { runCommandLine } from './run-command-line.ts'
+
+let database: TestDatabase
+let settings: Record<string, string>
+before(async () => {
+  database = await testDatabase()
+  settings = { DATABASE_URL: database.url, PREPAINT_PUBLIC_URL: 'https://render.example.com' }
+})
+after(() => database.close())
+
+const run = async (args: string) => {
+  const result = await runCommandLine([...args.split(' '), '--json'], settings)
+  return { code: result?.exitCode ?? 0, json: result?.json ?? {} }
+}
+const linkOf = async (args: string) => {
+  const { code, json } = await run(args)
+  assert.equal(code, 0, JSON.stringify(json))
+  const [, token = ''] =
+    /^https:\/\/render\.example\.com\/welcome#(pp_in_.+)$/.exec(String(json['url'])) ?? []
+  return token
+}
+const offer = (token: string) => readLink(database.pool, token, systemClock.nowMs())
+
+describe('links that let somebody in', () => {
+  it('account invite: for an owner, or with --operator', async () => {
+    const token = await linkOf('account invite --email guest@example.com --plan pro')
+    assert.equal((await offer(token)).email, 'guest@example.com')
+    const boss = await linkOf('account invite --email boss@example.com --plan pro --operator')
+    const input = { email: null, password: 'correct horse' }
+    await useLink(database.pool, DEFAULT_PLANS, boss, input, systemClock.nowMs())
+    const { rows } = await database.pool.query('select email, role from account')
+    assert.deepEqual(rows, [{ email: 'boss@example.com', role: 'operator' }])
+
+    assert.match(
+      String((await run('account invite --email boss@example.com --plan pro')).json['error']),
+      /already/,
+    )
+    assert.match(
+      String((await run('account invite --email g@example.com --plan x')).json['error']),
+      /^plan must/,
+    )
+  })
+
+  it('account reset-link', async () => {
+    const token = await linkOf('account reset-link --email boss@example.com')
+    const { kind, email } = await offer(token)
+    assert.deepEqual([kind, email], ['reset', 'boss@example.com'])
+    const { code, json } = await run('account reset-link --email nobody@example.com')
+    assert.deepEqual([code, json], [1, { error: 'Account not found' }])
+  })
+})
+
+it('account set-role', async () => {
+  const { json } = await run('account set-role --email boss@example.com --role owner')
+  assert.equal(json['role'], 'owner')
+  await run('account set-role --email boss@example.com --role operator')
+  const refused = await run('account set-role --email boss@example.com --role king')
+  assert.deepEqual(refused, { code: 1, json: { error: '--role must be owner or operator' } })
+})
+
+it('the first account: a link with the largest plan for as long as no operator can sign in, each start a new one', async () => {
+  const { pool } = database
+  const line = () =>
+    firstAccountLine({ pool, plans: DEFAULT_PLANS, clock: systemClock }, 'http://127.0.0.1:3000')
+  assert.equal(await line(), null)
+  await pool.query('delete from sign_in_method')
+  const tokenOf = (text: string | null) =>
+    /http:\/\/127\.0\.0\.1:3000\/welcome#(\S+)/.exec(text ?? '')?.[1] ?? ''
+  const older = tokenOf(await line())
+  const newer = tokenOf(await line())
+  await assert.rejects(offer(older), { code: 'link_not_found' })
+  const input = { email: 'first@example.com', password: 'correct horse' }
+  const id = await useLink(pool, DEFAULT_PLANS, newer, input, systemClock.nowMs())
+  const { rows } = await pool.query('select plan, role from account where id = $1', [id])
+  assert.deepEqual(rows, [{ plan: 'enterprise', role: 'operator' }])
+  assert.equal(await line(), null)
+  await setRole(pool, id, 'owner')
+  assert.notEqual(await line(), null)
+})
