@@ -49,7 +49,10 @@ export async function probeSite(
     const moved = outcome.kind === 'rendered' && path !== '/' ? pathOf(outcome.movedTo ?? null) : null
     if (moved !== null && moved !== path) {
       // What is there is a page, which reads like itself.
-      return { kind: 'probed', finding: { kind: 'none', why: `such addresses become ${moved}` } }
+      return {
+        kind: 'probed',
+        finding: { kind: 'none', why: `such addresses become ${moved.slice(0, 200)}` },
+      }
     }
     if (outcome.kind === 'rendered' && (outcome.status === 200 || path === '/')) {
       return { path, html: outcome.html, application: outcome.application ?? null }

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 
 /** More than any page of an application has; what comes after them is left out. */
-const FILES_LIMIT = 500
+export const FILES_LIMIT = 500
+/** A build is told by the beginning of an address. */
+export const URL_LIMIT_CHARS = 1_000
 
 /**
  * Names the build of the application that a page was made by: the scripts and
@@ -14,7 +16,8 @@ export function createApplication() {
   return {
     /** Of the main document, by its markup and not by a script. `type`: as Chromium calls it. */
     requested(type: string | undefined, url: string): void {
-      if ((type === 'Script' || type === 'Stylesheet') && files.size < FILES_LIMIT) files.add(url)
+      if ((type === 'Script' || type === 'Stylesheet') && files.size < FILES_LIMIT)
+        files.add(url.slice(0, URL_LIMIT_CHARS))
     },
     /** null: it asks for none, as a page with its scripts inside it does. */
     name(): string | null {

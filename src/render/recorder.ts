@@ -10,6 +10,8 @@ export const TROUBLES_LIMIT = 20
 export const CONSOLE_ERRORS_LIMIT = 10
 const URL_LIMIT_CHARS = 300
 const TEXT_LIMIT_CHARS = 500
+/** As long as a stored path may be, with its host. */
+const MOVED_LIMIT_CHARS = 2_400
 
 /** Writes the record of one render, beside it: nothing here decides anything. */
 export type Recorder = {
@@ -73,7 +75,7 @@ export function createRecorder(nowMs: () => number): Recorder {
       if (type === 'Document' && frameId === mainFrameId) reached('navigate')
     },
     'Page.navigatedWithinDocument': ({ frameId, url }) => {
-      if (frameId === mainFrameId) movedTo = url
+      if (frameId === mainFrameId) movedTo = url.slice(0, MOVED_LIMIT_CHARS)
     },
     // The main answer may be judged, and stopped, before the network tells of it.
     'Fetch.requestPaused': ({ frameId, resourceType, responseStatusCode }) => {
