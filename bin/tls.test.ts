@@ -52,9 +52,9 @@ describe('TLS of whole nodes', () => {
     for (const dir of dirs) assert.deepEqual(await clearDataDir(dir), [])
   })
 
-  async function serialAt(node: NodeProcess, name: string): Promise<string> {
+  async function serialAt(node: NodeProcess, name: string, ca = acme.ca): Promise<string> {
     const port = Number(new URL(node.edgeTls).port)
-    const socket = tls.connect({ host: '127.0.0.1', port, servername: name, ca: acme.ca })
+    const socket = tls.connect({ host: '127.0.0.1', port, servername: name, ca })
     try {
       await once(socket, 'secureConnect')
       return socket.getPeerCertificate().serialNumber
@@ -90,12 +90,17 @@ describe('TLS of whole nodes', () => {
     for (const node of nodes) serials.add(await until('TLS', () => serialAt(node, 'shop.example.com')))
     assert.equal(serials.size, 1)
 
-    const own = createTestCa().leaf()
+    const authority = createTestCa()
+    const own = { ...authority.leaf(), root: authority.certificate }
     writeFileSync(path.join(dirs[0], 'own.pem'), own.chain)
     writeFileSync(path.join(dirs[0], 'own.key'), own.key)
     const files = `--chain ${dirs[0]}/own.pem --key ${dirs[0]}/own.key`
     const set = await command(`certificate set --domain shop.example.com ${files}`)
-    assert.equal((set['certificate'] as { source: string }).source, 'own')
+    const { source, serial } = set['certificate'] as { source: string; serial: string }
+    assert.equal(source, 'own')
+    for (const node of nodes) {
+      await until('it is served', async () => (await serialAt(node, 'shop.example.com', own.root)) === serial)
+    }
   })
 
   it('a node with another master key, or without one, does not start, and says what to do', async () => {

@@ -36,7 +36,7 @@ export function problemFrom(
 export function retryAfterMs(header: string | undefined, nowMs: number): number | null {
   if (header === undefined) return null
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000
-  const at = Date.parse(header)
+  const at = header.endsWith('GMT') ? Date.parse(header) : Number.NaN
   return Number.isNaN(at) ? null : Math.max(0, at - nowMs)
 }
 

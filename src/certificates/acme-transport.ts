@@ -51,6 +51,8 @@ export function createTransport(options: TransportOptions): Transport {
         },
         ...(ca !== undefined && { ca }),
       })
+      // It may fail once more when nobody waits for it any longer: called off, it does.
+      request.on('error', () => {})
       request.end(body)
       const [response] = (await once(request, 'response', { signal: within })) as [http.IncomingMessage]
       const parts: Buffer[] = []

@@ -40,6 +40,10 @@ export type IssueTimes = { pollMs: number; patienceMs: number }
 
 const TIMES: IssueTimes = { pollMs: 1_000, patienceMs: 120_000 }
 const MAX_POLL_MS = 10_000
+/** RFC 9773, section 5, and what CAs say instead. */
+const REPLACEMENT_PROBLEMS = new Set(['alreadyReplaced', 'malformed', 'conflict'])
+/** The CA's clock may be a little ahead of ours. */
+const CLOCKS_APART_MS = 300_000
 /** Tokens are base64url with at least 128 bits (RFC 8555, section 8.1). */
 const TOKEN = /^[\w-]{22,255}$/
 
@@ -57,14 +61,7 @@ export async function issueCertificate(
   const { name, signal, replaces } = request
   const untilMs = clock.nowMs() + times.patienceMs
   const { newOrder, renewalInfo } = await session.directory(signal)
-  const placed = await session.post(
-    newOrder,
-    {
-      identifiers: [{ type: 'dns', value: name }],
-      ...(replaces !== null && renewalInfo !== undefined && { replaces }),
-    },
-    signal,
-  )
+  const placed = await placeOrder(newOrder, renewalInfo === undefined ? null : replaces)
   const url = locationOf(placed, 'order')
   for (const each of parsed(orderSchema, placed, 'order').authorizations) await authorize(each)
   let order = await poll(url, orderSchema, ({ status }) => status !== 'pending')
@@ -84,10 +81,23 @@ export async function issueCertificate(
     chain: chain.slice(0, CHAIN_LIMIT_CHARS),
     key,
     name,
-    nowMs: clock.nowMs(),
+    nowMs: clock.nowMs() + CLOCKS_APART_MS,
   })
   if (checked.ok) return checked.certificate
   throw new AcmeProblem('unknown', `the CA's certificate cannot be used: ${checked.reason}`)
+
+  /** A CA that knows nothing of what is replaced, or has seen it replaced already, gets an order like any other. */
+  async function placeOrder(at: string, replaced: string | null): Promise<AcmeAnswer> {
+    const identifiers = [{ type: 'dns', value: name }]
+    if (replaced === null) return session.post(at, { identifiers }, signal)
+    try {
+      return await session.post(at, { identifiers, replaces: replaced }, signal)
+    } catch (error) {
+      const about = error instanceof AcmeProblem && REPLACEMENT_PROBLEMS.has(error.kind)
+      if (!about) throw error
+      return session.post(at, { identifiers }, signal)
+    }
+  }
 
   async function authorize(at: string): Promise<void> {
     const found = parsed(authorizationSchema, await session.post(at, null, signal), 'authorization')

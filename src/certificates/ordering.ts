@@ -73,7 +73,7 @@ export function startOrdering(deps: OrderingDeps, options: OrderingOptions): Ord
     random,
     reach,
     session: () => {
-      session ??= accountKey(pool, vault, directoryUrl)
+      session ??= accountKey(pool, vault, directoryUrl, clock.nowMs())
         .then((key) => createAcmeSession(key, { directoryUrl, email, transport, nowMs: () => clock.nowMs() }))
         .catch((error: unknown) => {
           session = null
@@ -185,13 +185,18 @@ export function startOrdering(deps: OrderingDeps, options: OrderingOptions): Ord
     await leaveErrand(pool, errand, { kind: 'later', nextAtMs: clock.nowMs() })
   }
 
-  wake()
+  // Before the first look: with a CA that is new to us, more is due.
+  const ready = errandDeps.session().then(wake, (error: unknown) => {
+    log.error({ err: error }, 'there is no account at the CA yet')
+    wake()
+  })
   return {
     wake,
     async close() {
       closing.abort(new Error('the node ends'))
       clearInterval(timer)
       clearTimeout(soon)
+      await ready
       await looking
       await Promise.all(running)
     },

@@ -38,7 +38,7 @@ export type TestAcmeServer = TestAcme & {
   /** Of new orders: the certificate that they replace. */
   replaced: string[]
   /** What goes wrong from now on; null: nothing. */
-  fault: 'away' | 'rate-limited' | 'nonces' | 'silent' | null
+  fault: 'away' | 'rate-limited' | 'nonces' | 'silent' | 'replaced-already' | null
   /** Awaited before a challenge is judged. */
   beforeJudging: () => Promise<void>
   /** Of certificates that are issued from now on. */
@@ -155,6 +155,9 @@ export async function startTestAcme(ports: { http: number; tls: number }): Promi
     if (what === 'order' && id === undefined) {
       if (acme.fault === 'rate-limited') {
         return { ...problem('rateLimited', 'too many certificates'), headers: { 'retry-after': '7200' } }
+      }
+      if (acme.fault === 'replaced-already' && payload['replaces'] !== undefined) {
+        return problem('alreadyReplaced', 'it has been replaced')
       }
       const [identifier] = payload['identifiers'] as { value: string }[]
       const token = randomBytes(24).toString('base64url')
