@@ -1,5 +1,5 @@
-import { table } from '../bin/table.ts'
 import { median, percentile } from './figures.ts'
+import { markdownTable } from './markdown.ts'
 import type { Service } from './peers/service.ts'
 import type { RunFigures } from './render-measure.ts'
 
@@ -48,33 +48,34 @@ export function summarise(
   }
 }
 
+/** Markdown, a row for each service; the last columns are its ratios to `peer`. */
 export function reportTable(summaries: readonly Summary[], peer: string): string {
-  const right = (heading: string) => ({ heading, right: true }) as const
-  const columns = [
-    'service',
-    right('p50 ms'),
-    right('p95 ms'),
-    right('pages/s'),
-    right('CPU ms/page'),
-    right('peak MiB'),
-    right('pages'),
-    right('incomplete'),
-    right(`p50 : ${peer}`),
-    right(`pages/s : ${peer}`),
-    right(`CPU : ${peer}`),
-  ]
-  const rows = summaries.map((one) => [
-    `${one.service} ${one.version}`,
-    one.latencyP50Ms.toFixed(0),
-    one.latencyP95Ms.toFixed(0),
-    one.pagesPerSecond.toFixed(2),
-    one.cpuMsPerPage.toFixed(0),
-    one.peakMiB.toFixed(0),
-    String(one.pages),
-    String(one.incomplete),
-    one.latencyRatio.toFixed(3),
-    one.throughputRatio.toFixed(1),
-    one.cpuRatio.toFixed(3),
-  ])
-  return table(columns, rows, '')
+  return markdownTable(
+    [
+      'service',
+      'p50 ms',
+      'p95 ms',
+      'pages/s',
+      'CPU ms/page',
+      'peak MiB',
+      'pages',
+      'incomplete',
+      `p50 : ${peer}`,
+      `pages/s : ${peer}`,
+      `CPU : ${peer}`,
+    ],
+    summaries.map((one) => [
+      `${one.service} ${one.version}`,
+      one.latencyP50Ms.toFixed(0),
+      one.latencyP95Ms.toFixed(0),
+      one.pagesPerSecond.toFixed(1),
+      one.cpuMsPerPage.toFixed(0),
+      one.peakMiB.toFixed(0),
+      String(one.pages),
+      String(one.incomplete),
+      one.latencyRatio.toFixed(3),
+      one.throughputRatio.toFixed(1),
+      one.cpuRatio.toFixed(3),
+    ]),
+  )
 }

@@ -1,0 +1,86 @@
+import { mkdtemp } from 'node:fs/promises'
+import path from 'node:path'
+
+import { median } from './figures.ts'
+import { markdownTable } from './markdown.ts'
+import { startPrepaint } from './peers/prepaint.ts'
+import type { GivenBrowser } from './peers/service.ts'
+import { startPlainBrowser } from './plain-browser.ts'
+import { PARTS, type Parts, partsOf } from './render-parts.ts'
+import { openSite } from './sites.ts'
+
+/** Medians of one site: plain loads to their last content change, our renders to the crawler's last byte. */
+export type FloorFigures = { site: string; warmMs: number; coldMs: number; oursMs: number; parts: Parts }
+
+const WARM_UP_PAGES = 6
+/** One cold load for so many warm ones. */
+const COLD_EVERY = 3
+
+/**
+ * Loads and renders of one site in turns, page by page. Warm: the tab has been
+ * at the site before; cold: a new browser context. `dir` takes profiles. Throws
+ * when a render lacks content: its time would say nothing.
+ */
+export async function measureFloor(
+  name: string,
+  { browser, pages, dir }: { browser: GivenBrowser; pages: number; dir: string },
+): Promise<FloorFigures> {
+  const site = await openSite(name)
+  const prepaint = await startPrepaint(site)
+  const plain = await startPlainBrowser(browser, await mkdtemp(path.join(dir, 'plain-')))
+  try {
+    let asked = 0
+    const next = () => {
+      asked += 1
+      return site.page(asked)
+    }
+    for (let page = 0; page < WARM_UP_PAGES; page += 1) {
+      await prepaint.render(next().path)
+      await plain.warm(site.originUrl + next().path)
+    }
+
+    const warm: number[] = []
+    const cold: number[] = []
+    const ours = new Map<string, number>()
+    for (let page = 0; page < pages; page += 1) {
+      const { path: at, texts } = next()
+      warm.push((await plain.warm(site.originUrl + at)).lastChangeMs)
+      const begunMs = performance.now()
+      const { html, fresh } = await prepaint.render(at)
+      ours.set(at, performance.now() - begunMs)
+      const missing = texts.find((text) => !html.includes(text))
+      if (!fresh || missing !== undefined) throw new Error(`${name}${at} is not whole: ${missing}`)
+      if (page % COLD_EVERY === 0) cold.push((await plain.cold(site.originUrl + next().path)).lastChangeMs)
+    }
+    const renders = (await prepaint.lastRenders()).filter(({ path: at }) => ours.has(at))
+    const parts = renders.map((render) => partsOf(render, ours.get(render.path)!))
+    const [warmMs, coldMs, oursMs] = [median(warm), median(cold), median([...ours.values()])]
+    return { site: name, warmMs, coldMs, oursMs, parts: medians(parts) }
+  } finally {
+    await plain.close()
+    await prepaint.close()
+    await site.close()
+  }
+}
+
+function medians(all: readonly Parts[]): Parts {
+  const entries = PARTS.map((part) => [part, median(all.map((one) => one[part]))] as const)
+  return Object.fromEntries(entries) as Parts
+}
+
+/** Two tables: the ratios, and the parts of a crawler's wait. */
+export function floorTables(figures: readonly FloorFigures[]): string {
+  const ratios = markdownTable(
+    ['site', 'plain, warm ms', 'plain, cold ms', 'Prepaint p50 ms', 'Prepaint : warm', 'Prepaint : cold'],
+    figures.map(({ site, warmMs, coldMs, oursMs }) => [
+      site,
+      ...[warmMs, coldMs, oursMs].map((ms) => ms.toFixed(0)),
+      ...[oursMs / warmMs, oursMs / coldMs].map((ratio) => ratio.toFixed(2)),
+    ]),
+  )
+  const parts = markdownTable(
+    ['site, ms', ...PARTS],
+    figures.map(({ site, parts }) => [site, ...PARTS.map((part) => parts[part].toFixed(0))]),
+  )
+  return `${ratios}\n\n${parts}`
+}

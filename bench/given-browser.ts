@@ -1,0 +1,17 @@
+import path from 'node:path'
+
+import { findBrowser } from '../src/render/browser-binary.ts'
+import type { GivenBrowser } from './peers/service.ts'
+
+/** For those that bring none: `executable`, else the one that Prepaint finds for itself; unpacked in `dir` where needed. */
+export async function givenBrowser(executable: string | undefined, dir: string): Promise<GivenBrowser> {
+  const chromium = executable ?? process.env['PREPAINT_CHROMIUM'] ?? null
+  const found = await findBrowser({ chromium, dataDir: path.join(dir, 'browser') })
+  return {
+    executable: found.executable,
+    environment: {
+      ...(found.libraryDir !== null && { LD_LIBRARY_PATH: found.libraryDir }),
+      ...(found.fontsDir !== null && { FONTCONFIG_PATH: found.fontsDir }),
+    },
+  }
+}
