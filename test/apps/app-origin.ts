@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -40,7 +41,11 @@ export async function startAppOrigin(
     const file = prefix === undefined ? null : await readInside(app.folders[prefix]!, pathname, prefix)
     if (file !== null) {
       const type = TYPES[path.extname(pathname)] ?? 'application/octet-stream'
-      response.writeHead(200, { 'content-type': type }).end(file)
+      // As every server of files does: a browser may keep what it has, and asks whether it is still that.
+      const etag = `"${createHash('sha1').update(file).digest('base64url')}"`
+      const headers = { 'content-type': type, etag, 'cache-control': 'public, max-age=0' }
+      if (request.headers['if-none-match'] === etag) response.writeHead(304, headers).end()
+      else response.writeHead(200, headers).end(file)
       return
     }
     const fallback = app.fallback === undefined ? undefined : app.answers[app.fallback]
