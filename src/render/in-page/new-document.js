@@ -14,8 +14,11 @@
   Reflect.deleteProperty(window, 'prepaintTell')
 
   /** @param {object} target @param {string} name @param {unknown} value */
-  const replace = (target, name, value) =>
+  const replace = (target, name, value) => {
+    if (typeof value === 'function' && value.name === '')
+      Object.defineProperty(value, 'name', { value: name })
     Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: true })
+  }
 
   if (window === window.top) {
     // A reused tab must not tell one render what another left behind.

@@ -91,8 +91,7 @@
           const entry = entryOf(target)
           const { inlineSize, blockSize } = entry.contentBoxSize[0]
           const measured = `${inlineSize} ${blockSize}`
-          // Nothing is reported of what has no box and never had one.
-          if (measured === size || (size === '' && measured === '0 0')) continue
+          if (measured === size) continue
           this.#sizes.set(target, measured)
           entries.push(entry)
         }

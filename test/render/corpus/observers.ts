@@ -76,16 +76,16 @@ export const observers: Theme = {
     },
     {
       name: 'what a ResizeObserver reports',
-      why: 'Border, padding and content are told apart; what is observed no more, or has no box, is not told.',
+      why: 'Border, padding and content are told apart; what has no box is told once, what is observed no more is not.',
       routes: {
         '': scripted(
           `const box = document.createElement('div'), gone = document.createElement('div'), none = document.createElement('div'); none.hidden = true; document.body.append(box, gone, none); box.className = 'b'
-          const seen = new ResizeObserver((entries) => { for (const { target, contentRect, borderBoxSize: [border], contentBoxSize: [content] } of entries) show((target === box ? 'box ' : 'wrong ') + [content.inlineSize, border.inlineSize, contentRect.left, contentRect.height]) })
+          const seen = new ResizeObserver((entries) => { for (const { target, contentRect, borderBoxSize: [border], contentBoxSize: [content] } of entries) show((target === box ? 'box ' : target === none ? 'none ' : 'wrong ') + [content.inlineSize, border.inlineSize, contentRect.left, contentRect.height]) })
           for (const each of [box, gone, none]) seen.observe(each); seen.unobserve(gone); try { seen.observe(null) } catch ({ name }) { show(name) } try { new ResizeObserver() } catch ({ name }) { show(name) }`,
           '<style>.b { box-sizing: border-box; width: 200px; height: 100px; border: 5px solid; padding: 10px }</style>',
         ),
       },
-      expect: { reads: ['TypeError TypeError box 170,200,10,70'], readsNot: ['wrong'] },
+      expect: { reads: ['TypeError TypeError box 170,200,10,70 none 0,0,0,0'], readsNot: ['wrong'] },
     },
     {
       name: 'a MutationObserver that builds',

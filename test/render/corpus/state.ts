@@ -166,7 +166,7 @@ export const state: Theme = {
       },
       expect: {
         reads: [
-          'TypeError TypeError',
+          'names requestAnimationFrame,IntersectionObserver,Worker lengths 1,1 TypeError TypeError',
           'ours 0',
           '[object IntersectionObserver] disconnect,observe,takeRecords,unobserve',
           '[object ResizeObserver] disconnect,observe,unobserve',
