@@ -23,14 +23,24 @@ const TYPES: Record<string, string> = {
  * holds them. `missing` collects the paths it had no answer for: an application
  * that renders only half because a file was forgotten here must be seen.
  */
-export async function startAppOrigin(
-  app: App,
-): Promise<{ url: string; missing: string[]; close(): Promise<void> }> {
+export async function startAppOrigin(app: App): Promise<{
+  url: string
+  missing: string[]
+  /** Serves one document more. */
+  add(path: string, document: Buffer): void
+  close(): Promise<void>
+}> {
   const missing: string[] = []
+  const added = new Map<string, Buffer>()
   const prefixes = Object.keys(app.folders).sort((a, b) => b.length - a.length)
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const pathname = decodeURIComponent(new URL(request.url ?? '/', 'http://origin').pathname)
+    const document = added.get(pathname)
+    if (document !== undefined) {
+      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(document)
+      return
+    }
     const own = app.answers[pathname]
     if (own !== undefined) {
       if (own.delayMs !== undefined) await delay(own.delayMs)
@@ -64,6 +74,7 @@ export async function startAppOrigin(
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     missing,
+    add: (pathname, document) => void added.set(pathname, document),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

@@ -7,9 +7,10 @@ import { docute } from './docute.ts'
 import { fullCalendar } from './full-calendar.ts'
 import { jsonEditor } from './json-editor.ts'
 import { swaggerUi } from './swagger-ui.ts'
+import { buildTideTable } from './tide-table.ts'
 import { buildViteInspect } from './vite-inspect.ts'
 
-/** All applications, over nine frameworks. `dir`: an empty folder for what has to be generated. */
+/** All applications, over eight frameworks: React, Vue 2 and 3, Angular, Svelte 3 and 5, Preact, Solid, Lit. `dir`: an empty folder for what has to be generated. */
 export async function openCatalogue(dir: string): Promise<readonly App[]> {
   return [
     swaggerUi,
@@ -18,6 +19,7 @@ export async function openCatalogue(dir: string): Promise<readonly App[]> {
     await buildViteInspect(dir),
     docute,
     jsonEditor,
+    await buildTideTable(dir),
     fullCalendar,
     asciinema,
     apiViewer,
