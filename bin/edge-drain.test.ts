@@ -10,6 +10,7 @@ import { describe, it, type TestContext } from 'node:test'
 import tls from 'node:tls'
 
 import { startTestEdge } from '../src/edge/test-edge.ts'
+import { FRAME, frame, get, rawHttp2 } from '../src/edge/test-http2-frames.ts'
 import type { Deadline } from './closing-stack.ts'
 import { drainable } from './draining.ts'
 
@@ -34,6 +35,7 @@ async function start(t: TestContext) {
   return {
     edge,
     drain: () => drain(FAR_OFF),
+    waiting: () => waiting.length,
     asked: (count: number) => until(() => waiting.length >= count),
     answer: () => waiting.splice(0).forEach((res) => void res.end('late, but whole')),
   }
@@ -102,6 +104,25 @@ describe('draining the edge', { timeout: 60_000 }, () => {
     assert.equal(head[':status'], 200)
     assert.equal(String(Buffer.concat(await first.toArray())), 'late, but whole')
     await drained
+  })
+
+  it('HTTP/2: the client is told which request was the last, and can send what came behind it elsewhere', async (t) => {
+    const { edge, drain, asked, answer, waiting } = await start(t)
+    const { send, until, closed, socket, frames } = await rawHttp2(edge.tlsPort)
+    t.after(() => void socket.destroy())
+    send(get(1, '/waits'))
+    await asked(1)
+    const drained = drain()
+    const goaway = await until(({ type }) => type === FRAME.goaway)
+    assert.deepEqual([goaway.payload.readUInt32BE(0), goaway.payload.readUInt32BE(4)], [1, 0])
+    send(get(3, '/waits'), frame(FRAME.ping, 0, 0, Buffer.alloc(8)))
+    await until(({ type, flags }) => type === FRAME.ping && flags === 1)
+    assert.equal(waiting(), 1)
+    answer()
+    await until(({ type, stream }) => type === FRAME.headers && stream === 1)
+    await closed
+    await drained
+    assert(!frames.some(({ type, stream }) => type === FRAME.headers && stream === 3))
   })
 
   it('a WebSocket is told 1001 behind its last whole frame, over either version', async (t) => {
