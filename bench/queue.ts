@@ -153,7 +153,7 @@ async function timed(times: number, call: () => Promise<() => Promise<void>>): P
 }
 
 async function fill(size: number): Promise<void> {
-  await pool.query('truncate job')
+  await pool.query('truncate job, unstored_page')
   for (let from = 0; from < size; from += FILL_STEP) {
     await pool.query(
       `insert into job (domain_id, path, priority, turn)

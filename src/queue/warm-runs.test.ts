@@ -19,7 +19,7 @@ after(async () => {
   await listener.close()
   await queue.close()
 })
-afterEach(() => queue.pool.query('truncate warm_run, job'))
+afterEach(() => queue.pool.query('truncate warm_run, job, unstored_page'))
 
 async function domainWith(count: number): Promise<DomainId> {
   const domain = await queue.domain()

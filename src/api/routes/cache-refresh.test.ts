@@ -23,7 +23,7 @@ before(async () => {
   domain = await api.domain(owner, 'shop.example.com')
 })
 after(() => api.close())
-beforeEach(() => api.pool.query('truncate page, redirect, sitemap, job'))
+beforeEach(() => api.pool.query('truncate page, redirect, sitemap, job, unstored_page'))
 
 const refresh = (body?: unknown, key = owner.key) => api.post('/api/cache/refresh', key, body)
 type Job = { path: string; jobId: string }
