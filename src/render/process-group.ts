@@ -13,21 +13,27 @@ export function processesOfGroup(groupId: number): ProcessInGroup[] {
   })
 }
 
+/** A renderer begins as a copy of Chromium's zygote, and is called that for a moment: after so many looks it is one for good. */
+const LOOKS_UNTIL_SURE = 20
+
 /**
  * Gives the processes of the group that hold pages, each time it is called. Made
- * for being called often: whose a process is, is read once.
+ * for being called often: whose a process is, is read once, and what it is only
+ * until that is sure.
  */
 export function renderersOfGroup(groupId: number): () => number[] {
-  /** Whether they are of the group. */
-  let known = new Map<number, boolean>()
+  type Known = { isOfGroup: boolean; isRenderer: boolean; looks: number }
+  let known = new Map<number, Known>()
   return () => {
-    const now = new Map<number, boolean>()
-    for (const pid of pids()) now.set(pid, known.get(pid) ?? groupOf(pid) === groupId)
+    const now = new Map<number, Known>()
+    for (const pid of pids()) {
+      const one = known.get(pid) ?? { isOfGroup: groupOf(pid) === groupId, isRenderer: false, looks: 0 }
+      now.set(pid, one)
+      if (!one.isOfGroup || one.isRenderer || one.looks++ > LOOKS_UNTIL_SURE) continue
+      one.isRenderer = read(`/proc/${pid}/cmdline`).includes('--type=renderer')
+    }
     known = now
-    // A renderer begins as a copy of Chromium's zygote, and is called that for a moment.
-    return [...now.keys()].filter(
-      (pid) => now.get(pid) && read(`/proc/${pid}/cmdline`).includes('--type=renderer'),
-    )
+    return [...now].filter(([, { isRenderer }]) => isRenderer).map(([pid]) => pid)
   }
 }
 
