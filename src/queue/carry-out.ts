@@ -42,7 +42,8 @@ export async function carryOut(
   const found = await find()
   const completion = await bringResult({ complete, log }, job, found, abort.signal, leaseMs)
   const { id, customDomain, path, priority, attempts } = job
-  const line = { job: id, domain: customDomain, path, priority, attempts, outcome: found.kind }
+  const outcome = 'outcome' in completion ? completion.outcome : found.kind
+  const line = { job: id, domain: customDomain, path, priority, attempts, outcome }
   const storedMs = clock.nowMs() - startedMs
   log.info({ ...line, state: completion.state, ms: storedMs }, 'job')
   const learnt = await prober?.after(job, found, completion, clock.nowMs()).catch((error: Error) => {
@@ -72,8 +73,6 @@ export async function carryOut(
 
   /** What the owner may ask for later; the job has ended without it. */
   async function keep(explanation: RenderRecord): Promise<void> {
-    const outcome =
-      completion.state === 'done' || completion.state === 'failed' ? completion.outcome : found.kind
     const own = 'detail' in completion ? completion.detail : undefined
     const detail = (learnt ?? own ?? detailOf(found)) || null
     const explained = { outcome, detail, claimedMs: startedMs, storedMs, record: explanation }

@@ -43,7 +43,7 @@ export function createProber(pool: pg.Pool, random: (bytes: number) => Uint8Arra
       if (found.kind === 'rendered') await askIfDue(domain, found.application ?? null, nowMs)
       if (found.kind !== 'probed' || found.finding === null) return null
       const removed = await sweep(domain, found.finding)
-      const also = removed === 0 ? '' : `; ${removed} stored pages read the same and were removed`
+      const also = removed === 0 ? '' : `; stored pages that read the same and were removed: ${removed}`
       return `${probeDetail(found.finding)}${also}`
     },
   }

@@ -146,7 +146,10 @@ describe('a new domain', () => {
     const [probe, first] = await records(domain)
     assert.equal(first?.outcome, 'rendered')
     assert.equal(probe?.outcome, 'probed')
-    assert.match(probe?.detail ?? '', /answered with 200 and \d+ words; 1 stored pages read the same/)
+    assert.match(
+      probe?.detail ?? '',
+      /answered with 200 and \d+ words; stored pages that read the same and were removed: 1$/,
+    )
   })
 
   it(`of more than ${SWEEP_LIMIT} such pages the newest are removed; / and other statuses stay`, async () => {
