@@ -5,6 +5,7 @@ import { overQuota, readQuota } from '../src/accounts/quota.ts'
 import type { Clock } from '../src/clock.ts'
 import type { Config } from '../src/config.ts'
 import type { Listener } from '../src/db/listener.ts'
+import { createAccessLog } from '../src/edge/access-log.ts'
 import { createCrawlerRanges } from '../src/edge/crawler-ranges.ts'
 import { createEdge, type Edge } from '../src/edge/edge.ts'
 import { createFetchText } from '../src/edge/fetch-text.ts'
@@ -22,6 +23,7 @@ import { readStored } from '../src/pages/stored-page.ts'
 import { namedInIndexes, readSitemap, storeSitemap } from '../src/pages/stored-sitemap.ts'
 import { createJobWaiter } from '../src/queue/await.ts'
 import { enqueue } from '../src/queue/enqueue.ts'
+import { noteRequest } from '../src/queue/request-of-job.ts'
 import { readUnstored } from '../src/queue/unstored.ts'
 
 import type { Certificates } from './wire-certificates.ts'
@@ -40,6 +42,7 @@ export function wireEdge(deps: {
 }): Pick<Edge, 'server' | 'secure' | 'endSessions' | 'doors'> & { close(): Promise<void> } {
   const { config, pool, listener, guard, certificates, clock, log, metrics } = deps
   const agents = createGuardedAgents(guard)
+  const accessLog = createAccessLog(log, config.accessLog)
   const waiter = createJobWaiter(listener, pool, log)
   const asked = createAskedPaths({ db: pool, nowMs: clock.nowMs, log })
   const ranges = createCrawlerRanges({
@@ -54,7 +57,10 @@ export function wireEdge(deps: {
       clock,
       log,
       agents,
-      answered: (_req, answer) => metrics.answered(answer),
+      answered: (req, answer) => {
+        metrics.answered(answer)
+        accessLog(req, answer)
+      },
       verifyCrawler: config.crawlers.verify
         ? createVerifyCrawler({ clock, rangesOf: ranges.rangesOf, reverseDns })
         : null,
@@ -68,9 +74,10 @@ export function wireEdge(deps: {
         const quota = await readQuota(pool, config.plans, domain, clock.nowMs())
         return quota !== null && overQuota(quota)
       },
-      enqueueLive: async (domain, path) => {
+      enqueueLive: async (domain, path, requestId) => {
         const [job] = await enqueue(pool, domain, [path], 'live')
         if (job === undefined) throw new AppError('queue_full')
+        await noteRequest(pool, job.jobId, requestId)
         return job.jobId
       },
       enqueueRefresh: (domain, path) => enqueue(pool, domain, [path], 'refresh'),

@@ -100,3 +100,32 @@ describe('certificates', () => {
     assert.deepEqual(of({ PREPAINT_EDGE_PORT: '0', PREPAINT_EDGE_TLS_PORT: '443' }), [443, true])
   })
 })
+
+describe('PREPAINT_METRICS_TOKEN and PREPAINT_ACCESS_LOG', () => {
+  it('are not there and `renders` by default', () => {
+    assert.deepEqual([loadConfig({}).metricsToken, loadConfig({}).accessLog], [null, 'renders'])
+    for (const accessLog of ['renders', 'all', 'none'] as const) {
+      assert.equal(loadConfig({ PREPAINT_ACCESS_LOG: accessLog }).accessLog, accessLog)
+    }
+    assert.throws(() => loadConfig({ PREPAINT_ACCESS_LOG: '1' }), /PREPAINT_ACCESS_LOG must be one of/)
+  })
+
+  it('a token has 16 to 200 characters, and is not repeated when it is wrong', () => {
+    for (const good of ['a'.repeat(16), 'a'.repeat(200), 'p+q/r=.-_~0123456']) {
+      assert.equal(loadConfig({ PREPAINT_METRICS_TOKEN: good }).metricsToken, good)
+    }
+    for (const bad of [
+      'a'.repeat(15),
+      'a'.repeat(201),
+      'has a blank in it',
+      'one,two,three,four',
+      'größe-größe-größe',
+    ]) {
+      assert.throws(
+        () => loadConfig({ PREPAINT_METRICS_TOKEN: bad }),
+        (error: Error) =>
+          /PREPAINT_METRICS_TOKEN must be/.test(error.message) && !error.message.includes(bad),
+      )
+    }
+  })
+})

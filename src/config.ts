@@ -69,6 +69,8 @@ export type Config = {
   render: { chromium: string | null; slots: number; timeoutMs: number; requireSandbox: boolean }
   /** What `GET /metrics` asks for; null: only this machine is answered. */
   metricsToken: string | null
+  /** Which live requests have a line in the log. */
+  accessLog: 'renders' | 'all' | 'none'
   logLevel: string
   /** Started by an npm script or by npx: when that dies without telling us, we end too. */
   underNpm: boolean
@@ -247,6 +249,7 @@ export function loadConfig(env: Environment = process.env): Config {
       timeoutMs: integer('PREPAINT_RENDER_TIMEOUT_MS', 20_000, { min: 100, max: 300_000 }),
       requireSandbox,
     },
+    accessLog: oneOf('PREPAINT_ACCESS_LOG', ['renders', 'all', 'none'], 'renders'),
     metricsToken: token('PREPAINT_METRICS_TOKEN'),
     logLevel: oneOf(
       'PREPAINT_LOG_LEVEL',

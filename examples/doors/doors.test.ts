@@ -35,7 +35,7 @@ let key: string
 let line: Line
 before(async () => {
   writeFileSync(path.join(siteDir, 'index.html'), SPA)
-  node = await startNodeProcess(dataDir, { PREPAINT_RENDER_SLOTS: '2', PREPAINT_LOG_LEVEL: 'warn' })
+  node = await startNodeProcess(dataDir, { PREPAINT_RENDER_SLOTS: '2', PREPAINT_LOG_LEVEL: 'info' })
   key = (await openAccount(node, { email: 'owner@example.com', plan: 'agency' })).key
   line = await startLine(node.api)
   closing.push(() => line.close())
@@ -166,6 +166,32 @@ if (hasProgram('nginx', 'nginx-light')) {
   const moods = MOODS.filter((mood) => mood !== 'half')
   describe('nginx.conf', () => promises(startNginx, moods))
 } else it('nginx.conf is not tried here: there is no nginx', () => {})
+
+it('one name of a request leads through the log: the answer, the request, its job, the record of the render', async () => {
+  const host = 'connect.example.com'
+  const asked = await request(Number(new URL(node.edge).port), '/named', { host, agent: GOOGLEBOT })
+  assert.equal(asked.verdict, 'rendered')
+  const id = String(asked.headers['x-request-id'])
+  const lines = () =>
+    node
+      .log()
+      .split('\n')
+      .filter((line) => line.includes(`"${id}"`))
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+  await until('both lines are there', () => lines().length === 2)
+  const [one, other] = lines()
+  const [job, live] = one!['msg'] === 'job' ? [one!, other!] : [other!, one!]
+  assert.deepEqual([job['domain'], job['path'], job['outcome']], [host, '/named', 'rendered'])
+  assert.deepEqual([live['host'], live['path'], live['verdict']], [host, '/named', 'rendered'])
+  const renders = await until('the record is there', async () => {
+    const { body } = await callApi(node, key, { method: 'GET', path: `/api/domains/${host}/renders` })
+    return (body['renders'] as Record<string, unknown>[]).filter(({ requestId }) => requestId === id)
+  })
+  assert.deepEqual(
+    renders.map(({ jobId, path }) => [jobId, path]),
+    [[job['job'], '/named']],
+  )
+})
 
 it('and the node counted them: what its operator reads on /metrics', async () => {
   const metrics = await (await fetch(`${node.api}/metrics`)).text()

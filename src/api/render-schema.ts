@@ -11,6 +11,12 @@ export const renderSchema = apiSchema(
   'Render',
   z.object({
     jobId: z.string().describe('The job that it was for'),
+    requestId: z
+      .string()
+      .nullable()
+      .describe(
+        'The crawler’s request that it was queued for, as `X-Request-Id` in its answer has it; null: none',
+      ),
     path: z.string(),
     outcome: z.string().describe('How it ended, in the words of a job'),
     detail: z.string().nullable().describe('Why, where the outcome does not say all'),

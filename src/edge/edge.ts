@@ -4,6 +4,7 @@ import { createClientReader } from '../client-address.ts'
 import { systemStopwatch } from '../clock.ts'
 import { type ClientLimits, createClientGate, NO_CLIENT_LIMITS } from '../http/client-gate.ts'
 import { toOriginForm } from '../http/origin-form.ts'
+import { createRequestIds } from '../http/request-id.ts'
 import type { DomainId, JobId, PagePath } from '../ids.ts'
 import type { Held } from '../pages/invalidation.ts'
 import { createPageCache } from '../pages/page-cache.ts'
@@ -126,7 +127,12 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
       (await parts.verifyCrawler?.(req.headers['user-agent'] ?? '', readClient(req).address)) === 'forged',
     sitemaps: createSitemaps(parts),
     pass: shareOrigins(createPass(passOptions), gate.clientOf),
-    report: createReport({ crawlerOf, stopwatch: systemStopwatch, answered: parts.answered ?? (() => {}) }),
+    report: createReport({
+      crawlerOf,
+      stopwatch: systemStopwatch,
+      nameOf: createRequestIds(options.clients?.trustedProxies ?? []),
+      answered: parts.answered ?? (() => {}),
+    }),
   }
   const handle = createEdgeHandler(handlerDeps, options)
   // Behind a door stands one site's front, which asks for all its visitors: it is not limited as one of them.

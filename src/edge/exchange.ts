@@ -36,5 +36,5 @@ export type EdgeResponse = Writable & {
   writeContinue(): void
   /** Sends the head before there is a body. */
   flushHeaders(): void
-  readonly req: { method?: string | undefined; complete: boolean }
+  readonly req: { method?: string | undefined; complete: boolean; headers: IncomingHttpHeaders }
 }

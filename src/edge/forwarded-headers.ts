@@ -38,6 +38,8 @@ const OURS_TO_SAY = new Set([
   'x-forwarded-port',
   'x-real-ip',
   'x-prepaint',
+  // How a request is called is said on both sides of us the same, see `http/request-id.ts`.
+  'x-request-id',
   'via',
 ])
 
@@ -127,7 +129,7 @@ const NOT_IN_TRAILERS =
   /^(?:content-.*|cookie|set-cookie|authorization|location|alt-svc|cache-control|expect|max-forwards|range|vary|if-.*|:.*)$/
 
 /** `Alt-Svc` speaks of the origin's own doors: of ours, nobody knows them. */
-const NOT_FROM_ORIGINS = new Set(['via', 'x-prepaint', 'alt-svc'])
+const NOT_FROM_ORIGINS = new Set(['via', 'x-prepaint', 'x-request-id', 'alt-svc'])
 /** There is nothing to be counted (RFC 9110, section 8.6). */
 const NOT_IN_204 = new Set([...NOT_FROM_ORIGINS, 'content-length'])
 

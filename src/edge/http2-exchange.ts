@@ -69,12 +69,12 @@ export class Http2Request extends Readable implements EdgeRequest {
 /** The answer to it. Reasons are not sent; there are none in HTTP/2 (RFC 9113, section 8.3.2). */
 export class Http2Response extends Writable implements EdgeResponse {
   shouldKeepAlive = true
-  readonly req: { method: string; complete: boolean }
+  readonly req: EdgeResponse['req']
   readonly #stream: ServerHttp2Stream
   #trailers: [string, string][] = []
   #handedBytes = 0
 
-  constructor(stream: ServerHttp2Stream, req: { method: string; complete: boolean }) {
+  constructor(stream: ServerHttp2Stream, req: EdgeResponse['req']) {
     // Back-pressure is the stream's.
     super({ decodeStrings: true })
     this.#stream = stream

@@ -1,3 +1,4 @@
+import { requestIdOf } from '../http/request-id.ts'
 import type { EdgeDomain } from './domain.ts'
 import type { EdgeRequest, EdgeResponse } from './exchange.ts'
 import type { NoVerdict } from './verdict.ts'
@@ -14,7 +15,8 @@ export function sendToHttps(req: EdgeRequest, res: EdgeResponse, { name }: EdgeD
   const location = `https://${name}${req.url?.startsWith('/') ? req.url : '/'}`
   // Kept for minutes, so that the owner can think again.
   const headers = ['Location', location, 'Content-Length', '0', 'Cache-Control', 'max-age=300']
-  res.writeHead(safe ? 301 : 308, [...headers, 'X-Prepaint', 'none; https'])
+  headers.push('X-Prepaint', 'none; https', 'X-Request-Id', requestIdOf(req))
+  res.writeHead(safe ? 301 : 308, headers)
   res.end()
   return 'none; https'
 }

@@ -12,7 +12,7 @@ import { createLiveRender, type JobEnd, type LiveRenderDeps, WAITING_LIMIT } fro
 const row = { account_id: 1, custom_domain: 'red.example', origin_url: 'http://o.example', is_active: true }
 const domain = edgeDomain({ id: 1, ...row, settings: {} })
 const key = (path: string) => pageKey(1 as DomainId, path as PagePath)
-const connection = () => new EventEmitter() as ServerResponse
+const connection = () => Object.assign(new EventEmitter(), { req: { headers: {} } }) as ServerResponse
 
 function start(deps: Partial<LiveRenderDeps>, liveWaitMs = 60_000) {
   const asked: string[] = []

@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts'
+import { requestIdOf } from '../http/request-id.ts'
 import type { DomainId, JobId, PagePath } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { PageCache } from '../pages/page-cache.ts'
@@ -16,7 +17,7 @@ export type LiveRenderDeps = {
   /** At 120 % of the month's renders. */
   isOverQuota(domain: DomainId): Promise<boolean>
   /** Throws AppError('queue_full'). */
-  enqueueLive(domain: DomainId, path: PagePath): Promise<JobId>
+  enqueueLive(domain: DomainId, path: PagePath, requestId: string): Promise<JobId>
   waitForJob(job: JobId, signal: AbortSignal): Promise<JobEnd | 'late'>
   /** What a job left that ended with `site-error`: a page that is given once; null where a good copy is to be served. */
   unstored(domain: DomainId, job: JobId): Promise<Served | null>
@@ -47,7 +48,7 @@ export function createLiveRender(deps: LiveRenderDeps, { liveWaitMs }: { liveWai
     const end = () => resolve('late')
     const deadline = setTimeout(end, liveWaitMs)
     res.once('close', end)
-    const attempt = attempts.get(key.text) ?? begin(domain, key)
+    const attempt = attempts.get(key.text) ?? begin(domain, key, requestIdOf(res.req))
     attempt.waiting++
     waiting++
     try {
@@ -60,9 +61,9 @@ export function createLiveRender(deps: LiveRenderDeps, { liveWaitMs }: { liveWai
     }
   }
 
-  function begin(domain: EdgeDomain, key: PageKey): Attempt {
+  function begin(domain: EdgeDomain, key: PageKey, requestId: string): Attempt {
     const abandoned = new AbortController()
-    const attempt = { waiting: 0, abandoned, outcome: render(domain, key, abandoned.signal) }
+    const attempt = { waiting: 0, abandoned, outcome: render(domain, key, requestId, abandoned.signal) }
     attempts.set(key.text, attempt)
     const forget = () => {
       if (attempts.get(key.text) === attempt) attempts.delete(key.text)
@@ -72,10 +73,15 @@ export function createLiveRender(deps: LiveRenderDeps, { liveWaitMs }: { liveWai
     return attempt
   }
 
-  async function render(domain: EdgeDomain, key: PageKey, signal: AbortSignal): Promise<Served | PassReason> {
+  async function render(
+    domain: EdgeDomain,
+    key: PageKey,
+    requestId: string,
+    signal: AbortSignal,
+  ): Promise<Served | PassReason> {
     try {
       if (await deps.isOverQuota(domain.id)) return 'over-quota'
-      const job = await deps.enqueueLive(domain.id, key.path)
+      const job = await deps.enqueueLive(domain.id, key.path, requestId)
       const end = await deps.waitForJob(job, signal)
       if (end === 'late') return 'late'
       const isGivenOnce = end.outcome === 'site-error' || end.outcome === 'no-store'

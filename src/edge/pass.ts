@@ -3,6 +3,7 @@ import https from 'node:https'
 import { pipeline } from 'node:stream'
 
 import { createClientReader } from '../client-address.ts'
+import { requestIdOf } from '../http/request-id.ts'
 import { watchBodyPace } from './body-pace.ts'
 import { timesThroughUs } from './decide.ts'
 import type { EdgeDomain } from './domain.ts'
@@ -74,7 +75,7 @@ export function createPass(options: PassOptions): Pass {
     const upstream = originRequest(agents, domain, {
       method: req.method ?? 'GET',
       path: req.url ?? '/',
-      headers: requestHeaders(req, front, domain.origin, framing),
+      headers: [...requestHeaders(req, front, domain.origin, framing), ...named(req)],
       answerWaitMs,
     })
     let settled = false
@@ -99,7 +100,7 @@ export function createPass(options: PassOptions): Pass {
     upstream.on('close', () => fail(new Error('The origin closed without an answer')))
     upstream.on('response', (answer) => {
       try {
-        const headers = responseHeaders(answer, front, domain, verdict)
+        const headers = [...responseHeaders(answer, front, domain, verdict), ...named(req)]
         res.writeHead(answer.statusCode ?? 0, answer.statusMessage, headers)
       } catch (error) {
         // A status or header that no HTTP message may have: node would not write it.
@@ -175,6 +176,12 @@ export function originRequest(
   upstream.once('socket', () => clearTimeout(unconnected))
   upstream.once('close', () => clearTimeout(unconnected))
   return upstream.on('timeout', giveUp)
+}
+
+/** As the origin, the client and our log are to call the request. */
+function named(req: EdgeRequest): string[] {
+  const id = requestIdOf(req)
+  return id === '' ? [] : ['X-Request-Id', id]
 }
 
 /** How the client sees us, for what is said to the origin about it. */

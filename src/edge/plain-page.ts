@@ -1,3 +1,4 @@
+import { requestIdOf } from '../http/request-id.ts'
 import type { EdgeResponse } from './exchange.ts'
 
 /** Every page of our own: for people, short, and telling nothing of the inside. */
@@ -63,6 +64,7 @@ export function sendPlainPage(
   // The rest of a body would be taken for the next request.
   if (page === 'too-many-requests' && !res.req.complete) res.shouldKeepAlive = false
   const { headers, body } = plainPage(page, verdict, reference)
+  headers.push('X-Request-Id', requestIdOf(res.req))
   res.writeHead(PAGES[page][0], headers)
   res.end(res.req.method === 'HEAD' ? undefined : body)
 }

@@ -39,6 +39,7 @@ describe('the report of live requests', () => {
     const report = createReport({
       crawlerOf: createCrawlerTest(),
       stopwatch: () => now,
+      nameOf: () => 'a-request',
       answered: (_req, answer) => told.push(answer),
     })
     const begin = () => {

@@ -16,6 +16,8 @@ export type Answered = {
 export type ReportDeps = {
   crawlerOf: CrawlerTest
   stopwatch: Stopwatch
+  /** See `createRequestIds`. */
+  nameOf(req: EdgeRequest): string
   /** Figures, log. Called on the hit path: costs next to nothing, and never throws. */
   answered(req: EdgeRequest, answer: Answered): void
 }
@@ -23,9 +25,11 @@ export type ReportDeps = {
 /** Called when a request begins; what it gives is called with the verdict, once. */
 export type Report = (req: EdgeRequest, res: EdgeResponse) => (verdict: Verdict | NoVerdict) => void
 
-export function createReport({ crawlerOf, stopwatch, answered }: ReportDeps): Report {
+export function createReport({ crawlerOf, stopwatch, nameOf, answered }: ReportDeps): Report {
   return (req, res) => {
     const started = stopwatch()
+    // From here on that is what it is called: in the answer, at the origin, at its job, in the log.
+    req.headers['x-request-id'] = nameOf(req)
     return (verdict) => {
       const crawler = crawlerIn(verdict, req.headers['user-agent'])
       const tell = () => answered(req, { verdict, crawler, seconds: stopwatch() - started })

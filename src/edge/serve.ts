@@ -1,3 +1,4 @@
+import { requestIdOf } from '../http/request-id.ts'
 import { createEncodingChoice } from './accept-encoding.ts'
 import { isNotModified } from './conditional.ts'
 import type { EdgeRequest, EdgeResponse } from './exchange.ts'
@@ -39,9 +40,10 @@ function write(
   const notModified = page.status === 200 && isNotModified(req.headers, etag, page.lastModifiedMs)
   const list = notModified ? notModifiedHeaders : headers
   // The list is shared by all answers of this page; writeHead reads it at once.
-  list[list.length - 5] = age(stamp)
-  list[list.length - 3] = cacheStatus(stamp, page.isStored)
-  list[list.length - 1] = stamp.verdict
+  list[list.length - 7] = age(stamp)
+  list[list.length - 5] = cacheStatus(stamp, page.isStored)
+  list[list.length - 3] = stamp.verdict
+  list[list.length - 1] = requestIdOf(req)
   res.writeHead(notModified ? 304 : page.status, list)
   if (notModified || req.method === 'HEAD') res.end()
   else res.end(body)
@@ -58,6 +60,7 @@ export function serveRedirect(
     ...['Location', location, 'Content-Length', '0', 'Cache-Control', CACHE_CONTROL, 'Vary', 'User-Agent'],
     ...['Last-Modified', new Date(redirect.renderedAtMs).toUTCString()],
     ...['Age', age(stamp), 'Cache-Status', cacheStatus(stamp), 'X-Prepaint', stamp.verdict],
+    ...['X-Request-Id', requestIdOf(res.req)],
   ])
   res.end()
 }

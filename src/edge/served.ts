@@ -16,7 +16,7 @@ export type Representation = {
   body: Buffer
   /** Strong: it names exactly these bytes (RFC 9110, section 8.8.3). */
   etag: string
-  /** Flat; ends with the three headers whose values change from answer to answer, see `serve.ts`. */
+  /** Flat; ends with the four headers whose values change from answer to answer, see `serve.ts`. */
   headers: string[]
   /** The same without what describes the content, for 304. */
   notModifiedHeaders: string[]
@@ -69,7 +69,7 @@ function preparePage(page: StoredPage): ServedPage {
 
   const represent = (encoding: Encoding, body: Buffer): Representation => {
     const etag = encoding === 'identity' ? `"${page.etag}"` : `"${page.etag}-${encoding}"`
-    const changing = ['Age', '0', 'Cache-Status', '', 'X-Prepaint', '']
+    const changing = ['Age', '0', 'Cache-Status', '', 'X-Prepaint', '', 'X-Request-Id', '']
     const content = encoding === 'identity' ? [] : ['Content-Encoding', encoding]
     content.push('Content-Length', `${body.length}`)
     return {

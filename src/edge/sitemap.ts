@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import zlib from 'node:zlib'
-
 import type { Clock } from '../clock.ts'
+import { requestIdOf } from '../http/request-id.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { PageKey } from '../pages/page-memory.ts'
@@ -130,6 +130,7 @@ async function write(
     ...['Cache-Control', CACHE_CONTROL, 'Vary', 'Accept-Encoding, User-Agent', 'ETag', etag],
     ...['Last-Modified', new Date(lastModifiedMs).toUTCString()],
     ...['Age', `${Math.max(0, Math.floor(ageMs / 1_000))}`, 'X-Prepaint', verdict],
+    ...['X-Request-Id', requestIdOf(req)],
     ...['Cache-Status', `Prepaint; ${verdict === 'pass; sitemap' ? 'fwd=miss; stored' : `hit; ttl=${ttl}`}`],
   ]
   if (isNotModified(req.headers, etag, lastModifiedMs)) {

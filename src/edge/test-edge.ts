@@ -25,6 +25,7 @@ import { createJobWaiter } from '../queue/await.ts'
 import { type ClaimedJob, createClaim } from '../queue/claim.ts'
 import { createComplete } from '../queue/complete.ts'
 import { enqueue } from '../queue/enqueue.ts'
+import { noteRequest } from '../queue/request-of-job.ts'
 import { readUnstored } from '../queue/unstored.ts'
 import type { RenderOutcome } from '../render/outcome.ts'
 import { createEdge, type EdgeOptions, type EdgeParts } from './edge.ts'
@@ -143,8 +144,9 @@ export async function startTestEdge(
           const quota = await readQuota(pool, DEFAULT_PLANS, domain, nowMs)
           return quota !== null && overQuota(quota)
         },
-        enqueueLive: async (domain, path) => {
+        enqueueLive: async (domain, path, requestId) => {
           const [job] = await enqueue(pool, domain, [path], 'live')
+          await noteRequest(pool, job!.jobId, requestId)
           if (scripted[0] === 'hang') scripted.shift()
           else void work()
           return job!.jobId

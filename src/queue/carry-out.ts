@@ -1,7 +1,7 @@
 import { type PlanCatalogue, planNamed } from '../accounts/plans.ts'
 import { overQuota } from '../accounts/quota.ts'
 import type { Clock } from '../clock.ts'
-import type { PagePath } from '../ids.ts'
+import type { JobId, PagePath } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { RenderRequest } from '../render/outcome.ts'
 import type { Rendering, RenderRecord } from '../render/record.ts'
@@ -19,6 +19,8 @@ export type CarryOutDeps = {
   render(request: RenderRequest): Promise<Rendering>
   complete: Complete
   keepRecord: KeepRecord
+  /** What a live request that the job was queued for is called; for the log. */
+  requestOf?(job: JobId): Promise<string | undefined>
   /** Absent: sites are not probed for what they show where there is no page. */
   prober?: Prober
   plans: PlanCatalogue
@@ -32,7 +34,7 @@ export type CarryOutDeps = {
  * `leaseMs`: for so long the job may still be ours.
  */
 export async function carryOut(
-  { render, complete, keepRecord, prober, plans, clock, log }: CarryOutDeps,
+  { render, complete, keepRecord, requestOf, prober, plans, clock, log }: CarryOutDeps,
   job: ClaimedJob,
   abort: AbortController,
   leaseMs: number,
@@ -45,7 +47,8 @@ export async function carryOut(
   const outcome = 'outcome' in completion ? completion.outcome : found.kind
   const line = { job: id, domain: customDomain, path, priority, attempts, outcome }
   const storedMs = clock.nowMs() - startedMs
-  log.info({ ...line, state: completion.state, ms: storedMs }, 'job')
+  const requestId = await requestOf?.(id)
+  log.info({ ...line, requestId, state: completion.state, ms: storedMs }, 'job')
   const learnt = await prober?.after(job, found, completion, clock.nowMs()).catch((error: Error) => {
     log.warn({ err: error, job: id }, 'a site could not be probed')
     return null

@@ -54,9 +54,15 @@ export type RenderView = {
   queued_ms: number
   stored_ms: number
   record: RenderRecord
+  /** The crawler's request that it was queued for, as `X-Request-Id` has it; null: none. */
+  requestId: string | null
 }
 
-type Row = Omit<RenderView, 'ended_at' | 'jobId'> & { job_id: JobId; ended_at: Date }
+type Row = Omit<RenderView, 'ended_at' | 'jobId' | 'requestId'> & {
+  request_id: string | null
+  job_id: JobId
+  ended_at: Date
+}
 
 /** The last renders of one of the account's domains, newest first; null when it has no such domain. */
 export async function lastRenders(
@@ -65,7 +71,7 @@ export async function lastRenders(
   domain: DomainName,
 ): Promise<RenderView[] | null> {
   const { rows } = await db.query<Row | Record<keyof Row, null>>(
-    `select r.job_id, r.path, r.outcome, r.detail, r.ended_at, r.queued_ms, r.stored_ms, r.record
+    `select r.job_id, r.path, r.outcome, r.detail, r.ended_at, r.queued_ms, r.stored_ms, r.record, r.request_id
        from domain d
        left join lateral (select * from render_record where domain_id = d.id order by id desc limit $3) r on true
       where d.account_id = $1 and d.custom_domain = $2
@@ -75,7 +81,12 @@ export async function lastRenders(
   if (rows.length === 0) return null
   return rows
     .filter((row): row is Row => row.job_id !== null)
-    .map(({ job_id, ended_at, ...row }) => ({ jobId: job_id, ...row, ended_at: ended_at.toISOString() }))
+    .map(({ job_id, request_id, ended_at, ...row }) => ({
+      jobId: job_id,
+      requestId: request_id,
+      ...row,
+      ended_at: ended_at.toISOString(),
+    }))
 }
 
 /** Removes records of more than a week ago. Gives how many. */

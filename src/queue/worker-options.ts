@@ -3,7 +3,7 @@ import type pg from 'pg'
 import type { Listener } from '../db/listener.ts'
 import type { CarryOutDeps } from './carry-out.ts'
 
-export type WorkerDeps = Omit<CarryOutDeps, 'complete' | 'keepRecord'> & {
+export type WorkerDeps = Omit<CarryOutDeps, 'complete' | 'keepRecord' | 'requestOf'> & {
   pool: pg.Pool
   /** For the connection that holds the lease. */
   connection: pg.ClientConfig

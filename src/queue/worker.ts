@@ -7,6 +7,7 @@ import { JOB_QUEUED_CHANNEL } from './job.ts'
 import { type Held, startLease } from './lease.ts'
 import { createReaper } from './reap.ts'
 import { createRecordKeeper } from './render-records.ts'
+import { createRequestOf } from './request-of-job.ts'
 import { readStatement } from './statement.ts'
 import { WORKER_DEFAULTS, type WorkerDeps, type WorkerOptions } from './worker-options.ts'
 
@@ -26,6 +27,7 @@ export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Pro
   const claim = createClaim(pool, node, { ...caps, leaseMs })
   const complete = createComplete(deps)
   const keepRecord = createRecordKeeper(pool)
+  const requestOf = createRequestOf(pool)
   const reap = createReaper(pool)
   const giveBack = readStatement('give-back')
   const runs = new Set<Run>()
@@ -67,7 +69,11 @@ export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Pro
 
   function begin(job: ClaimedJob): void {
     const abort = new AbortController()
-    const run: Run = { job, abort, ended: carryOut({ ...deps, complete, keepRecord }, job, abort, leaseMs) }
+    const run: Run = {
+      job,
+      abort,
+      ended: carryOut({ ...deps, complete, keepRecord, requestOf }, job, abort, leaseMs),
+    }
     runs.add(run)
     void run.ended.finally(() => {
       runs.delete(run)

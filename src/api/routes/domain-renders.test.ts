@@ -21,8 +21,8 @@ before(async () => {
   owner = await api.account()
   const { id } = await api.domain(owner, 'shop.example.com')
   const { rows } = await api.pool.query(
-    `insert into render_record (domain_id, path, job_id, outcome, detail, queued_ms, stored_ms, record, ended_at)
-     values ($1, '/a', gen_random_uuid(), 'timed-out', 'after 3000 ms', 12, 3010, $2, '2026-11-15T12:00:00Z')
+    `insert into render_record (domain_id, path, job_id, outcome, detail, queued_ms, stored_ms, record, request_id, ended_at)
+     values ($1, '/a', gen_random_uuid(), 'timed-out', 'after 3000 ms', 12, 3010, $2, 'request-1', '2026-11-15T12:00:00Z')
      returning job_id`,
     [id, JSON.stringify(RECORD)],
   )
@@ -39,6 +39,7 @@ describe('GET /api/domains/:domain/renders', () => {
       renders: [
         {
           jobId,
+          requestId: 'request-1',
           path: '/a',
           outcome: 'timed-out',
           detail: 'after 3000 ms',

@@ -1,9 +1,9 @@
 -- One record more for a page, and of the page's older ones those beyond the last $9 go: a handful at most, off an
 -- index. Nothing need survive the server, and a domain or job that was deleted meanwhile has no record.
 with kept as (
-  insert into render_record (domain_id, path, job_id, outcome, detail, queued_ms, stored_ms, record)
+  insert into render_record (domain_id, path, job_id, outcome, detail, queued_ms, stored_ms, record, request_id)
   select job.domain_id, job.path, job.id, $2, $3,
-         greatest(0, extract(epoch from ($4::timestamptz - job.created_at)) * 1000)::integer, $5, $6
+         greatest(0, extract(epoch from ($4::timestamptz - job.created_at)) * 1000)::integer, $5, $6, job.request_id
     from job where job.id = $1
   returning id
 )
