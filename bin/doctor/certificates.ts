@@ -52,10 +52,10 @@ export async function tlsPort({ edge }: Pick<Config, 'edge'>): Promise<Finding> 
 export function masterKey({ secretKeys, databaseUrl }: Pick<Config, 'secretKeys' | 'databaseUrl'>): Finding {
   const name = 'master key'
   if (secretKeys !== null) return ok(name, 'PREPAINT_SECRET_KEY')
-  if (databaseUrl === null) return ok(name, 'secret-key in the data directory, made when it is needed')
+  if (databaseUrl === null) return ok(name, 'a file in the data directory, made when it is needed')
   return warning(
     name,
-    'secret-key in the data directory of this node alone',
+    'a file in the data directory of this node alone',
     'Where several nodes share DATABASE_URL, give all the same PREPAINT_SECRET_KEY (openssl rand -base64 32)',
   )
 }

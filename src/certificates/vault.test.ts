@@ -125,6 +125,11 @@ describe('the vault of a node', () => {
     const other = vault(keysOf(newKey()))
     assert.equal(await other.fits(), false)
     await assert.rejects(kept(other), SealError)
+    await assert.rejects(other.seal('p', Buffer.of(1)), MasterKeyError)
+    // Also when nothing is sealed at the moment.
+    await database.pool.query('truncate acme_account')
+    await assert.rejects(other.admit(), MasterKeyError)
+    assert.equal(await other.fits(), false)
   })
 
   it('a key is replaced: all is sealed anew with the first, and then the old one is needed no more', async () => {
