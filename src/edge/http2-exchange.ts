@@ -19,6 +19,7 @@ export class Http2Request extends Readable implements EdgeRequest {
   /** Somebody wants the body. */
   reading = false
   readonly #stream: ServerHttp2Stream
+  #ended = false
 
   /** `raw` as node gives it with a stream; `endStream`: there is no body. */
   constructor(stream: ServerHttp2Stream, raw: readonly string[], endStream: boolean, peer: Http2Peer) {
@@ -35,7 +36,7 @@ export class Http2Request extends Readable implements EdgeRequest {
     this.socket = {
       remoteAddress: peer.remoteAddress,
       encrypted: true,
-      destroy: () => stream.close(constants.NGHTTP2_NO_ERROR),
+      destroy: () => this.endStream(),
     }
     if (endStream) {
       this.push(null)
@@ -45,12 +46,17 @@ export class Http2Request extends Readable implements EdgeRequest {
     if (this.headers['content-length'] === undefined) this.headers['transfer-encoding'] = 'chunked'
     stream.pause()
     stream.on('data', (part: Buffer) => {
-      if (!this.push(part)) stream.pause()
+      if (!this.#ended && !this.push(part)) stream.pause()
     })
     stream.on('trailers', (_headers, _flags, ...rest: unknown[]) => {
       if (Array.isArray(rest[0])) this.rawTrailers.push(...(rest[0] as string[]))
     })
-    stream.once('end', () => this.push(null))
+    stream.once('end', () => this.#ended || this.push(null))
+    // A reset without an error closes a stream only when all that came has been read.
+    stream.once('aborted', () => {
+      this.#discard()
+      this.destroy(new Error('The client broke off'))
+    })
     stream.once('close', () => {
       if (!this.readableEnded) this.destroy(stream.aborted ? new Error('The client broke off') : undefined)
     })
@@ -58,6 +64,17 @@ export class Http2Request extends Readable implements EdgeRequest {
 
   get complete(): boolean {
     return this.readableEnded
+  }
+
+  /** All is answered: what is left of the body is for nobody. */
+  endStream(): void {
+    this.#discard()
+    this.#stream.close(constants.NGHTTP2_NO_ERROR)
+  }
+
+  #discard(): void {
+    this.#ended = true
+    this.#stream.resume()
   }
 
   override _read(): void {
@@ -81,9 +98,10 @@ export class Http2Response extends Writable implements EdgeResponse {
     this.req = req
     stream.on('error', () => {})
     stream.once('wantTrailers', () => stream.sendTrailers(Object.fromEntries(grouped(this.#trailers))))
-    stream.once('close', () => {
+    const broken = () => {
       if (!this.writableFinished) this.destroy()
-    })
+    }
+    stream.once('close', broken).once('aborted', broken)
   }
 
   /** Bytes of the body that wait for the client to take them, and those that it has taken. */

@@ -90,11 +90,12 @@ describe('limits of HTTP/2', { timeout: 60_000 }, () => {
         'x-0': 'y'.repeat(bytes - around),
       })
       const [head] = (await once(stream.resume(), 'response')) as [http2.IncomingHttpHeaders]
-      return head[':status']
+      // The origin would say 431 too.
+      return Number(head[':status']) === 431 ? head['x-prepaint'] : Number(head[':status'])
     }
     assert.equal(await status(HEADER_BYTES - 1_000), 200)
     const before = asked
-    assert.equal(await status(HEADER_BYTES + 1), 431)
+    assert.equal(await status(HEADER_BYTES + 1), 'none; headers-too-large')
     assert.equal(asked, before)
     await assert.rejects(status(2 * HEADER_BYTES + 1), /ENHANCE_YOUR_CALM/)
     assert.equal(await status(1_000), 200)
@@ -209,7 +210,7 @@ describe('limits of HTTP/2', { timeout: 60_000 }, () => {
 
   it('a body that is broken off hurts nobody, whether anybody reads it or not', async (t) => {
     await edge.ask('/known')
-    const { send, until } = await connect(t)
+    const { send, until, closed } = await connect(t)
     const agents = [PERSON, GOOGLEBOT]
     for (let n = 0; n < 40; n++) {
       const stream = 2 * n + 1
@@ -218,10 +219,14 @@ describe('limits of HTTP/2', { timeout: 60_000 }, () => {
       whole[4] = END_HEADERS
       send(whole, frame(FRAME.data, 0, stream, Buffer.alloc(10)))
       if (n % 8 < 4) await new Promise((resolve) => setImmediate(resolve))
-      send(frame(FRAME.reset, 0, stream, uint32(8)))
+      // CANCEL, or no error at all.
+      send(frame(FRAME.reset, 0, stream, uint32(n % 3 === 0 ? 0 : 8)))
     }
     send(get(1_001, '/'))
     await until(({ type, stream }) => type === FRAME.headers && stream === 1_001)
+    // Nothing is left open: here, or the session would not be an idle one, and at the origin.
+    await closed
+    while (underWay > 0) await new Promise((resolve) => setTimeout(resolve, 10))
   })
 
   it('random frames hurt nobody', async (t) => {

@@ -88,9 +88,8 @@ export function createSessionWatch(options: { clock: Clock; idleMs: number; keep
     watchTaking(one, res)
     res.once('finish', () => {
       if (req.complete || one.destroyed) return
-      const endStream = () => one.close(constants.NGHTTP2_NO_ERROR)
-      if (!req.reading) return endStream()
-      const late = setTimeout(endStream, LAST_FRAMES_MS)
+      if (!req.reading) return req.endStream()
+      const late = setTimeout(() => req.endStream(), LAST_FRAMES_MS)
       one.once('close', () => clearTimeout(late))
     })
   }

@@ -288,6 +288,19 @@ describe('bodies over HTTP/2', { timeout: 20_000 }, () => {
     assert.deepEqual([body, stream.rstCode], ['early', http2.constants.NGHTTP2_NO_ERROR])
   })
 
+  it('a body that nobody reads ends in peace with the page that is served all the same', async (t) => {
+    await edge.ask('/cached')
+    const stream = connect(t).request(
+      { ':path': '/cached', ':authority': 'red.example', 'user-agent': GOOGLEBOT },
+      { endStream: false },
+    )
+    stream.write('half')
+    const [head] = (await once(stream.resume(), 'response')) as [http2.IncomingHttpHeaders]
+    assert.equal(head['x-prepaint'], 'hit')
+    await once(stream, 'close')
+    assert.equal(stream.rstCode, http2.constants.NGHTTP2_NO_ERROR)
+  })
+
   it('a client that takes its request back ends it at the origin', async (t) => {
     const { promise: gone, resolve } = Promise.withResolvers<void>()
     const { promise: asked, resolve: begun } = Promise.withResolvers<void>()
