@@ -30,10 +30,13 @@ async function tryBrowser(render: Config['render'], dataDir: string): Promise<Fi
   }
   const browser = await launchBrowser(options)
   await browser.kill('doctor has seen it')
-  const found = `${browser.product} (${binary.source}), sandbox ${browser.sandbox}`
+  const open = browser.data === 'open' ? '; what breaks out of it could read the data directory' : ''
+  const found = `${browser.product} (${binary.source}), sandbox ${browser.sandbox}${open}`
   if (browser.sandbox === 'on') return ok('Chromium', found)
   const advice =
-    'see "user namespaces" here and "Sandbox" in README.md; until then, render no sites of strangers'
+    browser.data === 'closed'
+      ? 'see "user namespaces" here and "Sandbox" in README.md; until then, render no sites of strangers'
+      : 'start the node as root, or see "user namespaces" here and "Sandbox" in README.md; until then, render no sites of strangers'
   return render.requireSandbox
     ? problem('Chromium', `${found}, and PREPAINT_REQUIRE_SANDBOX=1 asks for it`, advice)
     : warning('Chromium', found, advice)

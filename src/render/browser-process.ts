@@ -12,6 +12,7 @@ import { browserFlags } from './browser-flags.ts'
 import { type BrowserParts, watchParts } from './browser-parts.ts'
 import { type CdpConnection, connectCdp } from './cdp.ts'
 import { confined } from './confinement.ts'
+import { canHide, viewOf } from './own-view.ts'
 import { type MemoryWatch, watchMemory } from './memory-watch.ts'
 import { hasSystemCallFilter, killGroup, memoryOfGroupBytes, processesOfGroup } from './process-group.ts'
 
@@ -23,6 +24,8 @@ export type BrowserProcess = {
   /** Also the id of its process group. */
   readonly pid: number
   readonly sandbox: Sandbox
+  /** Whether what breaks out of it could read the data directory: it is no user of its own, and nothing hides it. */
+  readonly data: 'closed' | 'open'
   /** As the browser calls itself, `HeadlessChrome/153.0.8010.0`. */
   readonly product: string
   readonly userAgent: string
@@ -71,6 +74,10 @@ const SANDBOX_REMEDY =
   'on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0; in Docker a seccomp profile that allows them, ' +
   'see "Sandbox" in README.md)'
 
+const DATA_WARNING =
+  'A page that breaks out of Chromium could read the data directory: start the node as root, ' +
+  'or allow what hides it (sysctl kernel.unprivileged_userns_clone=1; on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0)'
+
 /** Starts a browser with its sandbox; without it only where that is allowed and nothing else works. */
 export async function launchBrowser(options: LaunchOptions): Promise<BrowserProcess> {
   try {
@@ -98,7 +105,10 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
   if (user !== null) await chown(userDataDir, user.uid, user.gid)
 
   const flags = browserFlags({ userDataDir, sandbox: sandbox === 'on', network: { spkiHash } })
-  const { file, args } = confined(binary.executable, flags, sandbox)
+  const view = sandbox === 'off' && user === null ? viewOf(dataDir, binary.executable, home) : null
+  const isHidden = view !== null && canHide(view)
+  if (view !== null && !isHidden) options.log.warn(DATA_WARNING)
+  const { file, args } = confined(binary.executable, flags, sandbox, isHidden ? view : null)
   const child = spawn(file, args, {
     // Descriptors 3 and 4 are the protocol. When we die, their end makes Chromium exit, and its children with it.
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
@@ -141,6 +151,7 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
       cdp,
       pid,
       sandbox,
+      data: user !== null || sandbox === 'on' || isHidden ? 'closed' : 'open',
       product,
       userAgent,
       identity: options.identity ?? 'Prepaint',

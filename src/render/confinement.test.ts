@@ -1,7 +1,7 @@
 /** What a page that has broken out of Chromium would find itself to be. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -9,6 +9,7 @@ import { after, before, describe, it } from 'node:test'
 import { listProcesses } from '../../test/support/processes.ts'
 import { browserUser, ownUid } from '../system-user.ts'
 import { BROWSER_RLIMITS, confined } from './confinement.ts'
+import { canHide, viewOf } from './own-view.ts'
 import { processesOfGroup } from './process-group.ts'
 import { startTestRenderer, type TestRenderer } from './test-renderer.ts'
 
@@ -91,7 +92,7 @@ describe('every process of the browser', () => {
 describe('the data directory', () => {
   it("as the browser's user: nothing can be read but its own, and its program cannot be changed", async () => {
     const user = browserUser()
-    if (user === null) return
+    if (user === null) return shownNothingElse()
     const secret = path.join(renderer.dataDir, 'postgres')
     await mkdir(secret, { mode: 0o700 })
     await writeFile(path.join(secret, 'key'), 'secret', { mode: 0o600 })
@@ -151,6 +152,16 @@ describe('processes of domains', () => {
     assert(renderers().length >= Math.min(before, 3) && renderers().length >= 3)
   })
 })
+
+/** An ordinary user's browser is no other user: what it is not to read it is not shown, where that is possible. */
+function shownNothingElse(): void {
+  const { dataDir } = renderer
+  const view = viewOf(dataDir, path.join(dataDir, 'chromium', 'chromium'), path.join(dataDir, 'browsers'))
+  if (renderer.sandbox === 'on' || !canHide(view)) return
+  for (const pid of browserPids()) {
+    assert.deepEqual(readdirSync(`/proc/${pid}/root${dataDir}`).sort(), ['browsers', 'chromium'])
+  }
+}
 
 /** By the directory in the command line of the browser's first process. */
 function processesOfGroupWith(dir: string): number[] {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 
 import type { Sandbox } from './browser-process.ts'
+import { hiding, type View } from './own-view.ts'
 
 /**
  * What the kernel holds a browser to, whatever its pages make of it. Memory is
@@ -21,12 +22,14 @@ const BLOCK_BYTES = 512
  * The command that starts a program with the limits above, without core dumps
  * and, where Chromium's own sandbox does not do it, so that neither it nor
  * anything it starts can gain a privilege (no set-user-id program, no file
- * capability). Linux only; elsewhere the program as it is.
+ * capability). With a `view`, it is shown no more than that of the file system.
+ * Linux only; elsewhere the program as it is.
  */
 export function confined(
   executable: string,
   args: readonly string[],
   sandbox: Sandbox,
+  view: View | null = null,
 ): { file: string; args: string[] } {
   if (process.platform !== 'linux') return { file: executable, args: [...args] }
   const { openFiles, fileBytes } = BROWSER_RLIMITS
@@ -34,8 +37,9 @@ export function confined(
   const limits = `ulimit -c 0; ulimit -n ${openFiles}; ulimit -f ${fileBytes / BLOCK_BYTES}`
   // With its sandbox on Chromium does so itself, after its set-user-id helper, where it needs one.
   const noNewPrivileges = sandbox === 'off' && SETPRIV !== undefined ? [SETPRIV, '--no-new-privs', '--'] : []
+  const before = view === null ? noNewPrivileges : hiding(view)
   return {
     file: '/bin/sh',
-    args: ['-c', `{ ${limits}; } 2>/dev/null; exec "$@"`, 'sh', ...noNewPrivileges, executable, ...args],
+    args: ['-c', `{ ${limits}; } 2>/dev/null; exec "$@"`, 'sh', ...before, executable, ...args],
   }
 }

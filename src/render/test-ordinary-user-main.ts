@@ -1,0 +1,49 @@
+/**
+ * Test support, run by own-view.test.ts as a process of its own: a browser of an
+ * ordinary user. Started as root it becomes one first. Says what came of it in a
+ * line of JSON, ends when its stdin does.
+ */
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+
+import { pino } from 'pino'
+
+import { ownUid } from '../system-user.ts'
+import { findBrowser } from './browser-binary.ts'
+import { launchBrowser } from './browser-process.ts'
+import { hiding, viewOf } from './own-view.ts'
+import { PAGE_LIMITS } from './page-limits.ts'
+
+const USER = 65_431
+const [dataDir = '', requireSandbox = ''] = process.argv.slice(2)
+
+// All that lies in places which only root may enter is read before.
+const binary = await findBrowser({ chromium: null, dataDir })
+if (ownUid() === 0) {
+  execFileSync('chown', ['-R', `${USER}:${USER}`, dataDir])
+  process.setgroups?.([])
+  process.setgid?.(USER)
+  process.setuid?.(USER)
+}
+
+const said: string[] = []
+const log = pino({ level: 'warn' }, { write: (line: string) => void said.push(line) })
+const tell = (result: Record<string, unknown>) =>
+  process.stdout.write(`${JSON.stringify({ uid: ownUid(), said, ...result })}\n`)
+try {
+  const browser = await launchBrowser({
+    binary,
+    dataDir,
+    spkiHash: null,
+    pageMemoryBytes: PAGE_LIMITS.memoryBytes,
+    requireSandbox: requireSandbox === '1',
+    log,
+  })
+  const [file = '', ...args] = hiding(viewOf(dataDir, binary.executable, `${dataDir}/browsers`))
+  tell({ pid: browser.pid, sandbox: browser.sandbox, data: browser.data, hiding: [file, ...args] })
+  process.stdin.resume()
+  await once(process.stdin, 'end')
+  await browser.kill('the test is over')
+} catch (error) {
+  tell({ error: (error as Error).message })
+}
