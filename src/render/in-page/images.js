@@ -30,6 +30,24 @@
     img.parentElement instanceof HTMLPictureElement &&
     img.parentElement.querySelector('source[srcset]') !== null
 
+  /** Whose address is known, and who will be reported with the next timer: one for all, large pages have thousands. @type {HTMLImageElement[]} */
+  let due = []
+  const report = () => {
+    const images = due
+    due = []
+    // By index: pages replace what `of` stands on.
+    for (let at = 0; at < images.length; at++) {
+      const img = images[at]
+      const loaded = remoteAddress(img)
+      if (loaded === null) {
+        reported.delete(img)
+        continue
+      }
+      reported.set(img, loaded)
+      img.dispatchEvent(new Event('load'))
+    }
+  }
+
   /** @param {HTMLImageElement} img */
   const see = (img) => {
     const address = remoteAddress(img)
@@ -37,19 +55,15 @@
     const wasWaiting = reported.get(img) === null
     reported.set(img, null)
     if (wasWaiting) return
-    setTimeout(() => {
-      const loaded = remoteAddress(img)
-      if (loaded === null) return reported.delete(img)
-      reported.set(img, loaded)
-      img.dispatchEvent(new Event('load'))
-      return true
-    }, 1)
+    if (due.length === 0) setTimeout(report, 1)
+    due[due.length] = img
   }
 
   /** @param {Element} element */
   const seeAll = (element) => {
     if (element instanceof HTMLImageElement) see(element)
-    for (const img of element.getElementsByTagName('img')) see(/** @type {HTMLImageElement} */ (img))
+    else if (element.firstElementChild !== null)
+      for (const img of element.getElementsByTagName('img')) see(/** @type {HTMLImageElement} */ (img))
     const root = shadowRoot?.call(element)
     if (root) watch(root)
   }
