@@ -51,8 +51,9 @@ export function createTransport(options: TransportOptions): Transport {
         },
         ...(ca !== undefined && { ca }),
       })
-      // It may fail once more when nobody waits for it any longer: called off, it does.
+      // Called off, they may fail once more when nobody waits for them any longer, or not yet.
       request.on('error', () => {})
+      request.on('response', (answer) => answer.on('error', () => {}))
       request.end(body)
       const [response] = (await once(request, 'response', { signal: within })) as [http.IncomingMessage]
       const parts: Buffer[] = []
