@@ -1,6 +1,5 @@
 import http from 'node:http'
 import https from 'node:https'
-import { pipeline } from 'node:stream'
 
 import { createClientReader } from '../client-address.ts'
 import { requestIdOf } from '../http/request-id.ts'
@@ -11,6 +10,7 @@ import type { EdgeRequest, EdgeResponse } from './exchange.ts'
 import { type Front, passedTrailers, requestHeaders, responseHeaders } from './forwarded-headers.ts'
 import { lastHop } from './last-hop.ts'
 import { type PlainPage, sendPlainPage } from './plain-page.ts'
+import { streamAnswer } from './stream-answer.ts'
 import type { Verdict } from './verdict.ts'
 
 /** Connections to origins; guarded ones, see `src/gateway/guarded-agents.ts`. */
@@ -81,7 +81,7 @@ export function createPass(options: PassOptions): Pass {
     let settled = false
 
     const fail = (error: Error) => {
-      // An answer that has begun ends or breaks by itself, see `pipeline`.
+      // An answer that has begun ends or breaks by itself, see `streamAnswer`.
       if (settled || res.destroyed) return
       settled = true
       // The origin closed an idle connection at the moment we used it again.
@@ -97,7 +97,9 @@ export function createPass(options: PassOptions): Pass {
     // 103 and other interim answers are dropped: not every client reads them (RFC 9110, section 15.2).
     upstream.on('error', fail)
     // Without an error node closes after an upgrade that nobody asked for.
-    upstream.on('close', () => fail(new Error('The origin closed without an answer')))
+    upstream.on('close', () => {
+      if (!settled) fail(new Error('The origin closed without an answer'))
+    })
     upstream.on('response', (answer) => {
       try {
         const headers = [...responseHeaders(answer, front, domain, verdict), ...named(req)]
@@ -108,12 +110,10 @@ export function createPass(options: PassOptions): Pass {
       }
       settled = true
       upstream.setTimeout(idleMs)
-      answer.on('end', () => res.addTrailers(passedTrailers(answer.rawTrailers)))
-      flushEarly(answer, res)
-      pipeline(answer, res, (error) => {
-        if (error) upstream.destroy()
-        else if (!req.complete) endBody(req, upstream)
+      res.on('finish', () => {
+        if (!req.complete) endBody(req, upstream)
       })
+      streamAnswer(answer, res)
     })
     res.on('close', () => {
       if (!res.writableFinished) upstream.destroy()
@@ -127,19 +127,6 @@ export function createPass(options: PassOptions): Pass {
     watchBodyPace(req, upstream, bodyLookMs, () => upstream.destroy(new ClientSlow()))
     req.pipe(upstream)
   }
-}
-
-/** Events that the origin announces and does not send yet: the client hears that they will come. */
-function flushEarly(answer: http.IncomingMessage, res: EdgeResponse): void {
-  if (answer.headers['content-length'] !== undefined) return
-  let begun = false
-  answer.once('data', () => {
-    begun = true
-  })
-  // What stands right behind the head goes out with it.
-  setImmediate(() => {
-    if (!begun && !res.writableEnded && !res.destroyed) res.flushHeaders()
-  })
 }
 
 /** All is answered: what is left of the body is for nobody, but who is about to have sent it need not be cut off. */
