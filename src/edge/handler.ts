@@ -94,7 +94,8 @@ export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number 
     if (stored !== null && freshness === 'kept' && rendered !== 'over-quota') {
       return serve(exchange, stored, 'stale')
     }
-    demand.note(exchange)
+    // There is no such page: nothing to warm.
+    if (String(rendered) !== 'soft-404') demand.note(exchange)
     return pass(req, res, domain, rendered)
   }
 }
