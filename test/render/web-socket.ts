@@ -16,6 +16,8 @@ export function speakWebSocket(request: http.IncomingMessage, socket: Duplex, sp
     if (socket.writable) socket.write(Buffer.from([0x81, Buffer.byteLength(text), ...Buffer.from(text)]))
   }
   socket.on('error', () => {})
+  // A server's sockets stay open on our side when the other end has gone.
+  socket.on('end', () => socket.end())
   socket.on('data', (frame: Buffer) => {
     if (frame[0] !== 0x81) return
     const length = (frame[1] ?? 0) & 0x7f

@@ -1,3 +1,4 @@
+import { readdirSync, readlinkSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -18,6 +19,12 @@ export type SoakRun = {
   kills: Partial<Record<Part, number>>
   /** Renders that a kill has hit and that were whole the second time. */
   retried: number
+  /**
+   * Came out otherwise although nothing had been killed, and right the second
+   * time. Pages that wait for a worker or a stream race with the real time that
+   * they are given, and scripts that hog every core run beside them here.
+   */
+  unsteady: string[]
   samples: MemorySample[]
   trend: Trend
 }
@@ -27,6 +34,8 @@ const TIMEOUT_MS = 12_000
 const SAMPLE_MS = 2_000
 /** What was killed so shortly before a render began may still harm it: another browser has to start. */
 const HARM_MS = 5_000
+/** More unsteady renders than this are a finding. */
+const UNSTEADY_ONE_IN = 1_000
 
 /**
  * Renders pages of all kinds, two at a time, while processes of the browser are
@@ -49,12 +58,13 @@ export async function soakRun(options: {
   const kills: SoakRun['kills'] = {}
   const samples: MemorySample[] = []
   const groups = new Set<number>()
-  const filesBefore = await openFiles()
+  const filesBefore = new Set(openFiles())
   const renderer = await startTestRenderer({ slots: SLOTS, timeoutMs: TIMEOUT_MS })
   const { dataDir } = renderer
   const pages = openSoakPages(renderer)
   let begun = 0
   let retried = 0
+  const unsteady: string[] = []
   let lastKillMs = Number.NEGATIVE_INFINITY
   let isOver = false
   /** Renders that are made once more; nothing is killed meanwhile. */
@@ -74,8 +84,9 @@ export async function soakRun(options: {
     const startedMs = performance.now()
     const failed = await attempt(page, domain)
     if (failed === null) return
-    if (!mayBeHarmed(startedMs)) return void findings.push(failed)
-    retried++
+    const isHarmed = mayBeHarmed(startedMs)
+    if (isHarmed) retried++
+    else unsteady.push(failed)
     truces++
     const againMs = performance.now()
     let again = await attempt(page, domain)
@@ -136,14 +147,20 @@ export async function soakRun(options: {
     isOver = true
     await renderer.close()
   }
-  const filesAfter = await openFiles()
-  if (filesAfter > filesBefore + 5)
-    findings.push(`${filesAfter} open files, ${filesBefore} before: ${filesAfter - filesBefore} were left`)
+  const filesLeft = () => openFiles().filter((file) => !filesBefore.has(file))
+  const left = await until('no open file is left', () => filesLeft().length === 0, 5_000).then(
+    () => [],
+    filesLeft,
+  )
+  findings.push(...left.map((file) => `left: open ${file}`))
+
+  if (unsteady.length > Math.max(1, renders / UNSTEADY_ONE_IN))
+    findings.push(...unsteady.map((words) => `without a kill: ${words}`))
 
   const trend = trendOf(samples)
   if (options.judgeMemory && !trend.isFlat)
     findings.push(`memory grew by ${inMiB(trend.growthBytes)} at ${inMiB(trend.levelBytes)}`)
-  return { findings, outcomes, kills, retried, samples, trend }
+  return { findings, outcomes, kills, retried, unsteady, samples, trend }
 }
 
 /** After the renderer was closed: nothing may be there. */
@@ -161,8 +178,16 @@ async function leftOf(dataDir: string, groups: ReadonlySet<number>): Promise<str
   return [...processes, ...profiles.map((name) => `profile folder ${name}`)].map((what) => `left: ${what}`)
 }
 
-async function openFiles(): Promise<number> {
-  return (await readdir('/proc/self/fd')).length
+/** Sockets, pipes and files of this process, each by a name of its own. */
+function openFiles(): string[] {
+  return readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      const target = readlinkSync(`/proc/self/fd/${fd}`)
+      return target.startsWith('/proc/') || target.startsWith('anon_inode:') ? [] : [target]
+    } catch {
+      return [] // It was the one that read the list.
+    }
+  })
 }
 
 export function inMiB(bytes: number): string {
