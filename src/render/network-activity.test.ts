@@ -132,6 +132,37 @@ describe('streams hold nothing but a moment', () => {
     assert.deepEqual([activity.isBusy(), activity.isStreaming()], [false, false])
   })
 
+  it('a worker that computes, for eight seconds in all, and its word a second after that', () => {
+    const { activity, clock } = activityAt()
+    activity.workerStarted('blob:1')
+    activity.workerBusy('1')
+    clock.ms = 5_000
+    assert.equal(activity.isBusy(), true)
+    activity.workerRested('1')
+    assert.deepEqual([activity.isBusy(), activity.isStreaming()], [false, true])
+    clock.ms = 5_999
+    assert.equal(activity.isStreaming(), true)
+    clock.ms = 6_000
+    assert.equal(activity.isStreaming(), false)
+    assert.equal(activity.takeWorked(), true)
+    activity.workerBusy('1')
+    clock.ms = 7_999
+    assert.equal(activity.isBusy(), true)
+    clock.ms = 8_000
+    assert.equal(activity.isBusy(), false)
+    activity.workerRested('1')
+    assert.deepEqual([activity.isStreaming(), activity.takeWorked()], [false, false])
+  })
+
+  it('a worker that has had the answer to a request', () => {
+    const { activity, clock } = activityAt()
+    activity.workerStarted('blob:1')
+    clock.ms = 4_000
+    assert.equal(activity.isStreaming(), false)
+    activity.workerFed()
+    assert.deepEqual([activity.isStreaming(), activity.takeWorked()], [true, true])
+  })
+
   it("a worker's script is the worker's, whichever is told first", () => {
     for (const first of ['script', 'worker']) {
       const { activity, start } = activityAt()

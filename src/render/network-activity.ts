@@ -24,6 +24,11 @@ export type NetworkActivity = {
   workerSpoke(): void
   /** The page sent a worker something: it waits for an answer. */
   workerAsked(): void
+  /** A worker computes, or has nothing to compute any more. */
+  workerBusy(id: string): void
+  workerRested(id: string): void
+  /** A request of a worker's has ended: it has what it waited for. */
+  workerFed(): void
   /** Work that takes real time without a request (a data base, cryptography) has begun, or has all ended. */
   workBegan(): void
   workEnded(): void
@@ -60,6 +65,8 @@ const OPENED_MS = 400
 const WORKER_OPENED_MS = 1_000
 /** ... and as long as it goes on speaking, so much for its next word, but not for ever. */
 const STREAMS_LIMIT_MS = 2_000
+/** Workers that compute or wait for requests are waited for, but not for ever. */
+const WORKERS_LIMIT_MS = 8_000
 /** The very same request made more often than this is a poll, and holds nothing ... */
 const POLL_AFTER = 8
 /** ... and so is one that differs only in its query or body, which long polls often vary. */
@@ -90,6 +97,8 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
   const workerScripts = new Set<string>()
   let firstStreamMs = Number.POSITIVE_INFINITY
   let streamDueMs = Number.NEGATIVE_INFINITY
+  const busyWorkers = new Set<string>()
+  let firstWorkerMs = Number.POSITIVE_INFINITY
 
   /** Still worth waiting for. */
   const isYoung = ({ sinceMs, answeredMs, heldBy, answerMs, silenceMs }: Pending, patience = 1) => {
@@ -100,10 +109,21 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
     return ageMs < BODY_MS && (nowMs() - answeredMs) / patience < silenceMs
   }
   const isReading = () => reading > 0 && nowMs() - readSinceMs < ANSWER_MS
-  const isWorking = () => (working > 0 && nowMs() - workSinceMs < WORK_MS) || isReading()
+  const isWorkerTime = () => nowMs() - firstWorkerMs < WORKERS_LIMIT_MS
+  const isWorking = () =>
+    (working > 0 && nowMs() - workSinceMs < WORK_MS) ||
+    isReading() ||
+    (busyWorkers.size > 0 && isWorkerTime())
   const streamOpened = (openedMs = OPENED_MS) => {
     firstStreamMs = Math.min(firstStreamMs, nowMs())
     streamDueMs = Math.max(streamDueMs, nowMs() + openedMs)
+  }
+  /** Its silence until now meant nothing; and the page will need time for what it says. */
+  const workerWillSpeak = () => {
+    if (!isWorkerTime()) return
+    firstStreamMs = nowMs()
+    hasWorked = true
+    streamOpened(WORKER_OPENED_MS)
   }
   const streamSpoke = () => {
     streamDueMs = nowMs() + QUIET_MS
@@ -143,9 +163,17 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
     workerStarted(url) {
       workerScripts.add(url)
       for (const request of pending.values()) if (request.url === url) request.heldBy = 'stream'
+      firstWorkerMs = Math.min(firstWorkerMs, nowMs())
       streamOpened(WORKER_OPENED_MS)
     },
     workerAsked: () => streamOpened(WORKER_OPENED_MS),
+    workerBusy(id) {
+      busyWorkers.add(id)
+    },
+    workerRested(id) {
+      if (busyWorkers.delete(id)) workerWillSpeak()
+    },
+    workerFed: workerWillSpeak,
     workerSpoke: streamSpoke,
     workBegan() {
       working++

@@ -3,18 +3,21 @@ import path from 'node:path'
 
 import { blockedUrlPatterns } from './blocked-hosts.ts'
 import type { BrowserProcess } from './browser-process.ts'
-import { CdpError, type CdpListeners, type CdpSession } from './cdp.ts'
-import type { Visitor } from './outcome.ts'
+import { type CdpConnection, CdpError, type CdpListeners, type CdpSession } from './cdp.ts'
 import { credentialListeners } from './credentials.ts'
+import type { Visitor } from './outcome.ts'
 import { createPageDate, type PageDate } from './page-date.ts'
 import { allHear } from './recorder.ts'
 import { WORLD } from './snapshot.ts'
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts'
 import { appearAs } from './visitor.ts'
+import { ATTACH_WORKERS } from './worker-watch.ts'
 
 /** One page target, attached and set up, at about:blank. Its process lives as long as it does. */
 export type Page = {
   readonly session: CdpSession
+  /** To the browser: leads to the page's workers. */
+  readonly connection: CdpConnection
   readonly clock: VirtualClock
   readonly date: PageDate
   readonly frameId: string
@@ -91,6 +94,7 @@ export async function openPage(
 
   return {
     session,
+    connection: cdp,
     clock,
     date: createPageDate(session, clock, () => ownWorld),
     frameId: targetId,
@@ -118,6 +122,7 @@ async function prepare(session: CdpSession): Promise<void> {
     }),
     session.send('Runtime.enable'),
     session.send('Runtime.addBinding', { name: 'prepaintTell' }),
+    session.send('Target.setAutoAttach', ATTACH_WORKERS),
     session.send('Page.addScriptToEvaluateOnNewDocument', { source: NEW_DOCUMENT_SCRIPT }),
     session.send('Network.setBypassServiceWorker', { bypass: true }),
     session.send('Network.setBlockedURLs', { urls: blockedUrlPatterns() }),

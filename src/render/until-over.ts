@@ -1,4 +1,4 @@
-import { CdpClosed, type CdpSession } from './cdp.ts'
+import { CdpClosed, type CdpConnection, type CdpSession } from './cdp.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
 /** What is left of a render that ended early must not reach the next one in the same tab. */
@@ -18,4 +18,13 @@ export function clockUntilOver(clock: VirtualClock, isOver: () => boolean): Virt
     pause: () => (isOver() ? over() : clock.pause()),
     grant: (...given) => (isOver() ? over() : clock.grant(...given)),
   }
+}
+
+/** The same for the sessions of what a page has started. */
+export function connectionUntilOver(
+  connection: CdpConnection,
+  isOver: () => boolean,
+): Pick<CdpConnection, 'session' | 'endSession'> {
+  const session = (sessionId: string) => sessionUntilOver(connection.session(sessionId), isOver)
+  return { session, endSession: connection.endSession }
 }

@@ -13,8 +13,9 @@ import { allHear, type Recorder } from './recorder.ts'
 import { takeSnapshot } from './snapshot.ts'
 import { createStillness } from './stillness.ts'
 import type { Tab } from './tab.ts'
-import { clockUntilOver, sessionUntilOver } from './until-over.ts'
+import { clockUntilOver, connectionUntilOver, sessionUntilOver } from './until-over.ts'
 import { runUntilSettled } from './virtual-time.ts'
+import { watchWorkers } from './worker-watch.ts'
 
 /** A page that reloads itself more often than this never becomes one. */
 const RELOAD_LIMIT = 3
@@ -58,7 +59,11 @@ export async function visit(
       else if (++reloads > RELOAD_LIMIT) end({ kind: 'timed-out', afterMs: 0 })
     },
   }
-  const told = [recorder.listeners(page.frameId), main.listeners, heard, stillness.listeners]
+  const workers = watchWorkers(
+    connectionUntilOver(page.connection, () => isOver),
+    activity,
+  )
+  const told = [recorder.listeners(page.frameId), main.listeners, heard, stillness.listeners, workers]
   page.listen(allHear([...told, activityListeners(activity, ready)]))
 
   const timer = setTimeout(() => end({ kind: 'timed-out', afterMs: timeoutMs }), timeoutMs)

@@ -1,5 +1,5 @@
 import { scripted } from '../../../src/render/test-renderer.ts'
-import { inParts, page, script, status, type Theme } from '../corpus-page.ts'
+import { inParts, json, page, script, status, type Theme } from '../corpus-page.ts'
 
 /** Connections that stay open, documents that come slowly, and workers, which live in real time. */
 export const streams: Theme = {
@@ -142,6 +142,36 @@ export const streams: Theme = {
           new Worker(URL.createObjectURL(new Blob([text], { type: 'text/javascript' }))).onmessage = ({ data }) => show(data)`),
       },
       expect: { reads: ['computed'] },
+    },
+    {
+      name: 'a worker that is busy for two and a half seconds',
+      why: 'It says nothing until it is done, and by its silence alone it is done at once; then the page takes its time.',
+      routes: {
+        '': scripted(`const worker = new Worker(URL.createObjectURL(new Blob(['const { buffer } = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }); Atomics.wait(new Int32Array(buffer), 0, 0, 2500); postMessage("computed")'])))
+          worker.onmessage = ({ data }) => setTimeout(() => show(data), 2000)`),
+      },
+      expect: { reads: ['computed'] },
+    },
+    {
+      name: 'a worker that asks a slow server twice',
+      why: 'Its requests are not those of the page, and there is only silence meanwhile.',
+      routes: {
+        '': scripted(`new Worker('worker.js').onmessage = ({ data }) => show(data)`),
+        'worker.js': script(
+          `fetch('slow.json').then(() => fetch('slow.json')).then((r) => r.json()).then(({ text }) => postMessage(text))`,
+        ),
+        'slow.json': json({ text: 'found by the worker' }, 1_600),
+      },
+      expect: { reads: ['found by the worker'] },
+    },
+    {
+      name: 'a worker that computes for ever',
+      why: 'There must be an end; the page without it is a page.',
+      limit: true,
+      routes: {
+        '': scripted(`show('without it'); new Worker(URL.createObjectURL(new Blob(['for (;;);'])))`),
+      },
+      expect: { reads: ['without it'] },
     },
     {
       name: 'a worker that starts a worker',

@@ -1,0 +1,81 @@
+/** Which workers are watched. What they do, and that it is waited for, is in the corpus (test/render/corpus/streams.ts). */
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+
+import type { CdpListeners, CdpSession } from './cdp.ts'
+import { createNetworkActivity } from './network-activity.ts'
+import { WATCHED_LIMIT, watchWorkers } from './worker-watch.ts'
+
+/** Sessions whose workers never answer; what each was sent. */
+function silentWorkers() {
+  const sent = new Map<string, string[]>()
+  const ended: string[] = []
+  const heard = new Map<string, CdpListeners>()
+  const connection = {
+    session: (id: string): CdpSession => ({
+      send: (method, ..._params) => {
+        sent.set(id, [...(sent.get(id) ?? []), method])
+        return new Promise<never>(() => {})
+      },
+      listen: (listeners) => void heard.set(id, listeners),
+    }),
+    endSession: (id: string) => void ended.push(id),
+  }
+  return { connection, sent, ended, heard }
+}
+
+const attach = (listeners: CdpListeners | undefined, sessionId: string) =>
+  listeners?.['Target.attachedToTarget']?.({
+    sessionId,
+    waitingForDebugger: true,
+    targetInfo: {
+      targetId: sessionId,
+      type: 'worker',
+      title: '',
+      url: '',
+      attached: true,
+      canAccessOpener: false,
+    },
+  })
+
+it('so many, and the next one runs unwatched', () => {
+  const { connection, sent } = silentWorkers()
+  const listeners = watchWorkers(
+    connection,
+    createNetworkActivity(() => 0),
+  )
+  for (let n = 1; n <= WATCHED_LIMIT + 1; n++) attach(listeners, String(n))
+  assert.deepEqual(sent.get(String(WATCHED_LIMIT)), [
+    'Network.enable',
+    'Target.setAutoAttach',
+    'Runtime.runIfWaitingForDebugger',
+    'Runtime.evaluate',
+  ])
+  assert.deepEqual(sent.get(String(WATCHED_LIMIT + 1)), ['Runtime.runIfWaitingForDebugger'])
+})
+
+it("a worker's workers too, and each session ends with its worker", () => {
+  const { connection, sent, ended, heard } = silentWorkers()
+  attach(
+    watchWorkers(
+      connection,
+      createNetworkActivity(() => 0),
+    ),
+    'outer',
+  )
+  attach(heard.get('outer'), 'inner')
+  assert(sent.get('inner')?.includes('Network.enable'))
+  heard.get('outer')?.['Target.detachedFromTarget']?.({ sessionId: 'inner' })
+  assert.deepEqual(ended, ['inner'])
+})
+
+it('a request of a worker is waited for as one of the page', () => {
+  const { connection, heard } = silentWorkers()
+  const activity = createNetworkActivity(() => 0)
+  attach(watchWorkers(connection, activity), 'w')
+  const request = { method: 'GET', url: 'https://a.example/data' }
+  heard.get('w')?.['Network.requestWillBeSent']?.({ requestId: '1', request, type: 'Fetch' } as never)
+  assert.equal(activity.isBusy(), true)
+  heard.get('w')?.['Network.loadingFinished']?.({ requestId: '1' } as never)
+  assert.equal(activity.isBusy(), false)
+})
