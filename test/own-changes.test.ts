@@ -63,6 +63,9 @@ before(async () => {
 })
 after(async () => {
   await api.close()
+  // It was not opened by the framework.
+  api.server.close()
+  api.server.closeAllConnections()
   await edge.close()
 })
 
