@@ -127,6 +127,17 @@ describe('size', () => {
     assert.equal(asked.length, 1)
   })
 
+  it('of the head: its last byte is read, one more is 431', async () => {
+    // The target, names and values count; of 16 KiB the last byte is one too many.
+    const counted = '/Hostred.exampleConnectioncloseX-A'.length
+    // Nobody's: an origin's own limit would be met before, by what is added on the way.
+    const fill = (bytes: number) =>
+      request(`X-A: ${'x'.repeat(bytes - counted)}\r\n`).replace('red.example', 'nob.example')
+    assert.match(await raw(fill(16 * 1024 - 1)), /^HTTP\/1\.1 404 /)
+    assert.match(await raw(fill(16 * 1024)), /^HTTP\/1\.1 431 /)
+    assert.deepEqual(asked, [])
+  })
+
   it('of the path: 431 past it, also when no end comes', async () => {
     assert.match(await raw(`GET /${'x'.repeat(20_000)}`), /^HTTP\/1\.1 431 /)
     assert.deepEqual(asked, [])
