@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 
+import ipaddr from 'ipaddr.js'
+
+import { NO_CLIENT_LIMITS } from '../http/client-gate.ts'
+
 import { type AskOptions, PERSON, startTestEdge, type TestEdge } from './test-edge.ts'
 
 const TOKEN = 'a'.repeat(43)
@@ -60,6 +64,28 @@ describe('https_redirect', () => {
     assert.equal((await ask('/y', { agent: PERSON }))[0], 301)
     edge.wait(1)
     assert.equal((await ask('/y', { agent: PERSON }))[0], 200)
+  })
+
+  it('a proxy that is trusted says by what its client came; whoever else says so is not believed', async () => {
+    const forwarded = {
+      headers: { 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.1' },
+      agent: PERSON,
+    }
+    await certify(60_000)
+    assert.equal((await ask('/z', forwarded))[0], 301)
+    const behind = await startTestEdge({
+      clients: { ...NO_CLIENT_LIMITS, trustedProxies: [ipaddr.parseCIDR('127.0.0.1/32')] },
+    })
+    await behind.pool.query(
+      `insert into certificate (domain_id, source, chain, key_sealed, not_before, not_after)
+       values ($1, 'own', '', '', now(), now() + interval '1 day')`,
+      [behind.red],
+    )
+    await behind.set(`settings = settings || '{"https_redirect": true}'`)
+    await behind.settled()
+    assert.equal((await behind.ask('/z', { agent: PERSON })).status, 301)
+    assert.equal((await behind.ask('/z', forwarded)).status, 200)
+    await behind.close()
   })
 
   it('a CA that asks is answered before all that; what is not ours goes on like everything else', async () => {
