@@ -15,7 +15,7 @@ ENV PREPAINT_DATA_DIR=/var/lib/prepaint PREPAINT_API_HOST=0.0.0.0 PREPAINT_EDGE_
 RUN mkdir --mode=0711 --parents /var/lib/prepaint && chown node:node /var/lib/prepaint
 VOLUME /var/lib/prepaint
 USER node
-EXPOSE 3000 8080
+EXPOSE 3000 8080 8443
 HEALTHCHECK --start-period=20s CMD ["node", "--eval", "fetch('http://127.0.0.1:3000/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["tini", "--", "node", "bin/prepaint.ts"]
 CMD ["serve"]
