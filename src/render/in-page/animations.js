@@ -16,6 +16,10 @@
   /** What still animates after that does so for ever, or nobody waits for it. */
   const LOOK_FOR_MS = 6_000
 
+  const animationTime = Object.getOwnPropertyDescriptor(Animation.prototype, 'currentTime')
+  /** @param {Animation} animation @returns {unknown} */
+  const nativeTime = (animation) => animationTime?.get?.call(animation)
+
   /** When each will be over, by the page's clock. @type {WeakMap<Animation, number>} */
   const endsAt = new WeakMap()
   /** Already told by us; a late frame must not tell it again. @type {WeakMap<EventTarget, Set<string>>} */
@@ -73,20 +77,54 @@
   addEventListener.call(window, 'animationend', onlyOnce, true)
   addEventListener.call(window, 'transitionend', onlyOnce, true)
 
+  /** When it is over, by the page's clock; null: never, or it does not run. @param {Animation} animation */
+  const take = (animation) => {
+    const { effect, playState, playbackRate, startTime } = animation
+    if (effect === null || playState === 'finished' || playState === 'paused' || playbackRate <= 0)
+      return null
+    const known = endsAt.get(animation)
+    if (known !== undefined) return known
+    // A page may have set its start by the timeline, which is ahead of what no frame has moved.
+    const ran = typeof startTime === 'number' ? (now() - startTime) * playbackRate : nativeTime(animation)
+    const at = now() + (Number(effect.getComputedTiming().endTime) - Number(ran ?? 0)) / playbackRate
+    endsAt.set(animation, at)
+    addEventListener.call(animation, 'finish', onlyOnce, true)
+    return at
+  }
   const look = () => {
     for (const animation of getAnimations.call(document)) {
-      const { effect, playState, playbackRate } = animation
-      if (effect === null || playState === 'finished' || playState === 'paused' || playbackRate <= 0) continue
-      let at = endsAt.get(animation)
-      if (at === undefined) {
-        const left = Number(effect.getComputedTiming().endTime) - Number(animation.currentTime ?? 0)
-        at = now() + left / playbackRate
-        endsAt.set(animation, at)
-        addEventListener.call(animation, 'finish', onlyOnce, true)
-      }
-      if (at <= now()) end(animation)
+      const at = take(animation)
+      if (at !== null && at <= now()) end(animation)
     }
   }
+
+  // No frame moves the timeline: it tells the time of the page's other clocks, and so does an animation that runs.
+  const timelineTime = Object.getOwnPropertyDescriptor(AnimationTimeline.prototype, 'currentTime')
+  Object.defineProperty(AnimationTimeline.prototype, 'currentTime', {
+    ...timelineTime,
+    /** @this {AnimationTimeline} */
+    get() {
+      const native = timelineTime?.get?.call(this)
+      return typeof native === 'number' && this instanceof DocumentTimeline ? Math.max(native, now()) : native
+    },
+  })
+  Object.defineProperty(Animation.prototype, 'currentTime', {
+    ...animationTime,
+    /** @this {Animation} */
+    get() {
+      const native = nativeTime(this)
+      const at = endsAt.get(this)
+      const { effect, playState, playbackRate } = this
+      if (at === undefined || effect === null || playState !== 'running') return native
+      const end = Number(effect.getComputedTiming().endTime)
+      return Number.isFinite(end) ? Math.max(Number(native), end - (at - now()) * playbackRate) : native
+    },
+    /** @this {Animation} @param {unknown} given */
+    set(given) {
+      endsAt.delete(this)
+      animationTime?.set?.call(this, given)
+    },
+  })
 
   let timer = 0
   let untilMs = 0
@@ -125,7 +163,10 @@
   }
   Element.prototype.animate = function (...given) {
     lookOut()
-    return Reflect.apply(nativeAnimate, this, given)
+    const animation = Reflect.apply(nativeAnimate, this, given)
+    // From now on it is known when it will be over.
+    take(animation)
+    return animation
   }
   const nativePlay = Animation.prototype.play
   Animation.prototype.play = function () {

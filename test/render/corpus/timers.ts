@@ -135,14 +135,24 @@ export const timers: Theme = {
       name: 'clocks that agree',
       why: 'Date, performance.now, timers, frames, events and animations are shown one time.',
       routes: {
-        '': scripted(`const d = Date.now(), p = performance.now(), a = document.timeline.currentTime
+        '': scripted(`const d = Date.now(), p = performance.now(), a = document.timeline.currentTime, m = document.body.animate([{ opacity: 0 }, { opacity: 1 }], 10000)
           setTimeout(() => requestAnimationFrame((frame) => {
             const run = performance.now() - p, close = (other) => Math.abs(other - run) < 40
-            show('date ' + close(Date.now() - d)); show('frame ' + close(frame - p)); show('three seconds ' + (run >= 3000 && run < 3200))
+            show('date ' + close(Date.now() - d)); show('timeline ' + close(document.timeline.currentTime - a)); show('animation ' + close(m.currentTime)); show('frame ' + close(frame - p)); show('three seconds ' + (run >= 3000 && run < 3200))
             const event = new Event('x'); show('event ' + close(event.timeStamp - p)); show('origin ' + (Math.abs(performance.timeOrigin + performance.now() - Date.now()) < 50))
           }), 3000)`),
       },
-      expect: { reads: ['date true', 'frame true', 'three seconds true', 'event true', 'origin true'] },
+      expect: {
+        reads: [
+          'date true',
+          'timeline true',
+          'animation true',
+          'frame true',
+          'three seconds true',
+          'event true',
+          'origin true',
+        ],
+      },
     },
     {
       name: 'a countdown by the wall clock',
