@@ -61,6 +61,21 @@ export const shadowDom: Theme = {
       },
     },
     {
+      name: 'rules inserted into a style of a shadow root',
+      why: 'Its element is empty, and no list of the document has its sheet.',
+      routes: {
+        '': page(
+          `<x-a></x-a><x-b></x-b><script>for (const [name, mode] of [['x-a', 'open'], ['x-b', 'closed']]) { const root = document.querySelector(name).attachShadow({ mode }); root.innerHTML = '<style></style><p>styled</p>'; root.querySelector('style').sheet.insertRule('p { color: ' + (mode === 'open' ? 'teal' : 'navy') + '; }') }</script>`,
+        ),
+      },
+      expect: {
+        has: [
+          /<x-a><template shadowrootmode="open"><style>p { color: teal; }<\/style>/,
+          /<x-b><template shadowrootmode="[a-z]+"><style>p { color: navy; }<\/style>/,
+        ],
+      },
+    },
+    {
       name: 'shadow roots that the origin declared',
       why: 'Server-rendered components come with their roots; those must be kept once, not twice.',
       routes: {
