@@ -144,18 +144,23 @@ describe('channels between pages that are open at once', () => {
         .setHeader('content-type', 'text/javascript')
         .end('let count = 0; onconnect = ({ ports: [port] }) => port.postMessage(++count)')
     })
-    const connect = `if (typeof SharedWorker === 'undefined') show('none')
-      else { const worker = new SharedWorker('/shared.js', 'a'); worker.port.onmessage = ({ data }) => show(data) }`
-    routes.set('/shared', scripted(`fetch('/meet').then(() => { ${connect} })`))
+    const connect = `if (typeof SharedWorker === 'undefined') tell('none')
+      else { const worker = new SharedWorker('/shared.js', 'a'); worker.port.onmessage = ({ data }) => tell(data) }`
+    routes.set(
+      '/shared',
+      scripted(`window.prerenderReady = false
+        const tell = (text) => { show(text); window.prerenderReady = true }
+        fetch('/meet').then(() => { ${connect} })`),
+    )
     const [left, right] = await together(['/shared', 'shop.example'], ['/shared', 'shop.example'])
     assert.deepEqual(left, right)
     assert(left[0] === '1' || left[0] === 'none', left[0])
   })
 
   it('locks are of one render', async () => {
-    const lock = scripted(
-      `navigator.locks.request('a', { ifAvailable: true }, async (lock) => { show(String(lock !== null)); await fetch('/meet') })`,
-    )
+    const lock = scripted(`window.prerenderReady = false
+      navigator.locks.request('a', { ifAvailable: true }, async (lock) => {
+        await fetch('/meet'); show(String(lock !== null)); window.prerenderReady = true })`)
     routes.set('/lock', lock)
     assert.deepEqual(await together(['/lock', 'shop.example'], ['/lock', 'shop.example']), [
       ['true'],
