@@ -3,7 +3,7 @@ import type { Log } from '../log.ts'
 import { findBrowser } from './browser-binary.ts'
 import { launchBrowser, type Sandbox } from './browser-process.ts'
 import { CdpClosed } from './cdp.ts'
-import { superviseBrowser } from './supervisor.ts'
+import { type RecycleLimits, superviseBrowser } from './supervisor.ts'
 import { createTabPool, type PooledTab, type Site, type SiteProxy } from './tab-pool.ts'
 
 /** Chromium's only way out, as far as the renderer knows it. */
@@ -24,6 +24,8 @@ export type BrowsersOptions = {
   /** See `identityOf`. */
   identity: string
   openGateway(): Promise<RenderGateway>
+  /** In tests: other limits of one browser than the usual ones. */
+  recycle?: Partial<RecycleLimits>
   clock: Clock
   log: Log
   /** A line for the terminal before a step of seconds. */
@@ -65,7 +67,12 @@ export async function startBrowsers(options: BrowsersOptions, pageMemoryBytes: n
       const tabs = createTabPool({ browser: process, openSite: gateway.openSite, limit: 3 * slots + 2 })
       return { process, tabs }
     },
-    limits: { renders: 1_000, ageMs: 30 * 60_000, memoryBytes: (512 + 384 * slots) * MEGABYTE },
+    limits: {
+      renders: 1_000,
+      ageMs: 30 * 60_000,
+      memoryBytes: (512 + 384 * slots) * MEGABYTE,
+      ...options.recycle,
+    },
     clock,
     log,
   }).catch(async (error) => {

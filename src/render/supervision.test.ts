@@ -119,6 +119,48 @@ describe('what dies is replaced', () => {
   })
 })
 
+describe('what has done enough is replaced under load', () => {
+  const seenOf = (dataDir: string) => {
+    const seen = new Set<number>()
+    let most = 0
+    const timer = setInterval(() => {
+      const now = processesOf(dataDir).filter(({ command }) => !command.includes('--type='))
+      for (const { pid } of now) seen.add(pid)
+      most = Math.max(most, now.length)
+    }, 20)
+    return { seen, most: () => most, stop: () => clearInterval(timer) }
+  }
+  const LIMITS = {
+    'after a number of renders': { renders: 6 },
+    'when it has grown': { memoryBytes: 1 },
+  }
+  for (const [name, recycle] of Object.entries(LIMITS)) {
+    it(`a browser ${name}: the next is there before it goes, and every page is whole`, async () => {
+      const short = await startTestRenderer({ slots: 2, recycle })
+      short.routes.set('/page', scripted(`fetch('/data').then((answer) => answer.text()).then(show)`))
+      short.routes.set('/data', (_request, response) => void setTimeout(() => response.end('data'), 30))
+      const watched = seenOf(short.dataDir)
+      let over = false
+      let rendered = 0
+      const renderOn = async (domain: string) => {
+        while (!over) {
+          assert.match(await short.html('/page', { domain }), /<li>data</)
+          rendered++
+        }
+      }
+      const rendering = Promise.all([renderOn('one.example'), renderOn('two.example')])
+      await until('the second browser', () => watched.seen.size >= 2, 30_000)
+      over = true
+      await rendering
+      watched.stop()
+      // Side by side while one takes over from the other.
+      assert(watched.most() >= 2)
+      assert(rendered > 0)
+      await short.close()
+    })
+  }
+})
+
 describe('nothing is left behind', () => {
   it('after close: no process, no directory of a browser', async () => {
     const short = await startTestRenderer()

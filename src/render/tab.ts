@@ -104,13 +104,14 @@ export async function openTab(
         await used.clock.drain()
         if (!isAsleep) await used.session.send('Emulation.setScriptExecutionDisabled', { value: false })
       }
-      await Promise.all([
+      const [address] = await Promise.all([
+        isAsleep ? addressOf(page.session) : '',
         cdp.browser.send('Storage.clearCookies', { browserContextId }),
         // `*`: of every origin, frames of strangers included.
         page.session.send('Storage.clearDataForOrigin', { origin: '*', storageTypes: STORAGE_TYPES }),
         page.session.send('Page.resetNavigationHistory'),
       ])
-      if (isAsleep) sleepsAt = await addressOf(page.session)
+      sleepsAt = address
     },
     get isAsleep() {
       return isAsleep

@@ -15,7 +15,7 @@ import { silentLog } from '../log.ts'
 import type { RenderOutcome } from './outcome.ts'
 import type { PageLimits } from './page-limits.ts'
 import type { Rendering } from './record.ts'
-import { type Renderer, startRenderer } from './renderer.ts'
+import { type Renderer, type RendererOptions, startRenderer } from './renderer.ts'
 
 /** What renders of tests say of themselves. */
 export const TEST_IDENTITY = 'Prepaint/0.0.0-test (+https://render.example/bot)'
@@ -52,6 +52,7 @@ export async function startTestRenderer(
     limits?: Partial<PageLimits>
     gatewayLimits?: Partial<GatewayLimits>
     clock?: Clock
+    recycle?: RendererOptions['recycle']
   } = {},
 ): Promise<TestRenderer> {
   const routes = new Map<string, Answer>()
@@ -84,6 +85,7 @@ export async function startTestRenderer(
         log,
         limits: options.gatewayLimits ?? {},
       }),
+    recycle: options.recycle ?? {},
     limits: options.limits ?? {},
     clock: options.clock ?? systemClock,
     log,
