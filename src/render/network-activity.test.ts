@@ -132,7 +132,7 @@ describe('streams hold nothing but a moment', () => {
     assert.deepEqual([activity.isBusy(), activity.isStreaming()], [false, false])
   })
 
-  it('a worker that computes, for eight seconds in all, and its word a second after that', () => {
+  it('a worker that computes, for eight seconds in all, and its word a moment after that', () => {
     const { activity, clock } = activityAt()
     activity.workerStarted('blob:1')
     activity.workerBusy('1')
@@ -140,9 +140,9 @@ describe('streams hold nothing but a moment', () => {
     assert.equal(activity.isBusy(), true)
     activity.workerRested('1')
     assert.deepEqual([activity.isBusy(), activity.isStreaming()], [false, true])
-    clock.ms = 5_999
+    clock.ms = 5_399
     assert.equal(activity.isStreaming(), true)
-    clock.ms = 6_000
+    clock.ms = 5_400
     assert.equal(activity.isStreaming(), false)
     assert.equal(activity.takeWorked(), true)
     activity.workerBusy('1')
@@ -152,6 +152,19 @@ describe('streams hold nothing but a moment', () => {
     assert.equal(activity.isBusy(), false)
     activity.workerRested('1')
     assert.deepEqual([activity.isStreaming(), activity.takeWorked()], [false, false])
+  })
+
+  it('no further word of a worker that spoke while it computed', () => {
+    const { activity, clock } = activityAt()
+    activity.workerStarted('blob:1')
+    activity.workerBusy('1')
+    clock.ms = 50
+    activity.workerSpoke()
+    activity.workerRested('1')
+    clock.ms = 199
+    assert.equal(activity.isStreaming(), true)
+    clock.ms = 200
+    assert.equal(activity.isStreaming(), false)
   })
 
   it('a worker that has had the answer to a request', () => {

@@ -97,7 +97,9 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
   const workerScripts = new Set<string>()
   let firstStreamMs = Number.POSITIVE_INFINITY
   let streamDueMs = Number.NEGATIVE_INFINITY
-  const busyWorkers = new Set<string>()
+  /** Since when. */
+  const busyWorkers = new Map<string, number>()
+  let spokeMs = Number.NEGATIVE_INFINITY
   let firstWorkerMs = Number.POSITIVE_INFINITY
 
   /** Still worth waiting for. */
@@ -123,9 +125,10 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
     if (!isWorkerTime()) return
     firstStreamMs = nowMs()
     hasWorked = true
-    streamOpened(WORKER_OPENED_MS)
+    streamOpened()
   }
   const streamSpoke = () => {
+    spokeMs = nowMs()
     streamDueMs = nowMs() + QUIET_MS
   }
 
@@ -168,10 +171,13 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
     },
     workerAsked: () => streamOpened(WORKER_OPENED_MS),
     workerBusy(id) {
-      busyWorkers.add(id)
+      busyWorkers.set(id, nowMs())
     },
     workerRested(id) {
-      if (busyWorkers.delete(id)) workerWillSpeak()
+      const sinceMs = busyWorkers.get(id)
+      busyWorkers.delete(id)
+      // Unless it was to say what it has just said.
+      if (sinceMs !== undefined && spokeMs < sinceMs) workerWillSpeak()
     },
     workerFed: workerWillSpeak,
     workerSpoke: streamSpoke,
