@@ -1,11 +1,11 @@
 /** An ordinary user's browser without a sandbox: what breaks out of it does not see the data directory. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { after, before, describe, it, type TestContext } from 'node:test'
 
 import { ownUid } from '../system-user.ts'
 import { viewOf } from './own-view.ts'
@@ -21,23 +21,28 @@ type Told = {
   error?: string
 }
 
-async function start(
-  t: TestContext,
-  { requireSandbox = false, path: searched = process.env['PATH'] ?? '' } = {},
-) {
-  const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-view-'))
+/** One for all: unpacking the browser takes seconds. */
+let dataDir: string
+before(async () => {
+  dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-view-'))
   await chmod(dataDir, 0o711)
   await mkdir(path.join(dataDir, 'postgres'), { mode: 0o700 })
   await writeFile(path.join(dataDir, 'postgres', 'key'), 'secret-of-the-node', { mode: 0o600 })
+})
+after(() => rm(dataDir, { recursive: true, force: true }))
+
+async function start(
+  t: TestContext,
+  { requireSandbox = false, home }: { requireSandbox?: boolean; home?: string } = {},
+) {
   const main = path.join(import.meta.dirname, 'test-ordinary-user-main.ts')
   const child = spawn(process.execPath, [main, dataDir, requireSandbox ? '1' : '0'], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    env: { ...process.env, PATH: searched },
+    env: { ...process.env, ...(home === undefined ? {} : { HOME: home }) },
   })
   t.after(async () => {
     child.stdin.end()
     if (child.exitCode === null) await once(child, 'exit')
-    await rm(dataDir, { recursive: true, force: true })
   })
   let text = ''
   for await (const part of child.stdout) {
@@ -46,22 +51,20 @@ async function start(
   }
   const told = JSON.parse(text) as Told
   assert.notEqual(told.uid, 0)
-  return { dataDir, told }
+  return told
 }
 
 describe('a browser of an ordinary user', () => {
   it('whose sandbox cannot work sees nothing but its program and its own files, or the node says so', async (t) => {
-    const { dataDir, told } = await start(t)
+    const told = await start(t)
     assert.equal(told.error, undefined)
     if (told.sandbox === 'on') return assert.equal(told.data, 'closed')
     assert.match(told.said[0] ?? '', /without its sandbox/)
-    if (told.data === 'open') {
-      // Where no user may have namespaces.
-      return assert.match(
-        told.said[1] ?? '',
-        /could read the data directory: start the node as root, or allow/,
-      )
-    }
+    const user = ownUid() === 0 ? { uid: told.uid, gid: told.uid } : {}
+    const isAllowed =
+      spawnSync('unshare', ['--user', '--map-root-user', '--mount', 'true'], user).status === 0
+    assert.equal(told.data, isAllowed ? 'closed' : 'open')
+    if (!isAllowed) return saysSo(told)
     assert.equal(told.said.length, 1)
     assert(processesOfGroup(told.pid!).some(({ commandLine }) => commandLine.includes('--type=')))
 
@@ -84,13 +87,27 @@ describe('a browser of an ordinary user', () => {
     assert.match(inside, /^NoNewPrivs:\s+1$/m)
   })
 
+  it('where it cannot be hidden: the node says what can be read, and what mends it', async (t) => {
+    // Nothing can be laid over a file.
+    const told = await start(t, { home: '/etc/passwd' })
+    if (told.sandbox === 'on') return
+    assert.equal(told.data, 'open')
+    saysSo(told)
+  })
+
   it('is none where the sandbox is required and cannot work', async (t) => {
-    const { told } = await start(t, { requireSandbox: true })
+    const told = await start(t, { requireSandbox: true })
     if (told.sandbox === 'on') return
     assert.match(told.error ?? '', /PREPAINT_REQUIRE_SANDBOX=1 asks for it/)
     assert.match(told.error ?? '', /sysctl kernel\.unprivileged_userns_clone=1/)
   })
 })
+
+function saysSo({ said }: Told): void {
+  assert.match(said[0] ?? '', /without its sandbox/)
+  assert.match(said[1] ?? '', /could read the data directory: start the node as root, or allow what hides it/)
+  assert.match(said[1] ?? '', /sysctl kernel\.unprivileged_userns_clone=1/)
+}
 
 /** What a script says that is shown what the browser is shown. */
 async function shell({ hiding, uid }: Told, script: string): Promise<string> {
