@@ -1,0 +1,102 @@
+/** One burst of load, and what it cost the processes that answered it. */
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+const CRAWLER = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
+const PERSON =
+  'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36'
+
+export type Load = {
+  /** `h2`: over TLS, ten streams to a connection. `spread`: small pages, any of so many domains and paths. */
+  kind: 'http1' | 'h2' | 'spread'
+  port: number
+  path: string
+  who: 'crawler' | 'person'
+  seconds: number
+  /** Of the client: cores that it may use. */
+  cores: string
+  domains?: number
+  pages?: number
+  /** Processes whose time is counted. */
+  pids: readonly number[]
+}
+
+/** `p99Ms` is NaN where the client does not say it. */
+export type Burst = { perSecond: number; p99Ms: number; microsARequest: number }
+
+export async function burst(load: Load): Promise<Burst> {
+  const before = processorSeconds(load.pids)
+  const out = load.kind === 'h2' ? await h2load(load) : await wrk(load)
+  const used = processorSeconds(load.pids) - before
+  return { perSecond: out.perSecond, p99Ms: out.p99Ms, microsARequest: (used / out.requests) * 1e6 }
+}
+
+type Said = { requests: number; perSecond: number; p99Ms: number }
+
+async function wrk({
+  kind,
+  port,
+  path: url,
+  who,
+  seconds,
+  cores,
+  domains = 1,
+  pages = 1,
+}: Load): Promise<Said> {
+  const threads = `${cores.split(',').length}`
+  const headers = ['Host: shop.example', `User-Agent: ${who === 'crawler' ? CRAWLER : PERSON}`]
+  headers.push('Accept-Encoding: gzip, deflate, br')
+  const script = path.join(import.meta.dirname, 'edge-spread.lua')
+  const { stdout } = await run('taskset', [
+    ...['-c', cores, 'wrk', '-t', threads, '-c', '32', `-d${seconds}s`, '--latency'],
+    ...headers.flatMap((header) => ['-H', header]),
+    ...(kind === 'spread' ? ['-s', script] : []),
+    `http://127.0.0.1:${port}${url}`,
+    ...(kind === 'spread' ? ['--', `${domains}`, `${pages}`] : []),
+  ])
+  if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(stdout)
+  return {
+    requests: numberIn(stdout, /(\d+) requests in/),
+    perSecond: numberIn(stdout, /Requests\/sec:\s+([\d.]+)/),
+    p99Ms: milliseconds(/99%\s+(\S+)/.exec(stdout)?.[1] ?? ''),
+  }
+}
+
+async function h2load({ port, path: url, seconds, cores }: Load): Promise<Said> {
+  const { stdout } = await run('taskset', [
+    ...['-c', cores, 'h2load', '-t1', '-c8', '-m10', '-D', `${seconds}`, '--header', 'accept-encoding: br'],
+    ...['--header', `user-agent: ${CRAWLER}`, '--connect-to', `127.0.0.1:${port}`],
+    `https://shop.example:${port}${url}`,
+  ])
+  if (/[1-9]\d* (?:failed|errored|timeout)|[1-9]\d* [345]xx| 0 succeeded/.test(stdout))
+    throw new Error(stdout)
+  return {
+    requests: numberIn(stdout, /(\d+) succeeded/),
+    perSecond: numberIn(stdout, /finished in \S+, ([\d.]+) req\/s/),
+    p99Ms: Number.NaN,
+  }
+}
+
+function numberIn(text: string, pattern: RegExp): number {
+  const found = pattern.exec(text)?.[1]
+  if (found === undefined) throw new Error(`${pattern} is not in:\n${text}`)
+  return Number(found)
+}
+
+/** `1.50ms`, `310.00us`, `1.2s` */
+function milliseconds(text: string): number {
+  const unit = text.endsWith('us') ? 0.001 : text.endsWith('ms') ? 1 : 1_000
+  return Number.parseFloat(text) * unit
+}
+
+/** User and system time so far of these processes together (proc(5), fields 14 and 15, in hundredths). */
+function processorSeconds(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
+    return sum + (Number(fields[11]) + Number(fields[12])) / 100
+  }, 0)
+}

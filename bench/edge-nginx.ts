@@ -1,0 +1,68 @@
+/** nginx beside the edge: a static origin, `proxy_cache` before it and `proxy_pass` to it, each a process of its own. */
+import { once } from 'node:events'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import net, { type AddressInfo } from 'node:net'
+import path from 'node:path'
+
+import { createSelfSigned } from '../src/gateway/self-signed.ts'
+
+export type NginxPorts = { origin: number; cache: number; cacheTls: number; pass: number }
+
+/** Writes what three nginx need under `dir` and returns their configuration files. */
+export async function writeNginx(
+  dir: string,
+): Promise<{ files: Record<'origin' | 'cache' | 'pass', string>; ports: NginxPorts }> {
+  const [origin, cache, cacheTls, pass] = await freePorts(4)
+  const ports = { origin: origin!, cache: cache!, cacheTls: cacheTls!, pass: pass! }
+  mkdirSync(path.join(dir, 'www'))
+  mkdirSync(path.join(dir, 'pages'))
+  for (const size of [8, 60]) writeFileSync(path.join(dir, 'www', `${size}`), Buffer.alloc(size * 1024, 'x'))
+  const { privateKey, certificate } = createSelfSigned('shop.example')
+  writeFileSync(path.join(dir, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  writeFileSync(path.join(dir, 'certificate.pem'), certificate)
+
+  const write = (name: string, http: string): string => {
+    const file = path.join(dir, `${name}.conf`)
+    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+      .map((kind) => `${kind}_temp_path ${dir}/${name}-${kind};`)
+      .join(' ')
+    writeFileSync(
+      file,
+      `daemon off; master_process off; pid ${dir}/${name}.pid; error_log stderr crit;
+       events { worker_connections 4096; }
+       http { access_log off; keepalive_requests 100000000; sendfile on; tcp_nopush on; ${temporary} ${http} }`,
+    )
+    return file
+  }
+  const from = `upstream origin { server 127.0.0.1:${ports.origin}; keepalive 64; keepalive_requests 100000000; }`
+  const to = 'proxy_pass http://origin; proxy_http_version 1.1; proxy_set_header Connection "";'
+  return {
+    ports,
+    files: {
+      origin: write(
+        'origin',
+        `open_file_cache max=10; default_type "text/html; charset=utf-8";
+         server { listen 127.0.0.1:${ports.origin}; root ${dir}/www; add_header Content-Encoding br; }`,
+      ),
+      cache: write(
+        'cache',
+        `${from} proxy_cache_path ${dir}/pages keys_zone=pages:10m;
+         ssl_certificate ${dir}/certificate.pem; ssl_certificate_key ${dir}/key.pem;
+         server {
+           listen 127.0.0.1:${ports.cache}; listen 127.0.0.1:${ports.cacheTls} ssl http2;
+           location / { ${to} proxy_cache pages; proxy_cache_valid 1h; }
+         }`,
+      ),
+      pass: write('pass', `${from} server { listen 127.0.0.1:${ports.pass}; location / { ${to} } }`),
+    },
+  }
+}
+
+/** Free at this moment, all different. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => net.createServer().listen(0, '127.0.0.1'))
+  await Promise.all(servers.map((server) => server.listening || once(server, 'listening')))
+  const ports = servers.map((server) => (server.address() as AddressInfo).port)
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}

@@ -1,0 +1,78 @@
+/** PostgreSQL of `bench/edge.ts`: a private one with as many domains and small pages as are asked for. */
+import { readFileSync } from 'node:fs'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+import type pg from 'pg'
+
+import { openDatabase } from '../src/db/database.ts'
+import { migrate } from '../src/db/migrate.ts'
+import { silentLog } from '../src/log.ts'
+
+/** A statement of ours may take 30 s. */
+const FILL_STEP = 1_000
+const SMALL_BYTES = 500
+
+export type Store = {
+  connection: pg.ClientConfig
+  /** Makes it so that `domains` times `pages` are stored, `d1.example/p1` and so on. */
+  fill(domains: number, pages: number): Promise<void>
+  /** Processes that serve the connections of edges now. */
+  pids(): Promise<number[]>
+  close(): Promise<void>
+}
+
+export async function openStore(): Promise<Store> {
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-bench-'))
+  // As root the database is another user's.
+  await chmod(dataDir, 0o711)
+  const database = await openDatabase({ databaseUrl: null, dataDir, log: silentLog() })
+  const { pool, connection } = database
+  await migrate(connection, silentLog())
+  await pool.query(`insert into account (email, plan) values ('bench@example.com', 'enterprise')`)
+
+  async function fill(domains: number, pages: number): Promise<void> {
+    await pool.query(
+      `insert into domain (account_id, custom_domain, origin_url)
+       select account.id, 'd' || n || '.example', 'http://127.0.0.1:9' from account, generate_series(1, $1::integer) n
+       on conflict do nothing`,
+      [domains],
+    )
+    const { rows } = await pool.query<{ id: number }>('select id from domain order by id')
+    for (let at = 0; at < domains; at += FILL_STEP) {
+      const ids = rows.slice(at, Math.min(at + FILL_STEP, domains)).map(({ id }) => id)
+      await pool.query(
+        `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
+         select d, '/p' || n, 200, '[["Content-Type", "text/html"]]', $3::bytea, 2000, 'x', now()
+         from unnest($1::integer[]) d, generate_series(1, $2::integer) n on conflict do nothing`,
+        [ids, pages, Buffer.alloc(SMALL_BYTES, 'x')],
+      )
+    }
+    await pool.query('vacuum analyze page')
+  }
+
+  async function pids(): Promise<number[]> {
+    const { rows } = await pool.query<{ pid: number }>(
+      `select pid from pg_stat_activity where application_name = 'edge' and backend_type = 'client backend'`,
+    )
+    return rows.map(({ pid }) => pid).filter(isThere)
+  }
+
+  async function close(): Promise<void> {
+    await database.close()
+    await rm(dataDir, { recursive: true })
+  }
+
+  // What cannot be sent to another process is the same there.
+  const { types: _same, ...sent } = connection
+  return { connection: sent, fill, pids, close }
+}
+
+function isThere(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8') !== ''
+  } catch {
+    return false
+  }
+}

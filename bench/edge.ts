@@ -1,0 +1,225 @@
+/**
+ * The edge beside nginx on the same bytes: hits from memory against `proxy_cache`,
+ * people's requests against `proxy_pass` with kept connections (to the same static
+ * nginx), hits over HTTP/2, hits from PostgreSQL, both kinds of hits as pages and
+ * domains grow, and several edges on one port. A server has core 0 and its client
+ * core 1 (as have origin and PostgreSQL); servers take turns; medians of the rounds.
+ * Beside throughput and the 99th percentile stands the processor time of a request,
+ * user and system, which other work on the machine disturbs least.
+ *
+ *   node bench/edge.ts [--quick] [--rounds 3] [--seconds 4] [--only hit,pass,h2,database,growth,workers] [--workers 2]
+ *
+ * Needs wrk, taskset and nginx, for HTTP/2 h2load (package nghttp2-client). The
+ * last lines are the table of `bench/RESULTS.md`.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { parseArgs } from 'node:util'
+
+import { type Burst, burst, type Load } from './edge-load.ts'
+import { writeNginx } from './edge-nginx.ts'
+import type { ServerPlace, ServerTask } from './edge-server.ts'
+import { openStore } from './edge-store.ts'
+import { machineLine, median } from './figures.ts'
+
+const MEMORY_BYTES = 256 * 1024 * 1024
+const ALL = 'hit,pass,h2,database,growth,workers'
+
+const { values: given } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    rounds: { type: 'string' },
+    seconds: { type: 'string' },
+    only: { type: 'string', default: ALL },
+    workers: { type: 'string', default: '2' },
+  },
+})
+const rounds = Number(given.rounds ?? (given.quick ? 1 : 3))
+const seconds = Number(given.seconds ?? (given.quick ? 1 : 4))
+const wanted = new Set(given.only.split(','))
+/** Domains, with as many pages each. */
+const MANY = { domains: 10_000, pages: given.quick ? 10 : 100 }
+
+/** One of those that are compared; the last one is what the others are measured by. */
+type Rival = { name: string; load: Omit<Load, 'seconds'> }
+type Row = { what: string; name: string; figures: Burst; of: Burst }
+
+const dir = mkdtempSync(path.join(tmpdir(), 'prepaint-bench-'))
+const open: ChildProcess[] = []
+const rows: Row[] = []
+console.log(machineLine())
+try {
+  const nginx = await writeNginx(dir)
+  const origin = await start(['nginx', '-p', dir, '-c', nginx.files.origin], '1', nginx.ports.origin)
+  const pids: Record<string, number> = { origin }
+  for (const name of ['cache', 'pass'] as const) {
+    pids[name] = await start(['nginx', '-p', dir, '-c', nginx.files[name]], '0', nginx.ports[name])
+  }
+  const task: ServerTask = {
+    ...{ kind: 'edge', originPort: nginx.ports.origin, connection: null, memoryBytes: MEMORY_BYTES, port: 0 },
+  }
+  const edge = await serve(task)
+  const bare = await serve({ ...task, kind: 'bare' })
+
+  const on = { kind: 'http1', cores: '1' } as const
+  for (const size of [8, 60]) {
+    const hit = { ...on, path: `/${size}`, who: 'crawler' } as const
+    if (wanted.has('hit')) {
+      await compare(`hit from memory, ${size} KB`, [
+        { name: 'Prepaint', load: { ...hit, port: edge.port, pids: [edge.pid] } },
+        { name: 'node:http alone', load: { ...hit, port: bare.port, pids: [bare.pid] } },
+        { name: 'nginx proxy_cache', load: { ...hit, port: nginx.ports.cache, pids: [pids['cache']!] } },
+      ])
+    }
+    if (wanted.has('pass')) {
+      const pass = { ...hit, who: 'person' } as const
+      await compare(`passed to the origin, ${size} KB`, [
+        { name: 'Prepaint', load: { ...pass, port: edge.port, pids: [edge.pid] } },
+        { name: 'nginx proxy_pass', load: { ...pass, port: nginx.ports.pass, pids: [pids['pass']!] } },
+      ])
+    }
+    if (wanted.has('h2') && size === 8 && isThere('h2load')) {
+      const h2 = { ...hit, kind: 'h2' } as const
+      await compare('hit from memory, 8 KB, HTTP/2 with TLS', [
+        { name: 'Prepaint', load: { ...h2, port: edge.tlsPort, pids: [edge.pid] } },
+        { name: 'nginx proxy_cache', load: { ...h2, port: nginx.ports.cacheTls, pids: [pids['cache']!] } },
+      ])
+    }
+  }
+  if (wanted.has('workers')) await workers(Number(given.workers), task)
+  if (wanted.has('database') || wanted.has('growth')) await stored(task)
+} finally {
+  for (const child of open) child.kill('SIGTERM')
+  await Promise.all(
+    open.map(async (child) => child.exitCode === null && child.signalCode === null && once(child, 'exit')),
+  )
+  rmSync(dir, { recursive: true })
+}
+console.log(
+  '\n| what | who | requests/s | p99 ms | us of processor a request | throughput | p99 | by processor time |',
+)
+console.log('|---|---|--:|--:|--:|--:|--:|--:|')
+for (const row of rows) console.log(`| ${cells(row).join(' | ')} |`)
+
+/** One core, then `count` edges and the client all on the same two. */
+async function workers(count: number, task: ServerTask): Promise<void> {
+  const first = await serve(task, '0,1')
+  const shared = [first]
+  while (shared.length < count) shared.push(await serve({ ...task, port: first.port }, '0,1'))
+  const alone = await serve(task, '0,1')
+  const load = { kind: 'http1', cores: '0,1', path: '/8', who: 'crawler' } as const
+  await compare('hit from memory, 8 KB, all on two cores', [
+    {
+      name: `${count} edges on one port`,
+      load: { ...load, port: first.port, pids: shared.map(({ pid }) => pid) },
+    },
+    { name: 'one edge', load: { ...load, port: alone.port, pids: [alone.pid] } },
+  ])
+}
+
+/** Memory too small for anything, and memory as usual; with few pages stored and with many. */
+async function stored(task: ServerTask): Promise<void> {
+  const store = await openStore()
+  try {
+    const { connection } = store
+    const sizes = wanted.has('growth') ? [{ domains: 10, pages: 10 }, MANY] : [{ domains: 10, pages: 10 }]
+    const found: Record<string, Rival[]> = {}
+    for (const size of sizes) {
+      await store.fill(size.domains, size.pages)
+      for (const [what, memoryBytes] of [
+        ['memory', MEMORY_BYTES],
+        ['PostgreSQL', 0],
+      ] as const) {
+        const server = await serve({ ...task, connection, memoryBytes })
+        // What memory holds is asked for: of many, two pages of each domain.
+        const pages = what === 'memory' ? Math.min(size.pages, 2) : size.pages
+        const load = { kind: 'spread', cores: '1', path: '/', who: 'crawler', port: server.port } as const
+        const rival = { ...load, domains: size.domains, pages, pids: [server.pid] }
+        await burst({ ...rival, seconds: 2 })
+        const name = `${(size.domains * size.pages).toLocaleString('en')} pages, ${size.domains.toLocaleString('en')} domains`
+        const beside = what === 'memory' ? [] : await store.pids()
+        found[what] = [{ name, load: { ...rival, pids: [server.pid, ...beside] } }, ...(found[what] ?? [])]
+      }
+    }
+    for (const [what, rivals] of Object.entries(found)) await compare(`hit from ${what}, any page`, rivals)
+  } finally {
+    for (const child of open.splice(0)) {
+      child.kill('SIGTERM')
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    }
+    await store.close()
+  }
+}
+
+async function compare(what: string, rivals: readonly Rival[]): Promise<void> {
+  const bursts = rivals.map((): Burst[] => [])
+  // Code is compiled and kept pages are read by then.
+  for (const { load } of rivals) await burst({ ...load, seconds: 1 })
+  for (let round = 0; round < rounds; round++) {
+    for (const [at, { load }] of rivals.entries()) bursts[at]!.push(await burst({ ...load, seconds }))
+  }
+  const middles = bursts.map(
+    (list): Burst => ({
+      perSecond: median(list.map(({ perSecond }) => perSecond)),
+      p99Ms: median(list.map(({ p99Ms }) => p99Ms)),
+      microsARequest: median(list.map(({ microsARequest }) => microsARequest)),
+    }),
+  )
+  rivals.forEach(({ name }, at) => {
+    const row = { what, name, figures: middles[at]!, of: middles.at(-1)! }
+    rows.push(row)
+    console.log(cells(row).join(' | '))
+  })
+}
+
+function cells({ what, name, figures, of }: Row): string[] {
+  const { perSecond, p99Ms, microsARequest } = figures
+  const ratio = (value: number) => (Number.isNaN(value) ? '' : value.toFixed(2))
+  return [
+    ...[what, name, Math.round(perSecond).toLocaleString('en'), ratio(p99Ms), microsARequest.toFixed(1)],
+    ratio(perSecond / of.perSecond),
+    ratio(p99Ms / of.p99Ms),
+    ratio(of.microsARequest / microsARequest),
+  ]
+}
+
+async function serve(task: ServerTask, cores = '0'): Promise<ServerPlace & { pid: number }> {
+  const file = path.join(import.meta.dirname, 'edge-server.ts')
+  const child = onCore([process.execPath, file, JSON.stringify(task)], cores)
+  for await (const line of createInterface({ input: child.stdout! })) {
+    return { ...(JSON.parse(line) as ServerPlace), pid: child.pid! }
+  }
+  throw new Error('The edge did not start')
+}
+
+async function start(command: string[], core: string, port: number): Promise<number> {
+  const child = onCore(command, core)
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`${command[0]} did not start`)
+    const answered = await fetch(`http://127.0.0.1:${port}/8`).then(
+      (response) => response.status < 600,
+      () => false,
+    )
+    if (answered) return child.pid!
+  }
+}
+
+function onCore(command: string[], cores: string): ChildProcess {
+  const child = spawn('taskset', ['-c', cores, ...command], { stdio: ['pipe', 'pipe', 'inherit'] })
+  open.push(child)
+  return child
+}
+
+function isThere(program: string): boolean {
+  try {
+    execFileSync('which', [program])
+    return true
+  } catch {
+    console.log(`${program} is not there: its figures are left out`)
+    return false
+  }
+}
