@@ -12,5 +12,10 @@ export const altair: App = {
     // It asks for the schema at once; many servers refuse that.
     '/graphql': json({ errors: [{ message: 'introspection is not allowed' }] }),
   },
-  pages: [{ path: '/', texts: ['altair.example/graphql', 'Set Headers', 'Send Request', 'Refactor Query', 'Response headers'] }],
+  pages: [
+    {
+      path: '/',
+      texts: ['altair.example/graphql', 'Set Headers', 'Send Request', 'Refactor Query', 'Response headers'],
+    },
+  ],
 }
