@@ -35,23 +35,27 @@ export function createPageDate(
   ownWorld: () => number | undefined,
 ): PageDate {
   let aheadMs = 0
-  let scriptId: string | null = null
+  /** What adds the script, and gives its name. */
+  let script: Promise<string> | null = null
 
-  /** Within the tolerance it is left as it is, so that most renders change nothing. */
-  const setAhead = async (ms: number) => {
+  /**
+   * Within the tolerance it is left as it is, so that most renders change
+   * nothing. Nobody waits for it: the page's process hears of it long before the
+   * first byte of the next document.
+   */
+  const setAhead = (ms: number) => {
     if (Math.abs(ms - aheadMs) <= TOLERANCE_MS) return
-    const before = scriptId
+    const before = script
     aheadMs = ms
-    scriptId = null
-    const source = `(() => {${SCRIPT}\ntellTrueDate(${ms})})()`
-    const [added] = await Promise.all([
-      ms === 0 ? null : session.send('Page.addScriptToEvaluateOnNewDocument', { source }),
-      before === null
-        ? null
-        : session.send('Page.removeScriptToEvaluateOnNewDocument', { identifier: before }),
-    ])
-    scriptId = added?.identifier ?? null
+    script = ms === 0 ? null : add(`(() => {${SCRIPT}\ntellTrueDate(${ms})})()`)
+    // A page that has gone meanwhile fails the render by itself.
+    script?.catch(() => {})
+    void before?.then(remove).catch(() => {})
   }
+  const add = async (source: string) =>
+    (await session.send('Page.addScriptToEvaluateOnNewDocument', { source })).identifier
+  const remove = (identifier: string) =>
+    session.send('Page.removeScriptToEvaluateOnNewDocument', { identifier })
 
   return {
     async begin(nowMs) {
@@ -68,7 +72,7 @@ export function createPageDate(
         const { expired } = await clock.grant('advance', -ms)
         await expired
       }
-      await setAhead(ms > TOLERANCE_MS ? ms : 0)
+      setAhead(ms > TOLERANCE_MS ? ms : 0)
     },
   }
 }
