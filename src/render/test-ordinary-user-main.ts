@@ -5,6 +5,7 @@
  */
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 
 import { pino } from 'pino'
 
@@ -12,13 +13,22 @@ import { ownUid } from '../system-user.ts'
 import { findBrowser } from './browser-binary.ts'
 import { launchBrowser } from './browser-process.ts'
 import { hiding, viewOf } from './own-view.ts'
+import { openPage } from './page.ts'
 import { PAGE_LIMITS } from './page-limits.ts'
 
 const USER = 65_431
 const [dataDir = '', requireSandbox = ''] = process.argv.slice(2)
 
 // All that lies in places which only root may enter is read before.
-const binary = await findBrowser({ chromium: null, dataDir })
+const real = await findBrowser({ chromium: null, dataDir })
+// As where the sandbox cannot work although namespaces can.
+const executable = `${dataDir}/chromium/unusable`
+writeFileSync(
+  executable,
+  `#!/bin/sh\ncase "$*" in *--no-sandbox*) exec ${real.executable} "$@";; *) echo "FATAL: No usable sandbox!" >&2; exit 1;; esac\n`,
+  { mode: 0o755 },
+)
+const binary = { ...real, executable }
 if (ownUid() === 0) {
   execFileSync('chown', ['-R', `${USER}:${USER}`, dataDir])
   process.setgroups?.([])
@@ -39,8 +49,18 @@ try {
     requireSandbox: requireSandbox === '1',
     log,
   })
+  // It is a browser still.
+  const { browserContextId } = await browser.cdp.browser.send('Target.createBrowserContext', {})
+  const { session } = await openPage(browser, browserContextId)
+  const { result } = await session.send('Runtime.evaluate', { expression: '6 * 7' })
   const [file = '', ...args] = hiding(viewOf(dataDir, binary.executable, `${dataDir}/browsers`))
-  tell({ pid: browser.pid, sandbox: browser.sandbox, data: browser.data, hiding: [file, ...args] })
+  tell({
+    pid: browser.pid,
+    evaluated: result.value,
+    sandbox: browser.sandbox,
+    data: browser.data,
+    hiding: [file, ...args],
+  })
   process.stdin.resume()
   await once(process.stdin, 'end')
   await browser.kill('the test is over')
