@@ -24,6 +24,8 @@ const HOP_BY_HOP = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
+  // RFC 7540, section 3.2.1; nothing may carry it in HTTP/2.
+  'http2-settings',
 ])
 
 // What a client could say about itself; we say it instead.

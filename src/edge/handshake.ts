@@ -17,8 +17,9 @@ export type Handshake = {
   framing: string[]
   /** What the origin says to that key, so that the client can be told it said yes; null: the client looks by itself. */
   expected: string | null
+  /** Throws for headers that cannot be said in the client's version of HTTP. */
   accept(headers: readonly string[]): void
-  /** Answers with something else, and ends. */
+  /** Answers with something else, and ends. Throws for a status or headers that cannot be said, such as 999 in HTTP/2. */
   refuse(status: number, reason: string, headers: readonly string[], body: string | Readable): void
   /** The client's side may be silent for so long; 0: for as long as it wants. */
   limitSilence(ms: number): void
@@ -58,6 +59,8 @@ export function http1Handshake(req: IncomingMessage, socket: Duplex, head: Buffe
 export function http2Handshake(req: EdgeRequest, stream: ServerHttp2Stream): Handshake {
   const key = randomBytes(16).toString('base64')
   stream.on('error', () => {})
+  // Closed comes before destroyed where something of the client's has not been read; node would throw then.
+  const gone = () => stream.destroyed || stream.closed
   return {
     req,
     wire: stream,
@@ -65,11 +68,13 @@ export function http2Handshake(req: EdgeRequest, stream: ServerHttp2Stream): Han
     framing: ['Connection', 'Upgrade', 'Upgrade', 'websocket', 'Sec-WebSocket-Key', key],
     expected: createHash('sha1').update(`${key}${GUID}`).digest('base64'),
     accept(headers) {
-      if (!stream.destroyed) stream.respond([':status', '200', ...withoutHttp1(headers)])
+      if (!gone()) stream.respond([':status', '200', ...withoutHttp1(headers)])
     },
     refuse(status, _reason, headers, body) {
-      if (stream.destroyed) return
+      if (gone()) return
       stream.respond([':status', `${status}`, ...withoutHttp1(headers)])
+      // All is said. Who does not end his own side would hold the stream, and with it the session.
+      stream.once('finish', () => stream.close())
       if (typeof body === 'string') return void stream.end(body)
       body.on('error', (error) => stream.destroy(error))
       body.pipe(stream)

@@ -97,7 +97,14 @@ export class Http2Response extends Writable implements EdgeResponse {
     this.#stream = stream
     this.req = req
     stream.on('error', () => {})
-    stream.once('wantTrailers', () => stream.sendTrailers(Object.fromEntries(grouped(this.#trailers))))
+    stream.once('wantTrailers', () => {
+      try {
+        stream.sendTrailers(Object.fromEntries(grouped(this.#trailers)))
+      } catch (error) {
+        // Nobody above hears of it; what an origin says must not end the node.
+        stream.destroy(error as Error)
+      }
+    })
     const broken = () => {
       if (!this.writableFinished) this.destroy()
     }
@@ -137,7 +144,8 @@ export class Http2Response extends Writable implements EdgeResponse {
   }
 
   writeContinue(): void {
-    if (!this.#stream.destroyed && !this.headersSent) this.#stream.additionalHeaders({ ':status': 100 })
+    const gone = this.#stream.destroyed || this.#stream.closed
+    if (!gone && !this.headersSent) this.#stream.additionalHeaders({ ':status': 100 })
   }
 
   /** `writeHead` has sent them. */

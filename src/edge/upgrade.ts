@@ -46,11 +46,15 @@ export function createPassUpgrade(options: PassOptions): PassUpgrade {
     wire.on('close', () => upstream.destroy())
     const unwatch = destroyWhenEnded(handshake)
 
-    upstream.on('error', (error) => {
-      if (wire.destroyed) return
+    let answered = false
+    const fail = (error: Error) => {
+      // An answer that has begun ends or breaks by itself.
+      if (answered || wire.destroyed) return
+      answered = true
       const page = pageFor(error)
       refuseHandshake(handshake, page, verdict, onFault({ domain: domain.name, page, error }))
-    })
+    }
+    upstream.on('error', fail)
     upstream.on('upgrade', (answer, origin, originHead) => {
       unwatch()
       origin.setTimeout(0)
@@ -59,7 +63,14 @@ export function createPassUpgrade(options: PassOptions): PassUpgrade {
       const said = answer.headers['sec-websocket-accept']
       if (handshake.expected !== null && said !== handshake.expected) {
         origin.destroy()
-        return refuseHandshake(handshake, 'bad-gateway', verdict)
+        return fail(new Error('The origin says something else to the key'))
+      }
+      try {
+        handshake.accept(responseHeaders(answer, front, domain, verdict))
+        answered = true
+      } catch (error) {
+        origin.destroy()
+        return fail(error as Error)
       }
       wire.on('close', () => origin.destroy())
       // `pipe` passes an end on; what comes of that is up to the other side, which may be long gone.
@@ -68,7 +79,6 @@ export function createPassUpgrade(options: PassOptions): PassUpgrade {
         if (origin.readableEnded) handshake.limitSilence(LAST_WORDS_MS)
         else wire.destroy()
       })
-      handshake.accept(responseHeaders(answer, front, domain, verdict))
       if (head.length > 0) origin.write(head)
       const down = new WebSocketGoodbye()
       if (originHead.length > 0) down.write(originHead)
@@ -85,7 +95,13 @@ export function createPassUpgrade(options: PassOptions): PassUpgrade {
     upstream.on('response', (answer) => {
       // The origin wants no WebSocket: its answer, and then the end as the end of the body.
       const headers = responseHeaders(answer, front, domain, verdict)
-      handshake.refuse(answer.statusCode ?? 502, answer.statusMessage ?? '', headers, answer)
+      try {
+        handshake.refuse(answer.statusCode ?? 502, answer.statusMessage ?? '', headers, answer)
+        answered = true
+      } catch (error) {
+        answer.destroy()
+        fail(error as Error)
+      }
     })
     upstream.end()
   }
