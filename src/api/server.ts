@@ -30,6 +30,7 @@ import { cacheStats } from './routes/cache-stats.ts'
 import { certificateDelete } from './routes/certificate-delete.ts'
 import { certificateGet } from './routes/certificate-get.ts'
 import { certificatePut } from './routes/certificate-put.ts'
+import { dashboard } from './routes/dashboard.ts'
 import { docs } from './routes/docs.ts'
 import { domainCreate } from './routes/domain-create.ts'
 import { domainDelete } from './routes/domain-delete.ts'
@@ -92,6 +93,8 @@ export type ApiOptions = {
   contact: string | null
   /** What `GET /metrics` asks for; null or absent: that the request comes from this machine. */
   metricsToken?: string | null
+  /** Where the built dashboard lies. Absent: where `npm run build` puts it. */
+  dashboardDir?: string
 }
 
 /**
@@ -170,6 +173,7 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   openApiDocument(app)
   docs(app)
   bot(app, options)
+  dashboard(app, options)
 
   await app.ready()
   return app

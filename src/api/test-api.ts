@@ -72,9 +72,11 @@ export function testSignIn(pool: pg.Pool): SignIn {
 export async function startTestApi({
   plans = DEFAULT_PLANS,
   clients,
+  dashboardDir,
 }: {
   plans?: PlanCatalogue
   clients?: ApiOptions['clients']
+  dashboardDir?: string
 } = {}) {
   const database: TestDatabase = await testDatabase()
   const { pool } = database
@@ -115,6 +117,7 @@ export async function startTestApi({
     publicUrl: null,
     contact: 'render@example.com',
     ...(clients && { clients }),
+    ...(dashboardDir !== undefined && { dashboardDir }),
   })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`

@@ -1,5 +1,5 @@
+import { createEncodingChoice } from '../http/accept-encoding.ts'
 import { requestIdOf } from '../http/request-id.ts'
-import { createEncodingChoice } from './accept-encoding.ts'
 import { isNotModified } from './conditional.ts'
 import type { EdgeRequest, EdgeResponse } from './exchange.ts'
 import { CACHE_CONTROL, type Representation, type ServedPage, type ServedRedirect } from './served.ts'

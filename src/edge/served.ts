@@ -1,8 +1,7 @@
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
-
+import type { Encoding } from '../http/accept-encoding.ts'
 import type { StoredEntry, StoredPage, StoredRedirect } from '../pages/stored-page.ts'
-import type { Encoding } from './accept-encoding.ts'
 import { servableHeaders } from './servable-headers.ts'
 
 const brotliDecompress = promisify(zlib.brotliDecompress)

@@ -8,7 +8,7 @@ import { answer, refusals, SESSION_REFUSALS } from '../answer.ts'
 import { apiSchema } from '../api-schema.ts'
 import type { ApiApp } from '../app.ts'
 
-const keySchema = apiSchema(
+export const keySchema = apiSchema(
   'ApiKey',
   z.object({
     id: z.int(),

@@ -16,7 +16,7 @@ import { checkSameSite, setCookies } from '../session-access.ts'
 // In the body and not in the address: those stand in logs and histories.
 const tokenSchema = z.string().min(1).max(200).describe('What stands in the link after `#`')
 
-const linkSchema = apiSchema(
+export const linkSchema = apiSchema(
   'Link',
   z.object({
     kind: z.enum(['first', 'invitation', 'reset']),

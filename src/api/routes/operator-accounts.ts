@@ -26,7 +26,7 @@ const accountSchema = apiSchema(
   }),
 )
 
-const accountInListSchema = apiSchema(
+export const accountInListSchema = apiSchema(
   'AccountInList',
   z.object({
     ...accountSchema.shape,
@@ -36,7 +36,7 @@ const accountInListSchema = apiSchema(
   }),
 )
 
-const linkSchema = apiSchema(
+export const createdLinkSchema = apiSchema(
   'CreatedLink',
   z.object({
     token: z.string().describe('Goes behind the `#` of `/welcome`'),
@@ -116,7 +116,7 @@ export function operatorAccounts(
       security: [{ Session: [] }],
       body: z.object({ email: emailSchema, plan: z.string(), role: roleSchema.optional() }),
       response: {
-        201: answer('The link, shown this once', z.object({ link: linkSchema })),
+        201: answer('The link, shown this once', z.object({ link: createdLinkSchema })),
         ...refusals(...OPERATOR_REFUSALS, ...BODY_REFUSALS, 'invalid_field', 'account_exists'),
       },
     },
@@ -138,7 +138,7 @@ export function operatorAccounts(
       security: [{ Session: [] }],
       params: idParams,
       response: {
-        201: answer('The link, shown this once', z.object({ link: linkSchema })),
+        201: answer('The link, shown this once', z.object({ link: createdLinkSchema })),
         ...refusals(...OPERATOR_REFUSALS, 'account_not_found', 'malformed_request'),
       },
     },

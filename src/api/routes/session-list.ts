@@ -8,7 +8,7 @@ import { answer, refusals, SESSION_REFUSALS } from '../answer.ts'
 import { apiSchema } from '../api-schema.ts'
 import type { ApiApp } from '../app.ts'
 
-const sessionSchema = apiSchema(
+export const sessionSchema = apiSchema(
   'Session',
   z.object({
     id: z.int(),

@@ -9,7 +9,7 @@ import type { ApiApp } from '../app.ts'
 import { domainParams } from '../domain-schema.ts'
 import { domainNameOf } from '../owned-domain.ts'
 
-const tokenSchema = apiSchema(
+export const tokenSchema = apiSchema(
   'WebhookToken',
   z.object({
     id: z.int(),

@@ -1,0 +1,30 @@
+/** Builds the dashboard into `dist/`, with each file compressed beside it, and says how large the first screen is. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+
+import { build } from 'vite'
+
+const dist = path.join(import.meta.dirname, 'dist')
+
+await build({ configFile: path.join(import.meta.dirname, 'vite.config.ts'), logLevel: 'warn' })
+
+const sizes = new Map<string, number>()
+for (const entry of readdirSync(dist, { recursive: true, withFileTypes: true })) {
+  if (!entry.isFile() || !/\.(html|js|css|svg)$/.test(entry.name)) continue
+  const file = path.join(entry.parentPath, entry.name)
+  const plain = readFileSync(file)
+  const brotli = brotliCompressSync(plain, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: plain.length } })
+  const gzip = gzipSync(plain, { level: 9 })
+  if (brotli.length < plain.length) writeFileSync(`${file}.br`, brotli)
+  if (gzip.length < plain.length) writeFileSync(`${file}.gz`, gzip)
+  sizes.set(`/${path.relative(dist, file).split(path.sep).join('/')}`, Math.min(brotli.length, plain.length))
+}
+
+const html = readFileSync(path.join(dist, 'index.html'), 'utf8')
+const first = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url!)
+const kilobytes = (ending: string) =>
+  (first.reduce((sum, url) => sum + (url.endsWith(ending) ? (sizes.get(url) ?? 0) : 0), 0) / 1024).toFixed(1)
+process.stdout.write(
+  `The dashboard is built: its first screen is ${kilobytes('.js')} KiB of script and ${kilobytes('.css')} KiB of style sheets (brotli).\n`,
+)

@@ -1,0 +1,34 @@
+/**
+ * What the HTTP interface sends and takes: the types of the very schemas of its
+ * routes, so that they cannot drift. Types only: nothing of the server is
+ * bundled.
+ */
+import type { z } from 'zod'
+
+import type { meSchema } from '../../src/api/account-schema.ts'
+import type { certificateViewSchema } from '../../src/api/certificate-schema.ts'
+import type { domainSchema, domainWithSettingsSchema, settingsSchema } from '../../src/api/domain-schema.ts'
+import type { queuedJobSchema } from '../../src/api/job-schema.ts'
+import type { purgedSchema } from '../../src/api/purged-schema.ts'
+import type { renderSchema } from '../../src/api/render-schema.ts'
+import type { keySchema } from '../../src/api/routes/key-list.ts'
+import type { linkSchema } from '../../src/api/routes/link.ts'
+import type { accountInListSchema, createdLinkSchema } from '../../src/api/routes/operator-accounts.ts'
+import type { sessionSchema } from '../../src/api/routes/session-list.ts'
+import type { tokenSchema } from '../../src/api/routes/token-list.ts'
+
+export type Me = z.infer<typeof meSchema>
+export type SignInLink = z.infer<typeof linkSchema>
+export type Session = z.infer<typeof sessionSchema>
+export type Domain = z.infer<typeof domainSchema>
+export type DomainWithSettings = z.infer<typeof domainWithSettingsSchema>
+export type Settings = z.infer<typeof settingsSchema>
+export type Certificate = z.infer<typeof certificateViewSchema>
+export type Render = z.infer<typeof renderSchema>
+export type QueuedJob = z.infer<typeof queuedJobSchema>
+export type Purged = z.infer<typeof purgedSchema>
+export type ApiKey = z.infer<typeof keySchema>
+export type WebhookToken = z.infer<typeof tokenSchema>
+export type AccountInList = z.infer<typeof accountInListSchema>
+export type CreatedLink = z.infer<typeof createdLinkSchema>
+export type CachedPages = { domain: string; cachedPages: number; pages: { path: string; cacheKey: string }[] }

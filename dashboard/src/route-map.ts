@@ -1,0 +1,37 @@
+/** Every screen of the dashboard by its address. The server answers these and no others. */
+export const ROUTES = {
+  welcome: '/welcome',
+  signIn: '/sign-in',
+  domains: '/domains',
+  domain: '/domains/:domain',
+  domainCache: '/domains/:domain/cache',
+  domainRenders: '/domains/:domain/renders',
+  domainSettings: '/domains/:domain/settings',
+  domainTokens: '/domains/:domain/tokens',
+  keys: '/keys',
+  account: '/account',
+  operatorAccounts: '/operator/accounts',
+} as const
+
+export type DomainRoute = 'domain' | 'domainCache' | 'domainRenders' | 'domainSettings' | 'domainTokens'
+
+/** The address of a screen of one domain. */
+export function domainPath(route: DomainRoute, domain: string): string {
+  return ROUTES[route].replace(':domain', encodeURIComponent(domain))
+}
+
+/** Where to sign in, and come back from. */
+export function signInPath(next: string): string {
+  return next === ROUTES.domains || next === '/'
+    ? ROUTES.signIn
+    : `${ROUTES.signIn}?next=${encodeURIComponent(next)}`
+}
+
+/** Where to go after signing in: an address of ours and of nobody else, whatever a link says. */
+export function nextPath(search: string): string {
+  const next = new URLSearchParams(search).get('next') ?? ''
+  const known = Object.values(ROUTES).some((route) =>
+    new RegExp(`^${route.replace(':domain', '[^/?#]+')}$`).test(next),
+  )
+  return known && next !== ROUTES.signIn && next !== ROUTES.welcome ? next : ROUTES.domains
+}

@@ -1,0 +1,44 @@
+import { createTheme, type MantineColorsTuple } from '@mantine/core'
+
+/** The one accent colour: a calm green, readable on white from the sixth shade on. */
+const paint: MantineColorsTuple = [
+  '#effaf7',
+  '#d8f1ea',
+  '#b0e2d5',
+  '#82d0bd',
+  '#56bca5',
+  '#2fa28b',
+  '#168471',
+  '#0f6d5e',
+  '#0d574c',
+  '#0a463d',
+]
+
+/** Greys of the dark theme, with a little of the accent in them. */
+const dark: MantineColorsTuple = [
+  '#dfe5e4',
+  '#c0c9c8',
+  '#9aa6a5',
+  '#6d7a79',
+  '#3d4847',
+  '#2d3635',
+  '#222928',
+  '#181d1d',
+  '#131717',
+  '#0e1111',
+]
+
+export const theme = createTheme({
+  primaryColor: 'paint',
+  primaryShade: { light: 7, dark: 6 },
+  colors: { paint, dark },
+  black: '#17211f',
+  defaultRadius: 'md',
+  cursorType: 'pointer',
+  respectReducedMotion: true,
+  fontFamily:
+    'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", Helvetica, Arial, sans-serif',
+  fontFamilyMonospace:
+    'ui-monospace, "SF Mono", "Cascadia Mono", "Liberation Mono", Menlo, Consolas, monospace',
+  headings: { fontWeight: '650' },
+})

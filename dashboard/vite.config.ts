@@ -1,0 +1,40 @@
+import {
+  convertCssVariables,
+  DEFAULT_THEME,
+  defaultCssVariablesResolver,
+  mergeMantineTheme,
+} from '@mantine/core'
+import react from '@vitejs/plugin-react'
+import { defineConfig, type Plugin } from 'vite'
+
+import { theme } from './src/theme.ts'
+
+export default defineConfig({
+  root: import.meta.dirname,
+  plugins: [react(), themeVariables()],
+  // For work on the dashboard: `npx vite dashboard`, beside a node on its usual port.
+  server: { proxy: { '/api': 'http://127.0.0.1:3000', '/docs': 'http://127.0.0.1:3000' } },
+  build: {
+    target: 'es2023',
+    // The policy lets no `data:` through, and no inline script.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+  },
+})
+
+/**
+ * Mantine would write the variables of the theme into a style element at run
+ * time, which our policy forbids; so they are written into the style sheet here.
+ */
+function themeVariables(): Plugin {
+  const name = 'virtual:theme.css'
+  return {
+    name: 'theme-variables',
+    resolveId: (id) => (id === name ? `\0${name}` : null),
+    load: (id) =>
+      id === `\0${name}`
+        ? convertCssVariables(defaultCssVariablesResolver(mergeMantineTheme(DEFAULT_THEME, theme)), ':root')
+        : null,
+  }
+}
