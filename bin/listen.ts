@@ -10,16 +10,18 @@ export type ListenWhere = {
   port: number
   /** What is spoken there; `http` when absent. */
   scheme?: 'http' | 'https'
+  /** Others who ask for the same may listen there too, and the kernel deals out the connections (SO_REUSEPORT). */
+  shared?: boolean
   /** The settings that say so: `PREPAINT_API` for PREPAINT_API_HOST and PREPAINT_API_PORT. */
   setting: string
 }
 
 /** Listens and returns the address, `http://host:port`. Where it cannot, the error names the setting. */
 export async function listen(server: net.Server, where: ListenWhere): Promise<string> {
-  const { host, port } = where
+  const { host, port, shared = false } = where
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(explained(error, where)))
-    server.listen({ host, port }, () => {
+    server.listen({ host, port, reusePort: shared }, () => {
       server.removeAllListeners('error')
       resolve()
     })
@@ -52,6 +54,8 @@ export function explained(error: NodeJS.ErrnoException, { host, port, setting }:
       return new CommandError(
         `Port ${port} needs a privilege that this user does not have. Set ${setting}_PORT to 1024 or above.`,
       )
+    case 'ENOTSUP':
+      return new CommandError('PREPAINT_EDGE_SHARE_PORT: this system cannot share a port. Leave it unset.')
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':

@@ -54,9 +54,11 @@ export async function startNode(deps: {
   const { config, log, say, signal } = deps
   const { roles } = config
   const apiAt = { ...config.api, setting: 'PREPAINT_API' }
-  const edgeAt = { host: config.edge.host, port: config.edge.port, setting: 'PREPAINT_EDGE' }
+  const { host, sharePort: shared } = config.edge
+  const edgeAt = { host, shared, port: config.edge.port, setting: 'PREPAINT_EDGE' }
   const tlsAt = {
-    host: config.edge.host,
+    host,
+    shared,
     port: config.edge.tlsPort,
     setting: 'PREPAINT_EDGE_TLS',
     scheme: 'https',

@@ -101,6 +101,14 @@ describe('certificates', () => {
   })
 })
 
+describe('PREPAINT_EDGE_SHARE_PORT', () => {
+  it('is off unless it is 1', () => {
+    const of = (value: string) => loadConfig({ PREPAINT_EDGE_SHARE_PORT: value }).edge.sharePort
+    assert.deepEqual([loadConfig({}).edge.sharePort, of('0'), of('1')], [false, false, true])
+    assert.throws(() => of('yes'), /PREPAINT_EDGE_SHARE_PORT must be one of 0, 1, got "yes"/)
+  })
+})
+
 describe('PREPAINT_METRICS_TOKEN and PREPAINT_ACCESS_LOG', () => {
   it('are not there and `renders` by default', () => {
     assert.deepEqual([loadConfig({}).metricsToken, loadConfig({}).accessLog], [null, 'renders'])

@@ -33,6 +33,8 @@ export type Config = {
     tlsPort: number
     /** The port for TLS was asked for: a node that cannot have it does not start. */
     tlsPortGiven: boolean
+    /** Other nodes of this machine may listen on the same two ports. */
+    sharePort: boolean
     memoryBytes: number
     liveWaitMs: number
   }
@@ -216,6 +218,7 @@ export function loadConfig(env: Environment = process.env): Config {
       // Who wants a free port for one wants no fixed one for the other.
       tlsPort: port('PREPAINT_EDGE_TLS_PORT', edgePort === 0 ? 0 : 8443),
       tlsPortGiven: given('PREPAINT_EDGE_TLS_PORT') !== null,
+      sharePort: oneOf('PREPAINT_EDGE_SHARE_PORT', ['0', '1'], '0') === '1',
       memoryBytes: integer('PREPAINT_EDGE_MEMORY_BYTES', 256 * 1024 * 1024, { min: 0, max: 2 ** 40 }),
       liveWaitMs: integer('PREPAINT_LIVE_WAIT_MS', 10_000, { min: 0, max: 300_000 }),
     },

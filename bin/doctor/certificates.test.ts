@@ -31,7 +31,15 @@ describe('doctor: certificates', () => {
     const { port } = other.address() as AddressInfo
     const look = (tls: number, tlsPortGiven: boolean) =>
       tlsPort({
-        edge: { host: '127.0.0.1', port: 1, tlsPort: tls, tlsPortGiven, memoryBytes: 0, liveWaitMs: 0 },
+        edge: {
+          host: '127.0.0.1',
+          port: 1,
+          tlsPort: tls,
+          tlsPortGiven,
+          sharePort: false,
+          memoryBytes: 0,
+          liveWaitMs: 0,
+        },
       })
     assert.equal((await look(0, true)).state, 'ok')
     assert.equal((await look(port, false)).state, 'warning')

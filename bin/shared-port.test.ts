@@ -1,0 +1,134 @@
+/** Two nodes of one machine on the same edge port: `PREPAINT_EDGE_SHARE_PORT`. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+
+import { type TestDatabase, testDatabase } from '../src/db/test-database.ts'
+import { until } from '../test/support/condition.ts'
+import {
+  clearDataDir,
+  makeDataDir,
+  type NodeProcess,
+  startNodeProcess,
+} from '../test/support/node-process.ts'
+import { runJson, runPrepaint } from './test-command-line.ts'
+
+type Answer = { status: number | undefined; verdict: unknown; node: string; body: string }
+
+describe('two nodes on one edge port', { timeout: 120_000 }, () => {
+  const dirs = [makeDataDir(), makeDataDir(), makeDataDir()] as const
+  const waiting: http.ServerResponse[] = []
+  const origin = http.createServer((req, res) => {
+    if (req.url === '/waits') waiting.push(res)
+    else res.end('of the origin')
+  })
+  let database: TestDatabase
+  let settings: Record<string, string>
+  let nodes: NodeProcess[]
+  let key: string
+  before(async () => {
+    database = await testDatabase()
+    origin.listen(0, '127.0.0.1')
+    await once(origin, 'listening')
+    settings = {
+      DATABASE_URL: database.url,
+      PREPAINT_ROLES: 'edge,api',
+      PREPAINT_SECRET_KEY: randomBytes(32).toString('base64'),
+      PREPAINT_EDGE_SHARE_PORT: '1',
+      PREPAINT_LIVE_WAIT_MS: '0',
+      PREPAINT_LOG_LEVEL: 'warn',
+    }
+    const first = await startNodeProcess(dirs[0], settings)
+    settings['PREPAINT_EDGE_PORT'] = new URL(first.edge).port
+    settings['PREPAINT_EDGE_TLS_PORT'] = new URL(first.edgeTls).port
+    nodes = [first, await startNodeProcess(dirs[1], settings)]
+    await runJson('account create --email owner@example.com --plan agency_plus'.split(' '), settings)
+    const made = await runJson('key create --email owner@example.com --name test'.split(' '), settings)
+    key = (made.json as { key: string }).key
+    const { port } = origin.address() as AddressInfo
+    await database.pool.query(
+      `with made as (insert into domain (account_id, custom_domain, origin_url)
+         select id, 'shop.example', $1 from account returning id)
+       insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
+       select id, '/p', 200, '[]', 'x', 1, 'x', now() from made`,
+      [`http://127.0.0.1:${port}`],
+    )
+  })
+  after(async () => {
+    for (const node of nodes) await node.kill()
+    origin.closeAllConnections()
+    origin.close()
+    await database.close()
+    for (const dir of dirs) assert.deepEqual(await clearDataDir(dir), [])
+  })
+
+  /** On a connection of its own; whose answer it is, the request's name tells. */
+  async function ask(path: string, agent = 'a person'): Promise<Answer> {
+    const headers = { host: 'shop.example', 'user-agent': agent, 'accept-encoding': 'br' }
+    const request = http.get(`${nodes[0]!.edge}${path}`, { agent: false, headers })
+    const [answer] = (await once(request, 'response')) as [http.IncomingMessage]
+    const body = (await answer.setEncoding('latin1').toArray()).join('')
+    const node = String(answer.headers['x-request-id']).slice(0, 12)
+    return { status: answer.statusCode, verdict: answer.headers['x-prepaint'], node, body }
+  }
+
+  async function askBoth(path: string, agent: string, takes: (answer: Answer) => boolean): Promise<string[]> {
+    const seen = new Set<string>()
+    await until('both have answered so', async () => {
+      const answer = await ask(path, agent)
+      if (takes(answer)) seen.add(answer.node)
+      return seen.size === 2
+    })
+    return [...seen]
+  }
+
+  it('both serve, on the port for TLS too; a node that does not share is told that the port is in use', async () => {
+    assert.equal(nodes[1]!.edge, nodes[0]!.edge)
+    assert.equal(nodes[1]!.edgeTls, nodes[0]!.edgeTls)
+    await askBoth('/', 'a person', ({ status, body }) => status === 200 && body === 'of the origin')
+    const alone = {
+      ...settings,
+      PREPAINT_DATA_DIR: dirs[2],
+      PREPAINT_API_PORT: '0',
+      PREPAINT_EDGE_SHARE_PORT: '0',
+    }
+    const { code, stderr } = await runPrepaint(['serve'], alone)
+    assert.equal(code, 1)
+    assert.match(stderr, /is in use/)
+  })
+
+  it('a purge at one is true at both', async () => {
+    await askBoth('/p', 'Googlebot/2.1', ({ verdict }) => verdict === 'hit')
+    const purged = await fetch(`${nodes[1]!.api}/api/cache/purge`, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      body: JSON.stringify({ domain: 'shop.example', all: true }),
+    })
+    assert.equal(purged.status, 200, await purged.text())
+    await askBoth('/p', 'Googlebot/2.1', ({ verdict }) => String(verdict).startsWith('pass'))
+    for (let at = 0; at < 20; at++) assert.notEqual((await ask('/p', 'Googlebot/2.1')).verdict, 'hit')
+  })
+
+  it('one stops: what it has taken is answered, and the other serves on; so after a kill -9', async () => {
+    const answers = Array.from({ length: 12 }, () => ask('/waits'))
+    await until('all are at the origin', () => waiting.length === answers.length)
+    const stopped = nodes[1]!.stop()
+    await until('nobody but the first answers', async () => {
+      const lately = await Promise.all(Array.from({ length: 10 }, () => ask('/').catch(() => null)))
+      return lately.every((answer) => answer !== null && answer.node === lately[0]!.node)
+    })
+    for (const res of waiting.splice(0)) res.end('late, but whole')
+    const got = await Promise.all(answers)
+    assert(got.every(({ status, body }) => status === 200 && body === 'late, but whole'))
+    assert.equal(new Set(got.map(({ node }) => node)).size, 2)
+    assert.equal(await stopped, 0)
+
+    nodes[1] = await startNodeProcess(dirs[1], settings)
+    await askBoth('/', 'a person', ({ status }) => status === 200)
+    await nodes[1].kill()
+    for (let at = 0; at < 20; at++) assert.equal((await ask('/')).status, 200)
+  })
+})
