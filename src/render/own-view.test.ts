@@ -79,11 +79,14 @@ describe('a browser of an ordinary user', () => {
       umount "${dataDir}" 2>/dev/null && echo uncovered
       unshare --user --map-root-user --mount umount "${dataDir}" 2>/dev/null && echo uncovered
       for pid in /proc/[0-9]*; do cat $pid/root${dataDir}/postgres/key 2>/dev/null; done
+      echo "processes: $(ls -d /proc/[0-9]* | wc -l)"
       grep -E "^(CapEff|CapBnd|NoNewPrivs):" /proc/self/status`,
     )
     assert.doesNotMatch(inside, /secret-of-the-node|program-written|uncovered/)
     assert.match(inside, /No such file/)
     assert.match(inside, /home-written/)
+    // Its own script alone: nobody else's /proc/<pid>/root leads out.
+    assert.match(inside, /^processes: [1-9]$/m)
     assert.match(inside, /^CapEff:\s+0+$/m)
     assert.match(inside, /^CapBnd:\s+0+$/m)
     assert.match(inside, /^NoNewPrivs:\s+1$/m)
