@@ -34,8 +34,8 @@ describe('whether a name leads to us', () => {
     await publishChallenge(fleet.pool, domain, challenge)
     await node.listener.caughtUp()
   }
-  const look = (ports: { http: number; tls: number }, name = NAME, by = guard) =>
-    reachesUs({ guard: by, ports, timeoutMs: 2_000 }, name, publish, NEVER)
+  const look = (ports: { http: number; tls: number }, name = NAME, by = guard, timeoutMs = 10_000) =>
+    reachesUs({ guard: by, ports, timeoutMs }, name, publish, NEVER)
 
   it('by the plain port', async () => {
     assert.deepEqual(await look(node.ports), { kind: 'http-01' })
@@ -63,7 +63,8 @@ describe('whether a name leads to us', () => {
     assert('unreachable' in (await look({ http: port, tls: 1 })))
     const silent = http.createServer(() => {}).listen(0, '127.0.0.1')
     await once(silent, 'listening')
-    assert('unreachable' in (await look({ http: (silent.address() as AddressInfo).port, tls: 1 })))
+    const ports = { http: (silent.address() as AddressInfo).port, tls: 1 }
+    assert('unreachable' in (await look(ports, NAME, guard, 500)))
     parrot.close()
     silent.closeAllConnections()
     silent.close()

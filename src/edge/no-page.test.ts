@@ -146,7 +146,7 @@ async function jobs(): Promise<number> {
 }
 
 async function until<T>(look: () => Promise<T>, done: (seen: T) => boolean): Promise<T> {
-  const deadline = Date.now() + 5_000
+  const deadline = Date.now() + 20_000
   for (;;) {
     const seen = await look()
     if (done(seen)) return seen

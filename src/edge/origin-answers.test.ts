@@ -15,7 +15,7 @@ let edge: TestEdge
 
 before(async () => {
   edge = await startTestEdge({
-    answerWaitMs: 300,
+    answerWaitMs: 5_000,
     origin: (req, res) => answer(req, res),
   })
 })

@@ -13,7 +13,8 @@ let edge: TestEdge
 
 before(async () => {
   edge = await startTestEdge({
-    answerWaitMs: 300,
+    // A busy machine stops for some hundred milliseconds now and then.
+    answerWaitMs: 1_500,
     origin: (req, res) => answer(req, res),
   })
 })
@@ -385,7 +386,7 @@ describe('origins that fail get people a page of ours, and the log a line', () =
     const answered = once(req, 'response')
     for (const letter of 'abcdefgh') {
       req.write(letter)
-      await new Promise((resolve) => setTimeout(resolve, 60))
+      await new Promise((resolve) => setTimeout(resolve, 250))
     }
     req.end()
     const [res] = (await answered) as [http.IncomingMessage]
