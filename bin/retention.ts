@@ -1,6 +1,7 @@
 import type pg from 'pg'
 
 import { removeOldCounts } from '../src/accounts/remove-old-counts.ts'
+import { removeOldSignIns } from '../src/accounts/remove-old-sign-ins.ts'
 import type { Clock } from '../src/clock.ts'
 import type { Log } from '../src/log.ts'
 import { removeExpired } from '../src/pages/remove-expired.ts'
@@ -28,6 +29,7 @@ export function startRetention(deps: { pool: pg.Pool; clock: Clock; log: Log; ev
     unstored: () => removeOldUnstored(pool, clock.nowMs()),
     pages: () => removeExpired(pool, { signal }),
     counts: () => removeOldCounts(pool, { signal }),
+    'sign-ins': () => removeOldSignIns(pool, { signal }),
   }
 
   let running = run()

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { after, before, it } from 'node:test'
+
+import { type TestDatabase, testDatabase } from '../db/test-database.ts'
+import { removeOldSignIns } from './remove-old-sign-ins.ts'
+
+let database: TestDatabase
+before(async () => {
+  database = await testDatabase()
+  await database.pool.query(`insert into account (email, plan) values ('a@example.com', 'pro')`)
+})
+after(() => database.close())
+
+it('sessions, links and failures go half an hour after they have ended', async () => {
+  const { pool } = database
+  // In minutes: the first two are still good, or may be to another node.
+  const ages = [-60, 29, 31, 60]
+  for (const age of ages) {
+    const at = `now() - make_interval(mins => ${age})`
+    await pool.query(
+      `insert into sign_in_session (account_id, token, expires_at, user_agent)
+       select id, $1, ${at}, $1 from account`,
+      [`${age}`],
+    )
+    await pool.query(
+      `insert into sign_in_link (token_hash, kind, email, expires_at) values ($1, 'invitation', $2, ${at})`,
+      [Buffer.from(`${age}`), `${age}`],
+    )
+    await pool.query(`insert into sign_in_check (identifier, value, expires_at) values ($1, '', ${at})`, [
+      `${age}`,
+    ])
+    await pool.query(`insert into sign_in_failure values ($1, ${at}, 1)`, [`${age}`])
+  }
+  assert.equal(await removeOldSignIns(pool, { step: 1 }), 8)
+  for (const [table, column] of Object.entries({
+    sign_in_session: 'user_agent',
+    sign_in_link: 'email',
+    sign_in_check: 'identifier',
+    sign_in_failure: 'subject',
+  })) {
+    const { rows } = await pool.query<{ age: string }>(
+      `select ${column} as age from ${table} order by ${column}::int`,
+    )
+    assert.deepEqual(
+      rows.map(({ age }) => age),
+      ['-60', '29'],
+      table,
+    )
+  }
+})
