@@ -73,7 +73,9 @@ describe('a whole URL as target', () => {
   it('is the path that it names', async () => {
     assert.match(await ask('http://a/healthz'), /^HTTP\/1\.1 200 /)
     assert.match(await ask('HTTPS://b.example:3000/healthz?x'), /^HTTP\/1\.1 200 /)
-    assert.match(await ask('http://a'), /^HTTP\/1\.1 404 /)
+    assert.match(await ask('http://a/nowhere'), /^HTTP\/1\.1 404 /)
+    // Without a path it is the root.
+    assert.deepEqual(statuses(await ask('http://a')), statuses(await ask('/')))
   })
 
   for (const target of [

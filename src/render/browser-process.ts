@@ -12,8 +12,8 @@ import { browserFlags } from './browser-flags.ts'
 import { type BrowserParts, watchParts } from './browser-parts.ts'
 import { type CdpConnection, connectCdp } from './cdp.ts'
 import { confined } from './confinement.ts'
-import { canHide, viewOf } from './own-view.ts'
 import { type MemoryWatch, watchMemory } from './memory-watch.ts'
+import { canHide, viewOf } from './own-view.ts'
 import { hasSystemCallFilter, killGroup, memoryOfGroupBytes, processesOfGroup } from './process-group.ts'
 
 /** `on`: Chromium's own sandbox holds its pages. `off`: it cannot work here, pages run without it. */
