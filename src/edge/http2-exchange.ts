@@ -21,8 +21,8 @@ export class Http2Request extends Readable implements EdgeRequest {
   readonly #stream: ServerHttp2Stream
   #ended = false
 
-  /** `raw` as node gives it with a stream; `endStream`: there is no body. */
-  constructor(stream: ServerHttp2Stream, raw: readonly string[], endStream: boolean, peer: Http2Peer) {
+  /** `raw` as node gives it with a stream; `bodiless`: what comes on it, if anything, is not read here. */
+  constructor(stream: ServerHttp2Stream, raw: readonly string[], bodiless: boolean, peer: Http2Peer) {
     // What is not read is the stream's to keep, within its window.
     super({ highWaterMark: 0, autoDestroy: true })
     this.#stream = stream
@@ -38,7 +38,7 @@ export class Http2Request extends Readable implements EdgeRequest {
       encrypted: true,
       destroy: () => this.endStream(),
     }
-    if (endStream) {
+    if (bodiless) {
       this.push(null)
       return
     }

@@ -415,6 +415,28 @@ describe('a WebSocket over HTTP/2 (RFC 8441)', { timeout: 60_000 }, () => {
     await closed
   })
 
+  it('one message after another, both ways, as many as there are', async (t) => {
+    const accepted = accept(right)
+    const stream = await open(t)
+    await once(stream, 'response')
+    await accepted
+    const message = Buffer.alloc(10_000)
+    message.writeUInt32BE(0x827e270c)
+    let heardBytes = 0
+    const heard = Promise.withResolvers<void>()
+    stream.on('data', (part: Buffer) => {
+      heardBytes += part.length
+      if (heardBytes === 100 * message.length) heard.resolve()
+    })
+    for (let sent = 0; sent < 100; sent++) {
+      stream.write(message)
+      // Each in a frame of its own.
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await heard.promise
+    stream.close()
+  })
+
   it('502: an origin that says something else to the key', async (t) => {
     void accept(() => 'abc')
     const stream = await open(t)

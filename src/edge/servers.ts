@@ -94,7 +94,9 @@ export function createEdgeServers(
       const [stream, headers, flags] = given
       const raw = rawOf(given)
       stream.on('error', () => {})
-      const req = new Http2Request(stream, raw, (flags & END_STREAM) !== 0, peer)
+      // What comes behind a CONNECT is no body: it is for whoever takes the stream itself.
+      const bodiless = (flags & END_STREAM) !== 0 || headers[':method'] === 'CONNECT'
+      const req = new Http2Request(stream, raw, bodiless, peer)
       const res = new Http2Response(stream, req)
       watch.stream(stream, req, res)
       if (headerBytes(raw) > HEADER_BYTES) sendPlainPage(res, 'headers-too-large', 'none; headers-too-large')
