@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 
 import ipaddr from 'ipaddr.js'
+import { LRUCache } from 'lru-cache'
 
 /** As `ipaddr.parseCIDR` gives them. */
 export type AddressRanges = readonly [ipaddr.IPv4 | ipaddr.IPv6, number][]
@@ -33,12 +34,22 @@ export type ReadClient = (request: Asked) => Client
 export function createClientReader(trusted: AddressRanges): ReadClient {
   const isTrusted = (address: string): boolean => isAmong(address, trusted)
 
+  // Read for every request, and always the same for the clients of the moment.
+  const peers = new LRUCache<string, { address: string; trusted: boolean }>({ max: 10_000 })
+
+  function peerOf(remoteAddress: string): { address: string; trusted: boolean } {
+    const known = peers.get(remoteAddress)
+    if (known !== undefined) return known
+    const address = plainAddress(remoteAddress) ?? ''
+    const peer = { address, trusted: isTrusted(address) }
+    peers.set(remoteAddress, peer)
+    return peer
+  }
+
   return ({ headers, socket }) => {
-    const near: Client = {
-      address: plainAddress(socket.remoteAddress ?? '') ?? '',
-      scheme: socket.encrypted === true ? 'https' : 'http',
-    }
-    if (!isTrusted(near.address)) return near
+    const peer = peerOf(socket.remoteAddress ?? '')
+    const near: Client = { address: peer.address, scheme: socket.encrypted === true ? 'https' : 'http' }
+    if (!peer.trusted) return near
 
     const named = entries(headers['x-forwarded-for'])
     let { address } = near

@@ -183,14 +183,7 @@ function isBelow(name: string, host: string): boolean {
 type Kept = { kept: string[]; via: string[]; trailer: string[]; acceptsTrailers: boolean }
 
 function withoutHops(raw: RawHeaders, dropped: ReadonlySet<string>): Kept {
-  const named = new Set<string>()
-  for (let at = 0; at < raw.length; at += 2) {
-    if (raw[at]!.toLowerCase() !== 'connection') continue
-    for (const name of raw[at + 1]!.toLowerCase().split(',')) named.add(name.trim())
-  }
-  // Whoever lists these as hop-by-hop wants us to lose them, not to be polite (RFC 9110, section 7.6.1).
-  for (const name of ['host', 'content-length', 'content-type', 'cookie', 'authorization']) named.delete(name)
-
+  const named = namedAsHops(raw)
   const found: Kept = { kept: [], via: [], trailer: [], acceptsTrailers: false }
   for (let at = 0; at < raw.length; at += 2) {
     const name = raw[at]!.toLowerCase()
@@ -198,8 +191,24 @@ function withoutHops(raw: RawHeaders, dropped: ReadonlySet<string>): Kept {
     if (name === 'via') found.via.push(value)
     else if (name === 'trailer') found.trailer.push(raw[at]!, value)
     else if (name === 'te' && /(?:^|,)\s*trailers\s*(?:;|,|$)/i.test(value)) found.acceptsTrailers = true
-    if (HOP_BY_HOP.has(name) || named.has(name) || dropped.has(name)) continue
+    if (HOP_BY_HOP.has(name) || named?.has(name) || dropped.has(name)) continue
     found.kept.push(raw[at]!, value)
   }
   return found
+}
+
+/** What `Connection` names; null where it is the usual one, which names nothing else. */
+function namedAsHops(raw: RawHeaders): Set<string> | null {
+  let named: Set<string> | null = null
+  for (let at = 0; at < raw.length; at += 2) {
+    if (raw[at]!.length !== 'connection'.length || raw[at]!.toLowerCase() !== 'connection') continue
+    const value = raw[at + 1]!
+    if (value === 'keep-alive' || value === 'close') continue
+    named ??= new Set()
+    for (const name of value.toLowerCase().split(',')) named.add(name.trim())
+  }
+  // Whoever lists these as hop-by-hop wants us to lose them, not to be polite (RFC 9110, section 7.6.1).
+  for (const name of ['host', 'content-length', 'content-type', 'cookie', 'authorization'])
+    named?.delete(name)
+  return named
 }

@@ -44,9 +44,19 @@ function isUnambiguous(req: Asked): boolean {
   )
     return false
   // Section 3.2: of two, the first Host would count here, the last elsewhere; without one, who is meant is a guess.
-  if (rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length > 1) return false
+  if (timesNamed(rawHeaders, 'host') > 1) return false
   if (headers.host === undefined && httpVersion !== '1.0') return false
   // Sections 6.1 and 7: a coding nobody knows before `chunked`; any coding in HTTP/1.0.
   const coding = headers['transfer-encoding']
   return coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersion !== '1.0')
+}
+
+/** Of every request, so it makes nothing. `name` in lower case. */
+function timesNamed(rawHeaders: readonly string[], name: string): number {
+  let times = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const given = rawHeaders[at]!
+    if (given.length === name.length && given.toLowerCase() === name) times++
+  }
+  return times
 }
