@@ -51,14 +51,29 @@ describe('what is waited for', () => {
     assert.equal(activity.isBusy(), false)
   })
 
-  it('an answer that goes on for ever, for 5 s', () => {
-    const { activity, clock, start } = activityAt()
-    start('1')
-    for (; clock.ms < 5_000; clock.ms += 100) {
+  for (const [type, bodyMs] of [
+    ['Fetch', 5_000],
+    ['Document', 15_000],
+  ] as const) {
+    it(`${type} that goes on for ever, for ${bodyMs} ms`, () => {
+      const { activity, clock, start } = activityAt()
+      start('1', type)
+      for (; clock.ms < bodyMs; clock.ms += 100) {
+        activity.progressed('1')
+        assert.equal(activity.isBusy(), true)
+      }
       activity.progressed('1')
-      assert.equal(activity.isBusy(), true)
-    }
+      assert.equal(activity.isBusy(), false)
+    })
+  }
+
+  it('a document in parts, until it says nothing for 2,500 ms', () => {
+    const { activity, clock, start } = activityAt()
+    start('1', 'Document')
     activity.progressed('1')
+    clock.ms = 2_499
+    assert.equal(activity.isBusy(), true)
+    clock.ms = 2_500
     assert.equal(activity.isBusy(), false)
   })
 

@@ -55,6 +55,8 @@ const SILENCE_MS = 400
 const DOCUMENT_SILENCE_MS = 2_500
 /** ... and so is one that goes on and on. */
 const BODY_MS = 5_000
+/** ... but half a document reads like a whole one, so one that still comes is given nearly all the time of a render. */
+const DOCUMENT_BODY_MS = 15_000
 /** Nothing has moved for so long, and what is pending is old. */
 const QUIET_MS = 150
 /** The same with nothing pending that we know of: mostly a busy script, so take more time to be sure. */
@@ -82,6 +84,7 @@ type Pending = {
   heldBy: 'request' | 'stream' | 'poll'
   answerMs: number
   silenceMs: number
+  bodyMs: number
 }
 
 export function createNetworkActivity(nowMs: () => number): NetworkActivity {
@@ -103,12 +106,12 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
   let firstWorkerMs = Number.POSITIVE_INFINITY
 
   /** Still worth waiting for. */
-  const isYoung = ({ sinceMs, answeredMs, heldBy, answerMs, silenceMs }: Pending, patience = 1) => {
+  const isYoung = ({ sinceMs, answeredMs, heldBy, answerMs, silenceMs, bodyMs }: Pending, patience = 1) => {
     if (heldBy !== 'request') return false
     // On a busy machine silence means little; seconds are seconds.
     const ageMs = nowMs() - sinceMs
     if (answeredMs === null) return ageMs < answerMs
-    return ageMs < BODY_MS && (nowMs() - answeredMs) / patience < silenceMs
+    return ageMs < bodyMs && (nowMs() - answeredMs) / patience < silenceMs
   }
   const isReading = () => reading > 0 && nowMs() - readSinceMs < ANSWER_MS
   const isWorkerTime = () => nowMs() - firstWorkerMs < WORKERS_LIMIT_MS
@@ -146,8 +149,9 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
       const isStream = STREAM_TYPES.has(type) || workerScripts.has(url)
       const heldBy = isStream ? 'stream' : isPoll ? 'poll' : 'request'
       const silenceMs = type === 'Document' ? DOCUMENT_SILENCE_MS : SILENCE_MS
+      const bodyMs = type === 'Document' ? DOCUMENT_BODY_MS : BODY_MS
       const answerMs = CODE_TYPES.has(type) ? CODE_ANSWER_MS : ANSWER_MS
-      pending.set(id, { url, sinceMs: nowMs(), answeredMs: null, heldBy, answerMs, silenceMs })
+      pending.set(id, { url, sinceMs: nowMs(), answeredMs: null, heldBy, answerMs, silenceMs, bodyMs })
       if (heldBy === 'request') lastEventMs = nowMs()
       else if (type === 'EventSource' || type === 'WebSocket') streamOpened()
     },

@@ -95,6 +95,24 @@ export const streams: Theme = {
       expect: { reads: ['welcome'] },
     },
     {
+      name: 'a document that comes for seven seconds',
+      why: 'A slow server computes one part after the other; each pause is short, and half of it reads like a whole page.',
+      routes: {
+        '': inParts(
+          'text/html; charset=utf-8',
+          [
+            '<!DOCTYPE html><title>t</title><p>one</p>',
+            '<p>two</p>',
+            '<p>three</p>',
+            '<p>four</p>',
+            '<p>last</p>',
+          ],
+          1_700,
+        ),
+      },
+      expect: { reads: ['one two three four last'] },
+    },
+    {
       name: 'a document that breaks off',
       why: 'Half a document reads like a whole one, and must never be kept.',
       routes: {
