@@ -1,6 +1,8 @@
 /** One burst of load, and what it cost the processes that answered it. */
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import http from 'node:http'
 import path from 'node:path'
 import { promisify } from 'node:util'
 
@@ -79,6 +81,33 @@ async function h2load({ port, path: url, seconds, cores }: Load): Promise<Said> 
     perSecond: numberIn(stdout, /finished in \S+, ([\d.]+) req\/s/),
     p99Ms: Number.NaN,
   }
+}
+
+/** Asks for each of these pages once, so that what fits is in memory. */
+export async function askForAll({
+  port,
+  domains = 1,
+  pages = 1,
+}: Pick<Load, 'port' | 'domains' | 'pages'>): Promise<void> {
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 32 })
+  const left = Array.from({ length: domains * pages }, (_, at) => at)
+  const ask = async () => {
+    for (let at = left.pop(); at !== undefined; at = left.pop()) {
+      const host = `d${1 + (at % domains)}.example`
+      const headers = { host, 'user-agent': CRAWLER, 'accept-encoding': 'br' }
+      const request = http.get({
+        host: '127.0.0.1',
+        port,
+        path: `/p${1 + Math.floor(at / domains)}`,
+        agent,
+        headers,
+      })
+      const [answer] = (await once(request, 'response')) as [http.IncomingMessage]
+      await once(answer.resume(), 'end')
+    }
+  }
+  await Promise.all(Array.from({ length: 32 }, ask))
+  agent.destroy()
 }
 
 function numberIn(text: string, pattern: RegExp): number {

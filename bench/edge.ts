@@ -20,7 +20,7 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 
-import { type Burst, burst, type Load } from './edge-load.ts'
+import { askForAll, type Burst, burst, type Load } from './edge-load.ts'
 import { writeNginx } from './edge-nginx.ts'
 import type { ServerPlace, ServerTask } from './edge-server.ts'
 import { openStore } from './edge-store.ts'
@@ -42,7 +42,7 @@ const rounds = Number(given.rounds ?? (given.quick ? 1 : 3))
 const seconds = Number(given.seconds ?? (given.quick ? 1 : 4))
 const wanted = new Set(given.only.split(','))
 /** Domains, with as many pages each. */
-const MANY = { domains: 10_000, pages: given.quick ? 10 : 100 }
+const MANY = given.quick ? { domains: 2_000, pages: 50 } : { domains: 10_000, pages: 100 }
 
 /** One of those that are compared; the last one is what the others are measured by. */
 type Rival = { name: string; load: Omit<Load, 'seconds'> }
@@ -135,11 +135,11 @@ async function stored(task: ServerTask): Promise<void> {
         ['PostgreSQL', 0],
       ] as const) {
         const server = await serve({ ...task, connection, memoryBytes })
-        // What memory holds is asked for: of many, two pages of each domain.
+        // Of many, two pages of each domain are held in memory, and asked for.
         const pages = what === 'memory' ? Math.min(size.pages, 2) : size.pages
         const load = { kind: 'spread', cores: '1', path: '/', who: 'crawler', port: server.port } as const
         const rival = { ...load, domains: size.domains, pages, pids: [server.pid] }
-        await burst({ ...rival, seconds: 2 })
+        await (what === 'memory' ? askForAll(rival) : burst({ ...rival, seconds: 1 }))
         const name = `${(size.domains * size.pages).toLocaleString('en')} pages, ${size.domains.toLocaleString('en')} domains`
         const beside = what === 'memory' ? [] : await store.pids()
         found[what] = [{ name, load: { ...rival, pids: [server.pid, ...beside] } }, ...(found[what] ?? [])]
