@@ -1,4 +1,14 @@
 # One node of Prepaint: Debian's Chromium with its sandbox, PostgreSQL outside (DATABASE_URL).
+
+# The dashboard is built apart: what builds it is not in the image.
+FROM node:24-bookworm-slim AS dashboard
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+COPY dashboard/package.json dashboard/
+RUN npm ci --ignore-scripts
+COPY . .
+RUN npm run build
+
 FROM node:24-bookworm-slim
 
 RUN apt-get update \
@@ -7,9 +17,11 @@ RUN apt-get update \
 
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY dashboard/package.json dashboard/
 # The optional packages are Node, PostgreSQL and Chromium for bare machines: this image has its own.
-RUN npm ci --omit=dev --omit=optional
+RUN npm ci --omit=dev --omit=optional --ignore-scripts
 COPY . .
+COPY --from=dashboard /app/dashboard/dist dashboard/dist
 
 ENV PREPAINT_DATA_DIR=/var/lib/prepaint PREPAINT_API_HOST=0.0.0.0 PREPAINT_EDGE_HOST=0.0.0.0
 RUN mkdir --mode=0711 --parents /var/lib/prepaint && chown node:node /var/lib/prepaint

@@ -1,0 +1,31 @@
+import './styles.ts'
+
+import { MantineProvider } from '@mantine/core'
+import { Notifications } from '@mantine/notifications'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+
+import { App } from './app.tsx'
+import { createQueries } from './queries.ts'
+import { theme } from './theme.ts'
+
+const root = document.getElementById('root')
+if (root === null) throw new Error('index.html has no #root')
+
+// The policy of the server forbids style elements: Mantine's are in the style sheet (see vite.config.ts).
+createRoot(root).render(
+  <StrictMode>
+    <MantineProvider
+      theme={theme}
+      defaultColorScheme="auto"
+      withCssVariables={false}
+      withGlobalClasses={false}
+    >
+      <QueryClientProvider client={createQueries()}>
+        <Notifications position="bottom-right" />
+        <App />
+      </QueryClientProvider>
+    </MantineProvider>
+  </StrictMode>,
+)

@@ -1,0 +1,13 @@
+import { notifications } from '@mantine/notifications'
+
+import { messageOf } from '../api.ts'
+
+/** Says in the corner that something has been done. */
+export function sayDone(message: string): void {
+  notifications.show({ message, color: 'paint', withBorder: true })
+}
+
+/** Says that something failed, until it is closed. */
+export function sayFailed(title: string, error: unknown): void {
+  notifications.show({ title, message: messageOf(error), color: 'red', autoClose: false, withBorder: true })
+}

@@ -1,0 +1,115 @@
+import { QueryCache, QueryClient, queryOptions } from '@tanstack/react-query'
+
+import { ApiError, request } from './api.ts'
+import type {
+  AccountInList,
+  ApiKey,
+  CachedPages,
+  Certificate,
+  Domain,
+  DomainWithSettings,
+  Me,
+  Render,
+  Session,
+  WebhookToken,
+} from './api-types.ts'
+
+/** Everything that screens read, by name. What is refused is not asked again; what got no answer is, twice. */
+export function createQueries(): QueryClient {
+  const client: QueryClient = new QueryClient({
+    defaultOptions: {
+      queries: {
+        staleTime: 5_000,
+        retry: (failures, error) =>
+          failures < 2 && error instanceof ApiError && (error.status === 0 || error.status >= 500),
+      },
+    },
+    queryCache: new QueryCache({
+      onError: (error, query) => {
+        // The session has ended, perhaps elsewhere: whoever shows a screen asks to sign in.
+        if (error instanceof ApiError && error.status === 401 && query.queryKey[0] !== 'session') {
+          client.setQueryData(sessionQuery.queryKey, null)
+        }
+      },
+    }),
+  })
+  return client
+}
+
+/** Who is signed in; null: nobody. */
+export const sessionQuery = queryOptions({
+  queryKey: ['session'],
+  queryFn: async ({ signal }): Promise<Me | null> => {
+    try {
+      return (await request<{ account: Me }>('GET', '/api/session', { signal })).account
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) return null
+      throw error
+    }
+  },
+  staleTime: 60_000,
+})
+
+export const domainsQuery = queryOptions({
+  queryKey: ['domains'],
+  queryFn: async ({ signal }) =>
+    (await request<{ domains: Domain[] }>('GET', '/api/domains', { signal })).domains,
+})
+
+/** The address of one domain in the interface. */
+export const domainUrl = (domain: string) => `/api/domains/${encodeURIComponent(domain)}`
+
+export const domainQuery = (domain: string) =>
+  queryOptions({
+    queryKey: ['domains', domain],
+    queryFn: async ({ signal }) =>
+      (await request<{ domain: DomainWithSettings }>('GET', domainUrl(domain), { signal })).domain,
+  })
+
+export const certificateQuery = (domain: string) =>
+  queryOptions({
+    queryKey: ['domains', domain, 'certificate'],
+    queryFn: ({ signal }) => request<Certificate>('GET', `${domainUrl(domain)}/certificate`, { signal }),
+  })
+
+export const cachedPagesQuery = (domain: string) =>
+  queryOptions({
+    queryKey: ['domains', domain, 'cache'],
+    queryFn: async ({ signal }) => {
+      const url = `/api/cache/list/${encodeURIComponent(domain)}`
+      const { pages } = await request<CachedPages>('GET', url, { signal })
+      return pages.map(({ path }) => path)
+    },
+  })
+
+export const rendersQuery = (domain: string) =>
+  queryOptions({
+    queryKey: ['domains', domain, 'renders'],
+    queryFn: async ({ signal }) =>
+      (await request<{ renders: Render[] }>('GET', `${domainUrl(domain)}/renders`, { signal })).renders,
+    refetchInterval: 10_000,
+  })
+
+export const tokensQuery = (domain: string) =>
+  queryOptions({
+    queryKey: ['domains', domain, 'tokens'],
+    queryFn: async ({ signal }) =>
+      (await request<{ tokens: WebhookToken[] }>('GET', `${domainUrl(domain)}/tokens`, { signal })).tokens,
+  })
+
+export const keysQuery = queryOptions({
+  queryKey: ['keys'],
+  queryFn: async ({ signal }) => (await request<{ keys: ApiKey[] }>('GET', '/api/keys', { signal })).keys,
+})
+
+export const sessionsQuery = queryOptions({
+  queryKey: ['sessions'],
+  queryFn: async ({ signal }) =>
+    (await request<{ sessions: Session[] }>('GET', '/api/sessions', { signal })).sessions,
+})
+
+export const accountsQuery = queryOptions({
+  queryKey: ['accounts'],
+  queryFn: ({ signal }) =>
+    request<{ accounts: AccountInList[]; plans: string[] }>('GET', '/api/operator/accounts', { signal }),
+})

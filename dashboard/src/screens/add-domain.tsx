@@ -1,0 +1,95 @@
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useLocation } from 'wouter'
+
+import { request } from '../api.ts'
+import type { Domain } from '../api-types.ts'
+import { asciiName, domainProblem, originProblem } from '../domain-name.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { DnsInstructions } from '../parts/dns-instructions.tsx'
+import { Refusal } from '../parts/states.tsx'
+import { domainsQuery } from '../queries.ts'
+import { domainPath } from '../route-map.ts'
+
+/** Two fields, checked as one leaves them; then what record to set. */
+export function AddDomain({ onClose }: { onClose: () => void }) {
+  const queries = useQueryClient()
+  const [, navigate] = useLocation()
+  const form = useForm({
+    initialValues: { name: '', origin: '' },
+    validateInputOnBlur: true,
+    validate: {
+      name: domainProblem,
+      origin: (origin, { name }) => originProblem(origin, name),
+    },
+  })
+  const add = useMutation({
+    mutationFn: ({ name, origin }: typeof form.values) =>
+      request<{ domain: Domain }>('POST', '/api/domains', {
+        body: { custom_domain: name.trim(), origin_url: origin.trim() },
+      }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: domainsQuery.queryKey }),
+  })
+
+  if (add.data !== undefined) {
+    const { custom_domain: name } = add.data.domain
+    return (
+      <Dialog title={`${name} is registered`} onClose={onClose}>
+        <Stack>
+          <DnsInstructions domain={name} />
+          <Group justify="end">
+            <Button onClick={() => navigate(domainPath('domain', name))} data-autofocus>
+              Go to the domain
+            </Button>
+          </Group>
+        </Stack>
+      </Dialog>
+    )
+  }
+  const ascii = asciiName(form.values.name)
+  const isIdn = domainProblem(form.values.name) === null && ascii !== form.values.name.trim().toLowerCase()
+  return (
+    <Dialog title="Add a domain" onClose={onClose}>
+      <form noValidate onSubmit={form.onSubmit((values) => add.mutate(values))}>
+        <Stack>
+          <TextInput
+            label="Domain"
+            description="The name that visitors use"
+            placeholder="www.example.com"
+            autoComplete="off"
+            autoCapitalize="off"
+            spellCheck={false}
+            required
+            data-autofocus
+            {...form.getInputProps('name')}
+          />
+          {isIdn && (
+            <Text size="sm" className="quiet">
+              Stored as {ascii}
+            </Text>
+          )}
+          <TextInput
+            label="Origin"
+            description="Where the site itself runs: under a name that will go on leading there"
+            placeholder="https://shop.hosting.example"
+            autoComplete="off"
+            autoCapitalize="off"
+            spellCheck={false}
+            required
+            {...form.getInputProps('origin')}
+          />
+          <Refusal error={add.error} />
+          <Group justify="end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={add.isPending}>
+              Add the domain
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,90 @@
+import { Anchor, Group } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense } from 'react'
+import { Link } from 'wouter'
+
+import { ApiError } from '../api.ts'
+import type { DomainWithSettings } from '../api-types.ts'
+import { ActiveBadge, HttpsBadge } from '../parts/domain-state.tsx'
+import { Page } from '../parts/page.tsx'
+import { Empty, Loading, Trouble } from '../parts/states.tsx'
+import { domainQuery } from '../queries.ts'
+import { type DomainRoute, domainPath, ROUTES } from '../route-map.ts'
+import classes from './domain.module.css'
+import { DomainOverview } from './domain-overview.tsx'
+import { NotFound } from './not-found.tsx'
+
+const Cache = lazy(async () => ({ default: (await import('./domain-cache.tsx')).DomainCache }))
+const Renders = lazy(async () => ({ default: (await import('./domain-renders.tsx')).DomainRenders }))
+const Tokens = lazy(async () => ({ default: (await import('./domain-tokens.tsx')).DomainTokens }))
+const SettingsForm = lazy(async () => ({ default: (await import('./domain-settings.tsx')).DomainSettings }))
+
+const PARTS = [
+  { part: undefined, route: 'domain', title: 'Overview', Screen: DomainOverview },
+  { part: 'cache', route: 'domainCache', title: 'Cache', Screen: Cache },
+  { part: 'renders', route: 'domainRenders', title: 'Renders', Screen: Renders },
+  { part: 'tokens', route: 'domainTokens', title: 'Webhooks', Screen: Tokens },
+  { part: 'settings', route: 'domainSettings', title: 'Settings', Screen: SettingsForm },
+] as const satisfies readonly {
+  part: string | undefined
+  route: DomainRoute
+  title: string
+  Screen: React.ComponentType<{ domain: DomainWithSettings }>
+}[]
+
+export function DomainScreen({ domain: name, part }: { domain: string; part: string | undefined }) {
+  const domain = useQuery(domainQuery(name))
+  const shown = PARTS.find((each) => each.part === part)
+  if (shown === undefined) return <NotFound />
+
+  const back = (
+    <Anchor component={Link} href={ROUTES.domains} size="sm">
+      All domains
+    </Anchor>
+  )
+  if (domain.data === undefined) {
+    const isUnknown = domain.error instanceof ApiError && domain.error.status === 404
+    return (
+      <Page title={name} above={back}>
+        {isUnknown ? (
+          <Empty title="You have no such domain">
+            It may have been deleted, or belong to another account.
+          </Empty>
+        ) : domain.error === null ? (
+          <Loading />
+        ) : (
+          <Trouble error={domain.error} onRetry={() => domain.refetch()} />
+        )}
+      </Page>
+    )
+  }
+  const { Screen } = shown
+  return (
+    <Page
+      title={domain.data.custom_domain}
+      above={back}
+      lead={
+        <Group gap={6} mt={4}>
+          <ActiveBadge isActive={domain.data.is_active} />
+          <HttpsBadge hasCertificate={domain.data.ssl_enabled} />
+        </Group>
+      }
+    >
+      <nav className={classes.tabs} aria-label="This domain">
+        {PARTS.map(({ route, title }) => (
+          <Link
+            key={route}
+            href={domainPath(route, name)}
+            className={classes.tab}
+            aria-current={route === shown.route ? 'page' : undefined}
+          >
+            {title}
+          </Link>
+        ))}
+      </nav>
+      <Suspense fallback={<Loading />}>
+        <Screen domain={domain.data} />
+      </Suspense>
+    </Page>
+  )
+}

@@ -1,0 +1,235 @@
+import { Badge, Button, Group, Menu, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+
+import { request } from '../api.ts'
+import type { AccountInList, CreatedLink } from '../api-types.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { sayDone, sayFailed } from '../parts/done.ts'
+import { Page } from '../parts/page.tsx'
+import { count } from '../parts/quota-bar.tsx'
+import { ShownOnce } from '../parts/shown-once.tsx'
+import { Loading, Refusal, Trouble } from '../parts/states.tsx'
+import { TimeText } from '../parts/time-text.tsx'
+import { accountsQuery } from '../queries.ts'
+import { useMe } from '../signed-in.tsx'
+import { NotFound } from './not-found.tsx'
+
+type Made = { title: string; link: CreatedLink }
+
+export function Accounts() {
+  const me = useMe()
+  return me.role === 'operator' ? <AccountList /> : <NotFound />
+}
+
+function AccountList() {
+  const accounts = useQuery(accountsQuery)
+  const [search, setSearch] = useState('')
+  const [isInviting, setInviting] = useState(false)
+  const [made, setMade] = useState<Made | null>(null)
+  const found = (accounts.data?.accounts ?? []).filter(({ email }) =>
+    email.includes(search.trim().toLowerCase()),
+  )
+  return (
+    <Page
+      title="Accounts"
+      lead="Who uses this installation. You see and change accounts; you sign in as nobody else."
+      actions={
+        <Button onClick={() => setInviting(true)} disabled={accounts.data === undefined}>
+          Invite somebody
+        </Button>
+      }
+    >
+      {accounts.data === undefined ? (
+        accounts.error === null ? (
+          <Loading />
+        ) : (
+          <Trouble error={accounts.error} onRetry={() => accounts.refetch()} />
+        )
+      ) : (
+        <Stack>
+          <TextInput
+            aria-label="Search by e-mail"
+            placeholder="Search by e-mail"
+            type="search"
+            maw={360}
+            value={search}
+            onChange={(event) => setSearch(event.currentTarget.value)}
+          />
+          <div className="sheet sheet-flush scroll-x">
+            <Table verticalSpacing="sm" horizontalSpacing="md" fz="sm">
+              <Table.Thead>
+                <Table.Tr>
+                  <Table.Th>Account</Table.Th>
+                  <Table.Th>Plan</Table.Th>
+                  <Table.Th ta="end">Domains</Table.Th>
+                  <Table.Th ta="end">Renders this month</Table.Th>
+                  <Table.Th />
+                </Table.Tr>
+              </Table.Thead>
+              <Table.Tbody>
+                {found.map((account) => (
+                  <AccountRow
+                    key={account.id}
+                    account={account}
+                    plans={accounts.data.plans}
+                    onMade={setMade}
+                  />
+                ))}
+                {found.length === 0 && (
+                  <Table.Tr>
+                    <Table.Td colSpan={5} className="quiet">
+                      No account has that in its e-mail.
+                    </Table.Td>
+                  </Table.Tr>
+                )}
+              </Table.Tbody>
+            </Table>
+          </div>
+        </Stack>
+      )}
+      {isInviting && accounts.data !== undefined && (
+        <Invite
+          plans={accounts.data.plans}
+          onClose={() => setInviting(false)}
+          onMade={(link) => {
+            setInviting(false)
+            setMade(link)
+          }}
+        />
+      )}
+      {made !== null && (
+        <ShownOnce
+          title={made.title}
+          warning="Copy it now, and give it only to whom it is for: it is shown this once, and works once."
+          fields={[
+            { label: `Link, until ${new Date(made.link.expires_at).toLocaleString()}`, value: made.link.url },
+          ]}
+          onClose={() => setMade(null)}
+        />
+      )}
+    </Page>
+  )
+}
+
+function AccountRow(props: {
+  account: AccountInList
+  plans: readonly string[]
+  onMade: (made: Made) => void
+}) {
+  const { account } = props
+  const me = useMe()
+  const queries = useQueryClient()
+  const change = useMutation({
+    mutationFn: (body: { plan?: string; role?: 'owner' | 'operator' }) =>
+      request('PUT', `/api/operator/accounts/${account.id}`, { body }),
+    onSuccess: async () => {
+      sayDone(`${account.email} is changed`)
+      await queries.invalidateQueries({ queryKey: accountsQuery.queryKey })
+    },
+    onError: (error) => sayFailed(`${account.email} stays as it was`, error),
+  })
+  const reset = useMutation({
+    mutationFn: () =>
+      request<{ link: CreatedLink }>('POST', `/api/operator/accounts/${account.id}/reset-link`),
+    onSuccess: ({ link }) => props.onMade({ title: `A new password for ${account.email}`, link }),
+    onError: (error) => sayFailed('No link was made', error),
+  })
+  const isMe = account.email === me.email
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <Group gap={6}>
+          <Text size="sm" fw={500} className="break">
+            {account.email}
+          </Text>
+          {account.role === 'operator' && (
+            <Badge variant="light" tt="none">
+              operator
+            </Badge>
+          )}
+        </Group>
+        <Text size="xs" className="quiet">
+          {account.can_sign_in ? 'since ' : 'cannot sign in yet, made '}
+          <TimeText at={account.created_at} />
+        </Text>
+      </Table.Td>
+      <Table.Td>
+        <NativeSelect
+          aria-label={`Plan of ${account.email}`}
+          size="xs"
+          data={[...props.plans]}
+          value={account.plan}
+          disabled={change.isPending}
+          onChange={(event) => change.mutate({ plan: event.currentTarget.value })}
+        />
+      </Table.Td>
+      <Table.Td ta="end" className="number">
+        {count(account.domains)}
+      </Table.Td>
+      <Table.Td ta="end" className="number">
+        {count(account.renders_used)}
+      </Table.Td>
+      <Table.Td ta="end">
+        <Menu position="bottom-end" withinPortal>
+          <Menu.Target>
+            <Button size="compact-sm" variant="default" aria-label={`More about ${account.email}`}>
+              More
+            </Button>
+          </Menu.Target>
+          <Menu.Dropdown>
+            <Menu.Item onClick={() => reset.mutate()}>Make a link for a new password</Menu.Item>
+            <Menu.Item
+              disabled={isMe}
+              onClick={() => change.mutate({ role: account.role === 'operator' ? 'owner' : 'operator' })}
+            >
+              {account.role === 'operator' ? 'Make an ordinary owner' : 'Make an operator'}
+            </Menu.Item>
+          </Menu.Dropdown>
+        </Menu>
+      </Table.Td>
+    </Table.Tr>
+  )
+}
+
+function Invite(props: { plans: readonly string[]; onClose: () => void; onMade: (made: Made) => void }) {
+  const form = useForm({
+    initialValues: { email: '', plan: props.plans[0] ?? '', role: 'owner' },
+    validate: { email: (email) => (/^\S+@\S+$/.test(email.trim()) ? null : 'Enter an e-mail address') },
+  })
+  const invite = useMutation({
+    mutationFn: ({ email, plan, role }: typeof form.values) =>
+      request<{ link: CreatedLink }>('POST', '/api/operator/invitations', {
+        body: { email: email.trim(), plan, role },
+      }),
+    onSuccess: ({ link }, { email }) => props.onMade({ title: `An invitation for ${email.trim()}`, link }),
+  })
+  return (
+    <Dialog title="Invite somebody" onClose={props.onClose}>
+      <form noValidate onSubmit={form.onSubmit((values) => invite.mutate(values))}>
+        <Stack>
+          <TextInput label="E-mail" type="email" required data-autofocus {...form.getInputProps('email')} />
+          <NativeSelect label="Plan" data={[...props.plans]} {...form.getInputProps('plan')} />
+          <NativeSelect
+            label="Role"
+            data={[
+              { value: 'owner', label: 'Owner of sites' },
+              { value: 'operator', label: 'Operator: may see and change all accounts' },
+            ]}
+            {...form.getInputProps('role')}
+          />
+          <Refusal error={invite.error} />
+          <Group justify="end">
+            <Button variant="default" onClick={props.onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={invite.isPending}>
+              Make the link
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Dialog>
+  )
+}

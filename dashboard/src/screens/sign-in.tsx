@@ -1,0 +1,68 @@
+import { Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Redirect, useLocation, useSearch } from 'wouter'
+
+import { request } from '../api.ts'
+import type { Me } from '../api-types.ts'
+import { Door } from '../parts/door.tsx'
+import { Refusal } from '../parts/states.tsx'
+import { sessionQuery } from '../queries.ts'
+import { nextPath } from '../route-map.ts'
+
+export function SignIn() {
+  const queries = useQueryClient()
+  const [, navigate] = useLocation()
+  const next = nextPath(useSearch())
+  const session = useQuery(sessionQuery)
+  const form = useForm({
+    initialValues: { email: '', password: '' },
+    validate: {
+      email: (email) => (/^\S+@\S+$/.test(email.trim()) ? null : 'Enter the e-mail address of your account'),
+      password: (password) => (password === '' ? 'Enter your password' : null),
+    },
+  })
+  const signIn = useMutation({
+    mutationFn: ({ email, password }: typeof form.values) =>
+      request<{ account: Me }>('POST', '/api/session', { body: { email: email.trim(), password } }),
+    onSuccess: ({ account }) => {
+      queries.setQueryData(sessionQuery.queryKey, account)
+      navigate(next, { replace: true })
+    },
+    onError: () => {
+      form.setFieldValue('password', '')
+      form.getInputNode('password')?.focus()
+    },
+  })
+
+  if (session.data !== null && session.data !== undefined) return <Redirect to={next} replace />
+  return (
+    <Door title="Sign in">
+      <form noValidate onSubmit={form.onSubmit((values) => signIn.mutate(values))}>
+        <Stack>
+          <TextInput
+            label="E-mail"
+            type="email"
+            autoComplete="username"
+            autoFocus
+            required
+            {...form.getInputProps('email')}
+          />
+          <PasswordInput
+            label="Password"
+            autoComplete="current-password"
+            required
+            {...form.getInputProps('password')}
+          />
+          <Refusal error={signIn.error} />
+          <Button type="submit" loading={signIn.isPending}>
+            Sign in
+          </Button>
+          <Text size="sm" className="quiet">
+            Forgotten? The operator of this installation can make a link by which you set a new password.
+          </Text>
+        </Stack>
+      </form>
+    </Door>
+  )
+}
