@@ -36,6 +36,8 @@ type Times = { nextAtMs: number; renewAtMs: number }
 
 /** Without an answer about renewal information it is asked again after so long. */
 const ASK_AGAIN_MS = 6 * 3_600_000
+/** A CA that wants what it has just issued to be replaced would else be given order after order. */
+const REST_MS = 3_600_000
 /** Of the lifetime: no suggestion of a CA may leave less than this for failures. */
 const LEAST_LEFT = 1 / 12
 
@@ -74,7 +76,9 @@ export async function carryErrand(deps: ErrandDeps, errand: Errand, signal: Abor
       deps.times,
     )
     const times = await askCa(deps, certificate, renewalMs(certificate, random), signal)
-    return { kind: 'issued', certificate, ...times }
+    const nowMs = clock.nowMs()
+    const restMs = Math.min(REST_MS, (certificate.notAfterMs - nowMs) / 3)
+    return { kind: 'issued', certificate, ...times, nextAtMs: Math.max(times.nextAtMs, nowMs + restMs) }
   } catch (error) {
     signal.throwIfAborted()
     return failure(deps, errand, error)

@@ -14,8 +14,9 @@ export type Errand = {
 }
 
 /**
- * Takes up to `limit` domains whose time has come and that nobody is at, the one
- * that waited longest first. A certificate of the owner's is left alone until
+ * Takes up to `limit` domains whose time has come and that nobody is at: those
+ * that did not fail the last time, as thousands of names that lead elsewhere
+ * must not hold up a new one or a renewal; then the one that waited longest. A certificate of the owner's is left alone until
  * its end: `next_at` says so.
  */
 export async function takeErrands(
@@ -38,7 +39,7 @@ export async function takeErrands(
                join domain d on d.id = o.domain_id
               where o.next_at <= $1 and d.is_active
                 and (o.lease_until is null or o.lease_until < clock_timestamp())
-              order by o.next_at
+              order by o.failures > 0, o.next_at
               limit $2
                 for update of o skip locked),
            taken as (

@@ -115,7 +115,7 @@ export async function removeCertificate(
   return (rowCount ?? 0) > 0
 }
 
-/** null: the domain is unknown or another account's. `account` null: the operator asks, for whoever owns it. */
+/** null: the domain is unknown or another account's. */
 export async function viewCertificate(
   db: Queryable,
   account: AccountId,

@@ -116,7 +116,7 @@ export async function testFleet() {
             pool,
             listener,
             vault,
-            transport: createTransport({ userAgent: 'test', ca: acme.ca, timeoutMs: 2_000 }),
+            transport: createTransport({ userAgent: 'test', ca: acme.ca, timeoutMs: 5_000 }),
             clock,
             log: silentLog(),
             reach,
