@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 
 import { type TestDatabase, testDatabase } from '../db/test-database.ts'
-import { createAccount, findAccount } from './accounts.ts'
+import { createAccount, findAccount, insertAccount } from './accounts.ts'
 import { verifyPassword } from './password-hash.ts'
 import { DEFAULT_PLANS } from './plans.ts'
 import { createLink, hasOperator, type NewLink, readLink, useLink } from './sign-in-links.ts'
@@ -65,6 +65,14 @@ describe('the first link', () => {
       },
     )
     assert.equal(await hasOperator(database.pool), true)
+  })
+
+  it('lets nobody in once there is an operator', async () => {
+    const token = await make({ kind: 'first', plan: 'pro' })
+    const account = { email: 'boss@example.com', plan: 'pro', role: 'operator', password: PASSWORD } as const
+    await insertAccount(database.pool, DEFAULT_PLANS, account)
+    await assert.rejects(read(token), gone)
+    await assert.rejects(use(token, { email: 'late@example.com' }), gone)
   })
 
   it('a newer one ends the one before it', async () => {

@@ -32,6 +32,10 @@ const LIFE_MS: Record<LinkKind, number> = {
   reset: HOUR_MS,
 }
 
+const OPERATORS = `select from account a join sign_in_method m on m.account_id = a.id where a.role = 'operator'`
+/** The first link was in a terminal or a log: once somebody is operator, however he became it, it lets nobody in. */
+const STANDS = `(l.kind <> 'first' or not exists (${OPERATORS}))`
+
 /**
  * Makes a link that works once. A newer one of the same kind for the same
  * person ends those before it. Throws `invalid_field`, and `account_exists` for
@@ -74,7 +78,7 @@ export async function readLink(db: Queryable, token: string, nowMs: number): Pro
   const { rows } = await db.query<{ kind: LinkKind; email: string | null; expires_at: Date }>(
     `select l.kind, coalesce(l.email, a.email) as email, l.expires_at
        from sign_in_link l left join account a on a.id = l.account_id
-      where l.token_hash = $1 and l.expires_at > $2`,
+      where l.token_hash = $1 and l.expires_at > $2 and ${STANDS}`,
     [hashSecret(token), new Date(nowMs)],
   )
   const row = rows[0]
@@ -103,7 +107,7 @@ export async function useLink(
       role: Role
       account_id: AccountId | null
     }>(
-      `delete from sign_in_link where token_hash = $1 and expires_at > $2
+      `delete from sign_in_link l where token_hash = $1 and expires_at > $2 and ${STANDS}
        returning kind, email, plan, role, account_id`,
       [hashSecret(token), new Date(nowMs)],
     )
@@ -121,8 +125,6 @@ export async function useLink(
 
 /** Whether there is an operator who can sign in. */
 export async function hasOperator(db: Queryable): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `select from account a join sign_in_method m on m.account_id = a.id where a.role = 'operator' limit 1`,
-  )
+  const { rowCount } = await db.query(`${OPERATORS} limit 1`)
   return rowCount !== 0
 }
