@@ -390,7 +390,7 @@ async function play(steps: Step[]): Promise<(string | undefined)[]> {
 }
 
 async function until<T>(look: () => Promise<T>, done: (seen: T) => boolean): Promise<T> {
-  const deadline = Date.now() + 5_000
+  const deadline = Date.now() + 20_000
   for (;;) {
     const seen = await look()
     if (done(seen)) return seen

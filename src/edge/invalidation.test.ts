@@ -22,9 +22,12 @@ async function warm(page: string): Promise<void> {
   }
 }
 
-/** The verdict of the other node, once it has changed; fails after a second. */
+/** It is a second at most on a machine that has nothing else to do; and nothing but the notification brings it about. */
+const PATIENCE_MS = 5_000
+
+/** The verdict of the other node, once it has changed. */
 async function soon(page: string, wanted: string): Promise<void> {
-  const deadline = Date.now() + 1_000
+  const deadline = Date.now() + PATIENCE_MS
   for (;;) {
     const { verdict } = await other.ask(page)
     if (verdict === wanted) return
@@ -59,7 +62,7 @@ it('the other node serves what this one has rendered anew', async () => {
   await edge.purge({ kind: 'path', path: path('/d') })
   await edge.settled()
   const { body } = await edge.ask('/d')
-  const deadline = Date.now() + 1_000
+  const deadline = Date.now() + PATIENCE_MS
   while (!(await other.ask('/d')).body.equals(body)) assert(Date.now() < deadline)
 })
 
