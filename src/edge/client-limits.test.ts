@@ -1,7 +1,9 @@
 /** One client that asks for too much at a time: it is told so, and everybody else is served. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import type http from 'node:http'
 import net from 'node:net'
+import type { Duplex } from 'node:stream'
 import { after, afterEach, before, describe, it } from 'node:test'
 
 import ipaddr from 'ipaddr.js'
@@ -60,6 +62,35 @@ describe('requests of one client to one origin', () => {
     for (const res of waiting.splice(0)) res.end()
     for (const answer of asked) assert.equal((await answer).status, 200)
     assert.equal((await edge.ask('/', from('203.0.113.1'))).status, 200)
+  })
+})
+
+describe('WebSockets of one client to one origin', () => {
+  it('those that the origin has not answered are requests to it; those that it took are not', async (t) => {
+    const handshakes: Duplex[] = []
+    edge.originServer.on('upgrade', (_req, socket: Duplex) => {
+      socket.on('error', () => {})
+      handshakes.push(socket)
+    })
+    t.after(() => void edge.originServer.removeAllListeners('upgrade'))
+    const open = () => {
+      const socket = net.connect(edge.port, '127.0.0.1')
+      t.after(() => void socket.destroy())
+      socket.on('error', () => {})
+      socket.write(
+        'GET /live HTTP/1.1\r\nHost: red.example\r\nX-Forwarded-For: 203.0.113.9\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+      )
+      return once(socket, 'data').then(([part]) => String(part).split('\r\n', 1)[0])
+    }
+    const asked = Array.from({ length: MOST_OF_ONE_CLIENT }, open)
+    while (handshakes.length < asked.length) await new Promise((next) => setTimeout(next, 5))
+    assert.match((await open()) ?? '', /^HTTP\/1\.1 429 /)
+    assert.equal((await edge.ask('/', from('203.0.113.9'))).status, 429)
+    for (const socket of handshakes) {
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+    }
+    for (const line of await Promise.all(asked)) assert.match(line ?? '', /^HTTP\/1\.1 101 /)
+    assert.equal((await edge.ask('/', from('203.0.113.9'))).status, 200)
   })
 })
 

@@ -15,7 +15,7 @@ import { createDomains, type DomainRow } from './domain.ts'
 import { createDoors, type Doors } from './doors.ts'
 import { createEdgeHandler, type EdgeDeps } from './handler.ts'
 import { type Handshake, refuseHandshake } from './handshake.ts'
-import { shareOrigins } from './origin-share.ts'
+import { createOriginShare } from './origin-share.ts'
 import { createPass, type OriginAgents, type PassOptions } from './pass.ts'
 import { pageMessage, sendPlainPage } from './plain-page.ts'
 import { createReport, type ReportDeps } from './report.ts'
@@ -110,6 +110,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
     },
   }
   const gate = createClientGate(options.clients ?? NO_CLIENT_LIMITS)
+  const share = createOriginShare(gate.clientOf)
   const crawlerOf = createCrawlerTest()
   const handlerDeps: EdgeDeps = {
     ...parts,
@@ -126,7 +127,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
     isForged: async (req) =>
       (await parts.verifyCrawler?.(req.headers['user-agent'] ?? '', readClient(req).address)) === 'forged',
     sitemaps: createSitemaps(parts),
-    pass: shareOrigins(createPass(passOptions), gate.clientOf),
+    pass: share.limit(createPass(passOptions)),
     report: createReport({
       crawlerOf,
       stopwatch: systemStopwatch,
@@ -150,7 +151,15 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
     const domain = await domains.find(req.headers.host ?? '')
     if (domain === null) return refuseHandshake(handshake, 'unknown-host', 'none; unknown-host')
     const crawler = crawlerOf(req.headers['user-agent'], domain.crawlers)
-    passUpgrade(handshake, domain, crawler ? 'pass; method' : 'pass; not-a-crawler')
+    const verdict = crawler ? 'pass; method' : 'pass; not-a-crawler'
+    const settled = share.enter(req, domain)
+    if (settled === null) return refuseHandshake(handshake, 'too-many-requests', verdict)
+    try {
+      passUpgrade(handshake, domain, verdict, settled)
+    } catch (error) {
+      settled()
+      throw error
+    }
   }
 
   const answerChallenge = createChallengeAnswer(parts.findChallenge ?? null)

@@ -1,4 +1,6 @@
 import { createCounter } from '../http/counter.ts'
+import type { EdgeDomain } from './domain.ts'
+import type { EdgeRequest } from './exchange.ts'
 import type { Pass } from './pass.ts'
 import { sendPlainPage } from './plain-page.ts'
 
@@ -11,15 +13,32 @@ import { sendPlainPage } from './plain-page.ts'
 export const MOST_OF_ONE_CLIENT = 48
 
 /** `clientOf` is null for clients who are not limited. */
-export function shareOrigins(pass: Pass, clientOf: (req: Parameters<Pass>[0]) => string | null): Pass {
+export function createOriginShare(clientOf: (req: EdgeRequest) => string | null) {
   const underWay = createCounter(MOST_OF_ONE_CLIENT)
-  return (req, res, domain, verdict) => {
+
+  /** Counts until what it gives is called, however often; null: it is one too many. */
+  function enter(req: EdgeRequest, domain: EdgeDomain): (() => void) | null {
     const client = clientOf(req)
-    if (client !== null) {
-      const share = `${domain.id} ${client}`
-      if (!underWay.enter(share)) return sendPlainPage(res, 'too-many-requests', verdict)
-      res.once('close', () => underWay.leave(share))
+    if (client === null) return () => {}
+    const share = `${domain.id} ${client}`
+    if (!underWay.enter(share)) return null
+    let left = false
+    return () => {
+      if (!left) underWay.leave(share)
+      left = true
     }
-    pass(req, res, domain, verdict)
+  }
+
+  return {
+    enter,
+    /** The same for requests, until they are answered. */
+    limit(pass: Pass): Pass {
+      return (req, res, domain, verdict) => {
+        const leave = enter(req, domain)
+        if (leave === null) return sendPlainPage(res, 'too-many-requests', verdict)
+        res.once('close', leave)
+        pass(req, res, domain, verdict)
+      }
+    },
   }
 }

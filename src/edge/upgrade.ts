@@ -6,7 +6,8 @@ import { frontOf, MAX_TIMES_THROUGH_US, originRequest, type PassOptions, pageFor
 import { WebSocketGoodbye } from './websocket-goodbye.ts'
 
 export type PassUpgrade = {
-  (handshake: Handshake, domain: EdgeDomain, verdict: string): void
+  /** `settled` is called, maybe more than once, when the handshake holds no connection of the origin's pool any more. */
+  (handshake: Handshake, domain: EdgeDomain, verdict: string, settled: () => void): void
   /** Tells every client between two frames that we go, and ends their WebSockets. */
   endAll(): void
 }
@@ -29,9 +30,10 @@ export function createPassUpgrade(options: PassOptions): PassUpgrade {
   }
   return Object.assign(passUpgrade, { endAll })
 
-  function passUpgrade(handshake: Handshake, domain: EdgeDomain, verdict: string): void {
+  function passUpgrade(...[handshake, domain, verdict, settled]: Parameters<PassUpgrade>): void {
     const { req, wire, head } = handshake
     if (timesThroughUs(req.headers.via) >= MAX_TIMES_THROUGH_US) {
+      settled()
       refuseHandshake(handshake, 'loop', verdict)
       return
     }
@@ -44,6 +46,7 @@ export function createPassUpgrade(options: PassOptions): PassUpgrade {
       answerWaitMs,
     })
     wire.on('close', () => upstream.destroy())
+    upstream.once('close', settled).once('upgrade', settled)
     const unwatch = destroyWhenEnded(handshake)
 
     let answered = false
