@@ -3,7 +3,7 @@ import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 export const PASSWORD_MIN_CHARS = 8
 export const PASSWORD_MAX_CHARS = 128
 
-// 16 MiB a hash. The library that will sign people in to the dashboard writes and reads this very form.
+// 32 MiB a hash, and the form in which better-auth, which signs people in, would write it itself.
 const COST = { N: 16_384, r: 16, p: 1 }
 const KEY_BYTES = 64
 

@@ -59,7 +59,7 @@ export function createCrawlerTest(): CrawlerTest {
     const found = seen.get(userAgent)
     if (found !== undefined) return found.category
     const category = look(userAgent.slice(0, READ_CHARS))
-    // A copy: the string of a request may be a slice that keeps the whole header block alive.
+    // So much and no more of each is remembered, whatever it is; a longer one is looked at each time.
     seen.set(userAgent.slice(0, 4_096), { category })
     return category
   }

@@ -253,6 +253,21 @@ describe('bodies stream both ways', () => {
     socket.destroy()
   })
 
+  it('100 of an origin that says it unasked is not for clients of HTTP/1.0', async () => {
+    answer = (_req, res) => {
+      res.writeContinue()
+      res.end('done')
+    }
+    const lines = async (version: string) => {
+      const socket = net.connect(edge.port, '127.0.0.1')
+      socket.write(`GET / HTTP/${version}\r\nHost: red.example\r\nConnection: close\r\n\r\n`)
+      const text = Buffer.concat((await socket.toArray()) as Buffer[]).toString()
+      return text.match(/^HTTP\/1\.1 \d+/gm)
+    }
+    assert.deepEqual(await lines('1.1'), ['HTTP/1.1 100', 'HTTP/1.1 200'])
+    assert.deepEqual(await lines('1.0'), ['HTTP/1.1 200'])
+  })
+
   it('Expect: 100-continue is asked of the origin', async () => {
     const order: string[] = []
     edge.originServer.once('checkContinue', (req: http.IncomingMessage, res: http.ServerResponse) => {

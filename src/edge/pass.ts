@@ -93,7 +93,10 @@ export function createPass(options: PassOptions): Pass {
       sendPlainPage(res, page, verdict, reference)
     }
 
-    upstream.on('continue', () => res.writeContinue())
+    // Clients of HTTP/1.0 know no interim answers.
+    upstream.on('continue', () => {
+      if (req.httpVersion !== '1.0') res.writeContinue()
+    })
     // 103 and other interim answers are dropped: not every client reads them (RFC 9110, section 15.2).
     upstream.on('error', fail)
     // Without an error node closes after an upgrade that nobody asked for.

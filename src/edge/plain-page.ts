@@ -64,7 +64,8 @@ export function sendPlainPage(
   // The rest of a body would be taken for the next request.
   if (page === 'too-many-requests' && !res.req.complete) res.shouldKeepAlive = false
   const { headers, body } = plainPage(page, verdict, reference)
-  headers.push('X-Request-Id', requestIdOf(res.req))
+  const id = requestIdOf(res.req)
+  if (id !== '') headers.push('X-Request-Id', id)
   res.writeHead(PAGES[page][0], headers)
   res.end(res.req.method === 'HEAD' ? undefined : body)
 }
