@@ -146,7 +146,11 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
 
   const passUpgrade = createPassUpgrade(passOptions)
   async function upgrade(handshake: Handshake): Promise<void> {
-    const { req } = handshake
+    const { req, wire } = handshake
+    // One of HTTP/1.1 has a connection of its own, which is counted; of these one connection could hold a hundred.
+    if (req.httpVersion === '2.0' && !gate.enterTunnel(req, wire)) {
+      return refuseHandshake(handshake, 'too-many-connections', 'none; too-many-connections')
+    }
     if (!toOriginForm(req)) return refuseHandshake(handshake, 'bad-request', 'none; bad-request')
     const domain = await domains.find(req.headers.host ?? '')
     if (domain === null) return refuseHandshake(handshake, 'unknown-host', 'none; unknown-host')

@@ -8,6 +8,7 @@ import { createCounter } from './counter.ts'
 
 /** What one client (an IPv4 address, or a /64 of IPv6) may hold of one server at a time. */
 export type ClientLimits = {
+  /** A WebSocket over HTTP/2 is one, too. */
   connections: number
   /** Requests that are not answered to their end; upgraded connections are none. */
   requests: number
@@ -35,6 +36,8 @@ export type ClientGate = {
   clientOf(request: Asked): string | null
   /** Counts a request until its answer has ended. False: it is one too many, and is to be refused. */
   enter(request: Asked, response: NodeJS.EventEmitter): boolean
+  /** As `enter`, of what is as good as a connection of its own. */
+  enterTunnel(request: Asked, stream: NodeJS.EventEmitter): boolean
   /** How many counts are kept at this moment: none of clients who hold nothing. */
   readonly counts: number
 }
@@ -96,6 +99,13 @@ export function createClientGate(limits: ClientLimits): ClientGate {
       if (client === null) return true
       if (!requests.enter(client)) return false
       response.once('close', () => requests.leave(client))
+      return true
+    },
+    enterTunnel(request, stream) {
+      const client = clientOf(request)
+      if (client === null) return true
+      if (!connections.enter(client)) return false
+      stream.once('close', () => connections.leave(client))
       return true
     },
     get counts() {
