@@ -13,6 +13,7 @@ const NOT_STORED = new Set([
   'date',
   'etag',
   'expires',
+  'http2-settings',
   'keep-alive',
   'last-modified',
   'pragma',
@@ -21,6 +22,7 @@ const NOT_STORED = new Set([
   'server-timing',
   // One visitor's; a stored page is everybody's.
   'set-cookie',
+  'te',
   'trailer',
   'transfer-encoding',
   'upgrade',
@@ -28,6 +30,7 @@ const NOT_STORED = new Set([
   'via',
   'www-authenticate',
   'x-prepaint',
+  'x-request-id',
 ])
 
 // RFC 9110, section 5.1 (token) and 5.5 (field-value: no control characters, so no line break).

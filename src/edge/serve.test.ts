@@ -68,6 +68,7 @@ describe('headers', () => {
         ['content-type', 'text/html; charset=iso-8859-1'],
         ['Content-Language', 'de'],
         ['Set-Cookie', 'secret=1'],
+        ['HTTP2-Settings', 'a'],
         ['Transfer-Encoding', 'chunked'],
         ['Content-Length', '3'],
         ['X-Prepaint', 'nonsense'],
@@ -98,7 +99,14 @@ describe('headers', () => {
     assert.equal(headers['content-language'], 'de')
     assert.equal(headers['x-robots-tag'], 'noarchive')
     assert.equal(headers['content-type'], 'text/html; charset=utf-8')
-    for (const name of ['set-cookie', 'transfer-encoding', 'x-injected', 'x-break', 'x-wide']) {
+    for (const name of [
+      'set-cookie',
+      'http2-settings',
+      'transfer-encoding',
+      'x-injected',
+      'x-break',
+      'x-wide',
+    ]) {
       assert.equal(headers[name], undefined, name)
     }
   })
