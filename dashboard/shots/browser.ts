@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+
+import { findBrowser } from '../../src/render/browser-binary.ts'
+import { connectCdp } from '../../src/render/cdp.ts'
+
+export type View = { width: number; height: number; scheme: 'light' | 'dark' }
+
+export type Tab = {
+  /** Loads an address and waits until nothing is being loaded any more. */
+  open(url: string): Promise<void>
+  show(view: View): Promise<void>
+  /** The value of an expression in the page; a promise is awaited. */
+  run<Value>(expression: string): Promise<Value>
+  /** Until the expression is true, at most 10 s. */
+  until(expression: string): Promise<void>
+  picture(wholePage: boolean): Promise<Buffer>
+}
+
+/** The browser that a node would take, with one tab; `say` is told what the page complains of. */
+export async function startBrowser(dataDir: string, say: (line: string) => void) {
+  const binary = await findBrowser({ chromium: null, dataDir })
+  const home = await mkdtemp(path.join(tmpdir(), 'browser-'))
+  const flags = ['--headless', '--no-sandbox', '--remote-debugging-pipe', `--user-data-dir=${home}`]
+  const child = spawn(binary.executable, [...flags, '--hide-scrollbars', '--disable-gpu'], {
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+    detached: true,
+    env: {
+      HOME: home,
+      ...(binary.libraryDir !== null && { LD_LIBRARY_PATH: binary.libraryDir }),
+      ...(binary.fontsDir !== null && { FONTCONFIG_PATH: binary.fontsDir }),
+    },
+  })
+  const exited = new Promise((resolve) => child.once('exit', resolve))
+  const cdp = connectCdp(child.stdio[3] as Writable, child.stdio[4] as Readable)
+  const { targetId } = await cdp.browser.send('Target.createTarget', { url: 'about:blank' })
+  const { sessionId } = await cdp.browser.send('Target.attachToTarget', { targetId, flatten: true })
+  const page = cdp.session(sessionId)
+  page.listen({
+    'Log.entryAdded': ({ entry }) => say(`${entry.level}: ${entry.text} ${entry.url ?? ''}`),
+    'Runtime.exceptionThrown': ({ exceptionDetails: { exception, text } }) =>
+      say(`exception: ${exception?.description ?? text}`),
+    'Runtime.consoleAPICalled': ({ type, args }) => {
+      if (type === 'error' || type === 'warning') say(`${type}: ${args.map(({ value }) => value).join(' ')}`)
+    },
+  })
+  for (const domain of ['Page', 'Runtime', 'Log'] as const) await page.send(`${domain}.enable`)
+
+  const run: Tab['run'] = async (expression) => {
+    const { result, exceptionDetails } = await page.send('Runtime.evaluate', {
+      expression,
+      awaitPromise: true,
+      returnByValue: true,
+      userGesture: true,
+    })
+    if (exceptionDetails !== undefined) throw new Error(exceptionDetails.exception?.description ?? expression)
+    return result.value
+  }
+  const until: Tab['until'] = async (expression) => {
+    for (const start = Date.now(); Date.now() - start < 10_000; ) {
+      if (await run<boolean>(`!!(${expression})`)) return
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    throw new Error(`not within 10 s: ${expression}`)
+  }
+  const tab: Tab = {
+    run,
+    until,
+    async open(url) {
+      await page.send('Page.navigate', { url: 'about:blank' })
+      await page.send('Page.navigate', { url })
+      await until(`location.href !== 'about:blank' && document.readyState === 'complete'`)
+      await until(`document.querySelector('h1') && !document.querySelector('[aria-label=Loading]')`)
+    },
+    async show({ width, height, scheme }) {
+      await page.send('Emulation.setDeviceMetricsOverride', {
+        width,
+        height,
+        deviceScaleFactor: 1,
+        mobile: false,
+      })
+      await page.send('Emulation.setEmulatedMedia', {
+        features: [
+          { name: 'prefers-color-scheme', value: scheme },
+          { name: 'prefers-reduced-motion', value: 'reduce' },
+        ],
+      })
+    },
+    async picture(wholePage) {
+      // What has just come may still be moving.
+      await new Promise((resolve) => setTimeout(resolve, 350))
+      const { data } = await page.send('Page.captureScreenshot', { captureBeyondViewport: wholePage })
+      return Buffer.from(data, 'base64')
+    },
+  }
+  return {
+    tab,
+    async close() {
+      process.kill(-(child.pid as number), 'SIGKILL')
+      await exited
+      await rm(home, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+}

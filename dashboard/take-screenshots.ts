@@ -1,0 +1,170 @@
+/**
+ * Pictures of every screen (wide in light and dark, and as a phone shows it) of
+ * a real node with a site behind it: `node dashboard/take-screenshots.ts [name ...]`
+ * after `npm run build`. They go to dashboard/screenshots/, which git ignores.
+ * What the browser complains of meanwhile is printed, and fails the run.
+ */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+import { startBrowser, type Tab, type View } from './shots/browser.ts'
+import { startNodeFor } from './shots/node.ts'
+
+const DIR = path.join(import.meta.dirname, 'screenshots')
+const PASSWORD = 'seven quiet otters paint'
+const DOMAIN = 'shop.example.com'
+
+const VIEWS: Record<string, View> = {
+  light: { width: 1280, height: 800, scheme: 'light' },
+  dark: { width: 1280, height: 800, scheme: 'dark' },
+  phone: { width: 390, height: 844, scheme: 'light' },
+}
+
+type Screen = { name: string; path: string; before?: string; until?: string }
+
+const click = (text: string) =>
+  `[...document.querySelectorAll('button, a')].find((each) => each.textContent.trim() === ${JSON.stringify(text)}).click()`
+const DIALOG = `document.querySelector('[role=dialog]')`
+
+const SCREENS: Screen[] = [
+  { name: 'domains', path: '/domains' },
+  { name: 'domain-add', path: '/domains', before: click('Add a domain'), until: DIALOG },
+  { name: 'domain', path: `/domains/${DOMAIN}` },
+  { name: 'domain-cache', path: `/domains/${DOMAIN}/cache` },
+  { name: 'domain-purge', path: `/domains/${DOMAIN}/cache`, before: click('Purge all'), until: DIALOG },
+  { name: 'domain-renders', path: `/domains/${DOMAIN}/renders`, before: click('Record') },
+  { name: 'domain-tokens', path: `/domains/${DOMAIN}/tokens` },
+  { name: 'domain-settings', path: `/domains/${DOMAIN}/settings`, before: click('Add a rule') },
+  { name: 'domain-delete', path: `/domains/${DOMAIN}/settings`, before: click('Delete'), until: DIALOG },
+  { name: 'keys', path: '/keys' },
+  { name: 'account', path: '/account' },
+  { name: 'accounts', path: '/operator/accounts' },
+  { name: 'accounts-invite', path: '/operator/accounts', before: click('Invite somebody'), until: DIALOG },
+  { name: 'not-found', path: '/domains/nobody.example.com' },
+  {
+    name: 'menu',
+    path: '/domains',
+    before: `document.querySelector('[aria-label="Open the menu"]')?.click()`,
+  },
+]
+
+const wanted = process.argv.slice(2)
+const dataDir = await mkdtemp(path.join(tmpdir(), 'screenshots-'))
+const complaints: string[] = []
+const closing: (() => Promise<unknown>)[] = []
+try {
+  const site = await startSite()
+  closing.unshift(site.close)
+  const node = await startNodeFor(dataDir)
+  closing.unshift(node.close)
+  const browser = await startBrowser(dataDir, (line) => complaints.push(line))
+  closing.unshift(browser.close)
+  const { tab } = browser
+  await mkdir(DIR, { recursive: true })
+
+  const each = async (name: string, path: string, act: () => Promise<void> = async () => {}) => {
+    if (wanted.length > 0 && !wanted.some((want) => name.startsWith(want))) return
+    for (const [view, shown] of Object.entries(VIEWS)) {
+      await tab.show(shown)
+      await tab.open(path)
+      await act()
+      const file = `${name}-${view}.png`
+      await writeFile(`${DIR}/${file}`, await tab.picture(!name.includes('menu')))
+      const wide = await tab.run<number>('document.documentElement.scrollWidth - innerWidth')
+      if (wide > 0) complaints.push(`${file}: ${wide} px wider than its window`)
+    }
+  }
+
+  await each('welcome', node.link)
+  await each('welcome-gone', `${node.api}/welcome#pp_in_unknown`)
+  await tab.show(VIEWS['light']!)
+  await makeAccount(tab, node.link)
+  await each('domains-empty', `${node.api}/domains`)
+  await fill(tab, site.url)
+  for (const { name, path, before, until } of SCREENS) {
+    await each(name, node.api + path, async () => {
+      if (before !== undefined) await tab.run(before)
+      if (until !== undefined) await tab.until(until)
+    })
+  }
+  await tab.run(`fetch('/api/session', { method: 'DELETE' })`)
+  await each('sign-in', `${node.api}/sign-in`)
+} finally {
+  for (const close of closing) await close()
+  await rm(dataDir, { recursive: true, force: true })
+}
+// What a screen shows of a refusal is also told to the console.
+const unexpected = complaints.filter((line) => !/status of (401|404)/.test(line))
+for (const line of new Set(unexpected)) process.stdout.write(`${line}\n`)
+process.exitCode = unexpected.length === 0 ? 0 : 1
+
+/** By hand, as the first operator would. */
+async function makeAccount(tab: Tab, link: string): Promise<void> {
+  await tab.open(link)
+  await tab.until(`document.querySelectorAll('input').length === 3`)
+  const values = ['operator@example.com', PASSWORD, PASSWORD]
+  await tab.run(`(() => {
+    const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set
+    const values = ${JSON.stringify(values)}
+    document.querySelectorAll('input').forEach((input, at) => {
+      set.call(input, values[at])
+      input.dispatchEvent(new Event('input', { bubbles: true }))
+    })
+    document.querySelector('form').requestSubmit()
+  })()`)
+  await tab.until(`location.pathname === '/domains'`)
+}
+
+/** Domains, pages, keys, tokens and accounts, so that there is something to see. */
+async function fill(tab: Tab, site: string): Promise<void> {
+  await tab.run(`(async () => {
+    const call = async (method, path, body) => {
+      const response = await fetch(path, {
+        method,
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+      if (!response.ok) throw new Error(method + ' ' + path + ': ' + await response.text())
+      return response.status === 204 ? null : response.json()
+    }
+    for (const name of ['${DOMAIN}', 'www.garden-tools.example', 'a-rather-long-name-for-a-shop.brand.example.com']) {
+      await call('POST', '/api/domains', { custom_domain: name, origin_url: ${JSON.stringify(site)} })
+    }
+    await call('PUT', '/api/domains/www.garden-tools.example', { is_active: false })
+    const paths = ['/', '/about', '/missing', '/broken', ...Array.from({ length: 64 }, (_, at) => '/products/' + at)]
+    const { jobs } = await call('POST', '/api/cache/refresh', { domain: '${DOMAIN}', paths })
+    for (const { jobId } of jobs) {
+      for (;;) {
+        const job = await (await fetch('/api/jobs/' + jobId)).json()
+        if (!['queued', 'running'].includes((job.job ?? job).state)) break
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+    }
+    await call('POST', '/api/keys', { name: 'agency scripts' })
+    const { id } = await call('POST', '/api/keys', { name: 'old laptop' })
+    await fetch('/api/keys/' + id, { method: 'DELETE' })
+    await call('POST', '/api/domains/${DOMAIN}/tokens', { name: 'deploy' })
+    await call('POST', '/api/operator/invitations', { email: 'owner@example.com', plan: 'agency' })
+  })()`)
+}
+
+/** A site that is drawn by its script, with pages that go wrong. */
+async function startSite() {
+  const server = http.createServer((request, response) => {
+    if (request.url === '/broken') return void response.writeHead(500).end('sorry')
+    response.writeHead(request.url === '/missing' ? 404 : 200, { 'content-type': 'text/html' })
+    response.end(`<!doctype html><title>Shop</title><div id="app"></div><script>
+      console.error('a thing that the owner should know')
+      document.getElementById('app').textContent = 'Everything for the garden at ' + location.pathname
+    </script>`)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const close = async () => {
+    server.closeAllConnections()
+    server.close()
+  }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close }
+}
