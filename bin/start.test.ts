@@ -90,7 +90,8 @@ describe('asked to end during its start', () => {
     it(`${moment}: status 0, no ready line, nothing left running`, async () => {
       const { code, stdout, ms, stderr } = await startAndEnd(reached)
       assert.deepEqual([code, stdout], [0, ''], stderr)
-      assert(ms < 5_000, `took ${ms} ms`)
+      // A second or two, and more on a busy machine; what does not hear it takes for ever.
+      assert(ms < 20_000, `took ${ms} ms`)
       await until('nothing is left running', () => processesOf(dataDir).length === 0, 15_000)
     })
   }

@@ -9,7 +9,7 @@ import { PERSON, startTestEdge, type TestEdge } from './test-edge.ts'
 
 /** Far more than an honest head takes on a slow machine, three hundred others before it. */
 const HEADERS_MS = 1_500
-const BODY_LOOK_MS = 200
+const BODY_LOOK_MS = 800
 /** What must have come at each look. */
 const LEAST_BYTES = (LEAST_BYTES_PER_SECOND * BODY_LOOK_MS) / 1_000
 
@@ -100,7 +100,7 @@ describe('a body that does not end', () => {
 
   it('at the least pace it may take as long as it takes', async (t) => {
     const { socket, ended } = connect(t)
-    const parts = 40
+    const parts = 16
     const part = 'x'.repeat(LEAST_BYTES / 2)
     socket.write(
       `POST /upload HTTP/1.1\r\nHost: red.example\r\nConnection: close\r\nContent-Length: ${parts * part.length}\r\n\r\n`,
@@ -138,7 +138,8 @@ describe('an answer of which nothing is taken is not held for ever', () => {
     socket.write(request)
     await once(socket, 'data')
     socket.pause()
-    assert.equal(await openConnections(), 1)
+    // One of before may be about to close.
+    assert((await openConnections()) >= 1)
     while ((await openConnections()) > 0) await new Promise((next) => setTimeout(next, 20))
   }
 })
