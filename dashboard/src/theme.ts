@@ -36,8 +36,9 @@ export const theme = createTheme({
   defaultRadius: 'md',
   cursorType: 'pointer',
   respectReducedMotion: true,
+  // The generic names come last: some systems have another family for them at each weight.
   fontFamily:
-    'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", Helvetica, Arial, sans-serif',
+    '-apple-system, "Segoe UI", Roboto, "Noto Sans", "Open Sans", "Liberation Sans", Helvetica, Arial, system-ui, sans-serif',
   fontFamilyMonospace:
     'ui-monospace, "SF Mono", "Cascadia Mono", "Liberation Mono", Menlo, Consolas, monospace',
   headings: { fontWeight: '650' },

@@ -258,7 +258,7 @@ function PageTable(props: {
                 <Table.Td className="break">{path}</Table.Td>
                 <Table.Td className={classes.render}>
                   {render === undefined ? (
-                    <span className="quiet">not among the last 50</span>
+                    <span className="quiet">earlier</span>
                   ) : (
                     <Group gap="xs" wrap="nowrap">
                       <OutcomeBadge outcome={render.outcome} /> <TimeText at={render.ended_at} />

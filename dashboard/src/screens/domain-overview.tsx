@@ -15,7 +15,8 @@ export function DomainOverview({ domain }: { domain: DomainWithSettings }) {
   const name = domain.custom_domain
   const pages = useQuery(cachedPagesQuery(name))
   const renders = useQuery(rendersQuery(name))
-  const last = renders.data?.[0]
+  // Ours of addresses that do not exist tell the owner nothing.
+  const last = renders.data?.find(({ outcome }) => outcome !== 'probed')
   return (
     <Stack gap="lg">
       {!domain.is_active && (
@@ -115,7 +116,7 @@ function CertificateFacts({ found: { certificate, order } }: { found: Certificat
           <span className="break">{order.last_error}</span>
         </Alert>
       )}
-      {order.next_attempt_at !== null && (
+      {order.next_attempt_at !== null && Date.parse(order.next_attempt_at) > Date.now() && (
         <Text size="sm" className="quiet">
           Next looked for: <TimeText at={order.next_attempt_at} />
         </Text>
