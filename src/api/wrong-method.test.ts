@@ -18,7 +18,6 @@ const raw = (options: RequestOptions, body?: string | Buffer) => rawRequest(api.
 
 describe('404', () => {
   const paths = [
-    '/',
     '/api',
     '/api/',
     '/api/domain',
