@@ -16,7 +16,7 @@ before(async () => {
   await database.pool.query(`insert into account (email, plan) values ('a@example.com', 'pro')`)
   const { rows } = await database.pool.query<{ id: DomainId }>(
     `insert into domain (account_id, custom_domain, origin_url)
-     select id, name, 'http://origin.example' from account, unnest(array['red.example', 'blue.example']) as name
+     select id, site, 'http://origin.example' from account, unnest(array['red.example', 'blue.example']) as site
      returning id`,
   )
   ;[red, blue] = rows.map(({ id }) => id) as [DomainId, DomainId]
