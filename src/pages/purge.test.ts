@@ -25,7 +25,7 @@ after(() => database.close())
 
 const PATHS = ['/', '/a', '/a/b', '/a_b', '/a%25', '/A']
 beforeEach(async () => {
-  await database.pool.query('truncate page, redirect, sitemap, job')
+  await database.pool.query('truncate page, redirect, sitemap, job, unstored_page')
   for (const domain of [red, blue]) {
     await database.pool.query(
       `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
