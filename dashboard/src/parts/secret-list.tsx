@@ -22,7 +22,7 @@ export function SecretList<Each extends Secret>(props: {
   )
   return (
     <div className="scroll-x">
-      <Table verticalSpacing="sm" horizontalSpacing="md" fz="sm">
+      <Table verticalSpacing="sm" horizontalSpacing="md" fz="sm" className="stacking">
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Name</Table.Th>
@@ -52,13 +52,13 @@ export function SecretList<Each extends Secret>(props: {
                   </Text>
                 )}
               </Table.Td>
-              <Table.Td>
+              <Table.Td data-label="Last used">
                 <TimeText at={secret.last_used_at} />
                 <Text size="xs" className="quiet">
                   made <TimeText at={secret.created_at} />
                 </Text>
               </Table.Td>
-              <Table.Td ta="end">
+              <Table.Td className="end">
                 {secret.state === 'active' && (
                   <Button
                     size="compact-sm"

@@ -134,7 +134,7 @@ function Sessions() {
         )
       ) : (
         <div className="scroll-x">
-          <Table verticalSpacing="sm" fz="sm">
+          <Table verticalSpacing="sm" fz="sm" className="stacking">
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>Browser</Table.Th>
@@ -156,7 +156,7 @@ function Sessions() {
                   <Table.Td>
                     <TimeText at={session.created_at} />
                   </Table.Td>
-                  <Table.Td ta="end">
+                  <Table.Td className="end">
                     {session.current ? (
                       <Badge variant="light" tt="none">
                         here

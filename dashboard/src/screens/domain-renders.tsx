@@ -38,7 +38,7 @@ export function DomainRenders({ domain }: { domain: DomainWithSettings }) {
           </Empty>
         ) : (
           <div className="scroll-x">
-            <Table verticalSpacing="xs" horizontalSpacing="md" fz="sm">
+            <Table verticalSpacing="xs" horizontalSpacing="md" fz="sm" className="stacking">
               <Table.Thead>
                 <Table.Tr>
                   <Table.Th>Path</Table.Th>
@@ -62,8 +62,10 @@ export function DomainRenders({ domain }: { domain: DomainWithSettings }) {
                         <Table.Td>
                           <TimeText at={render.ended_at} />
                         </Table.Td>
-                        <Table.Td className="number">{count(render.stored_ms)} ms</Table.Td>
-                        <Table.Td ta="end">
+                        <Table.Td className="number" data-label="Took">
+                          {count(render.stored_ms)} ms
+                        </Table.Td>
+                        <Table.Td className="end">
                           <Button
                             size="compact-xs"
                             variant="subtle"

@@ -59,7 +59,7 @@ export function Domains() {
 function DomainTable({ domains }: { domains: readonly Domain[] }) {
   return (
     <div className="sheet sheet-flush">
-      <Table verticalSpacing="md" horizontalSpacing="lg" className={classes.table}>
+      <Table verticalSpacing="md" horizontalSpacing="lg" className="stacking">
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Domain</Table.Th>
@@ -89,7 +89,7 @@ function DomainTable({ domains }: { domains: readonly Domain[] }) {
                   <HttpsBadge hasCertificate={domain.ssl_enabled} />
                 </Group>
               </Table.Td>
-              <Table.Td>
+              <Table.Td className={classes.quota}>
                 <QuotaBar used={domain.renders_used} limit={domain.monthly_render_limit} />
               </Table.Td>
             </Table.Tr>

@@ -58,13 +58,13 @@ function AccountList() {
             onChange={(event) => setSearch(event.currentTarget.value)}
           />
           <div className="sheet sheet-flush scroll-x">
-            <Table verticalSpacing="sm" horizontalSpacing="md" fz="sm">
+            <Table verticalSpacing="sm" horizontalSpacing="md" fz="sm" className="stacking">
               <Table.Thead>
                 <Table.Tr>
                   <Table.Th>Account</Table.Th>
                   <Table.Th>Plan</Table.Th>
-                  <Table.Th ta="end">Domains</Table.Th>
-                  <Table.Th ta="end">Renders this month</Table.Th>
+                  <Table.Th className="end">Domains</Table.Th>
+                  <Table.Th className="end">Renders this month</Table.Th>
                   <Table.Th />
                 </Table.Tr>
               </Table.Thead>
@@ -165,13 +165,13 @@ function AccountRow(props: {
           onChange={(event) => change.mutate({ plan: event.currentTarget.value })}
         />
       </Table.Td>
-      <Table.Td ta="end" className="number">
+      <Table.Td className="number end" data-label="Domains">
         {count(account.domains)}
       </Table.Td>
-      <Table.Td ta="end" className="number">
+      <Table.Td className="number end" data-label="Renders this month">
         {count(account.renders_used)}
       </Table.Td>
-      <Table.Td ta="end">
+      <Table.Td className="end">
         <Menu position="bottom-end" withinPortal>
           <Menu.Target>
             <Button size="compact-sm" variant="default" aria-label={`More about ${account.email}`}>

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+
+import { DEFAULT_DOMAIN_SETTINGS, domainSettingsPatchSchema } from '../../src/accounts/domain-settings.ts'
+import type { DomainWithSettings, Settings } from './api-types.ts'
+import { formOf, settingsOf, settingsProblems } from './domain-settings-form.ts'
+
+const domainWith = (settings: Partial<Settings>): DomainWithSettings => ({
+  id: 1,
+  custom_domain: 'shop.example.com',
+  origin_url: 'https://origin.example.com',
+  ssl_enabled: false,
+  renders_used: 0,
+  monthly_render_limit: 1_000,
+  is_active: true,
+  created_at: '2026-11-15T12:30:00.000Z',
+  updated_at: '2026-11-15T12:30:00.000Z',
+  settings: { ...DEFAULT_DOMAIN_SETTINGS, ...settings },
+})
+
+const problemsOf = (change: Partial<ReturnType<typeof formOf>>) =>
+  settingsProblems({ ...formOf(domainWith({})), ...change }, () => null)
+
+describe('the form of the settings', () => {
+  it('saved as it was opened changes nothing', () => {
+    const settings: Settings = {
+      ...DEFAULT_DOMAIN_SETTINGS,
+      fresh_seconds: 100,
+      query: ['page', 'color'],
+      rules: [
+        { path: '/cart*', action: 'pass' },
+        { path: '/news*', fresh_seconds: 7 },
+      ],
+      categories: { ai: 'pass', search: 'render' },
+      https_redirect: true,
+      soft_404: 'store',
+      render: { locale: 'de-CH' },
+    }
+    const saved = settingsOf(formOf(domainWith(settings)), settings)
+    assert.deepEqual({ ...settings, ...saved }, settings)
+    // What the form does not show is not sent, and so stays.
+    assert.deepEqual([saved.render, saved.crawlers], [undefined, undefined])
+  })
+
+  it('sends what the server takes', () => {
+    const form = formOf(domainWith({}))
+    form.query = 'list'
+    form.queryNames = ' page\ncolor, page '
+    form.rules = [{ key: 'a', path: ' /cart* ', action: 'pass', freshHours: 0.5 }]
+    form.rendered.seo = false
+    assert.deepEqual(
+      settingsProblems(form, () => null),
+      {},
+    )
+    const sent = settingsOf(form, DEFAULT_DOMAIN_SETTINGS)
+    assert.deepEqual(domainSettingsPatchSchema.parse(sent), sent)
+    assert.deepEqual(sent.query, ['page', 'color'])
+    assert.deepEqual(sent.rules, [{ path: '/cart*', action: 'pass', fresh_seconds: 1_800 }])
+    assert.deepEqual(sent.categories, { seo: 'pass' })
+  })
+
+  it('names the field that is wrong', () => {
+    const rule = { key: 'a', path: 'cart', action: '', freshHours: '' } as const
+    assert.deepEqual(Object.keys(problemsOf({ freshHours: '' })), ['freshHours'])
+    assert.deepEqual(Object.keys(problemsOf({ staleHours: -1 })), ['staleHours'])
+    assert.deepEqual(Object.keys(problemsOf({ query: 'list', queryNames: ' ' })), ['queryNames'])
+    assert.deepEqual(Object.keys(problemsOf({ rules: [rule] })), ['rules.0.path', 'rules.0.freshHours'])
+  })
+
+  it('ten years are the most, as at the server', () => {
+    assert.deepEqual(problemsOf({ keepDays: 3_660 }), {})
+    assert.deepEqual(problemsOf({ keepDays: 3_661 }), { keepDays: 'At most ten years' })
+  })
+})
