@@ -78,6 +78,15 @@ try {
     }
   }
 
+  // What is looked out for can be seen: a style element, which the policy forbids.
+  await tab.open(`${node.api}/sign-in`)
+  await tab.run(
+    `document.head.append(Object.assign(document.createElement('style'), { textContent: 'p {}' }))`,
+  )
+  const seen = complaints.filter((line) => /content security policy/i.test(line))
+  if (seen.length === 0) throw new Error('a style element was let through, or nobody said that it was not')
+  complaints.length = 0
+
   await each('welcome', node.link)
   await each('welcome-gone', `${node.api}/welcome#pp_in_unknown`)
   await tab.show(VIEWS['light']!)
@@ -90,7 +99,12 @@ try {
       if (until !== undefined) await tab.until(until)
     })
   }
-  await tab.run(`fetch('/api/session', { method: 'DELETE' })`)
+  await tab.show(VIEWS['light']!)
+  await tab.open(`${node.api}/keys`)
+  await tab.run(click('Sign out'))
+  await tab.until(
+    `location.pathname === '/sign-in' && document.querySelector('h1').textContent === 'Sign in'`,
+  )
   await each('sign-in', `${node.api}/sign-in`)
 } finally {
   for (const close of closing) await close()

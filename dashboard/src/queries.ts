@@ -36,6 +36,12 @@ export function createQueries(): QueryClient {
   return client
 }
 
+/** Somebody has signed in or out: nothing that was read for another account stays. */
+export function startAnew(queries: QueryClient, me: Me | null): void {
+  queries.clear()
+  queries.setQueryData(sessionQuery.queryKey, me)
+}
+
 /** Who is signed in; null: nobody. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],

@@ -7,6 +7,7 @@ import { request } from './api.ts'
 import { sayFailed } from './parts/done.ts'
 import { SchemeToggle } from './parts/scheme-toggle.tsx'
 import { Wordmark } from './parts/wordmark.tsx'
+import { startAnew } from './queries.ts'
 import { ROUTES } from './route-map.ts'
 import classes from './shell.module.css'
 import { useMe } from './signed-in.tsx'
@@ -104,9 +105,8 @@ function SignOut() {
   const signOut = async () => {
     try {
       await request('DELETE', '/api/session')
+      startAnew(queries, null)
       navigate(ROUTES.signIn)
-      // Nothing of this account stays for whoever signs in next.
-      queries.clear()
     } catch (error) {
       sayFailed('You are still signed in', error)
     }

@@ -1,4 +1,5 @@
 import { PasswordInput, Progress, Stack, Text } from '@mantine/core'
+import type { GetInputPropsReturnType } from '@mantine/form'
 
 /** As the server has it. */
 export const PASSWORD_MIN_CHARS = 8
@@ -29,7 +30,8 @@ export function passwordStrength(password: string): { percent: number; word: str
   return { percent: 100, word: 'Strong', color: 'paint' }
 }
 
-type InputProps = { value?: string; onChange?: unknown; error?: unknown }
+/** Of a field of a form. */
+type InputProps = GetInputPropsReturnType
 
 /** The new password, twice, with a hint how good it is. */
 export function NewPassword(props: { password: InputProps; repeated: InputProps; value: string }) {
@@ -41,7 +43,7 @@ export function NewPassword(props: { password: InputProps; repeated: InputProps;
         description={`${PASSWORD_MIN_CHARS} characters or more`}
         autoComplete="new-password"
         required
-        {...(props.password as object)}
+        {...props.password}
       />
       <Stack gap={4}>
         <Progress value={strength.percent} color={strength.color} size="xs" aria-hidden />
@@ -49,12 +51,7 @@ export function NewPassword(props: { password: InputProps; repeated: InputProps;
           {strength.word}
         </Text>
       </Stack>
-      <PasswordInput
-        label="The same again"
-        autoComplete="new-password"
-        required
-        {...(props.repeated as object)}
-      />
+      <PasswordInput label="The same again" autoComplete="new-password" required {...props.repeated} />
     </Stack>
   )
 }

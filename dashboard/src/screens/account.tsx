@@ -3,6 +3,8 @@ import { useForm } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
+import { useLocation } from 'wouter'
+
 import { request } from '../api.ts'
 import type { Session } from '../api-types.ts'
 import { ConfirmDialog } from '../parts/confirm-dialog.tsx'
@@ -12,7 +14,8 @@ import { Page, Section } from '../parts/page.tsx'
 import { count } from '../parts/quota-bar.tsx'
 import { Loading, Refusal, Trouble } from '../parts/states.tsx'
 import { TimeText } from '../parts/time-text.tsx'
-import { sessionQuery, sessionsQuery } from '../queries.ts'
+import { sessionsQuery, startAnew } from '../queries.ts'
+import { ROUTES } from '../route-map.ts'
 import { useMe } from '../signed-in.tsx'
 import { browserOf } from '../user-agent.ts'
 
@@ -110,6 +113,7 @@ function ChangePassword() {
 
 function Sessions() {
   const queries = useQueryClient()
+  const [, navigate] = useLocation()
   const sessions = useQuery(sessionsQuery)
   const [isLeaving, setLeaving] = useState(false)
   const end = useMutation({
@@ -180,7 +184,8 @@ function Sessions() {
           onClose={() => setLeaving(false)}
           run={async () => {
             await request('DELETE', '/api/sessions')
-            queries.setQueryData(sessionQuery.queryKey, null)
+            startAnew(queries, null)
+            navigate(ROUTES.signIn)
           }}
         >
           <Text size="sm">

@@ -7,7 +7,7 @@ import { request } from '../api.ts'
 import type { Me } from '../api-types.ts'
 import { Door } from '../parts/door.tsx'
 import { Refusal } from '../parts/states.tsx'
-import { sessionQuery } from '../queries.ts'
+import { sessionQuery, startAnew } from '../queries.ts'
 import { nextPath } from '../route-map.ts'
 
 export function SignIn() {
@@ -26,7 +26,7 @@ export function SignIn() {
     mutationFn: ({ email, password }: typeof form.values) =>
       request<{ account: Me }>('POST', '/api/session', { body: { email: email.trim(), password } }),
     onSuccess: ({ account }) => {
-      queries.setQueryData(sessionQuery.queryKey, account)
+      startAnew(queries, account)
       navigate(next, { replace: true })
     },
     onError: () => {

@@ -10,7 +10,7 @@ import { Door } from '../parts/door.tsx'
 import { NewPassword, passwordProblem } from '../parts/new-password.tsx'
 import { Loading, Refusal, Trouble } from '../parts/states.tsx'
 import { TimeText } from '../parts/time-text.tsx'
-import { sessionQuery } from '../queries.ts'
+import { startAnew } from '../queries.ts'
 import { ROUTES } from '../route-map.ts'
 
 const WORDS: Record<SignInLink['kind'], { title: string; lead: string; button: string }> = {
@@ -97,8 +97,7 @@ function UseLink({ token, link }: { token: string; link: SignInLink }) {
         body: { token, password, ...(link.email === null && { email: email.trim() }) },
       }),
     onSuccess: ({ account }) => {
-      queries.clear()
-      queries.setQueryData(sessionQuery.queryKey, account)
+      startAnew(queries, account)
       navigate(ROUTES.domains, { replace: true })
     },
   })
