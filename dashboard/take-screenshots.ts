@@ -4,7 +4,7 @@
  * after `npm run build`. They go to dashboard/screenshots/, which git ignores.
  * What the browser complains of meanwhile is printed, and fails the run.
  */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -53,6 +53,8 @@ const SCREENS: Screen[] = [
 
 const wanted = process.argv.slice(2)
 const dataDir = await mkdtemp(path.join(tmpdir(), 'screenshots-'))
+// Else root's node keeps its database and its browser elsewhere, where nobody would remove them.
+await chmod(dataDir, 0o711)
 const complaints: string[] = []
 const closing: (() => Promise<unknown>)[] = []
 try {

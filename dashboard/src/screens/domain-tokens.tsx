@@ -57,6 +57,7 @@ export function DomainTokens({ domain }: { domain: DomainWithSettings }) {
               placeholder="Name, such as deploy"
               autoComplete="off"
               flex={1}
+              miw={220}
               maw={320}
               {...form.getInputProps('name')}
             />
