@@ -98,10 +98,12 @@ export function createEdgeServers(
       const bodiless = (flags & END_STREAM) !== 0 || headers[':method'] === 'CONNECT'
       const req = new Http2Request(stream, raw, bodiless, peer)
       const res = new Http2Response(stream, req)
-      watch.stream(stream, req, res)
+      // Both ends of a WebSocket may rest for as long as they like.
+      const isWebSocket = req.method === 'CONNECT' && headers[':protocol'] === 'websocket'
+      if (!isWebSocket) watch.stream(stream, req, res)
       if (headerBytes(raw) > HEADER_BYTES) sendPlainPage(res, 'headers-too-large', 'none; headers-too-large')
+      else if (isWebSocket) handlers.upgrade(http2Handshake(req, stream))
       else if (req.method !== 'CONNECT') handlers.request(req, res)
-      else if (headers[':protocol'] === 'websocket') handlers.upgrade(http2Handshake(req, stream))
       else sendPlainPage(res, 'method-not-allowed', 'none; method')
     })
   })
