@@ -14,6 +14,7 @@ export type BrowserParts = {
 }
 
 const LOOK_EVERY_MS = 100
+const LOOK_FIRST_MS = 10
 
 /** Of a browser that has started. Looks at /proc, so on Linux only; elsewhere all is well. `onNetworkLost` is told once. */
 export function watchParts(groupId: number, onNetworkLost: () => void): BrowserParts {
@@ -26,20 +27,30 @@ export function watchParts(groupId: number, onNetworkLost: () => void): BrowserP
     network = ofType('network.mojom.NetworkService')[0]?.pid ?? null
   }
   findNetwork()
-  const hasNetwork = () => network === null || isAlive(network)
+  let isLost = false
+  // Whoever asks and hears no is not the last: the next render must not meet this browser any more.
+  const hasNetwork = () => {
+    if (network === null || isAlive(network)) return true
+    if (!isLost) onNetworkLost()
+    isLost = true
+    return false
+  }
 
-  const timer = setInterval(() => {
+  let timer: NodeJS.Timeout
+  // Sooner as long as it has not been seen: one that died unseen would be taken for its successor.
+  const lookAgain = () => {
+    timer = setTimeout(look, network === null ? LOOK_FIRST_MS : LOOK_EVERY_MS).unref()
+  }
+  const look = () => {
     if (network === null) findNetwork()
-    else if (!hasNetwork()) {
-      clearInterval(timer)
-      onNetworkLost()
-    }
-  }, LOOK_EVERY_MS).unref()
+    if (hasNetwork()) lookAgain()
+  }
+  lookAgain()
 
   return {
     hasNetwork,
     canOpenPages: () => zygotes.every(isAlive),
-    stop: () => clearInterval(timer),
+    stop: () => clearTimeout(timer),
   }
 }
 

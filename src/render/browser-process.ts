@@ -132,7 +132,11 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
     memory.stop()
     if (child.pid !== undefined) killGroup(child.pid)
     await exited
-    await rm(userDataDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+    // What is being killed may still write for a moment. What stays is removed at the next start.
+    await rm(userDataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }).catch(
+      (error: Error) =>
+        options.log.warn({ err: error }, 'the folder of a browser that has ended could not be removed'),
+    )
     return why
   })
   const kill = (why: string) => {

@@ -6,7 +6,7 @@ import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
-import { after, describe, it } from 'node:test'
+import { after, beforeEach, describe, it } from 'node:test'
 
 import { until } from '../../test/support/condition.ts'
 import { processesOf } from '../../test/support/processes.ts'
@@ -25,9 +25,22 @@ const hang = () => {
 }
 
 const browsers = () => processesOf(renderer.dataDir).filter(({ command }) => !command.includes('--type='))
+/** Of a browser that has just ended, something may still be there. */
+const networkOf = (browser: number) =>
+  processesOf(renderer.dataDir).find(
+    ({ group, command }) => group === browser && command.includes('NetworkService'),
+  )
 const pages = () => processesOf(renderer.dataDir).filter(({ command }) => command.includes('--type=renderer'))
 
 describe('what dies is replaced', () => {
+  // What the last test has ended may not be gone yet.
+  beforeEach(() =>
+    until('one browser and nothing of another', () => {
+      const groups = new Set(processesOf(renderer.dataDir).map(({ group }) => group))
+      return groups.size === 1 && browsers().length === 1
+    }),
+  )
+
   it('a killed browser ends its renders as crashed; the next render has another browser', async () => {
     const [before] = browsers()
     const { asked, outcome } = hang()
@@ -59,11 +72,11 @@ describe('what dies is replaced', () => {
   })
 
   it('a network process that is killed takes the render with it, and the next has another browser', async () => {
-    const [before] = browsers()
-    const network = processesOf(renderer.dataDir).find(({ command }) => command.includes('NetworkService'))
-    assert(network !== undefined)
     const { asked, outcome } = hang()
     await asked
+    const [before] = browsers()
+    const network = networkOf(before!.group)
+    assert(network !== undefined)
     process.kill(network.pid, 'SIGKILL')
     assert.equal((await outcome).kind, 'crashed')
     assert.match(await renderer.html('/page'), /content/)
@@ -71,7 +84,7 @@ describe('what dies is replaced', () => {
   })
 
   it('a page that ends in the moment its network process dies is not kept', async () => {
-    const network = processesOf(renderer.dataDir).find(({ command }) => command.includes('NetworkService'))
+    const network = networkOf(browsers().at(-1)!.group)
     // Killed while the origin is asked for the page's data: the page shows its own failure, and is done.
     routes.set('/data', () => void process.kill(network!.pid, 'SIGKILL'))
     routes.set('/failing', scripted(`fetch('/data').catch(() => show('no data'))`))
@@ -182,6 +195,6 @@ describe('nothing is left behind', () => {
     assert(processesOf(dataDir).length > 2)
     node.kill('SIGKILL')
     await until('the end of every process', () => processesOf(dataDir).length === 0, 5_000)
-    await rm(dataDir, { recursive: true, force: true })
+    await rm(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
   })
 })

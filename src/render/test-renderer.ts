@@ -124,7 +124,7 @@ export async function startTestRenderer(
       await renderer.close()
       origin.close()
       origin.closeAllConnections()
-      await rm(dataDir, { recursive: true, force: true })
+      await rm(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
     },
   }
 }
