@@ -40,8 +40,9 @@ export function readContract(document: unknown): Contract {
   for (const [url, methods] of Object.entries(paths)) {
     const matches = new RegExp(`^${url.replace(/\{[^}]+\}/g, '[^/]+')}$`)
     for (const [method, operation] of Object.entries(methods)) {
-      const taken = (operation['security'] ?? []) as unknown as Record<string, unknown>[]
-      const securities = taken.flatMap((scheme) => Object.keys(scheme))
+      const securities = Object.values(operation['security'] ?? {}).flatMap((scheme) =>
+        Object.keys(scheme ?? {}),
+      )
       operations.push({
         method: method.toUpperCase(),
         url,
