@@ -12,7 +12,6 @@ import { createFetchText } from '../src/edge/fetch-text.ts'
 import { createReverseDns } from '../src/edge/reverse-dns.ts'
 import { renewTicketKeys } from '../src/edge/ticket-keys.ts'
 import { createVerifyCrawler } from '../src/edge/verify-crawler.ts'
-import { AppError } from '../src/errors.ts'
 import type { AddressGuard } from '../src/gateway/address-guard.ts'
 import { createGuardedAgents } from '../src/gateway/guarded-agents.ts'
 import type { Log } from '../src/log.ts'
@@ -22,8 +21,7 @@ import { createAskedPaths, recordKnown } from '../src/pages/known-paths.ts'
 import { readStored } from '../src/pages/stored-page.ts'
 import { namedInIndexes, readSitemap, storeSitemap } from '../src/pages/stored-sitemap.ts'
 import { createJobWaiter } from '../src/queue/await.ts'
-import { enqueue } from '../src/queue/enqueue.ts'
-import { noteRequest } from '../src/queue/request-of-job.ts'
+import { enqueue, enqueueLive } from '../src/queue/enqueue.ts'
 import { readUnstored } from '../src/queue/unstored.ts'
 
 import type { Certificates } from './wire-certificates.ts'
@@ -74,12 +72,7 @@ export function wireEdge(deps: {
         const quota = await readQuota(pool, config.plans, domain, clock.nowMs())
         return quota !== null && overQuota(quota)
       },
-      enqueueLive: async (domain, path, requestId) => {
-        const [job] = await enqueue(pool, domain, [path], 'live')
-        if (job === undefined) throw new AppError('queue_full')
-        await noteRequest(pool, job.jobId, requestId)
-        return job.jobId
-      },
+      enqueueLive: (domain, path, requestId) => enqueueLive(pool, domain, path, requestId),
       enqueueRefresh: (domain, path) => enqueue(pool, domain, [path], 'refresh'),
       waitForJob: waiter.wait,
       noteAsked: asked.note,

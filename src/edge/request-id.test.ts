@@ -6,7 +6,9 @@ import ipaddr from 'ipaddr.js'
 import { pino } from 'pino'
 
 import { NO_CLIENT_LIMITS } from '../http/client-gate.ts'
-import { createRequestOf, noteRequest } from '../queue/request-of-job.ts'
+import type { PagePath } from '../ids.ts'
+import { enqueueLive } from '../queue/enqueue.ts'
+import { createRequestOf } from '../queue/request-of-job.ts'
 import { createAccessLog } from './access-log.ts'
 import { PERSON, startTestEdge, type TestEdge } from './test-edge.ts'
 
@@ -66,12 +68,13 @@ describe('X-Request-Id', () => {
   it('stands at the job that a miss became; who joins it later does not change it', async () => {
     edge.script('hang')
     const slow = edge.ask('/slow')
-    let job: { id: never; request_id: string | null } | undefined
+    let job: { id: never; domain_id: never; request_id: string | null } | undefined
     while (!job?.request_id) {
-      job = (await edge.pool.query(`select id, request_id from job where path = '/slow'`)).rows[0]
+      job = (await edge.pool.query(`select id, domain_id, request_id from job where path = '/slow'`)).rows[0]
     }
     assert.equal(await createRequestOf(edge.pool)(job.id), job.request_id)
-    await noteRequest(edge.pool, job.id, 'another')
+    const slowly = '/slow' as PagePath
+    assert.equal(await enqueueLive(edge.pool, job.domain_id, slowly, 'another'), job.id)
     assert.equal(await createRequestOf(edge.pool)(job.id), job.request_id)
     await edge.work()
     assert.equal((await slow).headers['x-request-id'], job.request_id)

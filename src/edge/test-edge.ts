@@ -24,8 +24,7 @@ import { namedInIndexes, readSitemap, storeSitemap } from '../pages/stored-sitem
 import { createJobWaiter } from '../queue/await.ts'
 import { type ClaimedJob, createClaim } from '../queue/claim.ts'
 import { createComplete } from '../queue/complete.ts'
-import { enqueue } from '../queue/enqueue.ts'
-import { noteRequest } from '../queue/request-of-job.ts'
+import { enqueue, enqueueLive } from '../queue/enqueue.ts'
 import { readUnstored } from '../queue/unstored.ts'
 import type { RenderOutcome } from '../render/outcome.ts'
 import { createEdge, type EdgeOptions, type EdgeParts } from './edge.ts'
@@ -145,11 +144,10 @@ export async function startTestEdge(
           return quota !== null && overQuota(quota)
         },
         enqueueLive: async (domain, path, requestId) => {
-          const [job] = await enqueue(pool, domain, [path], 'live')
-          await noteRequest(pool, job!.jobId, requestId)
+          const job = await enqueueLive(pool, domain, path, requestId)
           if (scripted[0] === 'hang') scripted.shift()
           else void work()
-          return job!.jobId
+          return job
         },
         enqueueRefresh: async (domain, path) => {
           refreshed.push(path)

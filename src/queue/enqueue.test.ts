@@ -5,7 +5,7 @@ import { transaction } from '../db/transaction.ts'
 import { AppError } from '../errors.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import { purgePages } from '../pages/purge.ts'
-import { enqueue } from './enqueue.ts'
+import { enqueue, enqueueLive } from './enqueue.ts'
 import { HOME, paths, type TestQueue, testQueue } from './test-queue.ts'
 
 let queue: TestQueue
@@ -46,6 +46,26 @@ describe('enqueue', () => {
       [0, 1, 1, 1],
     )
     await cancelAll(domain)
+  })
+
+  it('a live job has the name of its request at once: a second statement would hold its row while a node claims', async () => {
+    const domain = await queue.domain()
+    let statements = 0
+    const one = {
+      query(...given: Parameters<typeof queue.pool.query>) {
+        statements++
+        return queue.pool.query(...given)
+      },
+    }
+    const job = await enqueueLive(one as typeof queue.pool, domain, HOME, 'first')
+    assert.equal(await enqueueLive(queue.pool, domain, HOME, 'joins later'), job)
+    const { rows } = await queue.pool.query('select request_id from job where id = $1', [job])
+    assert.deepEqual([rows, statements], [[{ request_id: 'first' }], 1])
+    await cancelAll(domain)
+    await assert.rejects(
+      enqueueLive(queue.pool, 0 as DomainId, HOME, 'nobody'),
+      (error) => error instanceof AppError && error.code === 'domain_not_found',
+    )
   })
 
   it('50 callers at once get one job', async () => {

@@ -13,6 +13,11 @@ const ENQUEUE = {
   text: 'select path, job_id from enqueue_jobs($1, $2, $3, $4)',
 }
 
+const ENQUEUE_LIVE = {
+  name: 'queue-enqueue-live',
+  text: 'select enqueue_live_job($1, $2, $3, $4) as job_id',
+}
+
 /**
  * Queues a render of each path and gives its job, one entry for each path in
  * the order given, duplicates joined. A page with an open job joins it and
@@ -36,20 +41,43 @@ export async function enqueue(
   const asked = [...new Set(paths)]
   if (asked.length === 0) return []
   const jobs = new Map<PagePath, JobId>()
-  try {
-    const { rows } = await db.query<{ path: PagePath; job_id: JobId }>({
+  const { rows } = await ofDomain(
+    db.query<{ path: PagePath; job_id: JobId }>({
       ...ENQUEUE,
       values: [domain, asked, priorityNumber(priority), bound],
-    })
-    for (const { path, job_id } of rows) jobs.set(path, job_id)
-  } catch (cause) {
-    // The domain was deleted a moment ago (foreign_key_violation).
-    if (errorCode(cause) === '23503') throw new AppError('domain_not_found', { cause })
-    throw cause
-  }
+    }),
+  )
+  for (const { path, job_id } of rows) jobs.set(path, job_id)
   if (jobs.size === 0) throw new AppError('queue_full', { detail: `no room for ${asked.length} jobs` })
   return asked.flatMap((path) => {
     const jobId = jobs.get(path)
     return jobId === undefined ? [] : [{ path, jobId }]
+  })
+}
+
+/**
+ * Queues the render that a crawler waits for, as `enqueue` does, and notes at
+ * the job what its request is called; who joins it later is not written.
+ */
+export async function enqueueLive(
+  db: Queryable,
+  domain: DomainId,
+  path: PagePath,
+  requestId: string,
+): Promise<JobId> {
+  const { rows } = await ofDomain(
+    db.query<{ job_id: JobId | null }>({ ...ENQUEUE_LIVE, values: [domain, path, BOUND.live, requestId] }),
+  )
+  const job = rows[0]?.job_id ?? null
+  if (job === null) throw new AppError('queue_full', { detail: 'no room for a live job' })
+  return job
+}
+
+/** `asked`: what adds jobs of a domain that may have been deleted a moment ago. */
+async function ofDomain<T>(asked: Promise<T>): Promise<T> {
+  return asked.catch((cause) => {
+    // foreign_key_violation
+    if (errorCode(cause) === '23503') throw new AppError('domain_not_found', { cause })
+    throw cause
   })
 }
