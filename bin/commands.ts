@@ -112,6 +112,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'Show the render queue',
     load: async () => (await import('./commands/jobs.ts')).jobs,
   },
+  nodes: {
+    summary: 'List the nodes that share the database, with their load and version',
+    load: async () => (await import('./commands/nodes.ts')).nodes,
+  },
   render: {
     summary: 'Render one page to stdout, without a server or a database',
     load: async () => (await import('./commands/render.ts')).render,

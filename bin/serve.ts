@@ -8,6 +8,7 @@ import type { Config } from '../src/config.ts'
 import { openDatabase } from '../src/db/database.ts'
 import { createListener } from '../src/db/listener.ts'
 import { migrate } from '../src/db/migrate.ts'
+import type { Registration } from '../src/fleet/registration.ts'
 import { createAddressGuard } from '../src/gateway/address-guard.ts'
 import type { Log } from '../src/log.ts'
 import { findBrowser } from '../src/render/browser-binary.ts'
@@ -22,6 +23,7 @@ import { startRetention } from './retention.ts'
 import { wireApi } from './wire-api.ts'
 import { checkMasterKey, wireCertificates, wireOrdering } from './wire-certificates.ts'
 import { wireEdge } from './wire-edge.ts'
+import { nodeId, wireRegistration } from './wire-fleet.ts'
 import { wireMetrics } from './wire-metrics.ts'
 import { wireRenderer, wireWorker } from './wire-renderer.ts'
 
@@ -70,8 +72,10 @@ export async function startNode(deps: {
   const clock = systemClock
   const opened = createClosingStack({ clock, log })
   let draining = false
+  let registration: Registration | null = null
   const close = async () => {
     draining = true
+    void registration?.beat()
     await opened.closeAll(DRAIN_MS)
   }
   try {
@@ -98,10 +102,12 @@ export async function startNode(deps: {
 
     await unpacked
     signal.throwIfAborted()
+    const id = nodeId()
     const renderer = roles.has('render') ? await wireRenderer({ config, clock, log, say }) : null
+    let worker: Awaited<ReturnType<typeof wireWorker>> | null = null
     if (renderer !== null) {
       opened.add('renderer', renderer.close)
-      const worker = await wireWorker({
+      const working = await wireWorker({
         config,
         database,
         listener,
@@ -109,11 +115,16 @@ export async function startNode(deps: {
         clock,
         log,
         metrics: metrics.render,
+        node: id,
       })
-      opened.add('worker', ({ remainingMs }) => worker.close(remainingMs()))
+      opened.add('worker', ({ remainingMs }) => working.close(remainingMs()))
+      worker = working
     }
 
-    const checkReadiness = createReadinessCheck({ pool, renderer, isDraining: () => draining })
+    const isDraining = () => draining
+    registration = await wireRegistration({ config, pool, log, id, isDraining, worker, renderer })
+    opened.add('registration', registration.close)
+    const checkReadiness = createReadinessCheck({ pool, renderer, isDraining })
     // The API has doors to the same pages for sites that keep their own front.
     const live =
       roles.has('edge') || roles.has('api')
@@ -136,6 +147,7 @@ export async function startNode(deps: {
           })
         : {
             server: createReadinessServer(checkReadiness, metrics.text, config.metricsToken),
+            endStreams: () => {},
             close: async () => {},
           }
     opened.add('API', apiHttp.close)
@@ -144,7 +156,7 @@ export async function startNode(deps: {
     signal.throwIfAborted()
 
     // The doors are opened last, when everything behind them works, and closed first.
-    const apiServer = drainable(apiHttp.server)
+    const apiServer = drainable(apiHttp.server, { begin: apiHttp.endStreams })
     const api = await listen(apiHttp.server, apiAt)
     opened.add('API server', apiServer.drain)
     if (roles.has('api')) {

@@ -1,5 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import { hostname } from 'node:os'
+import { randomBytes } from 'node:crypto'
 
 import type { Clock } from '../src/clock.ts'
 import type { Config } from '../src/config.ts'
@@ -42,8 +41,10 @@ export async function wireWorker(deps: {
   clock: Clock
   log: Log
   metrics: RenderMetrics
-}): Promise<{ close(deadlineMs: number): Promise<void> }> {
-  const { config, database, listener, renderer, clock, log, metrics } = deps
+  /** The name of this run of the node. */
+  node: string
+}): Promise<{ readonly running: number; close(deadlineMs: number): Promise<void> }> {
+  const { config, database, listener, renderer, clock, log, metrics, node } = deps
   const { pool, connection } = database
   metrics.watches(renderer)
   const worker = await startWorker(
@@ -58,11 +59,13 @@ export async function wireWorker(deps: {
       clock,
       log,
     },
-    // Pids come again after a restart, in containers at once; a lease must not.
-    { node: `${hostname()}:${process.pid}:${randomUUID()}`, slots: config.render.slots },
+    { node, slots: config.render.slots },
   )
   const warmRuns = startWarmRuns({ pool, listener, log })
   return {
+    get running() {
+      return worker.running
+    },
     async close(deadlineMs) {
       await warmRuns.close()
       await worker.close(deadlineMs)

@@ -44,13 +44,16 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'src/render': ['src/gateway/gateway.ts', 'src/gateway/headers.ts'],
   'src/gateway': ['src/config.ts'],
   'src/accounts': ['src/db', 'src/pages', 'src/gateway/origin-url.ts', 'src/queue/cancel-jobs.ts'],
+  'src/events': ['src/db', 'src/accounts', 'src/pages/invalidation.ts', 'src/queue'],
   'src/api': [
     'src/http',
+    'src/events',
     'src/db',
     'src/accounts',
     'src/pages',
     'src/queue',
     'src/certificates',
+    'src/fleet',
     'src/gateway/origin-url.ts',
     'src/gateway/address-guard.ts',
   ],
@@ -63,6 +66,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'src/db': [],
   'src/metrics': ['src/db'],
+  'src/fleet': ['src/db'],
 }
 /** Small files without a room: anybody may import them. */
 const GROUND = [

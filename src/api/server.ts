@@ -38,6 +38,7 @@ import { domainGet } from './routes/domain-get.ts'
 import { domainList } from './routes/domain-list.ts'
 import { domainRenders } from './routes/domain-renders.ts'
 import { domainUpdate } from './routes/domain-update.ts'
+import { events, type Subscribe } from './routes/events.ts'
 import { healthz } from './routes/healthz.ts'
 import { type FindJob, jobGet } from './routes/job-get.ts'
 import { keyCreate } from './routes/key-create.ts'
@@ -47,6 +48,7 @@ import { link } from './routes/link.ts'
 import { metrics, type ReadMetrics } from './routes/metrics.ts'
 import { openApiDocument } from './routes/openapi-document.ts'
 import { operatorAccounts } from './routes/operator-accounts.ts'
+import { operatorNodes } from './routes/operator-nodes.ts'
 import { middlewareUrl, type PageDoors, pageGet } from './routes/page-get.ts'
 import { passwordChange } from './routes/password-change.ts'
 import { type CheckReadiness, readiness } from './routes/readiness.ts'
@@ -75,6 +77,8 @@ export type ApiDeps = {
   caughtUp: CaughtUp
   doors: PageDoors
   signIn: SignIn
+  /** Live figures of an account, or of the fleet. */
+  subscribe: Subscribe
   /** Who asks, behind proxies that are trusted. */
   readClient: ReadClient
   /** Seals the keys of certificates. */
@@ -164,7 +168,9 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   tokenList(app, deps)
   tokenCreate(app, deps)
   tokenRevoke(app, deps)
+  events(app, deps)
   operatorAccounts(app, { ...deps, publicUrl: options.publicUrl })
+  operatorNodes(app, deps)
   pageGet(app, deps)
   renderOffer(app, deps)
   healthz(app)

@@ -11,6 +11,11 @@ import { DatabaseError } from './database-error.ts'
 /** Where the migrations are. */
 export const MIGRATIONS = path.join(import.meta.dirname, 'migrations')
 
+/** The last migration that this version of Prepaint knows. */
+export function lastMigration(directory: string = MIGRATIONS): string {
+  return readMigrations(directory).at(-1)?.name ?? ''
+}
+
 /** Any number that nothing else of ours locks; nodes of all versions must agree on it. */
 const MIGRATION_LOCK = 7_226_411_028
 

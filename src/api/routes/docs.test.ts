@@ -37,6 +37,7 @@ describe('GET /openapi.json', () => {
         'GET /api/jobs/{jobId}',
         'GET /api/keys',
         'GET /api/operator/accounts',
+        'GET /api/operator/nodes',
         'GET /api/session',
         'GET /api/sessions',
         'GET /healthz',
