@@ -98,7 +98,10 @@ function statusInHeader(res: ServerResponse): void {
   const writeHead = (status: number, headers: string[]): ServerResponse => {
     const verdict = headers[headers.indexOf('X-Prepaint') + 1] ?? ''
     if (verdict.startsWith('none')) return head(res, 204, ['X-Prepaint', 'pass; unavailable'])
-    return head(res, 200, [...headers, PAGE_STATUS, `${status}`])
+    head(res, 200, [...headers, PAGE_STATUS, `${status}`])
+    // The head is written: from here on this is for whoever counts it.
+    res.statusCode = status
+    return res
   }
   res.writeHead = writeHead as typeof res.writeHead
 }

@@ -36,6 +36,8 @@ export function createEndings(
   /** A page or redirect of ours, in the encoding that is asked for. */
   function serve(exchange: Exchange, entry: Served, verdict: ServedVerdict): Verdict | Promise<Verdict> {
     const { req, res, domain, target, nowMs } = exchange
+    req.askedOf = domain
+    req.askedFor = target.key.path
     if (entry.status < 400) note(exchange)
     const ttlMs = freshUntil(entry, target.lifetimes) - nowMs
     const stamp = { verdict, ttlMs, ageMs: verdict === 'rendered' ? 0 : nowMs - entry.renderedAtMs }
@@ -63,12 +65,14 @@ export function createEndings(
 
   /** The origin's answer. */
   function pass(req: EdgeRequest, res: EdgeResponse, domain: EdgeDomain, why: PassReason): Verdict {
+    req.askedOf = domain
     if (!res.destroyed) passOn(req, res, domain, `pass; ${why}`)
     return `pass; ${why}`
   }
 
   /** From the sitemap cache, else the origin's. */
   async function sitemap({ req, res, domain, target }: Exchange): Promise<Verdict> {
+    req.askedOf = domain
     return (await sitemaps.serve(req, res, domain, target.key)) ?? pass(req, res, domain, 'sitemap')
   }
 

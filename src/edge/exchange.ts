@@ -1,6 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable, Writable } from 'node:stream'
 
+import type { PagePath } from '../ids.ts'
+import type { EdgeDomain } from './domain.ts'
+
 /**
  * A request of HTTP/1.1 or HTTP/2, as the edge reads it: node's IncomingMessage
  * is one, and so is `Http2Request`. `Host` is there in either.
@@ -22,11 +25,17 @@ export type EdgeRequest = Readable & {
     /** Ends the connection; of HTTP/2, where others use it too, only this exchange. */
     destroy(): unknown
   }
+  /** Whose it turned out to be; for whoever counts it when it has been answered. */
+  askedOf?: EdgeDomain
+  /** And for which page of ours it was answered. */
+  askedFor?: PagePath
 }
 
 /** The answer to one: node's ServerResponse, or `Http2Response`. */
 export type EdgeResponse = Writable & {
   readonly headersSent: boolean
+  /** Once they are sent: that of the answer. */
+  readonly statusCode: number
   /** false: the connection ends behind this answer. HTTP/2 has no such thing. */
   shouldKeepAlive: boolean
   /** Throws for a status or header that no message may have. */

@@ -86,6 +86,7 @@ export class Http2Request extends Readable implements EdgeRequest {
 /** The answer to it. Reasons are not sent; there are none in HTTP/2 (RFC 9113, section 8.3.2). */
 export class Http2Response extends Writable implements EdgeResponse {
   shouldKeepAlive = true
+  statusCode = 200
   readonly req: EdgeResponse['req']
   readonly #stream: ServerHttp2Stream
   #trailers: [string, string][] = []
@@ -127,6 +128,7 @@ export class Http2Response extends Writable implements EdgeResponse {
   ): this {
     if (this.#stream.destroyed || this.#stream.closed) return this
     if (status < 200 || status > 599) throw new RangeError(`HTTP/2 has no status ${status}`)
+    this.statusCode = status
     const headers = rest.at(-1) as string[]
     for (let at = 0; at < headers.length; at += 2) http.validateHeaderValue(headers[at]!, headers[at + 1]!)
     // Whoever knows the length at once has no trailers; waiting for them would take another frame.

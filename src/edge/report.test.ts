@@ -33,6 +33,34 @@ describe('the report of live requests', () => {
     }
   })
 
+  it('says whose request it was, for which page, and how it was answered; who is a crawler, by the list of the domain too', async () => {
+    const told: unknown[] = []
+    const edge = await startTestEdge({
+      parts: {
+        answered: (req, { crawler }, res) =>
+          told.push([req.askedOf?.name, req.askedFor, crawler, res.headersSent && res.statusCode]),
+      },
+    })
+    try {
+      const crawlers = { add: [{ pattern: 'ShopWatch', category: 'seo' }] }
+      await edge.set(`settings = '${JSON.stringify({ crawlers })}'`)
+      await edge.settled()
+      await edge.ask('/a?utm_source=x&b=1', { agent: 'ShopWatch' })
+      await edge.ask('/a?b=1', { agent: 'ShopWatch', headers: { 'if-none-match': '*' } })
+      await edge.ask('/a', { agent: PERSON })
+      await edge.ask('/', { host: 'nobody.example' })
+      while (told.length < 4) await new Promise(setImmediate)
+      assert.deepEqual(told, [
+        ['red.example', '/a?b=1', 'seo', 200],
+        ['red.example', '/a?b=1', 'seo', 304],
+        ['red.example', undefined, null, 200],
+        [undefined, undefined, null, 404],
+      ])
+    } finally {
+      await edge.close()
+    }
+  })
+
   it('of a page from memory, has our own time; of all else, the time until it had gone out', () => {
     let now = 0
     const told: Answered[] = []

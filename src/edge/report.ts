@@ -7,7 +7,7 @@ import type { NoVerdict, Verdict } from './verdict.ts'
 /** A live request that has been answered. */
 export type Answered = {
   verdict: Verdict | NoVerdict
-  /** null: a person, a tool, or nobody knows. Crawlers that only the domain's own list has are `other`. */
+  /** null: a person, a tool, or nobody knows. */
   crawler: CrawlerCategory | null
   /** What our own work took for a page from memory; for all else, until the answer had gone out. */
   seconds: number
@@ -19,7 +19,7 @@ export type ReportDeps = {
   /** See `createRequestIds`. */
   nameOf(req: EdgeRequest): string
   /** Figures, log. Called on the hit path: costs next to nothing, and never throws. */
-  answered(req: EdgeRequest, answer: Answered): void
+  answered(req: EdgeRequest, answer: Answered, res: EdgeResponse): void
 }
 
 /** Called when a request begins; what it gives is called with the verdict, once. */
@@ -31,17 +31,17 @@ export function createReport({ crawlerOf, stopwatch, nameOf, answered }: ReportD
     // From here on that is what it is called: in the answer, at the origin, at its job, in the log.
     req.headers['x-request-id'] = nameOf(req)
     return (verdict) => {
-      const crawler = crawlerIn(verdict, req.headers['user-agent'])
-      const tell = () => answered(req, { verdict, crawler, seconds: stopwatch() - started })
+      const crawler = crawlerIn(verdict, req)
+      const tell = () => answered(req, { verdict, crawler, seconds: stopwatch() - started }, res)
       // A page from memory has been handed over whole; how fast the client takes it is not our figure.
       if (verdict === 'hit' || verdict === 'stale' || res.closed) tell()
       else res.once('close', tell)
     }
   }
 
-  function crawlerIn(verdict: Verdict | NoVerdict, userAgent: string | undefined): CrawlerCategory | null {
+  function crawlerIn(verdict: Verdict | NoVerdict, req: EdgeRequest): CrawlerCategory | null {
     if (verdict === 'pass; not-a-crawler' || verdict.startsWith('none')) return null
-    const crawler = crawlerOf(userAgent)
+    const crawler = crawlerOf(req.headers['user-agent'], req.askedOf?.crawlers)
     const servedAsOne = verdict === 'hit' || verdict === 'stale' || verdict === 'rendered'
     return crawler ?? (servedAsOne ? 'other' : null)
   }
