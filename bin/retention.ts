@@ -4,6 +4,7 @@ import { removeOldCounts } from '../src/accounts/remove-old-counts.ts'
 import { removeOldSignIns } from '../src/accounts/remove-old-sign-ins.ts'
 import type { Clock } from '../src/clock.ts'
 import type { Log } from '../src/log.ts'
+import { removeOldVisits } from '../src/pages/last-visits.ts'
 import { removeExpired } from '../src/pages/remove-expired.ts'
 import { removeOldJobs } from '../src/queue/remove-old-jobs.ts'
 import { removeOldRecords } from '../src/queue/render-records.ts'
@@ -28,6 +29,7 @@ export function startRetention(deps: { pool: pg.Pool; clock: Clock; log: Log; ev
     records: () => removeOldRecords(pool, { signal }),
     unstored: () => removeOldUnstored(pool, clock.nowMs()),
     pages: () => removeExpired(pool, { signal }),
+    visits: () => removeOldVisits(pool, { signal }),
     counts: () => removeOldCounts(pool, { signal }),
     'sign-ins': () => removeOldSignIns(pool, { signal }),
   }

@@ -18,6 +18,7 @@ import type { Log } from '../src/log.ts'
 import type { EdgeMetrics } from '../src/metrics/edge-metrics.ts'
 import { invalidateOn } from '../src/pages/invalidation.ts'
 import { createAskedPaths, recordKnown } from '../src/pages/known-paths.ts'
+import { createLastVisits } from '../src/pages/last-visits.ts'
 import { readStored } from '../src/pages/stored-page.ts'
 import { namedInIndexes, readSitemap, storeSitemap } from '../src/pages/stored-sitemap.ts'
 import { createJobWaiter } from '../src/queue/await.ts'
@@ -43,6 +44,7 @@ export function wireEdge(deps: {
   const accessLog = createAccessLog(log, config.accessLog)
   const waiter = createJobWaiter(listener, pool, log)
   const asked = createAskedPaths({ db: pool, nowMs: clock.nowMs, log })
+  const visits = createLastVisits({ pool, log })
   const ranges = createCrawlerRanges({
     dir: config.crawlers.verify ? config.crawlers.rangesDir : null,
     fetchText: createFetchText(agents),
@@ -76,6 +78,7 @@ export function wireEdge(deps: {
       enqueueRefresh: (domain, path) => enqueue(pool, domain, [path], 'refresh'),
       waitForJob: waiter.wait,
       noteAsked: asked.note,
+      noteVisit: visits.note,
       readSitemap: (domain, path) => readSitemap(pool, domain, path),
       storeSitemap: (domain, path, sitemap) => storeSitemap(pool, domain, path, sitemap),
       namedInIndexes: (domain) => namedInIndexes(pool, domain),
@@ -103,6 +106,7 @@ export function wireEdge(deps: {
       ranges.close()
       waiter.close()
       await asked.close()
+      await visits.close()
       agents.close()
     },
   }

@@ -1,5 +1,8 @@
+import type { CrawlerCategory } from '../accounts/domain-settings.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import type { Log } from '../log.ts'
+import type { CrawlerTest } from './crawler.ts'
+import { createCrawlerNames } from './crawler-name.ts'
 import type { EdgeDomain } from './domain.ts'
 import type { EdgeRequest } from './exchange.ts'
 import type { PageTarget } from './target.ts'
@@ -9,8 +12,19 @@ export type DemandDeps = {
   enqueueRefresh(domain: DomainId, path: PagePath): Promise<unknown>
   /** A crawler asked for a path that is worth knowing. Never throws. */
   noteAsked(domain: DomainId, path: PagePath): void
+  /** A crawler was given a stored page; `crawler`: what it calls itself. Never throws. Absent: nobody wants to know. */
+  noteVisit?(visit: Visit): void
+  crawlerOf: CrawlerTest
   /** The crawler is not who it says: it gets what there is, and causes no render. Never rejects. */
   isForged(req: EdgeRequest): boolean | Promise<boolean>
+}
+
+export type Visit = {
+  domain: DomainId
+  path: PagePath
+  crawler: string
+  category: CrawlerCategory
+  atMs: number
 }
 
 type Asked = { req: EdgeRequest; domain: EdgeDomain; target: PageTarget; nowMs: number }
@@ -18,9 +32,14 @@ type Asked = { req: EdgeRequest; domain: EdgeDomain; target: PageTarget; nowMs: 
 const DAY_MS = 86_400_000
 /** A stale page that is asked for often queues its refresh once in this time. */
 export const REFRESH_EVERY_MS = 10_000
+/** A crawler that asks for a page again and again is noted once in this time. */
+export const VISIT_EVERY_MS = 60_000
 
 /** What follows from a crawler's asking beside its answer; nobody waits for it, and nothing of it can fail the answer. */
-export function createDemand({ log, enqueueRefresh, noteAsked, isForged }: DemandDeps) {
+export function createDemand(deps: DemandDeps) {
+  const { log, enqueueRefresh, noteAsked, noteVisit, crawlerOf, isForged } = deps
+  const nameOf = createCrawlerNames()
+
   /** The page is stale. */
   function refresh(asked: Asked): void {
     const { domain, target, nowMs } = asked
@@ -45,5 +64,23 @@ export function createDemand({ log, enqueueRefresh, noteAsked, isForged }: Deman
     noteAsked(domain.id, target.key.path)
   }
 
-  return { refresh, note }
+  /** Who asked last for the page; a hit by the one that was noted costs a comparison. */
+  function visited({ req, domain, target, nowMs }: Asked): void {
+    const { 'user-agent': userAgent = '' } = req.headers
+    const { visit } = target
+    if (noteVisit === undefined) return
+    if (visit.userAgent === userAgent && nowMs - visit.atMs < VISIT_EVERY_MS) return
+    visit.userAgent = userAgent
+    visit.atMs = nowMs
+    const category = crawlerOf(userAgent, domain.crawlers) ?? 'other'
+    noteVisit({
+      domain: domain.id,
+      path: target.key.path,
+      crawler: nameOf(userAgent),
+      category,
+      atMs: nowMs,
+    })
+  }
+
+  return { refresh, note, visited }
 }

@@ -29,7 +29,14 @@ import type { VerifyCrawler } from './verify-crawler.ts'
 /** What live traffic needs of the rest; bin/ supplies it from PostgreSQL, the queue and the gateway. */
 export type EdgeParts = Pick<
   EdgeDeps,
-  'clock' | 'log' | 'isOverQuota' | 'enqueueLive' | 'enqueueRefresh' | 'waitForJob' | 'noteAsked'
+  | 'clock'
+  | 'log'
+  | 'isOverQuota'
+  | 'enqueueLive'
+  | 'enqueueRefresh'
+  | 'waitForJob'
+  | 'noteAsked'
+  | 'noteVisit'
 > &
   Pick<SitemapDeps, 'readSitemap' | 'storeSitemap' | 'namedInIndexes' | 'recordInSitemap'> & {
     agents: OriginAgents

@@ -28,17 +28,18 @@ export type EndingDeps = {
   pass: Pass
 }
 
-/** The ways a live request can end, each with the verdict that it sends. `note` hears of pages that were served. */
+/** The ways a live request can end, each with the verdict that it sends. `demand` hears of what was served. */
 export function createEndings(
   { log, pages, sitemaps, pass: passOn }: EndingDeps,
-  note: (e: Exchange) => void,
+  demand: { note(e: Exchange): void; visited(e: Exchange): void },
 ) {
   /** A page or redirect of ours, in the encoding that is asked for. */
   function serve(exchange: Exchange, entry: Served, verdict: ServedVerdict): Verdict | Promise<Verdict> {
     const { req, res, domain, target, nowMs } = exchange
     req.askedOf = domain
     req.askedFor = target.key.path
-    if (entry.status < 400) note(exchange)
+    if (entry.status < 400) demand.note(exchange)
+    if (entry.kind === 'page') demand.visited(exchange)
     const ttlMs = freshUntil(entry, target.lifetimes) - nowMs
     const stamp = { verdict, ttlMs, ageMs: verdict === 'rendered' ? 0 : nowMs - entry.renderedAtMs }
     const unservable = (error: unknown): Verdict => {

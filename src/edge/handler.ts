@@ -45,7 +45,7 @@ export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number 
   const find = createFindStored(deps)
   const renderNow = createLiveRender(deps, options)
   const demand = createDemand(deps)
-  const { serve, pass, sitemap, none } = createEndings(deps, demand.note)
+  const { serve, pass, sitemap, none } = createEndings(deps, demand)
 
   return function handle(req: EdgeRequest, res: EdgeResponse): void {
     const report = deps.report(req, res)

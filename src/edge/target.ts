@@ -17,6 +17,8 @@ export type PageTarget = {
   notedDay: number
   /** When this node last queued a refresh of it. */
   refreshedMs: number
+  /** Whose visit this node noted last. */
+  visit: { userAgent: string; atMs: number }
 }
 
 // What browsers fetch for a page or people download; never a page itself. html, php, aspx and the like are pages.
@@ -66,7 +68,8 @@ function targetOf(domain: EdgeDomain, url: string): Target {
     rule?.fresh_seconds === undefined
       ? domain.lifetimes
       : { ...domain.lifetimes, freshMs: rule.fresh_seconds * 1_000 }
-  const page: PageTarget = { kind: 'page', key, lifetimes, notedDay: 0, refreshedMs: 0 }
+  const visit = { userAgent: '', atMs: 0 }
+  const page: PageTarget = { kind: 'page', key, lifetimes, notedDay: 0, refreshedMs: 0, visit }
   if (rule?.action === 'render') return page
   if (SITEMAP.test(name)) return { ...page, kind: 'sitemap' }
   if (XML.test(name)) return { ...page, kind: 'xml' }

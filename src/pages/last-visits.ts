@@ -1,0 +1,101 @@
+import type pg from 'pg'
+
+import type { CrawlerCategory } from '../accounts/domain-settings.ts'
+import { deleteInSteps } from '../db/delete-in-steps.ts'
+import type { Queryable } from '../db/transaction.ts'
+import type { DomainId, PagePath } from '../ids.ts'
+import type { Log } from '../log.ts'
+
+/** A crawler was given a stored page. `crawler`: what it calls itself. */
+export type Visit = {
+  domain: DomainId
+  path: PagePath
+  crawler: string
+  category: CrawlerCategory
+  atMs: number
+}
+
+/** Pages whose last visit waits for the next flush; past it visits are not noted until there is room. */
+export const VISITS_LIMIT = 20_000
+/** For how long it is known who asked last. */
+export const VISITS_KEPT_DAYS = 30
+const BATCH = 1_000
+const FLUSH_EVERY_MS = 5_000
+
+/**
+ * Notes who asked last for a page: in memory at once, one visit a page, in
+ * PostgreSQL with the next flush, so that no request waits for a write. What a
+ * crash loses of it is a name in a list.
+ */
+export function createLastVisits(options: { pool: pg.Pool; log: Log; flushEveryMs?: number }) {
+  const { pool, log, flushEveryMs = FLUSH_EVERY_MS } = options
+  const pending = new Map<string, Visit>()
+  let timer: NodeJS.Timeout | undefined
+  let flushing = Promise.resolve()
+
+  function note(visit: Visit): void {
+    const key = `${visit.domain}${visit.path}`
+    if (pending.size >= VISITS_LIMIT && !pending.has(key)) return
+    pending.set(key, visit)
+    timer ??= setTimeout(() => void flush(), flushEveryMs).unref()
+  }
+
+  /** Resolves once everything noted so far is written, or was given up. */
+  function flush(): Promise<void> {
+    clearTimeout(timer)
+    timer = undefined
+    const visits = [...pending.values()]
+    pending.clear()
+    flushing = flushing.then(async () => {
+      for (let at = 0; at < visits.length; at += BATCH) await record(pool, visits.slice(at, at + BATCH))
+    })
+    flushing = flushing.catch((error: Error) => {
+      log.warn({ err: error }, 'who asked last for pages could not be noted')
+    })
+    return flushing
+  }
+
+  return { note, flush, close: flush }
+}
+
+/** In the order of their keys, so that nodes that note the same pages wait for each other and never in a circle. */
+async function record(db: Queryable, visits: readonly Visit[]): Promise<void> {
+  await db.query(
+    `with quick as (select set_config('synchronous_commit', 'off', true))
+     insert into last_visit as known (domain_id, path, crawler, category, asked_at)
+     select seen.domain_id, seen.path, seen.crawler, seen.category, seen.asked_at
+       from quick, unnest($1::integer[], $2::text[], $3::text[], $4::text[], $5::timestamptz[])
+         as seen (domain_id, path, crawler, category, asked_at)
+       join domain on domain.id = seen.domain_id
+      order by seen.domain_id, seen.path collate "C"
+     on conflict (domain_id, path) do update set
+       crawler = excluded.crawler, category = excluded.category, asked_at = excluded.asked_at
+       where known.asked_at < excluded.asked_at`,
+    [
+      visits.map(({ domain }) => domain),
+      visits.map(({ path }) => path),
+      visits.map(({ crawler }) => crawler),
+      visits.map(({ category }) => category),
+      visits.map(({ atMs }) => new Date(atMs)),
+    ],
+  )
+}
+
+/** Removes visits of more than 30 days ago. Gives how many. */
+export function removeOldVisits(
+  pool: pg.Pool,
+  options: { step?: number; signal?: AbortSignal } = {},
+): Promise<number> {
+  return deleteInSteps(
+    pool,
+    `with old as materialized (
+       select found.domain_id, found.path from domain cross join lateral (
+         select domain_id, path from last_visit
+          where domain_id = domain.id and asked_at < now() - make_interval(days => $2)
+          order by asked_at limit $1 for update skip locked) found
+       limit $1)
+     delete from last_visit v using old where v.domain_id = old.domain_id and v.path = old.path`,
+    [VISITS_KEPT_DAYS],
+    options,
+  )
+}
