@@ -33,9 +33,12 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'src/gateway/guarded-agents.ts',
   ],
   'src/pages': ['src/db', 'src/accounts/domain-settings.ts'],
+  'src/sitemaps': ['src/pages'],
   'src/queue': [
     'src/db',
     'src/pages',
+    'src/sitemaps',
+    'src/edge/path-rules.ts',
     'src/render/outcome.ts',
     'src/render/record.ts',
     'src/render/page-text.ts',
@@ -152,18 +155,29 @@ describe('repository rules', () => {
     )
   })
 
-  it('the lock file records no download address', () => {
+  it('no lock file records a download address', () => {
+    const locks = tree.filter((file) => path.basename(file) === 'package-lock.json')
+    assert(locks.includes('package-lock.json'))
     // A workspace is a link to its folder.
-    assert.doesNotMatch(read('package-lock.json'), /"resolved": "(?!dashboard")/)
+    for (const lock of locks) assert.doesNotMatch(read(lock), /"resolved": "(?!dashboard")/, lock)
+  })
+
+  it('the manifest overrides versions only: npm 9, which Debian 12 has, reads no lock file where a package is replaced', () => {
+    const { overrides } = JSON.parse(read('package.json')) as { overrides: Record<string, unknown> }
+    assert.doesNotMatch(JSON.stringify(overrides), /"(npm|file|git):/)
   })
 
   it('every dependency is pinned to one version', () => {
-    const manifest = JSON.parse(read('package.json')) as Record<string, Record<string, string> | undefined>
-    const ranges = ['dependencies', 'devDependencies', 'optionalDependencies'].flatMap((kind) =>
-      Object.entries(manifest[kind] ?? {}).filter(
-        ([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version),
-      ),
-    )
+    const manifests = tree.filter((file) => path.basename(file) === 'package.json')
+    assert(manifests.includes('package.json') && manifests.includes('dashboard/package.json'))
+    const ranges = manifests.flatMap((file) => {
+      const manifest = JSON.parse(read(file)) as Record<string, Record<string, string> | undefined>
+      return ['dependencies', 'devDependencies', 'optionalDependencies'].flatMap((kind) =>
+        Object.entries(manifest[kind] ?? {}).filter(
+          ([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version),
+        ),
+      )
+    })
     assert.deepEqual(ranges, [])
   })
 })

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+
+import { createEntryScanner, ENTRY_LIMIT_CHARS, NotASitemap, type SitemapEntry } from './entry-scanner.ts'
+
+const NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+const urlset = (inside: string) => `<?xml version="1.0"?>\n<!-- made -->\n<urlset ${NS}>${inside}</urlset>`
+
+function scan(xml: string, pieceBytes = 1 << 16): { entries: SitemapEntry[]; root: string | null } {
+  const scanner = createEntryScanner()
+  const bytes = Buffer.from(xml)
+  const entries: SitemapEntry[] = []
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    entries.push(...scanner.write(bytes.subarray(at, at + pieceBytes)))
+  }
+  entries.push(...scanner.end())
+  return { entries, root: scanner.root }
+}
+
+describe('the entries of a sitemap', () => {
+  const cases: Record<string, { inside: string; entries: SitemapEntry[] }> = {
+    'have an address and a last change': {
+      inside:
+        '<url><loc>https://a.example/1</loc><lastmod>2026-01-02</lastmod></url>' +
+        '<url>\n <lastmod>2026-01-02T03:04:05+01:00</lastmod> <loc> https://a.example/2 </loc></url>',
+      entries: [
+        { location: 'https://a.example/1', changedAtMs: Date.parse('2026-01-02') },
+        { location: 'https://a.example/2', changedAtMs: Date.parse('2026-01-02T02:04:05Z') },
+      ],
+    },
+    'may say no change, or one that cannot be read': {
+      inside: '<url><loc>/a</loc></url><url><loc>/b</loc><lastmod>yesterday</lastmod></url>',
+      entries: [
+        { location: '/a', changedAtMs: null },
+        { location: '/b', changedAtMs: null },
+      ],
+    },
+    'are unescaped, in CDATA or not; an entity that only a DTD explains is none': {
+      inside:
+        '<url><loc>/a?x=1&amp;y=&#39;2&#x27;</loc></url><url><loc>\n<![CDATA[/b?x=1&y=2]]></loc></url>' +
+        '<url><loc>&host;/c</loc></url>',
+      entries: [
+        { location: "/a?x=1&y='2'", changedAtMs: null },
+        { location: '/b?x=1&y=2', changedAtMs: null },
+      ],
+    },
+    'are not their images': {
+      inside:
+        '<url><image:image><image:loc>/a.png</image:loc></image:image><loc>/a</loc></url><url><image:image><image:loc>/b.png</image:loc></image:image></url>',
+      entries: [{ location: '/a', changedAtMs: null }],
+    },
+    'may have a prefix and letters of several bytes': {
+      inside: '<s:url a="1"><s:loc>/café/😀</s:loc></s:url>',
+      entries: [{ location: '/café/😀', changedAtMs: null }],
+    },
+  }
+  for (const [name, { inside, entries }] of Object.entries(cases)) {
+    it(name, () => assert.deepEqual(scan(urlset(inside)), { entries, root: 'urlset' }))
+    it(`${name}; in single bytes`, () => assert.deepEqual(scan(urlset(inside), 1).entries, entries))
+  }
+
+  it('of an index are sitemaps', () => {
+    const xml = `<sitemapindex ${NS}><sitemap><loc>/s1.xml.gz</loc></sitemap></sitemapindex>`
+    assert.deepEqual(scan(xml, 3), {
+      entries: [{ location: '/s1.xml.gz', changedAtMs: null }],
+      root: 'sitemapindex',
+    })
+  })
+})
+
+describe('what is no sitemap', () => {
+  const none: Record<string, string> = {
+    nothing: '',
+    'an application shell': '<!doctype html><html><body><div id="app"></div></body></html>',
+    'a feed': '<rss version="2.0"><channel></channel></rss>',
+    'much before any root': ' '.repeat(100_000),
+    'one entry without end': urlset(`<url><loc>${'a'.repeat(ENTRY_LIMIT_CHARS)}`),
+    'many beginnings': urlset('<url><loc><![CDATA['.repeat(20_000)),
+  }
+  for (const [name, xml] of Object.entries(none)) {
+    it(name, () => assert.throws(() => scan(xml, 1_000), NotASitemap))
+  }
+
+  it('an entry of the longest length is one', () => {
+    const around = '<url><loc>/a</loc></url>'.length
+    const entry = `<url><loc>/a</loc>${' '.repeat(ENTRY_LIMIT_CHARS - around)}</url>`
+    assert.equal(scan(urlset(entry.repeat(2)), 1_000).entries.length, 2)
+  })
+
+  it('holds no more than an entry, however long the sitemap', () => {
+    const scanner = createEntryScanner()
+    scanner.write(Buffer.from(`<urlset ${NS}>`))
+    let found = 0
+    for (let n = 0; n < 2_000; n++) {
+      found += scanner.write(Buffer.from(`<url><loc>/p${n}</loc></url>`.repeat(100))).length
+    }
+    assert.equal(found, 200_000)
+  })
+})

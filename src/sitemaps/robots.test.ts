@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+
+import type { PagePath } from '../ids.ts'
+import {
+  fetchRobots,
+  ROBOTS_LIMIT_BYTES,
+  RULE_LIMIT_CHARS,
+  RULES_LIMIT,
+  readRobots,
+  WILDCARD_RULES_LIMIT,
+} from './robots.ts'
+import { startTestSite, type TestSite } from './test-site.ts'
+
+let test: TestSite
+before(async () => {
+  test = await startTestSite()
+})
+after(() => test.close())
+
+const allowed = (text: string, ...paths: string[]) => {
+  const robots = readRobots(text, test.site)
+  return paths.filter((path) => robots.allows(path as PagePath))
+}
+const fetched = () => fetchRobots(test.options, test.site, AbortSignal.timeout(10_000))
+
+describe('what robots.txt allows', () => {
+  const all = ['/', '/a', '/a/b', '/c?x=1']
+  const cases: Record<string, { text: string; allowed: string[] }> = {
+    'nothing said: everything': { text: '', allowed: all },
+    'everybody is refused something': { text: 'User-agent: *\nDisallow: /a', allowed: ['/', '/c?x=1'] },
+    'what is longer wins': {
+      text: 'User-agent: *\nDisallow: /a\nAllow: /a/b',
+      allowed: ['/', '/a/b', '/c?x=1'],
+    },
+    'our own group counts alone, in any case': {
+      text: 'User-agent: *\nDisallow: /\n\nUser-agent: PREPAINT\nDisallow: /c',
+      allowed: ['/', '/a', '/a/b'],
+    },
+    "another's group is not ours": { text: 'User-agent: Googlebot\nDisallow: /', allowed: all },
+    'wildcards and ends': {
+      text: 'User-agent: *\nDisallow: /*?x=\nDisallow: /a$',
+      allowed: ['/', '/a/b'],
+    },
+    'a page of an application is no robots.txt': {
+      text: '<!doctype html><html><body><div id="app"></div></body></html>',
+      allowed: all,
+    },
+  }
+  for (const [name, { text, allowed: expected }] of Object.entries(cases)) {
+    it(name, () => assert.deepEqual(allowed(text, ...all), expected))
+  }
+
+  it('up to its limits: so many rules, so many with wildcards, of such a length', () => {
+    const rules = (count: number, rule: (n: number) => string) =>
+      `User-agent: *\n${Array.from({ length: count }, (_, n) => `Disallow: ${rule(n)}`).join('\n')}`
+    const plain = rules(RULES_LIMIT + 1, (n) => `/p${n}x`)
+    assert.deepEqual(allowed(plain, `/p${RULES_LIMIT - 1}x`, `/p${RULES_LIMIT}x`), [`/p${RULES_LIMIT}x`])
+    const wild = rules(WILDCARD_RULES_LIMIT + 1, (n) => `/*w${n}x`)
+    assert.deepEqual(allowed(wild, `/w${WILDCARD_RULES_LIMIT - 1}x`, `/w${WILDCARD_RULES_LIMIT}x`), [
+      `/w${WILDCARD_RULES_LIMIT}x`,
+    ])
+    const long = `/${'l'.repeat(RULE_LIMIT_CHARS - 1)}`
+    assert.deepEqual(allowed(`User-agent: *\nDisallow: ${long}`, long), [])
+    assert.deepEqual(allowed(`User-agent: *\nDisallow: ${long}l`, `${long}l`), [`${long}l`])
+  })
+
+  it("names the site's own sitemaps, each once", () => {
+    const text = `Sitemap: ${test.origin}/one.xml\nsitemap:/two\nSitemap: https://else.example/x\nSitemap: https://red.example/one.xml # here`
+    assert.deepEqual(readRobots(text, test.site).sitemaps, ['/one.xml', '/two'])
+  })
+})
+
+describe('fetching it', () => {
+  it('gives its text; none where there is none', async () => {
+    test.answers['/robots.txt'] = 'User-agent: *'
+    assert.equal(await fetched(), 'User-agent: *')
+    for (const status of [404, 403, 410]) {
+      test.answers['/robots.txt'] = { status }
+      assert.equal(await fetched(), '')
+    }
+    test.answers['/robots.txt'] = { status: 302, location: 'https://else.example/robots.txt' }
+    assert.equal(await fetched(), '')
+    test.answers['/robots.txt'] = { status: 302, location: '/r.txt' }
+    test.answers['/r.txt'] = 'Disallow:'
+    assert.equal(await fetched(), 'Disallow:')
+  })
+
+  it('rejects where it cannot be known', async () => {
+    for (const status of [500, 503, 429]) {
+      test.answers['/robots.txt'] = { status }
+      await assert.rejects(fetched(), new RegExp(`the origin answered ${status}`))
+    }
+    test.answers['/robots.txt'] = (res) => void res.destroy()
+    await assert.rejects(fetched())
+  })
+
+  it('reads so much of it and no more', async () => {
+    test.answers['/robots.txt'] = 'a'.repeat(ROBOTS_LIMIT_BYTES + 1)
+    assert.equal((await fetched()).length, ROBOTS_LIMIT_BYTES)
+  })
+})

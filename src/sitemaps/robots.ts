@@ -1,0 +1,92 @@
+import { createRequire } from 'node:module'
+
+import type { PagePath } from '../ids.ts'
+import { type GetOptions, getFromSite } from './get.ts'
+import { pathOn, type Site } from './site.ts'
+
+type ParseRobots = (
+  url: string,
+  text: string,
+) => { isAllowed(url: string, token: string): boolean | undefined; getSitemaps(): string[] }
+
+// Its types say that it is a module, which it is not.
+const robotsParser: ParseRobots = createRequire(import.meta.url)('robots-parser')
+
+/** Of the user agent, as sites name it in robots.txt. */
+export const ROBOTS_TOKEN = 'Prepaint'
+
+/** Crawlers read no further either (RFC 9309, section 2.5). */
+export const ROBOTS_LIMIT_BYTES = 500 * 1024
+const TOTAL_MS = 15_000
+/** Sitemaps that one robots.txt may name. */
+const SITEMAPS_LIMIT = 1_000
+
+/**
+ * Rules beyond these are left out: each is compared with each path, and one
+ * with `*` costs its length times the path's.
+ */
+export const RULES_LIMIT = 2_000
+export const WILDCARD_RULES_LIMIT = 100
+export const RULE_LIMIT_CHARS = 300
+
+export type Robots = {
+  /** Whether we may ask for it of our own accord. */
+  allows(path: PagePath): boolean
+  /** Of the site's own; in order. */
+  sitemaps: readonly PagePath[]
+}
+
+/**
+ * The text of a site's robots.txt; empty where it has none (RFC 9309, section
+ * 2.3.1.3: then everything is allowed). Rejects when it cannot be reached or
+ * answers 5xx or 429: then nothing is (section 2.3.1.4).
+ */
+export async function fetchRobots(options: GetOptions, site: Site, signal: AbortSignal): Promise<string> {
+  const ends = AbortSignal.any([signal, AbortSignal.timeout(TOTAL_MS)])
+  const answer = await getFromSite({ ...options, encoding: 'identity' }, site, '/robots.txt', ends)
+  try {
+    const status = answer.statusCode ?? 0
+    if (status >= 500 || status === 429) throw new Error(`the origin answered ${status}`)
+    if (status !== 200) return ''
+    const parts: Buffer[] = []
+    let bytes = 0
+    for await (const part of answer as AsyncIterable<Buffer>) {
+      parts.push(part)
+      bytes += part.length
+      if (bytes >= ROBOTS_LIMIT_BYTES) break
+    }
+    return Buffer.concat(parts).subarray(0, ROBOTS_LIMIT_BYTES).toString('utf8').replaceAll('\0', '')
+  } finally {
+    answer.destroy()
+  }
+}
+
+export function readRobots(text: string, site: Site): Robots {
+  const home = `https://${site.name}`
+  const robots = robotsParser(`${home}/robots.txt`, bounded(text))
+  return {
+    allows: (path) => robots.isAllowed(`${home}${path}`, ROBOTS_TOKEN) !== false,
+    sitemaps: [
+      ...new Set(
+        robots
+          .getSitemaps()
+          .slice(0, SITEMAPS_LIMIT)
+          .flatMap((address) => pathOn(site, address) ?? []),
+      ),
+    ],
+  }
+}
+
+function bounded(text: string): string {
+  let rules = 0
+  let wildcards = 0
+  return text
+    .split(/\r\n|\r|\n/)
+    .filter((line) => {
+      const pattern = /^\s*(?:dis)?allow\s*:\s*([^#]*)/i.exec(line)?.[1]?.trim()
+      if (pattern === undefined) return line.length <= 4_096
+      if (++rules > RULES_LIMIT || pattern.length > RULE_LIMIT_CHARS) return false
+      return !pattern.includes('*') || ++wildcards <= WILDCARD_RULES_LIMIT
+    })
+    .join('\n')
+}

@@ -1,0 +1,24 @@
+import type { DomainId, DomainName, PagePath } from '../ids.ts'
+import { normalisePath, type QueryRule } from '../pages/path.ts'
+
+/** A domain, as whoever reads its origin's robots.txt and sitemaps needs it. */
+export type Site = {
+  id: DomainId
+  name: DomainName
+  /** http or https, without a path. */
+  originUrl: string
+  query: QueryRule
+}
+
+/**
+ * The stored path of an address that is the site's own, under its name or its
+ * origin's, absolute or not; null: of another host, of another scheme, or none
+ * that a page can have.
+ */
+export function pathOn(site: Site, address: string, base: string = '/'): PagePath | null {
+  const url = URL.parse(address, `https://${site.name}${base}`)
+  if (url === null || !/^https?:$/.test(url.protocol)) return null
+  const origin = new URL(site.originUrl)
+  const isOwn = url.host === site.name || url.host === origin.host || url.host === origin.hostname
+  return isOwn ? normalisePath(`${url.pathname}${url.search}`, site.query) : null
+}
