@@ -1,5 +1,4 @@
-import { createRequire } from 'node:module'
-
+import { installedPeer } from '../../test/support/installed-peer.ts'
 import { endWithParent, type PeerOptions } from './peer-process.ts'
 
 type LaunchOptions = Record<string, unknown>
@@ -8,11 +7,11 @@ type Rendertron = new () => { initialize(config: Record<string, unknown>): Promi
 type Configured = { ConfigManager: { config: Record<string, unknown> } }
 
 const { port, executable } = JSON.parse(process.argv[2]!) as PeerOptions
-const require = createRequire(import.meta.url)
+const { require } = installedPeer('rendertron')
 endWithParent()
 
 // It launches the browser that puppeteer downloaded at its installation. There
-// is none here: its puppeteer is puppeteer-core, which has to be told one.
+// is none here, for install scripts are not run: it has to be told one.
 const puppeteer = require('puppeteer') as Puppeteer
 const launch = puppeteer.launch.bind(puppeteer)
 puppeteer.launch = (options) => launch({ ...options, executablePath: executable })

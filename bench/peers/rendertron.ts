@@ -1,9 +1,9 @@
-import manifest from 'rendertron/package.json' with { type: 'json' }
-
+import { installedPeer } from '../../test/support/installed-peer.ts'
 import { getRaw, startPeer } from './peer-process.ts'
 import type { GivenBrowser, Service, Site } from './service.ts'
 
 export async function startRendertron(site: Site, browser: GivenBrowser, home: string): Promise<Service> {
+  const manifest = installedPeer('rendertron').require('rendertron/package.json') as { version: string }
   const peer = await startPeer('rendertron-main.ts', browser, home)
   return {
     name: 'rendertron',

@@ -1,7 +1,8 @@
 import type http from 'node:http'
-import { createRequire } from 'node:module'
+import { pathToFileURL } from 'node:url'
 
 import { GOOGLEBOT, PERSON, startTestEdge } from '../../src/edge/test-edge.ts'
+import { installedPeer } from '../support/installed-peer.ts'
 import { createPagesOf } from './http-cache-pages.ts'
 
 /** A test of the package http-cache-tests, as far as it is looked at here. */
@@ -31,7 +32,9 @@ type Package = {
 
 /** The package has no types and is made to be run as programs; these are the parts of which they are made. */
 async function load(): Promise<Package> {
-  const from = (file: string) => import(`http-cache-tests/${file}`)
+  const peer = installedPeer('http-cache-tests')
+  const folder = peer.folderOf('http-cache-tests')
+  const from = (file: string) => import(pathToFileURL(`${folder}/${file}`).href)
   const [suites, test, config] = await Promise.all(
     ['tests/index.mjs', 'client/test.mjs', 'client/config.mjs'].map(from),
   )
@@ -45,7 +48,7 @@ async function load(): Promise<Package> {
     results: test.testResults,
     config,
     handlers: { config: handleConfig.default, state: handleState.default, test: handleTest.default },
-    fetch: createRequire(import.meta.resolve('http-cache-tests/cli.mjs'))('node-fetch'),
+    fetch: peer.require('node-fetch'),
   }
 }
 
