@@ -24,6 +24,7 @@ import { namedInIndexes, readSitemap, storeSitemap } from '../src/pages/stored-s
 import { createJobWaiter } from '../src/queue/await.ts'
 import { enqueue, enqueueLive } from '../src/queue/enqueue.ts'
 import { readUnstored } from '../src/queue/unstored.ts'
+import { createTraffic } from '../src/traffic/counter.ts'
 
 import type { Certificates } from './wire-certificates.ts'
 
@@ -42,6 +43,7 @@ export function wireEdge(deps: {
   const { config, pool, listener, guard, certificates, clock, log, metrics } = deps
   const agents = createGuardedAgents(guard)
   const accessLog = createAccessLog(log, config.accessLog)
+  const traffic = createTraffic({ pool, clock, log })
   const waiter = createJobWaiter(listener, pool, log)
   const asked = createAskedPaths({ db: pool, nowMs: clock.nowMs, log })
   const visits = createLastVisits({ pool, log })
@@ -57,8 +59,9 @@ export function wireEdge(deps: {
       clock,
       log,
       agents,
-      answered: (req, answer) => {
+      answered: (req, answer, res) => {
         metrics.answered(answer)
+        traffic.count(req, answer, res)
         accessLog(req, answer)
       },
       verifyCrawler: config.crawlers.verify
@@ -106,6 +109,7 @@ export function wireEdge(deps: {
       ranges.close()
       waiter.close()
       await asked.close()
+      await traffic.close()
       await visits.close()
       agents.close()
     },

@@ -69,6 +69,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'src/db': [],
   'src/metrics': ['src/db'],
+  'src/traffic': ['src/db', 'src/accounts', 'src/pages/path.ts', 'src/edge/known-crawlers.ts'],
   'src/fleet': ['src/db'],
 }
 /** Small files without a room: anybody may import them. */

@@ -56,6 +56,21 @@ describe('taking a render', () => {
     assert.equal(await take(domain, 5), false)
   })
 
+  it('counts by UTC day too, and no day has one that was refused', async () => {
+    const domain = await newDomain(db)
+    const evening = Date.UTC(2026, 10, 21, 23, 59, 59, 999)
+    for (const nowMs of [NOVEMBER, evening, evening + 1, evening + 1]) await take(domain, 3, nowMs)
+    assert.equal(await take(domain, 3, evening + 1), false)
+    const { rows } = await db.pool.query(
+      'select day::text, renders from render_day where domain_id = $1 order by day',
+      [domain],
+    )
+    assert.deepEqual(rows, [
+      { day: '2026-11-21', renders: 2 },
+      { day: '2026-11-22', renders: 2 },
+    ])
+  })
+
   it('a limit of 0 lets nothing through', async () => {
     const domain = await newDomain(db)
     assert.equal(await take(domain, 0), false)

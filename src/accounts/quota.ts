@@ -1,6 +1,6 @@
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId } from '../ids.ts'
-import { utcMonth } from './month.ts'
+import { utcDay, utcMonth } from './month.ts'
 import { type PlanCatalogue, planNamed } from './plans.ts'
 
 /** A domain's renders in a UTC month, and what its account's plan allows. */
@@ -44,7 +44,7 @@ export async function readQuota(
 }
 
 /**
- * Counts one render, unless the domain is over quota: then false, and nothing
+ * Counts one render in its month and its day, unless the domain is over quota: then false, and nothing
  * was counted. One statement, which waits for others that count for the same
  * domain: no burst gets past 120 %. `client` is inside the transaction that
  * stores the snapshot: both or neither.
@@ -57,11 +57,15 @@ export async function takeRender(
 ): Promise<boolean> {
   const { rowCount } = await client.query({
     name: 'quota-take',
-    text: `insert into render_count as c (domain_id, month, renders)
-           select $1, $2, 1 where 0 < $3::bigint * 6
-           on conflict (domain_id, month) do update set renders = c.renders + 1
-             where c.renders::bigint * 5 < $3::bigint * 6`,
-    values: [domain, utcMonth(nowMs), limit],
+    text: `with taken as (
+             insert into render_count as c (domain_id, month, renders)
+             select $1, $2, 1 where 0 < $3::bigint * 6
+             on conflict (domain_id, month) do update set renders = c.renders + 1
+               where c.renders::bigint * 5 < $3::bigint * 6
+             returning domain_id)
+           insert into render_day as d (domain_id, day, renders) select domain_id, $4, 1 from taken
+           on conflict (domain_id, day) do update set renders = d.renders + 1`,
+    values: [domain, utcMonth(nowMs), limit, utcDay(nowMs)],
   })
   return rowCount === 1
 }
