@@ -7,7 +7,7 @@ import type { Log } from '../src/log.ts'
 import { removeOldVisits } from '../src/pages/last-visits.ts'
 import { removeExpired } from '../src/pages/remove-expired.ts'
 import { removeOldJobs } from '../src/queue/remove-old-jobs.ts'
-import { removeOldRecords } from '../src/queue/render-records.ts'
+import { removeOldLastRenders, removeOldRecords } from '../src/queue/render-records.ts'
 import { removeOldUnstored } from '../src/queue/unstored.ts'
 
 const EVERY_MS = 3_600_000
@@ -27,6 +27,7 @@ export function startRetention(deps: { pool: pg.Pool; clock: Clock; log: Log; ev
   const tables: Record<string, () => Promise<number>> = {
     jobs: () => removeOldJobs(pool, { signal }),
     records: () => removeOldRecords(pool, { signal }),
+    'last renders': () => removeOldLastRenders(pool, { signal }),
     unstored: () => removeOldUnstored(pool, clock.nowMs()),
     pages: () => removeExpired(pool, { signal }),
     visits: () => removeOldVisits(pool, { signal }),

@@ -13,6 +13,8 @@ const PUBLIC_ERRORS = {
   malformed_url: { status: 400, text: 'Malformed URL' },
   malformed_request: { status: 400, text: 'Malformed request' },
   webhook_body_missing: { status: 400, text: 'Provide "urls" array or "all": true' },
+  too_many_to_purge: { status: 400, text: 'Too many pages match (maximum 100000 at once)' },
+  too_many_to_refresh: { status: 400, text: 'Too many pages match (maximum 10000 at once)' },
   webhook_no_valid_paths: { status: 400, text: 'No valid URL paths (must start with /)' },
   webhook_too_many_urls: { status: 400, text: 'Too many URLs (maximum 20 per request)' },
   api_key_required: { status: 401, text: 'API key required' },

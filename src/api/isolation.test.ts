@@ -67,6 +67,7 @@ async function furnish(api: TestApi, account: TestAccount, colour: string): Prom
   await storePages(api, domain.id, ['/', `/${colour}-1`, `/${colour}-2`])
   await storeRedirectAndSitemap(api, domain.id)
   const { token } = await createToken(api.pool, account.id, domain.name, 'cms', DEFAULT_PLANS)
+  await api.pool.query(`insert into last_visit values ($1, '/', $2, 'search', now())`, [domain.id, colour])
   const { body } = await api.post('/api/cache/refresh', account.key, {
     domain: domain.name,
     paths: [`/${colour}-job`],
@@ -166,6 +167,10 @@ async function rowsOfAmber({ api, amber }: World): Promise<string> {
       'render_count',
       'warm_run',
       'render_record',
+      'last_visit',
+      'last_render',
+      'page_digest',
+      'inspection',
       'certificate',
       'certificate_order',
     ].map((table) => `select t::text as row from ${table} t where domain_id ${of} order by 1`),

@@ -50,6 +50,9 @@ import { openApiDocument } from './routes/openapi-document.ts'
 import { operatorAccounts } from './routes/operator-accounts.ts'
 import { operatorNodes } from './routes/operator-nodes.ts'
 import { middlewareUrl, type PageDoors, pageGet } from './routes/page-get.ts'
+import { pageList } from './routes/page-list.ts'
+import { pagePurge } from './routes/page-purge.ts'
+import { pageRefresh } from './routes/page-refresh.ts'
 import { passwordChange } from './routes/password-change.ts'
 import { type CheckReadiness, readiness } from './routes/readiness.ts'
 import { renderOffer } from './routes/render-offer.ts'
@@ -153,6 +156,9 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   cachePurgeAll(app, deps)
   cacheRefresh(app, deps)
   cacheRefreshAll(app, deps)
+  pageList(app, deps)
+  pagePurge(app, deps)
+  pageRefresh(app, deps)
   webhookRefresh(app, deps)
   jobGet(app, deps)
   sessionCreate(app, deps)

@@ -89,6 +89,24 @@ describe('a purge', () => {
       pages: ['/', '/A', '/a', '/a%25', '/a/b'],
       superseded: [],
     },
+    'of several paths': {
+      what: { kind: 'paths', paths: ['/c', '/a', '/none', '/A'] as PagePath[] },
+      deleted: 4,
+      pages: ['/', '/a%25', '/a/b', '/a_b'],
+      superseded: ['/a', '/c'],
+    },
+    'of all that a search finds': {
+      what: { kind: 'matching', match: { kind: 'contains', text: 'A' } },
+      deleted: 7,
+      pages: ['/'],
+      superseded: ['/a'],
+    },
+    'of all that a search finds, whose text is no pattern': {
+      what: { kind: 'matching', match: { kind: 'contains', text: '_' } },
+      deleted: 3,
+      pages: ['/', '/A', '/a', '/a%25', '/a/b'],
+      superseded: [],
+    },
   }
   for (const [name, { what, deleted, pages, superseded }] of Object.entries(cases)) {
     it(`${name}: deletes it, all redirects and sitemaps, and nothing of another domain`, async () => {
@@ -110,6 +128,8 @@ describe('a purge', () => {
     await purge({ kind: 'all' })
     await purge({ kind: 'path', path: '/a' as PagePath })
     await purge({ kind: 'prefix', prefix: '/a' })
+    await purge({ kind: 'paths', paths: ['/b', '/a'] as PagePath[] })
+    await purge({ kind: 'matching', match: { kind: 'contains', text: 'a' } })
     const undone = transaction(database.pool, async (client) => {
       await purgePages(client, red, { kind: 'all' })
       throw new Error('undone')
@@ -121,6 +141,9 @@ describe('a purge', () => {
       { kind: 'domain', domain: red },
       { kind: 'path', domain: red, path: '/a', purged: true },
       { kind: 'prefix', domain: red, prefix: '/a' },
+      { kind: 'path', domain: red, path: '/b', purged: true },
+      { kind: 'path', domain: red, path: '/a', purged: true },
+      { kind: 'domain', domain: red },
     ])
     await listener.close()
   })

@@ -1,10 +1,13 @@
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId, PagePath } from '../ids.ts'
+import { matchCondition, type PageMatch } from './page-match.ts'
 
 /** `prefix`: the beginning of stored paths, spelt by `normalisePrefix`. */
 export type PurgeWhat =
   | { kind: 'all' }
   | { kind: 'path'; path: PagePath }
+  | { kind: 'paths'; paths: readonly PagePath[] }
+  | { kind: 'matching'; match: PageMatch }
   | { kind: 'prefix'; prefix: string }
 
 /**
@@ -28,7 +31,9 @@ export async function purgePages(client: Queryable, domain: DomainId, what: Purg
     await client.query('delete from redirect where domain_id = $1', [domain]),
     await client.query('delete from sitemap where domain_id = $1', [domain]),
   ]
-  await client.query(`select pg_notify('invalidate', $1)`, [payload(domain, what)])
+  await client.query(`select pg_notify('invalidate', payload) from unnest($1::text[]) as payload`, [
+    payloads(domain, what),
+  ])
   return deleted.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0)
 }
 
@@ -38,19 +43,31 @@ function condition(domain: DomainId, what: PurgeWhat): { where: string; values: 
       return { where: 'domain_id = $1', values: [domain] }
     case 'path':
       return { where: 'domain_id = $1 and path = $2', values: [domain, what.path] }
+    case 'paths':
+      // Everybody who locks many rows takes them in this order.
+      return { where: 'domain_id = $1 and path = any($2)', values: [domain, [...what.paths].sort()] }
     case 'prefix':
       return { where: 'domain_id = $1 and starts_with(path, $2)', values: [domain, what.prefix] }
+    case 'matching': {
+      const values: unknown[] = [domain]
+      const matching = matchCondition(what.match, 'path', (value) => `$${values.push(value)}`)
+      return { where: `domain_id = $1 ${matching}`, values }
+    }
   }
 }
 
-function payload(domain: DomainId, what: PurgeWhat): string {
+function payloads(domain: DomainId, what: PurgeWhat): string[] {
   switch (what.kind) {
     case 'all':
-      return JSON.stringify({ domain })
+    // Nodes cannot search their memory for it: they read again what is asked for.
+    case 'matching':
+      return [JSON.stringify({ domain })]
     // `purged`: redirects and sitemaps of the whole domain are gone too.
     case 'path':
-      return JSON.stringify({ domain, path: what.path, purged: true })
+      return [JSON.stringify({ domain, path: what.path, purged: true })]
+    case 'paths':
+      return what.paths.map((path) => JSON.stringify({ domain, path, purged: true }))
     case 'prefix':
-      return JSON.stringify({ domain, prefix: what.prefix, purged: true })
+      return [JSON.stringify({ domain, prefix: what.prefix, purged: true })]
   }
 }

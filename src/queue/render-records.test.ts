@@ -11,6 +11,7 @@ import {
   lastRenders,
   RECORDS_A_PAGE,
   RECORDS_SHOWN,
+  removeOldLastRenders,
   removeOldRecords,
 } from './render-records.ts'
 import { HOME, paths, type TestQueue, testQueue } from './test-queue.ts'
@@ -91,6 +92,38 @@ describe('records of renders', () => {
     assert.equal(await kept(domain), RECORDS_A_PAGE + 1)
     const details = (await shown(domain))?.filter(({ path }) => path === '/').map(({ detail }) => detail)
     assert.deepEqual([details?.[0], details?.at(-1)], ['last', '1'])
+  })
+
+  it('how the last one of a path ended is known for longer, not of probes, and for 30 days', async () => {
+    const domain = await queue.domain()
+    await rendered(domain, HOME)
+    await enqueue(queue.pool, domain, ['/probe' as PagePath, '/b' as PagePath], 'live')
+    const jobs = await queue.claim()
+    const of = (path: string) => jobs.find((job) => job.path === path)!
+    const explained = { detail: null, claimedMs: systemClock.nowMs(), storedMs: 1, record: RECORD }
+    await keep(of('/probe'), { ...explained, outcome: 'probed' })
+    await keep(of('/b'), { ...explained, outcome: 'timed-out' })
+    await keep(of('/b'), { ...explained, outcome: 'rendered' })
+    const last = async () =>
+      (
+        await queue.pool.query<[string, string]>({
+          rowMode: 'array',
+          text: 'select path, outcome from last_render where domain_id = $1 order by path',
+          values: [domain],
+        })
+      ).rows
+    assert.deepEqual(await last(), [
+      ['/', 'blank'],
+      ['/b', 'rendered'],
+    ])
+    await queue.pool.query(
+      `update last_render set ended_at = now() - interval '30 days' - interval '1 minute'
+        where domain_id = $1 and path = '/'`,
+      [domain],
+    )
+    assert.equal(await removeOldLastRenders(queue.pool), 1)
+    assert.deepEqual(await last(), [['/b', 'rendered']])
+    for (const job of jobs) await queue.complete(job, { kind: 'blank' })
   })
 
   it('so many are shown', async () => {

@@ -104,3 +104,25 @@ export function removeOldRecords(
     options,
   )
 }
+
+/** How the last render of a path ended is known for so long. */
+const LAST_RENDER_KEPT_DAYS = 30
+
+/** Removes how renders ended of more than 30 days ago. Gives how many. */
+export function removeOldLastRenders(
+  pool: pg.Pool,
+  options: { step?: number; signal?: AbortSignal } = {},
+): Promise<number> {
+  return deleteInSteps(
+    pool,
+    `with old as materialized (
+       select found.domain_id, found.path from domain cross join lateral (
+         select domain_id, path from last_render
+          where domain_id = domain.id and ended_at < now() - make_interval(days => $2)
+          order by ended_at limit $1 for update skip locked) found
+       limit $1)
+     delete from last_render r using old where r.domain_id = old.domain_id and r.path = old.path`,
+    [LAST_RENDER_KEPT_DAYS],
+    options,
+  )
+}

@@ -1,4 +1,4 @@
--- One record more for a page, and of the page's older ones those beyond the last $9 go: a handful at most, off an
+-- One record more for a page, how its last render ended for longer than that, and of the page's older ones those beyond the last $9 go: a handful at most, off an
 -- index. Nothing need survive the server, and a domain or job that was deleted meanwhile has no record.
 with kept as (
   insert into render_record (domain_id, path, job_id, outcome, detail, queued_ms, stored_ms, record, request_id)
@@ -6,6 +6,11 @@ with kept as (
          greatest(0, extract(epoch from ($4::timestamptz - job.created_at)) * 1000)::integer, $5, $6, job.request_id
     from job where job.id = $1
   returning id
+), last as (
+  -- A probe is of no page.
+  insert into last_render (domain_id, path, outcome, ended_at)
+  select job.domain_id, job.path, $2, now() from job where job.id = $1 and $2 <> 'probed'
+  on conflict (domain_id, path) do update set outcome = excluded.outcome, ended_at = excluded.ended_at
 )
 delete from render_record where id in (
   select id from render_record where domain_id = $7 and path = $8 and exists (select from kept)
