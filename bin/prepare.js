@@ -1,0 +1,25 @@
+// Runs at the end of `npm ci` (script "prepare"), in any Node from 18 on: makes good what npm left undone, and builds
+// the dashboard where its tools were installed.
+import { spawnSync } from 'node:child_process'
+import { existsSync, symlinkSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const modules = fileURLToPath(new URL('../node_modules', import.meta.url))
+const node = path.join(modules, '.bin/node')
+const brought = `../node-${process.platform}-${process.arch}/bin/node`
+
+// npm 9 links it, and unlinks it again together with the package of another platform, which it leaves out.
+if (!existsSync(node) && existsSync(path.join(modules, '.bin', brought))) symlinkSync(brought, node)
+
+const [major, minor] = process.versions.node.split('.').map(Number)
+const runsTypeScript = major > 22 || (major === 22 && minor >= 18)
+if (!existsSync(path.join(modules, 'vite'))) {
+  console.log('Prepaint: the dashboard was not built, as vite is not installed (--omit=dev).')
+} else if (!existsSync(node) && !runsTypeScript) {
+  console.log('Prepaint: the dashboard was not built, as that takes Node 22.18 or newer; run npm run build.')
+} else {
+  const build = path.resolve(modules, '../dashboard/build.ts')
+  const { status } = spawnSync(existsSync(node) ? node : process.execPath, [build], { stdio: 'inherit' })
+  process.exit(status ?? 1)
+}
