@@ -8,6 +8,8 @@ import type { Config } from '../src/config.ts'
 import { openDatabase } from '../src/db/database.ts'
 import { createListener } from '../src/db/listener.ts'
 import { migrate } from '../src/db/migrate.ts'
+import { createPatience } from '../src/db/patience.ts'
+import { startDatabaseClock } from '../src/fleet/database-clock.ts'
 import type { Registration } from '../src/fleet/registration.ts'
 import { createAddressGuard } from '../src/gateway/address-guard.ts'
 import type { Log } from '../src/log.ts'
@@ -35,6 +37,8 @@ export type Node = {
   /** The same with TLS; null: its usual port was taken, and nobody had asked for it. */
   edgeTls: string | null
   pool: pg.Pool
+  /** Settles with the migration that this version does not know and cannot work with, should one be applied. */
+  outdated: Promise<string>
   close(): Promise<void>
 }
 
@@ -69,8 +73,7 @@ export async function startNode(deps: {
   await checkPorts(roles.has('edge') ? [apiAt, ...asked] : [apiAt])
   signal.throwIfAborted()
 
-  const clock = systemClock
-  const opened = createClosingStack({ clock, log })
+  const opened = createClosingStack({ clock: systemClock, log })
   let draining = false
   let registration: Registration | null = null
   const close = async () => {
@@ -89,6 +92,10 @@ export async function startNode(deps: {
     signal.throwIfAborted()
     const { pool, connection } = database
     await migrate(connection, log)
+    const patience = createPatience({ pool, connection, log })
+    opened.add('patience', async () => patience.close())
+    const clock = await startDatabaseClock({ pool, log })
+    opened.add('clock', async () => clock.close())
 
     const listener = await createListener(connection, log)
     opened.add('listener', listener.close)
@@ -98,7 +105,9 @@ export async function startNode(deps: {
 
     const vault = createVault({ pool, keys: config.secretKeys, dataDir })
     await checkMasterKey({ config, vault, log })
-    const certificates = roles.has('edge') ? wireCertificates({ pool, listener, vault, clock, log }) : null
+    const certificates = roles.has('edge')
+      ? wireCertificates({ db: patience.db, listener, vault, clock, log })
+      : null
 
     await unpacked
     signal.throwIfAborted()
@@ -128,7 +137,17 @@ export async function startNode(deps: {
     // The API has doors to the same pages for sites that keep their own front.
     const live =
       roles.has('edge') || roles.has('api')
-        ? wireEdge({ config, pool, listener, guard, certificates, clock, log, metrics: metrics.edge })
+        ? wireEdge({
+            config,
+            pool,
+            patience,
+            listener,
+            guard,
+            certificates,
+            clock,
+            log,
+            metrics: metrics.edge,
+          })
         : null
     const edge = roles.has('edge') ? live : null
     const apiHttp =
@@ -136,6 +155,7 @@ export async function startNode(deps: {
         ? await wireApi({
             config,
             pool,
+            patience,
             listener,
             guard,
             clock,
@@ -163,7 +183,8 @@ export async function startNode(deps: {
       const line = await firstAccountLine({ pool, plans: config.plans, clock }, config.publicUrl ?? api)
       if (line !== null) say(line)
     }
-    if (edge === null) return { api, edge: null, edgeTls: null, pool, close }
+    const { outdated } = registration
+    if (edge === null) return { api, edge: null, edgeTls: null, pool, outdated, close }
     const edgeServer = drainable(edge.server, { secure: edge.secure, begin: edge.endSessions })
     const edgeUrl = await listen(edge.server, edgeAt)
     opened.add('edge server', edgeServer.drain)
@@ -171,7 +192,7 @@ export async function startNode(deps: {
     // Now that a CA that asks is answered.
     const ordering = wireOrdering({ config, pool, listener, guard, vault, clock, log })
     if (ordering !== null) opened.add('certificates', ordering.close)
-    return { api, edge: edgeUrl, edgeTls, pool, close }
+    return { api, edge: edgeUrl, edgeTls, pool, outdated, close }
   } catch (error) {
     await close()
     throw error

@@ -11,6 +11,7 @@ import { createClientReader } from '../src/client-address.ts'
 import type { Clock } from '../src/clock.ts'
 import type { Config } from '../src/config.ts'
 import type { Listener } from '../src/db/listener.ts'
+import type { Patience } from '../src/db/patience.ts'
 import type { Doors } from '../src/edge/doors.ts'
 import type { AddressGuard } from '../src/gateway/address-guard.ts'
 import { checkOriginUrl } from '../src/gateway/origin-url.ts'
@@ -24,6 +25,7 @@ const NAME_SERVERS_WITHIN_MS = 5_000
 export async function wireApi(deps: {
   config: Config
   pool: pg.Pool
+  patience: Patience
   listener: Listener
   guard: AddressGuard
   clock: Clock
@@ -33,18 +35,21 @@ export async function wireApi(deps: {
   readMetrics: ReadMetrics
   vault: Vault
 }): Promise<{ server: Server; close(): Promise<void> }> {
-  const { config, listener, guard } = deps
+  const { config, listener, guard, patience } = deps
+  const signIn = createSignIn({
+    pool: deps.pool,
+    log: deps.log,
+    secret: () => signInSecret(deps.pool, deps.vault),
+    secure: config.publicUrl?.startsWith('https:') === true,
+    baseUrl: config.publicUrl ?? 'http://127.0.0.1',
+  })
   const app = await createApiServer(
     {
       ...deps,
       plans: config.plans,
-      signIn: createSignIn({
-        pool: deps.pool,
-        log: deps.log,
-        secret: () => signInSecret(deps.pool, deps.vault),
-        secure: config.publicUrl?.startsWith('https:') === true,
-        baseUrl: config.publicUrl ?? 'http://127.0.0.1',
-      }),
+      // Who asks is found out soon, or answered 500.
+      accessDb: patience.db,
+      signIn: { ...signIn, read: (cookie) => patience.ask(() => signIn.read(cookie)) },
       readClient: createClientReader(config.trustedProxies),
       checkOrigin: (raw) => checkOriginUrl(raw, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS }),
       findJob,

@@ -10,6 +10,7 @@ import type { Vault } from '../src/certificates/vault.ts'
 import type { Clock } from '../src/clock.ts'
 import type { Config } from '../src/config.ts'
 import type { Listener } from '../src/db/listener.ts'
+import type { Queryable } from '../src/db/transaction.ts'
 import type { EdgeTls } from '../src/edge/servers.ts'
 import type { AddressGuard } from '../src/gateway/address-guard.ts'
 import type { Log } from '../src/log.ts'
@@ -60,14 +61,14 @@ export type Certificates = {
 
 /** What the edge serves TLS with, and the proofs that it gives to CAs. */
 export function wireCertificates({
-  pool,
+  db,
   listener,
   vault,
   clock,
   log,
-}: Omit<Deps, 'config' | 'guard'>): Certificates {
+}: Omit<Deps, 'config' | 'guard' | 'pool'> & { db: Queryable }): Certificates {
   const contexts = createContexts({
-    read: (name) => readServedCertificate(pool, name),
+    read: (name) => readServedCertificate(db, name),
     vault,
     connected: () => listener.connected,
     clock,
@@ -76,7 +77,7 @@ export function wireCertificates({
   return {
     tls: contexts,
     held: contexts.held,
-    findChallenge: (host, token) => findHttpChallenge(pool, host, token),
+    findChallenge: (host, token) => findHttpChallenge(db, host, token),
   }
 }
 

@@ -8,6 +8,7 @@ import { it, type TestContext } from 'node:test'
 import { systemClock } from '../src/clock.ts'
 import { loadConfig } from '../src/config.ts'
 import { createListener } from '../src/db/listener.ts'
+import { createPatience } from '../src/db/patience.ts'
 import { testDatabase } from '../src/db/test-database.ts'
 import { listening, request } from '../src/edge/test-edge.ts'
 import { createAddressGuard } from '../src/gateway/address-guard.ts'
@@ -36,6 +37,7 @@ async function edgeOf(t: TestContext, env: Record<string, string>): Promise<numb
   const edge = wireEdge({
     config,
     pool: database.pool,
+    patience: createPatience({ pool: database.pool, connection: database.connection, log }),
     listener,
     guard: createAddressGuard(config.allowedPrivateOrigins),
     certificates: null,

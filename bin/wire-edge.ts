@@ -5,6 +5,7 @@ import { overQuota, readQuota } from '../src/accounts/quota.ts'
 import type { Clock } from '../src/clock.ts'
 import type { Config } from '../src/config.ts'
 import type { Listener } from '../src/db/listener.ts'
+import type { Patience } from '../src/db/patience.ts'
 import { createAccessLog } from '../src/edge/access-log.ts'
 import { createCrawlerRanges } from '../src/edge/crawler-ranges.ts'
 import { createEdge, type Edge } from '../src/edge/edge.ts'
@@ -32,6 +33,7 @@ import type { Certificates } from './wire-certificates.ts'
 export function wireEdge(deps: {
   config: Config
   pool: pg.Pool
+  patience: Patience
   listener: Listener
   guard: AddressGuard
   /** null: it serves no TLS and answers no CA. */
@@ -41,6 +43,8 @@ export function wireEdge(deps: {
   metrics: EdgeMetrics
 }): Pick<Edge, 'server' | 'secure' | 'endSessions' | 'doors'> & { close(): Promise<void> } {
   const { config, pool, listener, guard, certificates, clock, log, metrics } = deps
+  // What a crawler or a person waits for; all else has the time that it takes.
+  const { db } = deps.patience
   const agents = createGuardedAgents(guard)
   const accessLog = createAccessLog(log, config.accessLog)
   const traffic = createTraffic({ pool, clock, log })
@@ -70,11 +74,11 @@ export function wireEdge(deps: {
       tls: certificates?.tls ?? null,
       findChallenge: certificates?.findChallenge ?? null,
       connected: () => listener.connected,
-      domainByHost: (host) => domainByHost(pool, host),
-      readStored: (domain, path) => readStored(pool, domain, path),
-      readUnstored: (domain, job) => readUnstored(pool, domain, job),
+      domainByHost: (host) => domainByHost(db, host),
+      readStored: (domain, path) => readStored(db, domain, path),
+      readUnstored: (domain, job) => readUnstored(db, domain, job),
       isOverQuota: async (domain) => {
-        const quota = await readQuota(pool, config.plans, domain, clock.nowMs())
+        const quota = await readQuota(db, config.plans, domain, clock.nowMs())
         return quota !== null && overQuota(quota)
       },
       enqueueLive: (domain, path, requestId) => enqueueLive(pool, domain, path, requestId),
@@ -82,9 +86,9 @@ export function wireEdge(deps: {
       waitForJob: waiter.wait,
       noteAsked: asked.note,
       noteVisit: visits.note,
-      readSitemap: (domain, path) => readSitemap(pool, domain, path),
+      readSitemap: (domain, path) => readSitemap(db, domain, path),
       storeSitemap: (domain, path, sitemap) => storeSitemap(pool, domain, path, sitemap),
-      namedInIndexes: (domain) => namedInIndexes(pool, domain),
+      namedInIndexes: (domain) => namedInIndexes(db, domain),
       recordInSitemap: (domain, paths) => {
         const known = paths.map((path) => ({ domain, path }))
         return recordKnown(pool, 'sitemap', known, clock.nowMs())

@@ -16,9 +16,15 @@ export const serve = defineCommand({
       `${JSON.stringify({ event: 'ready', api: node.api, edge: node.edge, edge_tls: node.edgeTls })}\n`,
     )
     if (process.stderr.isTTY === true) say(greeting(node, config))
-    log.info({ reason: await ending.asked }, 'ending')
+    const newer = await Promise.race([node.outdated, ending.asked.then(() => null)])
+    if (newer === null) log.info({ reason: await ending.asked }, 'ending')
+    else
+      log.fatal(
+        { migration: newer },
+        'ending: the database was changed for a newer Prepaint, run that version',
+      )
     await node.close()
-    return null
+    return newer === null ? null : { json: {}, text: '', exitCode: 1 }
   },
 })
 

@@ -8,6 +8,7 @@ import type { SignIn } from '../accounts/sign-in.ts'
 import type { Vault } from '../certificates/vault.ts'
 import type { ReadClient } from '../client-address.ts'
 import type { Clock } from '../clock.ts'
+import type { Queryable } from '../db/transaction.ts'
 import { type ClientLimits, createClientGate, NO_CLIENT_LIMITS } from '../http/client-gate.ts'
 import type { Log } from '../log.ts'
 import { guardRoutes } from './access.ts'
@@ -71,6 +72,8 @@ import { answerUnknownRoutes } from './wrong-method.ts'
 
 export type ApiDeps = {
   pool: pg.Pool
+  /** Where keys and tokens are looked up; absent: in the pool. */
+  accessDb?: Queryable
   plans: PlanCatalogue
   clock: Clock
   log: Log
@@ -136,7 +139,7 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   answerErrors(app, deps.log)
   answerUnknownRoutes(app)
   limitFailedAttempts(app, { clientOf: gate.clientOf, clock: deps.clock, most: options.clients?.failures })
-  guardRoutes(app, { ...deps, lastUse, operatorToken: options.metricsToken ?? null })
+  guardRoutes(app, { ...deps, pool: deps.accessDb ?? deps.pool, lastUse, operatorToken: options.metricsToken ?? null })
   readJsonBodies(app)
   await describeRoutes(app, options)
 

@@ -100,15 +100,69 @@ describe('migrate', () => {
       assert.deepEqual(await migrate(database.connection, log, directory), ['0003-slow.sql'])
     }))
 
-  it('refuses a database that a newer Prepaint has migrated, and changes nothing', () =>
+  it('goes on with a database to which a newer Prepaint has only added, and applies nothing', () =>
     withDatabase(async () => {
       put('0003-third.sql', 'create table three (n integer);')
       await migrate(database.connection, log, directory)
       rmSync(path.join(directory, '0003-third.sql'))
+      assert.deepEqual(await migrate(database.connection, log, directory), [])
+    }))
+
+  it('refuses a database that a newer Prepaint has broken for it, and one of another history', () =>
+    withDatabase(async () => {
+      put('0003-third.sql', '-- breaking: one is gone\ndrop table one;')
+      put('0004-fourth.sql', 'create table four (n integer);')
+      await migrate(database.connection, log, directory)
+      rmSync(path.join(directory, '0003-third.sql'))
       await assert.rejects(
         migrate(database.connection, log, directory),
-        /made by a newer Prepaint: it has the migration 0003-third\.sql, .* knows 0002-second\.sql/,
+        /made by a newer Prepaint: it has the migration 0003-third\.sql, which .* knows 0004-fourth\.sql/,
       )
+      rmSync(path.join(directory, '0004-fourth.sql'))
+      await assert.rejects(
+        migrate(database.connection, log, directory),
+        /0003-third\.sql, which this version cannot work with \(it knows 0002-second\.sql as its last\)/,
+      )
+    }))
+
+  it('applies what breaks older nodes only when none of them runs', () =>
+    withDatabase(async () => {
+      put('0002-second.sql', 'create table node (id text, schema text, seen_at timestamptz);')
+      await migrate(database.connection, log, directory)
+      await database.pool.query(
+        `insert into node values ('old:1', '0002-second.sql', clock_timestamp()), ('new:1', '0003-third.sql', now()),
+                                 ('dead:1', '0001-first.sql', now() - interval '16 seconds')`,
+      )
+      put('0003-third.sql', '-- breaking: one is gone\ndrop table one;')
+      await assert.rejects(
+        migrate(database.connection, log, directory),
+        /0003-third\.sql cannot be applied while older nodes run: stop old:1 first\./,
+      )
+      await database.pool.query(`delete from node where id = 'old:1'`)
+      assert.deepEqual(await migrate(database.connection, log, directory), ['0003-third.sql'])
+    }))
+
+  it('a migration that waits for a table holds up nobody for longer than two seconds', () =>
+    withDatabase(async () => {
+      await migrate(database.connection, log, directory)
+      put('0003-third.sql', 'alter table two add column m integer;')
+      await withClient(database.connection, async (client) => {
+        await client.query('begin')
+        await client.query('select n from two')
+        const migrating = migrate(database.connection, log, directory)
+        const startedMs = performance.now()
+        // One that reads after the migration has begun to wait: behind it, it would wait until we end.
+        for (let waits = 0; waits === 0; ) {
+          const { rows } = await database.pool.query<{ waits: number }>(
+            `select count(*)::int as waits from pg_locks where not granted and relation = 'two'::regclass`,
+          )
+          waits = rows[0]!.waits
+        }
+        assert.deepEqual((await database.pool.query('select n from two')).rows, [{ n: 2 }])
+        assert.ok(performance.now() - startedMs < 20_000)
+        await client.query('commit')
+        assert.deepEqual(await migrating, ['0003-third.sql'])
+      })
     }))
 
   it('refuses when a file that was applied has been changed', () =>

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import type pg from 'pg'
 
 import type { Log } from '../log.ts'
-import { withClient } from './connection.ts'
+import { errorCode, withClient } from './connection.ts'
 import { DatabaseError } from './database-error.ts'
 
 /** Where the migrations are. */
@@ -19,7 +20,9 @@ export function lastMigration(directory: string = MIGRATIONS): string {
 /** Any number that nothing else of ours locks; nodes of all versions must agree on it. */
 const MIGRATION_LOCK = 7_226_411_028
 
-type Migration = { name: string; sql: string; checksum: string }
+/** `breaking`: nodes that do not know it cannot go on with it. Its file begins with `-- breaking: <why>`. */
+type Migration = { name: string; sql: string; checksum: string; breaking: boolean }
+type Applied = { name: string; checksum: string; breaking: boolean }
 
 /**
  * Brings the schema up to this version of Prepaint and returns the names of the
@@ -27,9 +30,11 @@ type Migration = { name: string; sql: string; checksum: string }
  * record, so a crash leaves whole steps only. Nodes that start at once take
  * turns: the first applies, the others wait and find nothing to do.
  *
- * Forward only. Throws DatabaseError when the database knows a migration that
- * this code does not (an older Prepaint must not work on newer tables), or when
- * an applied file has been changed.
+ * Forward only. Nodes of two versions work side by side while a fleet is
+ * upgraded: a migration that only adds is survived by nodes that do not know
+ * it, and they may be started again. Throws DatabaseError when the database has
+ * a breaking one that this code does not know, when nodes run that do not know
+ * a breaking one which is to be applied, or when an applied file has been changed.
  */
 export async function migrate(
   connection: pg.ClientConfig,
@@ -40,12 +45,13 @@ export async function migrate(
   return withClient(connection, async (client) => {
     await takeTurn(client, log)
     await createRecord(client)
-    const { rows } = await client.query<{ name: string; checksum: string }>(
-      'select name, checksum from schema_migration order by name collate "C"',
+    const { rows } = await client.query<Applied>(
+      'select name, checksum, breaking from schema_migration order by name collate "C"',
     )
     const applied: string[] = []
-    for (const migration of pending(migrations, rows)) {
-      await apply(client, migration)
+    for (const migration of pending(migrations, rows, log)) {
+      if (migration.breaking) await refuseBesideOlderNodes(client, migration)
+      await apply(client, migration, log)
       log.info({ migration: migration.name }, 'migration applied')
       applied.push(migration.name)
     }
@@ -72,6 +78,9 @@ async function createRecord(client: pg.Client): Promise<void> {
       checksum   text not null,
       applied_at timestamptz not null default now()
     )`)
+    await client.query(
+      'alter table schema_migration add column if not exists breaking boolean not null default false',
+    )
   } catch (cause) {
     throw new DatabaseError(
       `The tables cannot be made: ${(cause as Error).message}. ` +
@@ -93,21 +102,32 @@ function readMigrations(directory: string): Migration[] {
   })
   return names.map((name) => {
     const sql = readFileSync(path.join(directory, name), 'utf8')
-    return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
+    const checksum = createHash('sha256').update(sql).digest('hex')
+    return { name, sql, checksum, breaking: /^-- breaking: /.test(sql) }
   })
 }
 
-/** What is still to apply, once the record is known to be the beginning of our list. */
-function pending(migrations: Migration[], record: { name: string; checksum: string }[]): Migration[] {
+/** What is still to apply, once the record is known to be one that this version can work with. */
+function pending(migrations: Migration[], record: Applied[], log: Log): Migration[] {
   const known = new Map(migrations.map((migration) => [migration.name, migration]))
-  const newer = record.filter(({ name }) => !known.has(name))
-  if (newer.length > 0) {
+  const last = migrations.at(-1)?.name ?? ''
+  const unknown = record.filter(({ name }) => !known.has(name))
+  const tooNew = unknown.find(({ name, breaking }) => breaking || name < last)
+  if (tooNew !== undefined) {
     throw new DatabaseError(
-      `The database was made by a newer Prepaint: it has the migration ${newer.at(-1)?.name}, ` +
-        `and this version knows ${migrations.at(-1)?.name ?? 'none'} as its last. Run the newer version.`,
+      `The database was made by a newer Prepaint: it has the migration ${tooNew.name}, which this version cannot work ` +
+        `with (it knows ${last === '' ? 'none' : last} as its last). Run the newer version.`,
     )
   }
-  const changed = record.find(({ name, checksum }) => known.get(name)?.checksum !== checksum)
+  if (unknown.length > 0) {
+    log.warn(
+      { migration: unknown.at(-1)?.name, known: last },
+      'the database is ahead of this version, which can work with it: an upgrade is under way',
+    )
+  }
+  const changed = record.find(
+    ({ name, checksum }) => known.has(name) && known.get(name)?.checksum !== checksum,
+  )
   if (changed !== undefined) {
     throw new DatabaseError(
       `The migration ${changed.name} is not the one that was applied to this database: its file was changed since. ` +
@@ -126,15 +146,55 @@ function pending(migrations: Migration[], record: { name: string; checksum: stri
   return next
 }
 
-async function apply(client: pg.Client, { name, sql, checksum }: Migration): Promise<void> {
-  await client.query('begin')
-  try {
-    await client.query(sql)
-    await client.query('insert into schema_migration (name, checksum) values ($1, $2)', [name, checksum])
-    await client.query('commit')
-  } catch (cause) {
-    throw new DatabaseError(`The migration ${name} failed and was undone: ${(cause as Error).message}`, {
-      cause,
-    })
+/** A breaking migration waits for the last node that would not understand what it leaves. */
+async function refuseBesideOlderNodes(client: pg.Client, { name }: Migration): Promise<void> {
+  const { rows: there } = await client.query<{ node: string | null }>(
+    `select to_regclass('node')::text as node`,
+  )
+  if (there[0]?.node === null) return
+  const { rows } = await client.query<{ id: string }>(
+    `select id from node where schema < $1 collate "C" and seen_at > clock_timestamp() - interval '15 seconds' order by id`,
+    [name],
+  )
+  if (rows.length === 0) return
+  throw new DatabaseError(
+    `The migration ${name} cannot be applied while older nodes run: stop ${rows.map(({ id }) => id).join(', ')} first.`,
+  )
+}
+
+/** \`lock_not_available\`: somebody reads or writes the table. */
+const LOCKED = '55P03'
+const LOCK_WITHIN_MS = 2_000
+const LOCK_TRIES = 60
+
+/**
+ * Whoever waits for a table stops all who come after him. So a migration waits
+ * for two seconds only, then lets the others go and comes again.
+ */
+async function apply(client: pg.Client, migration: Migration, log: Log): Promise<void> {
+  const { name, sql, checksum, breaking } = migration
+  for (let tries = 1; ; tries++) {
+    await client.query('begin')
+    try {
+      await client.query(`set local lock_timeout = ${LOCK_WITHIN_MS}`)
+      await client.query(sql)
+      await client.query('insert into schema_migration (name, checksum, breaking) values ($1, $2, $3)', [
+        name,
+        checksum,
+        breaking,
+      ])
+      await client.query('commit')
+      return
+    } catch (cause) {
+      // A connection that is gone has undone it, too.
+      await client.query('rollback').catch(() => {})
+      if (errorCode(cause) !== LOCKED || tries === LOCK_TRIES) {
+        throw new DatabaseError(`The migration ${name} failed and was undone: ${(cause as Error).message}`, {
+          cause,
+        })
+      }
+      if (tries === 1) log.info({ migration: name }, 'a migration waits for tables that are in use')
+      await sleep(LOCK_WITHIN_MS / 4)
+    }
   }
 }

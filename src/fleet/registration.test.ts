@@ -108,3 +108,24 @@ it('a beat that PostgreSQL does not take fails nobody', async () => {
   assert.equal(await stateOf('unheard'), 'serving')
   await node.close()
 })
+
+it('a node learns of a migration that it cannot work with, and of no other', async () => {
+  const node = await join('outdated')
+  let told: string | null = null
+  void node.outdated.then((name) => {
+    told = name
+  })
+  const apply = (name: string, breaking: boolean) =>
+    database.pool.query('insert into schema_migration (name, checksum, breaking) values ($1, $2, $3)', [
+      name,
+      '',
+      breaking,
+    ])
+  await apply('9001-adds.sql', false)
+  await node.beat()
+  assert.equal(told, null)
+  await apply('9002-breaks.sql', true)
+  await node.beat()
+  assert.equal(await node.outdated, '9002-breaks.sql')
+  await node.close()
+})

@@ -6,6 +6,8 @@ import { BEAT_MS, type NodePulse, type NodeSelf, REMOVED_AFTER_MS } from './node
 export type Registration = {
   /** Says at once what has changed, such as that the node drains. */
   beat(): Promise<void>
+  /** Settles with the name of a migration that this node cannot work with: one that breaks those who do not know it. */
+  outdated: Promise<string>
   /** Takes the node out of the list. */
   close(): Promise<void>
 }
@@ -34,6 +36,7 @@ export async function startRegistration(
   { beatMs = BEAT_MS }: { beatMs?: number } = {},
 ): Promise<Registration> {
   const { pool, pulse, log } = deps
+  const { promise: outdated, resolve: becomeOutdated } = Promise.withResolvers<string>()
   let beating: Promise<void> | null = null
   let silent = false
 
@@ -46,11 +49,16 @@ export async function startRegistration(
     await ask(`delete from node where seen_at < clock_timestamp() - $1 * interval '1 millisecond'`, [
       REMOVED_AFTER_MS,
     ])
+    const [tooNew] = await ask(
+      'select name from schema_migration where breaking and name > $1 collate "C" order by name limit 1',
+      [schema],
+    )
+    if (tooNew?.name !== undefined) becomeOutdated(tooNew.name)
   }
 
-  function ask(text: string, values: unknown[]): Promise<unknown> {
+  async function ask(text: string, values: unknown[]): Promise<{ name?: string }[]> {
     const query = { text, values, query_timeout: ANSWER_WITHIN_MS }
-    return pool.query(query)
+    return (await pool.query<{ name?: string }>(query)).rows
   }
 
   /** One at a time: who is asked while one is under way has said nothing newer than the next. */
@@ -76,6 +84,7 @@ export async function startRegistration(
   const timer = setInterval(() => void beat(), beatMs)
   timer.unref()
   return {
+    outdated,
     async beat() {
       await beating
       await beat()

@@ -1,0 +1,71 @@
+import { once } from 'node:events'
+import net from 'node:net'
+import path from 'node:path'
+
+import type pg from 'pg'
+
+// Test support: a network between a node and its PostgreSQL that can fail in two ways.
+
+export type DatabaseProxy = {
+  /** How to reach the database through it. */
+  connection: pg.ClientConfig
+  /** For a process of its own, as its DATABASE_URL. */
+  url: string
+  /** `swallow`: nothing arrives any more, and nobody is told; `refuse`: every connection breaks. */
+  set(state: 'through' | 'swallow' | 'refuse'): void
+  close(): void
+}
+
+/** A TCP port on loopback before the Unix socket of a test database. */
+export async function startDatabaseProxy(connection: pg.ClientConfig): Promise<DatabaseProxy> {
+  const socketFile = path.join(String(connection.host), `.s.PGSQL.${connection.port}`)
+  const pairs = new Set<[net.Socket, net.Socket]>()
+  let state: 'through' | 'swallow' | 'refuse' = 'through'
+
+  const server = net.createServer((near) => {
+    const far = net.connect(socketFile)
+    const pair: [net.Socket, net.Socket] = [near, far]
+    pairs.add(pair)
+    const end = () => {
+      pairs.delete(pair)
+      near.destroy()
+      far.destroy()
+    }
+    // What was swallowed does not come later: the connection is as dead as after a cut cable.
+    let isDead = false
+    const pass = (to: net.Socket) => (chunk: Buffer) => {
+      isDead ||= state !== 'through'
+      if (!isDead) to.write(chunk)
+    }
+    near.on('data', pass(far))
+    far.on('data', pass(near))
+    for (const socket of pair) {
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        if (!isDead || socket === near) end()
+      })
+    }
+    if (state === 'refuse') end()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as net.AddressInfo
+  const breakAll = () => {
+    for (const [near, far] of pairs) {
+      near.resetAndDestroy()
+      far.destroy()
+    }
+  }
+  return {
+    connection: { ...connection, host: '127.0.0.1', port },
+    url: `postgres://${String(connection.user)}@127.0.0.1:${port}/${String(connection.database)}`,
+    set(next) {
+      state = next
+      if (state === 'refuse') breakAll()
+    },
+    close() {
+      server.close()
+      breakAll()
+    },
+  }
+}
