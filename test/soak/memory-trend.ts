@@ -18,9 +18,9 @@ export type Trend = { levelBytes: number; growthBytes: number; allowedBytes: num
  * The straight line through the last two thirds of the samples (least squares):
  * its height in the middle and what it grows by from their first to their last.
  * The first third is left out: caches fill, and browsers are not yet at the size
- * at which they are replaced.
+ * at which they are replaced. `flatBytes`: growth that is called flat in any case.
  */
-export function trendOf(samples: readonly MemorySample[]): Trend {
+export function trendOf(samples: readonly MemorySample[], flatBytes = FLAT_BYTES): Trend {
   const judged = samples.slice(Math.floor(samples.length / 3))
   const mean = (values: readonly number[]) =>
     values.reduce((sum, value) => sum + value, 0) / Math.max(values.length, 1)
@@ -34,6 +34,6 @@ export function trendOf(samples: readonly MemorySample[]): Trend {
   }
   const spanMs = (judged.at(-1)?.atMs ?? 0) - (judged[0]?.atMs ?? 0)
   const growthBytes = under === 0 ? 0 : (over / under) * spanMs
-  const allowedBytes = Math.max(FLAT_SHARE * levelBytes, FLAT_BYTES)
+  const allowedBytes = Math.max(FLAT_SHARE * levelBytes, flatBytes)
   return { levelBytes, growthBytes, allowedBytes, isFlat: growthBytes <= allowedBytes }
 }

@@ -1,0 +1,84 @@
+/**
+ * A whole node, with a PostgreSQL of its own, used for as long as wanted by all
+ * kinds of clients at once: domains come and go, pages are rendered, hit,
+ * passed, purged, refreshed and warmed, keys renewed. Memory of the whole
+ * process tree, sizes of tables with their indexes, and open files of the node
+ * may not grow over the last two thirds of the run by more than 15 % of their
+ * level (or 64 MiB, 8 MiB and 16 files). Clients rest so that the node uses at
+ * most `--cores`. Ends with status 1 and the list when something was not so.
+ *
+ *   node bench/soak-churn.ts [--minutes 60] [--seed 1] [--cores 0.4]
+ */
+import { parseArgs } from 'node:util'
+
+import { churnRun } from '../test/soak/churn-run.ts'
+import { machineLine } from './figures.ts'
+import { markdownTable } from './markdown.ts'
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '60' },
+    seed: { type: 'string', default: '1' },
+    cores: { type: 'string', default: '0.4' },
+  },
+})
+const ROWS = 12
+const MIB = 2 ** 20
+const seconds = Number(values.minutes) * 60
+const startedAt = new Date()
+
+const run = await churnRun({
+  seconds,
+  seed: Number(values.seed),
+  cores: Number(values.cores),
+  sampleMs: Math.max(2_000, Math.min(10_000, (seconds * 1_000) / 60)),
+  judge: true,
+  say: (line) => console.error(line),
+})
+
+const { samples } = run
+console.log(`${startedAt.toISOString().slice(0, 16)}Z, ${machineLine()}`)
+console.log(
+  `${values.minutes} minutes, seed ${values.seed}, ${run.cores.toFixed(2)} cores; ${JSON.stringify(run.counts)}\n`,
+)
+const step = Math.max(1, Math.ceil(samples.length / ROWS))
+const mean = (part: readonly number[]) => part.reduce((sum, value) => sum + value, 0) / part.length
+console.log(
+  markdownTable(
+    ['after s', 'memory MiB', 'tables MiB', 'live rows', 'dead rows', 'open files', 'processes'],
+    Array.from({ length: Math.ceil(samples.length / step) }, (_, row) => {
+      const part = samples.slice(row * step, (row + 1) * step)
+      const rows = (of: 'live' | 'dead') =>
+        mean(part.map(({ tables }) => Object.values(tables).reduce((sum, table) => sum + table[of], 0)))
+      return [
+        (part[0]!.atMs / 1_000).toFixed(0),
+        mean(part.map(({ memoryBytes }) => memoryBytes / MIB)).toFixed(0),
+        mean(part.map(({ tablesBytes }) => tablesBytes / MIB)).toFixed(1),
+        rows('live').toFixed(0),
+        rows('dead').toFixed(0),
+        mean(part.map(({ files }) => files)).toFixed(0),
+        mean(part.map(({ processes }) => processes)).toFixed(0),
+      ]
+    }),
+    0,
+  ),
+)
+const last = Object.entries(samples.at(-1)?.tables ?? {})
+  .sort(([, a], [, b]) => b.bytes - a.bytes)
+  .slice(0, 8)
+console.log(
+  `\nLargest tables at the end: ${last.map(([name, { bytes, live, dead }]) => `${name} ${(bytes / MIB).toFixed(1)} MiB (${live} rows, ${dead} dead)`).join(', ')}`,
+)
+for (const [what, unit] of [
+  ['memory', MIB],
+  ['tables', MIB],
+  ['files', 1],
+] as const) {
+  const { levelBytes, growthBytes, allowedBytes, isFlat } = run[what]
+  const say = (value: number) => (value / unit).toFixed(1)
+  console.log(
+    `${what}: level ${say(levelBytes)}, growth ${say(growthBytes)}, allowed ${say(allowedBytes)}: ${isFlat ? 'flat' : 'NOT FLAT'}`,
+  )
+}
+for (const finding of run.findings) console.log(`WRONG ${finding}`)
+process.exitCode = run.findings.length === 0 ? 0 : 1
