@@ -36,7 +36,7 @@ const SCREENS: Screen[] = [
   { name: 'domain-cache', path: `/domains/${DOMAIN}/cache` },
   { name: 'domain-purge', path: `/domains/${DOMAIN}/cache`, before: click('Purge all'), until: DIALOG },
   { name: 'domain-renders', path: `/domains/${DOMAIN}/renders`, before: click('Record') },
-  { name: 'domain-tokens', path: `/domains/${DOMAIN}/tokens` },
+
   { name: 'domain-settings', path: `/domains/${DOMAIN}/settings`, before: click('Add a rule') },
   { name: 'domain-delete', path: `/domains/${DOMAIN}/settings`, before: click('Delete'), until: DIALOG },
   { name: 'keys', path: '/keys' },

@@ -9,6 +9,7 @@ import type { meSchema } from '../../src/api/account-schema.ts'
 import type { certificateViewSchema } from '../../src/api/certificate-schema.ts'
 import type { domainSchema, domainWithSettingsSchema, settingsSchema } from '../../src/api/domain-schema.ts'
 import type { queuedJobSchema } from '../../src/api/job-schema.ts'
+import type { listedPageSchema } from '../../src/api/listed-page-schema.ts'
 import type { purgedSchema } from '../../src/api/purged-schema.ts'
 import type { renderSchema } from '../../src/api/render-schema.ts'
 import type { keySchema } from '../../src/api/routes/key-list.ts'
@@ -16,6 +17,7 @@ import type { linkSchema } from '../../src/api/routes/link.ts'
 import type { accountInListSchema, createdLinkSchema } from '../../src/api/routes/operator-accounts.ts'
 import type { sessionSchema } from '../../src/api/routes/session-list.ts'
 import type { tokenSchema } from '../../src/api/routes/token-list.ts'
+import type { PAGE_ORDERS } from '../../src/pages/list-pages.ts'
 
 export type Me = z.infer<typeof meSchema>
 export type SignInLink = z.infer<typeof linkSchema>
@@ -31,4 +33,6 @@ export type ApiKey = z.infer<typeof keySchema>
 export type WebhookToken = z.infer<typeof tokenSchema>
 export type AccountInList = z.infer<typeof accountInListSchema>
 export type CreatedLink = z.infer<typeof createdLinkSchema>
-export type CachedPages = { domain: string; cachedPages: number; pages: { path: string; cacheKey: string }[] }
+export type ListedPage = z.infer<typeof listedPageSchema>
+export type PageOrder = (typeof PAGE_ORDERS)[number]
+export type PageList = { pages: ListedPage[]; matching: number | null; next: string | null }

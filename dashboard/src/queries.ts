@@ -1,14 +1,15 @@
-import { QueryCache, QueryClient, queryOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query'
 
 import { ApiError, request } from './api.ts'
 import type {
   AccountInList,
   ApiKey,
-  CachedPages,
   Certificate,
   Domain,
   DomainWithSettings,
   Me,
+  PageList,
+  PageOrder,
   Render,
   Session,
   WebhookToken,
@@ -78,14 +79,37 @@ export const certificateQuery = (domain: string) =>
     queryFn: ({ signal }) => request<Certificate>('GET', `${domainUrl(domain)}/certificate`, { signal }),
   })
 
-export const cachedPagesQuery = (domain: string) =>
+/** How many pages are stored. */
+export const pageCountQuery = (domain: string) =>
   queryOptions({
-    queryKey: ['domains', domain, 'cache'],
-    queryFn: async ({ signal }) => {
-      const url = `/api/cache/list/${encodeURIComponent(domain)}`
-      const { pages } = await request<CachedPages>('GET', url, { signal })
-      return pages.map(({ path }) => path)
+    queryKey: ['domains', domain, 'page-count'],
+    queryFn: async ({ signal }) =>
+      (await request<PageList>('GET', `${domainUrl(domain)}/pages?limit=1`, { signal })).matching ?? 0,
+  })
+
+export type PagesWanted = {
+  search: string
+  match: 'contains' | 'prefix'
+  by: PageOrder
+  isDescending: boolean
+}
+
+/** The list of stored pages, in pieces of 200. */
+export const pagesQuery = (domain: string, wanted: PagesWanted) =>
+  infiniteQueryOptions({
+    queryKey: ['domains', domain, 'pages', wanted],
+    queryFn: ({ signal, pageParam }) => {
+      const query = new URLSearchParams({
+        ...(wanted.search !== '' && { search: wanted.search, match: wanted.match }),
+        order: wanted.by,
+        direction: wanted.isDescending ? 'desc' : 'asc',
+        limit: '200',
+        ...(pageParam !== null && { after: pageParam }),
+      })
+      return request<PageList>('GET', `${domainUrl(domain)}/pages?${query}`, { signal })
     },
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.next,
   })
 
 export const rendersQuery = (domain: string) =>

@@ -5,6 +5,7 @@ export const ROUTES = {
   domains: '/domains',
   domain: '/domains/:domain',
   domainCache: '/domains/:domain/cache',
+  domainPages: '/domains/:domain/pages',
   domainRenders: '/domains/:domain/renders',
   domainSettings: '/domains/:domain/settings',
   domainTokens: '/domains/:domain/tokens',
@@ -18,6 +19,11 @@ export type DomainRoute = 'domain' | 'domainCache' | 'domainRenders' | 'domainSe
 /** The address of a screen of one domain. */
 export function domainPath(route: DomainRoute, domain: string): string {
   return ROUTES[route].replace(':domain', encodeURIComponent(domain))
+}
+
+/** The address of one page under the lens. */
+export function pagePath(domain: string, path: string): string {
+  return `${ROUTES.domainPages.replace(':domain', encodeURIComponent(domain))}?path=${encodeURIComponent(path)}`
 }
 
 /** Where to sign in, and come back from. */

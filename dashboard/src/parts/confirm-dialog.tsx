@@ -14,6 +14,10 @@ export function ConfirmDialog(props: {
   /** What the button says: the deed, not "OK". */
   label: string
   typed?: string
+  /** Nothing is lost by it. */
+  isHarmless?: boolean
+  /** It cannot be done; the children say why. */
+  isOff?: boolean
   run: () => Promise<unknown>
   onClose: () => void
 }) {
@@ -58,9 +62,12 @@ export function ConfirmDialog(props: {
             </Button>
             <Button
               type="submit"
-              color="red"
+              {...(props.isHarmless !== true && { color: 'red' })}
               loading={isBusy}
-              disabled={props.typed !== undefined && text.trim().toLowerCase() !== props.typed.toLowerCase()}
+              disabled={
+                props.isOff === true ||
+                (props.typed !== undefined && text.trim().toLowerCase() !== props.typed.toLowerCase())
+              }
             >
               {props.label}
             </Button>

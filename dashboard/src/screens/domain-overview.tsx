@@ -8,12 +8,12 @@ import { Section } from '../parts/page.tsx'
 import { counted, QuotaBar } from '../parts/quota-bar.tsx'
 import { Loading, Trouble } from '../parts/states.tsx'
 import { TimeText } from '../parts/time-text.tsx'
-import { cachedPagesQuery, certificateQuery, rendersQuery } from '../queries.ts'
+import { certificateQuery, pageCountQuery, rendersQuery } from '../queries.ts'
 import { domainPath } from '../route-map.ts'
 
 export function DomainOverview({ domain }: { domain: DomainWithSettings }) {
   const name = domain.custom_domain
-  const pages = useQuery(cachedPagesQuery(name))
+  const pages = useQuery(pageCountQuery(name))
   const renders = useQuery(rendersQuery(name))
   // Ours of addresses that do not exist tell the owner nothing.
   const last = renders.data?.find(({ outcome }) => outcome !== 'probed')
@@ -36,7 +36,7 @@ export function DomainOverview({ domain }: { domain: DomainWithSettings }) {
                 '…'
               ) : (
                 <Anchor component={Link} href={domainPath('domainCache', name)}>
-                  {counted(pages.data.length, 'page')}
+                  {counted(pages.data, 'page')}
                 </Anchor>
               )}
             </dd>

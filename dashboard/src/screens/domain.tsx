@@ -1,7 +1,7 @@
 import { Anchor, Group } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense } from 'react'
-import { Link } from 'wouter'
+import { Link, Redirect } from 'wouter'
 
 import { ApiError } from '../api.ts'
 import type { DomainWithSettings } from '../api-types.ts'
@@ -16,14 +16,13 @@ import { NotFound } from './not-found.tsx'
 
 const Cache = lazy(async () => ({ default: (await import('./domain-cache.tsx')).DomainCache }))
 const Renders = lazy(async () => ({ default: (await import('./domain-renders.tsx')).DomainRenders }))
-const Tokens = lazy(async () => ({ default: (await import('./domain-tokens.tsx')).DomainTokens }))
+const Lens = lazy(async () => ({ default: (await import('./page-lens.tsx')).PageLens }))
 const SettingsForm = lazy(async () => ({ default: (await import('./domain-settings.tsx')).DomainSettings }))
 
 const PARTS = [
   { part: undefined, route: 'domain', title: 'Overview', Screen: DomainOverview },
   { part: 'cache', route: 'domainCache', title: 'Cache', Screen: Cache },
   { part: 'renders', route: 'domainRenders', title: 'Renders', Screen: Renders },
-  { part: 'tokens', route: 'domainTokens', title: 'Webhooks', Screen: Tokens },
   { part: 'settings', route: 'domainSettings', title: 'Settings', Screen: SettingsForm },
 ] as const satisfies readonly {
   part: string | undefined
@@ -32,9 +31,14 @@ const PARTS = [
   Screen: React.ComponentType<{ domain: DomainWithSettings }>
 }[]
 
+/** One page: part of the cache, without a tab of its own. */
+const LENS = { part: 'pages', route: 'domainCache', title: 'Page', Screen: Lens } as const
+
 export function DomainScreen({ domain: name, part }: { domain: string; part: string | undefined }) {
   const domain = useQuery(domainQuery(name))
-  const shown = PARTS.find((each) => each.part === part)
+  const shown = [...PARTS, LENS].find((each) => each.part === part)
+  // Where tokens were before they came to the cache.
+  if (part === 'tokens') return <Redirect to={domainPath('domainCache', name)} replace />
   if (shown === undefined) return <NotFound />
 
   const back = (

@@ -16,6 +16,7 @@ export const DASHBOARD_PAGES = [
   '/domains',
   '/domains/:domain',
   '/domains/:domain/cache',
+  '/domains/:domain/pages',
   '/domains/:domain/renders',
   '/domains/:domain/settings',
   '/domains/:domain/tokens',
