@@ -13,6 +13,7 @@ import type { Config } from '../src/config.ts'
 import type { Listener } from '../src/db/listener.ts'
 import type { Patience } from '../src/db/patience.ts'
 import type { Doors } from '../src/edge/doors.ts'
+import { createEvents } from '../src/events/events.ts'
 import type { AddressGuard } from '../src/gateway/address-guard.ts'
 import { checkOriginUrl } from '../src/gateway/origin-url.ts'
 import type { Log } from '../src/log.ts'
@@ -34,7 +35,7 @@ export async function wireApi(deps: {
   doors: Doors
   readMetrics: ReadMetrics
   vault: Vault
-}): Promise<{ server: Server; close(): Promise<void> }> {
+}): Promise<{ server: Server; endStreams(): void; close(): Promise<void> }> {
   const { config, listener, guard, patience } = deps
   const signIn = createSignIn({
     pool: deps.pool,
@@ -43,6 +44,7 @@ export async function wireApi(deps: {
     secure: config.publicUrl?.startsWith('https:') === true,
     baseUrl: config.publicUrl ?? 'http://127.0.0.1',
   })
+  const events = createEvents({ ...deps, plans: config.plans })
   const app = await createApiServer(
     {
       ...deps,
@@ -53,6 +55,7 @@ export async function wireApi(deps: {
       readClient: createClientReader(config.trustedProxies),
       checkOrigin: (raw) => checkOriginUrl(raw, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS }),
       findJob,
+      subscribe: events.subscribe,
       // The edge and the doors hold in memory what a change makes untrue.
       caughtUp: listener.caughtUp,
     },
@@ -64,5 +67,5 @@ export async function wireApi(deps: {
       metricsToken: config.metricsToken,
     },
   )
-  return { server: app.server, close: () => app.close() }
+  return { server: app.server, endStreams: events.close, close: () => app.close() }
 }

@@ -55,6 +55,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'src/accounts',
     'src/pages',
     'src/queue',
+    'src/traffic',
     'src/certificates',
     'src/fleet',
     'src/gateway/origin-url.ts',

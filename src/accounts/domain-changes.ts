@@ -6,7 +6,7 @@ import { AppError } from '../errors.ts'
 import type { AccountId, DomainId, DomainName } from '../ids.ts'
 import { purgePages } from '../pages/purge.ts'
 import { cancelJobs } from '../queue/cancel-jobs.ts'
-import { announceHost } from './announce.ts'
+import { announceAccount, announceHost } from './announce.ts'
 import type { DomainSettings } from './domain-settings.ts'
 import { type Domain, type DomainView, type DomainWithSettings, findDomain } from './domains.ts'
 import { type PlanCatalogue, planNamed } from './plans.ts'
@@ -125,6 +125,8 @@ export async function deleteDomain(
     // Two deletions at once: the other one has it.
     if (deleted === undefined) throw new AppError('domain_not_found')
     await announceHost(client, name)
+    // Whoever watches is told by his account: the name leads to it no more.
+    await announceAccount(client, account)
     return deleted
   })
 }

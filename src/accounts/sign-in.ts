@@ -36,7 +36,7 @@ export type SignIn = {
 
 const DAY_SECONDS = 86_400
 /** A session ends when it was not used for so long. */
-const IDLE_DAYS = 7
+export const IDLE_DAYS = 7
 /** And then in any case. */
 export const SESSION_DAYS = 30
 

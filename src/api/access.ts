@@ -31,7 +31,10 @@ export type Access =
   | 'open'
 
 /** Who sent a request, once its API key or session has been found good. */
-export type Caller = { account: AccountId; plan: Plan; session: Session | null }
+export type Caller = { account: AccountId; plan: Plan } & (
+  | { session: Session; keyId: null }
+  | { session: null; keyId: number }
+)
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -115,9 +118,9 @@ export function tokenOwnerOf(request: FastifyRequest): TokenOwner {
 
 /** Of a route that only sessions may call. */
 export function sessionCaller(request: FastifyRequest): Caller & { session: Session } {
-  const { session, ...caller } = callerOf(request)
-  if (session === null) throw new Error('this route is not guarded by a session')
-  return { ...caller, session }
+  const caller = callerOf(request)
+  if (caller.session === null) throw new Error('this route is not guarded by a session')
+  return caller
 }
 
 /** Null for nobody, and where a key was sent: then that counts. A plan without keys has the dashboard all the same. */
@@ -129,7 +132,7 @@ async function ofSession(
   if (request.headers['x-api-key'] !== undefined) return null
   const session = await sessionOf(deps.signIn, request, reply)
   if (session === null) return null
-  return { account: session.account, plan: planNamed(deps.plans, session.plan), session }
+  return { account: session.account, plan: planNamed(deps.plans, session.plan), session, keyId: null }
 }
 
 function bearerOf(request: FastifyRequest): string | undefined {
@@ -144,7 +147,7 @@ async function checkKey(deps: AccessDeps, raw: string | string[] | undefined): P
   const plan = planNamed(deps.plans, owner.plan)
   if (!plan.api_keys) throw new AppError('plan_without_api')
   deps.lastUse.note('api_key', owner.keyId, owner.lastUsedAt)
-  return { account: owner.account, plan, session: null }
+  return { account: owner.account, plan, session: null, keyId: owner.keyId }
 }
 
 /** In the order that was decided; from the window on, the request counts, whatever its body holds. */

@@ -74,6 +74,15 @@ async function furnish(api: TestApi, account: TestAccount, colour: string): Prom
   })
   const jobId = (body['jobs'] as { jobId: string }[])[0]!.jobId
   await api.pool.query(
+    `insert into traffic_hour values ($1, $2, 'search', $3, 'hit', 1, 0, 0, 0, 0, '{1}')`,
+    [domain.id, new Date(TEST_START_MS), `${colour} crawler`],
+  )
+  await api.pool.query(`insert into traffic_path values ($1, $2, false, $3, 1, 'hit', 200)`, [
+    domain.id,
+    new Date(TEST_START_MS),
+    `/${colour}`,
+  ])
+  await api.pool.query(
     `insert into render_record (domain_id, path, job_id, outcome, queued_ms, stored_ms, record)
      values ($1, $2, $3, 'rendered', 0, 0, $4)`,
     [domain.id, `/${colour}-job`, jobId, RENDER_RECORD],
@@ -165,7 +174,12 @@ async function rowsOfAmber({ api, amber }: World): Promise<string> {
       'known_path',
       'webhook_window',
       'render_count',
-      'warm_run',
+      'render_day',
+      'traffic_hour',
+      'traffic_path',
+      'traffic_last',
+      'warm',
+      'warm_tally',
       'render_record',
       'last_visit',
       'last_render',
@@ -265,7 +279,10 @@ describe('isolation, for every route of the document', () => {
       const answer = await ask(together.api, operation, secrets, about)
       const name = `${operation.method} ${operation.url}`
       assert(answer.status < 300, `${name} answered ${answer.status}: ${answer.text}`)
-      const sees = /amber/.test(answer.text) || Number(answer.body['totalKeys']) > 0
+      const sees =
+        /amber/.test(answer.text) ||
+        Number(answer.body['totalKeys']) > 0 ||
+        /"sites":\{"used":[1-9]/.test(answer.text)
       assert(sees || (await rowsOfAmber(together)) !== before, name)
       // So that the next route finds something again.
       if (operation.method !== 'DELETE') await restock(together)
@@ -273,10 +290,13 @@ describe('isolation, for every route of the document', () => {
   })
 })
 
-/** Those of operators are about all accounts, and have a test of their own: operator-accounts.test.ts. */
+/**
+ * Those of operators are about all accounts, and have tests of their own: operator-accounts.test.ts. So has the
+ * one whose answer does not end: events.test.ts has two accounts that listen at once.
+ */
 function routes(): Operation[] {
   return together.api.contract.operations.filter(
-    ({ security, url }) => security !== null && !url.startsWith('/api/operator/'),
+    ({ security, url }) => security !== null && !url.startsWith('/api/operator/') && url !== '/api/events',
   )
 }
 

@@ -55,6 +55,7 @@ import { pageList } from './routes/page-list.ts'
 import { pagePurge } from './routes/page-purge.ts'
 import { pageRefresh } from './routes/page-refresh.ts'
 import { passwordChange } from './routes/password-change.ts'
+import { planGet } from './routes/plan-get.ts'
 import { type CheckReadiness, readiness } from './routes/readiness.ts'
 import { renderOffer } from './routes/render-offer.ts'
 import { sessionCreate } from './routes/session-create.ts'
@@ -65,6 +66,10 @@ import { sessionList } from './routes/session-list.ts'
 import { tokenCreate } from './routes/token-create.ts'
 import { tokenList } from './routes/token-list.ts'
 import { tokenRevoke } from './routes/token-revoke.ts'
+import { trafficGet } from './routes/traffic-get.ts'
+import { trafficOfAccount } from './routes/traffic-of-account.ts'
+import { trafficPaths } from './routes/traffic-paths.ts'
+import { trafficRenders } from './routes/traffic-renders.ts'
 import { webhookRefresh } from './routes/webhook-refresh.ts'
 import { sendSecurityHeaders, setSecurityHeaders } from './security-headers.ts'
 import { checkAgainstSchema } from './validator.ts'
@@ -83,8 +88,8 @@ export type ApiDeps = {
   caughtUp: CaughtUp
   doors: PageDoors
   signIn: SignIn
-  /** Live figures of an account, or of the fleet. */
-  subscribe: Subscribe
+  /** Live figures of an account, or of the fleet. Absent: this server tells none. */
+  subscribe?: Subscribe
   /** Who asks, behind proxies that are trusted. */
   readClient: ReadClient
   /** Seals the keys of certificates. */
@@ -139,7 +144,12 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   answerErrors(app, deps.log)
   answerUnknownRoutes(app)
   limitFailedAttempts(app, { clientOf: gate.clientOf, clock: deps.clock, most: options.clients?.failures })
-  guardRoutes(app, { ...deps, pool: deps.accessDb ?? deps.pool, lastUse, operatorToken: options.metricsToken ?? null })
+  guardRoutes(app, {
+    ...deps,
+    pool: deps.accessDb ?? deps.pool,
+    lastUse,
+    operatorToken: options.metricsToken ?? null,
+  })
   readJsonBodies(app)
   await describeRoutes(app, options)
 
@@ -150,6 +160,11 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   domainUpdate(app, deps)
   domainDelete(app, deps)
   domainRenders(app, deps)
+  trafficGet(app, deps)
+  trafficPaths(app, deps)
+  trafficRenders(app, deps)
+  trafficOfAccount(app, deps)
+  planGet(app, deps)
   certificateGet(app, deps)
   certificatePut(app, deps)
   certificateDelete(app, deps)
@@ -159,9 +174,6 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   cachePurgeAll(app, deps)
   cacheRefresh(app, deps)
   cacheRefreshAll(app, deps)
-  pageList(app, deps)
-  pagePurge(app, deps)
-  pageRefresh(app, deps)
   webhookRefresh(app, deps)
   jobGet(app, deps)
   sessionCreate(app, deps)
@@ -181,6 +193,9 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   operatorAccounts(app, { ...deps, publicUrl: options.publicUrl })
   operatorNodes(app, deps)
   pageGet(app, deps)
+  pageList(app, deps)
+  pagePurge(app, deps)
+  pageRefresh(app, deps)
   renderOffer(app, deps)
   healthz(app)
   readiness(app, deps)

@@ -13,7 +13,10 @@ import { createSignIn, type SignIn } from '../accounts/sign-in.ts'
 import { parseMasterKeys } from '../certificates/master-key.ts'
 import { createVault, type Vault } from '../certificates/vault.ts'
 import { createClientReader } from '../client-address.ts'
+import { createListener } from '../db/listener.ts'
 import { type TestDatabase, testDatabase } from '../db/test-database.ts'
+import { createEvents, type EventTimes } from '../events/events.ts'
+import type { StreamLimits } from '../events/streams.ts'
 import { createAddressGuard } from '../gateway/address-guard.ts'
 import { checkOriginUrl } from '../gateway/origin-url.ts'
 import type { AccountId, DomainId, DomainName } from '../ids.ts'
@@ -73,10 +76,13 @@ export async function startTestApi({
   plans = DEFAULT_PLANS,
   clients,
   dashboardDir,
+  events: eventLimits,
 }: {
   plans?: PlanCatalogue
   clients?: ApiOptions['clients']
   dashboardDir?: string
+  /** Of streams of events; absent: there are none, and no connection listens. */
+  events?: { limits?: StreamLimits; times?: EventTimes }
 } = {}) {
   const database: TestDatabase = await testDatabase()
   const { pool } = database
@@ -94,8 +100,13 @@ export async function startTestApi({
   }
   const lookup = async (name: string) => names[name] ?? ['93.184.216.34']
 
+  const listener = eventLimits && (await createListener(database.connection, silentLog()))
+  const events = listener && createEvents({ pool, plans, listener, clock, log: silentLog(), ...eventLimits })
+  await listener?.settled()
+
   const deps: ApiDeps = {
     pool,
+    ...(events && { subscribe: events.subscribe }),
     plans,
     clock,
     log: silentLog(),
@@ -150,6 +161,7 @@ export async function startTestApi({
   return {
     app,
     deps,
+    events,
     url,
     pool,
     database,
@@ -188,7 +200,9 @@ export async function startTestApi({
     },
 
     async close(): Promise<void> {
+      events?.close()
       await app.close()
+      await listener?.close()
       await database.close()
     },
   }

@@ -1,0 +1,24 @@
+-- An operator may suspend an account: nobody signs in to it, its keys and tokens are refused, its sites pass.
+alter table account add column suspended_at timestamptz;
+
+-- Streams of events outlive the request that opened them, so they are told when what let them in may be no more.
+create function tell_access_ended() returns trigger language plpgsql as $$
+begin
+  perform pg_notify('access_ended', old.account_id::text);
+  return null;
+end
+$$;
+create function tell_account_changed() returns trigger language plpgsql as $$
+begin
+  perform pg_notify('access_ended', old.id::text);
+  return null;
+end
+$$;
+create trigger session_ended after delete on sign_in_session
+  for each row execute function tell_access_ended();
+create trigger key_revoked after update of revoked_at on api_key
+  for each row when (old.revoked_at is distinct from new.revoked_at) execute function tell_access_ended();
+create trigger account_changed after update of plan, role, suspended_at on account
+  for each row when (old.plan is distinct from new.plan or old.role is distinct from new.role
+                     or old.suspended_at is distinct from new.suspended_at)
+  execute function tell_account_changed();

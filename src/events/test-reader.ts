@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+
+// Test support: an event stream as a client of the HTTP interface reads it.
+
+export type TestEvent = { id: string; event: string; data: Record<string, unknown> }
+
+export type TestReader = {
+  status: number
+  headers: Headers
+  /** The next event named `event`; others before it are passed over. Rejects when the stream ends first. */
+  next(event: string): Promise<TestEvent>
+  /** All until its end. */
+  rest(): Promise<TestEvent[]>
+  close(): void
+}
+
+/** Resolves with the head of the answer. */
+export async function openStream(url: string, headers: Record<string, string>): Promise<TestReader> {
+  const abort = new AbortController()
+  const response = await fetch(url, { headers, signal: abort.signal })
+  const frames = read(response)
+  return {
+    status: response.status,
+    headers: response.headers,
+    async next(event) {
+      for (;;) {
+        const { value, done } = await frames.next()
+        assert(done !== true, `the stream ended before an event "${event}"`)
+        if (value.event === event) return value
+      }
+    },
+    async rest() {
+      const found: TestEvent[] = []
+      for await (const event of frames) found.push(event)
+      return found
+    },
+    close: () => abort.abort(),
+  }
+}
+
+async function* read(response: Response): AsyncGenerator<TestEvent, undefined> {
+  let text = ''
+  const decoder = new TextDecoder()
+  for await (const part of response.body ?? []) {
+    text += decoder.decode(part as Uint8Array, { stream: true })
+    for (;;) {
+      const end = text.indexOf('\n\n')
+      if (end < 0) break
+      const fields = new Map(
+        text
+          .slice(0, end)
+          .split('\n')
+          .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)] as const),
+      )
+      text = text.slice(end + 2)
+      const event = fields.get('event')
+      if (event === undefined) continue
+      yield {
+        id: fields.get('id') ?? '',
+        event,
+        data: JSON.parse(fields.get('data') ?? '{}') as Record<string, unknown>,
+      }
+    }
+  }
+}
