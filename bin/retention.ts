@@ -9,6 +9,7 @@ import { removeExpired } from '../src/pages/remove-expired.ts'
 import { removeOldJobs } from '../src/queue/remove-old-jobs.ts'
 import { removeOldLastRenders, removeOldRecords } from '../src/queue/render-records.ts'
 import { removeOldUnstored } from '../src/queue/unstored.ts'
+import { removeOldTraffic } from '../src/traffic/remove-old-traffic.ts'
 
 const EVERY_MS = 3_600_000
 
@@ -32,6 +33,7 @@ export function startRetention(deps: { pool: pg.Pool; clock: Clock; log: Log; ev
     pages: () => removeExpired(pool, { signal }),
     visits: () => removeOldVisits(pool, { signal }),
     counts: () => removeOldCounts(pool, { signal }),
+    traffic: () => removeOldTraffic(pool, { signal }),
     'sign-ins': () => removeOldSignIns(pool, { signal }),
   }
 

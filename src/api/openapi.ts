@@ -16,7 +16,7 @@ export async function describeRoutes(
         title: 'Prepaint',
         version: options.version,
         description:
-          'Domains, render cache and webhooks. All bodies are JSON. No endpoint takes query parameters.',
+          'Domains, render cache, traffic and webhooks. All bodies are JSON; what is a table comes as CSV too. Times are UTC.',
       },
       servers: [{ url: options.publicUrl ?? '/' }],
       components: {

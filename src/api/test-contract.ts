@@ -36,6 +36,8 @@ export function readContract(document: unknown): Contract {
     method: string
     answers: Map<string, ValidateFunction>
     others: Map<string, string | null>
+    /** Statuses whose answer comes as CSV to whoever wants that. */
+    alsoCsv: Set<string>
   }[] = []
   for (const [url, methods] of Object.entries(paths)) {
     const matches = new RegExp(`^${url.replace(/\{[^}]+\}/g, '[^/]+')}$`)
@@ -53,8 +55,10 @@ export function readContract(document: unknown): Contract {
       })
       const answers = new Map<string, ValidateFunction>()
       const others = new Map<string, string | null>()
+      const alsoCsv = new Set<string>()
       for (const [status, response] of Object.entries(operation['responses'] ?? {})) {
-        const type = Object.keys(response['content'] ?? {})[0] ?? null
+        const [type = null, second] = Object.keys(response['content'] ?? {})
+        if (second === 'text/csv') alsoCsv.add(status)
         if (type !== 'application/json') {
           others.set(status, type)
           continue
@@ -66,7 +70,7 @@ export function readContract(document: unknown): Contract {
           ajv.compile({ $ref: `openapi#/${encodeURI(reference)}`, unevaluatedProperties: false }),
         )
       }
-      routes.push({ url, matches, method: method.toUpperCase(), answers, others })
+      routes.push({ url, matches, method: method.toUpperCase(), answers, others, alsoCsv })
     }
   }
 
@@ -79,6 +83,7 @@ export function readContract(document: unknown): Contract {
         (each) => each.matches.test(pathname) && each.method === (method === 'HEAD' ? 'GET' : method),
       )
       const answer = route?.answers.get(String(status))
+      if (type?.startsWith('text/csv') === true && route?.alsoCsv.has(String(status)) === true) return
       if (route === undefined) {
         // Whatever no route takes says why, and nothing else.
         if (status === 204 || text === '') return

@@ -38,6 +38,7 @@ describe('counting live traffic', () => {
     // The site's own front said that it was a crawler, and nobody else does.
     traffic.visit(domain, { crawler: null, agent: 'curl/8', verdict: 'pass; late' })
     traffic.visit(domain, { verdict: 'hit' })
+    traffic.visit(domain, { verdict: 'pass; sitemap' })
     for (let at = 0; at < 3; at++) traffic.visit(domain, { verdict: 'pass; not-a-crawler', crawler: null })
     nowMs += 3_600_000
     traffic.visit(domain, { path: '/' })
@@ -53,7 +54,7 @@ describe('counting live traffic', () => {
       '12:00 search Googlebot hit 2',
       '12:00 search Googlebot pass; late 1',
       '12:00 search Googlebot rendered 1',
-      '12:00 search Googlebot sitemap 1',
+      '12:00 search Googlebot sitemap 2',
       '13:00 search Googlebot hit 2',
     ])
   })

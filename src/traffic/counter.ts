@@ -76,9 +76,9 @@ export function createTraffic(deps: {
       return
     }
     const path = req.askedFor
-    // A sitemap comes from a cache of its own.
-    const isSitemap = path === undefined && (verdict === 'hit' || verdict === 'stale')
-    const said = isSitemap ? 'sitemap' : verdict
+    // A sitemap has a cache of its own: it is no page, however it was answered.
+    const isOfCache = verdict === 'hit' || verdict === 'stale'
+    const said = verdict === 'pass; sitemap' || (isOfCache && path === undefined) ? 'sitemap' : verdict
     const name = crawlerNumber(headers['user-agent'])
     const key = keyOf(crawler ?? 'other', name, tally.verdictNumber(said))
     tally.add(of, key, status, seconds)

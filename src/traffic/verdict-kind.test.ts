@@ -8,7 +8,7 @@ it('each verdict is of one kind', () => {
     hit: ['hit'],
     stale: ['stale'],
     rendered: ['rendered'],
-    sitemap: ['sitemap', 'pass; sitemap'],
+    sitemap: ['sitemap'],
     passed: ['pass; asset', 'pass; category', 'pass; not-a-crawler', 'pass; inactive', 'pass; forged'],
     failed: ['pass; late', 'pass; timed-out', 'pass; over-quota', 'pass; database', 'pass; a-new-outcome'],
   }

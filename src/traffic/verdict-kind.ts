@@ -7,7 +7,7 @@
 export type VerdictKind = 'hit' | 'stale' | 'rendered' | 'failed' | 'passed' | 'sitemap'
 
 /** Passes that say nothing against us. */
-const BY_RULE: ReadonlySet<string> = new Set([
+const BY_RULE: readonly string[] = [
   'pass; not-a-crawler',
   'pass; method',
   'pass; category',
@@ -19,15 +19,19 @@ const BY_RULE: ReadonlySet<string> = new Set([
   'pass; inactive',
   'pass; loop',
   'pass; forged',
-])
+]
 
-/** Of the words of `X-Prepaint`, or `sitemap`. */
+const BY_RULE_SET: ReadonlySet<string> = new Set(BY_RULE)
+
+/** Verdicts of requests that were not for a page; for SQL. */
+export const NO_PAGES: readonly string[] = [...BY_RULE, 'sitemap']
+
+/** Of the words of `X-Prepaint`, or `sitemap`: however a sitemap is answered, it is no page. */
 export function kindOfVerdict(verdict: string): VerdictKind {
   if (verdict === 'hit' || verdict === 'stale' || verdict === 'rendered' || verdict === 'sitemap') {
     return verdict
   }
-  if (verdict === 'pass; sitemap') return 'sitemap'
-  return BY_RULE.has(verdict) ? 'passed' : 'failed'
+  return BY_RULE_SET.has(verdict) ? 'passed' : 'failed'
 }
 
 /** Visits by kind: requests for pages are all but `passed` and `sitemap`. */

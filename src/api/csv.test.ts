@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+
+import { csvText } from './csv.ts'
+
+describe('CSV', () => {
+  it('is what RFC 4180 says: CRLF behind each line, quotes where they are needed', () => {
+    assert.equal(
+      csvText(
+        ['path', 'visits'],
+        [
+          ['/a', 1],
+          ['/b,c', 2.5],
+          ['/"d"', null],
+          ['/e\nf', 0],
+          ['', -1],
+        ],
+      ),
+      'path,visits\r\n/a,1\r\n"/b,c",2.5\r\n"/""d""",\r\n"/e\nf",0\r\n,-1\r\n',
+    )
+    assert.equal(csvText(['path'], []), 'path\r\n')
+  })
+
+  it('no text becomes a formula', () => {
+    for (const text of ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', ' =1', '＝1', '|cmd', '%x']) {
+      const [, second] = csvText(['a'], [[text]]).split(/(?<=^a\r\n)/)
+      assert.match(second ?? '', /^"?'/, JSON.stringify(text))
+    }
+    assert.equal(
+      csvText(['a'], [['=HYPERLINK("http://x","y")']]),
+      `a\r\n"'=HYPERLINK(""http://x"",""y"")"\r\n`,
+    )
+    assert.equal(csvText(['=a'], []), `'=a\r\n`)
+  })
+
+  it('other text, and numbers below zero, stay as they are', () => {
+    assert.equal(csvText(['a'], [['/=1'], [-5], ['a-b'], ["it's"]]), "a\r\n/=1\r\n-5\r\na-b\r\nit's\r\n")
+  })
+})
