@@ -9,8 +9,15 @@ const modules = fileURLToPath(new URL('../node_modules', import.meta.url))
 const node = path.join(modules, '.bin/node')
 const brought = `../node-${process.platform}-${process.arch}/bin/node`
 
-// npm 9 links it, and unlinks it again together with the package of another platform, which it leaves out.
-if (!existsSync(node) && existsSync(path.join(modules, '.bin', brought))) symlinkSync(brought, node)
+linkNode()
+
+// Under Node 18 npm leaves out what wants a newer one, though nothing will run in the older: once more, under the newer.
+const npm = process.env.npm_execpath
+if (Number.parseInt(process.versions.node, 10) < 20 && existsSync(node) && npm !== undefined) {
+  const rest = ['install', '--no-save', '--ignore-scripts', '--loglevel=error']
+  spawnSync(node, ['--no-deprecation', npm, ...rest], { stdio: 'inherit' })
+  linkNode()
+}
 
 const [major, minor] = process.versions.node.split('.').map(Number)
 const runsTypeScript = major > 22 || (major === 22 && minor >= 18)
@@ -22,4 +29,9 @@ if (!existsSync(path.join(modules, 'vite'))) {
   const build = path.resolve(modules, '../dashboard/build.ts')
   const { status } = spawnSync(existsSync(node) ? node : process.execPath, [build], { stdio: 'inherit' })
   process.exit(status ?? 1)
+}
+
+/** npm 9 links it, and unlinks it again together with the package of another platform, which it leaves out. */
+function linkNode() {
+  if (!existsSync(node) && existsSync(path.join(modules, '.bin', brought))) symlinkSync(brought, node)
 }
