@@ -17,8 +17,10 @@ import type { linkSchema } from '../../src/api/routes/link.ts'
 import type { accountInListSchema, createdLinkSchema } from '../../src/api/routes/operator-accounts.ts'
 import type { sessionSchema } from '../../src/api/routes/session-list.ts'
 import type { tokenSchema } from '../../src/api/routes/token-list.ts'
+import type { LiveEvent as Event } from '../../src/events/event.ts'
 import type { PAGE_ORDERS } from '../../src/pages/list-pages.ts'
 
+export type LiveEvent = Event
 export type Me = z.infer<typeof meSchema>
 export type SignInLink = z.infer<typeof linkSchema>
 export type Session = z.infer<typeof sessionSchema>

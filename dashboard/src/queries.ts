@@ -14,6 +14,7 @@ import type {
   Session,
   WebhookToken,
 } from './api-types.ts'
+import { pollWhileLost } from './live-state.ts'
 
 /** Everything that screens read, by name. What is refused is not asked again; what got no answer is, twice. */
 export function createQueries(): QueryClient {
@@ -21,6 +22,7 @@ export function createQueries(): QueryClient {
     defaultOptions: {
       queries: {
         staleTime: 5_000,
+        refetchInterval: pollWhileLost,
         retry: (failures, error) =>
           failures < 2 && error instanceof ApiError && (error.status === 0 || error.status >= 500),
       },

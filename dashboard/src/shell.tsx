@@ -4,7 +4,9 @@ import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 
 import { request } from './api.ts'
+import { useLiveFigures } from './live.tsx'
 import { sayFailed } from './parts/done.ts'
+import { LiveMark } from './parts/live-mark.tsx'
 import { SchemeToggle } from './parts/scheme-toggle.tsx'
 import { Wordmark } from './parts/wordmark.tsx'
 import { startAnew } from './queries.ts'
@@ -17,6 +19,7 @@ export function Shell({ children }: { children: ReactNode }) {
   const [isOpen, setOpen] = useState(false)
   const [location] = useLocation()
   const main = useRef<HTMLElement>(null)
+  useLiveFigures()
   const shown = useRef(location)
   useEffect(() => {
     if (shown.current === location) return
@@ -77,6 +80,7 @@ function Navigation({ isInDrawer = false }: { isInDrawer?: boolean }) {
         </a>
       </nav>
       <div className={classes.foot}>
+        <LiveMark />
         <Text size="sm" className="break" fw={500}>
           {me.email}
         </Text>
