@@ -7,7 +7,7 @@ import { pino } from 'pino'
 
 import { NO_CLIENT_LIMITS } from '../http/client-gate.ts'
 import type { PagePath } from '../ids.ts'
-import { enqueueLive } from '../queue/enqueue.ts'
+import { enqueueLive } from '../queue/enqueue-live.ts'
 import { createRequestOf } from '../queue/request-of-job.ts'
 import { createAccessLog } from './access-log.ts'
 import { PERSON, startTestEdge, type TestEdge } from './test-edge.ts'

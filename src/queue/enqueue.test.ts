@@ -5,7 +5,8 @@ import { transaction } from '../db/transaction.ts'
 import { AppError } from '../errors.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import { purgePages } from '../pages/purge.ts'
-import { enqueue, enqueueLive } from './enqueue.ts'
+import { enqueue } from './enqueue.ts'
+import { enqueueLive } from './enqueue-live.ts'
 import { HOME, paths, type TestQueue, testQueue } from './test-queue.ts'
 
 let queue: TestQueue

@@ -1,21 +1,16 @@
-import { errorCode } from '../db/connection.ts'
 import type { Queryable } from '../db/transaction.ts'
 import { AppError } from '../errors.ts'
 import type { DomainId, JobId, PagePath } from '../ids.ts'
+import { LIVE_BOUND, ofDomain } from './enqueue-live.ts'
 import { type Priority, priorityNumber } from './job.ts'
 
-/** How many jobs may wait over the whole fleet. Crawlers do not wait for longer queues than this one. */
-const BOUND: Readonly<Record<Priority, number>> = { live: 10_000, refresh: 1_000_000, warm: 1_000_000 }
+/** How many jobs may wait over the whole fleet. */
+const BOUND: Readonly<Record<Priority, number>> = { live: LIVE_BOUND, refresh: 1_000_000, warm: 1_000_000 }
 
 // The function is in src/db/migrations/0002-queue.sql: it needs a lock first and a look afterwards.
 const ENQUEUE = {
   name: 'queue-enqueue',
   text: 'select path, job_id from enqueue_jobs($1, $2, $3, $4)',
-}
-
-const ENQUEUE_LIVE = {
-  name: 'queue-enqueue-live',
-  text: 'select enqueue_live_job($1, $2, $3, $4) as job_id',
 }
 
 /**
@@ -52,32 +47,5 @@ export async function enqueue(
   return asked.flatMap((path) => {
     const jobId = jobs.get(path)
     return jobId === undefined ? [] : [{ path, jobId }]
-  })
-}
-
-/**
- * Queues the render that a crawler waits for, as `enqueue` does, and notes at
- * the job what its request is called; who joins it later is not written.
- */
-export async function enqueueLive(
-  db: Queryable,
-  domain: DomainId,
-  path: PagePath,
-  requestId: string,
-): Promise<JobId> {
-  const { rows } = await ofDomain(
-    db.query<{ job_id: JobId | null }>({ ...ENQUEUE_LIVE, values: [domain, path, BOUND.live, requestId] }),
-  )
-  const job = rows[0]?.job_id ?? null
-  if (job === null) throw new AppError('queue_full', { detail: 'no room for a live job' })
-  return job
-}
-
-/** `asked`: what adds jobs of a domain that may have been deleted a moment ago. */
-async function ofDomain<T>(asked: Promise<T>): Promise<T> {
-  return asked.catch((cause) => {
-    // foreign_key_violation
-    if (errorCode(cause) === '23503') throw new AppError('domain_not_found', { cause })
-    throw cause
   })
 }
