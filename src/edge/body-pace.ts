@@ -1,5 +1,3 @@
-import type http from 'node:http'
-
 import type { EdgeRequest } from './exchange.ts'
 
 /** Slower than any modem: whoever sends a body at this pace wants the connection, not the answer. */
@@ -13,14 +11,15 @@ export const LEAST_BYTES_PER_SECOND = 500
  */
 export function watchBodyPace(
   req: EdgeRequest,
-  upstream: http.ClientRequest,
+  origin: { readonly isOver: boolean; readonly needsDrain: boolean },
   lookEveryMs: number,
   tooSlow: () => void,
 ): void {
   let bytes = 0
   const least = (LEAST_BYTES_PER_SECOND * lookEveryMs) / 1_000
   const look = setInterval(() => {
-    if (bytes < least && !upstream.writableNeedDrain) {
+    if (origin.isOver) return stop()
+    if (bytes < least && !origin.needsDrain) {
       stop()
       tooSlow()
     }
@@ -31,5 +30,4 @@ export function watchBodyPace(
     bytes += part.length
   })
   req.once('end', stop).once('close', stop)
-  upstream.once('close', stop)
 }

@@ -15,8 +15,10 @@ import { createDomains, type DomainRow } from './domain.ts'
 import { createDoors, type Doors } from './doors.ts'
 import { createEdgeHandler, type EdgeDeps } from './handler.ts'
 import { type Handshake, refuseHandshake } from './handshake.ts'
+import { createOriginPool } from './origin-pool.ts'
+import type { OriginAgents } from './origin-request.ts'
 import { createOriginShare } from './origin-share.ts'
-import { createPass, type OriginAgents, type PassOptions } from './pass.ts'
+import { createPass, type PassOptions } from './pass.ts'
 import { pageMessage, sendPlainPage } from './plain-page.ts'
 import { createReport, type ReportDeps } from './report.ts'
 import { prepareServed, prepareUnstored } from './served.ts'
@@ -106,6 +108,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
   const readClient = createClientReader(options.clients?.trustedProxies ?? [])
   const passOptions: PassOptions = {
     agents: parts.agents,
+    origins: createOriginPool(parts.agents),
     answerWaitMs,
     idleMs,
     bodyLookMs,

@@ -10,7 +10,7 @@ import { type ServedVerdict, servePage, serveRedirect } from './serve.ts'
 import type { Served } from './served.ts'
 import type { Sitemaps } from './sitemap.ts'
 import type { PageTarget } from './target.ts'
-import type { NoVerdict, PassReason, Verdict } from './verdict.ts'
+import { type NoVerdict, type PassReason, passVerdict, type Verdict } from './verdict.ts'
 
 /** A crawler's request for a page, once that is known. */
 export type Exchange = {
@@ -67,8 +67,9 @@ export function createEndings(
   /** The origin's answer. */
   function pass(req: EdgeRequest, res: EdgeResponse, domain: EdgeDomain, why: PassReason): Verdict {
     req.askedOf = domain
-    if (!res.destroyed) passOn(req, res, domain, `pass; ${why}`)
-    return `pass; ${why}`
+    const verdict = passVerdict(why)
+    if (!res.destroyed) passOn(req, res, domain, verdict)
+    return verdict
   }
 
   /** From the sitemap cache, else the origin's. */

@@ -1,7 +1,7 @@
 import http from 'node:http'
 import https from 'node:https'
 
-import type { OriginAgents } from './pass.ts'
+import type { OriginAgents } from './origin-request.ts'
 
 /** The text at an address, when it is a 200 of at most `limitBytes`; rejects otherwise. */
 export type FetchText = (url: string, limitBytes: number) => Promise<string>

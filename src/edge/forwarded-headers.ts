@@ -62,8 +62,9 @@ export function requestHeaders(req: Message, front: Front, origin: Origin, frami
   headers.push('X-Forwarded-Host', front.host)
   headers.push('Forwarded', forwarded(front))
   headers.push('Via', [...via, `${hop(req)} ${VIA_NAME}`].join(', '))
-  if (acceptsTrailers && !framing.includes('Upgrade')) {
-    headers.push('TE', 'trailers', 'Connection', 'keep-alive, TE')
+  if (!framing.includes('Upgrade')) {
+    if (acceptsTrailers) headers.push('TE', 'trailers', 'Connection', 'keep-alive, TE')
+    else headers.push('Connection', 'keep-alive')
   }
   if (framing.includes('chunked')) headers.push(...trailer)
   headers.push(...framing)

@@ -7,7 +7,7 @@ import { sendPlainPage } from './plain-page.ts'
 /**
  * Of one domain's requests that are with its origin, so many may be of one
  * client: three quarters of the connections that there are to one origin
- * (`src/gateway/guarded-agents.ts`). Who asks for more at a time, be it by slow
+ * (`src/edge/origin-pool.ts`). Who asks for more at a time, be it by slow
  * bodies or by taking answers slowly, holds up himself and nobody else.
  */
 export const MOST_OF_ONE_CLIENT = 48
@@ -36,7 +36,7 @@ export function createOriginShare(clientOf: (req: EdgeRequest) => string | null)
       return (req, res, domain, verdict) => {
         const leave = enter(req, domain)
         if (leave === null) return sendPlainPage(res, 'too-many-requests', verdict)
-        res.once('close', leave)
+        res.on('close', leave)
         pass(req, res, domain, verdict)
       }
     },

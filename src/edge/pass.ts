@@ -1,28 +1,25 @@
-import http from 'node:http'
-import https from 'node:https'
-
 import { createClientReader } from '../client-address.ts'
 import { requestIdOf } from '../http/request-id.ts'
+import type { AnswerHead } from './answer-reader.ts'
 import { watchBodyPace } from './body-pace.ts'
 import { timesThroughUs } from './decide.ts'
 import type { EdgeDomain } from './domain.ts'
 import type { EdgeRequest, EdgeResponse } from './exchange.ts'
 import { type Front, passedTrailers, requestHeaders, responseHeaders } from './forwarded-headers.ts'
 import { lastHop } from './last-hop.ts'
+import { OriginCall, type RequestBody } from './origin-call.ts'
+import { ClientSlow, pageFor } from './origin-faults.ts'
+import type { OriginPool } from './origin-pool.ts'
+import type { OriginAgents } from './origin-request.ts'
 import { type PlainPage, sendPlainPage } from './plain-page.ts'
-import { streamAnswer } from './stream-answer.ts'
+import { createAnswerStream } from './stream-answer.ts'
 import type { Verdict } from './verdict.ts'
 
-/** Connections to origins; guarded ones, see `src/gateway/guarded-agents.ts`. */
-export type OriginAgents = {
-  http: http.Agent
-  https: https.Agent
-  /** Ends the connections to an origin that have been idle for longer, so that the next request does not meet one that the origin is about to end. */
-  dropIdle?(origin: { protocol: string; hostname: string; port: number }, idleMs: number): void
-}
-
 export type PassOptions = {
+  /** For handshakes. */
   agents: OriginAgents
+  /** For all else. */
+  origins: OriginPool
   /** The origin may be silent for so long before its answer begins. */
   answerWaitMs: number
   /** And for so long in the middle of it. */
@@ -50,6 +47,7 @@ const SURELY_OPEN_MS = 2_000
 
 /** Methods that may be sent twice (RFC 9110, section 9.2.2) and carry no body. */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS'])
+const EXPECTS_BODY = new Set(['POST', 'PUT', 'PATCH'])
 
 /**
  * Hands requests to the origin and its answers back, streamed both ways: each
@@ -59,7 +57,7 @@ const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS'])
  * half an answer for a whole one.
  */
 export function createPass(options: PassOptions): Pass {
-  const { agents, answerWaitMs, idleMs, bodyLookMs, onFault } = options
+  const { origins, answerWaitMs, idleMs, bodyLookMs, onFault } = options
   const seen = options.frontOf ?? frontOf
 
   return (req, res, domain, verdict) => {
@@ -69,23 +67,21 @@ export function createPass(options: PassOptions): Pass {
 
   function attempt(...[req, res, domain, verdict, again]: [...Parameters<Pass>, boolean]): void {
     const front = seen(req, domain)
-    const framing = bodyFraming(req)
-    const repeatable = framing.length === 0 && REPEATABLE.has(req.method ?? '')
-    if (!repeatable || again) agents.dropIdle?.(domain.origin, again ? 0 : SURELY_OPEN_MS)
-    const upstream = originRequest(agents, domain, {
-      method: req.method ?? 'GET',
-      path: req.url ?? '/',
-      headers: [...requestHeaders(req, front, domain.origin, framing), ...named(req)],
-      answerWaitMs,
-    })
-    let settled = false
+    const { body, framing } = bodyOf(req)
+    const repeatable = body === 'none' && REPEATABLE.has(req.method ?? '')
+    const headers = requestHeaders(req, front, domain.origin, framing)
+    const id = requestIdOf(req)
+    if (id !== '') headers.push('X-Request-Id', id)
+    const stream = createAnswerStream(res, () => call.resume())
+    let begun = false
 
     const fail = (error: Error) => {
-      // An answer that has begun ends or breaks by itself, see `streamAnswer`.
-      if (settled || res.destroyed) return
-      settled = true
+      if (begun) return void res.destroy()
+      if (res.destroyed) return
       // The origin closed an idle connection at the moment we used it again.
-      if (upstream.reusedSocket && !again && repeatable) return attempt(req, res, domain, verdict, true)
+      if (repeatable && !again && call.onKeptConnection && !call.isAnswered) {
+        return attempt(req, res, domain, verdict, true)
+      }
       const page = pageFor(error)
       const reference = onFault({ domain: domain.name, page, error })
       // The rest of a body would be taken for the next request.
@@ -93,85 +89,50 @@ export function createPass(options: PassOptions): Pass {
       sendPlainPage(res, page, verdict, reference)
     }
 
-    // Clients of HTTP/1.0 know no interim answers.
-    upstream.on('continue', () => {
-      if (req.httpVersion !== '1.0') res.writeContinue()
-    })
-    // 103 and other interim answers are dropped: not every client reads them (RFC 9110, section 15.2).
-    upstream.on('error', fail)
-    // Without an error node closes after an upgrade that nobody asked for.
-    upstream.on('close', () => {
-      if (!settled) fail(new Error('The origin closed without an answer'))
-    })
-    upstream.on('response', (answer) => {
-      try {
-        const headers = [...responseHeaders(answer, front, domain, verdict), ...named(req)]
-        res.writeHead(answer.statusCode ?? 0, answer.statusMessage, headers)
-      } catch (error) {
-        // A status or header that no HTTP message may have: node would not write it.
-        return void upstream.destroy(error as Error)
-      }
-      settled = true
-      upstream.setTimeout(idleMs)
-      res.on('finish', () => {
-        if (!req.complete) endBody(req, upstream)
-      })
-      streamAnswer(answer, res)
+    const request = { method: req.method ?? 'GET', path: req.url ?? '/', headers, body, answerWaitMs, idleMs }
+    const call = new OriginCall(request, {
+      // Clients of HTTP/1.0 know no interim answers.
+      continued: () => req.httpVersion !== '1.0' && res.writeContinue(),
+      head(head) {
+        writeHead(head)
+        begun = true
+        if (body !== 'none') res.on('finish', () => req.complete || endBody(req, call))
+        stream.begin(head)
+      },
+      data: stream.data,
+      end: stream.end,
+      ready: () => sendBody(req, call),
+      drain: () => req.resume(),
+      fail,
     })
     res.on('close', () => {
-      if (!res.writableFinished) upstream.destroy()
+      if (!res.writableFinished) call.destroy()
     })
+    origins.send(call, domain.origin, again ? 0 : repeatable ? undefined : SURELY_OPEN_MS)
 
-    if (framing.length === 0) return void upstream.end()
-    // Whoever sent `Expect: 100-continue` sends nothing before the origin has seen the headers.
-    upstream.flushHeaders()
-    req.on('error', () => upstream.destroy())
-    req.on('end', () => upstream.addTrailers(passedTrailers(req.rawTrailers)))
-    watchBodyPace(req, upstream, bodyLookMs, () => upstream.destroy(new ClientSlow()))
-    req.pipe(upstream)
+    /** Throws for a status or header that no HTTP message may have: node would not write it. */
+    function writeHead(head: AnswerHead): void {
+      const list = responseHeaders(head, front, domain, verdict)
+      if (id !== '') list.push('X-Request-Id', id)
+      res.writeHead(head.statusCode, head.statusMessage, list)
+    }
+  }
+
+  function sendBody(req: EdgeRequest, call: OriginCall): void {
+    req.on('error', () => call.destroy())
+    req.on('data', (part: Buffer) => call.write(part) || req.pause())
+    req.on('end', () => call.end(passedTrailers(req.rawTrailers)))
+    watchBodyPace(req, call, bodyLookMs, () => call.destroy(new ClientSlow()))
   }
 }
 
 /** All is answered: what is left of the body is for nobody, but who is about to have sent it need not be cut off. */
-function endBody(req: EdgeRequest, upstream: http.ClientRequest): void {
+function endBody(req: EdgeRequest, call: OriginCall): void {
   const late = setTimeout(() => {
-    upstream.destroy()
+    call.destroy()
     req.socket.destroy()
   }, BODY_AFTER_ANSWER_MS)
   req.once('close', () => clearTimeout(late))
-}
-
-export type OriginRequest = {
-  method: string
-  path: string
-  /** Flat and complete: node adds none but `Connection`. */
-  headers: string[]
-  /** For a free connection, and then as the longest silence: the request fails with OriginSilent. */
-  answerWaitMs: number
-}
-
-/** A request to a domain's origin, not yet ended. */
-export function originRequest(
-  agents: OriginAgents,
-  { origin }: Pick<EdgeDomain, 'origin'>,
-  { answerWaitMs, ...request }: OriginRequest,
-): http.ClientRequest {
-  const to = { host: origin.hostname, port: origin.port, setHost: false, timeout: answerWaitMs }
-  const upstream =
-    origin.protocol === 'https:'
-      ? https.request({ ...request, ...to, agent: agents.https })
-      : http.request({ ...request, ...to, agent: agents.http })
-  const giveUp = () => void upstream.destroy(new OriginSilent())
-  const unconnected = setTimeout(giveUp, answerWaitMs)
-  upstream.once('socket', () => clearTimeout(unconnected))
-  upstream.once('close', () => clearTimeout(unconnected))
-  return upstream.on('timeout', giveUp)
-}
-
-/** As the origin, the client and our log are to call the request. */
-function named(req: EdgeRequest): string[] {
-  const id = requestIdOf(req)
-  return id === '' ? [] : ['X-Request-Id', id]
 }
 
 /** How the client sees us, for what is said to the origin about it. */
@@ -181,27 +142,14 @@ export function frontOf(req: EdgeRequest, domain: EdgeDomain): Front {
 
 const readClient = createClientReader([])
 
-export class OriginSilent extends Error {
-  override name = 'OriginSilent'
-}
-
-export class ClientSlow extends Error {
-  override name = 'ClientSlow'
-}
-
-/** What people read when the origin could not be asked or did not answer. */
-export function pageFor(error: Error): PlainPage {
-  if (error instanceof OriginSilent) return 'gateway-timeout'
-  if (error instanceof ClientSlow) return 'slow-request'
-  const fault = 'fault' in error ? error.fault : null // of a ConnectError
-  if (fault === 'timed-out') return 'gateway-timeout'
-  return fault === 'refused-address' ? 'refused-origin' : 'bad-gateway'
-}
-
-/** Headers that delimit the body towards the origin, none when there is no body (RFC 9112, section 6). */
-function bodyFraming(req: EdgeRequest): string[] {
+/** What there is of a body, and the headers that say so to the origin (RFC 9112, section 6). */
+function bodyOf(req: EdgeRequest): { body: RequestBody; framing: string[] } {
   // node refuses a request that has both, so the two can never disagree.
-  if (req.headers['transfer-encoding'] !== undefined) return ['Transfer-Encoding', 'chunked']
+  if (req.headers['transfer-encoding'] !== undefined) {
+    return { body: 'chunks', framing: ['Transfer-Encoding', 'chunked'] }
+  }
   const length = req.headers['content-length']
-  return length === undefined ? [] : ['Content-Length', length]
+  if (length !== undefined) return { body: { bytes: Number(length) }, framing: ['Content-Length', length] }
+  // Origins are told where one could be expected (RFC 9110, section 8.6).
+  return { body: 'none', framing: EXPECTS_BODY.has(req.method ?? '') ? ['Content-Length', '0'] : [] }
 }

@@ -35,7 +35,7 @@ export function createReport({ crawlerOf, stopwatch, nameOf, answered }: ReportD
       const tell = () => answered(req, { verdict, crawler, seconds: stopwatch() - started }, res)
       // A page from memory has been handed over whole; how fast the client takes it is not our figure.
       if (verdict === 'hit' || verdict === 'stale' || res.closed) tell()
-      else res.once('close', tell)
+      else res.on('close', tell)
     }
   }
 

@@ -8,7 +8,7 @@ import { normalisePath } from '../pages/path.ts'
 import type { StoredSitemap } from '../pages/stored-sitemap.ts'
 import { VIA_NAME } from './decide.ts'
 import type { EdgeDomain } from './domain.ts'
-import { type OriginAgents, originRequest } from './pass.ts'
+import { type OriginAgents, originRequest } from './origin-request.ts'
 import { NotASitemap, SitemapScanner } from './sitemap-scan.ts'
 
 /** The origin may be silent for so long. */

@@ -5,7 +5,7 @@ import type { DomainId, PagePath } from '../ids.ts'
 import type { Log } from '../log.ts'
 import { normalisePath } from '../pages/path.ts'
 import type { EdgeDomain } from './domain.ts'
-import type { OriginAgents } from './pass.ts'
+import type { OriginAgents } from './origin-request.ts'
 import { getFromOrigin } from './sitemap-fetch.ts'
 
 export type SitemapNamesDeps = {

@@ -2,7 +2,9 @@ import { timesThroughUs } from './decide.ts'
 import type { EdgeDomain } from './domain.ts'
 import { requestHeaders, responseHeaders } from './forwarded-headers.ts'
 import { type Handshake, refuseHandshake } from './handshake.ts'
-import { frontOf, MAX_TIMES_THROUGH_US, originRequest, type PassOptions, pageFor } from './pass.ts'
+import { pageFor } from './origin-faults.ts'
+import { originRequest } from './origin-request.ts'
+import { frontOf, MAX_TIMES_THROUGH_US, type PassOptions } from './pass.ts'
 import { WebSocketGoodbye } from './websocket-goodbye.ts'
 
 export type PassUpgrade = {

@@ -8,7 +8,8 @@ import { describe, it, type TestContext } from 'node:test'
 import ipaddr from 'ipaddr.js'
 
 import { createAddressGuard } from './address-guard.ts'
-import { connectFault, createGuardedAgents, type GuardedAgentsOptions } from './guarded-agents.ts'
+import { createGuardedAgents, type GuardedAgentsOptions } from './guarded-agents.ts'
+import { connectFault } from './guarded-sockets.ts'
 import type { Lookup } from './lookup.ts'
 import { createSelfSigned } from './self-signed.ts'
 
@@ -55,6 +56,28 @@ for (const scheme of ['http', 'https'] as const) {
       })
       assert.equal(await get('origin.example'), '127.0.0.1 origin.example')
       assert.equal(canary.accepted, 0)
+    })
+
+    it('goes on to the next address where the first refuses the connection', async (t) => {
+      const { get } = await start(t, scheme, {
+        lookup: async () => ['127.0.0.3', '127.0.0.1'],
+        allowed: ['127.0.0.1/32', '127.0.0.3/32'],
+      })
+      assert.equal(await get('origin.example'), '127.0.0.1 origin.example')
+    })
+
+    it('hands out connections that are guarded too, and ends them with all others', async (t) => {
+      const { agents, server, canary, port } = await start(t, scheme)
+      const to = (hostname: string) => agents.connect({ protocol: `${scheme}:`, hostname, port })
+      for (const hostname of ['127.0.0.2', 'canary.example', '[::ffff:127.0.0.2]']) {
+        const [error] = await once(to(hostname), 'error')
+        assert.equal(connectFault(error), 'refused-address', hostname)
+      }
+      const socket = to('origin.example')
+      await once(socket, scheme === 'https' ? 'secureConnect' : 'connect')
+      assert.deepEqual([server.accepted, canary.accepted], [1, 0])
+      agents.close()
+      assert.equal(socket.destroyed, true)
     })
 
     it('checks each new connection: rebinding gets nowhere', async (t) => {
@@ -144,13 +167,13 @@ describe('guarded https agent: TLS', () => {
   })
 })
 
-type Options = { lookup?: Lookup; agent?: GuardedAgentsOptions; port?: number }
+type Options = { lookup?: Lookup; agent?: GuardedAgentsOptions; port?: number; allowed?: string[] }
 
 /** A server on 127.0.0.1, which is allowed, and a canary on 127.0.0.2 with the same port. */
 async function start(
   t: TestContext,
   scheme: 'http' | 'https',
-  { lookup, agent, port: fixedPort }: Options = {},
+  { lookup, agent, port: fixedPort, allowed = ['127.0.0.1/32'] }: Options = {},
 ) {
   const server = Object.assign(
     scheme === 'https' ? https.createServer({ key, cert: certificate }) : http.createServer(),
@@ -175,7 +198,7 @@ async function start(
   canary.listen(port, '127.0.0.2')
   await once(canary, 'listening')
 
-  const guard = createAddressGuard([{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }])
+  const guard = createAddressGuard(allowed.map((range) => ({ cidr: ipaddr.parseCIDR(range), port: null })))
   const agents = createGuardedAgents(guard, { ca: certificate, lookup: lookup ?? lookupByName, ...agent })
   t.after(() => {
     agents.close()
@@ -193,7 +216,7 @@ async function start(
       .end()
     return String(Buffer.concat(await (await promise).toArray()))
   }
-  return { get, server, canary, agents }
+  return { get, server, canary, agents, port }
 }
 
 const NAMES: Record<string, string[]> = {

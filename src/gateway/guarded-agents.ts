@@ -1,21 +1,17 @@
 import http from 'node:http'
 import https from 'node:https'
-import net from 'node:net'
+import type net from 'node:net'
 import type { Duplex } from 'node:stream'
 
 import type { AddressGuard } from './address-guard.ts'
-import { ConnectError, type ConnectFault, type VettedOptions, vettedOptions } from './guarded-connect.ts'
-import { createIdleConnections } from './idle-connections.ts'
+import { createGuardedSockets } from './guarded-sockets.ts'
 import type { Lookup } from './lookup.ts'
 
 export type GuardedAgents = {
   http: http.Agent
   https: https.Agent
-  /**
-   * Ends the connections to an origin that are not in use and have not been for longer than `idleMs`, if the
-   * one that would be used next is among them: for a request that may not meet one which the origin is ending.
-   */
-  dropIdle(origin: { hostname: string; port: number }, idleMs: number): void
+  /** A guarded socket for whoever keeps his connections himself (`src/edge/origin-pool.ts`); it counts against no cap here. */
+  connect(origin: { protocol: 'http:' | 'https:'; hostname: string; port: number }): net.Socket
   /** Ends every connection, also those in use. */
   close(): void
 }
@@ -32,19 +28,6 @@ export type GuardedAgentsOptions = {
   lookup?: Lookup | undefined
   /** Further certificate authorities (PEM); for tests. */
   ca?: string | undefined
-}
-
-/** Errors of sockets that never came to be connections. */
-const beforeConnection = new WeakSet<Error>()
-
-/**
- * Why a request through these agents (or a guardedConnect) got no connection;
- * null when there was one and something else went wrong. A failed TLS handshake,
- * a wrong certificate too, is `unreachable`.
- */
-export function connectFault(error: unknown): ConnectFault | null {
-  if (error instanceof ConnectError) return error.fault
-  return error instanceof Error && beforeConnection.has(error) ? 'unreachable' : null
 }
 
 /**
@@ -71,92 +54,35 @@ export function createGuardedAgents(guard: AddressGuard, options: GuardedAgentsO
     scheduling: 'lifo' as const,
   }
 
-  const idle = createIdleConnections()
-
-  /** The socket is there at once, before it is connected: agents count and cap only sockets that they hold. */
-  function guarded<S extends net.Socket>(
-    to: http.ClientRequestArgs,
-    connected: 'connect' | 'secureConnect',
-    open: (vetted: VettedOptions) => S,
-  ): S | net.Socket {
-    const target = { host: to.host ?? '', port: Number(to.port) }
-    let socket: S
-    try {
-      socket = open(vettedOptions({ ...target, guard, lookup }))
-    } catch (error) {
-      return deadSocket(error as Error)
-    }
-    const late = setTimeout(
-      () => socket.destroy(new ConnectError('timed-out', `${target.host}:${target.port}`)),
-      connectTimeoutMs,
-    )
-    const onError = (error: Error) => void beforeConnection.add(error)
-    socket.once('error', onError)
-    socket.once(connected, () => {
-      clearTimeout(late)
-      socket.off('error', onError)
-    })
-    socket.once('close', () => clearTimeout(late))
-    idle.know(socket, `${target.host}:${target.port}`)
-    return socket
-  }
+  const sockets = createGuardedSockets(guard, { connectTimeoutMs, lookup, ca })
+  /** Those of `connect`. */
+  const open = new Set<net.Socket>()
 
   class PlainAgent extends http.Agent {
-    override keepSocketAlive(socket: Duplex) {
-      idle.begins(socket)
-      // It says whether the connection may be kept.
-      return super.keepSocketAlive(socket)
-    }
-
-    override reuseSocket(socket: Duplex, request: http.ClientRequest): void {
-      idle.ends(socket)
-      super.reuseSocket(socket, request)
-    }
-
     override createConnection(to: http.ClientRequestArgs): Duplex {
-      return guarded(to, 'connect', (vetted) => net.connect({ ...vetted, noDelay: true }))
+      return sockets.plain(to.host ?? '', Number(to.port))
     }
   }
 
   class TlsAgent extends https.Agent {
-    override keepSocketAlive(socket: Duplex) {
-      idle.begins(socket)
-      // It says whether the connection may be kept.
-      return super.keepSocketAlive(socket)
-    }
-
-    override reuseSocket(socket: Duplex, request: http.ClientRequest): void {
-      idle.ends(socket)
-      super.reuseSocket(socket, request)
-    }
-
     override createConnection(to: https.RequestOptions): Duplex {
-      // The agent's own createConnection keeps TLS sessions. tls.connect ignores
-      // block lists, but resolves by the lookup it is given.
-      return guarded(
-        to,
-        'secureConnect',
-        (vetted) => super.createConnection({ ...to, ...vetted }) as net.Socket,
-      )
+      return sockets.secure(to.host ?? '', Number(to.port))
     }
   }
 
-  const agents = {
-    http: new PlainAgent(agentOptions),
-    https: new TlsAgent(ca === undefined ? agentOptions : { ...agentOptions, ca }),
-  }
+  const agents = { http: new PlainAgent(agentOptions), https: new TlsAgent(agentOptions) }
   return {
     ...agents,
-    dropIdle: ({ hostname, port }, idleMs) => idle.drop(`${hostname}:${port}`, idleMs),
+    connect({ protocol, hostname, port }) {
+      const socket = protocol === 'https:' ? sockets.secure(hostname, port) : sockets.plain(hostname, port)
+      open.add(socket)
+      socket.once('close', () => open.delete(socket))
+      return socket
+    },
     close() {
       agents.http.destroy()
       agents.https.destroy()
+      for (const socket of open) socket.destroy()
     },
   }
-}
-
-function deadSocket(error: Error): net.Socket {
-  const socket = new net.Socket()
-  process.nextTick(() => socket.destroy(error))
-  return socket
 }

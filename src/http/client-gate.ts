@@ -98,7 +98,7 @@ export function createClientGate(limits: ClientLimits): ClientGate {
       const client = clientOf(request)
       if (client === null) return true
       if (!requests.enter(client)) return false
-      response.once('close', () => requests.leave(client))
+      response.on('close', () => requests.leave(client))
       return true
     },
     enterTunnel(request, stream) {

@@ -1,0 +1,349 @@
+import assert from 'node:assert/strict'
+import http from 'node:http'
+import { Duplex } from 'node:stream'
+import { describe, it } from 'node:test'
+
+import { ANSWER_HEAD_BYTES, AnswerReader, BadAnswer, INTERIM_ANSWERS } from './answer-reader.ts'
+import { CHUNK_LINE_BYTES, TRAILER_BYTES } from './chunk-reader.ts'
+
+type Read = {
+  status: number
+  reason: string
+  headers: string[]
+  body: string
+  trailers: string[]
+  interims: number[]
+  reusable: boolean
+}
+
+/** What is read of bytes that come in these parts, and then the connection ends if it says so; null: there is more to come. */
+function read(parts: readonly string[], { method = 'GET', ends = false } = {}): Read | null {
+  const reader = new AnswerReader()
+  const got = { status: 0, reason: '', headers: [''], body: '', trailers: [''], interims: [] as number[] }
+  let ended = false
+  reader.begin(method, {
+    interim: (status) => void got.interims.push(status),
+    head: ({ statusCode, statusMessage, rawHeaders }) => {
+      got.status = statusCode
+      got.reason = statusMessage
+      got.headers = rawHeaders
+    },
+    data: (part) => {
+      got.body += part.toString('latin1')
+    },
+    end: (trailers) => {
+      got.trailers = trailers
+      ended = true
+    },
+  })
+  for (const part of parts) reader.push(Buffer.from(part, 'latin1'))
+  if (ends) reader.finish()
+  return ended ? { ...got, reusable: reader.isReusable } : null
+}
+
+const OK = 'HTTP/1.1 200 OK\r\n'
+
+describe('answers are read', () => {
+  it('in one part, or a byte at a time', () => {
+    const text = `HTTP/1.1 103 Early\r\nLink: x\r\n\r\n${OK}Server:  a b \t\r\nX:\r\nTransfer-Encoding: Chunked\r\n\r\n5;a="b"\r\nhello\r\n0A\r\n0123456789\r\n0\r\nX-Sum: 42\r\n\r\n`
+    const whole = read([text])
+    assert.deepEqual(whole, {
+      status: 200,
+      reason: 'OK',
+      headers: ['Server', 'a b', 'X', '', 'Transfer-Encoding', 'Chunked'],
+      body: 'hello0123456789',
+      trailers: ['X-Sum', '42'],
+      interims: [103],
+      reusable: true,
+    })
+    assert.deepEqual(read([...text]), whole)
+  })
+
+  it('up to the end of the connection, where nothing else says how long they are', () => {
+    assert.equal(read([`${OK}\r\nabc`]), null)
+    const got = read([`${OK}\r\nabc`, 'def'], { ends: true })
+    assert.deepEqual([got?.body, got?.reusable], ['abcdef', false])
+  })
+
+  it('and nothing behind them: such a connection serves nobody else', () => {
+    const got = read([`${OK}Content-Length: 2\r\n\r\nabHTTP/1.1 200 OK\r\n\r\n`])
+    assert.deepEqual([got?.body, got?.reusable], ['ab', false])
+  })
+
+  const BODILESS: [status: string, method: string, headers: string, reusable: boolean][] = [
+    ['204 No Content', 'GET', '', true],
+    ['204 No Content', 'GET', 'Content-Length: 5\r\n', false],
+    ['204 No Content', 'GET', 'Transfer-Encoding: chunked\r\n', false],
+    ['304 Not Modified', 'GET', 'Content-Length: 5\r\n', true],
+    ['200 OK', 'HEAD', 'Content-Length: 5\r\n', true],
+    ['200 OK', 'HEAD', 'Transfer-Encoding: chunked\r\n', true],
+  ]
+  for (const [status, method, headers, reusable] of BODILESS) {
+    it(`without a body: ${method}, ${status}, ${headers.trim()}`, () => {
+      const got = read([`HTTP/1.1 ${status}\r\n${headers}\r\n`], { method })
+      assert.deepEqual([got?.body, got?.reusable], ['', reusable])
+    })
+  }
+
+  it('the connection is kept as both versions have it', () => {
+    const kept = (version: string, header: string) =>
+      read([`HTTP/${version} 200 OK\r\n${header}Content-Length: 0\r\n\r\n`])?.reusable
+    assert.equal(kept('1.1', ''), true)
+    assert.equal(kept('1.1', 'Connection: x, Close\r\n'), false)
+    assert.equal(kept('1.1', 'Connection: x\r\nConnection: close\r\n'), false)
+    assert.equal(kept('1.0', ''), false)
+    assert.equal(kept('1.0', 'Connection: Keep-Alive\r\n'), true)
+  })
+})
+
+describe('limits', () => {
+  const refused = (text: string, options = {}) => assert.throws(() => read([text], options), BadAnswer)
+
+  it('a head', () => {
+    const head = (bytes: number) => `${OK}X: ${'x'.repeat(bytes - OK.length - 3)}\r\n\r\n`
+    assert.notEqual(read([`${head(ANSWER_HEAD_BYTES)}`], { ends: true }), null)
+    refused(head(ANSWER_HEAD_BYTES + 1))
+    refused(`${OK}X: ${'x'.repeat(ANSWER_HEAD_BYTES)}`)
+  })
+
+  it('interim answers', () => {
+    const text = (count: number) => `${'HTTP/1.1 102 x\r\n\r\n'.repeat(count)}HTTP/1.1 204 x\r\n\r\n`
+    assert.equal(read([text(INTERIM_ANSWERS)])?.status, 204)
+    refused(text(INTERIM_ANSWERS + 1))
+  })
+
+  it('lines between chunks, and trailers', () => {
+    const chunked = `${OK}Transfer-Encoding: chunked\r\n\r\n`
+    const line = (bytes: number) => `${chunked}0;${'x'.repeat(bytes - 4)}\r\n\r\n`
+    assert.notEqual(read([line(CHUNK_LINE_BYTES)]), null)
+    refused(line(CHUNK_LINE_BYTES + 1))
+    const trailer = (bytes: number) => `${chunked}0\r\nX: ${'x'.repeat(bytes - 7)}\r\n\r\n`
+    assert.notEqual(read([trailer(TRAILER_BYTES)]), null)
+    refused(trailer(TRAILER_BYTES + 1))
+    refused(`${chunked}0\r\nX: ${'x'.repeat(TRAILER_BYTES)}`)
+  })
+
+  it('what speaks no HTTP is not read on', () => refused('SSH-2.0'))
+})
+
+/**
+ * What we accept, node's parser accepts and reads in the same way. That we
+ * refuse more is allowed; what, and why, is in `STRICTER`.
+ */
+describe('beside the parser of node', () => {
+  // No tab behind `chunked`: node takes it for a part of the word, against RFC 9110, section 5.5.
+  const HEADS = [
+    ...[
+      OK,
+      OK,
+      OK,
+      'HTTP/1.0 200 OK\r\n',
+      'HTTP/1.1 204\r\n',
+      'HTTP/1.1 304 Not Modified\r\n',
+      'HTTP/1.1 99 x\r\n',
+    ],
+    ...[
+      'HTTP/1.1 200\tOK\r\n',
+      'HTTP/1.2 200 OK\r\n',
+      'HTTP/1.1  200 OK\r\n',
+      'HTTP/1.1 2000 OK\r\n',
+      'http/1.1 200 OK\r\n',
+    ],
+    ...[
+      'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n',
+      'HTTP/1.1 200 \xe9\r\n',
+      'HTTP/1.1 200 OK\n',
+      '\r\nHTTP/1.1 200 OK\r\n',
+    ],
+  ]
+  const LINES = [
+    ...[
+      'Content-Length: 5\r\n',
+      'Content-Length: 5\r\n',
+      'content-length:5\r\n',
+      'Content-Length: 0\r\n',
+      'Content-Length: 05\r\n',
+    ],
+    ...[
+      'Content-Length: 5, 5\r\n',
+      'Content-Length: -5\r\n',
+      'Content-Length: 0x5\r\n',
+      'Content-Length:\r\n',
+      'Content-Length: 5 \t\r\n',
+    ],
+    ...[
+      'Content-Length: 99999999999999999999\r\n',
+      'Content_Length: 5\r\n',
+      'Content-Length : 5\r\n',
+      ' Content-Length: 5\r\n',
+    ],
+    ...[
+      'Transfer-Encoding: chunked\r\n',
+      'Transfer-Encoding: chunked\r\n',
+      'transfer-encoding:  CHUNKED \r\n',
+      'Transfer-Encoding: xchunked\r\n',
+    ],
+    ...[
+      'Transfer-Encoding: gzip, chunked\r\n',
+      'Transfer-Encoding: chunked, identity\r\n',
+      'Transfer-Encoding: identity\r\n',
+    ],
+    ...[
+      'Transfer-Encoding:\x0bchunked\r\n',
+      'Transfer-Encoding : chunked\r\n',
+      'Transfer-Encoding: chunked;a=b\r\n',
+      'Transfer-Encoding:\r\n',
+    ],
+    ...[
+      'Connection: close\r\n',
+      'Connection: keep-alive\r\n',
+      'X: 1\r\n',
+      'X:\r\n',
+      'X: \xff\r\n',
+      'X: a\r b\r\n',
+      'X: a\n',
+      'X: a\0b\r\n',
+      'X\r\n',
+      ': x\r\n',
+    ],
+    ...[
+      'X: a\r\n b\r\n',
+      'X: a\r\r\n',
+      'X[]: a\r\n',
+      'Upgrade: x\r\n',
+      'Trailer: X\r\n',
+      'Keep-Alive: timeout=5\r\n',
+    ],
+  ]
+  const BODIES = [
+    ...[
+      'hello',
+      'hello',
+      'hell',
+      'hello!',
+      '',
+      '5\r\nhello\r\n0\r\n\r\n',
+      '5\r\nhello\r\n0\r\n\r\n',
+      '5;x\r\nhello\r\n0\r\nX: 1\r\n\r\n',
+    ],
+    ...[
+      '5\r\nhello0\r\n\r\n',
+      '5\nhello\n0\n\n',
+      '0x5\r\nhello\r\n0\r\n\r\n',
+      '-5\r\nhello\r\n0\r\n\r\n',
+      ' 5\r\nhello\r\n0\r\n\r\n',
+      '5 \r\nhello\r\n0\r\n\r\n',
+    ],
+    ...[
+      '5\r\nhello\r\n0\r\nX : 1\r\n\r\n',
+      '5\r\nhello\r\n0\r\n X: 1\r\n\r\n',
+      '5\r\nhello\r\n00\r\n\r\n',
+      '5;a="\r\n"\r\nhello\r\n0\r\n\r\n',
+      '\r\n0\r\n\r\n',
+      '5\r\nhello\r\n\r\n',
+    ],
+    ...[
+      '4\r\nhello\r\n0\r\n\r\n',
+      '5\r\nhello\r\n0\r\n',
+      '5\r\nhel',
+      '5;a\nb\r\nhello\r\n0\r\n\r\n',
+      '5\r\nhello\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n\r\n',
+      'g\r\n',
+    ],
+    ...['ffffffffffffffff1\r\nhello', '5;\0\r\nhello\r\n0\r\n\r\n'],
+  ]
+  const BYTES = ['\r', '\n', '\0', ' ', '\t', ':', '\x0b', '\xa0', ',', ';', '0', 'x']
+
+  it('nothing is read in another way', async () => {
+    const random = randomFrom(7)
+    const pick = (list: readonly string[]) => list[Math.floor(random() * list.length)]!
+    let accepted = 0
+    for (let turn = 0; turn < 4_000; turn++) {
+      let text = pick(HEADS)
+      for (let lines = Math.floor(random() * 4); lines > 0; lines--) text += pick(LINES)
+      text += `\r\n${pick(BODIES)}`
+      if (random() < 0.25) {
+        const at = Math.floor(random() * text.length)
+        text = text.slice(0, at) + pick(BYTES) + text.slice(at + (random() < 0.5 ? 1 : 0))
+      }
+      const method = random() < 0.1 ? 'HEAD' : 'GET'
+      const cut = Math.floor(random() * text.length)
+      const parts = [text.slice(0, cut), text.slice(cut)].filter((part) => part !== '')
+      let ours: Read | null
+      try {
+        ours = read(parts, { method, ends: true })
+      } catch (error) {
+        assert(error instanceof BadAnswer)
+        continue
+      }
+      assert(ours !== null)
+      accepted++
+      // What stands behind it is nobody's answer; node would say that it is malformed.
+      const theirs = await byNode([text.slice(0, lengthOf(text, method))], method)
+      const { status, reason, headers, body, trailers } = ours
+      assert.deepEqual({ status, reason, headers, body, trailers }, theirs, JSON.stringify([method, parts]))
+    }
+    // It is no use to refuse everything.
+    assert(accepted > 400, `${accepted}`)
+  })
+
+  const STRICTER: Record<string, string> = {
+    'a coding that nobody here undoes': `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
+    'chunks in HTTP/1.0 (RFC 9112, section 6.1)':
+      'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    'empty lines before the status line': `\r\n${OK}Content-Length: 0\r\n\r\n`,
+  }
+  for (const [name, text] of Object.entries(STRICTER)) {
+    it(`refused here alone: ${name}`, async () => {
+      assert.throws(() => read([text]), BadAnswer)
+      assert.equal((await byNode([text], 'GET'))?.status, 200)
+    })
+  }
+})
+
+/** Of the first answer in a text, in which nothing is malformed. */
+function lengthOf(text: string, method: string): number {
+  for (let length = 1; length < text.length; length++) {
+    if (read([text.slice(0, length)], { method }) !== null) return length
+  }
+  return text.length
+}
+
+/** The same by node's client; null: it found an error. */
+async function byNode(
+  parts: readonly string[],
+  method: string,
+): Promise<Omit<Read, 'interims' | 'reusable'> | null> {
+  const connection = new Duplex({ read() {}, write: (_part, _encoding, done) => done() })
+  const request = http.request({ method, createConnection: () => connection })
+  const { promise, resolve } = Promise.withResolvers<Awaited<ReturnType<typeof byNode>>>()
+  let begun = false
+  request.on('error', () => resolve(null)).on('close', () => begun || resolve(null))
+  request.on('response', async (answer) => {
+    begun = true
+    try {
+      const { statusCode: status = 0, statusMessage: reason = '', rawHeaders: headers } = answer
+      const body = Buffer.concat(await answer.toArray()).toString('latin1')
+      resolve({ status, reason, headers, body, trailers: answer.rawTrailers })
+    } catch {
+      resolve(null)
+    }
+  })
+  request.end()
+  for (const part of parts) connection.push(Buffer.from(part, 'latin1'))
+  connection.push(null)
+  const got = await promise
+  connection.destroy()
+  return got
+}
+
+/** Mulberry32: the same numbers each time. */
+function randomFrom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
