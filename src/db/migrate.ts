@@ -162,14 +162,15 @@ async function refuseBesideOlderNodes(client: pg.Client, { name }: Migration): P
   )
 }
 
-/** \`lock_not_available\`: somebody reads or writes the table. */
-const LOCKED = '55P03'
-const LOCK_WITHIN_MS = 2_000
-const LOCK_TRIES = 60
+/** `lock_not_available`, `deadlock_detected`: somebody reads or writes the table. */
+const IN_USE: ReadonlySet<string> = new Set(['55P03', '40P01'])
+/** Less than PostgreSQL takes to find a deadlock: it is the migration that gives way, not who is served. */
+const LOCK_WITHIN_MS = 500
+const LOCK_TRIES = 120
 
 /**
  * Whoever waits for a table stops all who come after him. So a migration waits
- * for two seconds only, then lets the others go and comes again.
+ * for half a second only, then lets the others go and comes again.
  */
 async function apply(client: pg.Client, migration: Migration, log: Log): Promise<void> {
   const { name, sql, checksum, breaking } = migration
@@ -188,13 +189,13 @@ async function apply(client: pg.Client, migration: Migration, log: Log): Promise
     } catch (cause) {
       // A connection that is gone has undone it, too.
       await client.query('rollback').catch(() => {})
-      if (errorCode(cause) !== LOCKED || tries === LOCK_TRIES) {
+      if (!IN_USE.has(errorCode(cause)) || tries === LOCK_TRIES) {
         throw new DatabaseError(`The migration ${name} failed and was undone: ${(cause as Error).message}`, {
           cause,
         })
       }
       if (tries === 1) log.info({ migration: name }, 'a migration waits for tables that are in use')
-      await sleep(LOCK_WITHIN_MS / 4)
+      await sleep(LOCK_WITHIN_MS)
     }
   }
 }

@@ -61,6 +61,42 @@ export async function startTestCluster(): Promise<pg.ClientConfig> {
   return (await startIn(run, data, user, binaries, true)).connection
 }
 
+/** A server of one test's own, that may be away for a while. */
+export type TestServer = {
+  connection: pg.ClientConfig
+  /** For a node, as its DATABASE_URL. */
+  url: string
+  stop(): Promise<void>
+  start(): Promise<void>
+  /** Ends it and removes its files. */
+  close(): Promise<void>
+}
+
+/** Its one database has the schema. */
+export async function startTestServer(): Promise<TestServer> {
+  const user = databaseUser()
+  const place = testPlace(user)
+  const binaries = findBinaries({ user, copyTo: place, onLongStep: () => {} })
+  const run = makeRun(place, user)
+  const data = path.join(run, 'data')
+  for (let copied = false; !copied; ) copied = copyTree(await findTemplate(place, user, binaries), data, user)
+  const first = await startIn(run, data, user, binaries, false)
+  const { connection } = first
+  let { server } = first
+  return {
+    connection,
+    url: `postgres:///template1?${new URLSearchParams({ host: String(connection.host), user: PRIVATE_USER })}`,
+    stop: () => server.stop(),
+    async start() {
+      server = (await startIn(run, data, user, binaries, false)).server
+    },
+    async close() {
+      await server.stop()
+      rmSync(run, { recursive: true, force: true })
+    },
+  }
+}
+
 function makeRun(place: string, user: SystemUser): string {
   const run = mkdtempSync(path.join(place, 'run-'))
   if (user !== null) lchownSync(run, user.uid, user.gid)

@@ -17,6 +17,8 @@ export type Stage = {
   readonly key: string
   readonly origin: VersionOrigin
   readonly ledger: Ledger
+  /** How much longer than a second what was changed at one node may take to reach the others here. */
+  readonly graceMs?: number
 }
 
 /** A client does one thing after another while the gate is open. */
@@ -125,13 +127,13 @@ async function remove({ node, key, ledger }: Stage, domain: DomainEntry): Promis
   }
 }
 
-async function purge({ node, key, origin, ledger }: Stage, domain: DomainEntry): Promise<void> {
+async function purge({ node, key, origin, ledger, graceMs = 0 }: Stage, domain: DomainEntry): Promise<void> {
   const version = origin.change()
   const body = { domain: domain.name }
   const status = await statusOf(node, key, { method: 'POST', path: '/api/cache/purge', body })
   // Broken off or not: what was stored may be gone.
   forgetRendered(domain, performance.now())
-  if (acknowledge(ledger, status === 200)) notePurge(domain, version, performance.now())
+  if (acknowledge(ledger, status === 200)) notePurge(domain, version, performance.now() + graceMs)
 }
 
 /** 0: the connection broke. */

@@ -10,6 +10,10 @@ export type VersionOrigin = {
   url: string
   /** The site changes; the number of its new version. */
   change(): number
+  /** The next page that asks for its version is kept waiting for it, until the function that this gives is called. */
+  holdNext(): () => void
+  /** Whether one is kept waiting. */
+  readonly isHolding: boolean
   close(): Promise<void>
 }
 
@@ -24,6 +28,8 @@ fetch('/version').then((answer) => answer.text()).then((version) => {
 
 export async function startVersionOrigin(): Promise<VersionOrigin> {
   let version = 1
+  let held: Promise<void> | null = null
+  let isHolding = false
   const server = createServer(async (request, response) => {
     if (request.url !== '/version') {
       response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(DOCUMENT)
@@ -31,13 +37,26 @@ export async function startVersionOrigin(): Promise<VersionOrigin> {
     }
     // Read first, sent later: an answer under way while the site changes is the old one.
     const answer = String(version)
+    const hold = held
+    held = null
     await delay(20)
+    isHolding = hold !== null
+    await hold
     response.writeHead(200, { 'content-type': 'text/plain', 'cache-control': 'no-store' }).end(answer)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     change: () => ++version,
+    get isHolding() {
+      return isHolding
+    },
+    holdNext() {
+      isHolding = false
+      const { promise, resolve } = Promise.withResolvers<void>()
+      held = promise
+      return resolve
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

@@ -1,0 +1,89 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+
+import pg from 'pg'
+
+import { startTestServer, type TestServer } from '../../src/db/test-cluster.ts'
+import { type DatabaseProxy, startDatabaseProxy } from '../../src/db/test-database-proxy.ts'
+import { findBrowser } from '../../src/render/browser-binary.ts'
+import { clearDataDir, makeDataDir, type NodeProcess, startNodeProcess } from './node-process.ts'
+
+/** A node of a fleet: its process changes with every restart, all else stays. */
+export type Member = {
+  process: NodeProcess
+  /** The network between it and PostgreSQL. */
+  network: DatabaseProxy
+  start(): Promise<void>
+}
+
+/** Nodes, each a process with a data directory and a network of its own, on one PostgreSQL. */
+export type Fleet = {
+  server: TestServer
+  /** Past all networks. */
+  pool: pg.Pool
+  members: Member[]
+  /** Ends everything; what was left behind. */
+  close(): Promise<string[]>
+}
+
+const SKEWED_CLOCK = path.join(import.meta.dirname, 'skewed-clock.ts')
+
+/** One node for each of `nodes`: its settings, and by how much its machine's clock is wrong. */
+export async function startFleet(
+  nodes: readonly { settings?: Record<string, string>; clockAheadMs?: number }[],
+): Promise<Fleet> {
+  const server = await startTestServer()
+  const pool = new pg.Pool({ ...server.connection, max: 4 })
+  pool.on('error', () => {})
+  const dirs: string[] = []
+  const members: Member[] = []
+  const close = async () => {
+    const running = members.filter(({ process }) => process.running)
+    await Promise.all(running.map(({ process }) => process.stop()))
+    const left = (await Promise.all(dirs.map(clearDataDir))).flat()
+    for (const { network } of members) network.close()
+    await pool.end()
+    await server.close()
+    return left
+  }
+  try {
+    dirs.push(...nodes.map(makeDataDir))
+    await unpackOnce(dirs)
+    await Promise.all(
+      nodes.map(async ({ settings = {}, clockAheadMs = 0 }, at) => {
+        const dir = dirs[at]!
+        const network = await startDatabaseProxy(server.connection)
+        const all = {
+          DATABASE_URL: network.url,
+          PREPAINT_RENDER_SLOTS: '2',
+          ...(clockAheadMs !== 0 && {
+            NODE_OPTIONS: `--import=${SKEWED_CLOCK}`,
+            TEST_CLOCK_AHEAD_MS: String(clockAheadMs),
+          }),
+          ...settings,
+        }
+        const member: Member = {
+          network,
+          process: await startNodeProcess(dir, all),
+          async start() {
+            member.process = await startNodeProcess(dir, all)
+          },
+        }
+        members[at] = member
+      }),
+    )
+    return { server, pool, members, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** Unpacking the browser for each would take longer than most tests. */
+async function unpackOnce([first, ...others]: string[]): Promise<void> {
+  await findBrowser({ chromium: null, dataDir: first! })
+  const unpacked = path.join(first!, 'chromium')
+  if (!existsSync(unpacked)) return
+  for (const dir of others) execFileSync('cp', ['-a', '-l', unpacked, path.join(dir, 'chromium')])
+}
