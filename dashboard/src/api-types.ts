@@ -15,8 +15,11 @@ import type { renderSchema } from '../../src/api/render-schema.ts'
 import type { keySchema } from '../../src/api/routes/key-list.ts'
 import type { linkSchema } from '../../src/api/routes/link.ts'
 import type { accountInListSchema, createdLinkSchema } from '../../src/api/routes/operator-accounts.ts'
+import type { planSchema } from '../../src/api/routes/plan-get.ts'
 import type { sessionSchema } from '../../src/api/routes/session-list.ts'
 import type { tokenSchema } from '../../src/api/routes/token-list.ts'
+import type { summaryWithRendersSchema } from '../../src/api/routes/traffic-of-account.ts'
+import type { monthOfRendersSchema, trafficPathsSchema, trafficSchema } from '../../src/api/traffic-schema.ts'
 import type { LiveEvent as Event } from '../../src/events/event.ts'
 import type { PAGE_ORDERS } from '../../src/pages/list-pages.ts'
 
@@ -30,6 +33,11 @@ export type Settings = z.infer<typeof settingsSchema>
 export type Certificate = z.infer<typeof certificateViewSchema>
 export type Render = z.infer<typeof renderSchema>
 export type QueuedJob = z.infer<typeof queuedJobSchema>
+export type Traffic = z.infer<typeof trafficSchema>
+export type TrafficPaths = z.infer<typeof trafficPathsSchema>
+export type TrafficSummary = z.infer<typeof summaryWithRendersSchema>
+export type MonthOfRenders = z.infer<typeof monthOfRendersSchema>
+export type Plan = z.infer<typeof planSchema>
 export type Purged = z.infer<typeof purgedSchema>
 export type ApiKey = z.infer<typeof keySchema>
 export type WebhookToken = z.infer<typeof tokenSchema>

@@ -13,6 +13,10 @@ import { SignedIn } from './signed-in.tsx'
 const Welcome = lazy(async () => ({ default: (await import('./screens/welcome.tsx')).Welcome }))
 const Domains = lazy(async () => ({ default: (await import('./screens/domains.tsx')).Domains }))
 const DomainScreen = lazy(async () => ({ default: (await import('./screens/domain.tsx')).DomainScreen }))
+const TrafficOfAccount = lazy(async () => ({
+  default: (await import('./screens/traffic.tsx')).TrafficOfAccount,
+}))
+const PlanScreen = lazy(async () => ({ default: (await import('./screens/plan.tsx')).PlanScreen }))
 const Keys = lazy(async () => ({ default: (await import('./screens/keys.tsx')).Keys }))
 const Account = lazy(async () => ({ default: (await import('./screens/account.tsx')).Account }))
 const Accounts = lazy(async () => ({ default: (await import('./screens/operator-accounts.tsx')).Accounts }))
@@ -41,7 +45,9 @@ export function App() {
                 <Route path={`${ROUTES.domain}/:part?`}>
                   {({ domain, part }) => <DomainScreen key={domain} domain={domain} part={part} />}
                 </Route>
+                <Route path={ROUTES.traffic} component={TrafficOfAccount} />
                 <Route path={ROUTES.keys} component={Keys} />
+                <Route path={ROUTES.plan} component={PlanScreen} />
                 <Route path={ROUTES.account} component={Account} />
                 <Route path={ROUTES.operatorAccounts} component={Accounts} />
                 <Route component={NotFound} />

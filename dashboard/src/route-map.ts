@@ -9,12 +9,21 @@ export const ROUTES = {
   domainRenders: '/domains/:domain/renders',
   domainSettings: '/domains/:domain/settings',
   domainTokens: '/domains/:domain/tokens',
+  domainTraffic: '/domains/:domain/traffic',
+  traffic: '/traffic',
   keys: '/keys',
+  plan: '/plan',
   account: '/account',
   operatorAccounts: '/operator/accounts',
 } as const
 
-export type DomainRoute = 'domain' | 'domainCache' | 'domainRenders' | 'domainSettings' | 'domainTokens'
+export type DomainRoute =
+  | 'domain'
+  | 'domainTraffic'
+  | 'domainCache'
+  | 'domainRenders'
+  | 'domainSettings'
+  | 'domainTokens'
 
 /** The address of a screen of one domain. */
 export function domainPath(route: DomainRoute, domain: string): string {

@@ -66,7 +66,9 @@ function Navigation({ isInDrawer = false }: { isInDrawer?: boolean }) {
       {!isInDrawer && <Wordmark />}
       <nav aria-label="Main" className={classes.links}>
         <NavigationLink to={ROUTES.domains}>Domains</NavigationLink>
+        <NavigationLink to={ROUTES.traffic}>Traffic</NavigationLink>
         <NavigationLink to={ROUTES.keys}>API keys</NavigationLink>
+        <NavigationLink to={ROUTES.plan}>Plan</NavigationLink>
         <NavigationLink to={ROUTES.account}>Account</NavigationLink>
         {me.role === 'operator' && (
           <>
@@ -76,7 +78,7 @@ function Navigation({ isInDrawer = false }: { isInDrawer?: boolean }) {
         )}
         <span className={classes.heading}>Reference</span>
         <a className={classes.link} href="/docs">
-          HTTP interface
+          API reference
         </a>
       </nav>
       <div className={classes.foot}>

@@ -15,12 +15,14 @@ import { DomainOverview } from './domain-overview.tsx'
 import { NotFound } from './not-found.tsx'
 
 const Cache = lazy(async () => ({ default: (await import('./domain-cache.tsx')).DomainCache }))
+const Traffic = lazy(async () => ({ default: (await import('./domain-traffic.tsx')).DomainTraffic }))
 const Renders = lazy(async () => ({ default: (await import('./domain-renders.tsx')).DomainRenders }))
 const Lens = lazy(async () => ({ default: (await import('./page-lens.tsx')).PageLens }))
 const SettingsForm = lazy(async () => ({ default: (await import('./domain-settings.tsx')).DomainSettings }))
 
 const PARTS = [
   { part: undefined, route: 'domain', title: 'Overview', Screen: DomainOverview },
+  { part: 'traffic', route: 'domainTraffic', title: 'Traffic', Screen: Traffic },
   { part: 'cache', route: 'domainCache', title: 'Cache', Screen: Cache },
   { part: 'renders', route: 'domainRenders', title: 'Renders', Screen: Renders },
   { part: 'settings', route: 'domainSettings', title: 'Settings', Screen: SettingsForm },

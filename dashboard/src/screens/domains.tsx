@@ -3,14 +3,17 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
 
-import type { Domain } from '../api-types.ts'
+import type { Domain, TrafficSummary } from '../api-types.ts'
+import { percent } from '../charts/words.ts'
 import { ActiveBadge, HttpsBadge } from '../parts/domain-state.tsx'
 import { Page } from '../parts/page.tsx'
 import { counted, QuotaBar } from '../parts/quota-bar.tsx'
 import { Empty, Loading, Trouble } from '../parts/states.tsx'
+import { TimeText } from '../parts/time-text.tsx'
 import { domainsQuery } from '../queries.ts'
 import { domainPath } from '../route-map.ts'
 import { useMe } from '../signed-in.tsx'
+import { trafficSummariesQuery } from '../traffic-queries.ts'
 import { AddDomain } from './add-domain.tsx'
 import classes from './domains.module.css'
 
@@ -57,6 +60,9 @@ export function Domains() {
 }
 
 function DomainTable({ domains }: { domains: readonly Domain[] }) {
+  // The list is there before it: what it says of each comes into its place.
+  const summaries = useQuery(trafficSummariesQuery)
+  const byName = new Map(summaries.data?.map((summary) => [summary.domain, summary]))
   return (
     <div className="sheet sheet-flush">
       <Table verticalSpacing="md" horizontalSpacing="lg" className="stacking">
@@ -64,6 +70,8 @@ function DomainTable({ domains }: { domains: readonly Domain[] }) {
           <Table.Tr>
             <Table.Th>Domain</Table.Th>
             <Table.Th>State</Table.Th>
+            <Table.Th>Hit ratio</Table.Th>
+            <Table.Th>Last crawler</Table.Th>
             <Table.Th>Renders this month</Table.Th>
           </Table.Tr>
         </Table.Thead>
@@ -89,6 +97,12 @@ function DomainTable({ domains }: { domains: readonly Domain[] }) {
                   <HttpsBadge hasCertificate={domain.ssl_enabled} />
                 </Group>
               </Table.Td>
+              <Table.Td data-label="Hit ratio">
+                <HitRatios summary={byName.get(domain.custom_domain)} />
+              </Table.Td>
+              <Table.Td data-label="Last crawler">
+                <LastCrawler summary={byName.get(domain.custom_domain)} />
+              </Table.Td>
               <Table.Td className={classes.quota}>
                 <QuotaBar used={domain.renders_used} limit={domain.monthly_render_limit} />
               </Table.Td>
@@ -97,5 +111,37 @@ function DomainTable({ domains }: { domains: readonly Domain[] }) {
         </Table.Tbody>
       </Table>
     </div>
+  )
+}
+
+/** Of the last day, and of the week beneath it. */
+function HitRatios({ summary }: { summary: TrafficSummary | undefined }) {
+  if (summary === undefined) return <span className="quiet">…</span>
+  if (summary.week.pages === 0) return <span className="quiet">no crawler this week</span>
+  return (
+    <>
+      <Text size="sm" fw={600} className="number" component="span" display="block">
+        {percent(summary.day.hit_ratio)} <span className={`quiet ${classes.light}`}>in 24 h</span>
+      </Text>
+      <Text size="xs" className="quiet number" component="span" display="block">
+        {percent(summary.week.hit_ratio)} in 7 days
+      </Text>
+    </>
+  )
+}
+
+function LastCrawler({ summary }: { summary: TrafficSummary | undefined }) {
+  if (summary === undefined) return <span className="quiet">…</span>
+  const last = summary.last_crawler
+  if (last === null) return <span className="quiet">none yet</span>
+  return (
+    <>
+      <Text size="sm" component="span" display="block">
+        {last.name}
+      </Text>
+      <Text size="xs" className="quiet" component="span" display="block">
+        <TimeText at={last.at} />
+      </Text>
+    </>
   )
 }

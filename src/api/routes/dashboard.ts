@@ -20,7 +20,10 @@ export const DASHBOARD_PAGES = [
   '/domains/:domain/renders',
   '/domains/:domain/settings',
   '/domains/:domain/tokens',
+  '/domains/:domain/traffic',
+  '/traffic',
   '/keys',
+  '/plan',
   '/account',
   '/operator/accounts',
 ] as const

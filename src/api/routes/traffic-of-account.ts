@@ -20,6 +20,10 @@ import {
   trafficSummarySchema,
 } from '../traffic-schema.ts'
 
+export const summaryWithRendersSchema = trafficSummarySchema.extend({
+  renders: monthOfRendersSchema.omit({ days: true }),
+})
+
 type Deps = { pool: pg.Pool; clock: Clock }
 
 export function trafficOfAccount(app: ApiApp, deps: Deps): void {
@@ -62,9 +66,7 @@ export function trafficOfAccount(app: ApiApp, deps: Deps): void {
         200: answer(
           'The domains',
           z.object({
-            domains: z.array(
-              trafficSummarySchema.extend({ renders: monthOfRendersSchema.omit({ days: true }) }),
-            ),
+            domains: z.array(summaryWithRendersSchema),
           }),
         ),
         ...refusals(...KEY_REFUSALS),

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+
+import { added, areaPath, decades, labelled, linePath, stacked, ticksTo, withRest } from './shape.ts'
+import { duration, percent, short, stepName } from './words.ts'
+
+const layer = (values: (number | null)[]) => ({ name: '', values, colour: 0, whole: '' })
+const named = (name: string, ...visits: number[]) => ({
+  name,
+  visits,
+  total: visits.reduce((sum, each) => sum + each, 0),
+})
+
+describe('the lines of a grid', () => {
+  it('stand at round numbers and reach past the most, not far', () => {
+    assert.deepEqual(ticksTo(0), [0, 1])
+    assert.deepEqual(ticksTo(1), [0, 1])
+    assert.deepEqual(ticksTo(3), [0, 1, 2, 3])
+    assert.deepEqual(ticksTo(100), [0, 25, 50, 75, 100])
+    assert.deepEqual(ticksTo(0.9), [0, 0.25, 0.5, 0.75, 1])
+    for (const most of [1, 2, 7, 9, 13, 99, 101, 1_234, 87_000, 0.03]) {
+      const ticks = ticksTo(most)
+      const top = ticks.at(-1)!
+      assert(top >= most && top <= most * 2.01, `${most}: ${ticks}`)
+      assert(ticks.length >= 2 && ticks.length <= 7, `${most}: ${ticks}`)
+    }
+  })
+
+  it('of logarithms are powers of ten around all values', () => {
+    assert.deepEqual(decades([0.07, 900]), [0.01, 0.1, 1, 10, 100, 1_000])
+    assert.deepEqual(decades([10]), [10, 100])
+    assert.deepEqual(decades([0, -1]), [1, 10])
+    assert.deepEqual(decades([]), [1, 10])
+  })
+})
+
+describe('layers and lines', () => {
+  it('each layer begins where the one below it ends; nothing counts as 0', () => {
+    assert.deepEqual(stacked([layer([1, null, 3]), layer([2, 2, 0])]), [
+      { low: [0, 0, 0], high: [1, 0, 3] },
+      { low: [1, 0, 3], high: [3, 2, 3] },
+    ])
+  })
+
+  it('a line is interrupted where there is nothing, and a point alone is seen', () => {
+    assert.equal(
+      linePath([[0, 1], [1, 2.06], null, [3, 3], null, null, [6, 1], [7, 1]]),
+      'M0 1L1 2.1M3 3h0.01M6 1L7 1',
+    )
+    assert.equal(linePath([null, null]), '')
+  })
+
+  it('an area goes along its top and comes back along its foot', () => {
+    assert.equal(areaPath([0, 10], [5, 5], [1, 2]), 'M0 1L10 2L10 5L0 5Z')
+  })
+})
+
+describe('series', () => {
+  const all = [named('a', 5, 1), named('b', 3, 0), named('c', 1, 1), named('d', 0, 1)]
+
+  it('those beyond what can be told apart are one', () => {
+    assert.deepEqual(withRest(all, 4, 'rest'), all)
+    assert.deepEqual(withRest(all, 3, 'rest'), [all[0], all[1], { name: 'rest', visits: [1, 2], total: 3 }])
+    assert.deepEqual(added('all', []), { name: 'all', visits: [], total: 0 })
+  })
+
+  it('labels are few, even, and at the end', () => {
+    assert.deepEqual(labelled(24, 6), [3, 7, 11, 15, 19, 23])
+    assert.deepEqual(labelled(3, 6), [0, 1, 2])
+    assert.deepEqual(labelled(0, 6), [])
+    assert.deepEqual(labelled(5, 0), [4])
+  })
+})
+
+describe('words', () => {
+  it('of numbers, shares and times', () => {
+    assert.deepEqual([950, 12_345, 0].map(short), ['950', '12.3K', '0'])
+    assert.deepEqual([0, 0.985, 1, null].map(percent), ['0%', '98.5%', '100%', '–'])
+    assert.deepEqual([null, 0.0712, 1, 9.94, 9.96, 12.34, 999, 999.6, 2_440, 9_999, 92_000].map(duration), [
+      '–',
+      '0.071 ms',
+      '1 ms',
+      '9.9 ms',
+      '10 ms',
+      '12 ms',
+      '999 ms',
+      '1.0 s',
+      '2.4 s',
+      '10 s',
+      '92 s',
+    ])
+  })
+
+  it('days are those of UTC, and say so', () => {
+    assert.match(stepName('2026-11-15T00:00:00.000Z', 'day'), /15.*\(UTC\)$/)
+    assert.doesNotMatch(stepName('2026-11-15T00:00:00.000Z', 'hour'), /UTC/)
+  })
+})

@@ -1,0 +1,95 @@
+/** One line or layer of a chart; null: there is no value. `colour` is a place in the palette of chart.module.css. */
+export type ChartSeries = {
+  name: string
+  values: readonly (number | null)[]
+  colour: number
+  /** What it comes to over the whole range, in words. */
+  whole: string
+  isDashed?: boolean
+}
+
+export type Named = { name: string; visits: readonly number[]; total: number }
+
+/** Where lines of a grid stand, from 0 to at least `most`, at round numbers; some `wanted` of them. */
+export function ticksTo(most: number, wanted = 4): number[] {
+  if (!(most > 0)) return [0, 1]
+  const rough = most / wanted
+  const size = 10 ** Math.floor(Math.log10(rough))
+  const step = [1, 2, 2.5, 5, 10].map((each) => each * size).find((each) => each >= rough * 0.999) ?? size
+  // Visits are whole: there is no half of one.
+  const whole = Math.max(step, most <= wanted && Number.isInteger(most) ? 1 : 0)
+  const ticks: number[] = []
+  for (let at = 0; at * whole < most + whole * 0.999; at++) ticks.push(Number((at * whole).toPrecision(12)))
+  return ticks
+}
+
+/** Powers of ten around all values, for a scale of logarithms. */
+export function decades(values: readonly number[]): number[] {
+  const positive = values.filter((value) => value > 0)
+  if (positive.length === 0) return [1, 10]
+  const low = Math.floor(Math.log10(Math.min(...positive)))
+  const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...positive))))
+  return Array.from({ length: high - low + 1 }, (_, at) => 10 ** (low + at))
+}
+
+/** Layers on top of each other: where each begins and ends at each place. */
+export function stacked(series: readonly ChartSeries[]): { low: number[]; high: number[] }[] {
+  const heights: number[] = []
+  return series.map(({ values }) => {
+    const low = values.map((_, at) => heights[at] ?? 0)
+    for (const [at, value] of values.entries()) heights[at] = (heights[at] ?? 0) + (value ?? 0)
+    return { low, high: values.map((_, at) => heights[at]!) }
+  })
+}
+
+/** The path of a line through what there is; where there is nothing it is interrupted. */
+export function linePath(points: readonly (readonly [x: number, y: number] | null)[]): string {
+  let path = ''
+  let isOpen = false
+  for (const [at, point] of points.entries()) {
+    if (point !== null) {
+      path += `${isOpen ? 'L' : 'M'}${coordinate(point[0])} ${coordinate(point[1])}`
+      // A point alone would not be seen.
+      if (!isOpen && (points[at + 1] ?? null) === null) path += 'h0.01'
+    }
+    isOpen = point !== null
+  }
+  return path
+}
+
+/** The outline of a layer. */
+export function areaPath(xs: readonly number[], low: readonly number[], high: readonly number[]): string {
+  const top = xs.map((x, at) => `${coordinate(x)} ${coordinate(high[at]!)}`)
+  const bottom = xs.map((x, at) => `${coordinate(x)} ${coordinate(low[at]!)}`).reverse()
+  return `M${[...top, ...bottom].join('L')}Z`
+}
+
+function coordinate(value: number): string {
+  return String(Math.round(value * 10) / 10)
+}
+
+/** The largest first, and behind them the rest as one: more layers than colours cannot be told apart. */
+export function withRest<Each extends Named>(series: readonly Each[], most: number, rest: string): Named[] {
+  if (series.length <= most) return [...series]
+  const kept = series.slice(0, most - 1)
+  const others = series.slice(most - 1)
+  return [...kept, added(rest, others)]
+}
+
+/** All of them as one. */
+export function added(name: string, series: readonly Named[]): Named {
+  const length = series[0]?.visits.length ?? 0
+  return {
+    name,
+    visits: Array.from({ length }, (_, at) => series.reduce((sum, { visits }) => sum + visits[at]!, 0)),
+    total: series.reduce((sum, { total }) => sum + total, 0),
+  }
+}
+
+/** Which of `count` places have a label, at most `most` of them, at even distances, the last place among them. */
+export function labelled(count: number, most: number): number[] {
+  const every = Math.max(1, Math.ceil(count / Math.max(1, most)))
+  const places: number[] = []
+  for (let at = count - 1; at >= 0; at -= every) places.unshift(at)
+  return places
+}

@@ -1,0 +1,113 @@
+import { useState } from 'react'
+
+import type { Traffic } from '../api-types.ts'
+import { Chart } from '../charts/chart.tsx'
+import { duration, percent, short } from '../charts/words.ts'
+import { Choice } from '../parts/choice.tsx'
+import { Section } from '../parts/page.tsx'
+import { count } from '../parts/quota-bar.tsx'
+import type { Range } from '../traffic-range.ts'
+import { byCategory, byCrawler, byVerdict, hitRatioOf, peopleOf, timesOf } from '../traffic-series.ts'
+import classes from './traffic.module.css'
+
+/** What a range comes to, in a row of figures. */
+export function TrafficTiles({ traffic: { totals } }: { traffic: Traffic }) {
+  const share = (part: number) => percent(totals.pages === 0 ? null : part / totals.pages)
+  return (
+    <dl className={`sheet sheet-flush ${classes.tiles}`}>
+      <Tile name="Crawler visits" value={count(totals.visits)} note={`${count(totals.pages)} for pages`} />
+      <Tile
+        name="Hit ratio"
+        value={percent(totals.hit_ratio)}
+        note={`${count(totals.stale)} of them stale`}
+      />
+      <Tile
+        name="Answered within"
+        value={duration(totals.p50_ms)}
+        note={`half of them; 95% within ${duration(totals.p95_ms)}`}
+      />
+      <Tile
+        name="Failed"
+        value={count(totals.failed)}
+        note={`${share(totals.failed)} of pages went to the origin`}
+      />
+      <Tile name="People and tools" value={count(totals.people)} note="got the origin, as always" />
+    </dl>
+  )
+}
+
+function Tile({ name, value, note }: { name: string; value: string; note: string }) {
+  return (
+    <div className={classes.tile}>
+      <dt>{name}</dt>
+      <dd>
+        {value}
+        <span className={classes.note}>{note}</span>
+      </dd>
+    </div>
+  )
+}
+
+type Grouping = 'category' | 'crawler'
+
+/** All charts of a range, of one domain or of all of an account. */
+export function TrafficCharts({ traffic, range }: { traffic: Traffic; range: Range }) {
+  const [grouping, setGrouping] = useState<Grouping>('category')
+  const axis = { times: traffic.times, step: range.step }
+  const visits = { ...axis, format: count, formatShort: short }
+  return (
+    <>
+      <Section
+        title="Crawler visits"
+        actions={
+          <Choice
+            label="Crawler visits by"
+            options={[
+              { name: 'category', label: 'By category' },
+              { name: 'crawler', label: 'By crawler' },
+            ]}
+            chosen={grouping}
+            onChoose={setGrouping}
+          />
+        }
+      >
+        <Chart
+          {...visits}
+          label={`Crawler visits by ${grouping}`}
+          kind="layers"
+          series={grouping === 'category' ? byCategory(traffic) : byCrawler(traffic)}
+        />
+      </Section>
+      <div className={classes.pair}>
+        <Section
+          title="How they were answered"
+          lead="Hit, stale and rendered are finished pages. Failed went to the origin although there was to be one."
+        >
+          <Chart {...visits} label="Verdicts" kind="bars" series={byVerdict(traffic)} />
+        </Section>
+        <Section
+          title="Hit ratio"
+          lead="Requests for pages that were answered from the cache at once. Assets and what rules let pass are no pages."
+        >
+          <Chart
+            {...axis}
+            label="Hit ratio"
+            kind="lines"
+            series={hitRatioOf(traffic)}
+            format={percent}
+            most={1}
+          />
+        </Section>
+        <Section
+          title="Response times"
+          lead="Of pages: hits by our own work, all else until the answer had gone out. Right to within a fifth."
+        >
+          <Chart {...axis} label="Response times" kind="log" series={timesOf(traffic)} format={duration} />
+        </Section>
+        <Section title="People and tools" lead="They pass to the origin, untouched, and are only counted.">
+          <Chart {...visits} label="Visits of people and tools" kind="bars" series={peopleOf(traffic)} />
+        </Section>
+      </div>
+    </>
+  )
+}
