@@ -36,11 +36,11 @@ before(async () => {
 })
 after(() => api.close())
 
-const list = (query: Record<string, string | number> = {}, name = 'shop.example.com', key = owner.key) =>
-  api.get(
-    `/api/domains/${name}/pages?${new URLSearchParams(Object.entries(query).map(([k, v]) => [k, String(v)]))}`,
-    key,
-  )
+const list = (query: Record<string, string | number> = {}, name = 'shop.example.com', key = owner.key) => {
+  const search = new URLSearchParams()
+  for (const [field, value] of Object.entries(query)) search.set(field, String(value))
+  return api.get(`/api/domains/${name}/pages?${search}`, key)
+}
 const pathsOf = (body: Record<string, unknown>) =>
   (body['pages'] as { path: string }[]).map(({ path }) => path)
 
