@@ -46,7 +46,13 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'src/render': ['src/gateway/gateway.ts', 'src/gateway/headers.ts'],
   'src/gateway': ['src/config.ts'],
-  'src/accounts': ['src/db', 'src/pages', 'src/gateway/origin-url.ts', 'src/queue/cancel-jobs.ts'],
+  'src/accounts': [
+    'src/db',
+    'src/pages',
+    'src/gateway/origin-url.ts',
+    'src/queue/cancel-jobs.ts',
+    'src/queue/warm-control.ts',
+  ],
   'src/events': ['src/db', 'src/accounts', 'src/pages/invalidation.ts', 'src/queue'],
   'src/api': [
     'src/http',

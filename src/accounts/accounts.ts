@@ -84,15 +84,21 @@ export async function listAccounts(db: Queryable): Promise<Account[]> {
 }
 
 /** An account as an operator sees it in the list. */
-export type AccountInList = Account & { can_sign_in: boolean; domains: number; renders_used: number }
+export type AccountInList = Account & {
+  can_sign_in: boolean
+  suspended: boolean
+  domains: number
+  renders_used: number
+}
 
 /** All accounts with what they use, by e-mail. For the operator only. */
 export async function listAccountsWithUse(db: Queryable, nowMs: number): Promise<AccountInList[]> {
   const { rows } = await db.query<
-    AccountRow & Pick<AccountInList, 'can_sign_in' | 'domains' | 'renders_used'>
+    AccountRow & Pick<AccountInList, 'can_sign_in' | 'suspended' | 'domains' | 'renders_used'>
   >(
     `select a.id, a.email, a.plan, a.role, a.created_at,
             exists (select from sign_in_method m where m.account_id = a.id) as can_sign_in,
+            a.suspended_at is not null as suspended,
             (select count(*)::int from domain d where d.account_id = a.id) as domains,
             (select coalesce(sum(c.renders), 0)::int from domain d
                join render_count c on c.domain_id = d.id and c.month = $1

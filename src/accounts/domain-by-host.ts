@@ -6,6 +6,7 @@ export type HostedDomain = {
   account_id: number
   custom_domain: string
   origin_url: string
+  /** Neither switched off nor of a suspended account. */
   is_active: boolean
   settings: unknown
   /** Of its certificate, which may have ended already; null: there is none. */
@@ -16,9 +17,11 @@ export type HostedDomain = {
 export async function domainByHost(db: Queryable, host: string): Promise<HostedDomain | null> {
   const { rows } = await db.query<HostedDomain>({
     name: 'domain-by-host',
-    text: `select d.id, d.account_id, d.custom_domain, d.origin_url, d.is_active, d.settings,
+    text: `select d.id, d.account_id, d.custom_domain, d.origin_url, d.settings,
+                  d.is_active and a.suspended_at is null as is_active,
                   c.not_after as certificate_ends_at
-             from domain d left join certificate c on c.domain_id = d.id
+             from domain d join account a on a.id = d.account_id
+             left join certificate c on c.domain_id = d.id
             where d.custom_domain = $1`,
     values: [host],
   })

@@ -5,12 +5,19 @@ import { hashSecret } from './secret.ts'
 /** Nothing that we made is longer; what is, is not even hashed. */
 const RAW_LIMIT_CHARS = 200
 
-export type KeyOwner = { keyId: number; account: AccountId; plan: string; lastUsedAt: Date | null }
+export type KeyOwner = {
+  keyId: number
+  account: AccountId
+  plan: string
+  suspended: boolean
+  lastUsedAt: Date | null
+}
 
 export type TokenOwner = {
   tokenId: number
   account: AccountId
   plan: string
+  suspended: boolean
   domain: DomainId
   name: DomainName
   isActive: boolean
@@ -29,17 +36,24 @@ export async function findKeyOwner(db: Queryable, raw: string, nowMs: number): P
     id: number
     account_id: AccountId
     plan: string
+    suspended: boolean
     last_used_at: Date | null
   }>({
     name: 'find-key-owner',
-    text: `select k.id, k.account_id, a.plan, k.last_used_at
+    text: `select k.id, k.account_id, a.plan, a.suspended_at is not null as suspended, k.last_used_at
            from api_key k join account a on a.id = k.account_id
            where k.key_hash = $1 and k.revoked_at is null and (k.expires_at is null or k.expires_at > $2)`,
     values: [hashSecret(raw), new Date(nowMs)],
   })
   const row = rows[0]
   if (row === undefined) return null
-  return { keyId: row.id, account: row.account_id, plan: row.plan, lastUsedAt: row.last_used_at }
+  return {
+    keyId: row.id,
+    account: row.account_id,
+    plan: row.plan,
+    suspended: row.suspended,
+    lastUsedAt: row.last_used_at,
+  }
 }
 
 /** Whose webhook token that is, and of which domain; null when it is unknown or revoked. */
@@ -48,7 +62,7 @@ export async function findTokenOwner(db: Queryable, raw: string): Promise<TokenO
   const { rows } = await db.query<TokenOwnerRow>({
     name: 'find-token-owner',
     text: `select t.id, t.last_used_at, d.id as domain_id, d.custom_domain, d.is_active, d.settings,
-                  d.account_id, a.plan
+                  d.account_id, a.plan, a.suspended_at is not null as suspended
            from webhook_token t join domain d on d.id = t.domain_id join account a on a.id = d.account_id
            where t.token_hash = $1 and t.revoked_at is null`,
     values: [hashSecret(raw)],
@@ -59,6 +73,7 @@ export async function findTokenOwner(db: Queryable, raw: string): Promise<TokenO
     tokenId: row.id,
     account: row.account_id,
     plan: row.plan,
+    suspended: row.suspended,
     domain: row.domain_id,
     name: row.custom_domain,
     isActive: row.is_active,
@@ -76,4 +91,5 @@ type TokenOwnerRow = {
   settings: unknown
   account_id: AccountId
   plan: string
+  suspended: boolean
 }

@@ -129,6 +129,7 @@ export function createSignIn(deps: {
     })
     if (response === null) return null
     const { session, user } = response
+    if (user.suspendedAt != null) throw new AppError('account_suspended')
     const ageMs = session.expiresAt.getTime() - IDLE_DAYS * DAY_SECONDS * 1_000 - session.createdAt.getTime()
     if (ageMs > SESSION_DAYS * DAY_SECONDS * 1_000) return null
     return {
@@ -188,6 +189,7 @@ async function loadLibrary(deps: Parameters<typeof createSignIn>[0]) {
       additionalFields: {
         plan: { type: 'string', required: true, input: false },
         role: { type: 'string', required: true, input: false },
+        suspendedAt: { type: 'date', required: false, input: false, fieldName: 'suspended_at' },
       },
     },
     account: {

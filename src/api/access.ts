@@ -143,6 +143,7 @@ async function checkKey(deps: AccessDeps, raw: string | string[] | undefined): P
   if (raw === undefined || raw === '') throw new AppError('api_key_required')
   const owner = typeof raw === 'string' ? await findKeyOwner(deps.pool, raw, deps.clock.nowMs()) : null
   if (owner === null) throw new AppError('invalid_api_key')
+  if (owner.suspended) throw new AppError('account_suspended')
 
   const plan = planNamed(deps.plans, owner.plan)
   if (!plan.api_keys) throw new AppError('plan_without_api')
@@ -156,6 +157,7 @@ async function checkToken(deps: AccessDeps, request: FastifyRequest): Promise<To
   if (raw === undefined) throw new AppError('webhook_header_missing')
   const owner = await findTokenOwner(deps.pool, raw)
   if (owner === null) throw new AppError('invalid_token')
+  if (owner.suspended) throw new AppError('account_suspended')
   if (!planNamed(deps.plans, owner.plan).webhooks) throw new AppError('plan_without_webhooks')
   if (!owner.isActive) throw new AppError('domain_inactive')
 

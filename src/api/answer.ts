@@ -40,6 +40,7 @@ export const KEY_REFUSALS = [
   'api_key_required',
   'invalid_api_key',
   'plan_without_api',
+  'account_suspended',
   'cross_site',
   'too_many_failures',
   'too_many_requests',
@@ -47,7 +48,13 @@ export const KEY_REFUSALS = [
 ] as const
 
 /** Of every route that needs somebody who is signed in. */
-export const SESSION_REFUSALS = ['sign_in_required', 'cross_site', 'too_many_requests', 'internal'] as const
+export const SESSION_REFUSALS = [
+  'sign_in_required',
+  'account_suspended',
+  'cross_site',
+  'too_many_requests',
+  'internal',
+] as const
 
 /** Of every route for operators. */
 export const OPERATOR_REFUSALS = [...SESSION_REFUSALS, 'operator_required'] as const

@@ -50,6 +50,7 @@ import { metrics, type ReadMetrics } from './routes/metrics.ts'
 import { openApiDocument } from './routes/openapi-document.ts'
 import { operatorAccounts } from './routes/operator-accounts.ts'
 import { operatorNodes } from './routes/operator-nodes.ts'
+import { operatorQueue } from './routes/operator-queue.ts'
 import { middlewareUrl, type PageDoors, pageGet } from './routes/page-get.ts'
 import { pageList } from './routes/page-list.ts'
 import { pagePurge } from './routes/page-purge.ts'
@@ -190,6 +191,7 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   tokenCreate(app, deps)
   tokenRevoke(app, deps)
   events(app, deps)
+  operatorQueue(app, deps)
   operatorAccounts(app, { ...deps, publicUrl: options.publicUrl })
   operatorNodes(app, deps)
   pageGet(app, deps)

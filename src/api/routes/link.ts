@@ -70,7 +70,7 @@ export function link(
       body: z.object({ token: tokenSchema, email: emailSchema.optional(), password: passwordSchema }),
       response: {
         200: answer('Who is signed in now', z.object({ account: meSchema })),
-        ...refusals(...LINK_REFUSALS, 'account_exists'),
+        ...refusals(...LINK_REFUSALS, 'account_exists', 'account_suspended'),
       },
     },
     handler: async (request, reply) => {

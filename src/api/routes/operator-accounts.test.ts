@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 
-import { findAccount, setPlan, setRole } from '../../accounts/accounts.ts'
+import { findAccount, setPassword, setPlan, setRole } from '../../accounts/accounts.ts'
+import { domainByHost } from '../../accounts/domain-by-host.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
+import { createToken } from '../../accounts/tokens.ts'
 import { startTestApi, type TestAccount, type TestApi } from '../test-api.ts'
 
 let api: TestApi
@@ -47,22 +49,32 @@ describe('accounts', () => {
     const { body } = await api.call('GET', '/api/operator/accounts', { cookie })
     assert.deepEqual(body['plans'], ['starter', 'pro', 'agency', 'agency_plus', 'enterprise'])
     const listed = (body['accounts'] as Record<string, unknown>[]).map(
-      ({ email, plan, role, can_sign_in, domains, renders_used }) => ({
+      ({ email, plan, role, can_sign_in, suspended, domains, renders_used }) => ({
         email,
         plan,
         role,
         can_sign_in,
+        suspended,
         domains,
         renders_used,
       }),
     )
     assert.deepEqual(listed, [
-      { email: owner.email, plan: 'pro', role: 'owner', can_sign_in: false, domains: 1, renders_used: 7 },
+      {
+        email: owner.email,
+        plan: 'pro',
+        role: 'owner',
+        can_sign_in: false,
+        suspended: false,
+        domains: 1,
+        renders_used: 7,
+      },
       {
         email: boss.email,
         plan: 'enterprise',
         role: 'operator',
         can_sign_in: false,
+        suspended: false,
         domains: 0,
         renders_used: 0,
       },
@@ -114,5 +126,56 @@ describe('accounts', () => {
     })
     assert.equal((used.body['account'] as { email: string }).email, owner.email)
     assert.equal((await api.call('POST', '/api/operator/accounts/99999/reset-link', { cookie })).status, 404)
+  })
+
+  it('200: a suspended account is shut to everybody, and its sites pass; afterwards all is as before', async () => {
+    const tenant = await api.account('agency_plus')
+    await setPassword(api.pool, tenant.id, 'correct horse')
+    const { id, name } = await api.domain(tenant, 'suspended.example.com')
+    const { token } = await createToken(api.pool, tenant.id, name, 'cms', DEFAULT_PLANS)
+    const suspend = (suspended: boolean, account = tenant.id) =>
+      api.call('PUT', `/api/operator/accounts/${account}`, { cookie, body: { suspended } })
+    const session = await api.session(tenant)
+    const signIn = () =>
+      api.call('POST', '/api/session', { headers, body: { email: tenant.email, password: 'correct horse' } })
+    const webhook = () => api.call('POST', '/api/webhook/refresh', { token, body: { urls: ['/'] } })
+    const isActive = async () => (await domainByHost(api.pool, name))?.is_active
+    await api.post('/api/cache/refresh', tenant.key, { domain: name, paths: ['/waits'] })
+
+    assert.equal((await suspend(true)).status, 200)
+    assert.equal((await suspend(true)).status, 200)
+    const refused = { error: 'This account is suspended: ask the operator' }
+    for (const { status, body } of [
+      await api.get('/api/domains', tenant.key),
+      await signIn(),
+      await webhook(),
+    ]) {
+      assert.deepEqual([status, body], [403, refused])
+    }
+    assert.equal((await api.call('GET', '/api/domains', { cookie: session })).status, 401)
+    const { status, body } = await api.call('POST', '/api/session', {
+      headers,
+      body: { email: tenant.email, password: 'wrong horse' },
+    })
+    assert.deepEqual([status, body], [401, { error: 'Wrong e-mail or password' }])
+    assert.equal(await isActive(), false)
+    const { rows } = await api.pool.query('select state from job where domain_id = $1', [id])
+    assert.deepEqual(rows, [{ state: 'cancelled' }])
+    const listed = (await api.call('GET', '/api/operator/accounts', { cookie })).body['accounts'] as {
+      id: number
+      suspended: boolean
+    }[]
+    assert.deepEqual(
+      listed.filter(({ suspended }) => suspended).map((account) => account.id),
+      [tenant.id],
+    )
+
+    assert.equal((await suspend(false)).status, 200)
+    assert.equal((await api.get('/api/domains', tenant.key)).status, 200)
+    assert.equal((await signIn()).status, 200)
+    assert.equal((await webhook()).status, 200)
+    assert.equal(await isActive(), true)
+    assert.deepEqual((await suspend(true, boss.id)).body, { error: 'You cannot suspend your own account' })
+    assert.equal((await suspend(true, 99_999 as never)).status, 404)
   })
 })

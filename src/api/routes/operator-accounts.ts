@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { findAccountById, listAccountsWithUse, setPlan, setRole } from '../../accounts/accounts.ts'
 import type { PlanCatalogue } from '../../accounts/plans.ts'
 import { createLink } from '../../accounts/sign-in-links.ts'
+import { setSuspended } from '../../accounts/suspend.ts'
 import type { Clock } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import type { AccountId } from '../../ids.ts'
@@ -31,6 +32,7 @@ export const accountInListSchema = apiSchema(
   z.object({
     ...accountSchema.shape,
     can_sign_in: z.boolean().describe('Whether a password was set'),
+    suspended: z.boolean(),
     domains: z.int(),
     renders_used: z.int().describe('Of all its domains, in the current month (UTC)'),
   }),
@@ -84,22 +86,38 @@ export function operatorAccounts(
     schema: {
       operationId: 'updateAccount',
       tags: ['Operator'],
-      summary: 'Change the plan or the role of an account',
+      summary: 'Change the plan or the role of an account, suspend it or let it go on',
+      description:
+        'While an account is suspended nobody signs in to it, its keys and tokens are refused, and crawlers get the origin of its domains, as people do.',
       security: [{ Session: [] }],
       params: idParams,
-      body: z.object({ plan: z.string().optional(), role: roleSchema.optional() }),
+      body: z.object({
+        plan: z.string().optional(),
+        role: roleSchema.optional(),
+        suspended: z.boolean().optional(),
+      }),
       response: {
         200: answer('The account', z.object({ account: accountSchema })),
-        ...refusals(...OPERATOR_REFUSALS, ...BODY_REFUSALS, 'invalid_field', 'account_not_found', 'own_role'),
+        ...refusals(
+          ...OPERATOR_REFUSALS,
+          ...BODY_REFUSALS,
+          'invalid_field',
+          'account_not_found',
+          'own_role',
+          'own_suspension',
+        ),
       },
     },
     handler: async (request) => {
       const id = accountOf(request.params.id)
-      const { plan, role } = request.body
+      const { plan, role, suspended } = request.body
+      const isOwn = id === sessionCaller(request).account
       // Else the last operator could shut everybody out.
-      if (role !== undefined && id === sessionCaller(request).account) throw new AppError('own_role')
+      if (suspended === true && isOwn) throw new AppError('own_suspension')
+      if (role !== undefined && isOwn) throw new AppError('own_role')
       if (plan !== undefined) await setPlan(pool, plans, id, plan)
       if (role !== undefined) await setRole(pool, id, role)
+      if (suspended !== undefined) await setSuspended(pool, id, suspended, clock.nowMs())
       await caughtUp()
       return { account: await findAccountById(pool, id) }
     },

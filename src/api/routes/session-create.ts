@@ -35,6 +35,7 @@ export function sessionCreate(
           ...BODY_REFUSALS,
           'invalid_field',
           'wrong_credentials',
+          'account_suspended',
           'cross_site',
           'too_many_failures',
           'too_many_requests',

@@ -1,0 +1,41 @@
+import type pg from 'pg'
+
+import { retriedTransaction } from '../db/retried-transaction.ts'
+import { AppError } from '../errors.ts'
+import type { AccountId, DomainId } from '../ids.ts'
+import { cancelJobs } from '../queue/cancel-jobs.ts'
+import { cancelWarm } from '../queue/warm-control.ts'
+import { announceAccount } from './announce.ts'
+
+/**
+ * Suspends an account, or lets it go on. While it is suspended nobody signs in
+ * to it, its keys and tokens are refused, and crawlers get the origin of its
+ * domains, as people do: no site goes down for it. What is stored stays, what
+ * waits in the queue is cancelled, all sessions end. Throws `account_not_found`.
+ */
+export async function setSuspended(
+  pool: pg.Pool,
+  account: AccountId,
+  suspended: boolean,
+  nowMs: number,
+): Promise<void> {
+  await retriedTransaction(pool, async (client) => {
+    const { rowCount } = await client.query(
+      `update account set suspended_at = case when $2 then coalesce(suspended_at, $3) end where id = $1::bigint`,
+      [account, suspended, new Date(nowMs)],
+    )
+    if (rowCount === 0) throw new AppError('account_not_found')
+    if (suspended) {
+      await client.query('delete from sign_in_session where account_id = $1', [account])
+      const { rows } = await client.query<{ id: DomainId }>(
+        'select id from domain where account_id = $1 order by id',
+        [account],
+      )
+      for (const { id } of rows) {
+        await cancelWarm(client, id, 'the account is suspended')
+        await cancelJobs(client, id)
+      }
+    }
+    await announceAccount(client, account)
+  })
+}
