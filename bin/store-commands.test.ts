@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 
 import { type TestDatabase, testDatabase } from '../src/db/test-database.ts'
+import type { WarmProgress } from '../src/queue/warm-progress.ts'
 import { until } from '../test/support/condition.ts'
 import { runCommandLine } from './run-command-line.ts'
 import { runJson, runPrepaint } from './test-command-line.ts'
@@ -27,6 +28,11 @@ describe('commands on accounts, keys, tokens and domains', () => {
     assert.deepEqual(Object.keys(result?.json ?? {}), ['error'])
     assert.match(String(result?.json['error']), words)
     assert.equal(result?.exitCode, exitCode)
+  }
+
+  const warmed = async (options: string) => {
+    const args = `cache warm --domain shop.example ${options} --json`
+    return (await runCommandLine(args.split(' '), settings))?.json['warm'] as WarmProgress
   }
 
   it('migrates an empty database, once', async () => {
@@ -155,9 +161,21 @@ describe('commands on accounts, keys, tokens and domains', () => {
     await refused('jobs --limit 0', /--limit must be a whole number in 1\.\.10000/, 2)
 
     assert.deepEqual(await good('cache warm --domain shop.example'), { domain: 'shop.example' })
+    await refused('cache warm --domain shop.example --pause --cancel', /--pause and --cancel/, 2)
+    await refused('cache warm --domain shop.example --pause --outdated', /--outdated starts a warm/, 2)
+    await refused('cache warm --domain shop.example --resume', /No warm of shop\.example is paused/)
+    const paused = await warmed('--pause')
+    assert.deepEqual([paused.state, paused.paused_at !== null], ['reading', true])
+    await refused('cache warm --domain shop.example --pause', /No warm of shop\.example is under way/)
+    await warmed('--resume')
+    await warmed('--outdated')
+    const looked = await warmed('--status')
+    assert.deepEqual([looked.which, looked.paused_at], ['outdated', null])
+    const watched = warmed('--status --wait')
+    await warmed('--cancel')
+    assert.equal((await watched).state, 'cancelled')
     const waiting = good('cache refresh --domain shop.example --path /a --wait')
-    // In the place of a node: it carries the warm on and ends the jobs.
-    await database.pool.query('delete from warm_run')
+    // In the place of a node: it ends the jobs.
     await until('the refresh is watched', async () => {
       const { rowCount } = await database.pool.query(
         `update job set state = 'done', outcome = 'rendered', finished_at = clock_timestamp()

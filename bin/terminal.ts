@@ -56,3 +56,14 @@ export function progressBar(): { update(finished: number, total: number): void; 
     end: () => process.stderr.write('\n'),
   }
 }
+
+/** A line on stderr that is written anew in place. */
+export function progressLine(): { update(text: string): void; end(): void } {
+  return {
+    update(text) {
+      const width = (process.stderr.columns ?? 80) - 1
+      process.stderr.write(`\r${text.slice(0, width)}\u001b[K`)
+    },
+    end: () => process.stderr.write('\n'),
+  }
+}

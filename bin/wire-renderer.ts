@@ -4,7 +4,9 @@ import type { Clock } from '../src/clock.ts'
 import type { Config } from '../src/config.ts'
 import type { Database } from '../src/db/database.ts'
 import type { Listener } from '../src/db/listener.ts'
+import { createAddressGuard } from '../src/gateway/address-guard.ts'
 import { startGateway } from '../src/gateway/gateway.ts'
+import { createGuardedAgents } from '../src/gateway/guarded-agents.ts'
 import type { Log } from '../src/log.ts'
 import type { RenderMetrics } from '../src/metrics/render-metrics.ts'
 import { createProber } from '../src/queue/prober.ts'
@@ -61,13 +63,16 @@ export async function wireWorker(deps: {
     },
     { node, slots: config.render.slots },
   )
-  const warmRuns = startWarmRuns({ pool, listener, log })
+  const agents = createGuardedAgents(createAddressGuard(config.allowedPrivateOrigins))
+  const get = { agents, userAgent: identityOf(config) }
+  const warmRuns = startWarmRuns({ pool, listener, plans: config.plans, get, clock, log })
   return {
     get running() {
       return worker.running
     },
     async close(deadlineMs) {
       await warmRuns.close()
+      agents.close()
       await worker.close(deadlineMs)
     },
   }

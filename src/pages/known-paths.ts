@@ -30,6 +30,33 @@ export async function recordKnown(
   )
 }
 
+/** Writes that a sitemap names these pages, and when each last changed. No path stands there twice. */
+export async function recordInSitemap(
+  db: Queryable,
+  domain: DomainId,
+  entries: readonly { path: PagePath; changedAtMs: number | null }[],
+  nowMs: number,
+): Promise<void> {
+  const lastOf = new Map(entries.map(({ path, changedAtMs }) => [path, changedAtMs]))
+  // In the order of their key, as everybody who writes many.
+  const paths = [...lastOf.keys()].sort()
+  const changes = paths.map((path) => {
+    const changedAtMs = lastOf.get(path) ?? null
+    return changedAtMs === null ? null : new Date(changedAtMs)
+  })
+  await db.query(
+    `insert into known_path (domain_id, path, source, seen_at, lastmod)
+     select domain.id, named.path, 'sitemap', $4::timestamptz, named.lastmod
+       from unnest($2::text[], $3::timestamptz[]) as named (path, lastmod)
+       join domain on domain.id = $1
+     on conflict (domain_id, path, source) do update
+       set seen_at = excluded.seen_at, lastmod = excluded.lastmod
+       where known_path.seen_at < excluded.seen_at - interval '1 day'
+          or known_path.lastmod is distinct from excluded.lastmod`,
+    [domain, paths, changes, new Date(nowMs)],
+  )
+}
+
 /**
  * Notes paths that crawlers ask for: in memory at once, in PostgreSQL with the
  * next flush, so that no request waits for a write. What a crash loses of it

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { DEFAULT_DOMAIN_SETTINGS } from '../accounts/domain-settings.ts'
 import { deleteInSteps } from '../db/delete-in-steps.ts'
 
-/** As long as a path counts as known after a crawler asked for it: src/queue/warm-run.ts. */
+/** As long as a path counts as known after a crawler asked for it: src/queue/known-pages.ts. */
 const ASKED_FOR_DAYS = 30
 
 /** A sitemap is read again daily where crawlers ask for it: what none of them named for so long is no longer in one. */

@@ -1,5 +1,6 @@
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId } from '../ids.ts'
+import { IS_WARMING } from './warm-progress.ts'
 
 /** Where the jobs of a domain stand. */
 export type Progress = {
@@ -17,7 +18,7 @@ export async function readProgress(db: Queryable, domain: DomainId, since: Date)
     `select (select count(*)::int from job where domain_id = $1 and state = 'queued') as queued,
             (select count(*)::int from job where domain_id = $1 and state = 'running') as running,
             (select count(*)::int from job where domain_id = $1 and finished_at >= $2) as ended,
-            exists (select from warm_run where domain_id = $1) as warming`,
+            ${IS_WARMING} as warming`,
     [domain, since],
   )
   return rows[0]!

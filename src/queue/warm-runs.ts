@@ -1,7 +1,6 @@
-import type pg from 'pg'
-
-import type { Log } from '../log.ts'
-import { WARM_RUN_CHANNEL } from './warm-run.ts'
+import type { PlanCatalogue } from '../accounts/plans.ts'
+import { WARM_CHANNEL } from './warm.ts'
+import { readWarmSitemaps, type WarmReadDeps } from './warm-read.ts'
 import { warmStep } from './warm-step.ts'
 
 /** A notification may be lost with its connection: nobody waits longer than this for a run to begin. */
@@ -12,6 +11,9 @@ const WAITING_POLL_MS = 1_000
 
 const FAULT_PAUSE_MS = 5_000
 
+/** Domains whose sitemaps one node reads at a time: one that is slow holds up none of the others for long. */
+const READERS = 2
+
 type Notifications = { on(channel: string, take: (payload: string) => void): void }
 
 export type WarmRuns = {
@@ -19,57 +21,68 @@ export type WarmRuns = {
   close(): Promise<void>
 }
 
-/** Carries the full warms on that were asked for, one batch after the other, on any number of nodes. */
-export function startWarmRuns(deps: { pool: pg.Pool; listener: Notifications; log: Log }): WarmRuns {
-  let closed = false
-  let woken = false
-  let wake = () => {
-    woken = true
-  }
-  deps.listener.on(WARM_RUN_CHANNEL, () => wake())
+/** Carries warms on that were asked for, one batch after the other, on any number of nodes. */
+export function startWarmRuns(
+  deps: WarmReadDeps & { plans: PlanCatalogue; listener: Notifications; idlePollMs?: number },
+): WarmRuns {
+  const { log, idlePollMs = IDLE_POLL_MS } = deps
+  const closing = new AbortController()
+  const wakes = new Set<() => void>()
+  deps.listener.on(WARM_CHANNEL, wakeAll)
 
-  const running = run()
-  return {
-    async close() {
-      closed = true
-      wake()
-      await running
-    },
-  }
-
-  async function run(): Promise<void> {
-    while (!closed) await pause(await step())
-  }
-
-  /** Milliseconds to wait before the next. */
-  async function step(): Promise<number> {
-    try {
-      switch (await warmStep(deps.pool)) {
+  const loops = [
+    loop(async () => {
+      switch (await warmStep(deps)) {
         case 'moved':
           return 0
         case 'waiting':
           return WAITING_POLL_MS
         case 'idle':
-          return IDLE_POLL_MS
+          return idlePollMs
       }
-    } catch (error) {
-      deps.log.warn({ err: error }, 'a full warm could not go on; it is tried again')
-      return FAULT_PAUSE_MS
-    }
+    }),
+    ...Array.from({ length: READERS }, () =>
+      loop(async () => {
+        if (!(await readWarmSitemaps(deps, closing.signal))) return idlePollMs
+        // What was read is to be queued.
+        wakeAll()
+        return 0
+      }),
+    ),
+  ]
+  return {
+    async close() {
+      closing.abort()
+      wakeAll()
+      await Promise.all(loops)
+    },
   }
 
-  async function pause(ms: number): Promise<void> {
-    if (ms === 0 || closed) return
-    if (!woken) {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      const timer = setTimeout(resolve, ms)
-      wake = resolve
-      await promise
-      clearTimeout(timer)
-      wake = () => {
-        woken = true
+  function wakeAll(): void {
+    for (const wake of wakes) wake()
+  }
+
+  /** `step` gives the milliseconds to wait before the next, unless somebody wakes it. */
+  async function loop(step: () => Promise<number>): Promise<void> {
+    let isWoken = false
+    let wake = () => {}
+    wakes.add(() => {
+      isWoken = true
+      wake()
+    })
+    while (!closing.signal.aborted) {
+      const waitMs = await step().catch((error: Error) => {
+        log.warn({ err: error }, 'a warm could not go on; it is tried again')
+        return FAULT_PAUSE_MS
+      })
+      if (waitMs > 0 && !isWoken && !closing.signal.aborted) {
+        const { promise, resolve } = Promise.withResolvers<void>()
+        const timer = setTimeout(resolve, waitMs)
+        wake = resolve
+        await promise
+        clearTimeout(timer)
       }
+      isWoken = false
     }
-    woken = false
   }
 }

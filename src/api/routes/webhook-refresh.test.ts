@@ -69,8 +69,8 @@ describe('POST /api/webhook/refresh', () => {
     const { status, body } = await hook({ all: true })
     assert.equal(status, 200)
     assert.deepEqual(body, { message: `Started a full cache warm of ${domain.name}`, domain: domain.name })
-    const { rows } = await api.pool.query('select after_path from warm_run where domain_id = $1', [domain.id])
-    assert.deepEqual(rows, [{ after_path: '' }])
+    const { rows } = await api.pool.query('select state, which from warm where domain_id = $1', [domain.id])
+    assert.deepEqual(rows, [{ state: 'reading', which: 'all' }])
   })
 
   it('200: of mixed paths the valid ones are queued and the others listed', async () => {
@@ -182,7 +182,7 @@ describe('POST /api/webhook/refresh', () => {
       const answer = await hook(body)
       assert.deepEqual([answer.status, answer.body], [403, { error: 'Monthly render limit reached' }])
     }
-    assert.equal((await api.pool.query('select from warm_run where domain_id = $1', [domain.id])).rowCount, 0)
+    assert.equal((await api.pool.query('select from warm where domain_id = $1', [domain.id])).rowCount, 0)
     api.clock.atMs = Date.parse('2026-11-30T23:59:59.999Z')
     assert.equal((await hook({ urls: ['/'] })).status, 403)
     api.clock.atMs = Date.parse('2026-12-01T00:00:00.000Z')

@@ -9,7 +9,7 @@ import type { Clock } from '../../clock.ts'
 import { retriedTransaction } from '../../db/retried-transaction.ts'
 import { AppError } from '../../errors.ts'
 import { refreshPages } from '../../queue/refresh.ts'
-import { requestWarmRun } from '../../queue/warm-run.ts'
+import { startWarm } from '../../queue/warm.ts'
 import { tokenOwnerOf } from '../access.ts'
 import { answer, BODY_REFUSALS, refusals } from '../answer.ts'
 import type { ApiApp } from '../app.ts'
@@ -77,7 +77,7 @@ export function webhookRefresh(app: ApiApp, deps: Deps): void {
       await checkQuota(deps, owner)
 
       if (sorted === null) {
-        await requestWarmRun(deps.pool, owner.domain)
+        await startWarm(deps.pool, owner.domain)
         return { message: `Started a full cache warm of ${owner.name}`, domain: owner.name }
       }
       const jobs = await retriedTransaction(deps.pool, (client) =>

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 
-import { createListener } from '../db/listener.ts'
 import type { DomainId, PagePath } from '../ids.ts'
-import { silentLog } from '../log.ts'
+import { recordInSitemap } from '../pages/known-paths.ts'
+import { countKnownPages, nextKnownPages } from './known-pages.ts'
 import { type TestQueue, testQueue } from './test-queue.ts'
-import { nextKnownPaths, requestWarmRun, WARM_RUN_CHANNEL } from './warm-run.ts'
 
 let queue: TestQueue
 before(async () => {
@@ -30,7 +29,9 @@ const know = (domain: DomainId, source: 'asked' | 'sitemap', paths: readonly str
 async function walk(domain: DomainId, limit: number): Promise<PagePath[]> {
   const found: PagePath[] = []
   for (;;) {
-    const batch = await nextKnownPaths(queue.pool, domain, found.at(-1) ?? '', limit)
+    const batch = (await nextKnownPages(queue.pool, domain, found.at(-1) ?? '', limit)).map(
+      ({ path }) => path,
+    )
     assert(batch.length <= limit)
     found.push(...batch)
     if (batch.length < limit) return found
@@ -49,7 +50,9 @@ describe('known paths', () => {
     for (const limit of [1, 2, 3, 100]) {
       assert.deepEqual(await walk(domain, limit), ['/B', '/asked', '/both', '/just', '/mapped', '/stored'])
     }
+    assert.equal(await countKnownPages(queue.pool, domain), 6)
     assert.deepEqual(await walk(await queue.domain(), 5), [])
+    assert.equal(await countKnownPages(queue.pool, await queue.domain()), 0)
   })
 
   it('none is left out where many stand in two places', async () => {
@@ -72,31 +75,46 @@ describe('known paths', () => {
     const known = paths.filter((_, n) => n % 3 === 0 || n % 2 === 0 || n % 5 === 0 || n % 7 === 1)
     assert.deepEqual(await walk(domain, 7), known)
   })
-})
 
-describe('requestWarmRun', () => {
-  it('is a row from the moment it returns, and tells the nodes', async () => {
+  it('come with what is stored, page or redirect, and with what the sitemap says of their last change', async () => {
     const domain = await queue.domain()
-    const listener = await createListener(queue.connection, silentLog())
-    try {
-      const { promise, resolve } = Promise.withResolvers<string>()
-      listener.on(WARM_RUN_CHANNEL, resolve)
-      await listener.settled()
-      await requestWarmRun(queue.pool, domain)
-      assert.equal(await promise, String(domain))
-    } finally {
-      await listener.close()
-    }
-    const { rows } = await queue.pool.query('select after_path from warm_run where domain_id = $1', [domain])
-    assert.deepEqual(rows, [{ after_path: '' }])
-  })
-
-  it('begins a run anew that is under way: what was done before may have changed', async () => {
-    const domain = await queue.domain()
-    await requestWarmRun(queue.pool, domain)
-    await queue.pool.query(`update warm_run set after_path = '/m' where domain_id = $1`, [domain])
-    await requestWarmRun(queue.pool, domain)
-    const { rows } = await queue.pool.query('select after_path from warm_run where domain_id = $1', [domain])
-    assert.deepEqual(rows, [{ after_path: '' }])
+    await store(domain, ['/page'])
+    await queue.pool.query(
+      `update page set rendered_at = '2026-01-02T00:00:00Z', stale_since = '2026-01-03T00:00:00Z' where domain_id = $1`,
+      [domain],
+    )
+    await queue.pool.query(
+      `insert into redirect (domain_id, path, status, location, stored_at)
+       values ($1, '/moved', 301, '/to', '2026-01-04T00:00:00Z')`,
+      [domain],
+    )
+    await know(domain, 'asked', ['/moved', '/page'])
+    await recordInSitemap(
+      queue.pool,
+      domain,
+      [
+        { path: '/new' as PagePath, changedAtMs: 1_000 },
+        { path: '/page' as PagePath, changedAtMs: null },
+        { path: '/new' as PagePath, changedAtMs: 2_000 },
+      ],
+      Date.now(),
+    )
+    const at = (iso: string) => Date.parse(`${iso}T00:00:00Z`)
+    assert.deepEqual(await nextKnownPages(queue.pool, domain, '', 10), [
+      {
+        path: '/moved',
+        stored: { status: 301, renderedAtMs: at('2026-01-04'), staleSinceMs: null },
+        changedAtMs: null,
+      },
+      { path: '/new', stored: null, changedAtMs: 2_000 },
+      {
+        path: '/page',
+        stored: { status: 200, renderedAtMs: at('2026-01-02'), staleSinceMs: at('2026-01-03') },
+        changedAtMs: null,
+      },
+    ])
+    // Named again within a day: only a change that is told is written.
+    await recordInSitemap(queue.pool, domain, [{ path: '/new' as PagePath, changedAtMs: 3_000 }], Date.now())
+    assert.equal((await nextKnownPages(queue.pool, domain, '/moved', 1))[0]?.changedAtMs, 3_000)
   })
 })

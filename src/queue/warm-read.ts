@@ -1,0 +1,260 @@
+import type pg from 'pg'
+
+import { readDomainSettings } from '../accounts/domain-settings.ts'
+import type { Clock } from '../clock.ts'
+import type { DomainId, DomainName, PagePath } from '../ids.ts'
+import type { Log } from '../log.ts'
+import { recordInSitemap } from '../pages/known-paths.ts'
+import type { GetOptions } from '../sitemaps/get.ts'
+import { type OwnEntry, readSitemap } from '../sitemaps/read-sitemap.ts'
+import { fetchRobots, readRobots } from '../sitemaps/robots.ts'
+import type { Site } from '../sitemaps/site.ts'
+import { countKnownPages } from './known-pages.ts'
+
+/** Of one run. */
+export const SITEMAPS_LIMIT = 10_000
+export const ENTRIES_LIMIT = 1_000_000
+/** An index may name indexes, and those others. */
+export const DEPTH_LIMIT = 3
+/** Where nobody says where the sitemap is. */
+const USUAL_SITEMAP = '/sitemap.xml' as PagePath
+const ROBOTS_TRIES = 3
+const REASON_LIMIT_CHARS = 200
+
+export type WarmReadDeps = {
+  pool: pg.Pool
+  get: GetOptions
+  clock: Clock
+  log: Log
+  /** A node that says nothing for so long has died: the next one goes on. */
+  leaseMs?: number
+}
+
+type Reading = { domain: DomainId; run: string; lease: string; robots: string | null; site: Site }
+
+/**
+ * Takes a run whose sitemaps are to be read, and reads robots.txt and all that
+ * it leads to; resolves when that is done, or no longer this node's. One
+ * sitemap after the other, each known as read once all of it is recorded: a
+ * node that dies costs the one that it was at. Gives false when there is no
+ * such run.
+ */
+export async function readWarmSitemaps(deps: WarmReadDeps, closing: AbortSignal): Promise<boolean> {
+  const { leaseMs = 30_000 } = deps
+  const reading = await take(deps.pool, leaseMs)
+  if (reading === null) return false
+  const lost = new AbortController()
+  const hold = async () => {
+    if (!(await renew(deps.pool, reading, leaseMs))) lost.abort(new Error('no longer ours'))
+    return !signal.aborted
+  }
+  const signal = AbortSignal.any([closing, lost.signal])
+  // The database being away for a moment is no reason; the lease decides.
+  const timer = setInterval(() => void hold().catch(() => {}), leaseMs / 3)
+  try {
+    await read(deps, reading, signal, hold)
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    clearInterval(timer)
+    await release(deps.pool, reading).catch(() => {})
+  }
+  return true
+}
+
+async function read(
+  deps: WarmReadDeps,
+  reading: Reading,
+  signal: AbortSignal,
+  hold: () => Promise<boolean>,
+): Promise<void> {
+  const { pool, log } = deps
+  const { domain, site } = reading
+  const text = reading.robots ?? (await robotsOf(deps, reading, signal))
+  if (text === null) return
+  const { sitemaps } = readRobots(text, site)
+  if (reading.robots === null) await begin(pool, reading, text, sitemaps)
+
+  for (;;) {
+    const next = await nextSitemap(pool, domain)
+    if (next === null || !(await hold())) break
+    const { path, depth } = next
+    try {
+      const entries = await readOne(deps, reading, next, signal, hold)
+      if (signal.aborted) return
+      await pool.query('update warm_sitemap set entries = $3 where domain_id = $1 and path = $2', [
+        ...[domain, path, entries],
+      ])
+    } catch (error) {
+      if (signal.aborted) return
+      const isGuess = depth === 0 && path === USUAL_SITEMAP && !sitemaps.includes(path)
+      log.debug({ err: error, domain: site.name, path }, 'a sitemap could not be read')
+      await fail(pool, domain, path, isGuess ? null : (error as Error).message)
+    }
+  }
+  if (signal.aborted) return
+  await pool.query(
+    `update warm set state = 'queueing', known = $3, moved_at = clock_timestamp()
+      where domain_id = $1 and lease = $2 and state = 'reading' and paused_at is null`,
+    [domain, reading.lease, await countKnownPages(pool, domain)],
+  )
+}
+
+/** null: nothing may be asked for, and the run has ended. */
+async function robotsOf(
+  { pool, get }: WarmReadDeps,
+  { domain, lease, site }: Reading,
+  signal: AbortSignal,
+): Promise<string | null> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await fetchRobots(get, site, signal)
+    } catch (error) {
+      if (signal.aborted) return null
+      if (tries < ROBOTS_TRIES) continue
+      const reason = `robots.txt could not be read: ${(error as Error).message}`
+      await pool.query(
+        `update warm set state = 'failed', reason = $3, ended_at = clock_timestamp()
+          where domain_id = $1 and lease = $2 and state = 'reading'`,
+        [domain, lease, bounded(reason)],
+      )
+      return null
+    }
+  }
+}
+
+/** What robots.txt names, and what crawlers have asked for; else where sitemaps usually are. */
+async function begin(
+  pool: pg.Pool,
+  { domain, lease }: Reading,
+  robots: string,
+  sitemaps: readonly PagePath[],
+): Promise<void> {
+  await pool.query(
+    `with known as (
+       select path from unnest($3::text[]) as path
+       union select path from (select path from sitemap where domain_id = $1 limit $4) asked
+     ), named as (
+       select path from known union select $5 where not exists (select from known)
+     ), begun as (
+       insert into warm_sitemap (domain_id, path, depth)
+       select $1, path, 0 from named where path <> '/' limit $4 on conflict do nothing)
+     update warm set robots = $6 where domain_id = $1 and lease = $2`,
+    [domain, lease, sitemaps, SITEMAPS_LIMIT, USUAL_SITEMAP, robots],
+  )
+}
+
+/** How many entries were of this site. */
+async function readOne(
+  { pool, get, clock }: WarmReadDeps,
+  { domain, site }: Reading,
+  { path, depth, entriesSoFar }: NextSitemap,
+  signal: AbortSignal,
+  hold: () => Promise<boolean>,
+): Promise<number> {
+  let entries = 0
+  await readSitemap(get, site, path, signal, async (batch, kind) => {
+    const room = ENTRIES_LIMIT - entriesSoFar - entries
+    const taken = batch.slice(0, room)
+    if (kind === 'pages') await recordInSitemap(pool, domain, taken, clock.nowMs())
+    else await recordSitemaps(pool, domain, taken, depth + 1)
+    entries += taken.length
+    if (taken.length < batch.length) throw new Error(`more than ${ENTRIES_LIMIT} entries in all`)
+    return hold()
+  })
+  return entries
+}
+
+async function recordSitemaps(
+  pool: pg.Pool,
+  domain: DomainId,
+  entries: readonly OwnEntry[],
+  depth: number,
+): Promise<void> {
+  if (depth > DEPTH_LIMIT) throw new Error(`an index inside ${DEPTH_LIMIT} others`)
+  await pool.query(
+    `insert into warm_sitemap (domain_id, path, depth)
+     select $1, path, $3 from unnest($2::text[]) as path where path <> '/'
+      limit greatest(0, $4 - (select count(*) from warm_sitemap where domain_id = $1))
+     on conflict do nothing`,
+    [domain, entries.map(({ path }) => path), depth, SITEMAPS_LIMIT],
+  )
+}
+
+type NextSitemap = { path: PagePath; depth: number; entriesSoFar: number }
+
+async function nextSitemap(pool: pg.Pool, domain: DomainId): Promise<NextSitemap | null> {
+  const { rows } = await pool.query<{ path: PagePath; depth: number; so_far: number }>(
+    `select path, depth,
+            (select coalesce(sum(entries), 0)::int from warm_sitemap where domain_id = $1) as so_far
+       from warm_sitemap where domain_id = $1 and entries is null and failure is null
+      order by depth, path limit 1`,
+    [domain],
+  )
+  const row = rows[0]
+  return row === undefined ? null : { path: row.path, depth: row.depth, entriesSoFar: row.so_far }
+}
+
+/** `reason` null: it was a guess, of which nobody need know. */
+async function fail(pool: pg.Pool, domain: DomainId, path: PagePath, reason: string | null): Promise<void> {
+  if (reason === null) {
+    await pool.query('delete from warm_sitemap where domain_id = $1 and path = $2', [domain, path])
+    return
+  }
+  const values = [domain, path, bounded(reason)]
+  await pool.query('update warm_sitemap set failure = $3 where domain_id = $1 and path = $2', values)
+}
+
+type Row = {
+  domain_id: DomainId
+  run: string
+  lease: string
+  robots: string | null
+  custom_domain: DomainName
+  origin_url: string
+  settings: unknown
+}
+
+async function take(pool: pg.Pool, leaseMs: number): Promise<Reading | null> {
+  const { rows } = await pool.query<Row>(
+    `update warm w set lease = gen_random_uuid(),
+            lease_until = clock_timestamp() + $1 * interval '1 millisecond'
+       from domain d
+      where d.id = w.domain_id and w.domain_id = (
+        select domain_id from warm
+         where state = 'reading' and paused_at is null
+           and (lease_until is null or lease_until < clock_timestamp())
+         order by moved_at limit 1 for update skip locked)
+     returning w.domain_id, w.run, w.lease, w.robots, d.custom_domain, d.origin_url, d.settings`,
+    [leaseMs],
+  )
+  const row = rows[0]
+  if (row === undefined) return null
+  const site = {
+    id: row.domain_id,
+    name: row.custom_domain,
+    originUrl: row.origin_url,
+    query: readDomainSettings(row.settings).query,
+  }
+  return { domain: row.domain_id, run: row.run, lease: row.lease, robots: row.robots, site }
+}
+
+async function renew(pool: pg.Pool, { domain, lease }: Reading, leaseMs: number): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `update warm set lease_until = clock_timestamp() + $3 * interval '1 millisecond', moved_at = clock_timestamp()
+      where domain_id = $1 and lease = $2 and state = 'reading' and paused_at is null`,
+    [domain, lease, leaseMs],
+  )
+  return rowCount === 1
+}
+
+async function release(pool: pg.Pool, { domain, lease }: Reading): Promise<void> {
+  await pool.query('update warm set lease = null, lease_until = null where domain_id = $1 and lease = $2', [
+    domain,
+    lease,
+  ])
+}
+
+function bounded(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed().slice(0, REASON_LIMIT_CHARS)
+}
