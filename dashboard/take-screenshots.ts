@@ -12,6 +12,7 @@ import path from 'node:path'
 
 import { startBrowser, type Tab, type View } from './shots/browser.ts'
 import { startNodeFor } from './shots/node.ts'
+import { seedTraffic } from './shots/traffic.ts'
 
 const DIR = path.join(import.meta.dirname, 'screenshots')
 const PASSWORD = 'seven quiet otters paint'
@@ -26,7 +27,7 @@ const VIEWS: Record<string, View> = {
 type Screen = { name: string; path: string; before?: string; until?: string }
 
 const click = (text: string) =>
-  `[...document.querySelectorAll('button, a')].find((each) => each.textContent.trim() === ${JSON.stringify(text)}).click()`
+  `[...document.querySelectorAll('button, a, label')].find((each) => each.textContent.trim() === ${JSON.stringify(text)}).click()`
 const DIALOG = `document.querySelector('[role=dialog]')`
 
 const SCREENS: Screen[] = [
@@ -39,6 +40,12 @@ const SCREENS: Screen[] = [
 
   { name: 'domain-settings', path: `/domains/${DOMAIN}/settings`, before: click('Add a rule') },
   { name: 'domain-delete', path: `/domains/${DOMAIN}/settings`, before: click('Delete'), until: DIALOG },
+  { name: 'domain-traffic', path: `/domains/${DOMAIN}/traffic` },
+  { name: 'domain-traffic-week', path: `/domains/${DOMAIN}/traffic?range=7d`, before: click('By crawler') },
+  { name: 'domain-traffic-quarter', path: `/domains/${DOMAIN}/traffic?range=90d` },
+  { name: 'traffic', path: '/traffic?range=30d' },
+  { name: 'plan', path: '/plan' },
+  { name: 'docs', path: '/docs' },
   { name: 'keys', path: '/keys' },
   { name: 'account', path: '/account' },
   { name: 'accounts', path: '/operator/accounts' },
@@ -94,7 +101,10 @@ try {
   await tab.show(VIEWS['light']!)
   await makeAccount(tab, node.link)
   await each('domains-empty', `${node.api}/domains`)
+  await each('traffic-empty', `${node.api}/traffic`)
   await fill(tab, site.url)
+  await each('domain-traffic-empty', `${node.api}/domains/${DOMAIN}/traffic`)
+  await seedTraffic(dataDir, DOMAIN)
   for (const { name, path, before, until } of SCREENS) {
     await each(name, node.api + path, async () => {
       if (before !== undefined) await tab.run(before)
