@@ -4,6 +4,8 @@ import { removeOldCounts } from '../src/accounts/remove-old-counts.ts'
 import { removeOldSignIns } from '../src/accounts/remove-old-sign-ins.ts'
 import type { Clock } from '../src/clock.ts'
 import type { Log } from '../src/log.ts'
+import { removeOldDigests } from '../src/lens/digests.ts'
+import { removeOldInspections } from '../src/lens/inspections.ts'
 import { removeOldVisits } from '../src/pages/last-visits.ts'
 import { removeExpired } from '../src/pages/remove-expired.ts'
 import { removeOldJobs } from '../src/queue/remove-old-jobs.ts'
@@ -31,6 +33,8 @@ export function startRetention(deps: { pool: pg.Pool; clock: Clock; log: Log; ev
     'last renders': () => removeOldLastRenders(pool, { signal }),
     unstored: () => removeOldUnstored(pool, clock.nowMs()),
     pages: () => removeExpired(pool, { signal }),
+    digests: () => removeOldDigests(pool, { signal }),
+    inspections: () => removeOldInspections(pool, { signal }),
     visits: () => removeOldVisits(pool, { signal }),
     counts: () => removeOldCounts(pool, { signal }),
     traffic: () => removeOldTraffic(pool, { signal }),

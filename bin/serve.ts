@@ -26,6 +26,7 @@ import { wireApi } from './wire-api.ts'
 import { checkMasterKey, wireCertificates, wireOrdering } from './wire-certificates.ts'
 import { wireEdge } from './wire-edge.ts'
 import { nodeId, wireRegistration } from './wire-fleet.ts'
+import { wireInspections } from './wire-inspections.ts'
 import { wireMetrics } from './wire-metrics.ts'
 import { wireRenderer, wireWorker } from './wire-renderer.ts'
 
@@ -128,6 +129,7 @@ export async function startNode(deps: {
       })
       opened.add('worker', ({ remainingMs }) => working.close(remainingMs()))
       worker = working
+      opened.add('inspections', wireInspections({ config, pool, listener, clock, log, node: id }).close)
     }
 
     const isDraining = () => draining

@@ -42,8 +42,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'src/render/outcome.ts',
     'src/render/record.ts',
     'src/render/page-text.ts',
+    'src/lens/digests.ts',
     'src/accounts',
   ],
+  'src/lens': ['src/db', 'src/pages', 'src/accounts/domain-settings.ts', 'src/render/outcome.ts'],
   'src/render': ['src/gateway/gateway.ts', 'src/gateway/headers.ts'],
   'src/gateway': ['src/config.ts'],
   'src/accounts': [
@@ -62,6 +64,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'src/pages',
     'src/queue',
     'src/traffic',
+    'src/lens',
     'src/certificates',
     'src/fleet',
     'src/gateway/origin-url.ts',

@@ -31,6 +31,9 @@ export async function purgePages(client: Queryable, domain: DomainId, what: Purg
     await client.query('delete from redirect where domain_id = $1', [domain]),
     await client.query('delete from sitemap where domain_id = $1', [domain]),
   ]
+  // What else is known of what these pages said, which nobody counts.
+  await client.query(`delete from page_digest where ${where}`, values)
+  await client.query(`delete from inspection where ${where}`, values)
   await client.query(`select pg_notify('invalidate', payload) from unnest($1::text[]) as payload`, [
     payloads(domain, what),
   ])

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import { createDigester } from '../lens/digests.ts'
 import { carryOut } from './carry-out.ts'
 import { type ClaimedJob, createClaim } from './claim.ts'
-import { createComplete } from './complete.ts'
+import { type Complete, createComplete } from './complete.ts'
 import { JOB_QUEUED_CHANNEL } from './job.ts'
 import { type Held, startLease } from './lease.ts'
 import { createReaper } from './reap.ts'
@@ -25,7 +26,8 @@ export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Pro
   const { pool, log, clock, connection, notifications } = deps
   const { node, slots, leaseMs, renewMs, reapMs, pollMs, ...caps } = { ...WORKER_DEFAULTS, ...options }
   const claim = createClaim(pool, node, { ...caps, leaseMs })
-  const complete = createComplete(deps)
+  const digester = createDigester({ pool, log })
+  const complete = tellingOf(createComplete(deps), digester)
   const keepRecord = createRecordKeeper(pool)
   const requestOf = createRequestOf(pool)
   const reap = createReaper(pool)
@@ -105,7 +107,18 @@ export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Pro
       await pool.query({ ...giveBack, values: [node] }).catch(complain)
       for (const { abort } of runs) abort.abort()
       await runsEnd(1_000)
+      await digester.close()
       await lease.close()
     },
+  }
+}
+
+/** What was stored is told on, for the history of its page; nobody waits for that. */
+function tellingOf(complete: Complete, digester: Pick<ReturnType<typeof createDigester>, 'note'>): Complete {
+  return async (job, found) => {
+    const completion = await complete(job, found)
+    const isStored = completion.state === 'done' && completion.outcome === 'rendered'
+    if (isStored && found.kind === 'rendered') digester.note({ ...job, html: found.html })
+    return completion
   }
 }

@@ -12,8 +12,10 @@ export function browserFlags(options: {
   userDataDir: string
   sandbox: boolean
   network: BrowserNetwork
+  /** It draws its pages and loads their pictures, for somebody who looks at them; see `createInspector`. */
+  drawsPages?: boolean
 }): string[] {
-  const { network } = options
+  const { network, drawsPages = false } = options
   return [
     '--headless',
     // A pipe, never a port: no page can find the debugger.
@@ -66,7 +68,7 @@ export function browserFlags(options: {
     '--disable-back-forward-cache',
     '--disable-prompt-on-repost',
     // Images are reported as loaded by in-page/images.js instead; `data:` images still are.
-    '--blink-settings=loadsImagesAutomatically=false',
+    ...(drawsPages ? [] : ['--blink-settings=loadsImagesAutomatically=false']),
     // `navigator.webdriver` is false, as with a visitor.
     '--disable-blink-features=AutomationControlled',
     // A page that hoards memory dies of it in a second or two, long before the machine does.
@@ -76,8 +78,7 @@ export function browserFlags(options: {
     '--allow-pre-commit-input',
     // Nobody looks: frames are drawn when asked for, which is never. A third of a page's processor time.
     // Headless shell only, others ignore it.
-    '--enable-begin-frame-control',
-    '--run-all-compositor-stages-before-draw',
+    ...(drawsPages ? [] : ['--enable-begin-frame-control', '--run-all-compositor-stages-before-draw']),
 
     // Frames of other sites stay in the page's process, so that one clock rules the
     // whole page and no process is started for each. A context serves one domain
@@ -86,6 +87,10 @@ export function browserFlags(options: {
     `--disable-features=${[
       'IsolateOrigins',
       'site-per-process',
+      // Else each site is kept apart inside the one process, frames change hosts when they navigate, and a page
+      // that races two navigations of one frame ends the browser (docs/decisions/0020-navigation-races.md).
+      'DefaultSiteInstanceGroups',
+      'SiteInstanceGroupsForDataUrls',
       'BackForwardCache',
       'AcceptCHFrame',
       'AutofillServerCommunication',

@@ -57,6 +57,8 @@ export type LaunchOptions = {
   identity?: string
   /** Refuse to start where Chromium's sandbox cannot work, instead of going without. */
   requireSandbox: boolean
+  /** See `browserFlags`. */
+  drawsPages?: boolean
   log: Log
 }
 
@@ -104,7 +106,12 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
   const userDataDir = await mkdtemp(path.join(home, `${process.pid}-`))
   if (user !== null) await chown(userDataDir, user.uid, user.gid)
 
-  const flags = browserFlags({ userDataDir, sandbox: sandbox === 'on', network: { spkiHash } })
+  const flags = browserFlags({
+    userDataDir,
+    sandbox: sandbox === 'on',
+    network: { spkiHash },
+    drawsPages: options.drawsPages === true,
+  })
   const view = sandbox === 'off' && user === null ? viewOf(dataDir, binary.executable, home) : null
   const isHidden = view !== null && canHide(view)
   if (view !== null && !isHidden) options.log.warn(DATA_WARNING)

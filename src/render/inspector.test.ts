@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, before, beforeEach, describe, it } from 'node:test'
+
+import ipaddr from 'ipaddr.js'
+
+import { until } from '../../test/support/condition.ts'
+import { systemClock } from '../clock.ts'
+import { startGateway } from '../gateway/gateway.ts'
+import { silentLog } from '../log.ts'
+import { createInspector, type Inspector, type LookRequest } from './inspector.ts'
+import { PICTURE_LIMIT_BYTES } from './look.ts'
+import { TEST_IDENTITY } from './test-renderer.ts'
+
+const PIXEL = Buffer.from('R0lGODlhAQABAIAAAP8AAP///yH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==', 'base64')
+
+describe('looking at a page', { timeout: 120_000 }, () => {
+  const routes = new Map<string, string>()
+  const asked: string[] = []
+  const outside: string[] = []
+  let origin: http.Server
+  let stranger: http.Server
+  let dataDir: string
+  let inspector: Inspector
+  const urlOf = (server: http.Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const start = (options: { idleMs?: number; lookMs?: number } = {}) =>
+    createInspector({
+      ...{ chromium: null, dataDir, requireSandbox: false, identity: TEST_IDENTITY },
+      openGateway: () =>
+        startGateway({
+          allowed: [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: (origin.address() as AddressInfo).port }],
+          log: silentLog(),
+        }),
+      clock: systemClock,
+      log: silentLog(),
+      ...options,
+    })
+  const look = (request: Partial<LookRequest> = {}, by = inspector) =>
+    by.look({
+      customDomain: 'shop.example',
+      originUrl: urlOf(origin),
+      path: '/',
+      signal: new AbortController().signal,
+      ...request,
+    })
+
+  before(async () => {
+    origin = http.createServer((req, res) => {
+      asked.push(req.url ?? '')
+      if (req.url === '/pixel.gif') return void res.setHeader('content-type', 'image/gif').end(PIXEL)
+      const html = routes.get(req.url ?? '')
+      res.writeHead(html === undefined ? 404 : 200, { 'content-type': 'text/html; charset=utf-8' })
+      res.end(html ?? '<p>none</p>')
+    })
+    stranger = http.createServer((req, res) => {
+      outside.push(req.url ?? '')
+      res.end()
+    })
+    for (const server of [origin, stranger]) {
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+    }
+    dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-inspector-'))
+    await chmod(dataDir, 0o711)
+    inspector = start()
+  })
+  after(async () => {
+    await inspector.close()
+    origin.closeAllConnections()
+    origin.close()
+    stranger.close()
+    await rm(dataDir, { recursive: true, force: true, maxRetries: 5 })
+  })
+  beforeEach(() => {
+    asked.length = 0
+    outside.length = 0
+    routes.clear()
+  })
+
+  it('a person gets scripts and pictures, and what the console says is heard', async () => {
+    routes.set(
+      '/',
+      `<title>Shop</title><img src="/pixel.gif"><div id="app"></div><script>
+        document.getElementById('app').textContent = 'Drawn by a script at ' + location.href
+        console.error('a thing to know')
+        fetch('/missing')
+      </script>`,
+    )
+    const found = await look()
+    assert.match(found.html ?? '', /Drawn by a script at https:\/\/shop\.example\//)
+    assert.equal(found.picture.subarray(8, 12).toString(), 'WEBP')
+    assert.deepEqual([found.status, found.url, found.isCut], [200, 'https://shop.example/', false])
+    assert(asked.includes('/pixel.gif'))
+    assert.equal(found.consoleErrors.texts[0], 'a thing to know')
+    assert.deepEqual(
+      found.troubles.map(({ url, reason }) => [url, reason]),
+      [['https://shop.example/missing', 'status 404']],
+    )
+    assert(Number(found.loadedMs) > 0)
+  })
+
+  it('a given document is shown without its scripts, with its pictures, and never asked for', async () => {
+    const html = `<body style="background: url(/pixel.gif)"><p>stored</p>
+      <script>fetch('/ran')</script><img src="x:" onerror="fetch('/ran')">
+      <a href="javascript:fetch('/ran')">x</a><iframe srcdoc="<script>fetch('/ran')</script>"></iframe></body>`
+    const found = await look({ path: '/stored', given: { status: 404, html } })
+    assert.deepEqual([found.status, found.html], [404, null])
+    assert(asked.includes('/pixel.gif'))
+    assert(!asked.includes('/ran') && !asked.includes('/stored'), asked.join())
+  })
+
+  it('reaches nothing inside: neither a page of a person nor a given one', async () => {
+    const url = urlOf(stranger)
+    const html = `<link rel="stylesheet" href="${url}/css"><img src="${url}/img"><iframe src="${url}/frame"></iframe>
+      <meta http-equiv="refresh" content="0;url=${url}/refresh"><script>fetch('${url}/fetch')</script>`
+    routes.set('/', html)
+    // Where it has been led, nothing can be loaded.
+    await look().catch(() => {})
+    await look({ given: { status: 200, html } }).catch(() => {})
+    assert.deepEqual(outside, [])
+  })
+
+  it('a given document that leads elsewhere stays what is looked at', async () => {
+    routes.set('/elsewhere', '<p>elsewhere</p>')
+    const html = '<meta http-equiv="refresh" content="0;url=/elsewhere"><p>stored</p>'
+    const found = await look({ given: { status: 200, html } })
+    assert.equal(found.url, 'https://shop.example/')
+    assert(!asked.includes('/elsewhere'))
+  })
+
+  it('a long page is cut, and its picture is bounded', async () => {
+    routes.set('/', '<body style="margin: 0; height: 30000px; background: linear-gradient(red, blue)">')
+    const found = await look()
+    assert.equal(found.isCut, true)
+    assert(found.picture.length <= PICTURE_LIMIT_BYTES)
+  })
+
+  it('a page that hangs ends for itself, and not for whoever looks next', async () => {
+    const impatient = start({ lookMs: 8_000 })
+    try {
+      routes.set('/', '<p>x</p><script>setTimeout(() => { for (;;); })</script>')
+      await assert.rejects(look({}, impatient), /took too long/)
+      routes.set('/', '<p>fine</p>')
+      assert.match((await look({}, impatient)).html ?? '', /fine/)
+    } finally {
+      await impatient.close()
+    }
+  })
+
+  it('two looks share nothing, and the browser goes when nobody looks', async () => {
+    const short = start({ idleMs: 50 })
+    try {
+      routes.set(
+        '/',
+        `<p id="p"></p><script>p.textContent = document.cookie; document.cookie = 'a=1'</script>`,
+      )
+      const [first, second] = await Promise.all([look({}, short), look({}, short)])
+      const third = await look({}, short)
+      for (const { html } of [first, second, third]) assert.match(html ?? '', /<p id="p"><\/p>/)
+      await until('the browser has gone', async () => !short.isAwake)
+    } finally {
+      await short.close()
+    }
+  })
+
+  it('whoever has gone away ends it', async () => {
+    const gone = new AbortController()
+    routes.set('/', `<p>x</p><script>fetch('/never')</script>`)
+    const looking = look({ signal: gone.signal })
+    gone.abort(new Error('gone'))
+    await assert.rejects(looking, /gone/)
+  })
+})
