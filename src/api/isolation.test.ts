@@ -146,6 +146,8 @@ async function ask(
     paths: ['/', '/amber-1'],
     urls: ['/', '/amber-1'],
     all: true,
+    which: 'outdated',
+    paused: true,
     url,
     user_agent: 'Googlebot',
     name: 'amber new',

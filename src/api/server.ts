@@ -9,8 +9,10 @@ import type { Vault } from '../certificates/vault.ts'
 import type { ReadClient } from '../client-address.ts'
 import type { Clock } from '../clock.ts'
 import type { Queryable } from '../db/transaction.ts'
+import type { EdgeTarget } from '../edge-target.ts'
 import { type ClientLimits, createClientGate, NO_CLIENT_LIMITS } from '../http/client-gate.ts'
 import type { Log } from '../log.ts'
+import type { Checks } from '../reach/checks.ts'
 import { guardRoutes } from './access.ts'
 import { answerError, answerErrors } from './answer-error.ts'
 import type { ApiApp } from './app.ts'
@@ -35,6 +37,7 @@ import { dashboard } from './routes/dashboard.ts'
 import { docs } from './routes/docs.ts'
 import { domainCreate } from './routes/domain-create.ts'
 import { domainDelete } from './routes/domain-delete.ts'
+import { domainDns } from './routes/domain-dns.ts'
 import { domainGet } from './routes/domain-get.ts'
 import { domainList } from './routes/domain-list.ts'
 import { domainRenders } from './routes/domain-renders.ts'
@@ -71,6 +74,10 @@ import { trafficGet } from './routes/traffic-get.ts'
 import { trafficOfAccount } from './routes/traffic-of-account.ts'
 import { trafficPaths } from './routes/traffic-paths.ts'
 import { trafficRenders } from './routes/traffic-renders.ts'
+import { warmCancel } from './routes/warm-cancel.ts'
+import { warmChange } from './routes/warm-change.ts'
+import { warmGet } from './routes/warm-get.ts'
+import { warmStart } from './routes/warm-start.ts'
 import { webhookRefresh } from './routes/webhook-refresh.ts'
 import { sendSecurityHeaders, setSecurityHeaders } from './security-headers.ts'
 import { checkAgainstSchema } from './validator.ts'
@@ -89,6 +96,8 @@ export type ApiDeps = {
   caughtUp: CaughtUp
   doors: PageDoors
   signIn: SignIn
+  /** Looks at names and origins for owners. Absent: this server does not look. */
+  checks?: Checks
   /** Live figures of an account, or of the fleet. Absent: this server tells none. */
   subscribe?: Subscribe
   /** Who asks, behind proxies that are trusted. */
@@ -105,6 +114,8 @@ export type ApiOptions = {
   publicUrl: string | null
   /** What one client may hold at a time, and fail at. Absent: nobody is limited. */
   clients?: ClientLimits & { failures: number }
+  /** Where the DNS of domains is to lead. Absent or null: nobody has said it. */
+  edgeTarget?: EdgeTarget | null
   /** Shown at `/bot`: an e-mail address or a URL; null: nobody is named. */
   contact: string | null
   /** What `GET /metrics` asks for; null or absent: that the request comes from this machine. */
@@ -158,6 +169,7 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   domainList(app, deps)
   domainCreate(app, deps)
   domainGet(app, deps)
+  domainDns(app, deps, options)
   domainUpdate(app, deps)
   domainDelete(app, deps)
   domainRenders(app, deps)
@@ -175,6 +187,10 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   cachePurgeAll(app, deps)
   cacheRefresh(app, deps)
   cacheRefreshAll(app, deps)
+  warmGet(app, deps)
+  warmStart(app, deps)
+  warmChange(app, deps)
+  warmCancel(app, deps)
   webhookRefresh(app, deps)
   jobGet(app, deps)
   sessionCreate(app, deps)

@@ -22,6 +22,7 @@ describe('GET /openapi.json', () => {
       [
         'DELETE /api/domains/{domain}',
         'DELETE /api/domains/{domain}/certificate',
+        'DELETE /api/domains/{domain}/warm',
         'DELETE /api/keys/{id}',
         'DELETE /api/operator/jobs/{jobId}',
         'DELETE /api/session',
@@ -34,19 +35,21 @@ describe('GET /openapi.json', () => {
         'GET /api/domains/{domain}',
         'GET /api/domains/{domain}/certificate',
         'GET /api/domains/{domain}/pages',
+        'GET /api/domains/{domain}/dns',
         'GET /api/domains/{domain}/renders',
         'GET /api/domains/{domain}/tokens',
         'GET /api/domains/{domain}/traffic',
         'GET /api/domains/{domain}/traffic/paths',
         'GET /api/domains/{domain}/traffic/renders',
+        'GET /api/domains/{domain}/warm',
         'GET /api/events',
         'GET /api/jobs/{jobId}',
         'GET /api/keys',
         'GET /api/operator/accounts',
         'GET /api/operator/events',
         'GET /api/operator/failures',
-        'GET /api/operator/queue',
         'GET /api/operator/nodes',
+        'GET /api/operator/queue',
         'GET /api/plan',
         'GET /api/session',
         'GET /api/sessions',
@@ -62,7 +65,9 @@ describe('GET /openapi.json', () => {
         'POST /api/domains',
         'POST /api/domains/{domain}/pages/purge',
         'POST /api/domains/{domain}/pages/refresh',
+        'POST /api/domains/check',
         'POST /api/domains/{domain}/tokens',
+        'POST /api/domains/{domain}/warm',
         'POST /api/keys',
         'POST /api/links/read',
         'POST /api/links/use',
@@ -73,6 +78,7 @@ describe('GET /openapi.json', () => {
         'POST /api/webhook/refresh',
         'PUT /api/domains/{domain}',
         'PUT /api/domains/{domain}/certificate',
+        'PUT /api/domains/{domain}/warm',
         'PUT /api/operator/accounts/{id}',
         'PUT /api/password',
       ],
@@ -92,7 +98,7 @@ describe('GET /docs', () => {
     assert.doesNotMatch(html, /<script|<img|<link|<iframe|\son\w+=|\sstyle=|undefined|\[object/)
     assert.deepEqual(
       [...html.matchAll(/(?:href|src)="(?!#)([^"]*)"/g)].map(([, link]) => link),
-      ['/openapi.json'],
+      ['/domains', '/openapi.json'],
     )
     for (const [, id] of html.matchAll(/href="#([^"]*)"/g)) assert(html.includes(`id="${id}"`), `#${id}`)
   })
