@@ -5,7 +5,7 @@ import type { ReadMetrics } from '../src/api/routes/metrics.ts'
 import type { CheckReadiness } from '../src/api/routes/readiness.ts'
 import { publicError } from '../src/errors.ts'
 
-/** In the place of the API on a node without that role: `GET /readyz` and `GET /metrics`, and 404 for all else. */
+/** In the place of the API on a node without that role: `GET /healthz`, `GET /readyz` and `GET /metrics`, and 404 for all else. */
 export function createReadinessServer(
   checkReadiness: CheckReadiness,
   readMetrics: ReadMetrics,
@@ -17,7 +17,8 @@ export function createReadinessServer(
       res.end(JSON.stringify(body))
     }
     const answer = async () => {
-      if (req.url === '/readyz') {
+      if (req.url === '/healthz') send(200, { status: 'ok' })
+      else if (req.url === '/readyz') {
         const found = await checkReadiness()
         send(found.ready ? 200 : 503, found)
       } else if (req.url === '/metrics') {

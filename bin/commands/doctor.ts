@@ -6,27 +6,32 @@ import type { Finding } from '../doctor/finding.ts'
 import { dataDirectory, diskSpace, memory, nodeVersion, userNamespaces } from '../doctor/machine.ts'
 import { portFree } from '../doctor/ports.ts'
 
-/** Looks by trying: the database and the browser are started as a node starts them. */
+/** Looks by trying: the database and the browser are started as a node in these roles starts them. */
 export const doctor = defineCommand({
   options: {},
   async run(_values, { config }) {
-    const { api, edge, render, dataDir } = config
+    const { api, edge, render, dataDir, roles } = config
+    const renders = roles.has('render')
     const dataDirFinding = dataDirectory(dataDir)
     const findings = [
       nodeVersion(process.versions.node),
-      memory(process.availableMemory(), render.slots),
+      memory(process.availableMemory(), renders ? render.slots : 0),
       dataDirFinding,
       diskSpace(dataDir),
       // Both live in the data directory; where that cannot be used, they would only say so again.
       ...(dataDirFinding.state === 'problem'
         ? []
-        : [await databaseWorks(config), await browserWorks(config)]),
-      userNamespaces(),
+        : [await databaseWorks(config), ...(renders ? [await browserWorks(config)] : [])]),
+      ...(renders ? [userNamespaces()] : []),
       await portFree({ ...api, setting: 'PREPAINT_API' }),
-      await portFree({ host: edge.host, port: edge.port, setting: 'PREPAINT_EDGE' }),
-      await tlsPort(config),
+      ...(roles.has('edge')
+        ? [
+            await portFree({ host: edge.host, port: edge.port, setting: 'PREPAINT_EDGE' }),
+            await tlsPort(config),
+            await acmeDirectory(config),
+          ]
+        : []),
       masterKey(config),
-      await acmeDirectory(config),
     ]
     const good = findings.every(({ state }) => state !== 'problem')
     return { json: { ok: good, checks: findings }, text: report(findings), exitCode: good ? 0 : 1 }

@@ -8,6 +8,7 @@ import { type Finding, ok, problem, warning } from './finding.ts'
 const MIB = 1024 * 1024
 const NODE_MAJOR = 24
 const MEMORY_MIB = { problem: 400, warning: 1_000 }
+const PLAIN_MEMORY_MIB = 256
 const DISK_MIB = { problem: 300, warning: 2_000 }
 
 export function nodeVersion(version: string): Finding {
@@ -16,9 +17,10 @@ export function nodeVersion(version: string): Finding {
     : problem('Node', version, `Run "npm ci": it brings Node ${NODE_MAJOR}`)
 }
 
-/** A node needs some 100 MB, PostgreSQL 50, Chromium 200 and 50 to 100 for each page that it renders at once. */
+/** A node needs some 100 MB, PostgreSQL 50, Chromium 200 and 50 to 100 for each page that it renders at once. `slots` 0: no role `render`. */
 export function memory(availableBytes: number, slots: number): Finding {
   const mib = Math.floor(availableBytes / MIB)
+  if (slots === 0) return memoryWithoutBrowser(mib)
   const found = `${mib} MiB available, ${slots} pages rendered at once`
   if (mib < MEMORY_MIB.problem) {
     return problem('memory', found, `Give it at least ${MEMORY_MIB.warning} MiB: Chromium will be killed`)
@@ -27,6 +29,12 @@ export function memory(availableBytes: number, slots: number): Finding {
     return warning('memory', found, 'Set PREPAINT_RENDER_SLOTS=1, or give the machine more memory')
   }
   return ok('memory', found)
+}
+
+function memoryWithoutBrowser(mib: number): Finding {
+  const found = `${mib} MiB available, this node does not render`
+  if (mib >= PLAIN_MEMORY_MIB) return ok('memory', found)
+  return problem('memory', found, `Give it at least ${PLAIN_MEMORY_MIB} MiB`)
 }
 
 export function dataDirectory(dir: string): Finding {
