@@ -18,6 +18,10 @@ import type { AddressGuard } from '../src/gateway/address-guard.ts'
 import { checkOriginUrl } from '../src/gateway/origin-url.ts'
 import type { Log } from '../src/log.ts'
 import { findJob } from '../src/queue/find-job.ts'
+import { createChecks } from '../src/reach/checks.ts'
+import { readDnsState } from '../src/reach/dns-state.ts'
+import { publishWord } from '../src/reach/reach-word.ts'
+import { tryOrigin } from '../src/reach/try-origin.ts'
 import { signInSecret } from './sign-in-secret.ts'
 
 const NAME_SERVERS_WITHIN_MS = 5_000
@@ -56,6 +60,12 @@ export async function wireApi(deps: {
       checkOrigin: (raw) => checkOriginUrl(raw, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS }),
       findJob,
       subscribe: events.subscribe,
+      checks: createChecks({
+        clock: deps.clock,
+        readDns: (account, name) =>
+          readDnsState({ guard, publish: (...whose) => publishWord(deps.pool, ...whose) }, account, name),
+        tryOrigin: (url) => tryOrigin(url, { guard }),
+      }),
       // The edge and the doors hold in memory what a change makes untrue.
       caughtUp: listener.caughtUp,
     },
@@ -63,6 +73,7 @@ export async function wireApi(deps: {
       version: config.version,
       publicUrl: config.publicUrl,
       contact: config.contact,
+      edgeTarget: config.edgeTarget,
       clients: config.clients,
       metricsToken: config.metricsToken,
     },

@@ -15,6 +15,7 @@ import type { EdgeTls } from '../src/edge/servers.ts'
 import type { AddressGuard } from '../src/gateway/address-guard.ts'
 import type { Log } from '../src/log.ts'
 import type { Held } from '../src/pages/invalidation.ts'
+import { findWord } from '../src/reach/reach-word.ts'
 import { CommandError } from './command.ts'
 
 type Deps = {
@@ -77,7 +78,8 @@ export function wireCertificates({
   return {
     tls: contexts,
     held: contexts.held,
-    findChallenge: (host, token) => findHttpChallenge(db, host, token),
+    findChallenge: async (host, token) =>
+      (await findHttpChallenge(db, host, token)) ?? findWord(db, host, token),
   }
 }
 

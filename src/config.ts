@@ -5,6 +5,7 @@ import ipaddr from 'ipaddr.js'
 import { DEFAULT_PLANS, type PlanCatalogue, readPlans } from './accounts/plans.ts'
 import { type MasterKeys, parseMasterKeys } from './certificates/master-key.ts'
 import type { AddressRanges } from './client-address.ts'
+import { type EdgeTarget, parseEdgeTarget } from './edge-target.ts'
 import type { ClientLimits } from './http/client-gate.ts'
 import { thisMachine, usualSlots } from './usual-slots.ts'
 
@@ -57,6 +58,8 @@ export type Config = {
   }
   /** Base address shown to users, without a trailing slash; null: the API's own address. */
   publicUrl: string | null
+  /** Where the DNS of domains is to lead: a host name, or addresses; null: nobody has said it. */
+  edgeTarget: EdgeTarget | null
   /** Whom strangers may ask about renders: an e-mail address or a URL, shown at `/bot`; null: nobody is named. */
   contact: string | null
   plans: PlanCatalogue
@@ -128,6 +131,15 @@ export function loadConfig(env: Environment = process.env): Config {
     if (URL.canParse(raw) && /^https?:\/\//i.test(raw)) return raw
     problems.push(`PREPAINT_CONTACT must be an e-mail address or an http or https URL, got "${raw}"`)
     return null
+  }
+
+  const edgeTarget = (): EdgeTarget | null => {
+    const raw = given('PREPAINT_EDGE_TARGET')
+    if (raw === null) return null
+    const target = parseEdgeTarget(raw)
+    if (target === null)
+      problems.push(`PREPAINT_EDGE_TARGET takes a host name, or addresses with commas, got "${raw}"`)
+    return target
   }
 
   const token = (name: string): string | null => {
@@ -234,6 +246,7 @@ export function loadConfig(env: Environment = process.env): Config {
       rangesDir: rangesDir === null ? null : path.resolve(rangesDir),
     },
     publicUrl: url('PREPAINT_PUBLIC_URL', ['http:', 'https:'])?.replace(/\/+$/, '') ?? null,
+    edgeTarget: edgeTarget(),
     contact: contact(),
     plans: plans(),
     allowedPrivateOrigins: allowedRanges(),

@@ -56,8 +56,15 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'src/queue/warm-control.ts',
   ],
   'src/events': ['src/db', 'src/accounts', 'src/pages/invalidation.ts', 'src/queue'],
+  'src/reach': [
+    'src/db',
+    'src/gateway/guarded-connect.ts',
+    'src/gateway/address-guard.ts',
+    'src/gateway/lookup.ts',
+  ],
   'src/api': [
     'src/http',
+    'src/reach',
     'src/events',
     'src/db',
     'src/accounts',
@@ -87,6 +94,7 @@ const GROUND = [
   'src/client-address.ts',
   'src/clock.ts',
   'src/der.ts',
+  'src/edge-target.ts',
   'src/errors.ts',
   'src/ids.ts',
   'src/log.ts',

@@ -139,3 +139,9 @@ function toDomain(row: DomainRow, view: DomainView): Domain {
     updated_at: row.updated_at.toISOString(),
   }
 }
+
+/** Whether somebody, whoever it is, has registered this name: an attempt to register it would say as much. */
+export async function isTaken(db: Queryable, name: DomainName): Promise<boolean> {
+  const { rowCount } = await db.query('select from domain where custom_domain = $1', [name])
+  return rowCount !== 0
+}

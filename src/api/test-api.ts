@@ -22,6 +22,8 @@ import { checkOriginUrl } from '../gateway/origin-url.ts'
 import type { AccountId, DomainId, DomainName } from '../ids.ts'
 import { silentLog } from '../log.ts'
 import { findJob } from '../queue/find-job.ts'
+import { createChecks } from '../reach/checks.ts'
+import { publishWord } from '../reach/reach-word.ts'
 import type { PageDoors } from './routes/page-get.ts'
 import type { Readiness } from './routes/readiness.ts'
 import { type ApiDeps, type ApiOptions, createApiServer } from './server.ts'
@@ -106,6 +108,14 @@ export async function startTestApi({
 
   const deps: ApiDeps = {
     pool,
+    checks: createChecks({
+      clock,
+      readDns: async (account, name) =>
+        (await publishWord(pool, account, name)) === null
+          ? null
+          : { state: 'elsewhere', addresses: ['93.184.216.34'], aliases: [] },
+      tryOrigin: async () => ({ status: 200, problem: null }),
+    }),
     ...(events && { subscribe: events.subscribe }),
     plans,
     clock,

@@ -22,3 +22,11 @@ create trigger account_changed after update of plan, role, suspended_at on accou
   for each row when (old.plan is distinct from new.plan or old.role is distinct from new.role
                      or old.suspended_at is distinct from new.suspended_at)
   execute function tell_account_changed();
+
+-- A random word by which a node finds out whether a domain's name leads to this fleet; it is asked for under that name.
+create table reach_word (
+  domain_id  integer primary key references domain on delete cascade,
+  token      text not null,
+  word       text not null,
+  expires_at timestamptz not null
+);
