@@ -30,18 +30,30 @@ const click = (text: string) =>
   `[...document.querySelectorAll('button, a, label')].find((each) => each.textContent.trim() === ${JSON.stringify(text)}).click()`
 const DIALOG = `document.querySelector('[role=dialog]')`
 
+/** At a place of the first chart, by keyboard. */
+const POINT = `(() => {
+  const chart = document.querySelector('[role=slider]')
+  chart.focus()
+  for (const key of ['End', 'ArrowLeft']) chart.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }))
+})()`
+
 const SCREENS: Screen[] = [
   { name: 'domains', path: '/domains' },
   { name: 'domain-add', path: '/domains', before: click('Add a domain'), until: DIALOG },
   { name: 'domain', path: `/domains/${DOMAIN}` },
   { name: 'domain-cache', path: `/domains/${DOMAIN}/cache` },
+  { name: 'domain-warm', path: `/domains/${DOMAIN}/cache`, before: click('Warm the cache'), until: DIALOG },
   { name: 'domain-purge', path: `/domains/${DOMAIN}/cache`, before: click('Purge all'), until: DIALOG },
   { name: 'domain-renders', path: `/domains/${DOMAIN}/renders`, before: click('Record') },
 
   { name: 'domain-settings', path: `/domains/${DOMAIN}/settings`, before: click('Add a rule') },
   { name: 'domain-delete', path: `/domains/${DOMAIN}/settings`, before: click('Delete'), until: DIALOG },
   { name: 'domain-traffic', path: `/domains/${DOMAIN}/traffic` },
-  { name: 'domain-traffic-week', path: `/domains/${DOMAIN}/traffic?range=7d`, before: click('By crawler') },
+  {
+    name: 'domain-traffic-week',
+    path: `/domains/${DOMAIN}/traffic?range=7d`,
+    before: `${click('By crawler')}, ${POINT}`,
+  },
   { name: 'domain-traffic-quarter', path: `/domains/${DOMAIN}/traffic?range=90d` },
   { name: 'traffic', path: '/traffic?range=30d' },
   { name: 'plan', path: '/plan' },
@@ -168,6 +180,10 @@ async function fill(tab: Tab, site: string): Promise<void> {
         if (!['queued', 'running'].includes((job.job ?? job).state)) break
         await new Promise((resolve) => setTimeout(resolve, 100))
       }
+    }
+    await call('POST', '/api/domains/${DOMAIN}/warm', { which: 'all' })
+    while ((await call('GET', '/api/domains/${DOMAIN}/warm')).warm.ended_at === null) {
+      await new Promise((resolve) => setTimeout(resolve, 100))
     }
     await call('POST', '/api/keys', { name: 'agency scripts' })
     const { id } = await call('POST', '/api/keys', { name: 'old laptop' })

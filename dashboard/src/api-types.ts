@@ -20,6 +20,7 @@ import type { sessionSchema } from '../../src/api/routes/session-list.ts'
 import type { tokenSchema } from '../../src/api/routes/token-list.ts'
 import type { summaryWithRendersSchema } from '../../src/api/routes/traffic-of-account.ts'
 import type { monthOfRendersSchema, trafficPathsSchema, trafficSchema } from '../../src/api/traffic-schema.ts'
+import type { warmSchema } from '../../src/api/warm-schema.ts'
 import type { LiveEvent as Event } from '../../src/events/event.ts'
 import type { PAGE_ORDERS } from '../../src/pages/list-pages.ts'
 
@@ -43,6 +44,7 @@ export type ApiKey = z.infer<typeof keySchema>
 export type WebhookToken = z.infer<typeof tokenSchema>
 export type AccountInList = z.infer<typeof accountInListSchema>
 export type CreatedLink = z.infer<typeof createdLinkSchema>
+export type Warm = z.infer<typeof warmSchema>
 export type ListedPage = z.infer<typeof listedPageSchema>
 export type PageOrder = (typeof PAGE_ORDERS)[number]
 export type PageList = { pages: ListedPage[]; matching: number | null; next: string | null }

@@ -12,6 +12,7 @@ import type {
   PageOrder,
   Render,
   Session,
+  Warm,
   WebhookToken,
 } from './api-types.ts'
 import { pollWhileLost } from './live-state.ts'
@@ -120,6 +121,16 @@ export const rendersQuery = (domain: string) =>
     queryFn: async ({ signal }) =>
       (await request<{ renders: Render[] }>('GET', `${domainUrl(domain)}/renders`, { signal })).renders,
     refetchInterval: 10_000,
+  })
+
+/** The last warm; null: there never was one. Its progress is asked for each 2 s, and until then now and again. */
+export const warmQuery = (domain: string) =>
+  queryOptions({
+    queryKey: ['domains', domain, 'warm'],
+    queryFn: async ({ signal }) =>
+      (await request<{ warm: Warm | null }>('GET', `${domainUrl(domain)}/warm`, { signal })).warm,
+    refetchInterval: ({ state }) =>
+      state.data != null && state.data.ended_at === null && state.data.paused_at === null ? 2_000 : 15_000,
   })
 
 export const tokensQuery = (domain: string) =>

@@ -1,6 +1,7 @@
 import { Stack } from '@mantine/core'
 
 import type { DomainWithSettings } from '../api-types.ts'
+import { WarmCard } from '../parts/warm-card.tsx'
 import { CachePages } from './domain-cache-pages.tsx'
 import { DomainTokens } from './domain-tokens.tsx'
 
@@ -8,6 +9,7 @@ import { DomainTokens } from './domain-tokens.tsx'
 export function DomainCache({ domain }: { domain: DomainWithSettings }) {
   return (
     <Stack gap="lg">
+      <WarmCard domain={domain} />
       <CachePages domain={domain} />
       <DomainTokens domain={domain} />
     </Stack>
