@@ -1,17 +1,20 @@
+import { curlFor } from './docs-curl.ts'
 import { escapeHtml } from './escape-html.ts'
 
 /** As much of an OpenAPI document as the page shows. */
 export type ReadableDocument = {
   info: { title: string; version: string; description?: string }
+  servers?: { url: string }[]
   paths: Record<string, Record<string, Operation>>
   components?: { schemas?: Record<string, Schema> }
 }
 
-type Operation = {
+export type Operation = {
   summary?: string
   description?: string
   tags?: string[]
   security?: Record<string, unknown>[]
+  parameters?: { name: string; in: string; required?: boolean; description?: string; schema?: Schema }[]
   requestBody?: { content: Record<string, { schema: Schema }> }
   responses?: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>
 }
@@ -44,6 +47,8 @@ export function docsPage(document: ReadableDocument, style: string): string {
   const tagged = (tag: string) => routes.filter(({ operation }) => operation.tags?.includes(tag))
   const schemas = Object.entries(document.components?.schemas ?? {})
   const { title, version, description } = document.info
+  const base = document.servers?.[0]?.url ?? ''
+  const server = base.startsWith('http') ? base.replace(/\/$/, '') : '$PREPAINT_URL'
 
   return `<!doctype html>
 <html lang="en">
@@ -54,15 +59,30 @@ export function docsPage(document: ReadableDocument, style: string): string {
 <style>${style}</style>
 </head>
 <body>
+<main>
 <h1>${escapeHtml(title)} API</h1>
-<p class="soft">Version ${escapeHtml(version)} · <a href="/openapi.json">openapi.json</a></p>
+<p class="soft">Version ${escapeHtml(version)} · <a href="#endpoints">All endpoints</a></p>
 <p>${prose(description ?? '')}</p>
-<nav aria-label="Endpoints">${tags
-    .map((tag) => `<h4>${escapeHtml(tag)}</h4><ul>${tagged(tag).map(link).join('')}</ul>`)
-    .join('')}</nav>
-${tags.map((tag) => `<h2>${escapeHtml(tag)}</h2>${tagged(tag).map(section).join('\n')}`).join('\n')}
+${server === '$PREPAINT_URL' ? '<p>In the examples, <code>$PREPAINT_URL</code> is the address of this page without its path, and <code>$API_KEY</code> a key of the dashboard.</p>' : '<p>In the examples, <code>$API_KEY</code> is a key of the dashboard.</p>'}
+${tags
+  .map(
+    (tag) =>
+      `<h2>${escapeHtml(tag)}</h2>${tagged(tag)
+        .map((route) => section(route, server))
+        .join('\n')}`,
+  )
+  .join('\n')}
 <h2>Objects</h2>
 ${schemas.map(([name, schema]) => `<section class="route" id="${name}"><h3>${escapeHtml(name)}</h3><pre>${show(schema, '')}</pre></section>`).join('\n')}
+</main>
+<aside id="endpoints">
+<p class="home"><a href="/domains">Dashboard</a> · <a href="/openapi.json">openapi.json</a></p>
+<nav aria-label="Endpoints">${tags
+    .map((tag) => `<h4>${escapeHtml(tag)}</h4><ul>${tagged(tag).map(link).join('')}</ul>`)
+    .join('')}<h4>Objects</h4><ul>${schemas
+    .map(([name]) => `<li><a href="#${escapeHtml(name)}">${escapeHtml(name)}</a></li>`)
+    .join('')}</ul></nav>
+</aside>
 </body>
 </html>
 `
@@ -71,10 +91,11 @@ ${schemas.map(([name, schema]) => `<section class="route" id="${name}"><h3>${esc
 type Route = { url: string; method: string; operation: Operation }
 
 function link({ url, method, operation }: Route): string {
-  return `<li><a href="#${anchor(method, url)}">${method} ${escapeHtml(url)}</a> ${escapeHtml(operation.summary ?? '')}</li>`
+  const title = escapeHtml(operation.summary ?? '')
+  return `<li><a href="#${anchor(method, url)}" title="${title}"><span class="verb">${method}</span> ${escapeHtml(url.replace(/^\/api\//, '/'))}</a></li>`
 }
 
-function section({ url, method, operation }: Route): string {
+function section({ url, method, operation }: Route, server: string): string {
   const security = Object.keys(operation.security?.[0] ?? {})[0] ?? ''
   const body = operation.requestBody?.content['application/json']?.schema
   return `<section class="route" id="${anchor(method, url)}">
@@ -82,7 +103,9 @@ function section({ url, method, operation }: Route): string {
 <p>${escapeHtml(operation.summary ?? '')}</p>
 ${operation.description === undefined ? '' : `<p>${prose(operation.description)}</p>`}
 <p class="soft">${escapeHtml(SECURITY_WORDS[security] ?? 'Needs no key')}</p>
+${parameters(operation)}
 ${body === undefined ? '' : `<h4>Request body</h4><pre>${show(body, '')}</pre>`}
+<h4>Example</h4><pre>${escapeHtml(curlFor(method, server + url, security, body))}</pre>
 <h4>Answers</h4>
 <table>${Object.entries(operation.responses ?? {})
     .map(([status, { description, content }]) => {
@@ -92,6 +115,15 @@ ${body === undefined ? '' : `<h4>Request body</h4><pre>${show(body, '')}</pre>`}
     })
     .join('')}</table>
 </section>`
+}
+
+function parameters({ parameters: all = [] }: Operation): string {
+  const rows = all.map(({ name, in: place, required = false, description = '', schema = {} }) => {
+    const kind = place === 'path' ? 'in the path' : required ? 'required' : 'optional'
+    const type = schema.enum === undefined ? '' : `${show(schema, '')}. `
+    return `<tr><th><code>${escapeHtml(name)}</code></th><td><span class="soft">${kind}.</span> ${type}${prose(description)}</td></tr>`
+  })
+  return rows.length === 0 ? '' : `<h4>Parameters</h4><table>${rows.join('')}</table>`
 }
 
 /** A schema in the shorthand that people write: names, types, and what they mean. */

@@ -1,10 +1,10 @@
 import { Stack, Table } from '@mantine/core'
-import { useElementSize } from '@mantine/hooks'
 import { type KeyboardEvent, type PointerEvent, useState } from 'react'
 
 import classes from './chart.module.css'
 import { Plot, placeAt } from './plot.tsx'
 import type { ChartSeries } from './shape.ts'
+import { useWidth } from './use-width.ts'
 import { stepName } from './words.ts'
 
 /** `layers` stand on top of each other, as areas; `bars` too, as columns. `log`: for times, which differ by thousands. */
@@ -34,7 +34,7 @@ export type ChartProps = {
 export function Chart(props: ChartProps) {
   const { label, times, step, series, format } = props
   const [at, setAt] = useState<number | null>(null)
-  const { ref, width } = useElementSize<HTMLDivElement>()
+  const [ref, width] = useWidth()
   const shown = at !== null && at < times.length ? at : null
   const wordsOf = ({ values, whole }: ChartSeries) => {
     if (shown === null) return whole

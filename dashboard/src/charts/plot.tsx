@@ -1,10 +1,21 @@
 import classes from './chart.module.css'
 import type { ChartProps } from './chart.tsx'
-import { areaPath, type ChartSeries, decades, labelled, linePath, stacked, ticksTo } from './shape.ts'
-import { axisName } from './words.ts'
+import {
+  areaPath,
+  type ChartSeries,
+  decades,
+  labelled,
+  lengthOf,
+  linePath,
+  stacked,
+  ticksTo,
+} from './shape.ts'
+import { axisName, nameable } from './words.ts'
 
 const HEIGHT = 224
 const EDGE = { left: 46, right: 10, top: 8, bottom: 22 }
+/** Pixels; lines between layers would leave nothing of steps that are narrower. */
+const NARROW = 6
 /** A label of the axis takes so many pixels. */
 const LABEL_WIDTH = 76
 
@@ -24,8 +35,7 @@ export function Plot(props: PlotProps) {
   const layers = kind === 'layers' || kind === 'bars' ? stacked(series.filter(isLayer)) : []
   const { ticks, yOf } = scaleOf(props, layers)
   const bottom = HEIGHT - EDGE.bottom
-  const labels = labelled(times.length, Math.floor((width - EDGE.left) / LABEL_WIDTH))
-  const isLong = times.length > 48
+  const labels = labelled(nameable(times, step), Math.floor((width - EDGE.left) / LABEL_WIDTH))
 
   return (
     <svg viewBox={`0 0 ${width} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
@@ -45,15 +55,18 @@ export function Plot(props: PlotProps) {
       ))}
       {labels.map((place) => (
         <text key={place} x={xs[place]} y={HEIGHT - 4} textAnchor={anchorOf(place, times.length, band)}>
-          {axisName(times[place]!, step, isLong)}
+          {axisName(times[place]!, step)}
         </text>
       ))}
-      {series.filter(isLayer).map(({ name, colour }, index) => {
+      {series.filter(isLayer).map(({ name, colour, values }, index) => {
         const layer = layers[index]
         if (layer === undefined) return null
+        // What is still to come is not nothing.
+        const shown = xs.slice(0, lengthOf(values))
         const [low, high] = [layer.low.map(yOf), layer.high.map(yOf)]
-        const path = kind === 'bars' ? barsPath(xs, low, high, band) : areaPath(xs, low, high)
-        return <path key={name} d={path} className={`${classes.layer} ${classes[`c${colour}`]}`} />
+        const path = kind === 'bars' ? barsPath(shown, low, high, band) : areaPath(shown, low, high)
+        const look = [classes.layer, classes[`c${colour}`], band < NARROW ? classes.narrow : '']
+        return <path key={name} d={path} className={look.join(' ')} />
       })}
       {series.map(({ name, values, colour, isDashed = false }) =>
         layers.length > 0 && !isDashed ? null : (
@@ -113,7 +126,7 @@ function scaleOf(
     ...layers.flatMap(({ high }) => high),
     ...marks.map(({ value }) => value),
   )
-  const ticks = ticksTo(most ?? highest)
+  const ticks = ticksTo(most ?? highest, most === undefined)
   return { ticks, yOf: (value) => top + height * (1 - value / ticks.at(-1)!) }
 }
 
@@ -124,7 +137,7 @@ function barsPath(
   band: number,
 ): string {
   // Where there is room, some of it stays between them.
-  const half = band > 5 ? band * 0.36 : band / 2
+  const half = band >= NARROW ? band * 0.36 : band / 2
   return xs
     .map((x, at) =>
       high[at] === low[at] ? '' : `M${x - half} ${low[at]}V${high[at]}H${x + half}V${low[at]}Z`,

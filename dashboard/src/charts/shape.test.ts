@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
-import { added, areaPath, decades, labelled, linePath, stacked, ticksTo, withRest } from './shape.ts'
+import {
+  added,
+  areaPath,
+  decades,
+  labelled,
+  lengthOf,
+  linePath,
+  stacked,
+  ticksTo,
+  withRest,
+} from './shape.ts'
 import { duration, percent, short, stepName } from './words.ts'
 
 const layer = (values: (number | null)[]) => ({ name: '', values, colour: 0, whole: '' })
@@ -17,8 +27,9 @@ describe('the lines of a grid', () => {
     assert.deepEqual(ticksTo(1), [0, 1])
     assert.deepEqual(ticksTo(3), [0, 1, 2, 3])
     assert.deepEqual(ticksTo(100), [0, 25, 50, 75, 100])
-    assert.deepEqual(ticksTo(0.9), [0, 0.25, 0.5, 0.75, 1])
-    for (const most of [1, 2, 7, 9, 13, 99, 101, 1_234, 87_000, 0.03]) {
+    assert.deepEqual(ticksTo(1, false), [0, 0.25, 0.5, 0.75, 1])
+    assert.deepEqual(ticksTo(0.2), [0, 1])
+    for (const most of [1, 2, 7, 9, 13, 99, 101, 1_234, 87_000]) {
       const ticks = ticksTo(most)
       const top = ticks.at(-1)!
       assert(top >= most && top <= most * 2.01, `${most}: ${ticks}`)
@@ -65,10 +76,15 @@ describe('series', () => {
   })
 
   it('labels are few, even, and at the end', () => {
-    assert.deepEqual(labelled(24, 6), [3, 7, 11, 15, 19, 23])
-    assert.deepEqual(labelled(3, 6), [0, 1, 2])
-    assert.deepEqual(labelled(0, 6), [])
-    assert.deepEqual(labelled(5, 0), [4])
+    const places = (count: number) => Array.from({ length: count }, (_, at) => at)
+    assert.deepEqual(labelled(places(24), 6), [3, 7, 11, 15, 19, 23])
+    assert.deepEqual(labelled([5, 29, 53], 6), [5, 29, 53])
+    assert.deepEqual(labelled([], 6), [])
+    assert.deepEqual(labelled(places(5), 0), [4])
+  })
+
+  it('end with the last value', () => {
+    assert.deepEqual([[1, null, 2, null], [null], []].map(lengthOf), [3, 0, 0])
   })
 })
 

@@ -10,14 +10,16 @@ export type ChartSeries = {
 
 export type Named = { name: string; visits: readonly number[]; total: number }
 
-/** Where lines of a grid stand, from 0 to at least `most`, at round numbers; some `wanted` of them. */
-export function ticksTo(most: number, wanted = 4): number[] {
+/**
+ * Where lines of a grid stand, from 0 to at least `most`, at round numbers; some `wanted` of them.
+ * `isWhole`: what is counted has no halves.
+ */
+export function ticksTo(most: number, isWhole = true, wanted = 4): number[] {
   if (!(most > 0)) return [0, 1]
   const rough = most / wanted
   const size = 10 ** Math.floor(Math.log10(rough))
   const step = [1, 2, 2.5, 5, 10].map((each) => each * size).find((each) => each >= rough * 0.999) ?? size
-  // Visits are whole: there is no half of one.
-  const whole = Math.max(step, most <= wanted && Number.isInteger(most) ? 1 : 0)
+  const whole = isWhole ? Math.ceil(step) : step
   const ticks: number[] = []
   for (let at = 0; at * whole < most + whole * 0.999; at++) ticks.push(Number((at * whole).toPrecision(12)))
   return ticks
@@ -86,10 +88,13 @@ export function added(name: string, series: readonly Named[]): Named {
   }
 }
 
-/** Which of `count` places have a label, at most `most` of them, at even distances, the last place among them. */
-export function labelled(count: number, most: number): number[] {
-  const every = Math.max(1, Math.ceil(count / Math.max(1, most)))
-  const places: number[] = []
-  for (let at = count - 1; at >= 0; at -= every) places.unshift(at)
-  return places
+/** Which of some places have a label, at most `most` of them, at even distances, the last place among them. */
+export function labelled(places: readonly number[], most: number): number[] {
+  const every = Math.max(1, Math.ceil(places.length / Math.max(1, most)))
+  return places.filter((_, at) => (places.length - 1 - at) % every === 0)
+}
+
+/** How many values there are until the last one. */
+export function lengthOf(values: readonly (number | null)[]): number {
+  return values.findLastIndex((value) => value !== null) + 1
 }

@@ -38,9 +38,19 @@ export function stepName(iso: string, step: 'hour' | 'day'): string {
   return step === 'hour' ? DAY_AND_HOUR.format(at) : `${UTC_DAY_LONG.format(at)} (UTC)`
 }
 
-/** The same for an axis: of hours the time, and of the first of a day (or of many days) the day. */
-export function axisName(iso: string, step: 'hour' | 'day', isLong: boolean): string {
+/** Which steps an axis may name: of many hours only those that begin a day, where the viewer is. */
+export function nameable(times: readonly string[], step: 'hour' | 'day'): number[] {
+  const places = times.map((_, at) => at)
+  if (step === 'day' || times.length <= MANY) return places
+  return places.filter((at) => new Date(times[at]!).getHours() === 0)
+}
+
+/** Hours, past which an axis names days. */
+const MANY = 48
+
+/** The same for an axis: of hours the time, and of the first of a day the day. */
+export function axisName(iso: string, step: 'hour' | 'day'): string {
   const at = new Date(iso)
   if (step === 'day') return UTC_DAY.format(at)
-  return isLong || at.getHours() === 0 ? LOCAL_DAY.format(at) : HOUR.format(at)
+  return at.getHours() === 0 ? LOCAL_DAY.format(at) : HOUR.format(at)
 }

@@ -71,7 +71,7 @@ function DomainTable({ domains }: { domains: readonly Domain[] }) {
             <Table.Th>Domain</Table.Th>
             <Table.Th>State</Table.Th>
             <Table.Th>Hit ratio</Table.Th>
-            <Table.Th>Last crawler</Table.Th>
+            <Table.Th className={classes.single}>Last crawler</Table.Th>
             <Table.Th>Renders this month</Table.Th>
           </Table.Tr>
         </Table.Thead>

@@ -54,7 +54,7 @@ export function PlanScreen() {
 
 function InUse({ plan: { name, sites, renders, api_keys, webhooks } }: { plan: Plan }) {
   return (
-    <Section title={name} lead="In use now">
+    <Section title={`Your plan: ${name}`} lead="In use now">
       <Stack gap="md">
         <Use name="Sites" used={sites.used} limit={sites.limit} />
         <Use name="Active API keys" used={api_keys.used} limit={api_keys.included ? api_keys.limit : 0} />

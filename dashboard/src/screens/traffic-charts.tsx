@@ -59,6 +59,11 @@ export function TrafficCharts({ traffic, range }: { traffic: Traffic; range: Ran
     <>
       <Section
         title="Crawler visits"
+        lead={
+          range.step === 'day'
+            ? 'By day, in UTC; today is still under way.'
+            : 'By hour, in your time zone; the last one is still under way.'
+        }
         actions={
           <Choice
             label="Crawler visits by"

@@ -1,5 +1,6 @@
-import { Anchor, Badge, Table, Text } from '@mantine/core'
+import { Anchor, Badge, Button, Table, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { Link } from 'wouter'
 
 import type { TrafficPaths as Paths } from '../api-types.ts'
@@ -30,7 +31,7 @@ export function TrafficPaths({ domain, range }: { domain: string; range: Range }
       <PathTable domain={domain} paths={paths.data[list]} others={paths.data.others[list]} />
     )
   return (
-    <div className={classes.pair}>
+    <div className={`${classes.pair} ${classes.lists}`}>
       <Section
         title="Asked for most"
         lead="Of whole days, in UTC."
@@ -47,7 +48,12 @@ export function TrafficPaths({ domain, range }: { domain: string; range: Range }
   )
 }
 
+/** Rows at first; whoever wants more asks for them. */
+const ROWS = 8
+
 function PathTable(props: { domain: string; paths: Paths['top']; others: number }) {
+  const [isWhole, setWhole] = useState(false)
+  const rows = isWhole ? props.paths : props.paths.slice(0, ROWS)
   return (
     <div>
       <Table fz="sm" verticalSpacing={6} horizontalSpacing="xs" layout="fixed">
@@ -61,7 +67,7 @@ function PathTable(props: { domain: string; paths: Paths['top']; others: number 
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {props.paths.map(({ path, visits, verdict, status }) => (
+          {rows.map(({ path, visits, verdict, status }) => (
             <Table.Tr key={path}>
               <Table.Td>
                 <Anchor component={Link} href={pagePath(props.domain, path)} size="sm" className="break">
@@ -76,6 +82,11 @@ function PathTable(props: { domain: string; paths: Paths['top']; others: number 
           ))}
         </Table.Tbody>
       </Table>
+      {rows.length < props.paths.length && (
+        <Button variant="subtle" size="compact-sm" mt="xs" onClick={() => setWhole(true)}>
+          Show {props.paths.length - rows.length} more
+        </Button>
+      )}
       {props.others > 0 && (
         <Text size="xs" className="quiet" mt="xs">
           And {counted(props.others, 'visit')} to paths that come too seldom to be told apart.

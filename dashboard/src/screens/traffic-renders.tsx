@@ -41,7 +41,7 @@ function Month({ month }: { month: MonthOfRenders }) {
         label="Renders of the month"
         times={times}
         step="day"
-        kind="layers"
+        kind="bars"
         series={series}
         format={count}
         formatShort={short}

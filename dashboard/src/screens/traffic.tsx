@@ -68,9 +68,9 @@ function SummaryTable({ summaries }: { summaries: readonly TrafficSummary[] }) {
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Domain</Table.Th>
-            <Table.Th className="end">Pages, 24 h</Table.Th>
-            <Table.Th className="end">Hit ratio, 24 h</Table.Th>
-            <Table.Th className="end">Hit ratio, 7 d</Table.Th>
+            <Table.Th className="end">Pages, 24 h</Table.Th>
+            <Table.Th className="end">Hit ratio, 24 h</Table.Th>
+            <Table.Th className="end">Hit ratio, 7 d</Table.Th>
             <Table.Th>Last crawler</Table.Th>
             <Table.Th>Renders this month</Table.Th>
           </Table.Tr>
@@ -89,13 +89,13 @@ function SummaryTable({ summaries }: { summaries: readonly TrafficSummary[] }) {
                   {domain}
                 </Anchor>
               </Table.Td>
-              <Table.Td className="end number" data-label="Pages, 24 h">
+              <Table.Td className="end number" data-label="Pages, 24 h">
                 {count(day.pages)}
               </Table.Td>
-              <Table.Td className="end number" data-label="Hit ratio, 24 h">
+              <Table.Td className="end number" data-label="Hit ratio, 24 h">
                 {percent(day.hit_ratio)}
               </Table.Td>
-              <Table.Td className="end number" data-label="Hit ratio, 7 d">
+              <Table.Td className="end number" data-label="Hit ratio, 7 d">
                 {percent(week.hit_ratio)}
               </Table.Td>
               <Table.Td data-label="Last crawler">
