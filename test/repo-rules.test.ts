@@ -65,6 +65,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'src/api': [
     'src/http',
     'src/reach',
+    'src/mail',
     'src/events',
     'src/db',
     'src/accounts',
@@ -99,6 +100,7 @@ const GROUND = [
   'src/ids.ts',
   'src/log.ts',
   'src/make-dir.ts',
+  'src/recent-map.ts',
   'src/system-user.ts',
 ]
 

@@ -1,10 +1,10 @@
-import { LRUCache } from 'lru-cache'
 import type { DomainSettings, PathRule } from '../accounts/domain-settings.ts'
 import { readDomainSettings } from '../accounts/domain-settings.ts'
 import type { DomainId, DomainName } from '../ids.ts'
 import type { Lifetimes } from '../pages/freshness.ts'
 import type { Held, Invalidation } from '../pages/invalidation.ts'
 import type { QueryRule } from '../pages/path.ts'
+import { RecentMap } from '../recent-map.ts'
 import { type OwnCrawlers, ownCrawlers } from './own-crawlers.ts'
 
 /** A row of `domain`, as `findDomain` gives it. */
@@ -89,23 +89,21 @@ export type DomainsOptions = {
  * read of the same moment, and what may be untrue answers only when PostgreSQL cannot.
  */
 export function createDomains({ findDomain, connected }: DomainsOptions) {
-  const known = new LRUCache<string, EdgeDomain>({ max: 100_000 })
+  const known = new RecentMap<EdgeDomain>({ limit: 100_000 })
   // Apart, so that a scan of invented names drives out no domain.
-  const unknown = new LRUCache<string, true>({ max: 10_000 })
-  const names = new LRUCache<string, string>({ max: 10_000 })
+  const unknown = new RecentMap<true>({ limit: 10_000 })
   let epoch = 0
   let doubted = !connected()
 
   function find(hostHeader: string): EdgeDomain | null | Promise<EdgeDomain | null> {
-    let name = names.get(hostHeader)
-    if (name === undefined) {
-      name = nameOf(hostHeader)
-      if (hostHeader.length <= 300) names.set(hostHeader, name)
-    }
+    // Most say it as it is.
+    const asSaid = believed() ? known.get(hostHeader) : undefined
+    if (asSaid !== undefined) return asSaid
+    const name = nameOf(hostHeader)
     if (believed()) {
       const domain = known.get(name)
       if (domain !== undefined) return domain
-      if (unknown.has(name)) return null
+      if (unknown.get(name) !== undefined) return null
     }
     // A name of the domain system has at most 253 characters.
     return name === '' || name.length > 253 ? null : load(name)

@@ -38,12 +38,12 @@ function write(
 ): void {
   // Conditions apply to what would have been a 200 (RFC 9110, section 13.2.1).
   const notModified = page.status === 200 && isNotModified(req.headers, etag, page.lastModifiedMs)
-  const list = notModified ? notModifiedHeaders : headers
-  // The list is shared by all answers of this page; writeHead reads it at once.
-  list[list.length - 7] = age(stamp)
-  list[list.length - 5] = cacheStatus(stamp, page.isStored)
-  list[list.length - 3] = stamp.verdict
-  list[list.length - 1] = requestIdOf(req)
+  // A list of its own: written into the page's, what is said once would be kept for as long as the page.
+  const list = [
+    ...(notModified ? notModifiedHeaders : headers),
+    ...['Age', age(stamp), 'Cache-Status', cacheStatus(stamp, page.isStored)],
+    ...['X-Prepaint', stamp.verdict, 'X-Request-Id', requestIdOf(req)],
+  ]
   res.writeHead(notModified ? 304 : page.status, list)
   if (notModified || req.method === 'HEAD') res.end()
   else res.end(body)

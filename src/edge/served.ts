@@ -2,6 +2,7 @@ import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 import type { Encoding } from '../http/accept-encoding.ts'
 import type { StoredEntry, StoredPage, StoredRedirect } from '../pages/stored-page.ts'
+import { RecentMap } from '../recent-map.ts'
 import { servableHeaders } from './servable-headers.ts'
 
 const brotliDecompress = promisify(zlib.brotliDecompress)
@@ -15,7 +16,7 @@ export type Representation = {
   body: Buffer
   /** Strong: it names exactly these bytes (RFC 9110, section 8.8.3). */
   etag: string
-  /** Flat; ends with the four headers whose values change from answer to answer, see `serve.ts`. */
+  /** Flat; those that change from answer to answer come behind them, see `serve.ts`. */
   headers: string[]
   /** The same without what describes the content, for 304. */
   notModifiedHeaders: string[]
@@ -59,23 +60,22 @@ function prepareRedirect(entry: StoredRedirect): ServedRedirect {
 }
 
 function preparePage(page: StoredPage): ServedPage {
-  const lastModifiedMs = Math.floor(page.renderedAtMs / 1_000) * 1_000
-  const stored = servableHeaders(page.headers)
+  const lastModifiedMs = Math.floor((page.changedAtMs ?? page.renderedAtMs) / 1_000) * 1_000
+  const stored = servableHeaders(page.headers).map(oneOfMany)
   const described = [
     ...['Cache-Control', CACHE_CONTROL, 'Vary', 'Accept-Encoding, User-Agent'],
-    ...['Last-Modified', new Date(lastModifiedMs).toUTCString()],
+    ...['Last-Modified', oneOfMany(new Date(lastModifiedMs).toUTCString())],
   ]
 
   const represent = (encoding: Encoding, body: Buffer): Representation => {
     const etag = encoding === 'identity' ? `"${page.etag}"` : `"${page.etag}-${encoding}"`
-    const changing = ['Age', '0', 'Cache-Status', '', 'X-Prepaint', '', 'X-Request-Id', '']
     const content = encoding === 'identity' ? [] : ['Content-Encoding', encoding]
     content.push('Content-Length', `${body.length}`)
     return {
       body,
       etag,
-      headers: [...stored, ...described, 'ETag', etag, ...content, ...changing],
-      notModifiedHeaders: [...described, 'ETag', etag, ...changing],
+      headers: [...stored, ...described, 'ETag', etag, ...content],
+      notModifiedHeaders: [...described, 'ETag', etag],
     }
   }
 
@@ -104,6 +104,15 @@ function preparePage(page: StoredPage): ServedPage {
     },
   }
   return served
+}
+
+const texts = new RecentMap<string>({ limit: 5_000 })
+
+/** The same text, and the same memory as that of other pages which say it: a site's pages hardly differ in their headers. */
+function oneOfMany(text: string): string {
+  const known = texts.get(text)
+  if (known === undefined) texts.set(text, text)
+  return known ?? text
 }
 
 async function encode(bodyBr: Buffer, encoding: Encoding): Promise<Buffer> {

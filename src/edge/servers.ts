@@ -184,6 +184,8 @@ function createPlain(
     // Uploads may take as long as they move, see `body-pace.ts`.
     requestTimeout: 0,
     // `Upgrade: h2c` and the like are ignored, as anybody may (RFC 9110, section 7.8).
+    // Nearly all requests have no body: no stream is made for them.
+    optimizeEmptyRequests: true,
     shouldUpgradeCallback: (req) => req.headers.upgrade?.toLowerCase() === 'websocket',
   })
   // Whoever takes nothing of his answer for so long does not get the rest.

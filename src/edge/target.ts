@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache'
 import type { Lifetimes } from '../pages/freshness.ts'
 import { type PageKey, pageKey } from '../pages/page-memory.ts'
 import { normalisePath } from '../pages/path.ts'
+import { RecentMap } from '../recent-map.ts'
 import type { EdgeDomain } from './domain.ts'
 import { ruleFor } from './path-rules.ts'
 
@@ -41,7 +41,7 @@ const REMEMBERED = 50_000
 
 /** Gives the target of a request's URL (as it came) on a domain. */
 export function createTargets(): (domain: EdgeDomain, url: string) => Target {
-  const remembered = new LRUCache<string, { domain: EdgeDomain; target: Target }>({ max: REMEMBERED })
+  const remembered = new RecentMap<{ domain: EdgeDomain; target: Target }>({ limit: REMEMBERED })
 
   return (domain, url) => {
     const name = `${domain.id}${url}` // digits, then `/`

@@ -1,6 +1,5 @@
-import { LRUCache } from 'lru-cache'
-
 import type { DomainId, PagePath } from '../ids.ts'
+import { RecentMap } from '../recent-map.ts'
 import type { Invalidation } from './invalidation.ts'
 import type { StoredEntry } from './stored-page.ts'
 
@@ -29,29 +28,21 @@ export function createPageMemory<T extends Prepared>(limitBytes: number) {
     keys?.delete(key)
     if (keys?.size === 0) keysOf.delete(domainOf(key))
   }
-  const entries = new LRUCache<string, T>({
-    maxSize: Math.max(1, limitBytes),
-    // One huge page must not drive out all others.
-    maxEntrySize: Math.max(1, Math.floor(limitBytes / 4)),
-    sizeCalculation: ({ bytes }, key) => bytes + 2 * key.length + ENTRY_BYTES,
-    dispose: (_entry, key, reason) => {
-      if (reason !== 'set') forget(key)
-    },
-  })
+  const weigh = ({ bytes }: T, key: string) => bytes + 2 * key.length + ENTRY_BYTES
+  const entries = new RecentMap<T>({ limit: limitBytes, weigh, gone: forget })
 
   function put(key: PageKey, entry: T): void {
-    if (limitBytes === 0) return
+    // One huge page must not drive out all others.
+    if (weigh(entry, key.text) > limitBytes / 4) return void entries.delete(key.text)
     entries.set(key.text, entry)
     const keys = keysOf.get(key.domain)
-    if (!entries.has(key.text)) forget(key.text)
-    else if (keys === undefined) keysOf.set(key.domain, new Set([key.text]))
+    if (keys === undefined) keysOf.set(key.domain, new Set([key.text]))
     else keys.add(key.text)
   }
 
   /** Weighs an entry again that has grown while it was served. */
   function grown(key: PageKey, entry: T): void {
-    // Setting the same value would not be weighed.
-    if (entries.peek(key.text) === entry && entries.delete(key.text)) put(key, entry)
+    if (entries.peek(key.text) === entry) put(key, entry)
   }
 
   /** Drops what a notification about one domain says is no longer true. */
@@ -78,7 +69,7 @@ export function createPageMemory<T extends Prepared>(limitBytes: number) {
     grown,
     drop,
     clear,
-    bytes: () => entries.calculatedSize,
+    bytes: () => entries.weight,
     entries: () => entries.size,
   }
 }

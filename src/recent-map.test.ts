@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+
+import { RecentMap } from './recent-map.ts'
+
+const keys = (map: RecentMap<unknown>) => map.entries().map(([key]) => key)
+
+describe('recent map', () => {
+  it('holds as many as it may; the one set longest ago goes', () => {
+    const map = new RecentMap<number>({ limit: 3 })
+    for (const [at, key] of ['a', 'b', 'c'].entries()) map.set(key, at)
+    assert.deepEqual(keys(map), ['a', 'b', 'c'])
+    map.set('d', 3)
+    assert.deepEqual(keys(map), ['b', 'c', 'd'])
+    assert.deepEqual([map.get('a'), map.get('b'), map.size, map.weight], [undefined, 1, 3, 3])
+  })
+
+  it('one that was asked for has another turn, looking at it is not asking', () => {
+    const map = new RecentMap<number>({ limit: 3 })
+    for (const key of ['a', 'b', 'c']) map.set(key, 0)
+    map.get('a')
+    map.peek('b')
+    map.set('d', 0)
+    assert.deepEqual(keys(map).toSorted(), ['a', 'c', 'd'])
+    // Its turn is over unless it is asked for again.
+    map.set('e', 0)
+    map.set('f', 0)
+    assert.equal(map.peek('a'), undefined)
+  })
+
+  it('when all were asked for, one goes all the same, and not all are looked at for that', () => {
+    const few = new RecentMap<number>({ limit: 3 })
+    for (const key of ['a', 'b', 'c']) few.set(key, 0)
+    for (const key of ['a', 'b', 'c']) few.get(key)
+    few.set('d', 0)
+    assert.deepEqual(keys(few).toSorted(), ['b', 'c', 'd'])
+
+    const many = new RecentMap<number>({ limit: 1_000 })
+    for (let at = 0; at < 1_000; at++) many.set(`${at}`, at)
+    for (let at = 0; at < 1_000; at++) many.get(`${at}`)
+    many.set('new', 0)
+    assert.equal(many.size, 1_000)
+    assert.deepEqual([many.peek('99'), many.peek('100'), many.peek('101')], [99, undefined, 101])
+  })
+
+  it('weighs entries when they are set, and again when they are set again', () => {
+    const gone: string[] = []
+    const map = new RecentMap<number>({ limit: 10, weigh: (value) => value, gone: (key) => gone.push(key) })
+    map.set('a', 4)
+    map.set('b', 6)
+    assert.deepEqual([map.weight, gone], [10, []])
+    map.set('b', 5)
+    assert.deepEqual([map.weight, gone], [9, []])
+    map.set('c', 2)
+    assert.deepEqual([map.weight, keys(map), gone], [7, ['b', 'c'], ['a']])
+    map.set('b', 8)
+    assert.deepEqual([map.weight, keys(map)], [10, ['c', 'b']])
+  })
+
+  it('keeps nothing that is heavier than all may be, neither what stood there before', () => {
+    const gone: string[] = []
+    const map = new RecentMap<number>({ limit: 10, weigh: (value) => value, gone: (key) => gone.push(key) })
+    map.set('a', 10)
+    map.set('b', 11)
+    assert.deepEqual([keys(map), gone], [['a'], []])
+    map.set('a', 11)
+    assert.deepEqual([keys(map), map.weight, gone], [[], 0, ['a']])
+  })
+
+  it('forgets one, or all', () => {
+    const map = new RecentMap<number>({ limit: 10 })
+    map.set('a', 1)
+    map.set('b', 1)
+    assert.deepEqual([map.delete('a'), map.delete('a'), map.weight], [true, false, 1])
+    map.clear()
+    assert.deepEqual([map.size, map.weight, map.get('b')], [0, 0, undefined])
+  })
+})
