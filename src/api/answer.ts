@@ -18,6 +18,16 @@ export function pageAnswer(description: string): Answer<z.ZodString, 'text/html'
   return { description, content: { 'text/html': { schema: z.string() } } }
 }
 
+/** An answer that is text to be read, and nothing else. */
+export function textAnswer(description: string): Answer<z.ZodString, 'text/plain'> {
+  return { description, content: { 'text/plain': { schema: z.string() } } }
+}
+
+/** An answer that is a picture: bytes, of which the document says nothing more. */
+export function pictureAnswer(description: string): Answer<z.ZodUnknown, 'image/webp'> {
+  return { description, content: { 'image/webp': { schema: z.unknown() } } }
+}
+
 /** An answer that has only headers. */
 export function emptyAnswer(description: string): z.ZodNull {
   return z.null().describe(description)

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
+import { brotliCompressSync } from 'node:zlib'
 import { setPassword } from '../accounts/accounts.ts'
 import { createKey } from '../accounts/keys.ts'
 import { DEFAULT_PLANS } from '../accounts/plans.ts'
@@ -24,7 +26,7 @@ import { exampleBody, type Operation } from './test-contract.ts'
 type World = { api: TestApi; blue: Furnished; amber: Furnished | null }
 
 /** `spare`: ids of a key, a webhook token and a session that can be ended and leave the others. */
-type Furnished = TestAccount & { token: string; jobId: string; spare: Spare }
+type Furnished = TestAccount & { token: string; jobId: string; inspectionId: string; spare: Spare }
 type Spare = { keys: number; tokens: number; sessions: number }
 
 const RENDER_RECORD = JSON.stringify({
@@ -95,7 +97,25 @@ async function furnish(api: TestApi, account: TestAccount, colour: string): Prom
     tokens: (await createToken(api.pool, account.id, domain.name, `${colour} spare`, DEFAULT_PLANS)).id,
     sessions: await spareSession(api, account, colour),
   }
-  return { ...account, token, jobId, spare }
+  const inspectionId = randomUUID()
+  await stockLens(api, account, inspectionId, colour)
+  return { ...account, token, jobId, inspectionId, spare }
+}
+
+/** A page that can be read, and an inspection with a picture. */
+async function stockLens(api: TestApi, { id }: TestAccount, inspectionId: string, colour: string) {
+  await api.pool.query(
+    `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
+     select id, '/', 200, '[]', $2, 1, 'e', now() from domain where account_id = $1
+     on conflict (domain_id, path) do update set body_br = excluded.body_br`,
+    [id, brotliCompressSync(`<title>${colour}</title>`)],
+  )
+  await api.pool.query(
+    `insert into inspection (id, domain_id, path, state, person, person_picture)
+     select $2, id, '/looked-at', 'done', $3, $4 from domain where account_id = $1 limit 1
+     on conflict do nothing`,
+    [id, inspectionId, JSON.stringify({ reason: colour }), Buffer.from(colour)],
+  )
 }
 
 async function spareSession(api: TestApi, account: TestAccount, colour: string): Promise<number> {
@@ -122,7 +142,7 @@ async function ask(
   api: TestApi,
   operation: Operation,
   as: Secrets,
-  about: { domain: string; jobId: string; newName: string; spare: Spare },
+  about: { domain: string; jobId: string; inspectionId: string; newName: string; spare: Spare },
   by = operation.security ?? '',
 ) {
   const url = `https://${about.domain}/`
@@ -132,6 +152,8 @@ async function ask(
     .replace('keys/{id}', `keys/${about.spare.keys}`)
     .replace('tokens/{id}', `tokens/${about.spare.tokens}`)
     .replace('sessions/{id}', `sessions/${about.spare.sessions}`)
+    .replace('{inspectionId}', about.inspectionId)
+    .replace('{picture}', 'person')
     .replace('{url}', encodeURIComponent(url))
   assert.doesNotMatch(path, /[{}]/, 'a parameter without a value')
   const body = exampleBody(operation, {
@@ -217,10 +239,11 @@ describe('isolation, for every route of the document', () => {
       const about = {
         domain: 'amber.example.com',
         jobId: NO_JOB,
+        inspectionId: NO_JOB,
         newName: 'first.example.com',
         spare: NOTHING,
       }
-      const { jobId, spare } = together.amber!
+      const { jobId, inspectionId, spare } = together.amber!
       for (const by of operation.securities) {
         const before = await rowsOfAmber(together)
         const answers = [
@@ -229,7 +252,7 @@ describe('isolation, for every route of the document', () => {
             together.api,
             operation,
             await secretsOf(together, together.blue),
-            { ...about, jobId, spare },
+            { ...about, jobId, inspectionId, spare },
             by,
           ),
         ] as const
@@ -249,6 +272,7 @@ describe('isolation, for every route of the document', () => {
       const about = {
         domain: 'blue.example.com',
         jobId: NO_JOB,
+        inspectionId: NO_JOB,
         newName: 'second.example.com',
         spare: NOTHING,
       }
@@ -273,6 +297,7 @@ describe('isolation, for every route of the document', () => {
       const about = {
         domain: 'amber.example.com',
         jobId: amber.jobId,
+        inspectionId: amber.inspectionId,
         newName: 'amber2.example.com',
         // A change of the password has ended those before.
         spare: { ...amber.spare, sessions: await spareSession(together.api, amber, 'amber') },
@@ -309,4 +334,5 @@ async function restock({ api, amber }: World): Promise<void> {
      on conflict do nothing`,
     [amber!.id],
   )
+  await stockLens(api, amber!, amber!.inspectionId, 'amber')
 }

@@ -44,6 +44,8 @@ import { domainRenders } from './routes/domain-renders.ts'
 import { domainUpdate } from './routes/domain-update.ts'
 import { events, type Subscribe } from './routes/events.ts'
 import { healthz } from './routes/healthz.ts'
+import { inspectionCreate } from './routes/inspection-create.ts'
+import { inspectionGet } from './routes/inspection-get.ts'
 import { type FindJob, jobGet } from './routes/job-get.ts'
 import { keyCreate } from './routes/key-create.ts'
 import { keyList } from './routes/key-list.ts'
@@ -55,9 +57,11 @@ import { operatorAccounts } from './routes/operator-accounts.ts'
 import { operatorNodes } from './routes/operator-nodes.ts'
 import { operatorQueue } from './routes/operator-queue.ts'
 import { middlewareUrl, type PageDoors, pageGet } from './routes/page-get.ts'
+import { pageLens } from './routes/page-lens.ts'
 import { pageList } from './routes/page-list.ts'
 import { pagePurge } from './routes/page-purge.ts'
 import { pageRefresh } from './routes/page-refresh.ts'
+import { pageSource } from './routes/page-source.ts'
 import { passwordChange } from './routes/password-change.ts'
 import { planGet } from './routes/plan-get.ts'
 import { type CheckReadiness, readiness } from './routes/readiness.ts'
@@ -214,6 +218,10 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   pageList(app, deps)
   pagePurge(app, deps)
   pageRefresh(app, deps)
+  pageLens(app, deps)
+  pageSource(app, deps)
+  inspectionCreate(app, deps)
+  inspectionGet(app, deps)
   renderOffer(app, deps)
   healthz(app)
   readiness(app, deps)

@@ -40,6 +40,21 @@ const ATTEMPTS = 2
 const POLL_MS = 10_000
 const WANTED_MS = 2_000
 
+/** CSS pixels: the shape that networks want. */
+const CARD = { width: 600, height: 315 }
+const CARD_LIMIT_BYTES = 200_000
+
+/** A URL that was parsed holds neither quotes nor angle brackets, but an ampersand is one of markup. */
+function cardDocument(url: URL): string {
+  const src = url.href
+    .replaceAll('&', '&amp;')
+    .replaceAll('"', '%22')
+    .replaceAll('<', '%3C')
+    .replaceAll('>', '%3E')
+  const size = `width: ${CARD.width}px; height: ${CARD.height}px`
+  return `<!DOCTYPE html><style>body { margin: 0 } img { display: block; object-fit: cover; ${size} }</style><img src="${src}">`
+}
+
 type Claimed = {
   id: string
   domain_id: DomainId
@@ -114,6 +129,7 @@ export function startInspectionWorker(
     try {
       const crawler = await ofCrawler(claimed, signal)
       const person = await sideOf(claimed, signal)
+      const card = crawler === null ? null : await cardOf(claimed, crawler.side, signal)
       if (signal.aborted) return
       await pool.query(
         `update inspection set state = 'done', finished_at = now(), lease_until = null, crawler = $4, person = $5,
@@ -121,7 +137,7 @@ export function startInspectionWorker(
           where id = $1 and node = $2 and attempts = $3 and state = 'running'`,
         [
           ...[claimed.id, node, claimed.attempts],
-          crawler && storableJson(crawler.side),
+          crawler && storableJson(card === null ? crawler.side : { ...crawler.side, card }),
           storableJson(person.side),
           crawler?.picture ?? null,
           person.picture,
@@ -162,6 +178,27 @@ export function startInspectionWorker(
         side: { reason: error instanceof Error ? error.message.slice(0, 300) : 'unknown' },
         picture: null,
       }
+    }
+  }
+
+  /** What networks would show of a link to it, drawn by our browser: nobody else loads a stranger's file. In base64. */
+  async function cardOf(claimed: Claimed, side: Side | NoSide, signal: AbortSignal): Promise<string | null> {
+    const social = 'facts' in side ? side.facts?.social : undefined
+    const named = social?.['og:image'] ?? social?.['twitter:image'] ?? ''
+    const url = named === '' || !('url' in side) ? null : URL.parse(named, side.url)
+    if (url === null || !/^https?:$/.test(url.protocol)) return null
+    try {
+      const { picture, pictures } = await look({
+        customDomain: claimed.custom_domain,
+        originUrl: claimed.origin_url,
+        path: claimed.path,
+        visitor: { viewport: CARD },
+        given: { status: 200, html: cardDocument(url) },
+        signal,
+      })
+      return pictures === 0 || picture.length > CARD_LIMIT_BYTES ? null : picture.toString('base64')
+    } catch {
+      return null
     }
   }
 

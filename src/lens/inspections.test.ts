@@ -31,6 +31,7 @@ const LOOKED: Looked = {
   loadedMs: 5,
   isCut: false,
   requests: { made: 1, blocked: 0, failed: 0 },
+  pictures: 1,
   troubles: [],
   consoleErrors: { count: 0, texts: [] },
   picture: Buffer.from('picture'),
@@ -175,6 +176,33 @@ describe('inspections at a node', () => {
       assert.equal(await findPicture(database.pool, BLUE, BLUE_NAME, id, side), null)
     }
     assert.equal(await findInspection(database.pool, BLUE, RED_NAME, id), null)
+  })
+
+  it('the picture of a link preview is drawn anew by our browser, from the address that the page names', async () => {
+    const url = `https://pics.example/a.png?x="><script>`
+    await store('/', `<meta property="og:image" content="${url.replaceAll('"', '&quot;')}">`)
+    await store('/none', '<meta property="og:image" content="https://pics.example/missing.png">')
+    await store('/file', '<meta property="og:image" content="file:///etc/passwd">')
+    const given: string[] = []
+    const worker = work(async (request) => {
+      if (request.given?.html.includes('object-fit') !== true) return LOOKED
+      given.push(request.given.html)
+      return {
+        ...LOOKED,
+        pictures: request.given.html.includes('missing') ? 0 : 1,
+        picture: Buffer.from('card'),
+      }
+    })
+    const card = async (of: string) => {
+      const { id } = await ask(RED, RED_SITE, of)
+      await until('it is done', async () => (await found(id)).state === 'done')
+      assert(!JSON.stringify(await found(id)).includes('"card"'))
+      return String(await findPicture(database.pool, RED, RED_NAME, id, 'card'))
+    }
+    assert.deepEqual([await card('/'), await card('/none'), await card('/file')], ['card', 'null', 'null'])
+    await worker.close()
+    assert.equal(given.length, 2)
+    assert.match(given[0]!, /<img src="https:\/\/pics\.example\/a\.png\?x=%22%3E%3Cscript%3E">/)
   })
 
   it('what cannot be looked at says why, and what is not stored is no side', async () => {

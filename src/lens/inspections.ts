@@ -33,7 +33,9 @@ export type Inspection = {
   person: Side | NoSide | null
 }
 
-export type PictureOf = 'crawler' | 'person'
+/** `card`: of a link preview, as the stored page wants it. */
+export const PICTURES = ['crawler', 'person', 'card'] as const
+export type PictureOf = (typeof PICTURES)[number]
 
 type Row = {
   id: string
@@ -46,7 +48,7 @@ type Row = {
   person: Side | NoSide | null
 }
 
-const COLUMNS = 'i.id, i.path, i.state, i.reason, i.requested_at, i.finished_at, i.crawler, i.person'
+const COLUMNS = `i.id, i.path, i.state, i.reason, i.requested_at, i.finished_at, i.crawler - 'card' as crawler, i.person`
 const LOCK = 7228
 
 /**
@@ -130,6 +132,12 @@ export async function lastInspection(
   return rows[0] === undefined ? null : toInspection(rows[0])
 }
 
+const PICTURE_COLUMNS: Record<PictureOf, string> = {
+  crawler: 'i.crawler_picture',
+  person: 'i.person_picture',
+  card: `decode(i.crawler ->> 'card', 'base64')`,
+}
+
 /** A picture of one of the account's inspections, WebP; null: there is none. */
 export async function findPicture(
   db: Queryable,
@@ -139,7 +147,7 @@ export async function findPicture(
   of: PictureOf,
 ): Promise<Buffer | null> {
   const { rows } = await db.query<{ picture: Buffer | null }>(
-    `select ${of === 'crawler' ? 'i.crawler_picture' : 'i.person_picture'} as picture
+    `select ${PICTURE_COLUMNS[of]} as picture
        from inspection i join domain d on d.id = i.domain_id
       where d.account_id = $1 and d.custom_domain = $2 and i.id = $3`,
     [account, domain, id],

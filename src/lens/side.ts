@@ -11,6 +11,8 @@ export type Side = {
   /** The page goes on below its picture. */
   isCut: boolean
   requests: { made: number; blocked: number; failed: number }
+  /** That came. */
+  pictures: number
   troubles: { url: string; kind: string; reason: string }[]
   consoleErrors: { count: number; texts: string[] }
   facts: PageFacts | null

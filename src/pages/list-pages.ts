@@ -75,6 +75,19 @@ export async function listPages(
   }
 }
 
+/** One stored page as the list has it; null: it is not stored. */
+export async function findListed(
+  db: Queryable,
+  domain: { id: DomainId; settings: DomainSettings },
+  path: PagePath,
+  nowMs: number,
+): Promise<ListedPage | null> {
+  const match = { kind: 'prefix', text: path } as const
+  const wanted = { match, order: 'path', direction: 'asc', after: null, limit: 1, nowMs } as const
+  const [page] = (await listPages(db, domain, wanted)).pages
+  return page?.path === path ? page : null
+}
+
 /** How many stored pages match. */
 export async function countPages(db: Queryable, domain: DomainId, match: PageMatch | null): Promise<number> {
   const { values, put } = parameters(domain)

@@ -2,7 +2,7 @@ import type pg from 'pg'
 
 import { deleteInSteps } from '../db/delete-in-steps.ts'
 import type { Queryable } from '../db/transaction.ts'
-import type { AccountId, DomainName, JobId, PagePath } from '../ids.ts'
+import type { AccountId, DomainId, DomainName, JobId, PagePath } from '../ids.ts'
 import type { RenderRecord } from '../render/record.ts'
 import type { ClaimedJob } from './claim.ts'
 import { readStatement } from './statement.ts'
@@ -79,14 +79,21 @@ export async function lastRenders(
     [account, domain, RECORDS_SHOWN],
   )
   if (rows.length === 0) return null
-  return rows
-    .filter((row): row is Row => row.job_id !== null)
-    .map(({ job_id, request_id, ended_at, ...row }) => ({
-      jobId: job_id,
-      requestId: request_id,
-      ...row,
-      ended_at: ended_at.toISOString(),
-    }))
+  return rows.filter((row): row is Row => row.job_id !== null).map(toView)
+}
+
+function toView({ job_id, request_id, ended_at, ...row }: Row): RenderView {
+  return { jobId: job_id, requestId: request_id, ...row, ended_at: ended_at.toISOString() }
+}
+
+/** The last renders of one page, newest first. The domain was found through its account. */
+export async function rendersOfPage(db: Queryable, domain: DomainId, path: PagePath): Promise<RenderView[]> {
+  const { rows } = await db.query<Row>(
+    `select job_id, path, outcome, detail, ended_at, queued_ms, stored_ms, record, request_id
+       from render_record where domain_id = $1 and path = $2 order by id desc limit $3`,
+    [domain, path, RECORDS_A_PAGE],
+  )
+  return rows.map(toView)
 }
 
 /** Removes records of more than a week ago. Gives how many. */

@@ -26,6 +26,8 @@ export type Look = {
   /** Until its load event, real milliseconds; null: it never came. */
   loadedMs: number | null
   requests: { made: number; blocked: number; failed: number }
+  /** That came. */
+  pictures: number
   troubles: Trouble[]
   consoleErrors: { count: number; texts: string[] }
 }
@@ -100,6 +102,7 @@ async function load(
   const { promise: loaded, resolve: tellLoaded } = Promise.withResolvers<true>()
   const quiet = createQuiet()
   let status: number | null = null
+  let pictures = 0
   let arrivedAt = url
   let isGiven = given === undefined
 
@@ -116,6 +119,7 @@ async function load(
     'Network.requestWillBeSent': ({ requestId }) => quiet.began(requestId),
     'Network.responseReceived': ({ type, frameId, response }) => {
       if (type === 'Document' && frameId === targetId) status = response.status
+      if (type === 'Image' && response.status < 400) pictures++
     },
     'Network.loadingFinished': ({ requestId }) => quiet.ended(requestId),
     'Network.loadingFailed': ({ requestId }) => quiet.ended(requestId),
@@ -170,6 +174,7 @@ async function load(
       html: snapshot?.kind === 'html' ? snapshot.html : null,
       loadedMs,
       requests: { made: made + spared, blocked, failed },
+      pictures,
       troubles: record.troubles,
       consoleErrors: record.consoleErrors,
     }
