@@ -27,19 +27,6 @@ after(() => canary.close())
 const { port } = canary.address() as net.AddressInfo
 const ways = { port, samePort: Number(new URL(renderer.originUrl).port), udpPort: port }
 
-/**
- * Something of what the page does now and then fails a check of Chromium's own,
- * and the browser ends. The queue makes such a render again.
- */
-async function rendered(path: string): Promise<string> {
-  for (let tries = 1; ; tries++) {
-    const outcome = await renderer.page(path)
-    if (outcome.kind === 'rendered') return outcome.html
-    assert(outcome.kind === 'crashed' && tries < 10, JSON.stringify(outcome))
-    assert.equal(connections, 0)
-  }
-}
-
 it('reaches nothing, and its snapshot holds nothing that it should not', async () => {
   const page = hostilePage(ways).replace(
     '</body>',
@@ -63,7 +50,7 @@ it('reaches nothing, and its snapshot holds nothing that it should not', async (
     const to = new URL(request.url ?? '', 'http://x').searchParams.get('to') ?? ''
     response.writeHead(302, { location: to }).end()
   })
-  const html = await rendered('/hostile')
+  const html = await renderer.html('/hostile')
   assert.match(html, /tried [78]\d /)
   assert.equal(connections, 0)
   assert(!html.includes(MARK))
