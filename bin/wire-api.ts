@@ -17,6 +17,7 @@ import { createEvents } from '../src/events/events.ts'
 import type { AddressGuard } from '../src/gateway/address-guard.ts'
 import { checkOriginUrl } from '../src/gateway/origin-url.ts'
 import type { Log } from '../src/log.ts'
+import { createMailer } from '../src/mail/mailer.ts'
 import { findJob } from '../src/queue/find-job.ts'
 import { createChecks } from '../src/reach/checks.ts'
 import { readDnsState } from '../src/reach/dns-state.ts'
@@ -48,6 +49,7 @@ export async function wireApi(deps: {
     secure: config.publicUrl?.startsWith('https:') === true,
     baseUrl: config.publicUrl ?? 'http://127.0.0.1',
   })
+  const mailer = config.mail === null ? null : createMailer(config.mail, deps.log)
   const events = createEvents({ ...deps, plans: config.plans })
   const app = await createApiServer(
     {
@@ -60,6 +62,7 @@ export async function wireApi(deps: {
       checkOrigin: (raw) => checkOriginUrl(raw, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS }),
       findJob,
       subscribe: events.subscribe,
+      ...(mailer && { mailer }),
       checks: createChecks({
         clock: deps.clock,
         readDns: (account, name) =>
@@ -78,5 +81,12 @@ export async function wireApi(deps: {
       metricsToken: config.metricsToken,
     },
   )
-  return { server: app.server, endStreams: events.close, close: () => app.close() }
+  return {
+    server: app.server,
+    endStreams: events.close,
+    close: async () => {
+      await app.close()
+      await mailer?.close()
+    },
+  }
 }

@@ -137,3 +137,39 @@ describe('PREPAINT_METRICS_TOKEN and PREPAINT_ACCESS_LOG', () => {
     }
   })
 })
+
+describe('PREPAINT_SMTP_URL, PREPAINT_MAIL_FROM and PREPAINT_EDGE_TARGET', () => {
+  const url = { PREPAINT_SMTP_URL: 'smtp://us:pa55word@mail.example.com' }
+  const from = { PREPAINT_MAIL_FROM: 'Our Agency <a@example.com>' }
+  const publicUrl = { PREPAINT_PUBLIC_URL: 'https://prepaint.example' }
+
+  it('no mail is sent and no target shown by default; what is given is taken', () => {
+    assert.deepEqual([loadConfig({}).mail, loadConfig({}).edgeTarget], [null, null])
+    const { mail, edgeTarget } = loadConfig({
+      ...url,
+      ...from,
+      ...publicUrl,
+      PREPAINT_EDGE_TARGET: 'edge.example.net',
+    })
+    assert.deepEqual(
+      [mail?.host, mail?.from.address, mail?.auth?.pass],
+      ['mail.example.com', 'a@example.com', 'pa55word'],
+    )
+    assert.deepEqual(edgeTarget, { host: 'edge.example.net', addresses: [] })
+  })
+
+  it('one without the others, or a malformed one, stops the start; a password is not repeated', () => {
+    for (const [env, problem] of [
+      [{ ...url, ...publicUrl }, /needs PREPAINT_MAIL_FROM/],
+      [{ ...url, ...from }, /needs PREPAINT_PUBLIC_URL/],
+      [from, /PREPAINT_MAIL_FROM needs PREPAINT_SMTP_URL/],
+      [{ ...from, ...publicUrl, PREPAINT_SMTP_URL: 'http://us:pa55word@x' }, /must be smtp:/],
+      [{ PREPAINT_EDGE_TARGET: 'https://x' }, /PREPAINT_EDGE_TARGET takes/],
+    ] as const) {
+      assert.throws(
+        () => loadConfig(env),
+        (error: Error) => problem.test(error.message) && !error.message.includes('pa55word'),
+      )
+    }
+  })
+})

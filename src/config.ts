@@ -7,6 +7,7 @@ import { type MasterKeys, parseMasterKeys } from './certificates/master-key.ts'
 import type { AddressRanges } from './client-address.ts'
 import { type EdgeTarget, parseEdgeTarget } from './edge-target.ts'
 import type { ClientLimits } from './http/client-gate.ts'
+import { type MailSettings, parseMailFrom, parseSmtpUrl } from './mail/mail-settings.ts'
 import { thisMachine, usualSlots } from './usual-slots.ts'
 
 /** A range of private addresses that may be origins all the same; without a port, all ports. */
@@ -58,6 +59,8 @@ export type Config = {
   }
   /** Base address shown to users, without a trailing slash; null: the API's own address. */
   publicUrl: string | null
+  /** The operator's SMTP server; null: no mail is sent. */
+  mail: MailSettings | null
   /** Where the DNS of domains is to lead: a host name, or addresses; null: nobody has said it. */
   edgeTarget: EdgeTarget | null
   /** Whom strangers may ask about renders: an e-mail address or a URL, shown at `/bot`; null: nobody is named. */
@@ -140,6 +143,27 @@ export function loadConfig(env: Environment = process.env): Config {
     if (target === null)
       problems.push(`PREPAINT_EDGE_TARGET takes a host name, or addresses with commas, got "${raw}"`)
     return target
+  }
+
+  const mail = (hasPublicUrl: boolean): MailSettings | null => {
+    const raw = given('PREPAINT_SMTP_URL')
+    const rawFrom = given('PREPAINT_MAIL_FROM')
+    if (raw === null) {
+      if (rawFrom !== null) problems.push('PREPAINT_MAIL_FROM needs PREPAINT_SMTP_URL')
+      return null
+    }
+    const server = parseSmtpUrl(raw)
+    // It may hold a password: it is not repeated.
+    if (server === null)
+      problems.push(
+        'PREPAINT_SMTP_URL must be smtp:// or smtps:// with a host, and with user and password or neither',
+      )
+    const from = rawFrom === null ? null : parseMailFrom(rawFrom)
+    if (from === null)
+      problems.push('PREPAINT_SMTP_URL needs PREPAINT_MAIL_FROM, an address or "Name <address>"')
+    // Links in mails must not lead where a request says.
+    if (!hasPublicUrl) problems.push('PREPAINT_SMTP_URL needs PREPAINT_PUBLIC_URL')
+    return server === null || from === null ? null : { ...server, from }
   }
 
   const token = (name: string): string | null => {
@@ -246,6 +270,7 @@ export function loadConfig(env: Environment = process.env): Config {
       rangesDir: rangesDir === null ? null : path.resolve(rangesDir),
     },
     publicUrl: url('PREPAINT_PUBLIC_URL', ['http:', 'https:'])?.replace(/\/+$/, '') ?? null,
+    mail: mail(given('PREPAINT_PUBLIC_URL') !== null),
     edgeTarget: edgeTarget(),
     contact: contact(),
     plans: plans(),

@@ -60,6 +60,7 @@ const PUBLIC_ERRORS = {
   too_many_streams: { status: 429, text: 'Too many event streams (20 per account)' },
   too_many_inspections: { status: 429, text: 'Too many inspections at once (5 per account)' },
   inspection_rate: { status: 429, text: 'Inspection limit reached (60 per hour)' },
+  too_many_resets: { status: 429, text: 'Too many requests for a new password, try again later' },
   too_many_checks: { status: 429, text: 'Too many checks, try again in a minute' },
   webhook_rate: { status: 429, text: 'Rate limit exceeded (10 requests/hour)' },
   headers_too_large: { status: 431, text: 'Request headers too large' },

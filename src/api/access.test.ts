@@ -123,7 +123,15 @@ it('routes that need no key: by which somebody signs in, and what a node says of
     api.contract.operations
       .filter(({ security }) => security === null)
       .map(({ method, url }) => `${method} ${url}`),
-    ['POST /api/session', 'POST /api/links/read', 'POST /api/links/use', 'GET /healthz', 'GET /readyz'],
+    [
+      'POST /api/session',
+      'GET /api/password-reset',
+      'POST /api/password-reset',
+      'POST /api/links/read',
+      'POST /api/links/use',
+      'GET /healthz',
+      'GET /readyz',
+    ],
   )
   assert.deepEqual(
     guarded('WebhookToken').map(({ url }) => url),

@@ -12,6 +12,7 @@ import type { Queryable } from '../db/transaction.ts'
 import type { EdgeTarget } from '../edge-target.ts'
 import { type ClientLimits, createClientGate, NO_CLIENT_LIMITS } from '../http/client-gate.ts'
 import type { Log } from '../log.ts'
+import type { Mailer } from '../mail/mailer.ts'
 import type { Checks } from '../reach/checks.ts'
 import { guardRoutes } from './access.ts'
 import { answerError, answerErrors } from './answer-error.ts'
@@ -63,6 +64,7 @@ import { pagePurge } from './routes/page-purge.ts'
 import { pageRefresh } from './routes/page-refresh.ts'
 import { pageSource } from './routes/page-source.ts'
 import { passwordChange } from './routes/password-change.ts'
+import { passwordReset } from './routes/password-reset.ts'
 import { planGet } from './routes/plan-get.ts'
 import { type CheckReadiness, readiness } from './routes/readiness.ts'
 import { renderOffer } from './routes/render-offer.ts'
@@ -100,6 +102,8 @@ export type ApiDeps = {
   caughtUp: CaughtUp
   doors: PageDoors
   signIn: SignIn
+  /** Absent: no mail is sent. */
+  mailer?: Pick<Mailer, 'send'>
   /** Looks at names and origins for owners. Absent: this server does not look. */
   checks?: Checks
   /** Live figures of an account, or of the fleet. Absent: this server tells none. */
@@ -203,6 +207,7 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   sessionList(app, deps)
   sessionEnd(app, deps)
   passwordChange(app, deps)
+  passwordReset(app, deps, options)
   link(app, deps)
   keyList(app, deps)
   keyCreate(app, deps)

@@ -79,10 +79,14 @@ export async function startTestApi({
   clients,
   dashboardDir,
   events: eventLimits,
+  mailer,
+  publicUrl = null,
 }: {
   plans?: PlanCatalogue
   clients?: ApiOptions['clients']
   dashboardDir?: string
+  mailer?: ApiDeps['mailer']
+  publicUrl?: string | null
   /** Of streams of events; absent: there are none, and no connection listens. */
   events?: { limits?: StreamLimits; times?: EventTimes }
 } = {}) {
@@ -116,6 +120,7 @@ export async function startTestApi({
           : { state: 'elsewhere', addresses: ['93.184.216.34'], aliases: [] },
       tryOrigin: async () => ({ status: 200, problem: null }),
     }),
+    ...(mailer && { mailer }),
     ...(events && { subscribe: events.subscribe }),
     plans,
     clock,
@@ -135,7 +140,7 @@ export async function startTestApi({
   }
   const app = await createApiServer(deps, {
     version: '0.0.0-test',
-    publicUrl: null,
+    publicUrl,
     contact: 'render@example.com',
     ...(clients && { clients }),
     ...(dashboardDir !== undefined && { dashboardDir }),

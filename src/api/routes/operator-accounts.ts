@@ -1,13 +1,15 @@
 import type pg from 'pg'
 import { z } from 'zod'
 
-import { findAccountById, listAccountsWithUse, setPlan, setRole } from '../../accounts/accounts.ts'
+import { emailOf, findAccountById, listAccountsWithUse, setPlan, setRole } from '../../accounts/accounts.ts'
 import type { PlanCatalogue } from '../../accounts/plans.ts'
-import { createLink } from '../../accounts/sign-in-links.ts'
+import { type CreatedLink, createLink } from '../../accounts/sign-in-links.ts'
 import { setSuspended } from '../../accounts/suspend.ts'
 import type { Clock } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import type { AccountId } from '../../ids.ts'
+import { type Letter, write } from '../../mail/letters.ts'
+import type { Mailer } from '../../mail/mailer.ts'
 import { sessionCaller } from '../access.ts'
 import { emailSchema, roleSchema } from '../account-schema.ts'
 import { answer, BODY_REFUSALS, OPERATOR_REFUSALS, refusals } from '../answer.ts'
@@ -47,12 +49,23 @@ export const createdLinkSchema = apiSchema(
   }),
 )
 
+const mailSchema = z
+  .enum(['sent', 'failed', 'off'])
+  .describe('Whether the link went by mail as well; `off`: no mail is set up')
+
 const idParams = z.object({ id: z.string().describe('Of the account') })
 
 /** What an operator does with accounts: he sees and changes them, and signs in as nobody else. */
 export function operatorAccounts(
   app: ApiApp,
-  deps: { pool: pg.Pool; plans: PlanCatalogue; clock: Clock; caughtUp: CaughtUp; publicUrl: string | null },
+  deps: {
+    pool: pg.Pool
+    plans: PlanCatalogue
+    clock: Clock
+    caughtUp: CaughtUp
+    publicUrl: string | null
+    mailer?: Pick<Mailer, 'send'>
+  },
 ): void {
   const { pool, plans, clock, caughtUp } = deps
 
@@ -134,14 +147,14 @@ export function operatorAccounts(
       security: [{ Session: [] }],
       body: z.object({ email: emailSchema, plan: z.string(), role: roleSchema.optional() }),
       response: {
-        201: answer('The link, shown this once', z.object({ link: createdLinkSchema })),
+        201: answer('The link, shown this once', z.object({ link: createdLinkSchema, mail: mailSchema })),
         ...refusals(...OPERATOR_REFUSALS, ...BODY_REFUSALS, 'invalid_field', 'account_exists'),
       },
     },
     handler: async (request, reply) => {
       const { email, plan, role = 'owner' } = request.body
       const made = await createLink(pool, plans, { kind: 'invitation', email, plan, role }, clock.nowMs())
-      return reply.code(201).send({ link: { ...made, url: linkUrl(deps.publicUrl, request, made.token) } })
+      return reply.code(201).send(await handedOut(request, { kind: 'invitation', to: emailOf(email) }, made))
     },
   })
 
@@ -156,16 +169,29 @@ export function operatorAccounts(
       security: [{ Session: [] }],
       params: idParams,
       response: {
-        201: answer('The link, shown this once', z.object({ link: createdLinkSchema })),
+        201: answer('The link, shown this once', z.object({ link: createdLinkSchema, mail: mailSchema })),
         ...refusals(...OPERATOR_REFUSALS, 'account_not_found', 'malformed_request'),
       },
     },
     handler: async (request, reply) => {
-      const { id } = await findAccountById(pool, accountOf(request.params.id))
+      const { id, email } = await findAccountById(pool, accountOf(request.params.id))
       const made = await createLink(pool, plans, { kind: 'reset', account: id }, clock.nowMs())
-      return reply.code(201).send({ link: { ...made, url: linkUrl(deps.publicUrl, request, made.token) } })
+      return reply.code(201).send(await handedOut(request, { kind: 'reset', to: email }, made))
     },
   })
+
+  /** By mail too, where that is set up; the operator sees the link whatever becomes of the mail. */
+  async function handedOut(
+    request: { protocol: string; host: string },
+    letter: Pick<Letter, 'kind' | 'to'>,
+    made: CreatedLink,
+  ): Promise<{ link: CreatedLink & { url: string }; mail: z.infer<typeof mailSchema> }> {
+    const url = linkUrl(deps.publicUrl, request, made.token)
+    const link = { ...made, url }
+    if (deps.mailer === undefined || deps.publicUrl === null) return { link, mail: 'off' }
+    const isSent = await deps.mailer.send(write({ ...letter, url, endsAt: made.expires_at }))
+    return { link, mail: isSent ? 'sent' : 'failed' }
+  }
 }
 
 function accountOf(raw: string): AccountId {

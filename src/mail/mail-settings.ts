@@ -1,0 +1,60 @@
+import net from 'node:net'
+
+/** The operator's own SMTP server. */
+export type MailSettings = {
+  host: string
+  port: number
+  /** TLS from the first byte on; else STARTTLS. */
+  secure: boolean
+  /** Nothing is said in clear. Only a server on this very machine may do without. */
+  requireTls: boolean
+  auth: { user: string; pass: string } | null
+  /** `Name <address>` or an address. */
+  from: { name: string; address: string }
+}
+
+const ADDRESS = /^[^\s@<>",;:\\()[\]]{1,64}@[^\s@<>",;:\\()[\]]{1,255}$/
+
+/** `smtp://user:password@host:587` or `smtps://host`; null: neither. */
+export function parseSmtpUrl(raw: string): Omit<MailSettings, 'from'> | null {
+  if (!URL.canParse(raw)) return null
+  const url = new URL(raw)
+  const secure = url.protocol === 'smtps:'
+  if (!secure && url.protocol !== 'smtp:') return null
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  if (host === '' || (url.pathname !== '' && url.pathname !== '/') || url.search !== '' || url.hash !== '')
+    return null
+  if ((url.username === '') !== (url.password === '')) return null
+  const auth = read(() => ({
+    user: decodeURIComponent(url.username),
+    pass: decodeURIComponent(url.password),
+  }))
+  if (auth === null) return null
+  return {
+    host,
+    port: url.port === '' ? (secure ? 465 : 587) : Number(url.port),
+    secure,
+    requireTls: !isThisMachine(host),
+    auth: auth.user === '' ? null : auth,
+  }
+}
+
+/** `Prepaint <prepaint@example.com>` or `prepaint@example.com`; null: neither. */
+export function parseMailFrom(raw: string): MailSettings['from'] | null {
+  const match = /^(?:([^<>"\r\n]{0,100}?)\s*<([^<>\s]+)>|([^<>\s]+))$/.exec(raw.trim())
+  const address = match?.[2] ?? match?.[3]
+  if (address === undefined || !ADDRESS.test(address)) return null
+  return { name: (match?.[1] ?? '').trim() || 'Prepaint', address }
+}
+
+function isThisMachine(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (net.isIPv4(host) && host.startsWith('127.'))
+}
+
+function read<T>(make: () => T): T | null {
+  try {
+    return make()
+  } catch {
+    return null
+  }
+}
