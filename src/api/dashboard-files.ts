@@ -10,11 +10,13 @@ export type DashboardFile = {
   url: string
   type: string
   /** The preferred first. */
-  bodies: ReadonlyMap<Encoding, Buffer>
-  etag: string
+  forms: ReadonlyMap<Encoding, DashboardForm>
   /** Its name changes with its content. */
   isHashed: boolean
 }
+
+/** `etag`: strong, so it is that of exactly these bytes (RFC 9110, section 8.8.3). */
+export type DashboardForm = { body: Buffer; etag: string }
 
 export type Dashboard = { index: DashboardFile; others: readonly DashboardFile[] }
 
@@ -45,13 +47,16 @@ export function readDashboard(dir: string): Dashboard | null {
 function readDashboardFile(dir: string, file: string): DashboardFile {
   const type = TYPES[path.extname(file)]
   if (type === undefined) throw new Error(`${file} is no file of a dashboard`)
-  const plain = readFileSync(file)
-  const bodies = new Map<Encoding, Buffer>()
+  const forms = new Map<Encoding, DashboardForm>()
   for (const [ending, encoding] of Object.entries(COMPRESSED)) {
-    if (existsSync(file + ending)) bodies.set(encoding, readFileSync(file + ending))
+    if (existsSync(file + ending)) forms.set(encoding, readForm(file + ending))
   }
-  bodies.set('identity', plain)
+  forms.set('identity', readForm(file))
   const url = `/${path.relative(dir, file).split(path.sep).join('/')}`
-  const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`
-  return { url, type, bodies, etag, isHashed: url.startsWith('/assets/') }
+  return { url, type, forms, isHashed: url.startsWith('/assets/') }
+}
+
+function readForm(file: string): DashboardForm {
+  const body = readFileSync(file)
+  return { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
 }

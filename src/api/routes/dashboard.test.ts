@@ -113,6 +113,20 @@ describe('pages of the dashboard', () => {
 })
 
 describe('files of the dashboard', () => {
+  it('each form has a strong ETag of its own', async () => {
+    const etags: string[] = []
+    for (const encoding of ['br', 'gzip', 'identity']) {
+      const asked = { 'accept-encoding': encoding }
+      const etag = (await get('/assets/index-abc123.js', asked)).headers.get('etag')!
+      etags.push(etag)
+      const again = await get('/assets/index-abc123.js', { ...asked, 'if-none-match': etag })
+      const other = await get('/assets/index-abc123.js', { 'accept-encoding': 'x', 'if-none-match': etag })
+      assert.deepEqual([again.status, other.status], [304, encoding === 'identity' ? 304 : 200])
+    }
+    assert.equal(new Set(etags).size, 3)
+    assert(etags.every((etag) => /^"[\w-]{22}"$/.test(etag)))
+  })
+
   it('200: for ever, in each encoding that was made', async () => {
     for (const encoding of ['br', 'gzip', 'identity']) {
       const response = await get('/assets/index-abc123.js', { 'accept-encoding': encoding })

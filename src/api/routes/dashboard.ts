@@ -76,17 +76,18 @@ export function dashboard(app: ApiApp, options: { dashboardDir?: string | undefi
 const OPEN = { method: 'GET', config: { access: 'open' }, schema: { hide: true } } as const
 
 function sendFile(request: FastifyRequest, reply: FastifyReply, file: DashboardFile): FastifyReply {
-  const encoding = chooseEncoding(request.headers['accept-encoding'], [...file.bodies.keys()])
+  const encoding = chooseEncoding(request.headers['accept-encoding'], [...file.forms.keys()])
+  const { body, etag } = file.forms.get(encoding)!
   reply.headers({
     'Content-Security-Policy': DASHBOARD_POLICY,
     // A name with a hash is never given to other content; of the rest a browser asks each time.
     'Cache-Control': file.isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
     Vary: 'Accept-Encoding',
-    ETag: file.etag,
+    ETag: etag,
   })
-  if (isKnown(request.headers['if-none-match'], file.etag)) return reply.code(304).send()
+  if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send()
   if (encoding !== 'identity') reply.header('Content-Encoding', encoding)
-  return reply.type(file.type).send(file.bodies.get(encoding))
+  return reply.type(file.type).send(body)
 }
 
 /** RFC 9110, 13.1.2: compared weakly; no entry of ours holds a comma. */
