@@ -19,6 +19,10 @@ const TrafficOfAccount = lazy(async () => ({
 const PlanScreen = lazy(async () => ({ default: (await import('./screens/plan.tsx')).PlanScreen }))
 const Keys = lazy(async () => ({ default: (await import('./screens/keys.tsx')).Keys }))
 const Account = lazy(async () => ({ default: (await import('./screens/account.tsx')).Account }))
+const Forgotten = lazy(async () => ({ default: (await import('./screens/forgotten.tsx')).Forgotten }))
+const Nodes = lazy(async () => ({ default: (await import('./screens/operator-nodes.tsx')).Nodes }))
+const Queue = lazy(async () => ({ default: (await import('./screens/operator-queue.tsx')).Queue }))
+const Failures = lazy(async () => ({ default: (await import('./screens/operator-failures.tsx')).Failures }))
 const Accounts = lazy(async () => ({ default: (await import('./screens/operator-accounts.tsx')).Accounts }))
 
 /** Which screen an address shows. Those of people who are signed in come in the shell. */
@@ -28,6 +32,11 @@ export function App() {
       <Route path={ROUTES.welcome}>
         <Suspense fallback={null}>
           <Welcome />
+        </Suspense>
+      </Route>
+      <Route path={ROUTES.forgotten}>
+        <Suspense fallback={null}>
+          <Forgotten />
         </Suspense>
       </Route>
       <Route path={ROUTES.signIn}>
@@ -50,6 +59,9 @@ export function App() {
                 <Route path={ROUTES.plan} component={PlanScreen} />
                 <Route path={ROUTES.account} component={Account} />
                 <Route path={ROUTES.operatorAccounts} component={Accounts} />
+                <Route path={ROUTES.operatorNodes} component={Nodes} />
+                <Route path={ROUTES.operatorQueue} component={Queue} />
+                <Route path={ROUTES.operatorFailures} component={Failures} />
                 <Route component={NotFound} />
               </Switch>
             </Suspense>

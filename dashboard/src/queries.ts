@@ -5,8 +5,14 @@ import type {
   AccountInList,
   ApiKey,
   Certificate,
+  Dns,
   Domain,
   DomainWithSettings,
+  Fleet,
+  FleetFailures,
+  FleetQueue,
+  Inspection,
+  Lens,
   Me,
   PageList,
   PageOrder,
@@ -82,6 +88,36 @@ export const certificateQuery = (domain: string) =>
     queryFn: ({ signal }) => request<Certificate>('GET', `${domainUrl(domain)}/certificate`, { signal }),
   })
 
+/** One page under the lens; a render of the domain makes it out of date. */
+export const lensQuery = (domain: string, path: string) =>
+  queryOptions({
+    queryKey: ['domains', domain, 'renders', 'lens', path],
+    queryFn: ({ signal }) =>
+      request<Lens>('GET', `${domainUrl(domain)}/pages/lens?${new URLSearchParams({ path })}`, { signal }),
+    // While somebody looks for us.
+    refetchInterval: ({ state }) => (isUnderWay(state.data?.inspection ?? null) ? 1_500 : false),
+  })
+
+export function isUnderWay(inspection: Inspection | null): boolean {
+  return inspection?.state === 'queued' || inspection?.state === 'running'
+}
+
+/** The HTML of a stored page, as text: it is never anything else in this document. */
+export const sourceQuery = (domain: string, path: string, etag: string) =>
+  queryOptions({
+    queryKey: ['domains', domain, 'source', path, etag],
+    queryFn: async ({ signal }) => {
+      const response = await fetch(sourceUrl(domain, path), { signal })
+      const text = await response.text()
+      if (!response.ok) throw new ApiError(response.status, 'The page is no longer stored.')
+      return text
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+
+export const sourceUrl = (domain: string, path: string) =>
+  `${domainUrl(domain)}/pages/source?${new URLSearchParams({ path })}`
+
 /** How many pages are stored. */
 export const pageCountQuery = (domain: string) =>
   queryOptions({
@@ -155,4 +191,39 @@ export const accountsQuery = queryOptions({
   queryKey: ['accounts'],
   queryFn: ({ signal }) =>
     request<{ accounts: AccountInList[]; plans: string[] }>('GET', '/api/operator/accounts', { signal }),
+})
+
+/** Where the name leads; asked again while it does not lead here. */
+export const dnsQuery = (domain: string) =>
+  queryOptions({
+    queryKey: ['domains', domain, 'dns'],
+    queryFn: ({ signal }) => request<Dns>('GET', `${domainUrl(domain)}/dns`, { signal }),
+    staleTime: 30_000,
+    retry: false,
+    refetchInterval: ({ state }) => (state.data?.state === 'reaches-us' ? 300_000 : 20_000),
+  })
+
+/** Whether a new password can be asked for by mail. */
+export const passwordResetQuery = queryOptions({
+  queryKey: ['password-reset'],
+  queryFn: ({ signal }) => request<{ by_mail: boolean }>('GET', '/api/password-reset', { signal }),
+  staleTime: Number.POSITIVE_INFINITY,
+})
+
+export const fleetQuery = queryOptions({
+  queryKey: ['operator', 'nodes'],
+  queryFn: ({ signal }) => request<Fleet>('GET', '/api/operator/nodes', { signal }),
+  refetchInterval: 5_000,
+})
+
+export const fleetQueueQuery = queryOptions({
+  queryKey: ['operator', 'queue'],
+  queryFn: ({ signal }) => request<FleetQueue>('GET', '/api/operator/queue', { signal }),
+  refetchInterval: 5_000,
+})
+
+export const fleetFailuresQuery = queryOptions({
+  queryKey: ['operator', 'failures'],
+  queryFn: ({ signal }) => request<FleetFailures>('GET', '/api/operator/failures', { signal }),
+  refetchInterval: 30_000,
 })

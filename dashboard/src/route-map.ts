@@ -14,7 +14,11 @@ export const ROUTES = {
   keys: '/keys',
   plan: '/plan',
   account: '/account',
+  forgotten: '/forgotten-password',
   operatorAccounts: '/operator/accounts',
+  operatorNodes: '/operator/nodes',
+  operatorQueue: '/operator/queue',
+  operatorFailures: '/operator/failures',
 } as const
 
 export type DomainRoute =
@@ -48,5 +52,7 @@ export function nextPath(search: string): string {
   const known = Object.values(ROUTES).some((route) =>
     new RegExp(`^${route.replace(':domain', '[^/?#]+')}$`).test(next),
   )
-  return known && next !== ROUTES.signIn && next !== ROUTES.welcome ? next : ROUTES.domains
+  return known && next !== ROUTES.signIn && next !== ROUTES.welcome && next !== ROUTES.forgotten
+    ? next
+    : ROUTES.domains
 }

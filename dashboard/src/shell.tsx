@@ -74,6 +74,9 @@ function Navigation({ isInDrawer = false }: { isInDrawer?: boolean }) {
           <>
             <span className={classes.heading}>Operator</span>
             <NavigationLink to={ROUTES.operatorAccounts}>Accounts</NavigationLink>
+            <NavigationLink to={ROUTES.operatorNodes}>Nodes</NavigationLink>
+            <NavigationLink to={ROUTES.operatorQueue}>Queue</NavigationLink>
+            <NavigationLink to={ROUTES.operatorFailures}>Failures</NavigationLink>
           </>
         )}
         <span className={classes.heading}>Reference</span>

@@ -4,7 +4,8 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
 import { request } from '../api.ts'
-import type { AccountInList, CreatedLink } from '../api-types.ts'
+import type { AccountInList, MadeLink } from '../api-types.ts'
+import { ConfirmDialog } from '../parts/confirm-dialog.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { sayDone, sayFailed } from '../parts/done.ts'
 import { Page } from '../parts/page.tsx'
@@ -16,7 +17,14 @@ import { accountsQuery } from '../queries.ts'
 import { useMe } from '../signed-in.tsx'
 import { NotFound } from './not-found.tsx'
 
-type Made = { title: string; link: CreatedLink }
+type Made = { title: string } & MadeLink
+
+const WARNINGS: Record<MadeLink['mail'], string> = {
+  off: 'Copy it now, and give it only to whom it is for: it is shown this once, and works once.',
+  sent: 'It has been sent by mail. Copy it only if that does not arrive: it is shown this once, and works once.',
+  failed:
+    'It could not be sent by mail; the log says why. Copy it now, and give it only to whom it is for: it is shown this once, and works once.',
+}
 
 export function Accounts() {
   const me = useMe()
@@ -34,7 +42,7 @@ function AccountList() {
   return (
     <Page
       title="Accounts"
-      lead="Who uses this installation. You see and change accounts; you sign in as nobody else."
+      lead="Who uses this installation. You see and change accounts; you cannot sign in as somebody else, nor see what their pages hold."
       actions={
         <Button onClick={() => setInviting(true)} disabled={accounts.data === undefined}>
           Invite somebody
@@ -102,7 +110,7 @@ function AccountList() {
       {made !== null && (
         <ShownOnce
           title={made.title}
-          warning="Copy it now, and give it only to whom it is for: it is shown this once, and works once."
+          warning={WARNINGS[made.mail]}
           fields={[
             { label: `Link, until ${new Date(made.link.expires_at).toLocaleString()}`, value: made.link.url },
           ]}
@@ -122,7 +130,7 @@ function AccountRow(props: {
   const me = useMe()
   const queries = useQueryClient()
   const change = useMutation({
-    mutationFn: (body: { plan?: string; role?: 'owner' | 'operator' }) =>
+    mutationFn: (body: { plan?: string; role?: 'owner' | 'operator'; suspended?: boolean }) =>
       request('PUT', `/api/operator/accounts/${account.id}`, { body }),
     onSuccess: async () => {
       sayDone(`${account.email} is changed`)
@@ -131,12 +139,12 @@ function AccountRow(props: {
     onError: (error) => sayFailed(`${account.email} stays as it was`, error),
   })
   const reset = useMutation({
-    mutationFn: () =>
-      request<{ link: CreatedLink }>('POST', `/api/operator/accounts/${account.id}/reset-link`),
-    onSuccess: ({ link }) => props.onMade({ title: `A new password for ${account.email}`, link }),
+    mutationFn: () => request<MadeLink>('POST', `/api/operator/accounts/${account.id}/reset-link`),
+    onSuccess: (made) => props.onMade({ title: `A new password for ${account.email}`, ...made }),
     onError: (error) => sayFailed('No link was made', error),
   })
   const isMe = account.email === me.email
+  const [isSuspending, setSuspending] = useState(false)
   return (
     <Table.Tr>
       <Table.Td>
@@ -144,6 +152,11 @@ function AccountRow(props: {
           <Text size="sm" fw={500} className="break">
             {account.email}
           </Text>
+          {account.suspended && (
+            <Badge variant="light" color="red" tt="none">
+              suspended
+            </Badge>
+          )}
           {account.role === 'operator' && (
             <Badge variant="light" tt="none">
               operator
@@ -186,8 +199,32 @@ function AccountRow(props: {
             >
               {account.role === 'operator' ? 'Make an ordinary owner' : 'Make an operator'}
             </Menu.Item>
+            <Menu.Item
+              disabled={isMe}
+              {...(!account.suspended && { color: 'red' })}
+              onClick={() => (account.suspended ? change.mutate({ suspended: false }) : setSuspending(true))}
+            >
+              {account.suspended ? 'Let it go on' : 'Suspend'}
+            </Menu.Item>
           </Menu.Dropdown>
         </Menu>
+        {isSuspending && (
+          <ConfirmDialog
+            title={`Suspend ${account.email}?`}
+            label="Suspend the account"
+            onClose={() => setSuspending(false)}
+            run={() => change.mutateAsync({ suspended: true })}
+          >
+            <Text size="sm" component="div" ta="start">
+              Until you let it go on:
+              <ul>
+                <li>Nobody signs in to it, and its API keys and webhook tokens are refused.</li>
+                <li>Crawlers get the origin of its domains, as people do: no site goes down.</li>
+                <li>What it has waiting in the queue is cancelled; what is stored stays.</li>
+              </ul>
+            </Text>
+          </ConfirmDialog>
+        )}
       </Table.Td>
     </Table.Tr>
   )
@@ -200,10 +237,10 @@ function Invite(props: { plans: readonly string[]; onClose: () => void; onMade: 
   })
   const invite = useMutation({
     mutationFn: ({ email, plan, role }: typeof form.values) =>
-      request<{ link: CreatedLink }>('POST', '/api/operator/invitations', {
+      request<MadeLink>('POST', '/api/operator/invitations', {
         body: { email: email.trim(), plan, role },
       }),
-    onSuccess: ({ link }, { email }) => props.onMade({ title: `An invitation for ${email.trim()}`, link }),
+    onSuccess: (made, { email }) => props.onMade({ title: `An invitation for ${email.trim()}`, ...made }),
   })
   return (
     <Dialog title="Invite somebody" onClose={props.onClose}>

@@ -1,14 +1,14 @@
-import { Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core'
+import { Anchor, Button, PasswordInput, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { Redirect, useLocation, useSearch } from 'wouter'
+import { Link, Redirect, useLocation, useSearch } from 'wouter'
 
 import { request } from '../api.ts'
 import type { Me } from '../api-types.ts'
 import { Door } from '../parts/door.tsx'
 import { Refusal } from '../parts/states.tsx'
 import { sessionQuery, startAnew } from '../queries.ts'
-import { nextPath } from '../route-map.ts'
+import { nextPath, ROUTES } from '../route-map.ts'
 
 export function SignIn() {
   const queries = useQueryClient()
@@ -58,9 +58,9 @@ export function SignIn() {
           <Button type="submit" loading={signIn.isPending}>
             Sign in
           </Button>
-          <Text size="sm" className="quiet">
-            Forgotten? The operator of this installation can make a link by which you set a new password.
-          </Text>
+          <Anchor component={Link} href={ROUTES.forgotten} size="sm">
+            Forgotten your password?
+          </Anchor>
         </Stack>
       </form>
     </Door>
