@@ -2,6 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 
 import type { DomainId } from '../../ids.ts'
+import { readPaths } from '../../traffic/read-paths.ts'
+import { readRenders } from '../../traffic/read-renders.ts'
+import { readSummaries } from '../../traffic/read-summaries.ts'
+import { readTraffic } from '../../traffic/read-traffic.ts'
 import { GPTBOT, startTestTraffic, type TestVisit } from '../../traffic/test-traffic.ts'
 import { startTestApi, TEST_START_MS, type TestAccount, type TestApi } from '../test-api.ts'
 
@@ -331,6 +335,30 @@ describe('GET /api/traffic and /api/traffic/domains', () => {
     const { used, limit } = domains[2]!['renders'] as { used: number; limit: number }
     assert.deepEqual([used, limit], [500, 200_000])
   })
+})
+
+it("what is read is the account's own, each time by SQL: also where another's domain is named", async () => {
+  const stranger = await api.account()
+  const { account, domain } = { account: stranger.id, domain: shop }
+  const range = { fromMs: Date.UTC(2026, 10, 15), toMs: Date.UTC(2026, 10, 16), step: 'day' } as const
+  const days = { from: '2026-11-01', to: '2026-11-30' }
+  for (const of of [
+    { account, domain },
+    { account, domain: null },
+  ]) {
+    const view = await readTraffic(api.pool, of, range)
+    assert.deepEqual([view.totals.visits, view.totals.people, view.crawlers], [0, 0, []])
+    const nobody = { top: [], failing: [], others: { top: 0, failing: 0 } }
+    assert.deepEqual(await readPaths(api.pool, of, days, 10), nobody)
+    assert.deepEqual(await readRenders(api.pool, of, 100, TEST_START_MS), [])
+  }
+  assert.deepEqual(await readSummaries(api.pool, account, TEST_START_MS), [])
+  // That the owner does find something shows that there is something.
+  const own = { account: owner.id, domain }
+  assert((await readTraffic(api.pool, own, range)).totals.visits > 0)
+  assert((await readPaths(api.pool, own, days, 10)).top.length > 0)
+  assert.equal((await readRenders(api.pool, own, 100, TEST_START_MS)).length, 1)
+  assert.equal((await readSummaries(api.pool, owner.id, TEST_START_MS)).length, 3)
 })
 
 describe('GET /api/plan', () => {
