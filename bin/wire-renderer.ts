@@ -9,7 +9,9 @@ import { startGateway } from '../src/gateway/gateway.ts'
 import { createGuardedAgents } from '../src/gateway/guarded-agents.ts'
 import type { Log } from '../src/log.ts'
 import type { RenderMetrics } from '../src/metrics/render-metrics.ts'
+import { createDeployWatch } from '../src/queue/deploy.ts'
 import { createProber } from '../src/queue/prober.ts'
+import { startRefreshAhead } from '../src/queue/refresh-ahead.ts'
 import { startWarmRuns } from '../src/queue/warm-runs.ts'
 import { startWorker } from '../src/queue/worker.ts'
 import { identityOf } from '../src/render/identity.ts'
@@ -49,6 +51,8 @@ export async function wireWorker(deps: {
   const { config, database, listener, renderer, clock, log, metrics, node } = deps
   const { pool, connection } = database
   metrics.watches(renderer)
+  const prober = createProber(pool, randomBytes)
+  const deploys = createDeployWatch({ pool, clock, log })
   const worker = await startWorker(
     {
       pool,
@@ -56,7 +60,12 @@ export async function wireWorker(deps: {
       notifications: listener,
       canRender: () => renderer.healthy,
       render: metrics.measured(renderer.render, clock.nowMs),
-      prober: createProber(pool, randomBytes),
+      prober: {
+        async after(job, found, end, nowMs) {
+          await deploys.after(job, found, end)
+          return prober.after(job, found, end, nowMs)
+        },
+      },
       plans: config.plans,
       clock,
       log,
@@ -66,12 +75,13 @@ export async function wireWorker(deps: {
   const agents = createGuardedAgents(createAddressGuard(config.allowedPrivateOrigins))
   const get = { agents, userAgent: identityOf(config) }
   const warmRuns = startWarmRuns({ pool, listener, plans: config.plans, get, clock, log })
+  const ahead = startRefreshAhead({ pool, plans: config.plans, clock, log })
   return {
     get running() {
       return worker.running
     },
     async close(deadlineMs) {
-      await warmRuns.close()
+      await Promise.all([warmRuns.close(), ahead.close()])
       agents.close()
       await worker.close(deadlineMs)
     },

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 
 import { DEFAULT_DOMAIN_SETTINGS, domainSettingsPatchSchema } from '../../src/accounts/domain-settings.ts'
 import type { DomainWithSettings, Settings } from './api-types.ts'
-import { formOf, settingsOf, settingsProblems } from './domain-settings-form.ts'
+import { aheadADay, formOf, settingsOf, settingsProblems } from './domain-settings-form.ts'
 
 const domainWith = (settings: Partial<Settings>): DomainWithSettings => ({
   id: 1,
@@ -22,6 +22,15 @@ const problemsOf = (change: Partial<ReturnType<typeof formOf>>) =>
   settingsProblems({ ...formOf(domainWith({})), ...change }, () => null)
 
 describe('the form of the settings', () => {
+  it('refreshes ahead: a share of the month from 0 to 100, and what it comes to each day', () => {
+    for (const percent of [0, '5', 100]) assert.deepEqual(problemsOf({ aheadPercent: percent }), {})
+    for (const percent of ['', -1, 101, 1.5, 'x']) {
+      assert.deepEqual(Object.keys(problemsOf({ aheadPercent: percent })), ['aheadPercent'])
+    }
+    assert.equal(aheadADay({ monthly_render_limit: 1_000 }, 10), 3)
+    assert.equal(aheadADay({ monthly_render_limit: 1_000 }, ''), 0)
+  })
+
   it('saved as it was opened changes nothing', () => {
     const settings: Settings = {
       ...DEFAULT_DOMAIN_SETTINGS,
@@ -34,6 +43,8 @@ describe('the form of the settings', () => {
       categories: { ai: 'pass', search: 'render' },
       https_redirect: true,
       soft_404: 'store',
+      refresh_on_deploy: false,
+      refresh_ahead_percent: 7,
       render: { locale: 'de-CH' },
     }
     const saved = settingsOf(formOf(domainWith(settings)), settings)

@@ -31,6 +31,8 @@ export type SettingsForm = {
   rendered: Record<(typeof CATEGORIES)[number]['category'], boolean>
   respectsCacheControl: boolean
   refusesSoft404: boolean
+  refreshesOnDeploy: boolean
+  aheadPercent: number | string
 }
 
 const HOUR = 3_600
@@ -71,6 +73,8 @@ export function formOf({
     },
     respectsCacheControl: settings.origin_cache_control === 'respect',
     refusesSoft404: settings.soft_404 === 'refuse',
+    refreshesOnDeploy: settings.refresh_on_deploy,
+    aheadPercent: settings.refresh_ahead_percent,
   }
 }
 
@@ -95,6 +99,8 @@ export function settingsOf(form: SettingsForm, stored: Settings): Partial<Settin
     https_redirect: form.httpsRedirect,
     origin_cache_control: form.respectsCacheControl ? 'respect' : 'ignore',
     soft_404: form.refusesSoft404 ? 'refuse' : 'store',
+    refresh_on_deploy: form.refreshesOnDeploy,
+    refresh_ahead_percent: Number(form.aheadPercent),
   }
 }
 
@@ -108,6 +114,7 @@ export function settingsProblems(
     freshHours: lifeProblem(form.freshHours, HOUR),
     staleHours: lifeProblem(form.staleHours, HOUR),
     keepDays: lifeProblem(form.keepDays, DAY),
+    aheadPercent: percentProblem(form.aheadPercent),
     queryNames: form.query === 'list' ? namesProblem(lines(form.queryNames)) : null,
   }
   form.rules.forEach(({ path, action, freshHours }, at) => {
@@ -124,10 +131,21 @@ export function settingsProblems(
   )
 }
 
+/** Refreshes that no crawler waits for, at most, as the server has it. */
+export function aheadADay(domain: { monthly_render_limit: number }, percent: number | string): number {
+  return Math.floor((domain.monthly_render_limit * (Number(percent) || 0)) / 100 / 30)
+}
+
 function namesProblem(names: readonly string[]): string | null {
   if (names.length === 0) return 'Name at least one parameter, or choose “None”'
   if (names.length > QUERY_NAMES_MOST) return `Name at most ${QUERY_NAMES_MOST}`
   return null
+}
+
+function percentProblem(value: number | string): string | null {
+  const percent = Number(value)
+  const isOne = value !== '' && Number.isInteger(percent) && percent >= 0 && percent <= 100
+  return isOne ? null : 'Enter a whole number from 0 to 100'
 }
 
 function lifeProblem(value: number | string, unit: number): string | null {

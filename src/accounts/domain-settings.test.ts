@@ -145,3 +145,11 @@ it('what the origin says about storing is ignored or respected', () => {
     domainSettingsPatchSchema.safeParse({ origin_cache_control: value }).success
   assert.deepEqual(['ignore', 'respect', 'both', true].map(takes), [true, true, false, false])
 })
+
+it('a deploy is acted on or not; of the month 0 to 100 % is spent ahead', () => {
+  const takes = (patch: object) => domainSettingsPatchSchema.safeParse(patch).success
+  const deploys = [true, false, 'yes'].map((value) => takes({ refresh_on_deploy: value }))
+  assert.deepEqual(deploys, [true, true, false])
+  const ahead = [0, 100, -1, 101, 1.5].map((value) => takes({ refresh_ahead_percent: value }))
+  assert.deepEqual(ahead, [true, true, false, false, false])
+})

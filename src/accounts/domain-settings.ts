@@ -120,6 +120,10 @@ const fields = {
   soft_404: z.enum(['refuse', 'store']),
   /** Plain http is sent to https while a certificate is in use. */
   https_redirect: z.boolean(),
+  /** Pages of an application that has been deployed anew are stale: served on, and rendered when they are asked for. */
+  refresh_on_deploy: z.boolean(),
+  /** Of the month's renders, spent on stale pages before crawlers ask for them again; a thirtieth of it each day. */
+  refresh_ahead_percent: z.int().min(0).max(100),
   /** User agent, viewport, locale and time zone of renders. */
   render: renderSchema,
 }
@@ -144,6 +148,8 @@ export const DEFAULT_DOMAIN_SETTINGS: DomainSettings = Object.freeze({
   origin_cache_control: 'ignore',
   soft_404: 'refuse',
   https_redirect: false,
+  refresh_on_deploy: true,
+  refresh_ahead_percent: 10,
   render: {},
 })
 

@@ -23,7 +23,8 @@ and link previews. It works for owners of sites: a site is rendered when its own
 registered it here and pointed its name at this service. People who visit such a site are not rendered for; they get
 the site itself.</p>
 <p>It is a browser, not a crawler. It follows no links. It opens a page when a crawler has just asked for it, when
-a stored copy grows old, or when the owner has it refreshed. Once in a while it also opens an address that cannot
+a stored copy grows old, or when the owner has it refreshed. When the owner has all his pages rendered ahead, it reads
+<code>/robots.txt</code> and the sitemaps first, and opens nothing that <code>robots.txt</code> does not allow to <code>Prepaint</code>. Once in a while it also opens an address that cannot
 exist, <code>/prepaint-probe-&hellip;</code>, to learn how the site says that a page is not there.</p>
 
 <h2>Whom to ask</h2>

@@ -12,6 +12,8 @@ export type StoredPage = {
   etag: string
   renderedAtMs: number
   staleSinceMs: number | null
+  /** When it last read otherwise: a render that brought the same did not change it. Absent: when it was rendered. */
+  changedAtMs?: number
 }
 
 /** An entry of the redirect cache. */
@@ -33,6 +35,7 @@ type Row = {
   etag: string
   rendered_at: Date
   stale_since: Date | null
+  changed_at: Date | null
   redirect_status: number | null
   location: string
   stored_at: Date
@@ -42,7 +45,7 @@ type Row = {
 const READ = {
   name: 'stored-page-read',
   text: `select p.status, p.headers, p.body_br, p.html_bytes, p.etag, p.rendered_at, p.stale_since,
-                r.status as redirect_status, r.location, r.stored_at
+                p.changed_at, r.status as redirect_status, r.location, r.stored_at
            from (select $1::integer as domain_id, $2::text as path) asked
            left join page p on p.domain_id = asked.domain_id and p.path = asked.path
            left join redirect r on r.domain_id = asked.domain_id and r.path = asked.path`,
@@ -85,6 +88,7 @@ function pageOf(row: Row, status: number): StoredPage {
     etag: row.etag.replace(/^W\//, '').replace(/[^A-Za-z0-9_-]/g, ''),
     renderedAtMs: row.rendered_at.getTime(),
     staleSinceMs: row.stale_since?.getTime() ?? null,
+    changedAtMs: (row.changed_at ?? row.rendered_at).getTime(),
   }
 }
 

@@ -7,10 +7,9 @@ import { retriedTransaction } from '../db/retried-transaction.ts'
 import type { Queryable } from '../db/transaction.ts'
 import { unreachable } from '../errors.ts'
 import type { ClaimedJob } from './claim.ts'
-import { createDoubter } from './doubt.ts'
 import { effectOf, type Found } from './effect.ts'
 import type { JobEnd } from './job.ts'
-import { createSoft404Judge } from './refuse-soft-404.ts'
+import { createPageKeeper } from './keep-page.ts'
 import { readStatement, type Statement } from './statement.ts'
 import { createUnstoredKeeper } from './unstored.ts'
 
@@ -37,14 +36,12 @@ export function createComplete(deps: { pool: pg.Pool; plans: PlanCatalogue; cloc
     fence: readStatement('fence'),
     requeue: readStatement('requeue'),
     end: readStatement('end'),
-    storePage: readStatement('store-page'),
     storeRedirect: readStatement('store-redirect'),
     storeProbe: readStatement('store-probe'),
     forget: readStatement('forget-page'),
   }
 
-  const readsLikeNone = createSoft404Judge()
-  const doubted = createDoubter()
+  const keepPage = createPageKeeper()
   const keepUnstored = createUnstoredKeeper()
 
   return async function complete(job, found) {
@@ -58,19 +55,8 @@ export function createComplete(deps: { pool: pg.Pool; plans: PlanCatalogue; cloc
       const at = new Date(clock.nowMs())
       switch (effect.do) {
         case 'store-page': {
-          const { body, status, textChars } = effect
-          const refusal =
-            (await readsLikeNone(client, job.domain, effect.look)) ??
-            (await doubted(client, job.domain, job.path, { status, textChars }, at))
-          if (refusal !== null) {
-            const { outcome, detail } = refusal
-            return { ...(await end(client, { state: 'failed', outcome }, detail)), detail }
-          }
-          if (!(await isWithinQuota(client))) return end(client, { state: 'failed', outcome: 'over-quota' })
-          const headers = JSON.stringify(effect.headers)
-          const page = [status, headers, body.bodyBr, body.htmlBytes, body.etag, at, textChars]
-          await run(client, sql.storePage, [job.domain, job.path, ...page])
-          return end(client, { state: 'done', outcome: 'rendered' })
+          const { ended, detail } = await keepPage(client, job, effect, at, isWithinQuota)
+          return { ...(await end(client, ended, detail)), ...(detail !== '' && { detail }) }
         }
         case 'store-probe': {
           const finding = effect.finding && JSON.stringify(effect.finding)

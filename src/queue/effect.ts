@@ -26,6 +26,8 @@ export type Effect =
       status: number
       headers: readonly (readonly [string, string])[]
       textChars: number
+      /** The build of the site that made it. */
+      application: string | null
       /** What is judged as a page: null where nothing can be said against it. */
       look: Look | null
     }
@@ -55,7 +57,7 @@ export async function effectOf(
       const { status, html, application = null } = found
       const textChars = pageText(html).length
       const look = status === 200 && job.path !== '/' ? { path: job.path, html, application } : null
-      return { do: 'store-page', body: await pageBody(html), status, headers, textChars, look }
+      return { do: 'store-page', body: await pageBody(html), status, headers, textChars, application, look }
     }
     case 'site-error': {
       const { status } = found

@@ -28,7 +28,12 @@ export type Prober = {
    * removes the pages that were stored before it and read like none; gives what
    * the owner reads about it, else null.
    */
-  after(job: Pick<ClaimedJob, 'domain'>, found: Found, end: Completion, nowMs: number): Promise<string | null>
+  after(
+    job: Pick<ClaimedJob, 'domain' | 'path'>,
+    found: Found,
+    end: Completion,
+    nowMs: number,
+  ): Promise<string | null>
 }
 
 /** Keeps what is known about how sites look without a page: asks for probes, never on the way of a crawler. */

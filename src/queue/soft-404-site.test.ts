@@ -331,7 +331,9 @@ describe('a probe', () => {
     const prober = createProber(queue.pool, random)
     const found: Found = { kind: 'rendered', status: 200, headers: [], html: '' }
     const end = { state: 'done', outcome: 'rendered' } as const
-    await Promise.all(Array.from({ length: 20 }, () => prober.after({ domain }, found, end, clock.atMs)))
+    await Promise.all(
+      Array.from({ length: 20 }, () => prober.after({ domain, path: HOME }, found, end, clock.atMs)),
+    )
     assert.equal((await queue.jobs(domain)).filter(({ state }) => state === 'queued').length, 1)
   })
 

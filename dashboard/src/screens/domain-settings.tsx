@@ -19,6 +19,7 @@ import { request } from '../api.ts'
 import type { DomainWithSettings } from '../api-types.ts'
 import { originProblem } from '../domain-name.ts'
 import {
+  aheadADay,
   CATEGORIES,
   formOf,
   type SettingsForm,
@@ -110,6 +111,18 @@ export function DomainSettings({ domain }: { domain: DomainWithSettings }) {
                 min={0}
                 decimalScale={2}
                 {...form.getInputProps('keepDays')}
+              />
+              <Switch
+                label="A deploy makes pages stale"
+                description="Where several pages show that the application is another one. They are served on, and rendered when crawlers ask for them: that counts against the month"
+                {...form.getInputProps('refreshesOnDeploy', { type: 'checkbox' })}
+              />
+              <NumberInput
+                label="Refresh stale pages ahead, in percent of the month's renders"
+                description={`Those that crawlers asked for last come first, before they ask again: at most ${aheadADay(domain, form.values.aheadPercent)} renders a day. 0 turns it off`}
+                min={0}
+                max={100}
+                {...form.getInputProps('aheadPercent')}
               />
             </Stack>
           </Section>
