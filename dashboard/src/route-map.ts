@@ -34,9 +34,13 @@ export function domainPath(route: DomainRoute, domain: string): string {
   return ROUTES[route].replace(':domain', encodeURIComponent(domain))
 }
 
+/** What of a page is shown under the lens. */
+export type LensView = 'compare' | 'facts' | 'source' | 'renders' | 'history' | 'preview'
+
 /** The address of one page under the lens. */
-export function pagePath(domain: string, path: string): string {
-  return `${ROUTES.domainPages.replace(':domain', encodeURIComponent(domain))}?path=${encodeURIComponent(path)}`
+export function pagePath(domain: string, path: string, view: LensView = 'compare'): string {
+  const query = new URLSearchParams({ path, ...(view !== 'compare' && { view }) })
+  return `${ROUTES.domainPages.replace(':domain', encodeURIComponent(domain))}?${query}`
 }
 
 /** Where to sign in, and come back from. */

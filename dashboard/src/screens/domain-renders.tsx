@@ -1,20 +1,16 @@
-import { Button, Stack, Table, Text } from '@mantine/core'
+import { Anchor, Button, Stack, Table, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Fragment, useState } from 'react'
+import { Link } from 'wouter'
 
-import type { DomainWithSettings, Render } from '../api-types.ts'
+import type { DomainWithSettings } from '../api-types.ts'
 import { OutcomeBadge } from '../parts/outcome-badge.tsx'
 import { count } from '../parts/quota-bar.tsx'
+import { RenderRecord } from '../parts/render-record.tsx'
 import { Empty, Loading, Trouble } from '../parts/states.tsx'
 import { TimeText } from '../parts/time-text.tsx'
 import { rendersQuery } from '../queries.ts'
-
-const CAPTURES: Record<string, string> = {
-  'ready-signal': 'the page said that it was ready',
-  budget: 'its timers had been run',
-  idle: 'nothing more was under way',
-  cap: 'its time was up',
-}
+import { pagePath } from '../route-map.ts'
 
 export function DomainRenders({ domain }: { domain: DomainWithSettings }) {
   const renders = useQuery(rendersQuery(domain.custom_domain))
@@ -55,7 +51,15 @@ export function DomainRenders({ domain }: { domain: DomainWithSettings }) {
                   return (
                     <Fragment key={id}>
                       <Table.Tr>
-                        <Table.Td className="break">{render.path}</Table.Td>
+                        <Table.Td className="break">
+                          <Anchor
+                            component={Link}
+                            href={pagePath(domain.custom_domain, render.path)}
+                            size="sm"
+                          >
+                            {render.path}
+                          </Anchor>
+                        </Table.Td>
                         <Table.Td>
                           <OutcomeBadge outcome={render.outcome} />
                         </Table.Td>
@@ -92,61 +96,6 @@ export function DomainRenders({ domain }: { domain: DomainWithSettings }) {
           </div>
         )}
       </div>
-    </Stack>
-  )
-}
-
-function RenderRecord({ render }: { render: Render }) {
-  const { record } = render
-  const { requests, consoleErrors, phases } = record
-  const reached = Object.entries(phases).flatMap(([phase, ms]) =>
-    ms === null ? [] : `${phase} ${count(ms)} ms`,
-  )
-  return (
-    <Stack gap="sm" py="xs">
-      <dl className="facts">
-        {render.detail !== null && (
-          <>
-            <dt>Why</dt>
-            <dd>{render.detail}</dd>
-          </>
-        )}
-        <dt>Captured</dt>
-        <dd>{record.capture === null ? 'not' : `when ${CAPTURES[record.capture] ?? record.capture}`}</dd>
-        <dt>Waited</dt>
-        <dd>{count(render.queued_ms)} ms in the queue</dd>
-        <dt>Phases</dt>
-        <dd>{reached.join(', ')}</dd>
-        <dt>Requests</dt>
-        <dd>
-          {count(requests.made)} made, {count(requests.spared)} pictures spared, {count(requests.blocked)}{' '}
-          blocked, {count(requests.failed)} failed
-        </dd>
-        {record.htmlBytes !== null && (
-          <>
-            <dt>Size</dt>
-            <dd>{count(record.htmlBytes)} bytes</dd>
-          </>
-        )}
-      </dl>
-      {record.troubles.length > 0 && (
-        <div>
-          <Text size="sm" fw={500}>
-            Requests that were blocked or failed
-          </Text>
-          <pre className="code-block">
-            {record.troubles.map(({ kind, url, reason }) => `${kind}: ${url} (${reason})`).join('\n')}
-          </pre>
-        </div>
-      )}
-      {consoleErrors.count > 0 && (
-        <div>
-          <Text size="sm" fw={500}>
-            Errors on the console: {count(consoleErrors.count)}
-          </Text>
-          <pre className="code-block">{consoleErrors.texts.join('\n')}</pre>
-        </div>
-      )}
     </Stack>
   )
 }

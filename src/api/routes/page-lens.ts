@@ -17,7 +17,7 @@ import { onePagePath, onePageQuery } from '../one-page.ts'
 import { ownedDomain } from '../owned-domain.ts'
 import { renderSchema } from '../render-schema.ts'
 
-const lensSchema = z.object({
+export const lensSchema = z.object({
   domain: z.string(),
   path: z.string().describe('As it is stored'),
   stored: listedPageSchema
