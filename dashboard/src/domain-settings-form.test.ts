@@ -45,12 +45,11 @@ describe('the form of the settings', () => {
       soft_404: 'store',
       refresh_on_deploy: false,
       refresh_ahead_percent: 7,
-      render: { locale: 'de-CH' },
+      render: { locale: 'de-CH', viewport: { width: 400, height: 800 } },
+      crawlers: { add: [{ pattern: 'OurMonitor', category: 'seo' }], remove: ['curl'] },
     }
     const saved = settingsOf(formOf(domainWith(settings)), settings)
     assert.deepEqual({ ...settings, ...saved }, settings)
-    // What the form does not show is not sent, and so stays.
-    assert.deepEqual([saved.render, saved.crawlers], [undefined, undefined])
   })
 
   it('sends what the server takes', () => {
@@ -72,6 +71,16 @@ describe('the form of the settings', () => {
 
   it('names the field that is wrong', () => {
     const rule = { key: 'a', path: 'cart', action: '', freshHours: '' } as const
+    const crawlers = { added: [{ key: 'a', pattern: 'x*', category: 'ai' as const }], removed: 'abc\nx' }
+    assert.deepEqual(Object.keys(problemsOf({ crawlers })), ['crawlers.added.0.pattern', 'crawlers.removed'])
+    const visitor = { userAgent: 'ü', width: 199, height: '', locale: '-', timeZone: 'Mars' }
+    assert.deepEqual(Object.keys(problemsOf({ visitor })), [
+      'visitor.userAgent',
+      'visitor.width',
+      'visitor.height',
+      'visitor.locale',
+      'visitor.timeZone',
+    ])
     assert.deepEqual(Object.keys(problemsOf({ freshHours: '' })), ['freshHours'])
     assert.deepEqual(Object.keys(problemsOf({ staleHours: -1 })), ['staleHours'])
     assert.deepEqual(Object.keys(problemsOf({ query: 'list', queryNames: ' ' })), ['queryNames'])

@@ -1,4 +1,6 @@
 import type { DomainWithSettings, Settings } from './api-types.ts'
+import { type CrawlersForm, crawlersFormOf, crawlersOf, crawlersProblems } from './crawlers-form.ts'
+import { type VisitorForm, visitorFormOf, visitorOf, visitorProblems } from './visitor-form.ts'
 
 /** Kinds of crawlers, in words. */
 export const CATEGORIES = [
@@ -31,6 +33,8 @@ export type SettingsForm = {
   rendered: Record<(typeof CATEGORIES)[number]['category'], boolean>
   respectsCacheControl: boolean
   refusesSoft404: boolean
+  crawlers: CrawlersForm
+  visitor: VisitorForm
   refreshesOnDeploy: boolean
   aheadPercent: number | string
 }
@@ -73,6 +77,8 @@ export function formOf({
     },
     respectsCacheControl: settings.origin_cache_control === 'respect',
     refusesSoft404: settings.soft_404 === 'refuse',
+    crawlers: crawlersFormOf(settings.crawlers),
+    visitor: visitorFormOf(settings.render),
     refreshesOnDeploy: settings.refresh_on_deploy,
     aheadPercent: settings.refresh_ahead_percent,
   }
@@ -99,6 +105,8 @@ export function settingsOf(form: SettingsForm, stored: Settings): Partial<Settin
     https_redirect: form.httpsRedirect,
     origin_cache_control: form.respectsCacheControl ? 'respect' : 'ignore',
     soft_404: form.refusesSoft404 ? 'refuse' : 'store',
+    crawlers: crawlersOf(form.crawlers),
+    render: visitorOf(form.visitor),
     refresh_on_deploy: form.refreshesOnDeploy,
     refresh_ahead_percent: Number(form.aheadPercent),
   }
@@ -116,6 +124,8 @@ export function settingsProblems(
     keepDays: lifeProblem(form.keepDays, DAY),
     aheadPercent: percentProblem(form.aheadPercent),
     queryNames: form.query === 'list' ? namesProblem(lines(form.queryNames)) : null,
+    ...crawlersProblems(form.crawlers),
+    ...visitorProblems(form.visitor),
   }
   form.rules.forEach(({ path, action, freshHours }, at) => {
     problems[`rules.${at}.path`] = path.trim().startsWith('/') ? null : 'Begin with /'

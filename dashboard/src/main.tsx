@@ -5,8 +5,10 @@ import { Notifications } from '@mantine/notifications'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { Router } from 'wouter'
 
 import { App } from './app.tsx'
+import { guardedNavigation } from './leave-guard.tsx'
 import { createQueries } from './queries.ts'
 import { theme } from './theme.ts'
 
@@ -24,7 +26,9 @@ createRoot(root).render(
     >
       <QueryClientProvider client={createQueries()}>
         <Notifications position="bottom-right" />
-        <App />
+        <Router aroundNav={guardedNavigation}>
+          <App />
+        </Router>
       </QueryClientProvider>
     </MantineProvider>
   </StrictMode>,

@@ -1,18 +1,20 @@
-import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
+import { Button, Group, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useLocation } from 'wouter'
 
 import { request } from '../api.ts'
 import type { Domain } from '../api-types.ts'
-import { asciiName, domainProblem, originProblem } from '../domain-name.ts'
+import { useDomainCheck } from '../domain-check.ts'
+import { domainProblem, originProblem } from '../domain-name.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { DnsInstructions } from '../parts/dns-instructions.tsx'
+import { FieldFinding } from '../parts/field-finding.tsx'
 import { Refusal } from '../parts/states.tsx'
 import { domainsQuery } from '../queries.ts'
 import { domainPath } from '../route-map.ts'
 
-/** Two fields, checked as one leaves them; then what record to set. */
+/** Two fields, checked as one types; then what record to set, and whether it is. */
 export function AddDomain({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient()
   const [, navigate] = useLocation()
@@ -32,6 +34,17 @@ export function AddDomain({ onClose }: { onClose: () => void }) {
     onSuccess: () => queries.invalidateQueries({ queryKey: domainsQuery.queryKey }),
   })
 
+  const nameCheck = useDomainCheck(
+    'custom_domain',
+    form.values.name,
+    domainProblem(form.values.name) === null,
+  )
+  const originCheck = useDomainCheck(
+    'origin_url',
+    form.values.origin,
+    originProblem(form.values.origin, form.values.name) === null,
+  )
+
   if (add.data !== undefined) {
     const { custom_domain: name } = add.data.domain
     return (
@@ -47,8 +60,6 @@ export function AddDomain({ onClose }: { onClose: () => void }) {
       </Dialog>
     )
   }
-  const ascii = asciiName(form.values.name)
-  const isIdn = domainProblem(form.values.name) === null && ascii !== form.values.name.trim().toLowerCase()
   return (
     <Dialog title="Add a domain" onClose={onClose}>
       <form noValidate onSubmit={form.onSubmit((values) => add.mutate(values))}>
@@ -64,11 +75,7 @@ export function AddDomain({ onClose }: { onClose: () => void }) {
             data-autofocus
             {...form.getInputProps('name')}
           />
-          {isIdn && (
-            <Text size="sm" className="quiet">
-              Stored as {ascii}
-            </Text>
-          )}
+          <FieldFinding {...nameCheck} />
           <TextInput
             label="Origin"
             description="Where the site itself runs: under a name that will go on leading there"
@@ -79,6 +86,7 @@ export function AddDomain({ onClose }: { onClose: () => void }) {
             required
             {...form.getInputProps('origin')}
           />
+          <FieldFinding {...originCheck} />
           <Refusal error={add.error} />
           <Group justify="end">
             <Button variant="default" onClick={onClose}>

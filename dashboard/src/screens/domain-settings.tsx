@@ -15,7 +15,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 
-import { request } from '../api.ts'
+import { messageOf, request } from '../api.ts'
 import type { DomainWithSettings } from '../api-types.ts'
 import { originProblem } from '../domain-name.ts'
 import {
@@ -26,13 +26,18 @@ import {
   settingsOf,
   settingsProblems,
 } from '../domain-settings-form.ts'
+import { forgetTyped, LeaveGuard } from '../leave-guard.tsx'
 import { ConfirmDialog } from '../parts/confirm-dialog.tsx'
+import { CrawlerRows } from '../parts/crawler-rows.tsx'
 import { sayDone } from '../parts/done.ts'
+import { OwnCertificate } from '../parts/own-certificate.tsx'
 import { Section } from '../parts/page.tsx'
 import { RuleRows } from '../parts/rule-rows.tsx'
 import { Refusal } from '../parts/states.tsx'
+import { VisitorFields } from '../parts/visitor-fields.tsx'
 import { domainQuery, domainsQuery, domainUrl } from '../queries.ts'
 import { ROUTES } from '../route-map.ts'
+import { problemOfServer } from '../server-problem.ts'
 
 /** Keeps what has been typed until it is saved; what others change meanwhile does not reach into it. */
 export function DomainSettings({ domain }: { domain: DomainWithSettings }) {
@@ -61,6 +66,12 @@ export function DomainSettings({ domain }: { domain: DomainWithSettings }) {
       form.resetDirty(values)
       sayDone('Saved: it counts from the next request on')
       await queries.invalidateQueries({ queryKey: domainsQuery.queryKey, exact: true })
+    },
+    onError: (error) => {
+      const found = problemOfServer(messageOf(error))
+      if (found === null) return
+      form.setFieldError(found.field, found.problem)
+      form.getInputNode(found.field)?.focus()
     },
   })
   const isDirty = form.isDirty()
@@ -165,6 +176,10 @@ export function DomainSettings({ domain }: { domain: DomainWithSettings }) {
                 />
               ))}
             </Stack>
+            <CrawlerRows form={form} />
+          </Section>
+          <Section title="Renders" lead="Whom the site sees when it is rendered. Empty: as everywhere.">
+            <VisitorFields form={form} />
           </Section>
           <Section title="What is stored">
             <Stack gap="sm">
@@ -194,6 +209,8 @@ export function DomainSettings({ domain }: { domain: DomainWithSettings }) {
           </Group>
         </Stack>
       </form>
+      <LeaveGuard isDirty={isDirty} />
+      <OwnCertificate name={name} />
       <DeleteDomain domain={domain} />
     </Stack>
   )
@@ -222,6 +239,7 @@ function DeleteDomain({ domain: { custom_domain: name } }: { domain: DomainWithS
           run={async () => {
             await request('DELETE', domainUrl(name))
             sayDone(`${name} is deleted`)
+            forgetTyped()
             navigate(ROUTES.domains)
             queries.removeQueries({ queryKey: ['domains', name] })
             await queries.invalidateQueries({ queryKey: domainsQuery.queryKey, exact: true })

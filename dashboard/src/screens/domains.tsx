@@ -5,6 +5,7 @@ import { Link } from 'wouter'
 
 import type { Domain, TrafficSummary } from '../api-types.ts'
 import { percent } from '../charts/words.ts'
+import { DnsBadge } from '../parts/dns-state.tsx'
 import { ActiveBadge, HttpsBadge } from '../parts/domain-state.tsx'
 import { Page } from '../parts/page.tsx'
 import { counted, QuotaBar } from '../parts/quota-bar.tsx'
@@ -95,6 +96,7 @@ function DomainTable({ domains }: { domains: readonly Domain[] }) {
                 <Group gap={6}>
                   <ActiveBadge isActive={domain.is_active} />
                   <HttpsBadge hasCertificate={domain.ssl_enabled} />
+                  {!domain.ssl_enabled && <DnsBadge domain={domain.custom_domain} />}
                 </Group>
               </Table.Td>
               <Table.Td data-label="Hit ratio">

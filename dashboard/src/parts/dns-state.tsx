@@ -1,0 +1,58 @@
+import { Badge, Button, Group, Stack, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+
+import { messageOf } from '../api.ts'
+import type { Dns } from '../api-types.ts'
+import { dnsWords } from '../dns-records.ts'
+import { dnsQuery } from '../queries.ts'
+import { TimeText } from './time-text.tsx'
+
+const STATES = {
+  'reaches-us': { color: 'paint', label: 'DNS leads here' },
+  elsewhere: { color: 'yellow', label: 'DNS leads elsewhere' },
+  'no-record': { color: 'yellow', label: 'No DNS record' },
+  'not-checked': { color: 'gray', label: 'DNS not checked' },
+} as const satisfies Record<Dns['state'], { color: string; label: string }>
+
+/** Where the name of a domain leads at this moment; nothing until that is known. */
+export function DnsBadge({ domain }: { domain: string }) {
+  const { data } = useQuery(dnsQuery(domain))
+  if (data === undefined) return null
+  const { color, label } = STATES[data.state]
+  return (
+    <Badge variant="light" color={color} tt="none">
+      {label}
+    </Badge>
+  )
+}
+
+/** The same in words, asked again while one looks. */
+export function DnsState({ domain }: { domain: string }) {
+  const dns = useQuery(dnsQuery(domain))
+  return (
+    <Group justify="space-between" wrap="nowrap" gap="sm" align="start">
+      <Stack gap={4}>
+        <Group gap={6}>
+          {dns.data === undefined ? (
+            <Badge variant="light" color="gray" tt="none">
+              {dns.error === null ? 'Looking …' : 'DNS not checked'}
+            </Badge>
+          ) : (
+            <DnsBadge domain={domain} />
+          )}
+          {dns.data !== undefined && (
+            <Text size="xs" className="quiet">
+              <TimeText at={dns.data.checked_at} />
+            </Text>
+          )}
+        </Group>
+        <Text size="sm" className="break" role="status">
+          {dns.data !== undefined ? dnsWords(dns.data) : dns.error !== null ? messageOf(dns.error) : ''}
+        </Text>
+      </Stack>
+      <Button size="xs" variant="default" loading={dns.isFetching} onClick={() => dns.refetch()}>
+        Look again
+      </Button>
+    </Group>
+  )
+}
