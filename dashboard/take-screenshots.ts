@@ -12,6 +12,7 @@ import path from 'node:path'
 
 import { startBrowser, type Tab, type View } from './shots/browser.ts'
 import { startNodeFor } from './shots/node.ts'
+import { RAKE_PICTURE, RAKES, rakePicture, rakesPage } from './shots/rakes.ts'
 import { seedTraffic } from './shots/traffic.ts'
 
 const DIR = path.join(import.meta.dirname, 'screenshots')
@@ -28,6 +29,14 @@ type Screen = { name: string; path: string; before?: string; until?: string }
 
 const click = (text: string) =>
   `[...document.querySelectorAll('button, a, label')].find((each) => each.textContent.trim() === ${JSON.stringify(text)}).click()`
+/** Into the field of that label, as by hand. It comes a moment later than its dialog. */
+const type = (label: string, text: string) => `setTimeout(() => {
+  const field = [...document.querySelectorAll('label')].find((each) => each.textContent.startsWith('${label}')).control
+  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, '${text}')
+  field.dispatchEvent(new Event('input', { bubbles: true }))
+}, 300)`
+/** All that are on the screen have come. */
+const PICTURES = `[...document.images].every((each) => each.complete && each.naturalWidth > 0)`
 const DIALOG = `document.querySelector('[role=dialog]')`
 
 /** At a place of the first chart, by keyboard. */
@@ -40,13 +49,37 @@ const POINT = `(() => {
 const SCREENS: Screen[] = [
   { name: 'domains', path: '/domains' },
   { name: 'domain-add', path: '/domains', before: click('Add a domain'), until: DIALOG },
+  {
+    name: 'domain-add-looked-at',
+    path: '/domains',
+    before: `${click('Add a domain')}, ${type('Domain', DOMAIN)}, ${type('Origin', 'http://127.0.0.1:9')}`,
+    until: `document.body.textContent.includes('already registered') && document.body.textContent.includes('takes no connection')`,
+  },
   { name: 'domain', path: `/domains/${DOMAIN}` },
   { name: 'domain-cache', path: `/domains/${DOMAIN}/cache` },
   { name: 'domain-warm', path: `/domains/${DOMAIN}/cache`, before: click('Warm the cache'), until: DIALOG },
   { name: 'domain-purge', path: `/domains/${DOMAIN}/cache`, before: click('Purge all'), until: DIALOG },
   { name: 'domain-renders', path: `/domains/${DOMAIN}/renders`, before: click('Record') },
-
+  ...['compare', 'facts', 'source', 'renders', 'history', 'preview'].map((view) => ({
+    name: `page-${view}`,
+    path: `/domains/${DOMAIN}/pages?path=${RAKES}&view=${view}`,
+    ...(view !== 'source' && { until: PICTURES }),
+  })),
+  { name: 'page-not-stored', path: `/domains/${DOMAIN}/pages?path=/nothing` },
   { name: 'domain-settings', path: `/domains/${DOMAIN}/settings`, before: click('Add a rule') },
+  { name: 'domain-settings-rows', path: `/domains/${DOMAIN}/settings`, before: click('Add a crawler') },
+  {
+    name: 'domain-certificate',
+    path: `/domains/${DOMAIN}/settings`,
+    before: click('Give one'),
+    until: DIALOG,
+  },
+  {
+    name: 'domain-leave',
+    path: `/domains/${DOMAIN}/settings`,
+    before: `${click('Add a rule')}, setTimeout(() => ${click('Traffic')}, 300)`,
+    until: DIALOG,
+  },
   { name: 'domain-delete', path: `/domains/${DOMAIN}/settings`, before: click('Delete'), until: DIALOG },
   { name: 'domain-traffic', path: `/domains/${DOMAIN}/traffic` },
   {
@@ -62,6 +95,15 @@ const SCREENS: Screen[] = [
   { name: 'account', path: '/account' },
   { name: 'accounts', path: '/operator/accounts' },
   { name: 'accounts-invite', path: '/operator/accounts', before: click('Invite somebody'), until: DIALOG },
+  {
+    name: 'accounts-suspend',
+    path: '/operator/accounts',
+    before: `document.querySelector('[aria-label="More about owner@example.net"]').click(), setTimeout(() => ${click('Suspend')}, 300)`,
+    until: DIALOG,
+  },
+  { name: 'nodes', path: '/operator/nodes', until: `document.querySelector('table') !== null` },
+  { name: 'queue', path: '/operator/queue' },
+  { name: 'failures', path: '/operator/failures' },
   { name: 'not-found', path: '/domains/nobody.example.com' },
   {
     name: 'menu',
@@ -130,6 +172,7 @@ try {
     `location.pathname === '/sign-in' && document.querySelector('h1').textContent === 'Sign in'`,
   )
   await each('sign-in', `${node.api}/sign-in`)
+  await each('forgotten', `${node.api}/forgotten-password`)
 } finally {
   for (const close of closing) await close()
   await rm(dataDir, { recursive: true, force: true })
@@ -185,6 +228,17 @@ async function fill(tab: Tab, site: string): Promise<void> {
     while ((await call('GET', '/api/domains/${DOMAIN}/warm')).warm.ended_at === null) {
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
+    const until = async (holds) => {
+      while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    for (let version = 1; version <= 3; version++) {
+      await call('POST', '/api/cache/refresh', { domain: '${DOMAIN}', paths: ['${RAKES}'] })
+      const lens = '/api/domains/${DOMAIN}/pages/lens?path=${RAKES}'
+      await until(async () => (await call('GET', lens)).history.length === version)
+    }
+    const { inspection } = await call('POST', '/api/domains/${DOMAIN}/inspections', { path: '${RAKES}' })
+    const found = '/api/domains/${DOMAIN}/inspections/' + inspection.id
+    await until(async () => !['queued', 'running'].includes((await call('GET', found)).inspection.state))
     await call('POST', '/api/keys', { name: 'agency scripts' })
     const { id } = await call('POST', '/api/keys', { name: 'old laptop' })
     await fetch('/api/keys/' + id, { method: 'DELETE' })
@@ -196,6 +250,12 @@ async function fill(tab: Tab, site: string): Promise<void> {
 /** A site that is drawn by its script, with pages that go wrong. */
 async function startSite() {
   const server = http.createServer((request, response) => {
+    if (request.url === RAKE_PICTURE) {
+      return void response.writeHead(200, { 'content-type': 'image/svg+xml' }).end(rakePicture)
+    }
+    if (request.url === RAKES) {
+      return void response.writeHead(200, { 'content-type': 'text/html' }).end(rakesPage())
+    }
     if (request.url === '/broken') return void response.writeHead(500).end('sorry')
     response.writeHead(request.url === '/missing' ? 404 : 200, { 'content-type': 'text/html' })
     response.end(`<!doctype html><title>Shop</title><div id="app"></div><script>

@@ -55,7 +55,7 @@ export function LensFacts({ lens: { facts, stored } }: LensPart) {
       </Section>
       <Section
         title="Links"
-        lead={`${counted(facts.linkCount, 'link')} to ${counted(facts.links.length, 'address').replace(/addresss$/, 'addresses')}`}
+        lead={`${counted(facts.linkCount, 'link')}; ${count(facts.links.length)} of their addresses differ`}
       >
         {facts.links.length > 0 && (
           <div className="scroll-x">
