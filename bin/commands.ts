@@ -120,6 +120,14 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'Render one page to stdout, without a server or a database',
     load: async () => (await import('./commands/render.ts')).render,
   },
+  backup: {
+    summary: 'Write all that is stored into one file, beside running nodes',
+    load: async () => (await import('./commands/backup.ts')).backup,
+  },
+  restore: {
+    summary: 'Fill an empty database from a file of "backup"',
+    load: async () => (await import('./commands/restore.ts')).restore,
+  },
   migrate: {
     summary: 'Bring the database up to date',
     load: async () => (await import('./commands/migrate.ts')).migrateCommand,

@@ -74,6 +74,26 @@ export function createMasterKeyFile(dataDir: string): MasterKeys {
   return keys
 }
 
+/** The file as it is, for a backup; null: there is none. Throws as reading it does. */
+export function readMasterKeyText(dataDir: string): string | null {
+  return readMasterKeyFile(dataDir) === null ? null : readFileSync(path.join(dataDir, FILE), 'utf8')
+}
+
+/** The file of a backup, where there is none yet. Throws where there is another. */
+export function writeMasterKeyText(dataDir: string, text: string): void {
+  if (parseMasterKeys(text) === null) throw new MasterKeyError('the master key of the backup is none')
+  if (readMasterKeyText(dataDir) === text) return
+  makeDir(dataDir, 0o711)
+  try {
+    writeFileSync(path.join(dataDir, FILE), text, { mode: 0o600, flag: 'wx', flush: true })
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause
+    throw new MasterKeyError(`${path.join(dataDir, FILE)} holds another master key than the backup`, {
+      cause,
+    })
+  }
+}
+
 /** For the person who starts a node: the message says what to do. */
 export class MasterKeyError extends Error {
   override name = 'MasterKeyError'

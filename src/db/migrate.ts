@@ -35,13 +35,15 @@ type Applied = { name: string; checksum: string; breaking: boolean }
  * it, and they may be started again. Throws DatabaseError when the database has
  * a breaking one that this code does not know, when nodes run that do not know
  * a breaking one which is to be applied, or when an applied file has been changed.
+ * `last`: none after that one, for a backup of an older version.
  */
 export async function migrate(
   connection: pg.ClientConfig,
   log: Log,
   directory: string = MIGRATIONS,
+  last: string | null = null,
 ): Promise<string[]> {
-  const migrations = readMigrations(directory)
+  const migrations = readMigrations(directory).filter(({ name }) => last === null || name <= last)
   return withClient(connection, async (client) => {
     await takeTurn(client, log)
     await createRecord(client)

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { type TestDatabase, testDatabase } from '../src/db/test-database.ts'
+import { domainClient, keyClient, type Stage } from '../test/chaos/clients.ts'
+import { openLedger } from '../test/chaos/ledger.ts'
+import { reckon } from '../test/chaos/reckoning.ts'
+import { seededRandom } from '../test/chaos/seeded-random.ts'
+import { startVersionOrigin, type VersionOrigin } from '../test/chaos/version-origin.ts'
+import { until } from '../test/support/condition.ts'
+import { edgeRequest, GOOGLEBOT } from '../test/support/edge-request.ts'
+import {
+  clearDataDir,
+  makeDataDir,
+  type NodeProcess,
+  startNodeProcess,
+} from '../test/support/node-process.ts'
+import { callApi, openAccount, registerDomain } from '../test/support/tenant.ts'
+import { runCommandLine } from './run-command-line.ts'
+import { runJson } from './test-command-line.ts'
+
+const EMAIL = 'backup@example.com'
+
+describe('a backup', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'prepaint-backup-'))
+  const file = path.join(folder, 'all.backup')
+  const [dataDir, newDir] = [makeDataDir(), makeDataDir()]
+  // Neither a browser nor an edge is needed for what is looked at here.
+  const settings = { PREPAINT_ROLES: 'edge,api' }
+  let origin: VersionOrigin
+  let node: NodeProcess
+  let key: string
+  before(async () => {
+    origin = await startVersionOrigin()
+    node = await startNodeProcess(dataDir, settings)
+    key = (await openAccount(node, { email: EMAIL, plan: 'enterprise' })).key
+  })
+  after(async () => {
+    const left = (await Promise.all([dataDir, newDir].map(clearDataDir))).flat()
+    await origin.close()
+    rmSync(folder, { recursive: true })
+    assert.deepEqual(left, [])
+  })
+
+  const command = (args: string[], dir: string) =>
+    runJson(args, { ...settings, PREPAINT_DATA_DIR: dir, PREPAINT_API_PORT: '0', PREPAINT_EDGE_PORT: '0' })
+  it('that is made under load holds everything that was acknowledged before it, and a new folder serves it', async () => {
+    await registerDomain(node, key, { customDomain: 'kept.example', originUrl: origin.url })
+    const ledger = openLedger()
+    const stage: Stage = { node, disturbed: false, email: EMAIL, key, origin, ledger }
+    let isOver = false
+    const clients = [
+      domainClient(1, seededRandom(1)),
+      domainClient(2, seededRandom(2)),
+      keyClient(seededRandom(3)),
+    ]
+    const work = Promise.all(
+      clients.map(async (client) => {
+        while (!isOver) await client(stage)
+      }),
+    )
+    await until('they have done something', () => ledger.counts.acknowledged > 12, 60_000)
+    // What stands now and is not touched again has to be in it; clients change things while it is written.
+    const before = {
+      domains: ledger.domains.map((domain) => ({ ...domain })),
+      keys: ledger.keys.map((entry) => ({ ...entry })),
+    }
+    const made = await command(['backup', file], dataDir)
+    assert.equal(made.code, 0, JSON.stringify(made.json))
+    isOver = true
+    await work
+    assert.deepEqual(ledger.violations, [])
+    const untouched = <T extends { standing: string; sinceMs: number }>(then: T[], now: T[]) =>
+      then.filter(
+        (entry, at) =>
+          entry.standing !== 'unsure' &&
+          now[at]?.sinceMs === entry.sinceMs &&
+          now[at]?.standing === entry.standing,
+      )
+    const expected = {
+      ...openLedger(),
+      domains: untouched(before.domains, ledger.domains),
+      keys: untouched(before.keys, ledger.keys),
+    }
+    assert.ok(expected.domains.length > 2 && expected.keys.length > 0)
+    assert.equal(statSync(file).mode & 0o777, 0o600)
+    assert.equal(await node.stop(), 0)
+
+    const restored = await command(['restore', file], newDir)
+    assert.equal(restored.code, 0, JSON.stringify(restored.json))
+    node = await startNodeProcess(newDir, settings)
+    assert.deepEqual(await reckon(expected, node, key, Number.NEGATIVE_INFINITY), [])
+    // And it is a whole database: what is new gets numbers that were not given before.
+    await registerDomain(node, key, { customDomain: 'new.example', originUrl: origin.url })
+    const shown = await callApi(node, key, { method: 'GET', path: '/api/domains/kept.example' })
+    assert.equal(shown.status, 200)
+    const passed = await edgeRequest(node.edge, {
+      host: 'kept.example',
+      path: '/x',
+      userAgent: GOOGLEBOT,
+      timeoutMs: 60_000,
+    })
+    assert.equal(passed.status, 200)
+    await node.stop()
+  })
+
+  it('is not restored over anything, and not when it is not whole', async (t) => {
+    // In this process and on one server: each private database would have to be made and started.
+    const [used, empty] = await Promise.all([testDatabase(), testDatabase({ empty: true })])
+    t.after(() => Promise.all([used.close(), empty.close()]))
+    await used.pool.query(`insert into account (email, plan) values ('there@example.com', 'pro')`)
+    const inside = (name: string, { url }: TestDatabase) =>
+      runCommandLine(['restore', name, '--json'], { DATABASE_URL: url, PREPAINT_DATA_DIR: folder })
+    const refused = async (name: string, into: TestDatabase, words: RegExp) => {
+      const result = await inside(name, into)
+      assert.equal(result?.exitCode, 1)
+      assert.match(String(result?.json['error']), words)
+    }
+    await refused(file, used, /has accounts already/)
+    await refused(path.join(folder, 'none'), empty, /cannot be read as a backup: ENOENT/)
+    const whole = readFileSync(file)
+    const broken = path.join(folder, 'broken')
+    writeFileSync(broken, whole.subarray(0, whole.length - 100))
+    await refused(broken, empty, /cannot be read|ends in the middle/)
+    const changed = Buffer.from(whole)
+    changed[Math.floor(changed.length / 2)]! ^= 0xff
+    writeFileSync(broken, changed)
+    await refused(broken, empty, /cannot be read|damaged|invalid|ends in the middle/)
+    writeFileSync(broken, 'no backup')
+    await refused(broken, empty, /cannot be read as a backup/)
+    // Whatever was tried, nothing is there: the whole one still goes in.
+    const restored = await inside(file, empty)
+    assert.equal(restored?.exitCode ?? 0, 0, JSON.stringify(restored?.json))
+  })
+})
