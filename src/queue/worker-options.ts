@@ -28,6 +28,10 @@ export const WORKER_DEFAULTS = {
   leaseMs: 60_000,
   renewMs: 20_000,
   reapMs: 5_000,
+  /** With no slot left beside live renders, background work begins so seldom; it ends all the same. */
+  backgroundEveryMs: 1_000,
+  /** A live job that has waited so long for a slot, or its domain's cap, has a background render make room. */
+  patienceMs: 250,
   /** In case a notification was lost, and for jobs whose back-off ends. */
   pollMs: 1_000,
 }

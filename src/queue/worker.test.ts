@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, describe, it } from 'node:test'
 
 import { DEFAULT_PLANS } from '../accounts/plans.ts'
-import { systemClock } from '../clock.ts'
+import { type Clock, systemClock } from '../clock.ts'
 import { createListener, type Listener } from '../db/listener.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
@@ -60,12 +60,15 @@ describe('a worker', () => {
   })
 
   it('one render for 50 who ask at once, and all hear of it', async () => {
-    await using worker = await start()
+    await using worker = await start({}, 'held')
     const domain = await queue.domain()
-    const ends = await Promise.all(Array.from({ length: 50 }, () => ask(domain)))
-    assert.deepEqual(ends, Array(50).fill({ state: 'done', outcome: 'rendered' }))
-    // Some may have come when the first render had ended: they get one of their own.
-    assert(worker.requests.length <= 2, `${worker.requests.length} renders`)
+    const asked = await Promise.all(
+      Array.from({ length: 50 }, () => enqueue(queue.pool, domain, [HOME], 'live')),
+    )
+    const ends = asked.map(([job]) => waiter.wait(job!.jobId, AbortSignal.timeout(10_000)))
+    worker.release()
+    assert.deepEqual(await Promise.all(ends), Array(50).fill({ state: 'done', outcome: 'rendered' }))
+    assert.equal(worker.requests.length, 1)
   })
 
   it('keeps a slot for live, and never runs more than its slots', async () => {
@@ -155,6 +158,53 @@ describe('a worker', () => {
     await until('the slot is free', () => worker.running === 0)
   })
 
+  it('the domain is deleted while it renders: the asker hears of it, and the slot is free', async () => {
+    await using worker = await start({ renewMs: 20 }, 'held')
+    const domain = await queue.domain()
+    const asked = ask(domain)
+    await until('it renders', () => worker.requests.length === 1)
+    await queue.pool.query('delete from domain where id = $1', [domain])
+    assert.deepEqual(await asked, { state: 'cancelled', outcome: 'domain-gone' } satisfies JobEnd)
+    await until('the render was told', () => worker.requests[0]!.signal.aborted)
+    await until('the slot is free', () => worker.running === 0)
+  })
+
+  it('a crawler that asks for a page which is being warmed joins that render, and hears of its end', async () => {
+    await using worker = await start({}, 'held')
+    const domain = await queue.domain()
+    await enqueue(queue.pool, domain, [HOME], 'warm')
+    await until('it renders', () => worker.requests.length === 1)
+    const asked = ask(domain)
+    await until('it was raised', async () => (await queue.jobs(domain))[0]?.priority === 0)
+    worker.release()
+    assert.deepEqual(await asked, { state: 'done', outcome: 'rendered' })
+    assert.equal(worker.requests.length, 1)
+  })
+
+  it('beside a live render that takes the last slot but one, background work begins now and then', async () => {
+    const clock = { atMs: 1_000_000, nowMs: () => clock.atMs }
+    let looks = 0
+    const canRender = () => ++looks > 0
+    await using worker = await start({ slots: 2, pollMs: 5, clock, canRender }, 'held')
+    const domain = await queue.domain()
+    await enqueue(queue.pool, domain, ['/first' as PagePath], 'warm')
+    await until('a background render has begun', () => worker.requests.length === 1)
+    await enqueue(queue.pool, domain, ['/live' as PagePath], 'live')
+    await until('the live render has begun', () => worker.requests.length === 2)
+    await queue.pool.query(`update job set state = 'cancelled', finished_at = now() where path = '/first'`)
+    await worker.drop('/first')
+    await enqueue(queue.pool, domain, ['/second' as PagePath], 'warm')
+    const from = looks
+    await until('the queue was looked at again', () => looks > from + 5)
+    assert.equal(worker.requests.length, 2)
+    clock.atMs += 999
+    const until999 = looks
+    await until('and again', () => looks > until999 + 5)
+    assert.equal(worker.requests.length, 2)
+    clock.atMs += 1
+    await until('it begins', () => worker.requests[2]?.path === '/second')
+  })
+
   it('renews: a render may take longer than a lease', async () => {
     await using worker = await start({ leaseMs: 200, renewMs: 20, reapMs: 20 }, 'held')
     const domain = await queue.domain()
@@ -220,16 +270,23 @@ type TestWorker = Worker & {
   /** Most renders at once. */
   readonly most: number
   release(): void
+  /** Ends one render as aborted. */
+  drop(path: string): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
 /** `held`: renders end when released or aborted. `stuck`: never, whatever they are told. */
 async function start(
-  { canRender = () => true, ...options }: Partial<WorkerOptions> & { canRender?: () => boolean } = {},
+  {
+    canRender = () => true,
+    clock = systemClock,
+    ...options
+  }: Partial<WorkerOptions> & { canRender?: () => boolean; clock?: Clock } = {},
   render: 'held' | 'stuck' | (() => RenderOutcome) = () => RENDERED,
 ): Promise<TestWorker> {
   const requests: RenderRequest[] = []
   const gate = Promise.withResolvers<RenderOutcome>()
+  const drops = new Map<string, () => void>()
   let running = 0
   let most = 0
   const worker = await startWorker(
@@ -239,7 +296,7 @@ async function start(
       notifications: listener,
       canRender,
       plans: DEFAULT_PLANS,
-      clock: systemClock,
+      clock,
       log: silentLog(),
       async render(request) {
         requests.push(request)
@@ -249,7 +306,9 @@ async function start(
           const aborted = new Promise<RenderOutcome>((resolve) =>
             request.signal.addEventListener('abort', () => render === 'held' && resolve({ kind: 'aborted' })),
           )
-          return { outcome: await Promise.race([gate.promise, aborted]), record: null }
+          const { promise: dropped, resolve } = Promise.withResolvers<RenderOutcome>()
+          drops.set(request.path, () => resolve({ kind: 'aborted' }))
+          return { outcome: await Promise.race([gate.promise, aborted, dropped]), record: null }
         } finally {
           running--
         }
@@ -267,6 +326,11 @@ async function start(
       return most
     },
     release: () => gate.resolve(RENDERED),
+    async drop(path) {
+      const before = worker.running
+      drops.get(path)?.()
+      await until('its slot is free', () => worker.running < before)
+    },
     close: (deadlineMs) => worker.close(deadlineMs),
     [Symbol.asyncDispose]: () => worker.close(0),
   }

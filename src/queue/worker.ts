@@ -4,8 +4,9 @@ import { createDigester } from '../lens/digests.ts'
 import { carryOut } from './carry-out.ts'
 import { type ClaimedJob, createClaim } from './claim.ts'
 import { type Complete, createComplete } from './complete.ts'
-import { JOB_QUEUED_CHANNEL } from './job.ts'
+import { JOB_QUEUED_CHANNEL, priorityNumber } from './job.ts'
 import { type Held, startLease } from './lease.ts'
+import { createPreemption } from './pre-empt.ts'
 import { createReaper } from './reap.ts'
 import { createRecordKeeper } from './render-records.ts'
 import { createRequestOf } from './request-of-job.ts'
@@ -24,25 +25,39 @@ type Run = Held & { job: ClaimedJob; ended: Promise<void> }
 /** Runs jobs of the queue in this node's slots until it is closed. Heals by itself when the database was away. */
 export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Promise<Worker> {
   const { pool, log, clock, connection, notifications } = deps
-  const { node, slots, leaseMs, renewMs, reapMs, pollMs, ...caps } = { ...WORKER_DEFAULTS, ...options }
+  const settled = { ...WORKER_DEFAULTS, ...options }
+  const { node, slots, leaseMs, renewMs, reapMs, pollMs, backgroundEveryMs, patienceMs, ...caps } = settled
   const claim = createClaim(pool, node, { ...caps, leaseMs })
   const digester = createDigester({ pool, log })
   const complete = tellingOf(createComplete(deps), digester)
   const keepRecord = createRecordKeeper(pool)
   const requestOf = createRequestOf(pool)
   const reap = createReaper(pool)
+  const preemption = createPreemption({ ...caps, pool, node, patienceMs, nowMs: clock.nowMs })
   const giveBack = readStatement('give-back')
   const runs = new Set<Run>()
   let filled = Promise.resolve()
   let filling = false
   let woken = false
   let closing = false
+  /** A crawler may be waiting for room. */
+  let mayWait = false
+  let lookAgain: NodeJS.Timeout | undefined
+  let backgroundMs = Number.NEGATIVE_INFINITY
 
   const lease = await startLease(connection, { node, leaseMs, renewMs }, runs, log)
-  notifications.on(JOB_QUEUED_CHANNEL, wake)
-  notifications.onLost(wake)
-  const timers = [setInterval(wake, pollMs), setInterval(() => void reap().catch(complain), reapMs)]
+  notifications.on(JOB_QUEUED_CHANNEL, (priority) => {
+    if (priority === LIVE) mayWait = true
+    wake()
+  })
+  notifications.onLost(wakeForAll)
+  const timers = [setInterval(wakeForAll, pollMs), setInterval(() => void reap().catch(complain), reapMs)]
   wake()
+
+  function wakeForAll(): void {
+    mayWait = true
+    wake()
+  }
 
   /** Called when a job was queued, when a slot became free, and by the poll. */
   function wake(): void {
@@ -55,11 +70,11 @@ export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Pro
     try {
       while (woken && !closing && lease.held && deps.canRender()) {
         woken = false
-        const background = [...runs].filter(({ job }) => job.priority !== 'live').length
-        const want = { slots: slots - runs.size, backgroundSlots: Math.max(1, slots - 1) - background }
+        const want = { slots: slots - runs.size, backgroundSlots: backgroundSlots() }
         const jobs = want.slots > 0 ? await claim(want, clock.nowMs()) : []
         // Claimed while `close` began: it gives them back.
         if (!closing) for (const job of jobs) begin(job)
+        if (mayWait && !closing) await makeRoom()
       }
     } catch (error) {
       complain(error)
@@ -69,7 +84,28 @@ export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Pro
     }
   }
 
+  /**
+   * One slot is for live renders, and each of them takes the place of a background render besides: what a crawler
+   * waits for has the machine's cores. Where none is left, background work begins now and then all the same.
+   */
+  function backgroundSlots(): number {
+    const background = [...runs].filter(({ job }) => job.priority !== 'live').length
+    const left = slots - 1 - runs.size
+    if (left > 0 || background > 0) return left
+    return runs.size === 0 || clock.nowMs() - backgroundMs >= backgroundEveryMs ? 1 : 0
+  }
+
+  async function makeRoom(): Promise<void> {
+    mayWait = false
+    const running = [...runs]
+    if (running.every(({ job }) => job.priority === 'live')) return
+    const againMs = await preemption.makeRoom(running, slots - running.length)
+    clearTimeout(lookAgain)
+    if (againMs !== null && !closing) lookAgain = setTimeout(wakeForAll, againMs)
+  }
+
   function begin(job: ClaimedJob): void {
+    if (job.priority !== 'live') backgroundMs = clock.nowMs()
     const abort = new AbortController()
     const run: Run = {
       job,
@@ -101,6 +137,7 @@ export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Pro
     async close(deadlineMs) {
       closing = true
       for (const timer of timers) clearInterval(timer)
+      clearTimeout(lookAgain)
       await filled
       await runsEnd(deadlineMs)
       // Before the renders are told: what they still bring is refused by the fence.
@@ -112,6 +149,8 @@ export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Pro
     },
   }
 }
+
+const LIVE = String(priorityNumber('live'))
 
 /** What was stored is told on, for the history of its page; nobody waits for that. */
 function tellingOf(complete: Complete, digester: Pick<ReturnType<typeof createDigester>, 'note'>): Complete {
