@@ -15,7 +15,7 @@ export type Tab = {
   show(view: View): Promise<void>
   /** The value of an expression in the page; a promise is awaited. */
   run<Value>(expression: string): Promise<Value>
-  /** Until the expression is true, at most 10 s. */
+  /** Until the expression is true, at most 30 s. */
   until(expression: string): Promise<void>
   picture(wholePage: boolean): Promise<Buffer>
 }
@@ -60,11 +60,11 @@ export async function startBrowser(dataDir: string, say: (line: string) => void)
     return result.value
   }
   const until: Tab['until'] = async (expression) => {
-    for (const start = Date.now(); Date.now() - start < 10_000; ) {
+    for (const start = Date.now(); Date.now() - start < 30_000; ) {
       if (await run<boolean>(`!!(${expression})`)) return
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
-    throw new Error(`not within 10 s: ${expression}`)
+    throw new Error(`not within 30 s: ${expression}`)
   }
   const tab: Tab = {
     run,

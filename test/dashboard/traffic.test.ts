@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, before, describe, it } from 'node:test'
+
+import { startBrowser, type Tab } from '../../dashboard/shots/browser.ts'
+import { setPassword } from '../../src/accounts/accounts.ts'
+import { DASHBOARD_DIR } from '../../src/api/routes/dashboard.ts'
+import { startTestApi, type TestAccount, type TestApi } from '../../src/api/test-api.ts'
+import { GPTBOT, startTestTraffic } from '../../src/traffic/test-traffic.ts'
+
+const PASSWORD = 'seven quiet otters paint'
+
+let api: TestApi
+let tab: Tab
+let owner: TestAccount
+const complaints: string[] = []
+const closing: (() => Promise<unknown>)[] = []
+
+before(async () => {
+  api = await startTestApi({ dashboardDir: DASHBOARD_DIR })
+  closing.unshift(api.close)
+  // The browser's clock is the real one.
+  api.clock.atMs = Date.now()
+  owner = await api.account()
+  await setPassword(api.pool, owner.id, PASSWORD)
+  const shop = await api.domain(owner, 'shop.example.com')
+  await api.domain(owner, 'quiet.example.com')
+  const traffic = startTestTraffic(api.pool, { nowMs: api.clock.nowMs })
+  for (let at = 0; at < 8; at++) traffic.visit(shop.id, { path: '/', seconds: 0.001 })
+  traffic.visit(shop.id, { path: '/about', verdict: 'rendered', seconds: 0.4 })
+  traffic.visit(shop.id, { url: '/slow?a=1', verdict: 'pass; timed-out', seconds: 10 })
+  traffic.visit(shop.id, { crawler: null, verdict: 'pass; not-a-crawler' })
+  traffic.visit(shop.id, { path: '/', crawler: 'ai', agent: GPTBOT })
+  await traffic.close()
+
+  const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-dashboard-'))
+  await chmod(dir, 0o711)
+  closing.push(() => rm(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }))
+  const browser = await startBrowser(dir, (line) => complaints.push(line))
+  closing.unshift(browser.close)
+  tab = browser.tab
+  await tab.show({ width: 1280, height: 800, scheme: 'light' })
+  await tab.open(`${api.url}/sign-in`)
+  await tab.run(`fetch('/api/session', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: ${JSON.stringify(JSON.stringify({ email: owner.email, password: PASSWORD }))},
+  })`)
+  complaints.length = 0
+})
+after(async () => {
+  for (const close of closing) await close()
+})
+
+/** Presses a key at the chart of that name, and says what is read out then. */
+async function press(chart: string, key: string): Promise<string> {
+  await tab.run(`(() => {
+    const at = document.querySelector(${JSON.stringify(`[role=slider][aria-label^="${chart}"]`)})
+    at.focus()
+    at.dispatchEvent(new KeyboardEvent('keydown', { key: '${key}', bubbles: true }))
+  })()`)
+  return tab.run(
+    `document.querySelector(${JSON.stringify(`[role=slider][aria-label^="${chart}"]`)}).getAttribute('aria-valuetext')`,
+  )
+}
+/** The last place of a chart at which something is, also where the hour or day has just turned since it was counted. */
+async function pressLast(chart: string): Promise<string> {
+  const last = await press(chart, 'End')
+  return /[1-9]/.test(last.split(': ').at(-1) ?? '') ? last : press(chart, 'ArrowLeft')
+}
+const click = (selector: string, text: string) =>
+  tab.run(
+    `[...document.querySelectorAll('${selector}')].find((each) => each.textContent.trim() === ${JSON.stringify(text)}).click()`,
+  )
+const shown = () => tab.run<string>(`document.querySelector('main').innerText`)
+
+describe('the traffic of a domain', () => {
+  it('its figures, and charts that are read by keyboard, place by place', async () => {
+    await tab.open(`${api.url}/domains/shop.example.com/traffic`)
+    await tab.until(`document.querySelector('[role=slider] path')`)
+    const text = await shown()
+    for (const words of ['Crawler visits\n11', 'Hit ratio\n81.8%', 'Failed\n1', 'People and tools\n1']) {
+      assert(text.includes(words), `${words} in ${text}`)
+    }
+    const visits = 'Crawler visits by category'
+    assert.match(await press(visits, 'Escape'), /^The whole range: Search 10, AI 1$/)
+    assert.match(await pressLast(visits), /: Search 10, AI 1$/)
+    assert.match(await press(visits, 'Home'), /: Search 0, AI 0$/)
+    assert.match(await pressLast('Verdicts'), /: Hit 9, Rendered 1, Failed 1$/)
+    assert.match(await pressLast('Hit ratio'), /: Hit ratio 81\.8%$/)
+    assert.match(await press('Hit ratio', 'Home'), /: Hit ratio –$/)
+
+    await click('label', 'By crawler')
+    assert.match(await pressLast('Crawler visits by crawler'), /: Googlebot 10, GPTBot 1$/)
+  })
+
+  it('each chart as a table', async () => {
+    const tables = await tab.run<number>(
+      `document.querySelectorAll('details').forEach((each) => { each.open = true }), document.querySelectorAll('figure').length`,
+    )
+    assert.equal(tables, 6)
+    await tab.until(`document.querySelectorAll('figure table').length === 6`)
+    const rows = await tab.run<string[]>(
+      `[...document.querySelectorAll('figure')[1].querySelectorAll('tr')].map((row) => [...row.cells].slice(1).map((cell) => cell.innerText).join(' '))`,
+    )
+    assert.equal(rows.length, 25)
+    assert.deepEqual(
+      rows.filter((row) => row !== '0 0 0'),
+      ['Hit Rendered Failed', '9 1 1'],
+    )
+  })
+
+  it('another range is another address, and the way back is there', async () => {
+    await click('label', '90 days')
+    await tab.until(`location.search === '?range=90d'`)
+    await tab.until(`document.querySelector('[role=slider]').getAttribute('aria-valuemax') === '89'`)
+    assert.match(await pressLast('Verdicts'), /\(UTC\): Hit 9, Rendered 1, Failed 1$/)
+    await tab.open(`${api.url}/domains/shop.example.com/traffic?range=7d`)
+    assert.equal(await tab.run(`document.querySelector('input:checked').parentElement.textContent`), '7 days')
+  })
+
+  it('what failed leads to that page under the lens; all of it comes as CSV', async () => {
+    await tab.until(`[...document.querySelectorAll('a')].some((each) => each.textContent === '/slow?a=1')`)
+    const lens = await tab.run<string>(
+      `[...document.querySelectorAll('a')].find((each) => each.textContent === '/slow?a=1').getAttribute('href')`,
+    )
+    assert.equal(lens, '/domains/shop.example.com/pages?path=%2Fslow%3Fa%3D1')
+    const files = await tab.run<[string, string][]>(
+      `Promise.all([...document.querySelectorAll('a[download]')].map(async ({ href }) => {
+        const answer = await fetch(href)
+        return [answer.headers.get('content-type'), (await answer.text()).split(',', 1)[0]]
+      }))`,
+    )
+    const csv = 'text/csv; charset=utf-8'
+    assert.deepEqual(files, [
+      [csv, 'time'],
+      [csv, 'list'],
+      [csv, 'day'],
+    ])
+  })
+
+  it('where nobody came, the command that makes a first visit stands there', async () => {
+    await tab.open(`${api.url}/domains/quiet.example.com/traffic`)
+    const text = await shown()
+    assert.match(text, /Nobody came in the last 24 hours/)
+    assert.match(text, /curl -sI -A Googlebot --connect-to quiet\.example\.com:80:127\.0\.0\.1:80/)
+  })
+})
+
+describe('the account', () => {
+  it('the list of domains says how each is doing', async () => {
+    await tab.open(`${api.url}/domains`)
+    await tab.until(`document.querySelector('main').innerText.includes('81.8% in 24 h')`)
+    const [quiet, shop] = await tab.run<string[]>(
+      `[...document.querySelectorAll('tbody tr')].map((row) => row.innerText)`,
+    )
+    assert.match(shop ?? '', /81\.8% in 24 h\s+81\.8% in 7 days\s+GPTBot|Googlebot/)
+    assert.match(quiet ?? '', /no crawler this week\s+none yet/)
+  })
+
+  it('all domains together, and each of them', async () => {
+    await tab.open(`${api.url}/traffic`)
+    await tab.until(`document.querySelector('[role=slider] path')`)
+    assert.match(await shown(), /Crawler visits\n11[\s\S]*shop\.example\.com\s+11\s+81\.8%/)
+  })
+
+  it('the plan and its use', async () => {
+    await tab.open(`${api.url}/plan`)
+    const text = await shown()
+    assert.match(text, /Your plan: agency_plus[\s\S]*Sites: 2 of 100\s+Active API keys: 1 of 5/)
+    assert.match(text, /200,000 a month for each domain/)
+  })
+
+  it('the policy let everything through that was shown, and the console is silent', () => {
+    // No live figures at this server.
+    assert.deepEqual(
+      complaints.filter((line) => !line.endsWith('/api/events')),
+      [],
+    )
+  })
+})
