@@ -21,7 +21,10 @@ export type Handshake = {
   accept(headers: readonly string[]): void
   /** Answers with something else, and ends. Throws for a status or headers that cannot be said, such as 999 in HTTP/2. */
   refuse(status: number, reason: string, headers: readonly string[], body: string | Readable): void
-  /** The client's side may be silent for so long; 0: for as long as it wants. */
+  /**
+   * The origin's side has ended. Ends the client's side after so long, or when it has taken nothing for so
+   * long of what is still to go to it; whatever it says itself meanwhile, be it pings, is no reason to wait.
+   */
   limitSilence(ms: number): void
 }
 
@@ -51,7 +54,7 @@ export function http1Handshake(req: IncomingMessage, socket: Duplex, head: Buffe
       body.on('error', () => socket.destroy())
       body.pipe(socket)
     },
-    limitSilence: (ms) => void req.socket.setTimeout(ms, () => socket.destroy()),
+    limitSilence: (ms) => endWhenTaken(socket, () => socket.writableLength, ms),
   }
 }
 
@@ -79,8 +82,20 @@ export function http2Handshake(req: EdgeRequest, stream: ServerHttp2Stream): Han
       body.on('error', (error) => stream.destroy(error))
       body.pipe(stream)
     },
-    limitSilence: (ms) => void stream.setTimeout(ms, () => stream.destroy()),
+    limitSilence: (ms) => endWhenTaken(stream, () => stream.bufferSize, ms),
   }
+}
+
+function endWhenTaken(wire: Duplex, waitingBytes: () => number, lookEveryMs: number): void {
+  // Nothing would tell of its end any more.
+  if (wire.destroyed) return
+  let before = Number.POSITIVE_INFINITY
+  const look = setInterval(() => {
+    const waiting = waitingBytes()
+    if (waiting === 0 || waiting >= before) wire.destroy()
+    before = waiting
+  }, lookEveryMs)
+  wire.once('close', () => clearInterval(look))
 }
 
 /** A page of ours in place of a WebSocket. */

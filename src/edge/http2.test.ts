@@ -437,6 +437,19 @@ describe('a WebSocket over HTTP/2 (RFC 8441)', { timeout: 60_000 }, () => {
     stream.close()
   })
 
+  it('ends when the origin ends, also for a client that says nothing but pings', async (t) => {
+    const accepted = accept(right)
+    const stream = await open(t)
+    await once(stream, 'response')
+    const { socket } = await accepted
+    const pings = setInterval(() => stream.session?.ping(() => {}), 200)
+    t.after(() => clearInterval(pings))
+    stream.resume()
+    const closed = once(stream, 'close')
+    socket.end()
+    await closed
+  })
+
   it('502: an origin that says something else to the key', async (t) => {
     void accept(() => 'abc')
     const stream = await open(t)
