@@ -131,7 +131,7 @@ function Picture(props: {
         </section>
       )}
       {side !== null && side.reason !== null && <Alert color="yellow">{side.reason}</Alert>}
-      {side?.url != null && side.url !== `https://${name}${inspection.path}` && (
+      {side?.url != null && /^https?:/.test(side.url) && side.url !== `https://${name}${inspection.path}` && (
         <Text size="xs" className="break">
           It has led to{' '}
           <Anchor href={side.url} target="_blank" rel="noopener noreferrer">

@@ -1,0 +1,252 @@
+/** The cache of a domain by keyboard, and pages of strangers under the lens: nothing of theirs runs, nothing is fetched from them. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, before, beforeEach, describe, it } from 'node:test'
+
+import { startBrowser, type Tab } from '../../dashboard/shots/browser.ts'
+import { setPassword } from '../../src/accounts/accounts.ts'
+import { DASHBOARD_DIR } from '../../src/api/routes/dashboard.ts'
+import { startTestApi, type TestAccount, type TestApi } from '../../src/api/test-api.ts'
+import type { DomainId, DomainName, PagePath } from '../../src/ids.ts'
+import { keepDigest } from '../../src/lens/digests.ts'
+import { factsOf } from '../../src/lens/facts.ts'
+import { storableJson } from '../../src/lens/side.ts'
+import { pageBody } from '../../src/queue/page-body.ts'
+import { until } from '../support/condition.ts'
+
+const PASSWORD = 'seven quiet otters paint'
+const SITE = 'shop.example.com' as DomainName
+const HOSTILE = '/hostile' as PagePath
+/** As the tests of the browser see whether it has run, or was read as markup. */
+const RAN = `<img src=x onerror="window.ran = 1"><script>window.ran = 1</script>`
+
+let api: TestApi
+let tab: Tab
+let shop: DomainId
+let owner: TestAccount
+let witness: http.Server
+const fetched: string[] = []
+const complaints: string[] = []
+const closing: (() => Promise<unknown>)[] = []
+
+/** A page of which every part is hostile; `word` differs between versions. */
+function hostilePage(url: string, word: string): string {
+  const text = RAN.replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  const value = text.replaceAll('"', '&quot;')
+  return `<!DOCTYPE html><html lang="${value}"><head><title>${text}</title><base href="${url}/">
+    <meta name="description" content="${value}"><meta name="robots" content="${value}">
+    <meta property="og:title" content="${value}"><meta property="og:image" content="${url}/card.png">
+    <link rel="canonical" href="${url}/canonical"><link rel="stylesheet" href="${url}/style.css">
+    <meta http-equiv="refresh" content="0;url=${url}/refresh">
+    <script type="application/ld+json">{"@type": "${RAN.replaceAll('"', "'")}"}</script></head>
+    <body onload="window.ran = 1">${RAN}<h1>${text}</h1><p>${word}</p><img src="${url}/picture.png">
+    <iframe src="${url}/frame"></iframe><a href="javascript:window.ran=1">x</a>
+    <a href="https://x.example/${value}">${text}</a><svg onload="window.ran = 1"></svg></body></html>`
+}
+
+before(async () => {
+  witness = http.createServer((req, res) => {
+    fetched.push(req.url ?? '')
+    res.end()
+  })
+  witness.listen(0, '127.0.0.1')
+  await once(witness, 'listening')
+  closing.unshift(async () => {
+    witness.closeAllConnections()
+    witness.close()
+  })
+  const url = `http://127.0.0.1:${(witness.address() as AddressInfo).port}`
+
+  api = await startTestApi({ dashboardDir: DASHBOARD_DIR })
+  closing.unshift(api.close)
+  api.clock.atMs = Date.now()
+  owner = await api.account()
+  await setPassword(api.pool, owner.id, PASSWORD)
+  shop = (await api.domain(owner, SITE)).id
+  for (const word of ['first', 'second']) {
+    const html = hostilePage(url, word)
+    const { bodyBr, htmlBytes, etag } = await pageBody(html)
+    await api.pool.query(
+      `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
+       values ($1, $2, 200, $3, $4, $5, $6, now())
+       on conflict (domain_id, path) do update set body_br = $4, html_bytes = $5, etag = $6`,
+      [shop, HOSTILE, JSON.stringify([['link', RAN]]), bodyBr, htmlBytes, etag],
+    )
+    await keepDigest(api.pool, { domain: shop, customDomain: SITE, path: HOSTILE, html })
+  }
+  const side = (word: string) =>
+    storableJson({
+      ...{ status: 200, url: `${url}/${RAN}`, loadedMs: 1, isCut: true, pictures: 1 },
+      requests: { made: 1, blocked: 0, failed: 1 },
+      troubles: [{ url: RAN, kind: 'failed', reason: RAN }],
+      consoleErrors: { count: 1, texts: [RAN] },
+      facts: factsOf(hostilePage(url, word), `https://${SITE}${HOSTILE}`),
+    })
+  await api.pool.query(
+    `insert into inspection (domain_id, path, state, finished_at, crawler, person, crawler_picture, person_picture)
+     values ($1, $2, 'done', now(), $3, $4, $5, $5)`,
+    [
+      shop,
+      HOSTILE,
+      side('crawler'),
+      side('person'),
+      Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" onload="window.ran = 1">${RAN}</svg>`),
+    ],
+  )
+  await api.pool.query(
+    `insert into render_record (domain_id, path, job_id, outcome, detail, queued_ms, stored_ms, record)
+     values ($1, $2, gen_random_uuid(), 'timed-out', $3, 5, 7, $4)`,
+    [
+      ...[shop, HOSTILE, RAN],
+      JSON.stringify({
+        phases: { slot: 0, tab: 1, navigate: 2, firstResponse: 3, settled: 4, snapshot: null },
+        capture: null,
+        requests: { made: 1, spared: 0, blocked: 0, failed: 1 },
+        troubles: [{ url: RAN, kind: 'failed', reason: RAN }],
+        consoleErrors: { count: 1, texts: [RAN] },
+        htmlBytes: null,
+      }),
+    ],
+  )
+  await api.pool.query(
+    `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
+     select $1, '/p/' || lpad(n::text, 5, '0'), 200, '[]', '\\x00', n, 'e', now() from generate_series(1, 3000) n`,
+    [shop],
+  )
+
+  const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-pages-'))
+  await chmod(dir, 0o711)
+  closing.push(() => rm(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }))
+  const browser = await startBrowser(dir, (line) => complaints.push(line))
+  closing.unshift(browser.close)
+  tab = browser.tab
+  await tab.show({ width: 1280, height: 800, scheme: 'light' })
+  await tab.open(`${api.url}/sign-in`)
+  await tab.run(`fetch('/api/session', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: ${JSON.stringify(JSON.stringify({ email: owner.email, password: PASSWORD }))},
+  })`)
+})
+after(async () => {
+  for (const close of closing) await close()
+})
+beforeEach(() => {
+  complaints.length = 0
+})
+
+const shown = () => tab.run<string>(`document.querySelector('main').innerText`)
+const click = (text: string) =>
+  tab.run(
+    `[...document.querySelectorAll('button')].find((each) => each.textContent.trim() === ${JSON.stringify(text)}).click()`,
+  )
+const stored = async () =>
+  Number((await api.pool.query('select count(*) from page where domain_id = $1', [shop])).rows[0].count)
+
+describe('a stranger’s page under the lens', { timeout: 120_000 }, () => {
+  for (const view of ['compare', 'facts', 'source', 'renders', 'history', 'preview']) {
+    it(`${view}: is text, runs nothing and fetches nothing`, async () => {
+      fetched.length = 0
+      await tab.open(`${api.url}/domains/${SITE}/pages?path=${HOSTILE}&view=${view}`)
+      await tab.until(`document.querySelector('main').innerText.includes('window.ran')`)
+      const found = await tab.run<Record<string, unknown>>(`({
+        ran: 'ran' in window,
+        frames: document.querySelectorAll('iframe, object, embed, base').length,
+        strange: [...document.querySelectorAll('main [src], main link, main script')]
+          .filter((each) => new URL(each.src ?? each.href, location.href).origin !== location.origin).length,
+        handlers: document.querySelectorAll('main [onerror], main [onload]').length,
+        links: [...document.querySelectorAll('main a')].filter((each) => each.protocol === 'javascript:').length,
+        at: location.pathname,
+      })`)
+      const nothing = { frames: 0, strange: 0, handlers: 0, links: 0, at: `/domains/${SITE}/pages` }
+      assert.deepEqual(found, { ran: false, ...nothing })
+      assert.deepEqual(fetched, [])
+    })
+  }
+
+  it('its source at its own address is text to the browser, too', async () => {
+    fetched.length = 0
+    await tab.run(`location.href = '/api/domains/${SITE}/pages/source?path=${HOSTILE}'`)
+    await tab.until(`location.pathname.endsWith('/source') && document.readyState === 'complete'`)
+    assert.deepEqual(
+      await tab.run(
+        `({ type: document.contentType, ran: 'ran' in window, elements: document.body.children.length })`,
+      ),
+      { type: 'text/plain', ran: false, elements: 1 },
+    )
+    assert.deepEqual(fetched, [])
+  })
+})
+
+describe('the cache of a domain', { timeout: 120_000 }, () => {
+  const grid = `document.querySelector('[role=grid]')`
+  const press = (key: string, more = '') =>
+    tab.run(
+      `${grid}.focus(), ${grid}.dispatchEvent(new KeyboardEvent('keydown', { key: '${key}', bubbles: true, cancelable: true ${more} }))`,
+    )
+  const open = async () => {
+    await tab.open(`${api.url}/domains/${SITE}/cache`)
+    await tab.until(`${grid} !== null`)
+  }
+
+  it('of 3,000 pages only those in sight are in the document, and those below come when one gets there', async () => {
+    await open()
+    const rows = () => tab.run<number>(`document.querySelectorAll('[role=row]').length`)
+    assert((await rows()) < 60, `${await rows()} rows`)
+    assert.equal(await tab.run(`${grid}.getAttribute('aria-rowcount')`), '3002')
+    assert.match(await shown(), /200 of 3,001 pages read so far/)
+    await press('End')
+    await tab.until(`document.querySelector('main').innerText.includes('400 of 3,001')`)
+    assert((await rows()) < 60, `${await rows()} rows`)
+    // Live figures need a listener, which this server has not.
+    assert.deepEqual(
+      complaints.filter((line) => !line.includes('/api/events')),
+      [],
+    )
+  })
+
+  it('pages are chosen and purged by keyboard, and what follows is said before', async () => {
+    await open()
+    const before = await stored()
+    for (const key of ['Home', 'ArrowDown']) await press(key)
+    await press(' ')
+    await press('ArrowDown', ', shiftKey: true')
+    await tab.until(`document.querySelector('main').innerText.includes(', 2 chosen')`)
+    await click('Purge 2 pages')
+    await tab.until(
+      `document.querySelector('[role=dialog]')?.innerText.includes('2 stored pages, and the stored redirects')`,
+    )
+    await click('Purge')
+    await tab.until(`document.querySelector('[role=dialog]') === null`)
+    await until('they are gone', async () => (await stored()) === before - 2)
+    assert.equal(
+      (await api.pool.query(`select from page where path in ('/p/00001', '/p/00002')`)).rowCount,
+      0,
+    )
+  })
+
+  it('all that a search finds, loaded or not, is chosen and refreshed, after the quota has been told', async () => {
+    await open()
+    await tab.run(`(() => {
+      const field = document.querySelector('input[type=search]')
+      Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, '/p/02')
+      field.dispatchEvent(new Event('input', { bubbles: true }))
+    })()`)
+    await tab.until(`document.querySelector('main').innerText.includes('of 1,000 pages')`)
+    await press('a', ', ctrlKey: true')
+    await tab.until(`document.querySelector('main').innerText.includes('1,000 chosen')`)
+    await click('Refresh 1,000 pages')
+    await tab.until(
+      `document.querySelector('[role=dialog]')?.innerText.includes('Up to 1,000 renders count against the month')`,
+    )
+    await click('Refresh')
+    const queued = async () =>
+      Number((await api.pool.query(`select count(*) from job where state = 'queued'`)).rows[0].count)
+    await until('they are queued', async () => (await queued()) === 1_000)
+  })
+})
