@@ -2,17 +2,21 @@
  * What the queue costs, on a private PostgreSQL as a node starts it:
  *  - how long a crawler's job waits for a free slot's attention, alone and beside warm jobs that are being rendered;
  *  - a claim, with few and many jobs queued over 1,000 domains, and with a capped domain standing in front;
- *  - a refresh of 1,000 paths.
+ *  - a refresh of 1,000 paths;
+ *  - live renders by a real Chromium, alone and beside 2,000 warm jobs, in turns.
+ * At its end it says whether the three aims of issue 7 are met, and ends with status 1 if not.
  *
- *   node bench/queue.ts [jobs]
+ *   node bench/queue.ts [--jobs 1000000] [--rounds 4] [--before]
  *
- * The last figures stand in docs/decisions/0005-queue.md.
+ * `--before` measures the last part once more with a worker that neither holds background work back nor gives any of
+ * it back. The last figures stand in docs/decisions/0005-queue.md and docs/decisions/0022-live-beside-background.md.
  */
 import { randomUUID } from 'node:crypto'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 
 import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
 import { systemClock } from '../src/clock.ts'
@@ -28,11 +32,25 @@ import { enqueue } from '../src/queue/enqueue.ts'
 import { startWorker } from '../src/queue/worker.ts'
 import type { RenderOutcome } from '../src/render/outcome.ts'
 import { machineLine, percentile } from './figures.ts'
+import { markdownTable } from './markdown.ts'
+import { type Beside, liveBesideWarm } from './queue-beside.ts'
 
 const DOMAINS = 1_000
-const SIZES = [0, 1_000, 10_000, 100_000, 1_000_000].filter(
-  (size) => size <= Number(process.argv[2] ?? 100_000),
-)
+const { values: asked } = parseArgs({
+  options: {
+    jobs: { type: 'string', default: '1000000' },
+    rounds: { type: 'string', default: '4' },
+    before: { type: 'boolean', default: false },
+  },
+})
+const SIZES = [0, 1_000, 10_000, 100_000, 1_000_000].filter((size) => size <= Number(asked.jobs))
+/** Of the last part. */
+const WARM_JOBS = 2_000
+const LIVE_EACH = 25
+/** The aims. `CLAIM_TIMES`: dearer with the most jobs than with 1,000, within what a median of a busy machine wavers. */
+const PICK_UP_MS = 10
+const CLAIM_TIMES = 2
+const BESIDE_TIMES = 2
 const LIVE_JOBS = 300
 /** The largest size is past the queue's own bound. */
 const ANY_BOUND = 100_000_000
@@ -68,17 +86,70 @@ console.log('\na live job, ms p50 / p95')
 console.log('warm jobs queued    until its render begins    until its asker hears of its end')
 const listener = await createListener(connection, log)
 const waiter = createJobWaiter(listener, pool, log)
-for (const size of SIZES) await live(size)
-await listener.close()
+const pickUps = new Map<number, number>()
+for (const size of SIZES) pickUps.set(size, await live(size))
 
 console.log('\na claim of one job and a bulk of 1,000 paths in a transaction, ms p50 / p95')
 console.log('warm jobs queued    claim    claim past a capped domain with half of them    bulk')
-for (const size of SIZES) await claims(size)
+const claimed = new Map<number, number>()
+for (const size of SIZES) claimed.set(size, await claims(size))
 
+console.log(`\na live render by Chromium, ms p50 / p95, in turns alone and beside ${WARM_JOBS} warm jobs`)
+console.log('worker      alone            beside           times   warmed pages/s')
+const beside = await chromium('as it is', {})
+if (asked.before) await chromium('before', { backgroundEveryMs: 0, patienceMs: 3_600_000 })
+
+waiter.close()
+await listener.close()
 await database.close()
 await rm(dataDir, { recursive: true })
+judge()
 
-async function live(size: number): Promise<void> {
+async function chromium(name: string, options: object): Promise<number> {
+  const rounds = Number(asked.rounds)
+  const deps = { pool, connection, listener, waiter, log }
+  const measured: Beside = await liveBesideWarm(deps, [crawled, ...domains], {
+    ...{ rounds, each: LIVE_EACH, warmJobs: WARM_JOBS, options },
+  })
+  const times = percentile(measured.besideMs, 0.5) / percentile(measured.idleMs, 0.5)
+  const both = [measured.idleMs, measured.besideMs].map((took) => figures(took).padEnd(15))
+  console.log(
+    `${name.padEnd(10)}  ${both.join('  ')}  ${times.toFixed(2).padEnd(6)}  ${measured.warmedPerSecond.toFixed(1)}`,
+  )
+  return times
+}
+
+function judge(): void {
+  const most = SIZES.at(-1)!
+  const pickUp = pickUps.get(Math.min(100_000, most))!
+  const claimTimes = claimed.get(most)! / claimed.get(Math.min(1_000, most))!
+  const rows: [what: string, aim: string, found: string, isMet: boolean][] = [
+    [
+      `pick-up of a live job beside ${Math.min(100_000, most).toLocaleString('en')} queued, median`,
+      `at most ${PICK_UP_MS} ms`,
+      `${pickUp.toFixed(1)} ms`,
+      pickUp <= PICK_UP_MS,
+    ],
+    [
+      `a claim with ${most.toLocaleString('en')} queued over ${DOMAINS.toLocaleString('en')} domains, against 1,000, median`,
+      `at most ${CLAIM_TIMES} times`,
+      `${claimTimes.toFixed(2)} times`,
+      claimTimes <= CLAIM_TIMES,
+    ],
+    [
+      `a live render while ${WARM_JOBS.toLocaleString('en')} warm jobs run, against an idle node, median`,
+      `at most ${BESIDE_TIMES} times`,
+      `${beside.toFixed(2)} times`,
+      beside <= BESIDE_TIMES,
+    ],
+  ]
+  const cells = rows.map(([what, aim, found, isMet]) => [what, aim, found, isMet ? 'yes' : 'NO'])
+  console.log(`\n${markdownTable(['what', 'aim', 'found', 'met'], cells, 1)}`)
+  if (rows.some(([, , , isMet]) => !isMet)) process.exitCode = 1
+}
+
+/** The median until its render begins. */
+async function live(size: number): Promise<number> {
   await fill(size)
   const begun = new Map<string, number>()
   const worker = await startWorker(
@@ -94,7 +165,7 @@ async function live(size: number): Promise<void> {
     { node: randomUUID(), slots: 4 },
   )
   await listener.settled()
-  const pickUps: number[] = []
+  const begunAfter: number[] = []
   const rounds: number[] = []
   for (let i = 0; i < LIVE_JOBS; i++) {
     const page = `/live${size}-${i}` as PagePath
@@ -102,14 +173,16 @@ async function live(size: number): Promise<void> {
     const [job] = await enqueue(pool, crawled, [page], 'live')
     await waiter.wait(job!.jobId, AbortSignal.timeout(10_000))
     rounds.push(performance.now() - startMs)
-    pickUps.push(begun.get(page)! - startMs)
+    begunAfter.push(begun.get(page)! - startMs)
     await sleep(5)
   }
   await worker.close(1_000)
-  console.log(`${String(size).padStart(16)}    ${figures(pickUps).padEnd(23)}    ${figures(rounds)}`)
+  console.log(`${String(size).padStart(16)}    ${figures(begunAfter).padEnd(23)}    ${figures(rounds)}`)
+  return percentile(begunAfter, 0.5)
 }
 
-async function claims(size: number): Promise<void> {
+/** The median of a plain one. */
+async function claims(size: number): Promise<number> {
   await fill(size)
   const claim = createClaim(pool, randomUUID(), { domainCap: 4, domainBackgroundCap: 4, leaseMs: 60_000 })
   const one = async () => {
@@ -138,6 +211,7 @@ async function claims(size: number): Promise<void> {
   console.log(
     `${String(size).padStart(16)}    ${figures(plain).padEnd(15)}  ${figures(capped).padEnd(15)}  ${figures(bulk)}`,
   )
+  return percentile(plain, 0.5)
 }
 
 /** Milliseconds of each call; what a call gives back runs after it, and is not counted. */

@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type pg from 'pg'
+
+import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
+import { systemClock } from '../src/clock.ts'
+import type { Listener } from '../src/db/listener.ts'
+import type { DomainId, PagePath } from '../src/ids.ts'
+import type { Log } from '../src/log.ts'
+import type { JobWaiter } from '../src/queue/await.ts'
+import { enqueue } from '../src/queue/enqueue.ts'
+import { startWorker } from '../src/queue/worker.ts'
+import type { WorkerOptions } from '../src/queue/worker-options.ts'
+import { startTestRenderer } from '../src/render/test-renderer.ts'
+import { thisMachine, usualSlots } from '../src/usual-slots.ts'
+import { openSite } from './sites.ts'
+
+/** Milliseconds from asking to hearing of the end, of each live job; and what was warmed meanwhile, a second. */
+export type Beside = { idleMs: number[]; besideMs: number[]; warmedPerSecond: number }
+
+/** Domains that are warmed; none of them reaches its cap. */
+const WARMED = 10
+/** Crawlers come when they like, and not with the end of the render before. */
+const BETWEEN_MS = { least: 60, span: 240 }
+
+/**
+ * Live renders of the demo shop by a real Chromium in the usual slots, alone and
+ * beside `warmJobs` of the same shop that are being rendered: in turns, so that
+ * whatever else the machine does hits both. `options`: of the worker.
+ */
+export async function liveBesideWarm(
+  deps: { pool: pg.Pool; connection: pg.ClientConfig; listener: Listener; waiter: JobWaiter; log: Log },
+  domains: readonly DomainId[],
+  {
+    rounds,
+    each,
+    warmJobs,
+    options,
+  }: {
+    rounds: number
+    each: number
+    warmJobs: number
+    options: Partial<WorkerOptions>
+  },
+): Promise<Beside> {
+  const { pool, waiter } = deps
+  const site = await openSite('shop')
+  const slots = usualSlots(thisMachine())
+  const renderer = await startTestRenderer({ slots })
+  await pool.query('truncate job, unstored_page')
+  let warmed = 0
+  const worker = await startWorker(
+    {
+      ...{ pool, connection: deps.connection, log: deps.log, notifications: deps.listener },
+      ...{ plans: DEFAULT_PLANS, clock: systemClock, canRender: () => true },
+      async render(request) {
+        const rendering = await renderer.render({ ...request, originUrl: site.originUrl })
+        if (request.path.includes('warm') && rendering.outcome.kind === 'rendered') warmed++
+        return rendering
+      },
+    },
+    { node: randomUUID(), slots, ...options },
+  )
+  await deps.listener.settled()
+  let visit = 0
+  const [crawled, ...others] = domains as [DomainId, ...DomainId[]]
+  const path = (word: string) => `${site.page(visit).path.split('?')[0]}?${word}=${visit++}` as PagePath
+  const live = async () => {
+    const startMs = performance.now()
+    const [job] = await enqueue(pool, crawled, [path('live')], 'live')
+    const end = await waiter.wait(job!.jobId, AbortSignal.timeout(30_000))
+    if (end === 'late' || end.state !== 'done') throw new Error(`a live job ended as ${JSON.stringify(end)}`)
+    return performance.now() - startMs
+  }
+  const some = async () => {
+    const took: number[] = []
+    for (let n = 0; n < each; n++) {
+      took.push(await live())
+      await sleep(BETWEEN_MS.least + ((n * 97) % BETWEEN_MS.span))
+    }
+    return took
+  }
+  try {
+    for (let n = 0; n < 10; n++) await live()
+    const found: Beside = { idleMs: [], besideMs: [], warmedPerSecond: 0 }
+    let besideSeconds = 0
+    warmed = 0
+    for (let round = 0; round < rounds; round++) {
+      found.idleMs.push(...(await some()))
+      for (const domain of others.slice(0, WARMED)) {
+        const paths = Array.from({ length: warmJobs / WARMED }, () => path('warm'))
+        await enqueue(pool, domain, paths, 'warm')
+      }
+      while (worker.running === 0) await sleep(5)
+      const startMs = performance.now()
+      found.besideMs.push(...(await some()))
+      besideSeconds += (performance.now() - startMs) / 1_000
+      await pool.query(`delete from job where state = 'queued'`)
+      while (worker.running > 0) await sleep(5)
+    }
+    return { ...found, warmedPerSecond: warmed / besideSeconds }
+  } finally {
+    await worker.close(5_000)
+    await renderer.close()
+    await site.close()
+  }
+}
