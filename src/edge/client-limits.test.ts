@@ -11,6 +11,7 @@ import { after, afterEach, before, describe, it } from 'node:test'
 import ipaddr from 'ipaddr.js'
 
 import { loadConfig } from '../config.ts'
+import { requestIdOf } from '../http/request-id.ts'
 import { MOST_OF_ONE_CLIENT } from './origin-share.ts'
 import { type Answer, PERSON, startTestEdge, type TestEdge } from './test-edge.ts'
 import { rawExchange } from './test-raw-edge.ts'
@@ -18,8 +19,10 @@ import { rawExchange } from './test-raw-edge.ts'
 const REQUESTS = MOST_OF_ONE_CLIENT + 2
 const waiting: http.ServerResponse[] = []
 let edge: TestEdge
+const told: [verdict: string, requestId: string][] = []
 before(async () => {
   edge = await startTestEdge({
+    parts: { answered: (req, { verdict }) => told.push([verdict, requestIdOf(req)]) },
     clients: {
       ...loadConfig({}).clients,
       requests: REQUESTS,
@@ -144,6 +147,7 @@ describe('requests of one client in all', () => {
     const past = await edge.ask('/', from('203.0.113.3'))
     assert.deepEqual([past.status, past.verdict], [429, 'none; too-many-requests'])
     assert.match(String(past.body), /Too many requests at once come from your address/)
+    assert.deepEqual(told.at(-1), ['none; too-many-requests', past.headers['x-request-id']])
     const crawler = await edge.ask('/page', { headers: { 'x-forwarded-for': '66.249.66.1' } })
     assert.equal(crawler.verdict, 'rendered')
     for (const res of waiting.splice(0)) res.end()

@@ -2,7 +2,7 @@ import type { CrawlerCategory } from '../accounts/domain-settings.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { CrawlerTest } from './crawler.ts'
-import { createCrawlerNames } from './crawler-name.ts'
+import { crawlerNameIn } from './crawler-name.ts'
 import type { EdgeDomain } from './domain.ts'
 import type { EdgeRequest } from './exchange.ts'
 import type { PageTarget } from './target.ts'
@@ -14,6 +14,8 @@ export type DemandDeps = {
   noteAsked(domain: DomainId, path: PagePath): void
   /** A crawler was given a stored page; `crawler`: what it calls itself. Never throws. Absent: nobody wants to know. */
   noteVisit?(visit: Visit): void
+  /** As the kept list of crawlers spells it; null: they are not on it. */
+  listedName?(userAgent: string): string | null
   crawlerOf: CrawlerTest
   /** The crawler is not who it says: it gets what there is, and causes no render. Never rejects. */
   isForged(req: EdgeRequest): boolean | Promise<boolean>
@@ -37,8 +39,7 @@ export const VISIT_EVERY_MS = 60_000
 
 /** What follows from a crawler's asking beside its answer; nobody waits for it, and nothing of it can fail the answer. */
 export function createDemand(deps: DemandDeps) {
-  const { log, enqueueRefresh, noteAsked, noteVisit, crawlerOf, isForged } = deps
-  const nameOf = createCrawlerNames()
+  const { log, enqueueRefresh, noteAsked, noteVisit, listedName, crawlerOf, isForged } = deps
 
   /** The page is stale. */
   function refresh(asked: Asked): void {
@@ -76,7 +77,7 @@ export function createDemand(deps: DemandDeps) {
     noteVisit({
       domain: domain.id,
       path: target.key.path,
-      crawler: nameOf(userAgent),
+      crawler: listedName?.(userAgent) ?? crawlerNameIn(userAgent),
       category,
       atMs: nowMs,
     })

@@ -19,13 +19,14 @@ import { createOriginPool } from './origin-pool.ts'
 import type { OriginAgents } from './origin-request.ts'
 import { createOriginShare } from './origin-share.ts'
 import { createPass, type PassOptions } from './pass.ts'
-import { pageMessage, sendPlainPage } from './plain-page.ts'
+import { type PlainPage, pageMessage, sendPlainPage } from './plain-page.ts'
 import { createReport, type ReportDeps } from './report.ts'
 import { prepareServed, prepareUnstored } from './served.ts'
 import { createEdgeServers, type EdgeServers, type EdgeTls } from './servers.ts'
 import { createSitemaps, type SitemapDeps } from './sitemap.ts'
 import { createTargets } from './target.ts'
 import { createPassUpgrade } from './upgrade.ts'
+import type { NoVerdict, Verdict } from './verdict.ts'
 import type { VerifyCrawler } from './verify-crawler.ts'
 
 /** What live traffic needs of the rest; bin/ supplies it from PostgreSQL, the queue and the gateway. */
@@ -39,6 +40,7 @@ export type EdgeParts = Pick<
   | 'waitForJob'
   | 'noteAsked'
   | 'noteVisit'
+  | 'listedName'
 > &
   Pick<SitemapDeps, 'readSitemap' | 'storeSitemap' | 'namedInIndexes' | 'recordInSitemap'> & {
     agents: OriginAgents
@@ -122,6 +124,12 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
   const gate = createClientGate(options.clients ?? NO_CLIENT_LIMITS)
   const share = createOriginShare(gate.clientOf)
   const crawlerOf = createCrawlerTest()
+  const report = createReport({
+    crawlerOf,
+    stopwatch: systemStopwatch,
+    nameOf: createRequestIds(options.clients?.trustedProxies ?? []),
+    answered: parts.answered ?? (() => {}),
+  })
   const handlerDeps: EdgeDeps = {
     ...parts,
     findDomain: domains.find,
@@ -138,12 +146,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
       (await parts.verifyCrawler?.(req.headers['user-agent'] ?? '', readClient(req).address)) === 'forged',
     sitemaps: createSitemaps(parts),
     pass: share.limit(createPass(passOptions)),
-    report: createReport({
-      crawlerOf,
-      stopwatch: systemStopwatch,
-      nameOf: createRequestIds(options.clients?.trustedProxies ?? []),
-      answered: parts.answered ?? (() => {}),
-    }),
+    report,
   }
   const handle = createEdgeHandler(handlerDeps, options)
   // Behind a door stands one site's front, which asks for all its visitors: it is not limited as one of them.
@@ -155,23 +158,34 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
   )
 
   const passUpgrade = createPassUpgrade(passOptions)
-  async function upgrade(handshake: Handshake): Promise<void> {
+  /** `settled` is told how the handshake ended; a WebSocket itself is no request. */
+  async function upgrade(
+    handshake: Handshake,
+    settled: (verdict: Verdict | NoVerdict) => void,
+  ): Promise<void> {
     const { req, wire } = handshake
+    const refuse = (page: PlainPage, verdict: Verdict | NoVerdict) => {
+      refuseHandshake(handshake, page, verdict)
+      settled(verdict)
+    }
     // One of HTTP/1.1 has a connection of its own, which is counted; of these one connection could hold a hundred.
     if (req.httpVersion === '2.0' && !gate.enterTunnel(req, wire)) {
-      return refuseHandshake(handshake, 'too-many-connections', 'none; too-many-connections')
+      return refuse('too-many-connections', 'none; too-many-connections')
     }
-    if (!toOriginForm(req)) return refuseHandshake(handshake, 'bad-request', 'none; bad-request')
+    if (!toOriginForm(req)) return refuse('bad-request', 'none; bad-request')
     const domain = await domains.find(req.headers.host ?? '')
-    if (domain === null) return refuseHandshake(handshake, 'unknown-host', 'none; unknown-host')
+    if (domain === null) return refuse('unknown-host', 'none; unknown-host')
     const crawler = crawlerOf(req.headers['user-agent'], domain.crawlers)
     const verdict = crawler ? 'pass; method' : 'pass; not-a-crawler'
-    const settled = share.enter(req, domain)
-    if (settled === null) return refuseHandshake(handshake, 'too-many-requests', verdict)
+    const leave = share.enter(req, domain)
+    if (leave === null) return refuse('too-many-requests', verdict)
     try {
-      passUpgrade(handshake, domain, verdict, settled)
+      passUpgrade(handshake, domain, verdict, () => {
+        leave()
+        settled(verdict)
+      })
     } catch (error) {
-      settled()
+      leave()
       throw error
     }
   }
@@ -180,13 +194,17 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
   const servers = createEdgeServers(
     {
       request(req, res) {
-        if (gate.enter(req, res)) answerChallenge(req, res, () => handle(req, res))
-        else sendPlainPage(res, 'too-many-requests', 'none; too-many-requests')
+        if (gate.enter(req, res)) return answerChallenge(req, res, () => handle(req, res))
+        const answered = report(req, res)
+        sendPlainPage(res, 'too-many-requests', 'none; too-many-requests')
+        answered('none; too-many-requests')
       },
       upgrade(handshake) {
-        upgrade(handshake).catch((error: Error) => {
+        const settled = once(report(handshake.req, null))
+        upgrade(handshake, settled).catch((error: Error) => {
           log.error({ err: error, host: handshake.req.headers.host }, 'a WebSocket could not be passed')
           refuseHandshake(handshake, 'unavailable', 'none; fault')
+          settled('none; fault')
         })
       },
     },
@@ -206,5 +224,13 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
     doors,
     held: [domains.held, pages.held],
     pagesInMemory: () => ({ pages: pages.entries(), bytes: pages.bytes() }),
+  }
+}
+
+function once<T>(tell: (what: T) => void): (what: T) => void {
+  let told = false
+  return (what) => {
+    if (!told) tell(what)
+    told = true
   }
 }

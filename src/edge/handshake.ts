@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
 import type { Duplex, Readable } from 'node:stream'
 
+import { requestIdHeader } from '../http/request-id.ts'
 import type { EdgeRequest } from './exchange.ts'
 import { messageHead, type PlainPage, plainPage, statusOf } from './plain-page.ts'
 
@@ -106,7 +107,7 @@ export function refuseHandshake(
   reference: string | null = null,
 ): void {
   const { headers, body } = plainPage(page, verdict, reference)
-  handshake.refuse(statusOf(page), 'No WebSocket', headers, body)
+  handshake.refuse(statusOf(page), 'No WebSocket', [...headers, ...requestIdHeader(handshake.req)], body)
 }
 
 function withoutHttp1(headers: readonly string[]): string[] {

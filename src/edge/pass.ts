@@ -1,5 +1,5 @@
 import { createClientReader } from '../client-address.ts'
-import { requestIdOf } from '../http/request-id.ts'
+import { requestIdHeader } from '../http/request-id.ts'
 import type { AnswerHead } from './answer-reader.ts'
 import { watchBodyPace } from './body-pace.ts'
 import { timesThroughUs } from './decide.ts'
@@ -69,9 +69,8 @@ export function createPass(options: PassOptions): Pass {
     const front = seen(req, domain)
     const { body, framing } = bodyOf(req)
     const repeatable = body === 'none' && REPEATABLE.has(req.method ?? '')
-    const headers = requestHeaders(req, front, domain.origin, framing)
-    const id = requestIdOf(req)
-    if (id !== '') headers.push('X-Request-Id', id)
+    const named = requestIdHeader(req)
+    const headers = [...requestHeaders(req, front, domain.origin, framing), ...named]
     const stream = createAnswerStream(res, () => call.resume())
     let begun = false
 
@@ -112,8 +111,7 @@ export function createPass(options: PassOptions): Pass {
 
     /** Throws for a status or header that no HTTP message may have: node would not write it. */
     function writeHead(head: AnswerHead): void {
-      const list = responseHeaders(head, front, domain, verdict)
-      if (id !== '') list.push('X-Request-Id', id)
+      const list = [...responseHeaders(head, front, domain, verdict), ...named]
       res.writeHead(head.statusCode, head.statusMessage, list)
     }
   }

@@ -19,11 +19,22 @@ export type ReportDeps = {
   /** See `createRequestIds`. */
   nameOf(req: EdgeRequest): string
   /** Figures, log. Called on the hit path: costs next to nothing, and never throws. */
-  answered(req: EdgeRequest, answer: Answered, res: EdgeResponse): void
+  answered(req: EdgeRequest, answer: Answered, res: ReportedAnswer): void
 }
 
-/** Called when a request begins; what it gives is called with the verdict, once. */
-export type Report = (req: EdgeRequest, res: EdgeResponse) => (verdict: Verdict | NoVerdict) => void
+export type ReportedAnswer = Pick<EdgeResponse, 'headersSent' | 'statusCode'>
+
+/** Of a handshake: what becomes of its connection is no answer. */
+const NO_ANSWER: ReportedAnswer = { headersSent: false, statusCode: 0 }
+
+/**
+ * Called when a request begins, or a handshake, which has no `res`; what it gives
+ * is called with the verdict, once.
+ */
+export type Report = (
+  req: EdgeRequest,
+  res: (ReportedAnswer & Pick<EdgeResponse, 'closed' | 'on'>) | null,
+) => (verdict: Verdict | NoVerdict) => void
 
 export function createReport({ crawlerOf, stopwatch, nameOf, answered }: ReportDeps): Report {
   return (req, res) => {
@@ -32,9 +43,9 @@ export function createReport({ crawlerOf, stopwatch, nameOf, answered }: ReportD
     req.headers['x-request-id'] = nameOf(req)
     return (verdict) => {
       const crawler = crawlerIn(verdict, req)
-      const tell = () => answered(req, { verdict, crawler, seconds: stopwatch() - started }, res)
+      const tell = () => answered(req, { verdict, crawler, seconds: stopwatch() - started }, res ?? NO_ANSWER)
       // A page from memory has been handed over whole; how fast the client takes it is not our figure.
-      if (verdict === 'hit' || verdict === 'stale' || res.closed) tell()
+      if (res === null || verdict === 'hit' || verdict === 'stale' || res.closed) tell()
       else res.on('close', tell)
     }
   }

@@ -4,12 +4,20 @@ import net from 'node:net'
 import type { Duplex } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 
+import { requestIdOf } from '../http/request-id.ts'
+import type { EdgeParts } from './edge.ts'
 import { PERSON, startTestEdge, type TestEdge } from './test-edge.ts'
 
 let edge: TestEdge
 let seen: string[]
+/** Verdict and request id of all that was counted. */
+const told: string[] = []
 before(async () => {
-  edge = await startTestEdge({ origin: (_req, res) => res.writeHead(426, { 'x-why': 'no' }).end('not here') })
+  const answered: EdgeParts['answered'] = (req, { verdict }) => told.push(`${verdict} ${requestIdOf(req)}`)
+  edge = await startTestEdge({
+    parts: { answered },
+    origin: (_req, res) => res.writeHead(426, { 'x-why': 'no' }).end('not here'),
+  })
 })
 after(() => edge.close())
 
@@ -66,6 +74,8 @@ describe('a WebSocket goes through', () => {
     assert.equal(sent('Host'), new URL(edge.origin).host)
     assert.equal(sent('X-Forwarded-For'), '127.0.0.1')
     assert.equal(sent('Upgrade'), 'websocket')
+    const [, id] = /\r\nX-Request-Id: ([\w-]+)\r\n/.exec(got)!
+    assert.deepEqual([told, sent('X-Request-Id')], [[`pass; not-a-crawler ${id}`], id])
     assert.equal(sent('Sec-WebSocket-Key'), 'dGhlIHNhbXBsZSBub25jZQ==')
 
     const origin = await accepted
@@ -158,6 +168,20 @@ describe('no WebSocket', () => {
     const got = await readUntil(socket, /not here/)
     assert.match(got, /^HTTP\/1\.1 426 /)
     assert.match(got, /\r\nx-why: no\r\n/)
+  })
+
+  it('each is counted once, by the name that its answer has', async () => {
+    told.length = 0
+    for (const [text, verdict] of [
+      [handshake(), 'pass; not-a-crawler'],
+      [handshake().replace('red.example', 'nobody.example'), 'none; unknown-host'],
+    ] as const) {
+      const socket = connect()
+      socket.write(text)
+      const [, id] = /\r\nX-Request-Id: ([\w-]+)\r\n/.exec(await readUntil(socket, /\r\n\r\n/))!
+      await once(socket.resume(), 'close')
+      assert.deepEqual(told.splice(0), [`${verdict} ${id}`])
+    }
   })
 
   it('an origin that breaks off: 502', async () => {

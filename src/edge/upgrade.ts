@@ -1,3 +1,4 @@
+import { requestIdHeader } from '../http/request-id.ts'
 import { timesThroughUs } from './decide.ts'
 import type { EdgeDomain } from './domain.ts'
 import { requestHeaders, responseHeaders } from './forwarded-headers.ts'
@@ -40,11 +41,12 @@ export function createPassUpgrade(options: PassOptions): PassUpgrade {
       return
     }
     const front = seen(req, domain)
+    const named = requestIdHeader(req)
     const upstream = originRequest(agents, domain, {
       // A WebSocket is asked for by GET, whatever HTTP/2 calls it.
       method: req.httpVersion === '2.0' ? 'GET' : (req.method ?? 'GET'),
       path: req.url ?? '/',
-      headers: requestHeaders(req, front, domain.origin, handshake.framing),
+      headers: [...requestHeaders(req, front, domain.origin, handshake.framing), ...named],
       answerWaitMs,
     })
     wire.on('close', () => upstream.destroy())
@@ -71,7 +73,7 @@ export function createPassUpgrade(options: PassOptions): PassUpgrade {
         return fail(new Error('The origin says something else to the key'))
       }
       try {
-        handshake.accept(responseHeaders(answer, front, domain, verdict))
+        handshake.accept([...responseHeaders(answer, front, domain, verdict), ...named])
         answered = true
       } catch (error) {
         origin.destroy()
@@ -99,7 +101,7 @@ export function createPassUpgrade(options: PassOptions): PassUpgrade {
     })
     upstream.on('response', (answer) => {
       // The origin wants no WebSocket: its answer, and then the end as the end of the body.
-      const headers = responseHeaders(answer, front, domain, verdict)
+      const headers = [...responseHeaders(answer, front, domain, verdict), ...named]
       try {
         handshake.refuse(answer.statusCode ?? 502, answer.statusMessage ?? '', headers, answer)
         answered = true

@@ -36,3 +36,9 @@ export function requestIdOf({ headers }: { headers: IncomingHttpHeaders }): stri
   const id = headers['x-request-id']
   return typeof id === 'string' ? id : ''
 }
+
+/** The same as a header (flat), for whom it is to be told; empty: none. */
+export function requestIdHeader(request: { headers: IncomingHttpHeaders }): string[] {
+  const id = requestIdOf(request)
+  return id === '' ? [] : ['X-Request-Id', id]
+}
