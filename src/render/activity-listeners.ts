@@ -15,6 +15,8 @@ export function activityListeners(
     'Network.eventSourceMessageReceived': ({ requestId }) => activity.progressed(requestId),
     'Network.webSocketCreated': ({ requestId, url }) =>
       activity.started(requestId, { method: 'GET', url, type: 'WebSocket' }),
+    'Network.webSocketHandshakeResponseReceived': ({ requestId }) => activity.progressed(requestId),
+    'Network.webSocketFrameSent': ({ requestId }) => activity.asked(requestId),
     'Network.webSocketFrameReceived': ({ requestId }) => activity.progressed(requestId),
     'Network.webSocketClosed': ({ requestId }) => activity.finished(requestId),
     'Network.loadingFinished': ({ requestId }) => activity.finished(requestId),
@@ -22,7 +24,8 @@ export function activityListeners(
     // Said by in-page/real-time.js, and by in-page/new-document.js of the page's own signals.
     'Runtime.bindingCalled': ({ payload }) => {
       const [verb, object = ''] = payload.split(' ', 2)
-      if (verb === 'worker') activity.workerStarted(object)
+      if (verb === 'worker') activity.workerStarted()
+      else if (verb === 'ended') activity.workerEnded(object)
       else if (verb === 'asked') activity.workerAsked()
       else if (verb === 'spoke') activity.workerSpoke()
       else if (verb === 'reading') activity.readBegan()

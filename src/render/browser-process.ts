@@ -12,6 +12,7 @@ import { browserFlags } from './browser-flags.ts'
 import { type BrowserParts, watchParts } from './browser-parts.ts'
 import { type CdpConnection, connectCdp } from './cdp.ts'
 import { confined } from './confinement.ts'
+import { type ContextWorkers, followContextWorkers } from './context-workers.ts'
 import { type MemoryWatch, watchMemory } from './memory-watch.ts'
 import { canHide, viewOf } from './own-view.ts'
 import { hasSystemCallFilter, killGroup, memoryOfGroupBytes, processesOfGroup } from './process-group.ts'
@@ -35,6 +36,7 @@ export type BrowserProcess = {
   readonly memory: Pick<MemoryWatch, 'hasEnded'>
   /** Killed when its network process is lost. */
   readonly parts: Pick<BrowserParts, 'hasNetwork' | 'canOpenPages'>
+  readonly contextWorkers: ContextWorkers
   /** Resolves with the reason as soon as it is known to be dead or dying: nothing more can be asked of it. */
   readonly ended: Promise<string>
   /** Resolves with the reason when every process is gone and its directory is removed. */
@@ -154,6 +156,7 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
   const tooLate = setTimeout(() => void kill(`no answer in ${START_LIMIT_MS / 1000} s`), START_LIMIT_MS)
   try {
     const { product, userAgent } = await cdp.browser.send('Browser.getVersion')
+    const contextWorkers = await followContextWorkers(cdp.browser)
     const pid = child.pid as number
     if (sandbox === 'on' && !(await pagesAreSandboxed(pid))) throw new Error('a page runs without a sandbox')
     const parts = watchParts(pid, () => void kill('its network process has ended'))
@@ -168,6 +171,7 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
       identity: options.identity ?? 'Prepaint',
       memory,
       parts,
+      contextWorkers,
       ended,
       gone,
       answers: () => answers(cdp),

@@ -127,6 +127,7 @@ describe('streams hold nothing but a moment', () => {
     it(`${type}: 400 ms to say something, 150 ms for each next word, 2 s in all`, () => {
       const { activity, clock, start } = activityAt()
       start('1', type)
+      activity.progressed('1')
       assert.deepEqual([activity.isBusy(), activity.isHeld()], [false, true])
       clock.ms = 399
       assert.equal(activity.isStreaming(), true)
@@ -141,6 +142,28 @@ describe('streams hold nothing but a moment', () => {
     })
   }
 
+  it('WebSocket: 2 s to open', () => {
+    const { activity, clock, start } = activityAt()
+    start('1', 'WebSocket')
+    clock.ms = 1_999
+    assert.equal(activity.isStreaming(), true)
+    clock.ms = 2_000
+    assert.equal(activity.isStreaming(), false)
+  })
+
+  it('a socket that was asked, as long as one that was opened', () => {
+    const { activity, clock, start } = activityAt()
+    start('1', 'WebSocket')
+    activity.progressed('1')
+    clock.ms = 1_000
+    assert.equal(activity.isStreaming(), false)
+    activity.asked('1')
+    clock.ms = 1_399
+    assert.equal(activity.isStreaming(), true)
+    clock.ms = 1_400
+    assert.equal(activity.isStreaming(), false)
+  })
+
   it('beacons not even that', () => {
     const { activity, start } = activityAt()
     start('1', 'Ping')
@@ -149,7 +172,7 @@ describe('streams hold nothing but a moment', () => {
 
   it('a worker that computes, for eight seconds in all, and its word a moment after that', () => {
     const { activity, clock } = activityAt()
-    activity.workerStarted('blob:1')
+    activity.workerStarted()
     activity.workerBusy('1')
     clock.ms = 5_000
     assert.equal(activity.isBusy(), true)
@@ -171,7 +194,7 @@ describe('streams hold nothing but a moment', () => {
 
   it('no further word of a worker that spoke while it computed', () => {
     const { activity, clock } = activityAt()
-    activity.workerStarted('blob:1')
+    activity.workerStarted()
     activity.workerBusy('1')
     clock.ms = 50
     activity.workerSpoke()
@@ -184,20 +207,48 @@ describe('streams hold nothing but a moment', () => {
 
   it('a worker that has had the answer to a request', () => {
     const { activity, clock } = activityAt()
-    activity.workerStarted('blob:1')
+    activity.workerStarted()
     clock.ms = 4_000
     assert.equal(activity.isStreaming(), false)
     activity.workerFed()
     assert.deepEqual([activity.isStreaming(), activity.takeWorked()], [true, true])
   })
 
-  it("a worker's script is the worker's, whichever is told first", () => {
-    for (const first of ['script', 'worker']) {
-      const { activity, start } = activityAt()
-      if (first === 'script') start('1', 'Script')
-      activity.workerStarted('https://a.example/1')
-      if (first === 'worker') start('1', 'Script')
-      assert.deepEqual([activity.isBusy(), activity.isStreaming()], [false, true])
-    }
+  it("a worker's script is waited for as the page's are, then the worker has a second for its first word", () => {
+    const { activity, clock, start } = activityAt()
+    activity.workerStarted()
+    start('1', 'Script')
+    clock.ms = 4_000
+    assert.equal(activity.isBusy(), true)
+    activity.finished('1')
+    activity.workerLoaded()
+    clock.ms = 4_999
+    assert.deepEqual([activity.isBusy(), activity.isStreaming()], [false, true])
+    clock.ms = 5_000
+    assert.equal(activity.isStreaming(), false)
+    assert.equal(activity.takeWorked(), true)
+  })
+
+  it('the script of a worker that was ended before it began is not', () => {
+    const { activity, start } = activityAt()
+    activity.workerStarted()
+    start('1', 'Script', 'https://a.example/worker.js')
+    activity.workerEnded('https://a.example/other.js')
+    assert.equal(activity.isBusy(), true)
+    activity.workerEnded('https://a.example/worker.js')
+    assert.deepEqual([activity.isBusy(), activity.isHeld()], [false, false])
+  })
+
+  it('a word, and the page has its time for it', () => {
+    const { activity, clock, start } = activityAt()
+    start('1', 'WebSocket')
+    activity.progressed('1')
+    assert.equal(activity.takeWorked(), false)
+    clock.ms = 100
+    activity.progressed('1')
+    assert.equal(activity.takeWorked(), true)
+    clock.ms = 2_000
+    activity.progressed('1')
+    assert.equal(activity.takeWorked(), false)
   })
 })

@@ -10,6 +10,8 @@ export type NetworkActivity = {
   ): void
   /** The head of the answer came, or bytes of it, or a message of a stream. */
   progressed(id: string): void
+  /** The page has said something on a socket: it waits for an answer. */
+  asked(id: string): void
   finished(id: string): void
   /** Something is young enough to be waited for. */
   isBusy(): boolean
@@ -19,14 +21,20 @@ export type NetworkActivity = {
   isStalled(patience: number): boolean
   /** A socket, stream or worker has only just been opened, or still speaks. */
   isStreaming(): boolean
-  /** A worker lives in real time, like a stream; the end of its script's loading is not told to the page. */
-  workerStarted(url: string): void
+  /** A worker lives in real time, like a stream. Its script is waited for as one of the page's. */
+  workerStarted(): void
+  /** Of this script: it was ended, or failed, perhaps before it began. */
+  workerEnded(url: string): void
   workerSpoke(): void
   /** The page sent a worker something: it waits for an answer. */
   workerAsked(): void
+  /** For so long workers are still waited for. */
+  workersLeftMs(): number
   /** A worker computes, or has nothing to compute any more. */
   workerBusy(id: string): void
   workerRested(id: string): void
+  /** A worker's script is there: it begins. */
+  workerLoaded(): void
   /** A request of a worker's has ended: it has what it waited for. */
   workerFed(): void
   /** Work that takes real time without a request (a data base, cryptography) has begun, or has all ended. */
@@ -61,9 +69,11 @@ const DOCUMENT_BODY_MS = 15_000
 const QUIET_MS = 150
 /** The same with nothing pending that we know of: mostly a busy script, so take more time to be sure. */
 const IDLE_MS = 1_000
+/** A socket opens in this time, or not at all. */
+const HANDSHAKE_MS = 2_000
 /** A stream that was just opened is given so much real time to say something ... */
 const OPENED_MS = 400
-/** ... a worker more: it has scripts to load and work to do, and nearly always answers ... */
+/** ... a worker more: it has work to do, and nearly always answers ... */
 const WORKER_OPENED_MS = 1_000
 /** ... and as long as it goes on speaking, so much for its next word, but not for ever. */
 const STREAMS_LIMIT_MS = 2_000
@@ -85,6 +95,7 @@ type Pending = {
   answerMs: number
   silenceMs: number
   bodyMs: number
+  connectMs: number
 }
 
 export function createNetworkActivity(nowMs: () => number): NetworkActivity {
@@ -97,12 +108,13 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
   let hasWorked = false
   let reading = 0
   let readSinceMs = 0
-  const workerScripts = new Set<string>()
   let firstStreamMs = Number.POSITIVE_INFINITY
   let streamDueMs = Number.NEGATIVE_INFINITY
   /** Since when. */
   const busyWorkers = new Map<string, number>()
   let spokeMs = Number.NEGATIVE_INFINITY
+  /** Of the last worker. */
+  let startedMs = Number.NEGATIVE_INFINITY
   let firstWorkerMs = Number.POSITIVE_INFINITY
 
   /** Still worth waiting for. */
@@ -113,29 +125,34 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
     if (answeredMs === null) return ageMs < answerMs
     return ageMs < bodyMs && (nowMs() - answeredMs) / patience < silenceMs
   }
+  const isConnecting = ({ sinceMs, answeredMs, connectMs }: Pending) =>
+    answeredMs === null && nowMs() - sinceMs < connectMs
   const isReading = () => reading > 0 && nowMs() - readSinceMs < ANSWER_MS
-  const isWorkerTime = () => nowMs() - firstWorkerMs < WORKERS_LIMIT_MS
+  const workersLeftMs = () => Math.max(0, firstWorkerMs + WORKERS_LIMIT_MS - nowMs())
   const isWorking = () =>
     (working > 0 && nowMs() - workSinceMs < WORK_MS) ||
     isReading() ||
-    (busyWorkers.size > 0 && isWorkerTime())
+    (busyWorkers.size > 0 && workersLeftMs() > 0)
   const streamOpened = (openedMs = OPENED_MS) => {
     firstStreamMs = Math.min(firstStreamMs, nowMs())
     streamDueMs = Math.max(streamDueMs, nowMs() + openedMs)
   }
   /** Its silence until now meant nothing; and the page will need time for what it says. */
-  const workerWillSpeak = () => {
-    if (!isWorkerTime()) return
+  const workerWillSpeak = (openedMs = OPENED_MS) => {
+    if (workersLeftMs() === 0) return
     firstStreamMs = nowMs()
     hasWorked = true
-    streamOpened()
+    streamOpened(openedMs)
   }
+  const isStreamTime = () => nowMs() < firstStreamMs + STREAMS_LIMIT_MS
   const streamSpoke = () => {
+    // What the page does with it may need its time.
+    if (isStreamTime()) hasWorked = true
     spokeMs = nowMs()
     streamDueMs = nowMs() + QUIET_MS
   }
 
-  const asked = (key: string) => {
+  const countOf = (key: string) => {
     const times = (timesAsked.get(key) ?? 0) + 1
     timesAsked.set(key, times)
     return times
@@ -144,34 +161,42 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
   return {
     started(id, { method, url, postData = '', type }) {
       const isPoll =
-        asked(`${method} ${url} ${postData}`) > POLL_AFTER ||
-        asked(`${method} ${url.split(/[?#]/, 1)[0]}`) > VARIED_POLL_AFTER
-      const isStream = STREAM_TYPES.has(type) || workerScripts.has(url)
-      const heldBy = isStream ? 'stream' : isPoll ? 'poll' : 'request'
+        countOf(`${method} ${url} ${postData}`) > POLL_AFTER ||
+        countOf(`${method} ${url.split(/[?#]/, 1)[0]}`) > VARIED_POLL_AFTER
+      const heldBy = STREAM_TYPES.has(type) ? 'stream' : isPoll ? 'poll' : 'request'
       const silenceMs = type === 'Document' ? DOCUMENT_SILENCE_MS : SILENCE_MS
       const bodyMs = type === 'Document' ? DOCUMENT_BODY_MS : BODY_MS
       const answerMs = CODE_TYPES.has(type) ? CODE_ANSWER_MS : ANSWER_MS
-      pending.set(id, { url, sinceMs: nowMs(), answeredMs: null, heldBy, answerMs, silenceMs, bodyMs })
+      const connectMs = type === 'WebSocket' ? HANDSHAKE_MS : 0
+      const times = { answerMs, silenceMs, bodyMs, connectMs }
+      pending.set(id, { url, sinceMs: nowMs(), answeredMs: null, heldBy, ...times })
       if (heldBy === 'request') lastEventMs = nowMs()
       else if (type === 'EventSource' || type === 'WebSocket') streamOpened()
     },
     progressed(id) {
       const known = pending.get(id)
       if (known === undefined) return
+      const isFirst = known.answeredMs === null
       known.answeredMs = nowMs()
       if (known.heldBy === 'request') lastEventMs = nowMs()
-      if (known.heldBy === 'stream') streamSpoke()
+      if (known.heldBy === 'stream' && isFirst) streamOpened()
+      else if (known.heldBy === 'stream') streamSpoke()
+    },
+    asked(id) {
+      if (pending.has(id)) streamOpened()
     },
     finished(id) {
       const known = pending.get(id)
       if (known?.heldBy === 'request') lastEventMs = nowMs()
       pending.delete(id)
     },
-    workerStarted(url) {
-      workerScripts.add(url)
-      for (const request of pending.values()) if (request.url === url) request.heldBy = 'stream'
-      firstWorkerMs = Math.min(firstWorkerMs, nowMs())
+    workerStarted() {
+      startedMs = nowMs()
+      firstWorkerMs = Math.min(firstWorkerMs, startedMs)
       streamOpened(WORKER_OPENED_MS)
+    },
+    workerEnded(url) {
+      for (const [id, request] of pending) if (request.url === url) pending.delete(id)
     },
     workerAsked: () => streamOpened(WORKER_OPENED_MS),
     workerBusy(id) {
@@ -183,7 +208,12 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
       // Unless it was to say what it has just said.
       if (sinceMs !== undefined && spokeMs < sinceMs) workerWillSpeak()
     },
-    workerFed: workerWillSpeak,
+    workersLeftMs,
+    workerLoaded() {
+      // Unless it has spoken while it was loaded.
+      if (spokeMs <= startedMs) workerWillSpeak(WORKER_OPENED_MS)
+    },
+    workerFed: () => workerWillSpeak(),
     workerSpoke: streamSpoke,
     workBegan() {
       working++
@@ -213,6 +243,6 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
       if ([...pending.values()].some((request) => isYoung(request, patience))) return false
       return nowMs() - lastEventMs >= patience * (pending.size > 0 ? QUIET_MS : IDLE_MS)
     },
-    isStreaming: () => nowMs() < Math.min(streamDueMs, firstStreamMs + STREAMS_LIMIT_MS),
+    isStreaming: () => (nowMs() < streamDueMs && isStreamTime()) || [...pending.values()].some(isConnecting),
   }
 }

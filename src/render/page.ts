@@ -35,6 +35,7 @@ export type Page = {
 
 /** Separate functions, run one after the other before any script of the page. */
 const NEW_DOCUMENT_SCRIPT = [
+  'spinning-clock.js',
   'images.js',
   'real-time.js',
   'animations.js',
@@ -103,7 +104,10 @@ export async function openPage(
       return hasCredentials
     },
     isStill: false,
-    listen: (listeners) => session.listen(allHear([credentials, { ...listeners, ...always }])),
+    listen(listeners) {
+      session.listen(allHear([credentials, { ...listeners, ...always }]))
+      browser.contextWorkers.listen(browserContextId, listeners)
+    },
     async close() {
       cdp.endSession(sessionId)
       await cdp.browser.send('Target.closeTarget', { targetId })

@@ -8,6 +8,9 @@ const LOOK_FOR_STALL_EVERY_MS = 25
 const USUAL_ANSWER_MS = 5
 const MOST_PATIENCE = 3
 
+/** The clock that may stand, in ms. */
+const READ_CLOCK = `new File([], '').lastModified`
+
 /** Resolves once the page's clock stands for nothing that is worth waiting for; never, after `over`. */
 export async function untilStalled(
   session: CdpSession,
@@ -16,15 +19,18 @@ export async function untilStalled(
   over: AbortSignal,
 ): Promise<'stalled'> {
   let patience = 1
+  let clock: unknown = null
   while (!over.aborted) {
     await delay(LOOK_FOR_STALL_EVERY_MS)
     if (over.aborted || !activity.isStalled(patience)) continue
+    // Quiet alone also means timers at work: the clock stands when it was the same at the last look.
     // On a busy machine quiet means little. How long the page takes to answer says how busy it is,
     // and while a script runs it does not answer at all.
     const askedMs = nowMs()
-    await session.send('Runtime.evaluate', { expression: '0' })
+    const { result } = await session.send('Runtime.evaluate', { expression: READ_CLOCK })
     patience = Math.min(Math.max((nowMs() - askedMs) / USUAL_ANSWER_MS, 1), MOST_PATIENCE)
-    if (activity.isStalled(patience)) return 'stalled'
+    if (result.value === clock && activity.isStalled(patience)) return 'stalled'
+    clock = result.value
   }
   return new Promise(() => {})
 }

@@ -107,8 +107,7 @@ describe('whether a page may sleep', () => {
 
   it('never after a worker, a socket or document.open', () => {
     for (const [event, params] of [
-      ['Runtime.bindingCalled', say('worker https://shop.example/w.js')],
-      ['Runtime.bindingCalled', say('lasting')],
+      ['Runtime.bindingCalled', say('worker')],
       ['Network.webSocketCreated', request('1')],
       ['Network.webTransportCreated', request('1')],
       ['Page.documentOpened', { frame } as never],

@@ -37,7 +37,7 @@ export function createStillness(mainFrameId: string): Stillness {
       'Network.webTransportCreated': stir,
       // Said by in-page/real-time.js.
       'Runtime.bindingCalled': ({ payload }) => {
-        if (payload.startsWith('worker ') || payload === 'lasting') stir()
+        if (payload === 'worker') stir()
         else if (payload === 'busy') working++
         else if (payload === 'idle') working--
       },

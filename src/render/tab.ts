@@ -50,6 +50,7 @@ export async function openTab(
 
   const close = async () => {
     lose('closed')
+    browser.contextWorkers.forget(browserContextId)
     await cdp.browser.send('Target.disposeBrowserContext', { browserContextId }).catch(() => {})
   }
   const open = async () => {

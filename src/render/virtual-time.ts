@@ -34,6 +34,8 @@ export async function runUntilSettled(
   nowMs: () => number,
 ): Promise<CaptureReason> {
   const ready = page.ready.then(() => 'ready' as const)
+  /** It stood, and nothing was pending that is known: a worker, say, that ended before its script had run. */
+  let isStuck = false
 
   const run = async (policy: Policy, budgetMs: number) => {
     const { expired } = await clock.grant(policy, budgetMs)
@@ -41,7 +43,9 @@ export async function runUntilSettled(
     if (policy === 'advance') return Promise.race([expired, ready])
     const over = new AbortController()
     const stalled = untilStalled(session, activity, nowMs, over.signal)
-    return Promise.race([expired, ready, stalled]).finally(() => over.abort())
+    const ended = await Promise.race([expired, ready, stalled]).finally(() => over.abort())
+    if (ended === 'stalled') isStuck = !activity.isHeld()
+    return ended
   }
 
   let why = await run('pauseIfNetworkFetchesPending', BUDGET_MS)
@@ -63,15 +67,21 @@ export async function runUntilSettled(
 
     // Meanwhile the page's clock goes at the pace of ours: stopped, it would also hold
     // back the answers of data bases and sockets.
-    const policy = () => (activity.isHeld() ? 'advance' : 'pauseIfNetworkFetchesPending')
+    const policy = () => (activity.isHeld() || isStuck ? 'advance' : 'pauseIfNetworkFetchesPending')
     const untilMs = nowMs() + (isHeld ? HOLD_PAUSE_MS : 0)
-    while (why !== 'ready' && (activity.isBusy() || activity.isStreaming() || nowMs() < untilMs)) {
+    for (let sinceMs = nowMs(); ; ) {
+      if (!activity.isBusy() && !activity.isStreaming() && nowMs() >= untilMs) break
       await delay(LOOK_EVERY_MS)
-      why = await run(policy(), LOOK_EVERY_MS)
+      const passedMs = Math.max(nowMs() - sinceMs, LOOK_EVERY_MS)
+      sinceMs = nowMs()
+      why = await run(policy(), passedMs)
+      if (why === 'ready') break
+      // It stood as long as it was told to.
+      if (why === 'stalled') sinceMs = nowMs()
     }
     if (why === 'ready') break
 
-    const budgetMs = hasWorked && !activity.isHeld() ? BUDGET_MS : STEP_MS
+    const budgetMs = hasWorked && policy() !== 'advance' ? BUDGET_MS : STEP_MS
     owedMs -= budgetMs
     why = await run(policy(), budgetMs)
   }

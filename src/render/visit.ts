@@ -38,7 +38,6 @@ export async function visit(
   const { promise: ended, resolve: end } = Promise.withResolvers<RenderOutcome>()
   const activity = createNetworkActivity(clock.nowMs)
   const session = sessionUntilOver(page.session, () => isOver)
-  const time = clockUntilOver(page.clock, () => isOver)
   const ready = createReadySignal()
   const main = createMainDocument(page.session, page.frameId, request, end)
   const stillness = createStillness(page.frameId)
@@ -62,9 +61,14 @@ export async function visit(
   const workers = watchWorkers(
     connectionUntilOver(page.connection, () => isOver),
     activity,
+    session,
   )
-  const told = [recorder.listeners(page.frameId), main.listeners, heard, stillness.listeners, workers]
-  page.listen(allHear([...told, activityListeners(activity, ready)]))
+  const time = workers.follow(clockUntilOver(page.clock, () => isOver))
+  const told = [
+    ...[recorder.listeners(page.frameId), main.listeners, heard],
+    ...[stillness.listeners, workers.listeners, activityListeners(activity, ready)],
+  ]
+  page.listen(allHear(told))
 
   const timer = setTimeout(() => end({ kind: 'timed-out', afterMs: timeoutMs }), timeoutMs)
   const abort = () => end({ kind: 'aborted' })

@@ -1,21 +1,39 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import type { CdpConnection, CdpListeners, CdpSession } from './cdp.ts'
 import type { NetworkActivity } from './network-activity.ts'
+import type { VirtualClock } from './virtual-clock.ts'
+import { inStepWith, type Wake } from './worker-clock.ts'
 
-/** For `Target.setAutoAttach`, of a page and of each worker: workers wait for us before their first line. */
-export const ATTACH_WORKERS = {
+/** For `Target.setAutoAttach`: workers wait for us before their first line. */
+const attachTo = (type: string) => ({
   autoAttach: true,
   waitForDebuggerOnStart: true,
   flatten: true,
-  filter: [{ type: 'worker' }, { exclude: true }],
-}
+  filter: [{ type }, { exclude: true }],
+})
+/** Of a page and of each worker. */
+export const ATTACH_WORKERS = attachTo('worker')
+/** Of the browser: it belongs to no page. */
+export const ATTACH_SHARED_WORKERS = attachTo('shared_worker')
 
 /** A worker that lets us wait for longer than this computes. */
-const USUAL_ANSWER_MS = 30
+const USUAL_ANSWER_MS = 100
 const LOOK_EVERY_MS = 25
 /** Of so many workers of one page is known what they do; the others run as well. */
 export const WATCHED_LIMIT = 16
+
+const inPage = (file: string) => readFileSync(path.join(import.meta.dirname, 'in-page', file), 'utf8')
+/** The last one gives the function that tells whether timers wait. */
+const SCRIPT = `${inPage('spinning-clock.js')};${inPage('worker-timers.js')}`
+
+export type Workers = {
+  listeners: CdpListeners
+  /** The page's clock, which its workers keep step with. */
+  follow(clock: VirtualClock): VirtualClock
+}
 
 /**
  * Tells what the workers of a page are about: their requests, and whether they
@@ -26,60 +44,115 @@ export const WATCHED_LIMIT = 16
 export function watchWorkers(
   connection: Pick<CdpConnection, 'session' | 'endSession'>,
   activity: NetworkActivity,
+  page: Pick<CdpSession, 'send'>,
   limit = WATCHED_LIMIT,
-): CdpListeners {
+): Workers {
   let watched = 0
+  const running = new Map<string, Wake>()
 
-  const attached: CdpListeners = {
-    'Target.attachedToTarget': ({ sessionId }) => {
-      const worker = connection.session(sessionId)
-      const isWatched = ++watched <= limit
-      // It may end at any moment, and the render with it.
-      void begin(worker, isWatched).catch(() => {})
-      if (!isWatched) return
-      worker.listen({ ...attached, ...requestsOf(sessionId) })
-      void probe(worker).catch(() => activity.workerRested(sessionId))
+  /** `nameOf`: of a request, as whoever starts the workers tells of it; that of a worker's script is the worker's own. */
+  const startedBy = (nameOf: (requestId: string) => string): CdpListeners => {
+    /** What ends with each worker. */
+    const ends = new Map<string, () => void>()
+    const hasEnded = (sessionId: string) => {
+      connection.endSession(sessionId)
+      running.delete(sessionId)
+      ends.get(sessionId)?.()
+      ends.delete(sessionId)
+    }
+    return {
+      'Target.attachedToTarget': ({ sessionId, targetInfo: { targetId } }) => {
+        const worker = connection.session(sessionId)
+        const script = nameOf(targetId)
+        const isWatched = ++watched <= limit
+        // It may end at any moment, and the render with it.
+        const begun = begin(worker, isWatched).catch(() => null)
+        if (!isWatched) return activity.finished(script)
+        running.set(sessionId, async () => hasTimers(worker, await begun))
 
-      async function probe(session: CdpSession): Promise<never> {
-        for (;;) {
-          const busy = setTimeout(() => activity.workerBusy(sessionId), USUAL_ANSWER_MS)
-          await session.send('Runtime.evaluate', { expression: '0' }).finally(() => clearTimeout(busy))
-          activity.workerRested(sessionId)
-          await delay(LOOK_EVERY_MS)
-        }
-      }
-    },
-    'Target.detachedFromTarget': ({ sessionId }) => connection.endSession(sessionId),
+        const ownNameOf = (requestId: string) =>
+          requestId === targetId ? script : `${sessionId} ${requestId}`
+        const requests = requestsOf(ownNameOf, script, () => hasEnded(sessionId))
+        ends.set(sessionId, requests.end)
+        worker.listen({ ...startedBy(ownNameOf), ...requests.listeners })
+        void probe(worker, sessionId).catch(() => activity.workerRested(sessionId))
+      },
+      'Target.detachedFromTarget': ({ sessionId }) => hasEnded(sessionId),
+    }
   }
 
-  const requestsOf = (sessionId: string): CdpListeners => {
-    const idOf = (requestId: string) => `${sessionId} ${requestId}`
-    const ended = ({ requestId }: { requestId: string }) => {
-      activity.finished(idOf(requestId))
-      activity.workerFed()
+  const probe = async (worker: CdpSession, sessionId: string): Promise<never> => {
+    const ask = (session: Pick<CdpSession, 'send'>) => session.send('Runtime.evaluate', { expression: '0' })
+    for (;;) {
+      let isAnswered = false
+      const doubt = async () => {
+        await ask(page)
+        if (!isAnswered) activity.workerBusy(sessionId)
+      }
+      const late = setTimeout(() => void doubt().catch(() => {}), USUAL_ANSWER_MS)
+      await ask(worker).finally(() => {
+        isAnswered = true
+        clearTimeout(late)
+      })
+      activity.workerRested(sessionId)
+      await delay(LOOK_EVERY_MS)
     }
-    const progressed = ({ requestId }: { requestId: string }) => activity.progressed(idOf(requestId))
-    return {
-      'Network.requestWillBeSent': ({ requestId, request: { method, url, postData }, type = 'Other' }) =>
-        activity.started(idOf(requestId), { method, url, postData, type }),
+  }
+
+  /** The loading of a worker's script begins among the requests of whoever starts it, and ends among its own. */
+  const requestsOf = (nameOf: (requestId: string) => string, script: string, hasFailed: () => void) => {
+    const open = new Set([script])
+    const ended = ({ requestId }: { requestId: string }) => {
+      const name = nameOf(requestId)
+      open.delete(name)
+      activity.finished(name)
+      if (name === script) activity.workerLoaded()
+      else activity.workerFed()
+    }
+    const progressed = ({ requestId }: { requestId: string }) => activity.progressed(nameOf(requestId))
+    const listeners: CdpListeners = {
+      'Network.requestWillBeSent': ({ requestId, request: { method, url, postData }, type = 'Other' }) => {
+        open.add(nameOf(requestId))
+        activity.started(nameOf(requestId), { method, url, postData, type })
+      },
       'Network.responseReceived': progressed,
       'Network.dataReceived': progressed,
       'Network.loadingFinished': ended,
-      'Network.loadingFailed': ended,
+      'Network.loadingFailed': (told) => {
+        ended(told)
+        // One without a script answers nothing any more, but is there until its page's clock goes on.
+        if (nameOf(told.requestId) === script) hasFailed()
+      },
     }
+    return { listeners, end: () => open.forEach(activity.finished) }
   }
-  return attached
+
+  return {
+    listeners: startedBy((requestId) => requestId),
+    follow: (clock) => inStepWith(() => [...running.values()], clock, activity.workersLeftMs),
+  }
 }
 
-async function begin(worker: CdpSession, isWatched: boolean): Promise<void> {
-  // In this order on one pipe: it has begun to be watched when it begins to run.
-  await Promise.all([
-    ...(isWatched
-      ? [
-          worker.send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }),
-          worker.send('Target.setAutoAttach', ATTACH_WORKERS),
-        ]
-      : []),
-    worker.send('Runtime.runIfWaitingForDebugger'),
-  ])
+/** Resolves with the name of the function that tells whether timers wait in it. */
+async function begin(worker: CdpSession, isWatched: boolean): Promise<string | null> {
+  // In this order on one pipe: all is set when it begins to run.
+  const set = isWatched
+    ? [
+        worker.send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }),
+        worker.send('Target.setAutoAttach', ATTACH_WORKERS),
+      ]
+    : []
+  const scripted = isWatched ? worker.send('Runtime.evaluate', { expression: SCRIPT }) : null
+  await Promise.all([...set, worker.send('Runtime.runIfWaitingForDebugger')])
+  return (await scripted)?.result.objectId ?? null
+}
+
+async function hasTimers(worker: CdpSession, objectId: string | null): Promise<boolean> {
+  if (objectId === null) return false
+  const { result } = await worker.send('Runtime.callFunctionOn', {
+    objectId,
+    functionDeclaration: 'function () { return this() }',
+    returnByValue: true,
+  })
+  return result.value === true
 }

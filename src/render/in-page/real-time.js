@@ -17,11 +17,11 @@
   }
 
   /**
-   * Wraps methods of `owner`, where there is one; `follow` learns what each call gave.
+   * Wraps methods of `owner`, where there is one; `follow` learns what each call gave, and whose it was.
    * @template Result
    * @param {object | undefined} owner
    * @param {readonly string[]} names
-   * @param {(result: Result) => void} follow
+   * @param {(result: Result, self: object) => void} follow
    */
   const wrap = (owner, names, follow) => {
     if (owner === undefined) return
@@ -32,7 +32,7 @@
         /** @param {unknown[]} given */
         [name](...given) {
           const result = Reflect.apply(native, this, given)
-          follow(result)
+          follow(result, this)
           return result
         },
       }[name]
@@ -104,25 +104,40 @@
   wrap(window.WebAssembly, ['compile', 'instantiate'], untilSettled)
   wrap(window, ['createImageBitmap'], untilSettled)
 
-  // Shared workers may outlive the page that made them: only whether there are any is told.
-  if (window.SharedWorker !== undefined) {
-    window.SharedWorker = new Proxy(window.SharedWorker, {
+  // Their scripts are waited for as those of the page: by the address is told which need not be any more.
+  /** The addresses of workers. @type {WeakMap<object, string>} */
+  const scripts = new WeakMap()
+  /** @param {object} worker */
+  const hasEnded = (worker) => tell(`ended ${scripts.get(worker)}`)
+  /**
+   * @param {'Worker' | 'SharedWorker'} name
+   * @param {(worker: *) => EventTarget} speakerOf
+   */
+  const follow = (name, speakerOf) => {
+    const Native = Reflect.get(window, name)
+    if (Native === undefined) return
+    const Followed = new Proxy(Native, {
       construct(target, given, newTarget) {
-        tell('lasting')
-        return Reflect.construct(target, given, newTarget)
+        const worker = Reflect.construct(target, given, newTarget)
+        tell('worker')
+        scripts.set(worker, new URL(given[0], document.baseURI).href.split('#', 1)[0] ?? '')
+        addEventListener.call(worker, 'error', () => hasEnded(worker))
+        const speaker = speakerOf(worker)
+        speakers.add(speaker)
+        addEventListener.call(speaker, 'message', () => tell('spoke'))
+        return worker
       },
     })
+    Object.defineProperty(window, name, { value: Followed, writable: true, configurable: true })
   }
-
-  const NativeWorker = window.Worker
-  if (NativeWorker === undefined) return
-  wrap(NativeWorker.prototype, ['postMessage'], () => tell('asked'))
-  window.Worker = new Proxy(NativeWorker, {
-    construct(target, given, newTarget) {
-      const worker = Reflect.construct(target, given, newTarget)
-      tell(`worker ${new URL(given[0], document.baseURI)}`)
-      addEventListener.call(worker, 'message', () => tell('spoke'))
-      return worker
-    },
-  })
+  /** What workers are spoken to by. @type {WeakSet<object>} */
+  const speakers = new WeakSet()
+  const asked = (/** @type {unknown} */ _result, /** @type {object} */ self) => {
+    if (speakers.has(self)) tell('asked')
+  }
+  follow('Worker', (worker) => worker)
+  follow('SharedWorker', ({ port }) => port)
+  wrap(window.Worker?.prototype, ['postMessage'], asked)
+  wrap(window.Worker?.prototype, ['terminate'], (_result, worker) => hasEnded(worker))
+  wrap(window.MessagePort?.prototype, ['postMessage'], asked)
 })()

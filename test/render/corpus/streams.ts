@@ -1,5 +1,5 @@
 import { scripted } from '../../../src/render/test-renderer.ts'
-import { inParts, json, page, script, status, type Theme } from '../corpus-page.ts'
+import { inParts, json, never, page, script, status, type Theme } from '../corpus-page.ts'
 
 /** Connections that stay open, documents that come slowly, and workers, which live in real time. */
 export const streams: Theme = {
@@ -43,6 +43,16 @@ export const streams: Theme = {
         },
       },
       expect: { reads: ['tide: high at noon'] },
+    },
+    {
+      name: 'a WebSocket whose word is shown after two seconds',
+      why: 'By the real clock it comes when all the time of the page has long been spent.',
+      routes: {
+        '': scripted(`const socket = new WebSocket('wss://' + location.host + location.pathname + 'live')
+          socket.onmessage = ({ data }) => setTimeout(() => show(data), 2000)`),
+      },
+      sockets: { live: (heard, say) => void (heard ?? setTimeout(() => say('shown at last'), 80)) },
+      expect: { reads: ['shown at last'] },
     },
     {
       name: 'a WebSocket that is refused',
@@ -139,6 +149,17 @@ export const streams: Theme = {
       expect: { reads: ['sum 42'] },
     },
     {
+      name: 'a worker that counts by an interval for three seconds',
+      why: "Its clock is the page's, but after a jump of it a worker sleeps on.",
+      routes: {
+        '': scripted(`new Worker('worker.js').onmessage = ({ data }) => show(data)`),
+        'worker.js': script(
+          `let n = 0; const timer = setInterval(() => { if (++n === 10) { clearInterval(timer); postMessage('count ' + n) } }, 300)`,
+        ),
+      },
+      expect: { reads: ['count 10'] },
+    },
+    {
       name: 'a worker of modules that fetches',
       why: 'Its imports and requests are not those of the page.',
       routes: {
@@ -214,6 +235,59 @@ export const streams: Theme = {
         ),
       },
       expect: { reads: ['shared word'] },
+    },
+    {
+      name: 'a shared worker whose script is slow, and that asks a slow server',
+      why: 'Neither its script nor its requests are those of the page, nor does anything tell the page of them.',
+      routes: {
+        '': scripted(
+          `new SharedWorker('shared.js#1', { type: 'module' }).port.onmessage = ({ data }) => setTimeout(() => show(data), 2000)`,
+        ),
+        'shared.js': script(
+          `import { word } from './word.js'; onconnect = async ({ ports: [port] }) => port.postMessage(word + (await (await fetch('rest.js')).text()))`,
+          1_100,
+        ),
+        'word.js': script(`export const word = 'shared at '`, 40),
+        'rest.js': script('length', 1_100),
+      },
+      expect: { reads: ['shared at length'] },
+    },
+    {
+      name: 'a shared worker that is asked by two frames, and again after each answer',
+      why: 'The second one has no script to load; each answer is the reason for the next question.',
+      routes: {
+        '': scripted(`const { port } = new SharedWorker('shared.js'); let n = 0
+          port.onmessage = () => ++n < 5 ? port.postMessage('') : show('answer ' + n); port.postMessage('')
+          const frame = document.createElement('iframe'); frame.src = 'inner'; document.body.append(frame)`),
+        inner: `<script>const { port } = new SharedWorker('shared.js'); port.onmessage = () => parent.show('inner answer'); port.postMessage('')</script>`,
+        'shared.js': script(
+          `onconnect = ({ ports: [port] }) => { port.onmessage = () => setTimeout(() => port.postMessage(''), 90) }`,
+        ),
+      },
+      expect: { reads: ['answer 5', 'inner answer'] },
+    },
+    {
+      name: 'a worker whose script comes after two seconds',
+      why: 'It is a script like those of the page, without which there is no content; but its end is told to nobody.',
+      routes: {
+        '': scripted(`new Worker('worker.js').onmessage = ({ data }) => setTimeout(() => show(data), 2000)`),
+        'worker.js': (_request, response) => void response.writeHead(302, { location: 'moved.js' }).end(),
+        'moved.js': script(`setTimeout(() => postMessage('late but here'), 500)`, 2_000),
+      },
+      expect: { reads: ['late but here'] },
+    },
+    {
+      name: 'workers that fail, are ended, or are not allowed',
+      why: 'Nobody ever tells that their scripts have loaded.',
+      routes: {
+        '': scripted(`const csp = document.createElement('iframe'); csp.src = 'strict'; document.body.append(csp)
+          new Worker('slow.js').terminate(); new Worker('none.js').onerror = () => show('no worker')
+          new SharedWorker('none.js', 'x').onerror = () => show('no shared worker')`),
+        'slow.js': never,
+        'none.js': status(404),
+        strict: `<meta http-equiv="Content-Security-Policy" content="worker-src 'none'"><script>new Worker('slow.js').onerror = () => parent.show('not allowed')</script>`,
+      },
+      expect: { reads: ['no worker', 'no shared worker', 'not allowed'] },
     },
     {
       name: 'a worker that answers again and again',

@@ -84,6 +84,17 @@ export const timers: Theme = {
       expect: { reads: ['by the scheduler'] },
     },
     {
+      name: 'a wait by the clock in a loop',
+      why: 'Virtual time stands while a script runs: one that waits for it to go by would wait for ever.',
+      routes: {
+        '': scripted(`const sleep = (now, ms) => { const end = now() + ms; while (now() < end); return now() - end < 1 }
+          show('by the page ' + sleep(() => performance.now(), 300)); show('by the wall ' + sleep(Date.now, 300)); show('by new dates ' + sleep(() => +new Date(), 300))
+          const text = 'const end = performance.now() + 300; while (performance.now() < end); postMessage("by a worker")'
+          new Worker(URL.createObjectURL(new Blob([text]))).onmessage = ({ data }) => show(data)`),
+      },
+      expect: { reads: ['by the page true', 'by the wall true', 'by new dates true', 'by a worker'] },
+    },
+    {
       name: 'a storm of microtasks',
       why: '200,000 promise steps before the first line.',
       routes: {

@@ -1,0 +1,41 @@
+// Runs first in every worker, and gives the function that tells whether timers
+// wait there: those have to be woken when the page's clock has jumped. Chromium
+// puts its own timers there only later, where these hide them.
+;(() => {
+  const { apply, defineProperty, get, getPrototypeOf } = Reflect
+  const { add, delete: remove } = Set.prototype
+  /** @type {Set<number>} */
+  const waiting = new Set()
+  const platform = getPrototypeOf(globalThis) ?? {}
+  /** @param {string} name @param {unknown[]} given @returns {number} */
+  const native = (name, given) => apply(get(platform, name), globalThis, given)
+
+  /** @param {string} name @param {Function} value */
+  const replace = (name, value) => {
+    defineProperty(value, 'name', { value: name })
+    defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: true })
+  }
+  replace('setTimeout', (/** @type {unknown} */ handler, /** @type {unknown[]} */ ...given) => {
+    const run = (/** @type {unknown[]} */ ...args) => {
+      apply(remove, waiting, [id])
+      if (typeof handler === 'function') apply(handler, globalThis, args)
+    }
+    // Text is run by the browser itself.
+    const id = native('setTimeout', [typeof handler === 'function' ? run : handler, ...given])
+    if (typeof handler !== 'function') native('setTimeout', [run, ...given])
+    apply(add, waiting, [id])
+    return id
+  })
+  replace('setInterval', (/** @type {unknown[]} */ ...given) => {
+    const id = native('setInterval', given)
+    apply(add, waiting, [id])
+    return id
+  })
+  for (const name of ['clearTimeout', 'clearInterval']) {
+    replace(name, (/** @type {number} */ id) => {
+      apply(remove, waiting, [Number(id)])
+      native(name, [id])
+    })
+  }
+  return () => waiting.size > 0
+})()
