@@ -46,6 +46,13 @@ const POINT = `(() => {
   for (const key of ['End', 'ArrowLeft']) chart.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }))
 })()`
 
+/** A key that ends on a day. */
+const CHOOSE_DAY = `(() => {
+  const select = document.querySelector('main select')
+  Object.getOwnPropertyDescriptor(HTMLSelectElement.prototype, 'value').set.call(select, 'day')
+  select.dispatchEvent(new Event('change', { bubbles: true }))
+})()`
+
 const SCREENS: Screen[] = [
   { name: 'domains', path: '/domains' },
   { name: 'domain-add', path: '/domains', before: click('Add a domain'), until: DIALOG },
@@ -92,6 +99,7 @@ const SCREENS: Screen[] = [
   { name: 'plan', path: '/plan' },
   { name: 'docs', path: '/docs' },
   { name: 'keys', path: '/keys' },
+  { name: 'keys-day', path: '/keys', before: CHOOSE_DAY },
   { name: 'account', path: '/account' },
   { name: 'accounts', path: '/operator/accounts' },
   { name: 'accounts-invite', path: '/operator/accounts', before: click('Invite somebody'), until: DIALOG },
@@ -201,7 +209,7 @@ async function makeAccount(tab: Tab, link: string): Promise<void> {
 
 /** Domains, pages, keys, tokens and accounts, so that there is something to see. */
 async function fill(tab: Tab, site: string): Promise<void> {
-  await tab.run(`(async () => {
+  const invited = await tab.run<{ origin: string; token: string }>(`(async () => {
     const call = async (method, path, body) => {
       const response = await fetch(path, {
         method,
@@ -244,7 +252,16 @@ async function fill(tab: Tab, site: string): Promise<void> {
     await fetch('/api/keys/' + id, { method: 'DELETE' })
     await call('POST', '/api/domains/${DOMAIN}/tokens', { name: 'deploy' })
     await call('POST', '/api/operator/invitations', { email: 'owner@example.com', plan: 'agency' })
+    const { link } = await call('POST', '/api/operator/invitations', { email: 'owner@example.net', plan: 'pro' })
+    return { origin: location.origin, token: link.token }
   })()`)
+  // Not in the browser, which would be signed in as that owner from then on.
+  const used = await fetch(`${invited.origin}/api/links/use`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
+    body: JSON.stringify({ token: invited.token, password: PASSWORD }),
+  })
+  if (!used.ok) throw new Error(await used.text())
 }
 
 /** A site that is drawn by its script, with pages that go wrong. */

@@ -1,9 +1,9 @@
-import { Badge, Button, Group, PasswordInput, Stack, Table, Text } from '@mantine/core'
+import { Anchor, Badge, Button, Group, PasswordInput, Stack, Table, Text } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
-import { useLocation } from 'wouter'
+import { Link, useLocation } from 'wouter'
 
 import { request } from '../api.ts'
 import type { Session } from '../api-types.ts'
@@ -56,7 +56,10 @@ function PlanFacts() {
         )}
       </dl>
       <Text size="sm" className="quiet">
-        The operator of this installation can change the plan.
+        <Anchor component={Link} href={ROUTES.plan} inherit>
+          How much of it you use
+        </Anchor>
+        . The operator of this installation can change the plan.
       </Text>
     </Section>
   )

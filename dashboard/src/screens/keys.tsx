@@ -1,4 +1,4 @@
-import { Alert, Button, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Anchor, Button, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -22,6 +22,7 @@ const LIVES = [
   { value: '30', label: 'Ends in 30 days' },
   { value: '90', label: 'Ends in 90 days' },
   { value: '365', label: 'Ends in a year' },
+  { value: 'day', label: 'Ends on a day…' },
 ]
 
 export function Keys() {
@@ -30,18 +31,17 @@ export function Keys() {
   const keys = useQuery(keysQuery)
   const [revoking, setRevoking] = useState<ApiKey | null>(null)
   const form = useForm({
-    initialValues: { name: '', days: '' },
+    initialValues: { name: '', days: '', day: '' },
     validate: {
       name: (name) => (name.trim() === '' ? 'Say what will use it, such as "agency scripts"' : null),
+      day: (day, { days }) =>
+        days === 'day' && !(endOfDay(day) > Date.now()) ? 'Choose a day to come' : null,
     },
   })
   const create = useMutation({
-    mutationFn: ({ name, days }: typeof form.values) =>
+    mutationFn: ({ name, days, day }: typeof form.values) =>
       request<{ name: string; key: string }>('POST', '/api/keys', {
-        body: {
-          name: name.trim(),
-          expires_at: days === '' ? null : new Date(Date.now() + Number(days) * 86_400_000).toISOString(),
-        },
+        body: { name: name.trim(), expires_at: endOf(days, day) },
       }),
     onSuccess: async () => {
       form.reset()
@@ -58,12 +58,23 @@ export function Keys() {
         </Alert>
       )}
       {hasKeys && (
-        <Section title="Create a key">
+        <Section
+          title="Create a key"
+          lead={
+            <>
+              {active} of {KEYS_MOST} are in use. The <Anchor href="/docs">API reference</Anchor> says what
+              programs can do with one.
+            </>
+          }
+        >
           <form noValidate onSubmit={form.onSubmit((values) => create.mutate(values))}>
             <Stack gap="xs">
               <div className={classes.create}>
                 <TextInput label="Name" autoComplete="off" required {...form.getInputProps('name')} />
                 <NativeSelect label="Life" data={LIVES} {...form.getInputProps('days')} />
+                {form.values.days === 'day' && (
+                  <TextInput type="date" label="Last day" required {...form.getInputProps('day')} />
+                )}
                 <Button
                   type="submit"
                   loading={create.isPending}
@@ -126,4 +137,16 @@ export function Keys() {
       )}
     </Page>
   )
+}
+
+/** When a key of that life ends; null: never. */
+function endOf(days: string, day: string): string | null {
+  if (days === '') return null
+  const atMs = days === 'day' ? endOfDay(day) : Date.now() + Number(days) * 86_400_000
+  return new Date(atMs).toISOString()
+}
+
+/** The last moment of a day where the viewer is; NaN: it is none. */
+function endOfDay(day: string): number {
+  return Date.parse(`${day}T23:59:59`)
 }

@@ -40,7 +40,10 @@ export function PlanScreen() {
               )
             ) : summaries.data.length === 0 ? (
               <Empty title="No domain yet">
-                <Link href={ROUTES.domains}>Add your first site</Link>, and its renders are counted here.
+                <Anchor component={Link} href={ROUTES.domains}>
+                  Add your first site
+                </Anchor>
+                , and its renders are counted here.
               </Empty>
             ) : (
               <RendersByDomain summaries={summaries.data} />

@@ -35,7 +35,11 @@ export function TrafficOfAccount() {
           <Empty title={`Nobody came in the last ${range.label}`}>
             {first === undefined ? (
               <>
-                Traffic is counted once there is a site: <Link href={ROUTES.domains}>add a domain</Link>.
+                Traffic is counted once there is a site:{' '}
+                <Anchor component={Link} href={ROUTES.domains}>
+                  add a domain
+                </Anchor>
+                .
               </>
             ) : (
               'Counts appear here some seconds after a visit. See a first one now:'
