@@ -21,12 +21,13 @@ import { invalidateOn } from '../src/pages/invalidation.ts'
 import { createAskedPaths, recordKnown } from '../src/pages/known-paths.ts'
 import { createLastVisits } from '../src/pages/last-visits.ts'
 import { readStored } from '../src/pages/stored-page.ts'
-import { namedInIndexes, readSitemap, storeSitemap } from '../src/pages/stored-sitemap.ts'
+import { dropSitemap, namedInIndexes, readSitemap, storeSitemap } from '../src/pages/stored-sitemap.ts'
 import { createJobWaiter } from '../src/queue/await.ts'
 import { enqueue } from '../src/queue/enqueue.ts'
 import { enqueueLive } from '../src/queue/enqueue-live.ts'
 import { readUnstored } from '../src/queue/unstored.ts'
 import { createTraffic } from '../src/traffic/counter.ts'
+import { CRAWLER_NAMES, createCrawlerNames, OTHER_CRAWLER } from '../src/traffic/crawler-name.ts'
 
 import type { Certificates } from './wire-certificates.ts'
 
@@ -52,6 +53,7 @@ export function wireEdge(deps: {
   const waiter = createJobWaiter(listener, pool, log)
   const asked = createAskedPaths({ db: pool, nowMs: clock.nowMs, log })
   const visits = createLastVisits({ pool, log })
+  const crawlerNumber = createCrawlerNames()
   const ranges = createCrawlerRanges({
     dir: config.crawlers.verify ? config.crawlers.rangesDir : null,
     fetchText: createFetchText(agents),
@@ -87,8 +89,13 @@ export function wireEdge(deps: {
       waitForJob: waiter.wait,
       noteAsked: asked.note,
       noteVisit: visits.note,
+      listedName: (userAgent) => {
+        const number = crawlerNumber(userAgent)
+        return number === OTHER_CRAWLER ? null : (CRAWLER_NAMES[number] ?? null)
+      },
       readSitemap: (domain, path) => readSitemap(db, domain, path),
       storeSitemap: (domain, path, sitemap) => storeSitemap(pool, domain, path, sitemap),
+      dropSitemap: (domain, path, fetchedAtMs) => dropSitemap(pool, domain, path, fetchedAtMs),
       namedInIndexes: (domain) => namedInIndexes(db, domain),
       recordInSitemap: (domain, paths) => {
         const known = paths.map((path) => ({ domain, path }))
