@@ -70,6 +70,7 @@ function edge(): { plain: net.Server; secure: net.Server | null } {
       noteAsked: () => {},
       readSitemap: async () => null,
       storeSitemap: async () => {},
+      dropSitemap: async () => {},
       namedInIndexes: async () => [],
       recordInSitemap: async () => {},
     },

@@ -48,6 +48,7 @@ const { plain, secure } = createEdge(
     noteAsked: () => {},
     readSitemap: async () => null,
     storeSitemap: async () => {},
+    dropSitemap: async () => {},
     namedInIndexes: async () => [],
     recordInSitemap: async () => {},
   },

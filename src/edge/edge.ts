@@ -42,7 +42,7 @@ export type EdgeParts = Pick<
   | 'noteVisit'
   | 'listedName'
 > &
-  Pick<SitemapDeps, 'readSitemap' | 'storeSitemap' | 'namedInIndexes' | 'recordInSitemap'> & {
+  Pick<SitemapDeps, 'readSitemap' | 'storeSitemap' | 'dropSitemap' | 'namedInIndexes' | 'recordInSitemap'> & {
     agents: OriginAgents
     /** Told of each live request. Absent: nobody is. */
     answered?: ReportDeps['answered']
@@ -130,6 +130,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
     nameOf: createRequestIds(options.clients?.trustedProxies ?? []),
     answered: parts.answered ?? (() => {}),
   })
+  const sitemaps = createSitemaps(parts)
   const handlerDeps: EdgeDeps = {
     ...parts,
     findDomain: domains.find,
@@ -144,7 +145,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
     },
     isForged: async (req) =>
       (await parts.verifyCrawler?.(req.headers['user-agent'] ?? '', readClient(req).address)) === 'forged',
-    sitemaps: createSitemaps(parts),
+    sitemaps,
     pass: share.limit(createPass(passOptions)),
     report,
   }
@@ -222,7 +223,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
     ...servers,
     endSessions,
     doors,
-    held: [domains.held, pages.held],
+    held: [domains.held, pages.held, sitemaps.held],
     pagesInMemory: () => ({ pages: pages.entries(), bytes: pages.bytes() }),
   }
 }

@@ -4,7 +4,7 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import zlib from 'node:zlib'
 
 import { FETCHING_LIMIT } from './sitemap.ts'
-import { type Answer, PERSON, startTestEdge, type TestEdge } from './test-edge.ts'
+import { type Answer, PERSON, path, startTestEdge, type TestEdge } from './test-edge.ts'
 
 const HOUR = 3_600_000
 type Reply = {
@@ -40,6 +40,38 @@ beforeEach(async () => {
   await edge.pool.query('delete from known_path')
   // Other settings: what was read of robots.txt is read again.
   await edge.set(`settings = '{}'`).then(edge.settled)
+})
+
+describe('a fetch that began before a purge', () => {
+  it('answers who waits for it and is not kept; who asks after the purge gets what is there then', async () => {
+    const slow = Promise.withResolvers<void>()
+    site['/sitemap.xml'] = { body: urlset(`${origin()}/old`), after: slow.promise }
+    const first = edge.ask('/sitemap.xml')
+    while (asked.length === 0) await new Promise(setImmediate)
+    await edge.purge({ kind: 'path', path: path('/elsewhere') }).then(edge.settled)
+    site['/sitemap.xml'] = { body: urlset(`${origin()}/new`) }
+    const second = await edge.ask('/sitemap.xml')
+    assert.match(String(second.body), /red\.example\/new/)
+    slow.resolve()
+    assert.match(String((await first).body), /red\.example\/old/)
+    const third = await edge.ask('/sitemap.xml')
+    assert.deepEqual([third.verdict, asked.length], ['hit', 2])
+    assert.match(String(third.body), /red\.example\/new/)
+  })
+
+  it('is deleted again where the purge is heard of only once it is stored; a refresh of a page is no purge', async () => {
+    site['/sitemap.xml'] = { body: urlset(`${origin()}/a`) }
+    const kept = async () => (await edge.pool.query('select from sitemap')).rowCount
+    await edge.ask('/sitemap.xml')
+    const notify = (what: object) =>
+      edge.pool.query(`select pg_notify('invalidate', $1)`, [JSON.stringify(what)]).then(edge.settled)
+    await notify({ domain: edge.red, path: '/a' })
+    await notify({ domain: edge.blue })
+    assert.equal(await kept(), 1)
+    // Its delete did not see what was not committed yet.
+    await notify({ domain: edge.red, prefix: '/x', purged: true })
+    while ((await kept()) === 1);
+  })
 })
 
 const urlset = (...locations: string[]) =>

@@ -7,6 +7,7 @@ import { chooseEncoding } from '../http/accept-encoding.ts'
 import { requestIdOf } from '../http/request-id.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import type { Log } from '../log.ts'
+import type { Held } from '../pages/invalidation.ts'
 import type { PageKey } from '../pages/page-memory.ts'
 import type { StoredSitemap } from '../pages/stored-sitemap.ts'
 import { isNotModified } from './conditional.ts'
@@ -14,6 +15,7 @@ import type { EdgeDomain } from './domain.ts'
 import type { EdgeRequest, EdgeResponse } from './exchange.ts'
 import type { OriginAgents } from './origin-request.ts'
 import { CACHE_CONTROL } from './served.ts'
+import { createSitemapFence, type SitemapFetch } from './sitemap-fence.ts'
 import { fetchSitemap } from './sitemap-fetch.ts'
 import { createSitemapNames } from './sitemap-names.ts'
 import type { Verdict } from './verdict.ts'
@@ -24,6 +26,8 @@ export type SitemapDeps = {
   log: Log
   readSitemap(domain: DomainId, path: PagePath): Promise<StoredSitemap | null>
   storeSitemap(domain: DomainId, path: PagePath, sitemap: StoredSitemap): Promise<void>
+  /** Deletes the one that was fetched at that moment, unless it is gone or another. */
+  dropSitemap(domain: DomainId, path: PagePath, fetchedAtMs: number): Promise<void>
   /** Paths of the sitemaps that the domain's stored indexes name. */
   namedInIndexes(domain: DomainId): Promise<string[]>
   /** Pages that a sitemap names. */
@@ -38,6 +42,8 @@ export type Sitemaps = {
   serve(req: EdgeRequest, res: EdgeResponse, domain: EdgeDomain, key: PageKey): Promise<SitemapVerdict | null>
   /** Whether robots.txt or an index names the path as a sitemap. Never rejects. */
   isNamed(domain: EdgeDomain, path: PagePath): boolean | Promise<boolean>
+  /** So that a fetch which began before a purge is not kept behind it. */
+  held: Held
 }
 
 /** New products shall be found the same hour; search engines read a sitemap some times a day. */
@@ -56,7 +62,8 @@ export const FETCHING_LIMIT = 8
  */
 export function createSitemaps(deps: SitemapDeps): Sitemaps {
   const { clock, log } = deps
-  const fetching = new Map<string, Promise<StoredSitemap | null>>()
+  const fetching = new Map<string, { fetch: SitemapFetch; sitemap: Promise<StoredSitemap | null> }>()
+  const fence = createSitemapFence()
   const names = createSitemapNames(deps)
 
   async function serve(
@@ -77,32 +84,56 @@ export function createSitemaps(deps: SitemapDeps): Sitemaps {
   }
 
   function fetchOnce(domain: EdgeDomain, key: PageKey): Promise<StoredSitemap | null> {
-    const open = fetching.get(key.text)
-    if (open !== undefined) return open
+    const before = fetching.get(key.text)
+    // Who asks after a purge gets what is there after it.
+    if (before !== undefined && !before.fetch.isPurged) return before.sitemap
     if (fetching.size >= FETCHING_LIMIT) return Promise.resolve(null)
-    const fetched = fetchAndStore(domain, key).finally(() => fetching.delete(key.text))
-    fetching.set(key.text, fetched)
-    return fetched
+    const fetch = fence.begin(domain.id)
+    const open = { fetch, sitemap: fetchAndStore(domain, key, fetch) }
+    fetching.set(key.text, open)
+    return open.sitemap.finally(() => {
+      if (fetching.get(key.text) === open) fetching.delete(key.text)
+    })
   }
 
-  async function fetchAndStore(domain: EdgeDomain, { path }: PageKey): Promise<StoredSitemap | null> {
+  async function fetchAndStore(
+    domain: EdgeDomain,
+    { path }: PageKey,
+    fetch: SitemapFetch,
+  ): Promise<StoredSitemap | null> {
     try {
       const fetched = await fetchSitemap(deps.agents, domain, path, (paths) =>
         deps.recordInSitemap(domain.id, paths),
       )
       const etag = createHash('sha256').update(fetched.bodyGzip).digest('base64url').slice(0, 22)
       const sitemap = { ...fetched, etag, fetchedAtMs: clock.nowMs() }
-      await deps.storeSitemap(domain.id, path, sitemap)
-      names.learn(domain, sitemap.names)
+      if (fetch.isPurged) fence.drop(fetch)
+      else await store(domain, path, sitemap, fetch)
       return sitemap
     } catch (error) {
+      fence.drop(fetch)
       // The origin has none, or something that is none: whoever asked is passed on to it.
       log.debug({ err: error, domain: domain.name, path }, 'no sitemap to keep')
       return null
     }
   }
 
-  return { serve, isNamed: names.isNamed }
+  async function store(
+    ...[domain, path, sitemap, fetch]: [EdgeDomain, PagePath, StoredSitemap, SitemapFetch]
+  ): Promise<void> {
+    await deps.storeSitemap(domain.id, path, sitemap)
+    fence.stored(fetch, () => {
+      deps.dropSitemap(domain.id, path, sitemap.fetchedAtMs).catch((error: Error) => {
+        log.warn(
+          { err: error, domain: domain.name, path },
+          'a sitemap of before a purge could not be deleted',
+        )
+      })
+    })
+    if (!fetch.isPurged) names.learn(domain, sitemap.names)
+  }
+
+  return { serve, isNamed: names.isNamed, held: fence.held }
 }
 
 /** null when it takes too long. */

@@ -20,7 +20,7 @@ import { invalidateOn } from '../pages/invalidation.ts'
 import { createAskedPaths, recordKnown } from '../pages/known-paths.ts'
 import { type PurgeWhat, purgePages } from '../pages/purge.ts'
 import { readStored } from '../pages/stored-page.ts'
-import { namedInIndexes, readSitemap, storeSitemap } from '../pages/stored-sitemap.ts'
+import { dropSitemap, namedInIndexes, readSitemap, storeSitemap } from '../pages/stored-sitemap.ts'
 import { createJobWaiter } from '../queue/await.ts'
 import { type ClaimedJob, createClaim } from '../queue/claim.ts'
 import { createComplete } from '../queue/complete.ts'
@@ -158,6 +158,7 @@ export async function startTestEdge(
         noteAsked: asked.note,
         readSitemap: (domain, path) => readSitemap(pool, domain, path),
         storeSitemap: (domain, path, sitemap) => storeSitemap(pool, domain, path, sitemap),
+        dropSitemap: (domain, path, fetchedAtMs) => dropSitemap(pool, domain, path, fetchedAtMs),
         namedInIndexes: (domain) => namedInIndexes(pool, domain),
         recordInSitemap: (domain, paths) =>
           recordKnown(

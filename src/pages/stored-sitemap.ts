@@ -51,6 +51,20 @@ export async function storeSitemap(
   )
 }
 
+/** Deletes the one that was fetched at that moment, unless it is gone or another. */
+export async function dropSitemap(
+  db: Queryable,
+  domain: DomainId,
+  path: PagePath,
+  fetchedAtMs: number,
+): Promise<void> {
+  await db.query('delete from sitemap where domain_id = $1 and path = $2 and fetched_at = $3', [
+    domain,
+    path,
+    new Date(fetchedAtMs),
+  ])
+}
+
 /** Paths of all sitemaps that the stored indexes of a domain name. */
 export async function namedInIndexes(db: Queryable, domain: DomainId): Promise<string[]> {
   const { rows } = await db.query<{ name: string }>(
