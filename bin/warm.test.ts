@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, it } from 'node:test'
+import zlib from 'node:zlib'
+
+import type { WarmProgress } from '../src/queue/warm-progress.ts'
+import { until } from '../test/support/condition.ts'
+import {
+  clearDataDir,
+  makeDataDir,
+  type NodeProcess,
+  startNodeProcess,
+} from '../test/support/node-process.ts'
+import { callApi, openAccount } from '../test/support/tenant.ts'
+import { runJson } from './test-command-line.ts'
+
+// A whole node, as its users have it, that dies in the middle of a warm.
+
+const PAGES = 24
+const DOMAIN = 'shop.example.com'
+const WARM_URL = `/api/domains/${DOMAIN}/warm`
+const WITHIN_MS = 120_000
+
+const dataDir = makeDataDir()
+const origin = http.createServer((req, res) => {
+  const entries = Array.from({ length: PAGES }, (_, n) => `<url><loc>/p/${n}</loc></url>`).join('')
+  const files: Record<string, string | Buffer> = {
+    '/robots.txt': 'User-agent: *\nDisallow: /secret\nSitemap: /index.xml',
+    '/index.xml': '<sitemapindex><sitemap><loc>/pages.xml.gz</loc></sitemap></sitemapindex>',
+    '/pages.xml.gz': zlib.gzipSync(
+      `<urlset>${entries}<url><loc>/secret</loc></url><url><loc>https://else.example/x</loc></url></urlset>`,
+    ),
+  }
+  const file = files[req.url ?? '']
+  if (file !== undefined) return void res.end(file)
+  res.setHeader('content-type', 'text/html')
+  res.end(`<!doctype html><title>Shop</title><div id="app"></div><script>
+    document.getElementById('app').textContent = 'This is ' + location.pathname</script>`)
+})
+let node: NodeProcess
+let key: string
+before(async () => {
+  origin.listen(0, '127.0.0.1')
+  await once(origin, 'listening')
+  node = await startNodeProcess(dataDir)
+  key = (await openAccount(node, { email: 'owner@example.com', plan: 'agency_plus' })).key
+  const origin_url = `http://127.0.0.1:${(origin.address() as AddressInfo).port}`
+  await call('POST', '/api/domains', { custom_domain: DOMAIN, origin_url })
+})
+after(async () => {
+  await node.stop()
+  origin.close()
+  origin.closeAllConnections()
+  assert.deepEqual(await clearDataDir(dataDir), [])
+})
+
+async function call(method: string, path: string, body?: unknown) {
+  const answer = await callApi(node, key, { method, path, body })
+  assert(answer.status < 300, `${method} ${path}: ${JSON.stringify(answer.body)}`)
+  return answer.body
+}
+const warm = async (method = 'GET', body?: unknown) =>
+  (await call(method, WARM_URL, body))['warm'] as WarmProgress
+const soFar = (what: string, holds: (progress: WarmProgress) => boolean) =>
+  until(what, async () => [await warm()].find(holds), WITHIN_MS)
+
+it('a warm is paused and resumed, outlives the node, and renders every page that the site allows, once', async () => {
+  await warm('POST', {})
+  await soFar('some pages are done', ({ done }) => done >= 3)
+  assert.notEqual((await warm('PUT', { paused: true })).paused_at, null)
+  const queued = await runJson(['jobs', '--domain', DOMAIN, '--state', 'queued'], node.settings)
+  // A look at the site where it has no page is none of the warm's.
+  const waiting = (queued.json['jobs'] as { path: string }[]).map(({ path }) => path)
+  assert.deepEqual(
+    waiting.filter((path) => path.startsWith('/p/')),
+    [],
+  )
+  await warm('PUT', { paused: false })
+  const { done } = await soFar('it has gone on', (progress) => progress.done >= 6)
+  assert(done < PAGES, 'it is not over yet')
+
+  await node.kill()
+  node = await startNodeProcess(dataDir)
+  const end = await soFar('it is over', ({ ended_at: endedAt }) => endedAt !== null)
+  assert.deepEqual(
+    [end.state, end.known, end.done, end.failed, end.forbidden, end.left],
+    ['done', PAGES + 1, PAGES, 0, 1, 0],
+  )
+  const list = await call('GET', `/api/cache/list/${DOMAIN}`)
+  assert.equal(list['cachedPages'], PAGES)
+})
+
+it('warmed again, the pages are the same: they live on, and have not changed', async () => {
+  const { code, json } = await runJson(['cache', 'warm', '--domain', DOMAIN, '--wait'], node.settings)
+  assert.equal(code, 0, JSON.stringify(json))
+  const { state, done, unchanged } = json['warm'] as WarmProgress
+  assert.deepEqual([state, done, unchanged], ['done', PAGES, PAGES])
+  // All are fresh: nothing is outdated.
+  const outdated = await runJson(['cache', 'warm', '--domain', DOMAIN, '--outdated', '--wait'], node.settings)
+  const { done: again, fresh } = outdated.json['warm'] as WarmProgress
+  assert.deepEqual([again, fresh], [0, PAGES])
+})
