@@ -43,6 +43,8 @@ export async function startBrowser(dataDir: string, say: (line: string) => void)
     'Log.entryAdded': ({ entry }) => say(`${entry.level}: ${entry.text} ${entry.url ?? ''}`),
     'Runtime.exceptionThrown': ({ exceptionDetails: { exception, text } }) =>
       say(`exception: ${exception?.description ?? text}`),
+    // A form that is not saved asks before it is left.
+    'Page.javascriptDialogOpening': () => void page.send('Page.handleJavaScriptDialog', { accept: true }),
     'Runtime.consoleAPICalled': ({ type, args }) => {
       if (type === 'error' || type === 'warning') say(`${type}: ${args.map(({ value }) => value).join(' ')}`)
     },

@@ -8,6 +8,7 @@ import { createRoot } from 'react-dom/client'
 import { Router } from 'wouter'
 
 import { App } from './app.tsx'
+import { ErrorBoundary } from './error-boundary.tsx'
 import { guardedNavigation } from './leave-guard.tsx'
 import { createQueries } from './queries.ts'
 import { theme } from './theme.ts'
@@ -27,7 +28,9 @@ createRoot(root).render(
       <QueryClientProvider client={createQueries()}>
         <Notifications position="bottom-right" />
         <Router aroundNav={guardedNavigation}>
-          <App />
+          <ErrorBoundary>
+            <App />
+          </ErrorBoundary>
         </Router>
       </QueryClientProvider>
     </MantineProvider>

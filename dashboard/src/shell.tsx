@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 
 import { request } from './api.ts'
+import { ErrorBoundary } from './error-boundary.tsx'
 import { useLiveFigures } from './live.tsx'
 import { sayFailed } from './parts/done.ts'
 import { LiveMark } from './parts/live-mark.tsx'
@@ -53,7 +54,7 @@ export function Shell({ children }: { children: ReactNode }) {
         <Navigation isInDrawer />
       </Drawer>
       <main id="main" ref={main} tabIndex={-1} className={classes.main}>
-        {children}
+        <ErrorBoundary key={location}>{children}</ErrorBoundary>
       </main>
     </div>
   )

@@ -14,11 +14,15 @@ const STATES = {
   'not-checked': { color: 'gray', label: 'DNS not checked' },
 } as const satisfies Record<Dns['state'], { color: string; label: string }>
 
-/** Where the name of a domain leads at this moment; nothing until that is known. */
+/** Where the name of a domain leads at this moment. */
 export function DnsBadge({ domain }: { domain: string }) {
-  const { data } = useQuery(dnsQuery(domain))
-  if (data === undefined) return null
-  const { color, label } = STATES[data.state]
+  const { data, error } = useQuery(dnsQuery(domain))
+  const { color, label } =
+    data !== undefined
+      ? STATES[data.state]
+      : error === null
+        ? { color: 'gray', label: 'DNS …' }
+        : STATES['not-checked']
   return (
     <Badge variant="light" color={color} tt="none">
       {label}
@@ -33,20 +37,14 @@ export function DnsState({ domain }: { domain: string }) {
     <Group justify="space-between" wrap="nowrap" gap="sm" align="start">
       <Stack gap={4}>
         <Group gap={6}>
-          {dns.data === undefined ? (
-            <Badge variant="light" color="gray" tt="none">
-              {dns.error === null ? 'Looking …' : 'DNS not checked'}
-            </Badge>
-          ) : (
-            <DnsBadge domain={domain} />
-          )}
+          <DnsBadge domain={domain} />
           {dns.data !== undefined && (
             <Text size="xs" className="quiet">
               <TimeText at={dns.data.checked_at} />
             </Text>
           )}
         </Group>
-        <Text size="sm" className="break" role="status">
+        <Text size="sm" className="break" role="status" mih="1.5em">
           {dns.data !== undefined ? dnsWords(dns.data) : dns.error !== null ? messageOf(dns.error) : ''}
         </Text>
       </Stack>

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { it } from 'node:test'
+
+// What a browser loads before it shows a screen, off the build that is served: `npm run build` makes it, and `npm ci`.
+
+const dist = path.join(import.meta.dirname, '..', 'dist')
+const MOST_BYTES = 150_000
+
+/** As it goes over the wire to a browser. */
+const size = (url: string) => {
+  const file = path.join(dist, url)
+  return statSync(existsSync(`${file}.br`) ? `${file}.br` : file).size
+}
+
+/** A script with all that it imports before it runs. */
+function withImports(url: string, known = new Set<string>()): Set<string> {
+  if (known.has(url)) return known
+  known.add(url)
+  const text = readFileSync(path.join(dist, url), 'utf8')
+  for (const [, target] of text.matchAll(/(?:from|import)\s*"(\.\/[\w.-]+\.js)"/g)) {
+    withImports(path.posix.join(path.posix.dirname(url), target!), known)
+  }
+  return known
+}
+
+it('a screen needs at most 150 kB of compressed script: signing in, and the list of domains', () => {
+  assert(existsSync(path.join(dist, 'index.html')), 'the dashboard is not built: npm run build')
+  const html = readFileSync(path.join(dist, 'index.html'), 'utf8')
+  const entry = new Set<string>()
+  for (const [, url] of html.matchAll(/(?:src|href)="(\/assets\/[^"]+\.js)"/g)) withImports(url!, entry)
+  assert(entry.size > 0)
+  const bytes = (urls: Set<string>) => [...urls].reduce((sum, url) => sum + size(url), 0)
+  const signIn = bytes(entry)
+  assert(signIn > 50_000, 'nothing was counted')
+  const list = readdirSync(path.join(dist, 'assets')).filter((file) => /^domains-[\w-]+\.js$/.test(file))
+  assert.equal(list.length, 1)
+  const domains = bytes(withImports(`/assets/${list[0]}`, new Set(entry)))
+  assert(domains > signIn)
+  assert(signIn <= MOST_BYTES, `signing in needs ${signIn} bytes`)
+  assert(domains <= MOST_BYTES, `the list of domains needs ${domains} bytes`)
+})
