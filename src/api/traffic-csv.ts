@@ -5,15 +5,16 @@ import { type CsvCell, csvText } from './csv.ts'
 
 const KINDS = ['hit', 'stale', 'rendered', 'failed', 'passed', 'sitemap'] as const
 
-/** A line for each step; behind the columns that are always there, one for each category, crawler and verdict. */
+/** A line for each step; behind the columns that are always there, one for each category, crawler, verdict and class of statuses. */
 export function trafficCsv(view: TrafficView): string {
   const names = [
     ...['time', 'visits', 'people', ...KINDS, 'hit_ratio', 'p50_ms', 'p95_ms'],
     ...view.categories.map(({ name }) => `category ${name}`),
     ...view.crawlers.map(({ name, category }) => `crawler ${name} (${category})`),
     ...view.verdicts.map(({ name }) => `verdict ${name}`),
+    ...view.statuses.map(({ name }) => `status ${name}`),
   ]
-  const lists = [...view.categories, ...view.crawlers, ...view.verdicts]
+  const lists = [...view.categories, ...view.crawlers, ...view.verdicts, ...view.statuses]
   return csvText(
     names,
     view.times.map((time, at): CsvCell[] => {

@@ -1,3 +1,4 @@
+import { Table } from '@mantine/core'
 import { useState } from 'react'
 
 import type { Traffic } from '../api-types.ts'
@@ -89,6 +90,7 @@ export function TrafficCharts({ traffic, range }: { traffic: Traffic; range: Ran
           lead="Hit, stale and rendered are finished pages. Failed went to the origin although there was to be one."
         >
           <Chart {...visits} label="Verdicts" kind="bars" series={byVerdict(traffic)} />
+          <EveryVerdict traffic={traffic} />
         </Section>
         <Section
           title="Hit ratio"
@@ -114,5 +116,38 @@ export function TrafficCharts({ traffic, range }: { traffic: Traffic; range: Ran
         </Section>
       </div>
     </>
+  )
+}
+
+/** The words of X-Prepaint, with the reason of each pass. */
+function EveryVerdict({ traffic: { verdicts, totals } }: { traffic: Traffic }) {
+  return (
+    <details className={classes.verdicts}>
+      <summary>Every verdict, with its reason</summary>
+      <div className="scroll-x">
+        <Table fz="xs" verticalSpacing={4}>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>X-Prepaint</Table.Th>
+              <Table.Th className="end">Visits</Table.Th>
+              <Table.Th className="end">Share</Table.Th>
+              <Table.Th className="end">Half within</Table.Th>
+              <Table.Th className="end">95% within</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {verdicts.map(({ name, total, p50_ms, p95_ms }) => (
+              <Table.Tr key={name}>
+                <Table.Td>{name}</Table.Td>
+                <Table.Td className="end number">{count(total)}</Table.Td>
+                <Table.Td className="end number">{percent(total / totals.visits)}</Table.Td>
+                <Table.Td className="end number">{duration(p50_ms)}</Table.Td>
+                <Table.Td className="end number">{duration(p95_ms)}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </div>
+    </details>
   )
 }
