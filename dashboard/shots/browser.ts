@@ -43,8 +43,6 @@ export async function startBrowser(dataDir: string, say: (line: string) => void)
     'Log.entryAdded': ({ entry }) => say(`${entry.level}: ${entry.text} ${entry.url ?? ''}`),
     'Runtime.exceptionThrown': ({ exceptionDetails: { exception, text } }) =>
       say(`exception: ${exception?.description ?? text}`),
-    // A form that is not saved asks before it is left.
-    'Page.javascriptDialogOpening': () => void page.send('Page.handleJavaScriptDialog', { accept: true }),
     'Runtime.consoleAPICalled': ({ type, args }) => {
       if (type === 'error' || type === 'warning') say(`${type}: ${args.map(({ value }) => value).join(' ')}`)
     },
@@ -72,6 +70,10 @@ export async function startBrowser(dataDir: string, say: (line: string) => void)
     run,
     until,
     async open(url) {
+      // A form that is not saved would ask before it is left, and nobody would answer.
+      await run(
+        `addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), { capture: true })`,
+      )
       await page.send('Page.navigate', { url: 'about:blank' })
       await page.send('Page.navigate', { url })
       await until(`location.href !== 'about:blank' && document.readyState === 'complete'`)
