@@ -64,7 +64,8 @@ export function browserFlags(options: {
     '--disable-backgrounding-occluded-windows',
     '--disable-renderer-backgrounding',
     '--disable-hang-monitor',
-    '--disable-ipc-flooding-protection',
+    // Not --disable-ipc-flooding-protection: a page that writes its address without end would keep the browser's own process
+    // from all its other pages, as it keeps a visitor's.
     '--disable-back-forward-cache',
     '--disable-prompt-on-repost',
     // Images are reported as loaded by in-page/images.js instead; `data:` images still are.

@@ -15,7 +15,13 @@ import { confined } from './confinement.ts'
 import { type ContextWorkers, followContextWorkers } from './context-workers.ts'
 import { type MemoryWatch, watchMemory } from './memory-watch.ts'
 import { canHide, viewOf } from './own-view.ts'
-import { hasSystemCallFilter, killGroup, memoryOfGroupBytes, processesOfGroup } from './process-group.ts'
+import {
+  hasSystemCallFilter,
+  killGroup,
+  memoryOfGroupBytes,
+  processesOfGroup,
+  processorMsOf,
+} from './process-group.ts'
 
 /** `on`: Chromium's own sandbox holds its pages. `off`: it cannot work here, pages run without it. */
 export type Sandbox = 'on' | 'off'
@@ -41,7 +47,7 @@ export type BrowserProcess = {
   readonly ended: Promise<string>
   /** Resolves with the reason when every process is gone and its directory is removed. */
   readonly gone: Promise<string>
-  /** Whether it still answers, within two seconds. */
+  /** Whether it still answers: within two seconds, or within ten if it is at work. */
   answers(): Promise<boolean>
   /** Of the whole group. */
   memoryBytes(): number
@@ -71,6 +77,9 @@ export class BrowserStartError extends Error {
 
 const START_LIMIT_MS = 30_000
 const ANSWER_LIMIT_MS = 2_000
+/** Large things of one page (an address of `data:`) keep the browser's main thread busy for seconds on a busy machine. */
+const BUSY_LOOKS = 5
+const AT_WORK_MS = 100
 const LAST_WORDS_CHARS = 4_000
 
 const SANDBOX_REMEDY =
@@ -174,7 +183,7 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
       contextWorkers,
       ended,
       gone,
-      answers: () => answers(cdp),
+      answers: () => answers(cdp, pid),
       memoryBytes: () => memoryOfGroupBytes(pid),
       kill,
     }
@@ -186,14 +195,21 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
   }
 }
 
-async function answers(cdp: CdpConnection): Promise<boolean> {
+async function answers(cdp: CdpConnection, pid: number): Promise<boolean> {
   const answered = new AbortController()
-  const tooLate = delay(ANSWER_LIMIT_MS, false, { signal: answered.signal }).catch(() => false)
   const answer = cdp.browser.send('Browser.getVersion').then(
     () => true,
     () => false,
   )
-  return Promise.race([answer, tooLate]).finally(() => answered.abort())
+  const isAtWork = async () => {
+    for (let look = 0; look < BUSY_LOOKS; look++) {
+      const beforeMs = processorMsOf(pid)
+      await delay(ANSWER_LIMIT_MS, undefined, { signal: answered.signal })
+      if (processorMsOf(pid) - beforeMs < AT_WORK_MS) break
+    }
+    return false
+  }
+  return Promise.race([answer, isAtWork().catch(() => false)]).finally(() => answered.abort())
 }
 
 /**

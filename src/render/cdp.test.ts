@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { it } from 'node:test'
 
-import { CdpClosed, CdpError, connectCdp } from './cdp.ts'
+import { CdpClosed, CdpError, connectCdp, EVENT_LIMIT_BYTES } from './cdp.ts'
 
 function connected() {
   const toBrowser = new PassThrough()
@@ -81,4 +81,80 @@ it('what is no message ends the conversation', async () => {
   const { fromBrowser, cdp } = connected()
   fromBrowser.write('nonsense\0')
   assert.match(await cdp.closed, /not JSON|JSON/)
+})
+
+/** As Chromium writes it, NUL not counted. */
+const event = (sessionId: string, bytes: number) => {
+  const empty = { method: 'Runtime.consoleAPICalled', params: { type: '' }, sessionId }
+  return { ...empty, params: { type: 'x'.repeat(bytes - JSON.stringify(empty).length) } }
+}
+
+it('what is told of a session is counted up to its limit, and one byte past it', async () => {
+  const { say, cdp } = connected()
+  let exceeded = 0
+  cdp.session('a').listen({}, { bytes: 1_000, exceeded: () => exceeded++ })
+  say(event('a', 600))
+  say(event('b', 5_000))
+  say(event('a', 400))
+  await new Promise(setImmediate)
+  assert.equal(exceeded, 0)
+  say(event('a', 100))
+  say(event('a', 100))
+  await new Promise(setImmediate)
+  assert.equal(exceeded, 1)
+
+  cdp.session('a').listen({}, { bytes: 1_000, exceeded: () => exceeded++ })
+  say(event('a', 1_000))
+  await new Promise(setImmediate)
+  assert.equal(exceeded, 1)
+})
+
+it('what is told of workers counts for the page that they belong to, as long as they do', async () => {
+  const { say, cdp } = connected()
+  let exceeded = 0
+  const attached = (parent: string, worker: string) =>
+    say({ method: 'Target.attachedToTarget', sessionId: parent, params: { sessionId: worker } })
+  attached('page', 'worker')
+  attached('worker', 'nested')
+  await new Promise(setImmediate)
+  cdp.session('page').listen({}, { bytes: 1_000, exceeded: () => exceeded++ })
+  say({ method: 'Target.detachedFromTarget', sessionId: 'page', params: { sessionId: 'other' } })
+  say(event('nested', 900))
+  await new Promise(setImmediate)
+  assert.equal(exceeded, 0)
+  say(event('worker', 200))
+  await new Promise(setImmediate)
+  assert.equal(exceeded, 1)
+
+  cdp.session('page').listen({}, { bytes: 1_000, exceeded: () => exceeded++ })
+  say({ method: 'Target.detachedFromTarget', sessionId: 'page', params: { sessionId: 'worker' } })
+  say(event('nested', 5_000))
+  await new Promise(setImmediate)
+  assert.equal(exceeded, 1)
+})
+
+it('an event is read up to its limit; one byte past it it only counts', async () => {
+  const { say, cdp } = connected()
+  const heard: number[] = []
+  let exceeded = 0
+  const listeners = {
+    'Runtime.consoleAPICalled': ({ type }: { type: string }) => heard.push(type.length),
+  }
+  cdp.session('a').listen(listeners, { bytes: 2 * EVENT_LIMIT_BYTES, exceeded: () => exceeded++ })
+  say(event('a', EVENT_LIMIT_BYTES))
+  await new Promise(setImmediate)
+  assert.equal(heard.length, 1)
+  say(event('a', EVENT_LIMIT_BYTES + 1))
+  say(event('a', 200))
+  await new Promise(setImmediate)
+  assert.equal(heard.length, 2)
+  assert.equal(exceeded, 1)
+})
+
+it('an answer may be larger than an event', async () => {
+  const { say, cdp } = connected()
+  const answer = cdp.browser.send('Browser.getVersion')
+  const product = 'x'.repeat(EVENT_LIMIT_BYTES + 1)
+  say({ id: 1, result: { product } })
+  assert.equal((await answer).product, product)
 })

@@ -1,5 +1,5 @@
 import type { RenderOutcome } from './outcome.ts'
-import { OUT_OF_MEMORY } from './page.ts'
+import { OUT_OF_MEMORY, TOLD_TOO_MUCH } from './page.ts'
 
 /** `errorText` as `Page.navigate` gives it. */
 export function outcomeOfNavigation(errorText: string): RenderOutcome {
@@ -16,5 +16,7 @@ export async function outcomeOfFault(error: unknown, lost: Promise<string>): Pro
 }
 
 export function outcomeOfLoss(reason: string): RenderOutcome {
-  return reason === OUT_OF_MEMORY ? { kind: 'too-large', what: 'memory' } : { kind: 'crashed', reason }
+  if (reason === OUT_OF_MEMORY) return { kind: 'too-large', what: 'memory' }
+  if (reason === TOLD_TOO_MUCH) return { kind: 'too-large', what: 'event-bytes' }
+  return { kind: 'crashed', reason }
 }

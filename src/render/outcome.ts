@@ -32,6 +32,7 @@ export type Excess =
   | 'response-bytes'
   | 'page-bytes'
   | 'unpacked-bytes'
+  | 'event-bytes'
   | 'elements'
   | 'snapshot-bytes'
   | 'memory'
@@ -48,7 +49,8 @@ export type RenderOutcome =
       /** The address that its scripts wrote over the one that was asked for, without loading it; null: none. */
       movedTo?: string | null
     }
-  | { kind: 'redirect'; status: RedirectStatus; location: string }
+  /** `cacheControl`: what the origin says about keeping it; absent or empty: nothing. */
+  | { kind: 'redirect'; status: RedirectStatus; location: string; cacheControl?: string }
   /** The origin answered something that is not a page; the edge passes it. */
   | { kind: 'not-html'; contentType: string }
   | { kind: 'origin-error'; status: number }

@@ -7,6 +7,7 @@ import { type CdpConnection, CdpError, type CdpListeners, type CdpSession } from
 import { credentialListeners } from './credentials.ts'
 import type { Visitor } from './outcome.ts'
 import { createPageDate, type PageDate } from './page-date.ts'
+import { PAGE_LIMITS } from './page-limits.ts'
 import { allHear } from './recorder.ts'
 import { WORLD } from './snapshot.ts'
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts'
@@ -47,6 +48,8 @@ const NEW_DOCUMENT_SCRIPT = [
 
 /** Why a page is `lost` that took more memory than a page may. */
 export const OUT_OF_MEMORY = 'the page took too much memory'
+/** Why a page is `lost` of which Chromium had more to tell than of a page may be told. */
+export const TOLD_TOO_MUCH = 'the page gave Chromium too much to tell'
 
 const VIEWPORT = { width: 1280, height: 1024 }
 
@@ -70,6 +73,7 @@ export async function openPage(
   let ownWorld: number | undefined
   const { promise: lost, resolve: lose } = Promise.withResolvers<string>()
   let hasCredentials = false
+  const eventLimit = { bytes: PAGE_LIMITS.eventBytes, exceeded: () => lose(TOLD_TOO_MUCH) }
 
   const credentials = credentialListeners(() => {
     hasCredentials = true
@@ -105,7 +109,7 @@ export async function openPage(
     },
     isStill: false,
     listen(listeners) {
-      session.listen(allHear([credentials, { ...listeners, ...always }]))
+      session.listen(allHear([credentials, { ...listeners, ...always }]), eventLimit)
       browser.contextWorkers.listen(browserContextId, listeners)
     },
     async close() {

@@ -13,6 +13,9 @@ export function processesOfGroup(groupId: number): ProcessInGroup[] {
   })
 }
 
+/** USER_HZ of proc_pid_stat(5), the same on every Linux that Node runs on. */
+const MS_PER_TICK = 10
+
 /** A renderer begins as a copy of Chromium's zygote, and is called that for a moment: after so many looks it is one for good. */
 const LOOKS_UNTIL_SURE = 20
 
@@ -59,6 +62,12 @@ export function killGroup(groupId: number): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
+}
+
+/** Processor time that a process has had so far, with what it asked of the kernel; 0: there is no such process. */
+export function processorMsOf(pid: number): number {
+  const [user, system] = fieldsOf(pid).slice(11, 13).map(Number)
+  return ((user ?? 0) + (system ?? 0)) * MS_PER_TICK
 }
 
 /** The letter of proc_pid_stat(5): `Z` has ended, and its parent has not asked. null: there is no such process. */
