@@ -92,6 +92,30 @@ describe("what the origin's Cache-Control says about storing", () => {
     assert.deepEqual([answer.verdict, answer.body.toString()], ['rendered', '<h1>new</h1>'])
   })
 
+  it('where it is respected, a redirect is not stored either: each crawler gets it from the origin', async () => {
+    await set('respect')
+    edge.script(page('no-cache'))
+    assert.equal(await edge.verdict('/a'), 'rendered')
+    const redirect = { kind: 'redirect', status: 302, location: 'https://red.example/b' } as const
+    edge.wait(40 * 86_400_000)
+    for (const cacheControl of ['no-store', 'max-age=9, private']) {
+      edge.script({ ...redirect, cacheControl })
+      assert.equal(await edge.verdict('/a'), 'pass; no-store')
+    }
+    assert.equal(
+      (await edge.pool.query('select from page')).rowCount,
+      0,
+      'what was stored before is forgotten',
+    )
+    assert.equal((await edge.pool.query('select from redirect')).rowCount, 0)
+    assert.equal(await used(), '1', 'a redirect is no render')
+    edge.script({ ...redirect, cacheControl: 'no-cache' })
+    assert.deepEqual([await edge.verdict('/a'), await edge.verdict('/a')], ['rendered', 'hit'])
+    await set('ignore')
+    edge.script({ ...redirect, cacheControl: 'no-store' })
+    assert.deepEqual([await edge.verdict('/c'), await edge.verdict('/c')], ['rendered', 'hit'])
+  })
+
   it('where it is respected, and the month is used up, it is the origin that answers', async () => {
     await set('respect')
     await edge.pool.query(`insert into render_count (domain_id, month, renders) values ($1, $2, 1200)`, [

@@ -69,7 +69,8 @@ export function createComplete(deps: { pool: pg.Pool; plans: PlanCatalogue; cloc
         case 'give-once': {
           if (effect.outcome === 'no-store') await run(client, sql.forget, [job.domain, job.path])
           const isAwaited = fence.rows[0].priority === 0
-          const isGiven = isAwaited && (await keepUnstored(client, job, effect.page, at))
+          const isGiven =
+            isAwaited && effect.page !== null && (await keepUnstored(client, job, effect.page, at))
           const counts = !isGiven || (await isWithinQuota(client))
           const outcome = counts ? effect.outcome : 'over-quota'
           return end(client, { state: 'failed', outcome }, effect.detail)

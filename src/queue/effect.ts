@@ -31,8 +31,8 @@ export type Effect =
       /** What is judged as a page: null where nothing can be said against it. */
       look: Look | null
     }
-  /** To the crawler that waits, if one does. */
-  | { do: 'give-once'; outcome: 'site-error' | 'no-store'; page: UnstoredPage; detail: string }
+  /** To the crawler that waits, if one does; a redirect (null) it gets from the origin itself. */
+  | { do: 'give-once'; outcome: 'site-error' | 'no-store'; page: UnstoredPage | null; detail: string }
   | { do: 'store-probe'; finding: Finding | null; detail: string }
   | { do: 'store-redirect'; status: number; location: string }
   | { do: 'end'; state: 'failed' | 'cancelled'; detail: string }
@@ -64,8 +64,13 @@ export async function effectOf(
       const page = { status, headers: storableHeaders(found.headers), body: await pageBody(found.html) }
       return { do: 'give-once', outcome: 'site-error', page, detail: detailOf(found) }
     }
-    case 'redirect':
+    case 'redirect': {
+      const { cacheControl = '' } = found
+      if (job.respectsNoStore && forbidsStoring([['cache-control', cacheControl]])) {
+        return { do: 'give-once', outcome: 'no-store', page: null, detail: detailOf(found) }
+      }
       return { do: 'store-redirect', status: found.status, location: storable(found.location) }
+    }
     case 'not-html':
     case 'origin-error':
     case 'origin-unreachable':

@@ -15,3 +15,13 @@ describe('a status that is about the moment and not about the page is nothing to
     it(`not so ${status}`, () => assert.equal(judge(status), null))
   }
 })
+
+it('a redirect comes with what the origin says about keeping it', () => {
+  const location = { name: 'Location', value: '/b' }
+  const said = ['no-cache', 'no-store'].map((value) => ({ name: 'Cache-Control', value }))
+  const redirect = { kind: 'redirect', status: 302, location: 'https://red.example/b' }
+  const judged = (headers: { name: string; value: string }[]) =>
+    judgeMainResponse('https://red.example/a', 302, headers, site)
+  assert.deepEqual(judged([location]), redirect)
+  assert.deepEqual(judged([location, ...said]), { ...redirect, cacheControl: 'no-cache, no-store' })
+})

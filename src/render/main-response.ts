@@ -14,6 +14,11 @@ const KEPT_HEADERS = ['content-language', 'link', 'x-robots-tag']
 /** RFC 9110: no body comes with these, whatever their headers say. */
 export const BODILESS = new Set([204, 205, 304])
 
+function storing(headers: readonly ResponseHeader[]): { cacheControl?: string } {
+  const said = headers.filter(({ name }) => name.toLowerCase() === 'cache-control')
+  return said.length === 0 ? {} : { cacheControl: said.map(({ value }) => value).join(', ') }
+}
+
 /**
  * The end of a render that the main response decides by itself, or null when
  * there is a page to go on with: only HTML that is neither an error of the
@@ -31,7 +36,7 @@ export function judgeMainResponse(
   const location = headerOf(headers, 'location')
   if (isRedirectStatus(status) && location !== null) {
     const absolute = publicUrl(location, url, site)
-    if (absolute !== null) return { kind: 'redirect', status, location: absolute }
+    if (absolute !== null) return { kind: 'redirect', status, location: absolute, ...storing(headers) }
     return { kind: 'not-html', contentType: `redirect to ${location.slice(0, 200)}` }
   }
   const challenger = challengerOf(headers)
