@@ -38,8 +38,11 @@ const STRUCTURED = 20
 const LINE_CHARS = 1_000
 
 /** Elements around which a line ends. */
-const BLOCK =
-  /^(?:address|article|aside|blockquote|body|br|button|caption|dd|details|dialog|div|dl|dt|fieldset|figcaption|figure|footer|form|h[1-6]|header|hr|li|legend|main|nav|ol|option|p|pre|section|select|summary|table|tbody|td|tfoot|th|thead|tr|ul)$/
+const BLOCK = new Set(
+  'address article aside blockquote body br button caption dd details dialog div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li legend main nav ol option p pre section select summary table tbody td tfoot th thead tr ul'.split(
+    ' ',
+  ),
+)
 
 /** Reads a document as a browser has written it out; `url`: its own address, that links are relative to. */
 export function factsOf(html: string, url: string, limits: FactLimits = WHOLE_FACTS): PageFacts {
@@ -85,7 +88,7 @@ export function factsOf(html: string, url: string, limits: FactLimits = WHOLE_FA
     const { href, parts } = link
     link = null
     facts.linkCount++
-    if (known.has(href) || facts.links.length >= limits.links) return
+    if (known.has(href)) return
     known.add(href)
     facts.links.push({ href, text: short(parts.join(''), 200) })
   }
@@ -98,7 +101,7 @@ export function factsOf(html: string, url: string, limits: FactLimits = WHOLE_FA
       if (link !== null && link.parts.length < 50) link.parts.push(text)
     },
     open(name, attribute, has) {
-      if (BLOCK.test(name)) endLine()
+      if (BLOCK.has(name)) endLine()
       if (has(' itemtype="') && types.size < 50) types.add(short(attribute('itemtype') ?? '', 200))
       switch (name) {
         case 'html':
@@ -121,7 +124,13 @@ export function factsOf(html: string, url: string, limits: FactLimits = WHOLE_FA
           return
         case 'a': {
           endLink()
-          const href = address(attribute('href'))
+          const raw = attribute('href')
+          // To parse an address costs more than all the rest of its tag.
+          if (facts.links.length >= limits.links) {
+            if (raw !== null && !/^\s*(?:javascript|mailto|tel|data):/i.test(raw)) facts.linkCount++
+            return
+          }
+          const href = address(raw)
           if (href !== null) link = { href, parts: [] }
           return
         }
@@ -138,7 +147,7 @@ export function factsOf(html: string, url: string, limits: FactLimits = WHOLE_FA
       if (name === 'script' && isJsonLd) jsonLd(contents)
     },
     close(name) {
-      if (BLOCK.test(name)) endLine()
+      if (BLOCK.has(name)) endLine()
       if (name === 'a') endLink()
       if ((name === 'h1' || name === 'h2') && heading !== null) {
         const text = short(heading.join(''), 300)

@@ -9,7 +9,9 @@ export type HtmlListener = {
 }
 
 /** Elements whose contents are no markup, or are shown to nobody. Templates that are shadow roots are content. */
-const RAW = /^(?:script|style|noscript|title|textarea|template|iframe|xmp|noembed|noframes)$/
+const RAW = new Set('script style noscript title textarea template iframe xmp noembed noframes'.split(' '))
+/** Longer than any name that means something here. */
+const NAME = /^<\/?([a-z][a-z0-9-]{0,60})/i
 
 /**
  * Reads a document as a browser has written it out: every name in its one
@@ -30,7 +32,7 @@ export function scanHtml(html: string, listener: HtmlListener): void {
     }
     at = afterTag(html, open)
     const tag = html.slice(open, at)
-    const name = /^<\/?([a-z][a-z0-9-]*)/i.exec(tag.slice(0, 64))?.[1]?.toLowerCase()
+    const name = NAME.exec(tag)?.[1]?.toLowerCase()
     if (name === undefined) continue
     if (tag.startsWith('</')) {
       listener.close(name)
@@ -41,7 +43,7 @@ export function scanHtml(html: string, listener: HtmlListener): void {
       (wanted) => attributeOf(tag, wanted),
       (text) => tag.includes(text),
     )
-    if (!RAW.test(name) || (name === 'template' && tag.includes(' shadowrootmode='))) continue
+    if (!RAW.has(name) || (name === 'template' && tag.includes(' shadowrootmode='))) continue
     const close = html.indexOf(`</${name}`, at)
     listener.raw(name, html.slice(at, close === -1 ? html.length : close))
     at = close === -1 ? html.length : close
