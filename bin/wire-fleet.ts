@@ -26,7 +26,7 @@ export function wireRegistration(deps: {
   isDraining(): boolean
   /** Null where this node does not render. */
   worker: { readonly running: number } | null
-  renderer: { readonly healthy: boolean } | null
+  renderer: { readonly healthy: boolean; readonly browsers: { alive: number; started: number } } | null
 }): Promise<Registration> {
   const { config, pool, log, id, isDraining, worker, renderer } = deps
   let beats = 0
@@ -42,6 +42,7 @@ export function wireRegistration(deps: {
       memoryBytes,
       browser:
         renderer === null ? ('none' as const) : renderer.healthy ? ('ok' as const) : ('broken' as const),
+      ...(renderer !== null && { browsers: renderer.browsers }),
     }
   }
   return startRegistration(

@@ -32,6 +32,8 @@ export type NodePulse = {
   /** Resident, of the node with its browsers and its private PostgreSQL. */
   memoryBytes: number
   browser: BrowserState
+  /** Absent where it does not render. */
+  browsers?: { readonly alive: number; readonly started: number }
 }
 
 /** A node as others see it; times are of the database's clock. */
@@ -49,6 +51,10 @@ export type FleetNode = {
   load: number
   memory_bytes: number
   browser: BrowserState
+  /** That run; two while one takes another's place. */
+  browsers: number
+  /** Since the node began: the first, and each that replaced one. */
+  browsers_started: number
   schema: string
 }
 
@@ -73,7 +79,8 @@ type Row = Omit<FleetNode, 'started_at' | 'seen_at' | 'memory_bytes'> & {
 /** All nodes of this database, those that died a moment ago too; by host, the oldest first. */
 export async function readFleet(db: Queryable): Promise<Fleet> {
   const { rows } = await db.query<Row>(
-    `select id, host, version, roles, started_at, seen_at, slots, running, cores, load, memory_bytes, browser, schema,
+    `select id, host, version, roles, started_at, seen_at, slots, running, cores, load, memory_bytes, browser, browsers, browsers_started,
+            schema,
             case when seen_at < clock_timestamp() - $1 * interval '1 millisecond' then 'dead'
                  when draining then 'draining' else 'serving' end as state
        from node

@@ -22,7 +22,14 @@ const self = (id: string) => ({
   slots: 3,
   schema: lastMigration(),
 })
-const quiet: NodePulse = { draining: false, running: 0, load: 0.5, memoryBytes: 3e9, browser: 'ok' }
+const quiet: NodePulse = {
+  draining: false,
+  running: 0,
+  load: 0.5,
+  memoryBytes: 3e9,
+  browser: 'ok',
+  browsers: { alive: 1, started: 4 },
+}
 
 async function join(id: string, pulse: () => NodePulse = () => quiet) {
   return startRegistration({ pool: database.pool, log: silentLog(), pulse }, self(id), { beatMs: 600_000 })
@@ -56,6 +63,8 @@ it('a node is listed with what it says, from its start to its end', async () => 
     cores: 2,
     load: 0.5,
     memory_bytes: 3e9,
+    browsers: 1,
+    browsers_started: 4,
     browser: 'ok',
     schema: lastMigration(),
   })

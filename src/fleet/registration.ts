@@ -18,11 +18,13 @@ const ANSWER_WITHIN_MS = 4_000
 // A beat need not survive the server: there is another in five seconds.
 const BEAT = `
   with quickly as materialized (select set_config('synchronous_commit', 'off', true))
-  insert into node as known (id, host, version, roles, cores, slots, schema, draining, running, load, memory_bytes, browser)
-  select $1, $2, $3, $4::text[], $5, $6, $7, $8, $9, $10, $11, $12 from quickly
+  insert into node as known (id, host, version, roles, cores, slots, schema, draining, running, load, memory_bytes, browser,
+                             browsers, browsers_started)
+  select $1, $2, $3, $4::text[], $5, $6, $7, $8, $9, $10, $11, $12, $13, $14 from quickly
   on conflict (id) do update set
     seen_at = clock_timestamp(), draining = excluded.draining, running = excluded.running,
-    load = excluded.load, memory_bytes = excluded.memory_bytes, browser = excluded.browser`
+    load = excluded.load, memory_bytes = excluded.memory_bytes, browser = excluded.browser,
+    browsers = excluded.browsers, browsers_started = excluded.browsers_started`
 
 /**
  * Puts this node into the list of nodes and keeps it there by a beat every five
@@ -42,9 +44,10 @@ export async function startRegistration(
 
   async function write(): Promise<void> {
     const { id, host, version, roles, cores, slots, schema } = self
-    const { draining, running, load, memoryBytes, browser } = pulse()
+    const { draining, running, load, memoryBytes, browser, browsers } = pulse()
     const once = [id, host, version, [...roles], cores, slots, schema]
-    await ask(BEAT, [...once, draining, running, load, Math.round(memoryBytes), browser])
+    const now = [draining, running, load, Math.round(memoryBytes), browser]
+    await ask(BEAT, [...once, ...now, browsers?.alive ?? 0, browsers?.started ?? 0])
     // Those of others, too: who is dead cannot do it himself.
     await ask(`delete from node where seen_at < clock_timestamp() - $1 * interval '1 millisecond'`, [
       REMOVED_AFTER_MS,

@@ -5,6 +5,7 @@ import type { Fleet } from '../api-types.ts'
 import { bytes } from '../parts/duration.ts'
 import { OnlyOperators } from '../parts/only-operators.tsx'
 import { Page } from '../parts/page.tsx'
+import { counted } from '../parts/quota-bar.tsx'
 import { Empty, Loading, Trouble } from '../parts/states.tsx'
 import { TimeText } from '../parts/time-text.tsx'
 import { fleetQuery } from '../queries.ts'
@@ -145,11 +146,17 @@ function StateBadge({ state }: { state: FleetNode['state'] }) {
   )
 }
 
-function BrowserState({ node: { browser } }: { node: FleetNode }) {
+function BrowserState({ node: { browser, browsers, browsers_started } }: { node: FleetNode }) {
   if (browser === 'none') return <span className="quiet">none</span>
   return (
-    <Badge variant="light" color={browser === 'ok' ? 'paint' : 'red'} tt="none">
-      {browser === 'ok' ? 'Runs and answers' : 'Does not answer'}
-    </Badge>
+    <>
+      <Badge variant="light" color={browser === 'ok' ? 'paint' : 'red'} tt="none">
+        {browser === 'ok' ? 'Answers' : 'Does not answer'}
+      </Badge>
+      <Text size="xs" className="quiet number">
+        {browsers === 1 ? '1 runs' : `${browsers} run`},{' '}
+        {counted(Math.max(0, browsers_started - 1), 'restart')}
+      </Text>
+    </>
   )
 }

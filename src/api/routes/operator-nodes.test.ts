@@ -33,7 +33,15 @@ it('GET /api/operator/nodes: operators see every node, owners none', async () =>
   assert.match(String(seen_at), /Z$/)
   assert.deepEqual(listed, {
     ...{ id: 'n:1', host: 'n', version: '1.0.0', roles: ['edge'], state: 'serving', slots: 0, running: 1 },
-    ...{ cores: 4, load: 0.25, memory_bytes: 1e9, browser: 'none', schema: '0001-first.sql' },
+    ...{
+      cores: 4,
+      load: 0.25,
+      memory_bytes: 1e9,
+      browser: 'none',
+      browsers: 0,
+      browsers_started: 0,
+      schema: '0001-first.sql',
+    },
   })
   assert.equal((await get({ cookie: await api.session(owner) })).status, 403)
   assert.equal((await get({ key: operator.key })).status, 401)

@@ -24,6 +24,10 @@ export const fleetNodeSchema = apiSchema(
     load: z.number().describe('Of its machine, over the last minute'),
     memory_bytes: z.int().describe('Resident: node, browsers and private PostgreSQL'),
     browser: z.enum(BROWSER_STATES).describe('`none`: this node does not render'),
+    browsers: z.int().describe('That run; two while one takes the place of another'),
+    browsers_started: z
+      .int()
+      .describe('Since the node began: the first, and each that replaced one, for age or after a crash'),
     schema: z.string().describe('The last migration that it knows'),
   }),
 )

@@ -30,3 +30,6 @@ create table reach_word (
   word       text not null,
   expires_at timestamptz not null
 );
+
+-- Browsers that run at a node, and how many were started since it began: the first, and each that replaced one.
+alter table node add column browsers integer not null default 0, add column browsers_started integer not null default 0;
