@@ -25,7 +25,11 @@ export const DASHBOARD_PAGES = [
   '/keys',
   '/plan',
   '/account',
+  '/forgotten-password',
   '/operator/accounts',
+  '/operator/nodes',
+  '/operator/queue',
+  '/operator/failures',
 ] as const
 
 /**
