@@ -48,14 +48,7 @@ export async function seedTraffic(dataDir: string, domain: string): Promise<void
 async function seed(pool: Queryable, domain: number, nowMs: number): Promise<void> {
   const random = createRandom()
   const around = (value: number) => Math.round(value * (0.7 + 0.6 * random()))
-  const rows: {
-    hour: Date
-    category: string
-    crawler: string
-    verdict: string
-    visits: number
-    times: string
-  }[] = []
+  const rows: Row[] = []
   for (let hour = Math.floor(nowMs / HOUR_MS) * HOUR_MS; hour > nowMs - 90 * DAY_MS; hour -= HOUR_MS) {
     const at = new Date(hour)
     // Crawlers come at night, people by day; there were fewer of either some months ago; one day the origin was slow.
@@ -69,7 +62,7 @@ async function seed(pool: Queryable, domain: number, nowMs: number): Promise<voi
         const count = around((visits * daily * growth * share * worse) / 6 + random() * 0.5)
         if (count === 0) continue
         rows.push({
-          hour: at,
+          at,
           category,
           crawler: name,
           verdict,
@@ -81,7 +74,7 @@ async function seed(pool: Queryable, domain: number, nowMs: number): Promise<voi
     const people = around(400 * (2 - daily))
     const verdict = 'pass; not-a-crawler'
     rows.push({
-      hour: at,
+      at,
       category: 'people',
       crawler: '',
       verdict,
@@ -89,21 +82,8 @@ async function seed(pool: Queryable, domain: number, nowMs: number): Promise<voi
       times: spread(people, 0.08, random),
     })
   }
-  await pool.query(
-    `insert into traffic_hour
-     select $1, hour, category, crawler, verdict, visits, visits / 20, visits / 90, 0, 0, times::integer[]
-       from unnest($2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[])
-         as n (hour, category, crawler, verdict, visits, times)`,
-    [
-      domain,
-      rows.map(({ hour }) => hour),
-      rows.map(({ category }) => category),
-      rows.map(({ crawler }) => crawler),
-      rows.map(({ verdict }) => verdict),
-      rows.map(({ visits }) => visits),
-      rows.map(({ times }) => times),
-    ],
-  )
+  await insertLines(pool, domain, 'traffic_hour', rows)
+  await insertLines(pool, domain, 'traffic_day', addedByDay(rows))
   await seedPaths(pool, domain)
   await pool.query(
     `insert into traffic_last values ($1, 'Googlebot', 'search', $2)
@@ -128,6 +108,46 @@ async function seed(pool: Queryable, domain: number, nowMs: number): Promise<voi
     `update render_count c set renders = (select sum(renders) from render_day d
        where d.domain_id = $1 and date_trunc('month', d.day) = c.month) where domain_id = $1`,
     [domain],
+  )
+}
+
+type Row = { at: Date; category: string; crawler: string; verdict: string; visits: number; times: number[] }
+
+function addedByDay(rows: readonly Row[]): Row[] {
+  const days = new Map<string, Row>()
+  for (const { at: hour, ...row } of rows) {
+    const at = new Date(Math.floor(hour.getTime() / DAY_MS) * DAY_MS)
+    const name = [at.toISOString(), row.category, row.crawler, row.verdict].join()
+    const day = days.get(name)
+    if (day === undefined) days.set(name, { at, ...row, times: [...row.times] })
+    else {
+      day.visits += row.visits
+      for (const [step, count] of row.times.entries()) day.times[step] = (day.times[step] ?? 0) + count
+    }
+  }
+  return [...days.values()]
+}
+
+async function insertLines(
+  pool: Queryable,
+  domain: number,
+  table: 'traffic_hour' | 'traffic_day',
+  rows: readonly Row[],
+): Promise<void> {
+  await pool.query(
+    `insert into ${table}
+     select $1, at, category, crawler, verdict, visits, visits / 20, visits / 90, 0, 0, times::integer[]
+       from unnest($2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[])
+         as n (at, category, crawler, verdict, visits, times)`,
+    [
+      domain,
+      rows.map(({ at }) => at),
+      rows.map(({ category }) => category),
+      rows.map(({ crawler }) => crawler),
+      rows.map(({ verdict }) => verdict),
+      rows.map(({ visits }) => visits),
+      rows.map(({ times }) => `{${Array.from(times, (each) => each ?? 0).join()}}`),
+    ],
   )
 }
 
@@ -164,13 +184,13 @@ async function seedPaths(pool: Queryable, domain: number): Promise<void> {
 }
 
 /** Times around a middle, as one line of the table has them. */
-function spread(count: number, seconds: number, random: () => number): string {
+function spread(count: number, seconds: number, random: () => number): number[] {
   const times: number[] = []
   for (let at = 0; at < count; at++) {
     const step = stepOf(seconds * Math.exp(1.6 * (random() + random() + random() - 1.4)))
     times[step] = (times[step] ?? 0) + 1
   }
-  return `{${Array.from(times, (each) => each ?? 0).join()}}`
+  return Array.from(times, (each) => each ?? 0)
 }
 
 /** The same pictures each time (mulberry32). */

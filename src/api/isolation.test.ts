@@ -200,6 +200,7 @@ async function rowsOfAmber({ api, amber }: World): Promise<string> {
       'render_count',
       'render_day',
       'traffic_hour',
+      'traffic_day',
       'traffic_path',
       'traffic_last',
       'warm',

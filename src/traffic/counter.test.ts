@@ -57,6 +57,12 @@ describe('counting live traffic', () => {
       '12:00 search Googlebot sitemap 2',
       '13:00 search Googlebot hit 2',
     ])
+    // Two hours of a day in one batch.
+    const { rows } = await database.pool.query(
+      `select day::text, visits::int, cardinality(times) as steps from traffic_day where domain_id = $1 and crawler = 'Googlebot' and verdict = 'hit'`,
+      [domain],
+    )
+    assert.deepEqual(rows, [{ day: '2026-11-15', visits: 4, steps: stepOf(0.001) + 1 }])
   })
 
   it('statuses and times', async () => {
@@ -78,6 +84,12 @@ describe('counting live traffic', () => {
     times[stepOf(2)] = 1
     times[stepOf(60)] = 1
     assert.deepEqual(rows, [{ visits: 8, status_3xx: 2, status_4xx: 2, status_5xx: 1, unanswered: 1, times }])
+    const days = await database.pool.query(
+      `select visits::int, status_3xx::int, status_4xx::int, status_5xx::int, unanswered::int, times
+         from traffic_day where domain_id = $1`,
+      [domain],
+    )
+    assert.deepEqual(days.rows, rows)
   })
 
   it('paths of pages, and those that failed; of what passes by rule no path is kept', async () => {

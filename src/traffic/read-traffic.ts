@@ -38,27 +38,40 @@ export type TrafficView = {
   people: Series & { p50_ms: number | null; p95_ms: number | null }
 }
 
-// Of the account in SQL, also where one domain is named.
-const VISITS = `
-  with t as (
-    select date_trunc($5, hour, 'UTC') as at, category, crawler, verdict, visits, status_3xx, status_4xx, status_5xx,
-           unanswered, times, category <> '${PEOPLE}' and verdict <> all ($6) as is_page
-      from traffic_hour
-     where domain_id = any (array(select id from domain where account_id = $1 and ($2::integer is null or id = $2)))
-       and hour >= $3 and hour < $4)`
+/** Where the steps of a range stand: hours and days each in a table of their own. */
+const SOURCE = {
+  hour: { table: 'traffic_hour', at: 'hour', within: 'hour >= $3::timestamptz and hour < $4::timestamptz' },
+  day: {
+    table: 'traffic_day',
+    at: `day::timestamp at time zone 'UTC'`,
+    within: `day >= ($3::timestamptz at time zone 'UTC')::date and day < ($4::timestamptz at time zone 'UTC')::date`,
+  },
+} as const
 
-const COUNTS = `${VISITS}
+// Of the account in SQL, also where one domain is named.
+const visitsBy = (step: TimeRange['step']) => `
+  with t as (
+    select ${SOURCE[step].at} as at, category, crawler, verdict, visits, status_3xx, status_4xx, status_5xx,
+           unanswered, times, category <> '${PEOPLE}' and verdict <> all ($5) as is_page
+      from ${SOURCE[step].table}
+     where domain_id = any (array(select id from domain where account_id = $1 and ($2::integer is null or id = $2)))
+       and ${SOURCE[step].within})`
+
+const countsBy = (step: TimeRange['step']) => `${visitsBy(step)}
   select at, category, crawler, verdict, sum(visits)::float8 as visits, sum(status_3xx)::float8 as status_3xx,
          sum(status_4xx)::float8 as status_4xx, sum(status_5xx)::float8 as status_5xx,
          sum(unanswered)::float8 as unanswered
     from t
    group by grouping sets ((at, category, crawler), (at, category, verdict))`
 
-const TIMES = `${VISITS}
+const timesBy = (step: TimeRange['step']) => `${visitsBy(step)}
   select at, is_page, verdict,
          array[${Array.from({ length: STEPS }, (_, at) => `sum(times[${at + 1}])`).join()}]::float8[] as times
     from t
    group by grouping sets ((at, is_page), (verdict))`
+
+const COUNTS = { hour: countsBy('hour'), day: countsBy('day') }
+const TIMES = { hour: timesBy('hour'), day: timesBy('day') }
 
 type CountRow = {
   at: Date
@@ -81,9 +94,10 @@ export type TrafficOf = { account: AccountId; domain: DomainId | null }
 
 /** The live traffic of a range. Two queries, both of the account. */
 export async function readTraffic(db: Queryable, of: TrafficOf, range: TimeRange): Promise<TrafficView> {
-  const values = [of.account, of.domain, new Date(range.fromMs), new Date(range.toMs), range.step, NO_PAGES]
-  const counts = await db.query<CountRow>({ name: 'traffic-counts', text: COUNTS, values })
-  const times = await db.query<TimesRow>({ name: 'traffic-times', text: TIMES, values })
+  const { step } = range
+  const values = [of.account, of.domain, new Date(range.fromMs), new Date(range.toMs), NO_PAGES]
+  const counts = await db.query<CountRow>({ name: `traffic-counts-${step}`, text: COUNTS[step], values })
+  const times = await db.query<TimesRow>({ name: `traffic-times-${step}`, text: TIMES[step], values })
   return shape(startsOf(range), counts.rows, times.rows)
 }
 

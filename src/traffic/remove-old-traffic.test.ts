@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
 import { testDatabase } from '../db/test-database.ts'
-import { DAYS_KEPT, removeOldTraffic } from './remove-old-traffic.ts'
+import { DAYS_KEPT, HOURS_KEPT_DAYS, removeOldTraffic } from './remove-old-traffic.ts'
 import { addTestDomain } from './test-traffic.ts'
 
 it('what has outlived its time goes, in steps, and what has not stays', async () => {
@@ -15,12 +15,18 @@ it('what has outlived its time goes, in steps, and what has not stays', async ()
          select $1, now() - age, 'search', name, 'hit', 1, 0, 0, 0, 0, '{1}'
            from unnest(array[make_interval(days => $2, mins => 1), make_interval(days => $2, mins => -1)]) as age,
                 unnest(array['Googlebot', 'Bingbot', 'other']) as name`,
-        [domain, DAYS_KEPT],
+        [domain, HOURS_KEPT_DAYS],
       )
       await pool.query(
         `insert into traffic_path
          select $1, (now() at time zone 'UTC')::date - age, failing, '/', 1, 'hit', 200
            from unnest(array[$2::int, $2::int + 1]) as age, unnest(array[true, false]) as failing`,
+        [domain, HOURS_KEPT_DAYS],
+      )
+      await pool.query(
+        `insert into traffic_day
+         select $1, (now() at time zone 'UTC')::date - age, 'search', 'Googlebot', 'hit', 1, 0, 0, 0, 0, '{1}'
+           from unnest(array[$2::int, $2::int + 1, $2::int + 2]) as age`,
         [domain, DAYS_KEPT],
       )
       await pool.query(
@@ -34,12 +40,12 @@ it('what has outlived its time goes, in steps, and what has not stays', async ()
       `insert into traffic_batch select gen_random_uuid(), 1, now() - age
          from unnest(array[interval '47 hours', interval '49 hours']) as age`,
     )
-    assert.equal(await removeOldTraffic(pool, { step: 2 }), 2 * (3 + 2 + 1) + 1)
+    assert.equal(await removeOldTraffic(pool, { step: 2 }), 2 * (3 + 2 + 2 + 1) + 1)
     const { rows } = await pool.query(
       `select (select count(*) from traffic_hour)::int as hours, (select count(*) from traffic_path)::int as paths,
-              (select count(*) from render_day)::int as days, (select count(*) from traffic_batch)::int as batches`,
+              (select count(*) from traffic_day)::int as days, (select count(*) from render_day)::int as renders, (select count(*) from traffic_batch)::int as batches`,
     )
-    assert.deepEqual(rows, [{ hours: 6, paths: 4, days: 2, batches: 1 }])
+    assert.deepEqual(rows, [{ hours: 6, paths: 4, days: 2, renders: 2, batches: 1 }])
     assert.equal(await removeOldTraffic(pool), 0)
   } finally {
     await close()

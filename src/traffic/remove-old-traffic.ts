@@ -2,8 +2,10 @@ import type pg from 'pg'
 
 import { deleteInSteps } from '../db/delete-in-steps.ts'
 
-/** For so long traffic and its paths are kept. */
-export const DAYS_KEPT = 90
+/** For so long hours of traffic are kept, and paths. */
+export const HOURS_KEPT_DAYS = 90
+/** And days of it: a year to look back on, and a month. */
+export const DAYS_KEPT = 400
 /** Renders of days are kept like those of months: a year to look back on, beside the month that runs. */
 const RENDER_MONTHS_KEPT = 12
 /** A node that has written nothing for so long has no batch left whose end it does not know. */
@@ -23,6 +25,12 @@ const HOURS = oldOf(
   'hour',
   `now() - make_interval(days => $2)`,
   'domain_id, hour, category, crawler, verdict',
+)
+const DAYS = oldOf(
+  'traffic_day',
+  'day',
+  `(now() at time zone 'UTC')::date - $2::integer`,
+  'domain_id, day, category, crawler, verdict',
 )
 const PATHS = oldOf(
   'traffic_path',
@@ -47,11 +55,12 @@ export async function removeOldTraffic(
   pool: pg.Pool,
   options: { step?: number; signal?: AbortSignal } = {},
 ): Promise<number> {
-  const hours = await deleteInSteps(pool, HOURS, [DAYS_KEPT], options)
-  const paths = await deleteInSteps(pool, PATHS, [DAYS_KEPT], options)
+  const hours = await deleteInSteps(pool, HOURS, [HOURS_KEPT_DAYS], options)
+  const days = await deleteInSteps(pool, DAYS, [DAYS_KEPT], options)
+  const paths = await deleteInSteps(pool, PATHS, [HOURS_KEPT_DAYS], options)
   const renders = await deleteInSteps(pool, RENDERS, [RENDER_MONTHS_KEPT], options)
   const batches = await deleteInSteps(pool, BATCHES, [BATCH_DAYS_KEPT], options)
-  return hours + paths + renders + batches
+  return hours + days + paths + renders + batches
 }
 
 function prefixed(table: string, names: string): string {

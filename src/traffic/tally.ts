@@ -28,8 +28,8 @@ const LIMITS: TallyLimits = { domainLines: 300, lines: 40_000, domainPaths: 100,
 /** The code has fewer verdicts; a mistake must not grow for ever. */
 const MOST_VERDICTS = 100
 
-/** Visits of one hour by one crawler with one verdict. */
-class Line {
+/** Visits of one hour, or of more, by one crawler with one verdict. */
+export class Line {
   visits = 0
   status3xx = 0
   status4xx = 0
@@ -45,6 +45,15 @@ class Line {
     else if (status >= 500) this.status5xx++
     else if (status >= 400) this.status4xx++
     else if (status >= 300) this.status3xx++
+  }
+
+  addAll(line: Line): void {
+    this.visits += line.visits
+    this.status3xx += line.status3xx
+    this.status4xx += line.status4xx
+    this.status5xx += line.status5xx
+    this.unanswered += line.unanswered
+    for (const [step, count] of line.times.entries()) this.times[step]! += count
   }
 }
 

@@ -5,8 +5,8 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 export const STEP_MS = { hour: HOUR_MS, day: DAY_MS } as const
 
-/** The longest range, in days, in each step: as long as traffic is kept, and no more lines than a chart can show. */
-export const MOST_DAYS = { hour: 31, day: 90 } as const
+/** The longest range, in days, in each step: a month of hours, a year of days. */
+export const MOST_DAYS = { hour: 31, day: 366 } as const
 
 /** Without an end, until now; without a start, so many days before the end. */
 const USUAL_DAYS = { hour: 1, day: 30 } as const

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { retriedTransaction } from '../db/retried-transaction.ts'
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId } from '../ids.ts'
-import type { DomainHour, Tally } from './tally.ts'
+import { type DomainHour, Line, type Tally } from './tally.ts'
 import { createTrimPaths } from './trim-paths.ts'
 
 const HOUR_MS = 3_600_000
@@ -15,17 +15,21 @@ const FENCE = `
     where b.batch < excluded.batch`
 
 // In one order at all nodes, so that two never wait for each other. Of a domain that is gone nothing is written.
-const ADD_LINES = `
-  insert into traffic_hour as t (domain_id, hour, category, crawler, verdict, visits,
-                                 status_3xx, status_4xx, status_5xx, unanswered, times)
-  select n.domain_id, n.hour, n.category, n.crawler, n.verdict, n.visits,
+const addLinesTo = (
+  table: 'traffic_hour' | 'traffic_day',
+  step: 'hour' | 'day',
+  type: 'timestamptz' | 'date',
+) => `
+  insert into ${table} as t (domain_id, ${step}, category, crawler, verdict, visits,
+                             status_3xx, status_4xx, status_5xx, unanswered, times)
+  select n.domain_id, n.${step}, n.category, n.crawler, n.verdict, n.visits,
          n.status_3xx, n.status_4xx, n.status_5xx, n.unanswered, n.times::integer[]
-    from unnest($1::integer[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::bigint[],
+    from unnest($1::integer[], $2::${type}[], $3::text[], $4::text[], $5::text[], $6::bigint[],
                 $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::text[])
-      as n (domain_id, hour, category, crawler, verdict, visits, status_3xx, status_4xx, status_5xx, unanswered, times)
+      as n (domain_id, ${step}, category, crawler, verdict, visits, status_3xx, status_4xx, status_5xx, unanswered, times)
     join domain d on d.id = n.domain_id
-   order by n.domain_id, n.hour, n.category, n.crawler, n.verdict
-  on conflict (domain_id, hour, category, crawler, verdict) do update set
+   order by n.domain_id, n.${step}, n.category, n.crawler, n.verdict
+  on conflict (domain_id, ${step}, category, crawler, verdict) do update set
     visits = t.visits + excluded.visits,
     status_3xx = t.status_3xx + excluded.status_3xx,
     status_4xx = t.status_4xx + excluded.status_4xx,
@@ -33,6 +37,9 @@ const ADD_LINES = `
     unanswered = t.unanswered + excluded.unanswered,
     times = array(select coalesce(a, 0) + coalesce(b, 0)
                     from unnest(t.times, excluded.times) with ordinality as step (a, b, at) order by at)`
+
+const ADD_HOURS = { name: 'traffic-add-hours', text: addLinesTo('traffic_hour', 'hour', 'timestamptz') }
+const ADD_DAYS = { name: 'traffic-add-days', text: addLinesTo('traffic_day', 'day', 'date') }
 
 const ADD_PATHS = `
   insert into traffic_path as t (domain_id, day, is_failing, path, visits, verdict, status)
@@ -76,7 +83,8 @@ export function createWriteCounts(deps: {
     const added = await retriedTransaction(pool, async (client) => {
       const { rowCount } = await client.query(FENCE, [node, batch, new Date(nowMs)])
       if (rowCount === 0) return []
-      await addLines(client, hours)
+      await addLines(client, ADD_HOURS, hours.map(linesOfHour))
+      await addLines(client, ADD_DAYS, linesOfDays(hours))
       const paths = await addPaths(client, hours)
       await addLast(client, hours)
       return paths
@@ -84,13 +92,16 @@ export function createWriteCounts(deps: {
     await trimPaths(added)
   }
 
-  async function addLines(client: Queryable, hours: readonly DomainHour[]): Promise<void> {
-    const rows = hours.flatMap(({ domain, hour, lines }) =>
-      [...lines].map(([key, line]) => ({ ...named(key), domain, at: new Date(hour * HOUR_MS), line })),
+  async function addLines(
+    client: Queryable,
+    statement: { name: string; text: string },
+    all: readonly LinesOfStep[],
+  ): Promise<void> {
+    const rows = all.flatMap(({ domain, at, lines }) =>
+      [...lines].map(([key, line]) => ({ ...named(key), domain, at, line })),
     )
     await client.query({
-      name: 'traffic-add-lines',
-      text: ADD_LINES,
+      ...statement,
       values: [
         rows.map(({ domain }) => domain),
         rows.map(({ at }) => at),
@@ -126,11 +137,39 @@ export function createWriteCounts(deps: {
   }
 }
 
+/** The lines of one domain in one hour, or in one UTC day. */
+type LinesOfStep = { domain: DomainId; at: string; lines: ReadonlyMap<number, Line> }
+
+function linesOfHour({ domain, hour, lines }: DomainHour): LinesOfStep {
+  return { domain, at: new Date(hour * HOUR_MS).toISOString(), lines }
+}
+
+/** Hours of one day in one batch are one row: a statement changes none twice. */
+function linesOfDays(hours: readonly DomainHour[]): LinesOfStep[] {
+  const days = new Map<string, { domain: DomainId; at: string; lines: Map<number, Line> }>()
+  for (const { domain, hour, lines } of hours) {
+    const at = dayOf(hour)
+    const name = `${domain} ${at}`
+    const day = days.get(name) ?? { domain, at, lines: new Map<number, Line>() }
+    days.set(name, day)
+    for (const [key, line] of lines) {
+      const sum = day.lines.get(key) ?? new Line()
+      day.lines.set(key, sum)
+      sum.addAll(line)
+    }
+  }
+  return [...days.values()]
+}
+
+function dayOf(hour: number): string {
+  return new Date(hour * HOUR_MS).toISOString().slice(0, 10)
+}
+
 type AddedPath = { domain_id: DomainId; day: string; is_new: boolean }
 
 async function addPaths(client: Queryable, hours: readonly DomainHour[]): Promise<AddedPath[]> {
   const rows = hours.flatMap(({ domain, hour, top, failing }) => {
-    const day = new Date(hour * HOUR_MS).toISOString().slice(0, 10)
+    const day = dayOf(hour)
     return [top, failing].flatMap((hitters) => {
       const of = { domain, day, isFailing: hitters === failing }
       const paths = [...hitters.paths].map(([path, hitter]) => ({ ...of, path, ...hitter }))

@@ -169,7 +169,7 @@ describe('GET /api/domains/:domain/traffic', () => {
       'from=2026-11-16': 'from must not lie in the future',
       'from=2026-11-02&to=2026-11-01': 'to must be later than from',
       'from=2026-10-01&step=hour': 'from must be at most 31 days before to, in steps of one hour',
-      'from=2026-08-15&step=day': 'from must be at most 90 days before to, in steps of one day',
+      'from=2025-11-12&step=day': 'from must be at most 366 days before to, in steps of one day',
       'step=week': 'step must be "hour" or "day"',
       'format=xml': 'format must be "json" or "csv"',
     }

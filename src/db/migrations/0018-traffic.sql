@@ -19,6 +19,22 @@ create table traffic_hour (
   primary key (domain_id, hour, category, crawler, verdict)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 
+-- The same by UTC day, for longer ranges: a twenty-fourth of the rows.
+create table traffic_day (
+  domain_id  integer not null references domain on delete cascade,
+  day        date    not null,
+  category   text    not null,
+  crawler    text    not null,
+  verdict    text    not null,
+  visits     bigint  not null,
+  status_3xx bigint  not null,
+  status_4xx bigint  not null,
+  status_5xx bigint  not null,
+  unanswered bigint  not null,
+  times      integer[] not null,
+  primary key (domain_id, day, category, crawler, verdict)
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+
 -- The paths of a UTC day that crawlers asked for most, and those that failed most. Path '': all that are not told apart.
 create table traffic_path (
   domain_id  integer not null references domain on delete cascade,
