@@ -19,6 +19,7 @@ it('an empty fleet', async () => {
     running: 0,
     quota: { under_80: 0, '80_to_100': 0, '100_to_120': 0, '120': 0 },
     rendersThisMonth: 0,
+    nodes: { serving: 0, draining: 0, dead: 0 },
   })
 })
 
@@ -62,4 +63,14 @@ it('the queue by priority, the head of each line, and the domains by their month
   assert.equal(running, 1)
   assert.deepEqual(quota, { under_80: 2, '80_to_100': 1, '100_to_120': 1, '120': 1 })
   assert.equal(rendersThisMonth, 79 + 80 + 100 + 120 + 120)
+})
+
+it('nodes by their state', async () => {
+  await database.pool.query(
+    `insert into node (id, host, version, roles, slots, running, cores, load, memory_bytes, browser, schema, draining, seen_at)
+     select name, 'h', '1', '{}', 0, 0, 1, 0, 0, 'none', '', drains, clock_timestamp() - silent * interval '1 second'
+       from (values ('a', false, 0), ('b', true, 0), ('c', false, 14), ('d', false, 16), ('e', true, 100)) n (name, drains, silent)`,
+  )
+  const { nodes } = await readFleetFigures(database.pool, MONTH, LIMITS)
+  assert.deepEqual(nodes, { serving: 2, draining: 1, dead: 2 })
 })

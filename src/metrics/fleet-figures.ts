@@ -7,7 +7,12 @@ export type FleetFigures = {
   /** Domains by how much of the month's renders they have used; those without a render are not among them. */
   quota: Record<QuotaRange, number>
   rendersThisMonth: number
+  /** By state; dead ones as long as they are listed. */
+  nodes: Record<NodeState, number>
 }
+
+export const NODE_STATES = ['serving', 'draining', 'dead'] as const
+type NodeState = (typeof NODE_STATES)[number]
 
 export const QUOTA_RANGES = ['under_80', '80_to_100', '100_to_120', '120'] as const
 export type QuotaRange = (typeof QUOTA_RANGES)[number]
@@ -35,7 +40,14 @@ const QUOTA = `
     join unnest($2::text[], $3::bigint[]) as p (plan, most) on p.plan = a.plan
    where c.month = $1`
 
-/** Reads them; `limits`: renders a month by plan. Two queries, each bounded. */
+// Dead after three beats, as in src/fleet/node.ts.
+const NODES = `
+  select count(*) filter (where lives and not draining)::int as serving,
+         count(*) filter (where lives and draining)::int as draining,
+         count(*) filter (where not lives)::int as dead
+    from (select draining, seen_at >= clock_timestamp() - interval '15 seconds' as lives from node) n`
+
+/** Reads them; `limits`: renders a month by plan. Four queries, each bounded. */
 export async function readFleetFigures(
   db: Queryable,
   month: string,
@@ -53,6 +65,7 @@ export async function readFleetFigures(
     name: 'metrics-running',
     text: `select count(*)::int as running from job where state = 'running'`,
   })
+  const nodes = await db.query<Record<NodeState, number>>({ name: 'metrics-nodes', text: NODES })
   const { rows } = await db.query<Record<QuotaRange, number> & { renders: number }>({
     name: 'metrics-quota',
     text: QUOTA,
@@ -70,5 +83,6 @@ export async function readFleetFigures(
     running: running.rows[0]?.running ?? 0,
     quota,
     rendersThisMonth: renders,
+    nodes: nodes.rows[0] ?? { serving: 0, draining: 0, dead: 0 },
   }
 }

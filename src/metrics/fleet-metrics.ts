@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client'
 
 import type { FleetFigures } from './fleet-figures.ts'
-import { QUOTA_RANGES } from './fleet-figures.ts'
+import { NODE_STATES, QUOTA_RANGES } from './fleet-figures.ts'
 
 /** For so long one reading serves, however many scrape. */
 const SERVES_MS = 5_000
@@ -26,7 +26,12 @@ export function createFleetMetrics(
     ['used'],
   )
   const renders = gauge('prepaint_renders_month', 'Renders counted against quotas in this UTC month')
-  const all = [queued, age, running, domains, renders]
+  const nodes = gauge(
+    'prepaint_nodes',
+    'Nodes that share the database, by state; dead ones for ten minutes',
+    ['state'],
+  )
+  const all = [queued, age, running, domains, renders, nodes]
   let readMs = Number.NEGATIVE_INFINITY
   let reading: Promise<void> | null = null
 
@@ -38,6 +43,7 @@ export function createFleetMetrics(
         age.set({ priority }, headAgeSeconds)
       }
       for (const used of QUOTA_RANGES) domains.set({ used }, figures.quota[used])
+      for (const state of NODE_STATES) nodes.set({ state }, figures.nodes[state])
       running.set(figures.running)
       renders.set(figures.rendersThisMonth)
     } catch (error) {

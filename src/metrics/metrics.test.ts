@@ -9,6 +9,7 @@ const FIGURES = {
   running: 2,
   quota: { under_80: 5, '80_to_100': 4, '100_to_120': 3, '120': 1 },
   rendersThisMonth: 1234,
+  nodes: { serving: 2, draining: 0, dead: 1 },
 }
 
 function world({ fails = () => false }: { fails?: () => boolean } = {}) {
