@@ -76,7 +76,7 @@ async function furnish(api: TestApi, account: TestAccount, colour: string): Prom
   })
   const jobId = (body['jobs'] as { jobId: string }[])[0]!.jobId
   await api.pool.query(
-    `insert into traffic_hour values ($1, $2, 'search', $3, 'hit', 1, 0, 0, 0, 0, '{1}')`,
+    `insert into traffic_hour values ($1, date_trunc('hour', $2::timestamptz), 'search', $3, 'hit', 1, 0, 0, 0, 0, '{1}')`,
     [domain.id, new Date(TEST_START_MS), `${colour} crawler`],
   )
   await api.pool.query(`insert into traffic_path values ($1, $2, false, $3, 1, 'hit', 200)`, [
