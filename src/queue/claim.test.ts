@@ -3,7 +3,7 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 
 import type { DomainId, PagePath } from '../ids.ts'
 import { enqueue } from './enqueue.ts'
-import { HOME, paths, RENDERED, type TestQueue, testQueue } from './test-queue.ts'
+import { HOME, paths, RENDERED, type TestQueue, testQueue, until } from './test-queue.ts'
 
 let queue: TestQueue
 before(async () => {
@@ -185,6 +185,33 @@ it('a claim brings all that a render needs', async () => {
     query: 'keep',
     visitor: { userAgent: undefined, viewport: undefined, locale: undefined, timeZone: undefined },
   })
+})
+
+it('settings that are saved while a claim waits for its turn count', async () => {
+  const domain = await queue.domain()
+  await enqueue(queue.pool, domain, [HOME], 'live')
+  const other = await queue.pool.connect()
+  try {
+    await other.query('begin')
+    await other.query('select pg_advisory_xact_lock(7226, 0)')
+    const claiming = queue.claim()
+    await until('the claim waits', async () => {
+      const { rowCount } = await queue.pool.query(
+        `select from pg_locks where locktype = 'advisory' and classid = 7226 and objid = 0 and not granted
+            and database = (select oid from pg_database where datname = current_database())`,
+      )
+      return rowCount === 1
+    })
+    await queue.pool.query(
+      `update domain set settings = '{"render": {"locale": "de-CH"}, "origin_cache_control": "respect"}' where id = $1`,
+      [domain],
+    )
+    await other.query('commit')
+    const [job] = await claiming
+    assert.deepEqual([job?.visitor.locale, job?.respectsNoStore], ['de-CH', true])
+  } finally {
+    other.release()
+  }
 })
 
 /** Claims and completes. */

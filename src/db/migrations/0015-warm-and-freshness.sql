@@ -100,3 +100,13 @@ create table freshness (
   deploys   timestamptz[] not null default '{}'
 ) with (fillfactor = 50);
 create index freshness_next on freshness (next_at);
+
+-- What a claimed job needs of its domain at the moment of the claim. Volatile, so that it has a snapshot of its own: that of
+-- the statement which claims is older than the lock it waits for, and settings that were saved meanwhile did not count.
+create function claim_details(for_domain integer, for_job uuid)
+returns table (visitor jsonb, query jsonb, origin_cache_control text, is_probe boolean)
+language sql volatile as $$
+  select settings -> 'render', settings -> 'query', settings ->> 'origin_cache_control',
+         exists (select from probe where job_id = for_job)
+    from domain where id = for_domain
+$$;

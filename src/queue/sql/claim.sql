@@ -1,6 +1,5 @@
--- The function takes a lock before it looks, see src/db/migrations/0002-queue.sql.
-select claimed.*, (select settings->'render' from domain where id = claimed.domain_id) as visitor,
-       (select settings->'query' from domain where id = claimed.domain_id) as query,
-       (select settings->>'origin_cache_control' from domain where id = claimed.domain_id) as origin_cache_control,
-       exists (select from probe where job_id = claimed.job_id) as is_probe
+-- Both functions have snapshots of their own, see src/db/migrations/: the one takes a lock before it looks, the other
+-- looks after that.
+select claimed.*, details.visitor, details.query, details.origin_cache_control, coalesce(details.is_probe, false) as is_probe
   from claim_jobs($1, $2, $3, $4, $5, $6 * interval '1 millisecond', $7) as claimed
+  left join lateral claim_details(claimed.domain_id, claimed.job_id) as details on true
