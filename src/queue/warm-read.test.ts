@@ -138,6 +138,32 @@ describe('what a warm reads', () => {
     ])
   })
 
+  it('pages that no sitemap names any more are forgotten, where all could be read', async () => {
+    const robots = 'Sitemap: /one.xml\nSitemap: /two.xml'
+    const domain = await site({
+      '/robots.txt': robots,
+      '/one.xml': urlset('/a', '/b'),
+      '/two.xml': urlset('/c'),
+    })
+    await read()
+    const older = (interval: string) =>
+      queue.pool.query('update known_path set seen_at = now() - $1::interval', [interval])
+    const again = async () => {
+      await startWarm(queue.pool, domain)
+      await read()
+      return known(domain)
+    }
+    origin.answers['/one.xml'] = urlset('/a')
+    await older('24 hours')
+    assert.deepEqual(await again(), ['/a', '/b', '/c'], 'it may have been named a moment ago')
+    await older('26 hours')
+    origin.answers['/two.xml'] = { status: 500 }
+    assert.deepEqual(await again(), ['/a', '/b', '/c'], 'the other sitemap may name it')
+    await older('26 hours')
+    origin.answers['/two.xml'] = urlset('/c')
+    assert.deepEqual(await again(), ['/a', '/c'])
+  })
+
   it('nothing, where robots.txt cannot be read: then nothing is allowed', async () => {
     const domain = await site({ '/robots.txt': { status: 503 }, '/sitemap.xml': urlset('/a') })
     await read()

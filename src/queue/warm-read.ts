@@ -2,6 +2,7 @@ import type pg from 'pg'
 
 import { readDomainSettings } from '../accounts/domain-settings.ts'
 import type { Clock } from '../clock.ts'
+import { deleteInSteps } from '../db/delete-in-steps.ts'
 import type { DomainId, DomainName, PagePath } from '../ids.ts'
 import type { Log } from '../log.ts'
 import { recordInSitemap } from '../pages/known-paths.ts'
@@ -93,10 +94,29 @@ async function read(
     }
   }
   if (signal.aborted) return
+  await forgetUnnamed(pool, domain, signal)
   await pool.query(
     `update warm set state = 'queueing', known = $3, moved_at = clock_timestamp()
       where domain_id = $1 and lease = $2 and state = 'reading' and paused_at is null`,
     [domain, reading.lease, await countKnownPages(pool, domain)],
+  )
+}
+
+/** Pages that no sitemap names any more; where all of them could be read. What was named lately has been seen within a day. */
+async function forgetUnnamed(pool: pg.Pool, domain: DomainId, signal: AbortSignal): Promise<void> {
+  await deleteInSteps(
+    pool,
+    `with gone as materialized (
+       select path from known_path
+        where domain_id = $2 and source = 'sitemap'
+          and seen_at < (select started_at from warm where domain_id = $2) - interval '25 hours'
+          and exists (select from warm_sitemap where domain_id = $2 and entries is not null)
+          and not exists (select from warm_sitemap where domain_id = $2 and failure is not null)
+        limit $1 for update skip locked)
+     delete from known_path k using gone
+      where k.domain_id = $2 and k.path = gone.path and k.source = 'sitemap'`,
+    [domain],
+    { signal },
   )
 }
 

@@ -32,6 +32,7 @@ import { CrawlerRows } from '../parts/crawler-rows.tsx'
 import { sayDone } from '../parts/done.ts'
 import { OwnCertificate } from '../parts/own-certificate.tsx'
 import { Section } from '../parts/page.tsx'
+import { count } from '../parts/quota-bar.tsx'
 import { RuleRows } from '../parts/rule-rows.tsx'
 import { Refusal } from '../parts/states.tsx'
 import { VisitorFields } from '../parts/visitor-fields.tsx'
@@ -130,7 +131,7 @@ export function DomainSettings({ domain }: { domain: DomainWithSettings }) {
               />
               <NumberInput
                 label="Refresh stale pages ahead, in percent of the month's renders"
-                description={`Those that crawlers asked for last come first, before they ask again: at most ${aheadADay(domain, form.values.aheadPercent)} renders a day. 0 turns it off`}
+                description={`Those that crawlers asked for last come first, before they ask again: at most ${count(aheadADay(domain, form.values.aheadPercent))} renders a day. 0 turns it off`}
                 min={0}
                 max={100}
                 {...form.getInputProps('aheadPercent')}
