@@ -30,6 +30,8 @@ export function activityListeners(
       else if (verb === 'spoke') activity.workerSpoke()
       else if (verb === 'reading') activity.readBegan()
       else if (verb === 'read') activity.readEnded()
+      else if (verb === 'draining') activity.drainBegan()
+      else if (verb === 'drained') activity.drainEnded()
       else if (verb === 'busy') activity.workBegan()
       else if (verb === 'idle') activity.workEnded()
       else ready.hear(verb, object)

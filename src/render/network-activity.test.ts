@@ -109,6 +109,22 @@ describe('what is waited for', () => {
     }
   })
 
+  it('a piece of an answer that the page still reads, for 400 ms after its last byte', () => {
+    const { activity, clock, start } = activityAt()
+    start('1')
+    activity.drainBegan()
+    clock.ms = 1_000
+    activity.finished('1')
+    clock.ms = 1_399
+    assert.equal(activity.isBusy(), true)
+    clock.ms = 1_400
+    assert.equal(activity.isBusy(), false)
+    start('2')
+    activity.finished('2')
+    activity.drainEnded()
+    assert.equal(activity.isBusy(), false)
+  })
+
   it('work of the page that takes real time', () => {
     const { activity, clock } = activityAt()
     activity.workBegan()

@@ -43,6 +43,9 @@ export type NetworkActivity = {
   /** The page reads what has come of an answer, in one frame more or in one less. */
   readBegan(): void
   readEnded(): void
+  /** The same of one that it reads piece by piece. */
+  drainBegan(): void
+  drainEnded(): void
   /** Such work was under way since the last call: virtual time that went by meanwhile was lost to the page. */
   takeWorked(): boolean
 }
@@ -108,6 +111,7 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
   let hasWorked = false
   let reading = 0
   let readSinceMs = 0
+  let draining = 0
   let firstStreamMs = Number.POSITIVE_INFINITY
   let streamDueMs = Number.NEGATIVE_INFINITY
   /** Since when. */
@@ -127,7 +131,9 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
   }
   const isConnecting = ({ sinceMs, answeredMs, connectMs }: Pending) =>
     answeredMs === null && nowMs() - sinceMs < connectMs
-  const isReading = () => reading > 0 && nowMs() - readSinceMs < ANSWER_MS
+  // Whoever reads piece by piece may well wait for what never comes.
+  const isDraining = () => draining > 0 && nowMs() - lastEventMs < SILENCE_MS
+  const isReading = () => (reading > 0 && nowMs() - readSinceMs < ANSWER_MS) || isDraining()
   const workersLeftMs = () => Math.max(0, firstWorkerMs + WORKERS_LIMIT_MS - nowMs())
   const isWorking = () =>
     (working > 0 && nowMs() - workSinceMs < WORK_MS) ||
@@ -229,6 +235,12 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
     },
     readEnded() {
       reading--
+    },
+    drainBegan() {
+      draining++
+    },
+    drainEnded() {
+      draining--
     },
     takeWorked() {
       // A clock that ran out just then has jumped ahead of what the page will do with its data.

@@ -63,6 +63,17 @@
     if (++reading === 1) tell('reading')
     then.call(result, readEnded, readEnded)
   }
+  // Read piece by piece, an answer has no such end: only a while after its last byte is a read waited for.
+  let draining = 0
+  const drainEnded = () => {
+    if (--draining === 0) tell('drained')
+  }
+  /** @param {unknown} result */
+  const untilDrained = (result) => {
+    if (!(result instanceof Promise)) return
+    if (++draining === 1) tell('draining')
+    then.call(result, drainEnded, drainEnded)
+  }
   /** @param {readonly string[]} events @returns {(target: EventTarget) => void} */
   const untilOneOf = (events) => (target) => {
     let isOpen = true
@@ -76,6 +87,10 @@
 
   const { IDBFactory, IDBDatabase, CacheStorage, Cache, SubtleCrypto, StorageManager, Permissions } = window
   wrap(window.Response?.prototype, ['json', 'text', 'arrayBuffer', 'blob', 'bytes', 'formData'], untilRead)
+  wrap(window.ReadableStreamDefaultReader?.prototype, ['read'], untilDrained)
+  wrap(window.ReadableStreamBYOBReader?.prototype, ['read'], untilDrained)
+  wrap(window.ReadableStream?.prototype, ['pipeTo'], untilDrained)
+  wrap(Object.getPrototypeOf(new ReadableStream().values()), ['next'], untilDrained)
   wrap(IDBFactory?.prototype, ['open', 'deleteDatabase'], untilOneOf(['success', 'error', 'blocked']))
   wrap(IDBFactory?.prototype, ['databases'], untilSettled)
   wrap(IDBDatabase?.prototype, ['transaction'], untilOneOf(['complete', 'abort', 'error']))

@@ -223,6 +223,17 @@ export const requests: Theme = {
       expect: { outcome: 'blank' },
     },
     {
+      name: 'a body read as an iterator',
+      why: 'It is read piece by piece, without a call that tells of the end.',
+      routes: {
+        '': scripted(
+          `(async () => { let text = ''; for await (const part of (await fetch('data.json')).body.pipeThrough(new TextDecoderStream())) text += part; show(JSON.parse(text).text) })()`,
+        ),
+        'data.json': json({ text: 'piece by piece' }),
+      },
+      expect: { reads: ['piece by piece'] },
+    },
+    {
       name: 'a body read as a stream',
       why: 'The answer has begun, but what it says comes later.',
       routes: {
