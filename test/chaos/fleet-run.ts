@@ -33,7 +33,9 @@ export async function fleetRun(
   const { seed, seconds, origin, say } = options
   const random = seededRandom(seed)
   const ledger = openLedger()
-  const isOver = endAfter(seconds)
+  const isLate = endAfter(seconds)
+  let isBroken = false
+  const isOver = () => isBroken || isLate()
   let kills = 0
   const stage: Stage = {
     ...{ disturbed: false, email: owner.email, key: owner.key, origin, ledger, graceMs: GRACE_MS },
@@ -60,7 +62,11 @@ export async function fleetRun(
     await victim.process.kill()
     kills++
     await delay(random() * 1_000)
-    await victim.start()
+    await victim.start().catch(async (error: unknown) => {
+      isBroken = true
+      await Promise.allSettled([...clients, pressing])
+      throw error
+    })
     say(
       `killed node ${fleet.members.indexOf(victim)}, ready again after ${Math.round(victim.process.readyMs)} ms`,
     )
@@ -103,7 +109,7 @@ async function press(
   const giveUp = endAfter(LIMIT_WITHIN_SECONDS)
   const crawlOn = async () => {
     // A limit that was not reached shows nothing.
-    while (!isOver() || (!refused && !giveUp())) {
+    while (!isOver() || (!refused && !giveUp() && anyNode(fleet, random).running)) {
       const { edge } = anyNode(fleet, random)
       const path = `/limited/${asked++}`
       const answer = await edgeRequest(edge, { host: limited.domain, path, userAgent: GOOGLEBOT }).catch(

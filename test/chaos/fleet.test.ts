@@ -216,6 +216,33 @@ describe('two nodes on one PostgreSQL', { concurrency: false }, () => {
     )
   })
 
+  it('while PostgreSQL has no room on its disk, what is stored is served, misses pass and changes are refused', async () => {
+    const [one] = fleet.members as [Member]
+    await rendered('/roomy', one)
+    // What PostgreSQL says then, of every row that is to be written.
+    const tables = ['job', 'page', 'domain']
+    await fleet.pool.query(`
+      create function no_room() returns trigger language plpgsql as
+        $$ begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end $$;
+      ${tables.map((table) => `create trigger no_room before insert on ${table} execute function no_room();`).join('\n')}`)
+    for (const member of fleet.members) {
+      await until(
+        'what is stored is served',
+        async () => (await crawl(member, '/roomy')).verdict === 'hit',
+        PATIENCE_MS,
+      )
+      const missed = await crawl(member, '/no-room')
+      assert.deepEqual([missed.status, missed.verdict], [200, 'pass; database'])
+      assert.equal((await visit(member, '/no-room')).status, 200)
+      const body = { custom_domain: 'no-room.example', origin_url: origin.url }
+      const refused = await callApi(member.process, key, { method: 'POST', path: '/api/domains', body })
+      assert.deepEqual([refused.status, refused.body], [500, { error: 'Internal error' }])
+      assert.equal(await apiStatus(member.process, key), 200)
+    }
+    await fleet.pool.query(tables.map((table) => `drop trigger no_room on ${table};`).join('\n'))
+    await rendered('/no-room', one)
+  })
+
   /** What a node without its database still does. */
   async function suffers(member: Member): Promise<void> {
     const { process } = member

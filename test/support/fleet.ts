@@ -50,29 +50,28 @@ export async function startFleet(
   try {
     dirs.push(...nodes.map(makeDataDir))
     await unpackOnce(dirs)
-    await Promise.all(
-      nodes.map(async ({ settings = {}, clockAheadMs = 0 }, at) => {
-        const dir = dirs[at]!
-        const network = await startDatabaseProxy(server.connection)
-        const all = {
-          DATABASE_URL: network.url,
-          PREPAINT_RENDER_SLOTS: '2',
-          ...(clockAheadMs !== 0 && {
-            NODE_OPTIONS: `--import=${SKEWED_CLOCK}`,
-            TEST_CLOCK_AHEAD_MS: String(clockAheadMs),
-          }),
-          ...settings,
-        }
-        const member: Member = {
-          network,
-          process: await startNodeProcess(dir, all),
-          async start() {
-            member.process = await startNodeProcess(dir, all)
-          },
-        }
-        members[at] = member
-      }),
-    )
+    // One after the other: a start has a minute, and on a small machine several at once take several times as long.
+    for (const [at, { settings = {}, clockAheadMs = 0 }] of nodes.entries()) {
+      const dir = dirs[at]!
+      const network = await startDatabaseProxy(server.connection)
+      const all = {
+        DATABASE_URL: network.url,
+        PREPAINT_RENDER_SLOTS: '2',
+        ...(clockAheadMs !== 0 && {
+          NODE_OPTIONS: `--import=${SKEWED_CLOCK}`,
+          TEST_CLOCK_AHEAD_MS: String(clockAheadMs),
+        }),
+        ...settings,
+      }
+      const member: Member = {
+        network,
+        process: await startNodeProcess(dir, all),
+        async start() {
+          member.process = await startNodeProcess(dir, all)
+        },
+      }
+      members.push(member)
+    }
     return { server, pool, members, close }
   } catch (error) {
     await close()
