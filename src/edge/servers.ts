@@ -8,6 +8,7 @@ import type { EdgeRequest, EdgeResponse } from './exchange.ts'
 import { type Handshake, http1Handshake, http2Handshake } from './handshake.ts'
 import { Http2Request, Http2Response } from './http2-exchange.ts'
 import { createSessionWatch, HEADER_BYTES, HTTP2_LIMITS } from './http2-limits.ts'
+import { mayWait } from './pipelining.ts'
 import { pageMessage, sendPlainPage } from './plain-page.ts'
 
 /** What becomes of what clients ask, in whatever version of HTTP. */
@@ -190,7 +191,10 @@ function createPlain(
   })
   // Whoever takes nothing of his answer for so long does not get the rest.
   server.setTimeout(idleMs)
-  server.on('request', handlers.request)
+  server.on('request', (req, res) => {
+    if (mayWait(req, res)) handlers.request(req, res)
+    else req.socket.destroy()
+  })
   // The origin says whether it wants the body.
   server.on('checkContinue', handlers.request)
   server.on('connect', (_req, socket: net.Socket) => {
