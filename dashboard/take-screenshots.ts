@@ -4,6 +4,7 @@
  * after `npm run build`. They go to dashboard/screenshots/, which git ignores.
  * What the browser complains of meanwhile is printed, and fails the run.
  */
+import { once } from 'node:events'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -25,7 +26,8 @@ const VIEWS: Record<string, View> = {
   phone: { width: 390, height: 844, scheme: 'light' },
 }
 
-type Screen = { name: string; path: string; before?: string; until?: string }
+/** `after`: so that nothing is left unsaved, for leaving it would be asked about. */
+type Screen = { name: string; path: string; before?: string; until?: string; after?: string }
 
 const click = (text: string) =>
   `[...document.querySelectorAll('button, a, label')].find((each) => each.textContent.trim() === ${JSON.stringify(text)}).click()`
@@ -53,6 +55,8 @@ const CHOOSE_DAY = `(() => {
   select.dispatchEvent(new Event('change', { bubbles: true }))
 })()`
 
+const UNDO = click('Undo changes')
+
 const SCREENS: Screen[] = [
   { name: 'domains', path: '/domains' },
   { name: 'domain-add', path: '/domains', before: click('Add a domain'), until: DIALOG },
@@ -73,8 +77,13 @@ const SCREENS: Screen[] = [
     ...(view !== 'source' && { until: PICTURES }),
   })),
   { name: 'page-not-stored', path: `/domains/${DOMAIN}/pages?path=/nothing` },
-  { name: 'domain-settings', path: `/domains/${DOMAIN}/settings`, before: click('Add a rule') },
-  { name: 'domain-settings-rows', path: `/domains/${DOMAIN}/settings`, before: click('Add a crawler') },
+  { name: 'domain-settings', path: `/domains/${DOMAIN}/settings`, before: click('Add a rule'), after: UNDO },
+  {
+    name: 'domain-settings-rows',
+    path: `/domains/${DOMAIN}/settings`,
+    before: click('Add a crawler'),
+    after: UNDO,
+  },
   {
     name: 'domain-certificate',
     path: `/domains/${DOMAIN}/settings`,
@@ -86,6 +95,7 @@ const SCREENS: Screen[] = [
     path: `/domains/${DOMAIN}/settings`,
     before: `${click('Add a rule')}, setTimeout(() => ${click('Traffic')}, 300)`,
     until: DIALOG,
+    after: `${click('Stay here')}, setTimeout(() => ${UNDO}, 300)`,
   },
   { name: 'domain-delete', path: `/domains/${DOMAIN}/settings`, before: click('Delete'), until: DIALOG },
   { name: 'domain-traffic', path: `/domains/${DOMAIN}/traffic` },
@@ -136,7 +146,12 @@ try {
   const { tab } = browser
   await mkdir(DIR, { recursive: true })
 
-  const each = async (name: string, path: string, act: () => Promise<void> = async () => {}) => {
+  const each = async (
+    name: string,
+    path: string,
+    act: () => Promise<void> = async () => {},
+    after?: string,
+  ) => {
     if (wanted.length > 0 && !wanted.some((want) => name.startsWith(want))) return
     for (const [view, shown] of Object.entries(VIEWS)) {
       await tab.show(shown)
@@ -144,6 +159,7 @@ try {
       await act()
       const file = `${name}-${view}.png`
       await writeFile(`${DIR}/${file}`, await tab.picture(!/menu|docs/.test(name)))
+      if (after !== undefined) await tab.run(after)
       const wide = await tab.run<number>('document.documentElement.scrollWidth - innerWidth')
       if (wide > 0) complaints.push(`${file}: ${wide} px wider than its window`)
     }
@@ -167,11 +183,17 @@ try {
   await fill(tab, site.url)
   await each('domain-traffic-empty', `${node.api}/domains/${DOMAIN}/traffic`)
   await seedTraffic(dataDir, DOMAIN)
-  for (const { name, path, before, until } of SCREENS) {
-    await each(name, node.api + path, async () => {
-      if (before !== undefined) await tab.run(before)
-      if (until !== undefined) await tab.until(until)
-    })
+  await visit(node.edge)
+  for (const { name, path, before, until, after } of SCREENS) {
+    await each(
+      name,
+      node.api + path,
+      async () => {
+        if (before !== undefined) await tab.run(before)
+        if (until !== undefined) await tab.until(until)
+      },
+      after,
+    )
   }
   await tab.show(VIEWS['light']!)
   await tab.open(`${node.api}/keys`)
@@ -262,6 +284,21 @@ async function fill(tab: Tab, site: string): Promise<void> {
     body: JSON.stringify({ token: invited.token, password: PASSWORD }),
   })
   if (!used.ok) throw new Error(await used.text())
+}
+
+/** As crawlers come: who asked last is seen some seconds later. */
+async function visit(edge: string): Promise<void> {
+  const agents = [
+    'Googlebot/2.1',
+    'Mozilla/5.0 (compatible; GPTBot/1.2)',
+    'facebookexternalhit/1.1',
+    'AhrefsBot/7.0',
+  ]
+  for (const [at, agent] of agents.entries()) {
+    const request = http.get(`${edge}/products/1${at}`, { headers: { host: DOMAIN, 'user-agent': agent } })
+    const [answer] = (await once(request, 'response')) as [http.IncomingMessage]
+    await once(answer.resume(), 'end')
+  }
 }
 
 /** A site that is drawn by its script, with pages that go wrong. */

@@ -70,10 +70,6 @@ export async function startBrowser(dataDir: string, say: (line: string) => void)
     run,
     until,
     async open(url) {
-      // A form that is not saved would ask before it is left, and nobody would answer.
-      await run(
-        `addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), { capture: true })`,
-      )
       await page.send('Page.navigate', { url: 'about:blank' })
       await page.send('Page.navigate', { url })
       await until(`location.href !== 'about:blank' && document.readyState === 'complete'`)

@@ -56,7 +56,7 @@ function NodeTable({ fleet: { nodes, schema } }: { fleet: Fleet }) {
             <Table.Th>State</Table.Th>
             <Table.Th>Browser</Table.Th>
             <Table.Th>Renders</Table.Th>
-            <Table.Th className="end">Load</Table.Th>
+            <Table.Th className="end">Load of cores</Table.Th>
             <Table.Th className="end">Memory</Table.Th>
             <Table.Th>Version</Table.Th>
           </Table.Tr>
@@ -65,14 +65,11 @@ function NodeTable({ fleet: { nodes, schema } }: { fleet: Fleet }) {
           {nodes.map((node) => (
             <Table.Tr key={node.id}>
               <Table.Td>
-                <Text size="sm" fw={500} className="break">
+                <Text size="sm" fw={600} className="break" title={node.id}>
                   {node.host}
                 </Text>
                 <Text size="xs" className="quiet">
                   {node.roles.join(', ')}
-                </Text>
-                <Text size="xs" className="quiet break" ff="monospace">
-                  {node.id}
                 </Text>
               </Table.Td>
               <Table.Td>
@@ -103,16 +100,16 @@ function NodeTable({ fleet: { nodes, schema } }: { fleet: Fleet }) {
                         aria-label={`${node.running} of ${node.slots} slots in use`}
                       />
                     </Progress.Root>
-                    <span className="number">
+                    <span className="number one-line">
                       {node.running} of {node.slots}
                     </span>
                   </Group>
                 )}
               </Table.Td>
-              <Table.Td className="number end" data-label="Load">
-                {node.load.toFixed(2)} / {node.cores}
+              <Table.Td className="number end one-line" data-label="Load of cores">
+                {node.load.toFixed(2)} of {node.cores}
               </Table.Td>
-              <Table.Td className="number end" data-label="Memory">
+              <Table.Td className="number end one-line" data-label="Memory">
                 {bytes(node.memory_bytes)}
               </Table.Td>
               <Table.Td data-label="Version">
