@@ -79,7 +79,6 @@ const START_LIMIT_MS = 30_000
 const ANSWER_LIMIT_MS = 2_000
 /** Large things of one page (an address of `data:`) keep the browser's main thread busy for seconds on a busy machine. */
 const BUSY_LOOKS = 5
-const AT_WORK_MS = 100
 const LAST_WORDS_CHARS = 4_000
 
 const SANDBOX_REMEDY =
@@ -205,7 +204,7 @@ async function answers(cdp: CdpConnection, pid: number): Promise<boolean> {
     for (let look = 0; look < BUSY_LOOKS; look++) {
       const beforeMs = processorMsOf(pid)
       await delay(ANSWER_LIMIT_MS, undefined, { signal: answered.signal })
-      if (processorMsOf(pid) - beforeMs < AT_WORK_MS) break
+      if (processorMsOf(pid) === beforeMs) break
     }
     return false
   }

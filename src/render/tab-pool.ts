@@ -1,4 +1,5 @@
 import type { BrowserProcess } from './browser-process.ts'
+import { endUnlessOpened } from './open-watch.ts'
 import type { Excess, Visitor } from './outcome.ts'
 import { openTab, type Tab } from './tab.ts'
 import { untilAborted } from './until-aborted.ts'
@@ -50,9 +51,6 @@ const SLEEP_LIMIT_MS = 1_000
 /** Cleaning takes some 5 ms; a page that cannot be left in this time is closed. */
 const CLEAN_LIMIT_MS = 2_000
 
-/** Opening takes a tenth of a second. A browser that cannot do it in this time is half dead (its zygote is gone). */
-const OPEN_LIMIT_MS = 5_000
-
 export function createTabPool(options: {
   browser: BrowserProcess
   openSite(site: Site): Promise<SiteProxy>
@@ -76,7 +74,7 @@ export function createTabPool(options: {
 
   const open = async (site: Site, key: string): Promise<PooledTab> => {
     const proxy = await openSite(site)
-    const tooLate = setTimeout(() => void browser.kill('could not open a page'), OPEN_LIMIT_MS)
+    const opened = endUnlessOpened(browser)
     try {
       const tab: PooledTab = Object.assign(await openTab(browser, proxy.proxyUrl, site.visitor), {
         key,
@@ -91,7 +89,7 @@ export function createTabPool(options: {
       await proxy.close()
       throw error
     } finally {
-      clearTimeout(tooLate)
+      opened()
     }
   }
 
