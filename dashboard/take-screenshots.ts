@@ -87,7 +87,7 @@ const SCREENS: Screen[] = [
   {
     name: 'domain-certificate',
     path: `/domains/${DOMAIN}/settings`,
-    before: click('Give one'),
+    before: `setTimeout(() => ${click('Give one')}, 1_000)`,
     until: DIALOG,
   },
   {

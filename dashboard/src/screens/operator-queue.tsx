@@ -55,7 +55,7 @@ function QueueNow() {
 
 function Waiting({ queue: { priorities } }: { queue: FleetQueue }) {
   return (
-    <div className="columns">
+    <div className="columns columns-narrow">
       {priorities.map(({ priority, queued, oldest_seconds }) => (
         <section key={priority} className="sheet" aria-label={PRIORITIES[priority].label}>
           <Text fw={600}>{PRIORITIES[priority].label}</Text>
@@ -107,8 +107,8 @@ function RunningJobs({ jobs }: { jobs: readonly Running[] }) {
                     )}
                   </Table.Td>
                   <Table.Td data-label="Priority">{PRIORITIES[job.priority].label}</Table.Td>
-                  <Table.Td data-label="Node" className="break">
-                    {job.node}
+                  <Table.Td data-label="Node" className="break" title={job.node}>
+                    {placeOf(job.node)}
                   </Table.Td>
                   <Table.Td className="number end" data-label="For">
                     {duration(job.running_seconds)}
@@ -149,6 +149,11 @@ function RunningJobs({ jobs }: { jobs: readonly Running[] }) {
       )}
     </Section>
   )
+}
+
+/** Host and process, without what tells its runs apart. */
+function placeOf(node: string): string {
+  return node.split(':').slice(0, 2).join(':')
 }
 
 function Longest({ domains }: { domains: FleetQueue['waiting'] }) {
