@@ -22,7 +22,7 @@ const ACCOUNT = 1 as AccountId
 const SITE = 'shop.example' as DomainName
 
 it('whoever wants to look at a page is told what crawlers and people get, by a node that renders', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const asked: string[] = []
   const origin = http.createServer((req, res) => {
@@ -55,7 +55,7 @@ it('whoever wants to look at a page is told what crawlers and people get, by a n
     await listener.settled()
     const { id } = await requestInspection(pool, ACCOUNT, 1 as DomainId, '/' as PagePath)
     const found = async () => (await findInspection(pool, ACCOUNT, SITE, id))!
-    await until('it is done', async () => (await found()).state === 'done', 90_000)
+    await until('it is done', async () => (await found()).state === 'done', 240_000)
     const { crawler, person } = await found()
     assert(
       crawler !== null && 'facts' in crawler && person !== null && 'facts' in person,

@@ -34,7 +34,7 @@ export type InspectionDeps = {
 export type InspectionWorker = { close(): Promise<void> }
 
 /** A node that dies over one leaves it to another; who dies over it twice may be why. */
-const LEASE_SECONDS = 90
+const LEASE_SECONDS = 30
 const ATTEMPTS = 2
 /** How often a node looks by itself, and whether what it is at is still wanted. */
 const POLL_MS = 10_000
@@ -82,6 +82,10 @@ const CLAIM = `
   where i.id = next.id and d.id = i.domain_id
   returning i.id, i.domain_id, i.path, i.attempts, i.state, d.custom_domain, d.origin_url, d.settings`
 
+const RENEW = `
+  update inspection set lease_until = now() + make_interval(secs => $4)
+   where id = $1 and node = $2 and attempts = $3 and state = 'running'`
+
 /** Takes inspections one by one, while this node renders. Heals by itself when the database was away. */
 export function startInspectionWorker(
   { pool, notifications, look, log }: InspectionDeps,
@@ -119,13 +123,13 @@ export function startInspectionWorker(
   async function inspect(claimed: Claimed): Promise<void> {
     const unwanted = new AbortController()
     const signal = AbortSignal.any([unwanted.signal, closing.signal])
-    // Its domain may be deleted, or the page purged: then nobody waits for it.
-    const watch = setInterval(() => {
-      pool.query('select from inspection where id = $1', [claimed.id]).then(
-        ({ rowCount }) => rowCount === 0 && unwanted.abort(new Error('nobody wants it any more')),
-        () => {},
-      )
-    }, WANTED_MS)
+    // Its domain may be deleted, or the page purged: then nobody waits for it. Else it stays ours.
+    const renew = () =>
+      pool
+        .query(RENEW, [claimed.id, node, claimed.attempts, LEASE_SECONDS])
+        .then(({ rowCount }) => rowCount === 0 && unwanted.abort(new Error('nobody wants it any more')))
+        .catch((error: Error) => log.warn({ err: error }, 'an inspection could not be held on to'))
+    const watch = setInterval(() => void renew(), WANTED_MS)
     try {
       const crawler = await ofCrawler(claimed, signal)
       const person = await sideOf(claimed, signal)

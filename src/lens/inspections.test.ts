@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { brotliCompressSync } from 'node:zlib'
 
-import { until } from '../../test/support/condition.ts'
+import { until as untilWithin } from '../../test/support/condition.ts'
 import { createListener, type Listener } from '../db/listener.ts'
 import { type TestDatabase, testDatabase } from '../db/test-database.ts'
 import { transaction } from '../db/transaction.ts'
@@ -37,6 +37,9 @@ const LOOKED: Looked = {
   picture: Buffer.from('picture'),
   html: '<title>A person\u0000\ud800</title>',
 }
+
+/** However busy the machine is. */
+const until = (what: string, probe: () => Promise<boolean>) => untilWithin(what, probe, 60_000)
 
 let database: TestDatabase
 let listener: Listener

@@ -13,13 +13,14 @@ import { until } from '../../test/support/condition.ts'
 import { systemClock } from '../clock.ts'
 import { startGateway } from '../gateway/gateway.ts'
 import { silentLog } from '../log.ts'
+import { findBrowser } from './browser-binary.ts'
 import { createInspector, type Inspector, type LookRequest } from './inspector.ts'
 import { PICTURE_LIMIT_BYTES } from './look.ts'
 import { TEST_IDENTITY } from './test-renderer.ts'
 
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAP8AAP///yH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==', 'base64')
 
-describe('looking at a page', { timeout: 120_000 }, () => {
+describe('looking at a page', { timeout: 300_000 }, () => {
   const routes = new Map<string, string>()
   const asked: string[] = []
   const outside: string[] = []
@@ -67,6 +68,8 @@ describe('looking at a page', { timeout: 120_000 }, () => {
     }
     dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-inspector-'))
     await chmod(dataDir, 0o711)
+    // Unpacking it once takes longer than any look.
+    await findBrowser({ chromium: null, dataDir })
     inspector = start()
   })
   after(async () => {
@@ -146,7 +149,11 @@ describe('looking at a page', { timeout: 120_000 }, () => {
       routes.set('/', '<p>x</p><script>setTimeout(() => { for (;;); })</script>')
       await assert.rejects(look({}, impatient), /took too long/)
       routes.set('/', '<p>fine</p>')
-      assert.match((await look({}, impatient)).html ?? '', /fine/)
+      await until(
+        'the next is looked at',
+        async () => /fine/.test((await look({}, impatient)).html ?? ''),
+        60_000,
+      )
     } finally {
       await impatient.close()
     }
@@ -162,7 +169,7 @@ describe('looking at a page', { timeout: 120_000 }, () => {
       const [first, second] = await Promise.all([look({}, short), look({}, short)])
       const third = await look({}, short)
       for (const { html } of [first, second, third]) assert.match(html ?? '', /<p id="p"><\/p>/)
-      await until('the browser has gone', async () => !short.isAwake)
+      await until('the browser has gone', async () => !short.isAwake, 60_000)
     } finally {
       await short.close()
     }

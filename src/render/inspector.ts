@@ -37,7 +37,7 @@ export type Inspector = {
   close(): Promise<void>
 }
 
-/** For one load, its start included. */
+/** For one load. */
 const LOOK_MS = 30_000
 /** A browser that nobody needs costs some 200 MB. */
 const IDLE_MS = 60_000
@@ -100,9 +100,12 @@ export function createInspector(options: InspectorOptions): Inspector {
       clearTimeout(idle)
       looking++
       const which = wake()
-      const inTime = AbortSignal.any([signal, closing.signal, AbortSignal.timeout(lookMs)])
+      let inTime = AbortSignal.any([signal, closing.signal])
       try {
         const { browser, gateway } = await which
+        inTime.throwIfAborted()
+        // Its start has a limit of its own.
+        inTime = AbortSignal.any([inTime, AbortSignal.timeout(lookMs)])
         const site = await gateway.openSite({ customDomain, originUrl })
         try {
           const wanted = { url: `https://${customDomain}${path}`, visitor, ...(given && { given }) }
@@ -121,7 +124,9 @@ export function createInspector(options: InspectorOptions): Inspector {
         // A page that hangs would hang for whoever comes next, too.
         log.debug({ err: error, domain: customDomain, path }, 'a page could not be looked at')
         await sleep(awake)
-        throw inTime.aborted && !signal.aborted ? new Error('it took too long', { cause: error }) : error
+        throw inTime.aborted && !signal.aborted && !closing.signal.aborted
+          ? new Error('it took too long', { cause: error })
+          : error
       } finally {
         looking--
         if (looking === 0) idle = setTimeout(() => void sleep(awake), idleMs).unref()

@@ -148,7 +148,7 @@ const click = (text: string) =>
 const stored = async () =>
   Number((await api.pool.query('select count(*) from page where domain_id = $1', [shop])).rows[0].count)
 
-describe('a stranger’s page under the lens', { timeout: 120_000 }, () => {
+describe('a stranger’s page under the lens', { timeout: 300_000 }, () => {
   for (const view of ['compare', 'facts', 'source', 'renders', 'history', 'preview']) {
     it(`${view}: is text, runs nothing and fetches nothing`, async () => {
       fetched.length = 0
@@ -183,7 +183,7 @@ describe('a stranger’s page under the lens', { timeout: 120_000 }, () => {
   })
 })
 
-describe('the cache of a domain', { timeout: 120_000 }, () => {
+describe('the cache of a domain', { timeout: 300_000 }, () => {
   const grid = `document.querySelector('[role=grid]')`
   const press = (key: string, more = '') =>
     tab.run(
@@ -223,7 +223,7 @@ describe('the cache of a domain', { timeout: 120_000 }, () => {
     )
     await click('Purge')
     await tab.until(`document.querySelector('[role=dialog]') === null`)
-    await until('they are gone', async () => (await stored()) === before - 2)
+    await until('they are gone', async () => (await stored()) === before - 2, 60_000)
     assert.equal(
       (await api.pool.query(`select from page where path in ('/p/00001', '/p/00002')`)).rowCount,
       0,
@@ -247,6 +247,6 @@ describe('the cache of a domain', { timeout: 120_000 }, () => {
     await click('Refresh')
     const queued = async () =>
       Number((await api.pool.query(`select count(*) from job where state = 'queued'`)).rows[0].count)
-    await until('they are queued', async () => (await queued()) === 1_000)
+    await until('they are queued', async () => (await queued()) === 1_000, 60_000)
   })
 })
