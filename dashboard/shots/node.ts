@@ -23,13 +23,14 @@ export async function startNodeFor(dataDir: string) {
     await exited
   }
   let text = ''
-  const { promise, resolve, reject } = Promise.withResolvers<{ api: string; link: string }>()
+  const { promise, resolve, reject } = Promise.withResolvers<{ api: string; edge: string; link: string }>()
   const read = (part: Buffer) => {
     text += part.toString()
     const ready = /^\{.*"event":"ready".*\}$/m.exec(text)?.[0]
     const link = /https?:\S+\/welcome#\S+/.exec(text)?.[0]
     if (ready !== undefined && link !== undefined) {
-      resolve({ api: (JSON.parse(ready) as { api: string }).api, link })
+      const { api, edge } = JSON.parse(ready) as { api: string; edge: string }
+      resolve({ api, edge, link })
     }
   }
   // The link is for whoever reads the terminal, and so beside the log.
