@@ -19,6 +19,7 @@ it('an empty fleet', async () => {
     running: 0,
     quota: { under_80: 0, '80_to_100': 0, '100_to_120': 0, '120': 0 },
     rendersThisMonth: 0,
+    certificates: { stored: 0, soonestEndSeconds: null, failing: 0 },
     nodes: { serving: 0, draining: 0, dead: 0 },
   })
 })
@@ -73,4 +74,23 @@ it('nodes by their state', async () => {
   )
   const { nodes } = await readFleetFigures(database.pool, MONTH, LIMITS)
   assert.deepEqual(nodes, { serving: 2, draining: 1, dead: 2 })
+})
+
+it('certificates of active domains: the first that ends, and orders that fail', async () => {
+  const { pool } = database
+  await pool.query(
+    `insert into certificate (domain_id, source, chain, key_sealed, not_before, not_after)
+     select id, 'own', '', '', now(), now() + make_interval(days => case custom_domain
+              when 'd1.pro.example' then 20 when 'd2.pro.example' then 10 else 1 end)
+       from domain where custom_domain like 'd_.pro.example'`,
+  )
+  await pool.query(`update domain set is_active = custom_domain in ('d1.pro.example', 'd2.pro.example')`)
+  await pool.query(
+    `update certificate_order set failures = 3 from domain d
+      where d.id = domain_id and d.custom_domain in ('d1.pro.example', 'd3.pro.example')`,
+  )
+  const { stored, soonestEndSeconds, failing } = (await readFleetFigures(pool, MONTH, LIMITS)).certificates
+  assert.deepEqual([stored, failing, Math.round(soonestEndSeconds! / 86_400)], [2, 1, 10])
+  await pool.query(`update certificate set not_after = now() - interval '1 day'`)
+  assert.equal((await readFleetFigures(pool, MONTH, LIMITS)).certificates.soonestEndSeconds, 0)
 })

@@ -1,4 +1,5 @@
 import type { Queryable } from '../db/transaction.ts'
+import { type CertificateFigures, readCertificateFigures } from './certificate-figures.ts'
 
 /** Of the whole fleet, as PostgreSQL has it; every node that is asked says the same. */
 export type FleetFigures = {
@@ -7,6 +8,7 @@ export type FleetFigures = {
   /** Domains by how much of the month's renders they have used; those without a render are not among them. */
   quota: Record<QuotaRange, number>
   rendersThisMonth: number
+  certificates: CertificateFigures
   /** By state; dead ones as long as they are listed. */
   nodes: Record<NodeState, number>
 }
@@ -83,6 +85,7 @@ export async function readFleetFigures(
     running: running.rows[0]?.running ?? 0,
     quota,
     rendersThisMonth: renders,
+    certificates: await readCertificateFigures(db),
     nodes: nodes.rows[0] ?? { serving: 0, draining: 0, dead: 0 },
   }
 }

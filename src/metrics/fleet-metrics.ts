@@ -31,7 +31,14 @@ export function createFleetMetrics(
     'Nodes that share the database, by state; dead ones for ten minutes',
     ['state'],
   )
-  const all = [queued, age, running, domains, renders, nodes]
+  const certificates = gauge('prepaint_certificates', 'Certificates of active domains')
+  const soonestEnd = gauge(
+    'prepaint_certificate_soonest_end_seconds',
+    'Until the first certificate of an active domain ends',
+  )
+  const failing = gauge('prepaint_certificate_orders_failing', 'Active domains whose last order failed')
+  const alone = [running, renders, certificates, soonestEnd, failing]
+  const all = [queued, age, domains, nodes, ...alone]
   let readMs = Number.NEGATIVE_INFINITY
   let reading: Promise<void> | null = null
 
@@ -46,9 +53,14 @@ export function createFleetMetrics(
       for (const state of NODE_STATES) nodes.set({ state }, figures.nodes[state])
       running.set(figures.running)
       renders.set(figures.rendersThisMonth)
+      certificates.set(figures.certificates.stored)
+      failing.set(figures.certificates.failing)
+      const { soonestEndSeconds } = figures.certificates
+      if (soonestEndSeconds === null) soonestEnd.remove()
+      else soonestEnd.set(soonestEndSeconds)
     } catch (error) {
       for (const each of all) each.reset()
-      for (const each of [running, renders]) each.remove()
+      for (const each of alone) each.remove()
       deps.onFault(error)
     }
     readMs = deps.nowMs()

@@ -9,6 +9,7 @@ const FIGURES = {
   running: 2,
   quota: { under_80: 5, '80_to_100': 4, '100_to_120': 3, '120': 1 },
   rendersThisMonth: 1234,
+  certificates: { stored: 2, soonestEndSeconds: 86_400, failing: 1 },
   nodes: { serving: 2, draining: 0, dead: 1 },
 }
 
@@ -141,6 +142,9 @@ describe('metrics of the fleet', () => {
     assert.deepEqual(await values('prepaint_queue_head_age_seconds'), { 'priority="live"': 1.5 })
     assert.deepEqual(await values('prepaint_jobs_running'), { '': 2 })
     assert.deepEqual(await values('prepaint_renders_month'), { '': 1234 })
+    assert.deepEqual(await values('prepaint_certificates'), { '': 2 })
+    assert.deepEqual(await values('prepaint_certificate_soonest_end_seconds'), { '': 86_400 })
+    assert.deepEqual(await values('prepaint_certificate_orders_failing'), { '': 1 })
     const domains = await values('prepaint_domains')
     assert.deepEqual(
       QUOTA_RANGES.map((used) => domains[`used="${used}"`]),

@@ -45,6 +45,7 @@ before(async () => {
         running: 1,
         quota: { under_80: 1, '80_to_100': 1, '100_to_120': 1, '120': 1 },
         rendersThisMonth: 1,
+        certificates: { stored: 1, soonestEndSeconds: 1, failing: 1 },
         nodes: { serving: 2, draining: 0, dead: 1 },
       }),
       nowMs: () => 0,
