@@ -10,7 +10,7 @@ import { createPool } from './pool.ts'
 import { type TestDatabase, testDatabase } from './test-database.ts'
 import { type DatabaseProxy, startDatabaseProxy } from './test-database-proxy.ts'
 
-const TIMES: PatienceTimes = { withinMs: 400, lookEveryMs: 20, graceMs: 20 }
+const TIMES: PatienceTimes = { withinMs: 1_000, lookEveryMs: 20, graceMs: 20 }
 
 describe('patience with the database', () => {
   let database: TestDatabase
@@ -33,8 +33,11 @@ describe('patience with the database', () => {
 
   const ask = () => patience.ask(() => pool.query<{ n: number }>('select 1 as n'))
 
+  /** In time, sooner or later: a busy machine may take longer than this patience for one of them. */
+  const answered = () => until('it is answered', async () => (await ask()).rows[0]?.n === 1, 30_000)
+
   it('gives what is answered in time, and the error that was answered', async () => {
-    assert.deepEqual((await ask()).rows, [{ n: 1 }])
+    await answered()
     await assert.rejects(
       patience.ask(() => pool.query('select 1 / 0')),
       /division by zero/,
@@ -43,23 +46,23 @@ describe('patience with the database', () => {
   })
 
   it('one query that takes long is given up, and nobody else suffers', async () => {
-    const slow = pool.query('select pg_sleep(1)')
+    const slow = pool.query('select pg_sleep(4)')
     await assert.rejects(
       patience.ask(() => slow),
       SilentDatabase,
     )
     await until('it is not called silent', () => !patience.silent)
-    await ask()
+    await answered()
     // It was not cut off.
     assert.equal((await slow).rowCount, 1)
   })
 
   it('when a network swallows, the first waits and the others do not; it heals, with the connections that hung', async () => {
-    await Promise.all([ask(), ask(), ask()])
+    await Promise.all([answered(), answered(), answered()])
     proxy.set('swallow')
     const hanging = [1, 2, 3].map(() => pool.query('select 2'))
     const cut = Promise.allSettled(hanging)
-    await assert.rejects(ask(), /no answer of the database in 400 ms/)
+    await assert.rejects(ask(), /no answer of the database in 1000 ms/)
     assert.equal(patience.silent, true)
     let asked = false
     const startedMs = performance.now()
@@ -74,7 +77,7 @@ describe('patience with the database', () => {
 
     proxy.set('through')
     await until('it answers again', () => !patience.silent)
-    assert.deepEqual((await ask()).rows, [{ n: 1 }])
+    await answered()
     // Long before their time of 45 s is over.
     for (const { status } of await cut) assert.equal(status, 'rejected')
   })
@@ -84,6 +87,6 @@ describe('patience with the database', () => {
     await assert.rejects(ask(), (error) => !(error instanceof SilentDatabase))
     assert.equal(patience.silent, false)
     proxy.set('through')
-    await ask()
+    await answered()
   })
 })
