@@ -247,3 +247,11 @@ describe('GET /api/operator/events', () => {
     await closed()
   })
 })
+
+it('a node that ends tells those who listen, and opens no stream any more', async () => {
+  const reader = await follow({ 'x-api-key': owner.key })
+  api.events!.close()
+  assert.deepEqual((await reader.rest()).at(-1)?.data, { reason: 'node' })
+  const { status } = await api.get('/api/events', owner.key)
+  assert.equal(status, 503)
+})
