@@ -73,7 +73,8 @@ describe('response headers', () => {
       'x-prepaint-gateway': 'unreachable',
     }
     assert.deepEqual(headersFromOther(received), { 'content-type': 'text/html', 'set-cookie': ['a=1'] })
-    assert.deepEqual(headersFromOrigin({ ...received, 'alt-svc': 'h3' }, site), headersFromOther(received))
+    const remembered = { 'alt-svc': 'h3', 'accept-ch': 'Device-Memory', 'critical-ch': 'Device-Memory' }
+    assert.deepEqual(headersFromOrigin({ ...received, ...remembered }, site), headersFromOther(received))
   })
 })
 
