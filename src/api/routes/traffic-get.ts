@@ -22,7 +22,8 @@ export function trafficGet(app: ApiApp, deps: { pool: pg.Pool; clock: Clock }): 
       tags: ['Traffic'],
       summary:
         'Live traffic of a domain: by category, crawler and verdict, with hit ratio and response times',
-      description: 'Counts are some seconds old; hours are kept for 90 days, days for 400. Steps are hours or days in UTC.',
+      description:
+        'Counts are some seconds old; hours are kept for 90 days, days for 400. Steps are hours or days in UTC.',
       security: [{ ApiKey: [] }],
       params: domainParams,
       querystring: rangeQuery,
