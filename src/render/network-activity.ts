@@ -28,6 +28,8 @@ export type NetworkActivity = {
   workerSpoke(): void
   /** The page sent a worker something: it waits for an answer. */
   workerAsked(): void
+  /** Workers have had a step of the clock, which is no quiet. */
+  clockMoved(): void
   /** For so long workers are still waited for. */
   workersLeftMs(): number
   /** A worker computes, or has nothing to compute any more. */
@@ -213,6 +215,9 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
       busyWorkers.delete(id)
       // Unless it was to say what it has just said.
       if (sinceMs !== undefined && spokeMs < sinceMs) workerWillSpeak()
+    },
+    clockMoved() {
+      lastEventMs = nowMs()
     },
     workersLeftMs,
     workerLoaded() {

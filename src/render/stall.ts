@@ -11,13 +11,19 @@ const MOST_PATIENCE = 3
 /** The clock that may stand, in ms. */
 const READ_CLOCK = `new File([], '').lastModified`
 
-/** Resolves once the page's clock stands for nothing that is worth waiting for; never, after `over`. */
+/** A clock that moves is given so many times the patience: a page that never rests lets it go a little now and then. */
+const WHILE_IT_MOVES = 3
+
+/**
+ * Resolves once the page's clock stands for nothing that is worth waiting for
+ * (`stalled`), or goes too slowly to be waited for (`slow`); never, after `over`.
+ */
 export async function untilStalled(
   session: CdpSession,
   activity: NetworkActivity,
   nowMs: () => number,
   over: AbortSignal,
-): Promise<'stalled'> {
+): Promise<'stalled' | 'slow'> {
   let patience = 1
   let clock: unknown = null
   while (!over.aborted) {
@@ -30,6 +36,7 @@ export async function untilStalled(
     const { result } = await session.send('Runtime.evaluate', { expression: READ_CLOCK })
     patience = Math.min(Math.max((nowMs() - askedMs) / USUAL_ANSWER_MS, 1), MOST_PATIENCE)
     if (result.value === clock && activity.isStalled(patience)) return 'stalled'
+    if (activity.isStalled(patience * WHILE_IT_MOVES)) return 'slow'
     clock = result.value
   }
   return new Promise(() => {})

@@ -40,12 +40,12 @@ export async function runUntilSettled(
   const run = async (policy: Policy, budgetMs: number) => {
     const { expired } = await clock.grant(policy, budgetMs)
     // Told to advance, the clock never stands: only a script that hangs can stop it.
-    if (policy === 'advance') return Promise.race([expired, ready])
+    if (policy === 'advance' && !isStuck) return Promise.race([expired, ready])
     const over = new AbortController()
     const stalled = untilStalled(session, activity, nowMs, over.signal)
     const ended = await Promise.race([expired, ready, stalled]).finally(() => over.abort())
     if (ended === 'stalled') isStuck = !activity.isHeld()
-    return ended
+    return ended === 'slow' ? 'stalled' : ended
   }
 
   let why = await run('pauseIfNetworkFetchesPending', BUDGET_MS)

@@ -32,6 +32,7 @@ it('without workers the clock jumps', async () => {
     () => workers,
     clock,
     () => 0,
+    () => {},
   ).grant('advance', 5_000)
   assert.equal(await expired, 'expired')
   assert.deepEqual(told, ['advance 5000'])
@@ -43,6 +44,7 @@ it('where timers of workers wait it goes in steps, each of which wakes all, and 
     () => workers,
     clock,
     () => 1_000,
+    () => {},
   ).grant('advance', 250)
   assert.equal(await expired, 'expired')
   const woken = ['wake', 'wake']
@@ -56,6 +58,7 @@ it('where none waits, in one', async () => {
     () => workers,
     clock,
     () => 1_000,
+    () => {},
   ).grant('advance', 5_000)
   assert.equal(await expired, 'expired')
   assert.deepEqual(told, ['wake', 'advance 5000', 'wake', 'advance 1'])
@@ -71,6 +74,7 @@ it('a worker that computes is waited for as long as there is patience', async ()
       () => workers,
       clock,
       () => patienceMs,
+      () => {},
     ).grant('advance', 5)
     assert.equal(await expired, 'expired')
     assert.deepEqual(told, expected)
@@ -83,6 +87,7 @@ it('no step of a grant follows the next grant', async () => {
     () => workers,
     clock,
     () => 1_000,
+    () => {},
   )
   state.stands = true
   await inStep.grant('advance', 5_000)

@@ -22,6 +22,8 @@ export function inStepWith(
   clock: VirtualClock,
   /** How long one that computes is waited for at most, in real ms. */
   patienceMs: () => number,
+  /** The clock has gone on by a step. */
+  moved: () => void,
 ): VirtualClock {
   let grants = 0
 
@@ -47,6 +49,7 @@ export function inStepWith(
           if (grant !== grants) return never
           const { expired } = await clock.grant(policy, stepMs)
           await expired
+          moved()
           leftMs -= stepMs
         }
         await wake()

@@ -135,3 +135,16 @@ it('a worker computes that gives no answer, when its page gives one', async () =
     assert.equal(activity.isBusy(), isBusy)
   }
 })
+
+it('a worker that ends while it is begun with harms nobody', async () => {
+  const refused: CdpSession = {
+    send: (_method, ..._params) => Promise.reject(new Error('the page is gone')),
+    listen: () => {},
+  }
+  const connection = { session: () => refused, endSession: () => {} }
+  const activity = createNetworkActivity(() => 0)
+  for (const limit of [0, 1]) attach(watchWorkers(connection, activity, page, limit).listeners, 'w')
+  // What nobody catches fails this test.
+  await new Promise(setImmediate)
+  assert.equal(activity.isBusy(), false)
+})

@@ -129,7 +129,8 @@ export function watchWorkers(
 
   return {
     listeners: startedBy((requestId) => requestId),
-    follow: (clock) => inStepWith(() => [...running.values()], clock, activity.workersLeftMs),
+    follow: (clock) =>
+      inStepWith(() => [...running.values()], clock, activity.workersLeftMs, activity.clockMoved),
   }
 }
 
@@ -143,8 +144,9 @@ async function begin(worker: CdpSession, isWatched: boolean): Promise<string | n
       ]
     : []
   const scripted = isWatched ? worker.send('Runtime.evaluate', { expression: SCRIPT }) : null
-  await Promise.all([...set, worker.send('Runtime.runIfWaitingForDebugger')])
-  return (await scripted)?.result.objectId ?? null
+  // All together: one that is not waited for when another fails would end the node by its own failure.
+  const [given] = await Promise.all([scripted, ...set, worker.send('Runtime.runIfWaitingForDebugger')])
+  return given?.result.objectId ?? null
 }
 
 async function hasTimers(worker: CdpSession, objectId: string | null): Promise<boolean> {
