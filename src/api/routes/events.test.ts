@@ -21,7 +21,7 @@ let elsewhere: { id: DomainId; name: string }
 const opened: TestReader[] = []
 
 before(async () => {
-  const limits = { perAccount: 3, perNode: 5, bufferBytes: 64 * 1024 }
+  const limits = { perAccount: 3, perNode: 5, bufferBytes: 512 * 1024 }
   api = await startTestApi({ events: { limits, times: { gatherMs: 20, beatMs: 100 } } })
   owner = await api.account()
   other = await api.account()
@@ -202,7 +202,7 @@ describe('GET /api/events', () => {
     socket.write(`GET /api/events HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${owner.key}\r\n\r\n`)
     const quick = await follow({ 'x-api-key': owner.key })
     const gone = once(socket, 'close')
-    const paths = Array.from({ length: 20 }, (_, n) => `/${'p'.repeat(2_000)}${n}`)
+    const paths = Array.from({ length: 90 }, (_, n) => `/${'p'.repeat(2_000)}${n}`)
     // The kernel holds some megabytes before it says that nobody reads.
     for (let round = 0; api.events!.open > 1; round++) {
       assert(round < 1_000, 'somebody who does not read is still served')
