@@ -11,7 +11,9 @@ const MOST_PATIENCE = 3
 /** The clock that may stand, in ms. */
 const READ_CLOCK = `new File([], '').lastModified`
 
-/** A clock that moves is given so many times the patience: a page that never rests lets it go a little now and then. */
+/** With nothing pending that we know of it may only rest between two jumps: a page that never rests lets it go now and then. */
+const LOOKS_WITH_NOTHING_PENDING = 12
+/** A clock that moves is given so many times the patience. */
 const WHILE_IT_MOVES = 3
 
 /**
@@ -26,6 +28,7 @@ export async function untilStalled(
 ): Promise<'stalled' | 'slow'> {
   let patience = 1
   let clock: unknown = null
+  let looks = 0
   while (!over.aborted) {
     await delay(LOOK_FOR_STALL_EVERY_MS)
     if (over.aborted || !activity.isStalled(patience)) continue
@@ -35,8 +38,10 @@ export async function untilStalled(
     const askedMs = nowMs()
     const { result } = await session.send('Runtime.evaluate', { expression: READ_CLOCK })
     patience = Math.min(Math.max((nowMs() - askedMs) / USUAL_ANSWER_MS, 1), MOST_PATIENCE)
-    if (result.value === clock && activity.isStalled(patience)) return 'stalled'
-    if (activity.isStalled(patience * WHILE_IT_MOVES)) return 'slow'
+    looks = result.value === clock ? looks + 1 : 0
+    const enough = activity.isHeld() ? 1 : LOOKS_WITH_NOTHING_PENDING
+    if (looks >= enough && activity.isStalled(patience)) return 'stalled'
+    if (looks === 0 && clock !== null && activity.isStalled(patience * WHILE_IT_MOVES)) return 'slow'
     clock = result.value
   }
   return new Promise(() => {})
