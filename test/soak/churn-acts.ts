@@ -45,7 +45,12 @@ export async function actOnce(churn: Churn): Promise<void> {
     at -= weight
     return at <= 0
   })
+  const [found, there] = [churn.findings.length, new Set(churn.domains)]
   await (chosen ?? ACTS[0]!).act(churn).catch((error: Error) => churn.findings.push(error.message))
+  // Another client has deleted a domain meanwhile: what was asked of it may have been refused.
+  const gone = [...there].filter((name) => !churn.domains.includes(name))
+  const excused = (words: string) => gone.some((name) => words.includes(name))
+  churn.findings.push(...churn.findings.splice(found).filter((words) => !excused(words)))
 }
 
 function number({ random }: Churn, below: number): number {
