@@ -14,6 +14,20 @@ const paint: MantineColorsTuple = [
   '#0a463d',
 ]
 
+/** Mantine's, but for the shades of buttons: white is readable on those, and they are on white. */
+const red: MantineColorsTuple = [
+  '#fff5f5',
+  '#ffe3e3',
+  '#ffc9c9',
+  '#ffa8a8',
+  '#ff8787',
+  '#ff6b6b',
+  '#d63939',
+  '#c92a2a',
+  '#b02525',
+  '#961f1f',
+]
+
 /** Greys of the dark theme, with a little of the accent in them. */
 const dark: MantineColorsTuple = [
   '#dfe5e4',
@@ -31,7 +45,7 @@ const dark: MantineColorsTuple = [
 export const theme = createTheme({
   primaryColor: 'paint',
   primaryShade: { light: 7, dark: 6 },
-  colors: { paint, dark },
+  colors: { paint, red, dark },
   black: '#17211f',
   defaultRadius: 'md',
   cursorType: 'pointer',

@@ -19,7 +19,11 @@ export function QuotaBar({ used, limit }: { used: number; limit: number }) {
         {text}
       </Text>
       <Progress.Root size="sm">
-        <Progress.Section value={Math.min(100, percent)} color={color} aria-label={`Renders used: ${text}`} />
+        <Progress.Section
+          value={Math.min(100, Math.round(percent * 10) / 10)}
+          color={color}
+          aria-label={`Renders used: ${text}`}
+        />
       </Progress.Root>
     </Stack>
   )

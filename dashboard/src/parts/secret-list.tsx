@@ -1,4 +1,4 @@
-import { Badge, Button, Table, Text } from '@mantine/core'
+import { Badge, Button, Table, Text, VisuallyHidden } from '@mantine/core'
 
 import { TimeText } from './time-text.tsx'
 
@@ -28,7 +28,9 @@ export function SecretList<Each extends Secret>(props: {
             <Table.Th>Name</Table.Th>
             <Table.Th>State</Table.Th>
             <Table.Th>Last used</Table.Th>
-            <Table.Th />
+            <Table.Th>
+              <VisuallyHidden>Actions</VisuallyHidden>
+            </Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>

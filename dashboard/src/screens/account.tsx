@@ -1,4 +1,14 @@
-import { Anchor, Badge, Button, Group, PasswordInput, Stack, Table, Text } from '@mantine/core'
+import {
+  Anchor,
+  Badge,
+  Button,
+  Group,
+  PasswordInput,
+  Stack,
+  Table,
+  Text,
+  VisuallyHidden,
+} from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -56,7 +66,7 @@ function PlanFacts() {
         )}
       </dl>
       <Text size="sm" className="quiet">
-        <Anchor component={Link} href={ROUTES.plan} inherit>
+        <Anchor component={Link} href={ROUTES.plan} inherit underline="always">
           How much of it you use
         </Anchor>
         . The operator of this installation can change the plan.
@@ -146,7 +156,9 @@ function Sessions() {
               <Table.Tr>
                 <Table.Th>Browser</Table.Th>
                 <Table.Th>Since</Table.Th>
-                <Table.Th />
+                <Table.Th>
+                  <VisuallyHidden>Actions</VisuallyHidden>
+                </Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>

@@ -1,4 +1,4 @@
-import { Anchor, Button, Stack, Table, Text } from '@mantine/core'
+import { Anchor, Button, Stack, Table, Text, VisuallyHidden } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Fragment, useState } from 'react'
 import { Link } from 'wouter'
@@ -41,7 +41,9 @@ export function DomainRenders({ domain }: { domain: DomainWithSettings }) {
                   <Table.Th>Outcome</Table.Th>
                   <Table.Th>When</Table.Th>
                   <Table.Th>Took</Table.Th>
-                  <Table.Th />
+                  <Table.Th>
+                    <VisuallyHidden>Actions</VisuallyHidden>
+                  </Table.Th>
                 </Table.Tr>
               </Table.Thead>
               <Table.Tbody>

@@ -62,8 +62,11 @@ export function Keys() {
           title="Create a key"
           lead={
             <>
-              {active} of {KEYS_MOST} are in use. The <Anchor href="/docs">API reference</Anchor> says what
-              programs can do with one.
+              {active} of {KEYS_MOST} are in use. The{' '}
+              <Anchor href="/docs" underline="always">
+                API reference
+              </Anchor>{' '}
+              says what programs can do with one.
             </>
           }
         >

@@ -1,4 +1,15 @@
-import { Badge, Button, Group, Menu, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core'
+import {
+  Badge,
+  Button,
+  Group,
+  Menu,
+  NativeSelect,
+  Stack,
+  Table,
+  Text,
+  TextInput,
+  VisuallyHidden,
+} from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -73,7 +84,9 @@ function AccountList() {
                   <Table.Th>Plan</Table.Th>
                   <Table.Th className="end">Domains</Table.Th>
                   <Table.Th className="end">Renders this month</Table.Th>
-                  <Table.Th />
+                  <Table.Th>
+                    <VisuallyHidden>Actions</VisuallyHidden>
+                  </Table.Th>
                 </Table.Tr>
               </Table.Thead>
               <Table.Tbody>

@@ -1,4 +1,4 @@
-import { Button, Stack, Table, Text } from '@mantine/core'
+import { Button, Stack, Table, Text, VisuallyHidden } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
@@ -89,7 +89,9 @@ function RunningJobs({ jobs }: { jobs: readonly Running[] }) {
                 <Table.Th>Priority</Table.Th>
                 <Table.Th>Node</Table.Th>
                 <Table.Th className="end">For</Table.Th>
-                <Table.Th />
+                <Table.Th>
+                  <VisuallyHidden>Actions</VisuallyHidden>
+                </Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>

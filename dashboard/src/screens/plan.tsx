@@ -101,7 +101,7 @@ function Included({ plan: { renders, api_keys, webhooks, requests } }: { plan: P
         <dd>
           {api_keys.included ? (
             <>
-              <Anchor component={Link} href={ROUTES.keys}>
+              <Anchor component={Link} href={ROUTES.keys} underline="always">
                 {count(api_keys.limit)} for the account
               </Anchor>
               , with {count(requests.paths_per_refresh)} paths in a refresh

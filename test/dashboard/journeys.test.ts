@@ -1,0 +1,393 @@
+/** What people do with the dashboard, by what its elements are called, on a real node with a real site behind it. */
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+
+import type { Locator, Page } from 'playwright-core'
+
+import { until as untilWithin } from '../support/condition.ts'
+import { edgeRequest, GOOGLEBOT } from '../support/edge-request.ts'
+import { axeFindings } from './axe.ts'
+import { type OpenDashboard, openDashboard } from './open-dashboard.ts'
+
+const DOMAIN = 'shop.example.com'
+const OPERATOR = 'operator@example.com'
+const PASSWORD = 'seven quiet otters paint'
+const NEW_PASSWORD = 'eight loud herons sleep'
+
+/** A busy machine is slow. */
+const until = (what: string, probe: () => Promise<boolean>) => untilWithin(what, probe, 60_000)
+
+let dashboard: OpenDashboard
+let page: Page
+before(async () => {
+  dashboard = await openDashboard()
+  page = await dashboard.newPage()
+})
+after(() => dashboard.close())
+
+const heading = (name: string, on: Page = page) => on.getByRole('heading', { level: 1, name, exact: true })
+const button = (name: string, within: Page | Locator = page) =>
+  within.getByRole('button', { name, exact: true })
+const field = (name: string, within: Page | Locator = page) =>
+  within.getByRole('textbox', { name, exact: true })
+const link = (name: string) => page.getByRole('link', { name, exact: true })
+const region = (name: string) => page.getByRole('region', { name, exact: true })
+const dialog = (name: string | RegExp) => page.getByRole('dialog', { name })
+const crawl = (path: string) => edgeRequest(dashboard.node.edge, { host: DOMAIN, path, userAgent: GOOGLEBOT })
+const visit = (path: string) => page.goto(dashboard.node.api + path)
+/** The one row of a table that has this in it. */
+const row = (text: string | RegExp) => page.getByRole('row', { name: text })
+
+async function signIn(on: Page, email: string, password: string): Promise<void> {
+  await field('E-mail', on).fill(email)
+  await field('Password', on).fill(password)
+  await button('Sign in', on).click()
+}
+
+describe('from nothing to the first finished page', () => {
+  it('the link that the start prints makes the account of the operator, once', async () => {
+    await page.goto(dashboard.firstLink)
+    await heading('Welcome to Prepaint').waitFor()
+    // It is a secret: out of the address bar and the history.
+    assert.equal(new URL(page.url()).hash, '')
+    await field('E-mail').fill(OPERATOR)
+    await field('New password').fill(PASSWORD)
+    await field('The same again').fill(`${PASSWORD}s`)
+    await button('Make the account').click()
+    await page.getByText('The two are not the same').waitFor()
+    await field('The same again').fill(PASSWORD)
+    await button('Make the account').click()
+    await heading('Domains').waitFor()
+
+    const other = await dashboard.newPage()
+    await other.goto(dashboard.firstLink)
+    await heading('This link does not work', other).waitFor()
+    await other.context().close()
+  })
+
+  it('a domain is added; what is wrong is said at its field', async () => {
+    await button('Add a domain').first().click()
+    const adding = dialog('Add a domain')
+    await field('Domain', adding).fill('not a name')
+    await field('Origin', adding).fill('ftp://files.example.com')
+    await button('Add the domain', adding).click()
+    await until(
+      'both fields complain',
+      async () => (await adding.locator('[aria-invalid=true]').count()) === 2,
+    )
+    await field('Domain', adding).fill(DOMAIN)
+    await field('Origin', adding).fill(dashboard.originUrl)
+    await button('Add the domain', adding).click()
+    const added = dialog(`${DOMAIN} is registered`)
+    await added.getByText(`${DOMAIN}. 300 `).waitFor()
+    await button('Go to the domain', added).click()
+    await heading(DOMAIN).waitFor()
+  })
+
+  it('crawlers come, and the page is in the cache, with who asked for it', async () => {
+    for (const path of ['/', '/about', '/missing']) assert.equal((await crawl(path)).verdict, 'rendered')
+    assert.equal((await crawl('/about')).verdict, 'hit')
+    assert.equal((await crawl('/broken')).verdict, 'pass; origin-error')
+    await page.getByRole('navigation', { name: 'This domain' }).getByRole('link', { name: 'Cache' }).click()
+    await row(/Choose \/about .* 200 .* rendered/).waitFor()
+    await row(/Choose \/missing .* 404 /).waitFor()
+    await page.reload()
+    // Noted every few seconds.
+    await until('the crawler is named', async () => {
+      await visit(`/domains/${DOMAIN}/cache`)
+      await row(/Choose \/about /).waitFor()
+      return (await row(/Choose \/about .* Googlebot /).count()) === 1
+    })
+  })
+})
+
+describe('the cache', () => {
+  it('is searched, and ordered by a column', async () => {
+    await page.getByRole('searchbox', { name: 'Search' }).fill('miss')
+    await page.getByText('1 page', { exact: true }).waitFor()
+    assert.equal(await row(/^Choose \//).count(), 1)
+    await page.getByRole('searchbox', { name: 'Search' }).fill('')
+    await page.getByText('3 pages', { exact: true }).waitFor()
+    const order = async () =>
+      page
+        .getByRole('checkbox', { name: /^Choose \// })
+        .evaluateAll((all) => all.map((one) => one.getAttribute('aria-label')))
+    const before = await order()
+    await button('Path').click()
+    await until('the order is another one', async () => String(await order()) === String(before.toReversed()))
+  })
+
+  it('one page is purged after a question that says what follows', async () => {
+    await page.getByRole('checkbox', { name: 'Choose /missing', exact: true }).check()
+    await button('Purge 1 page').click()
+    const asking = dialog('Purge 1 page?')
+    assert.deepEqual(await axeFindings(page), [])
+    await asking.getByText('This cannot be undone').waitFor()
+    await button('Cancel', asking).click()
+    assert.equal(await row(/^Choose \/missing /).count(), 1)
+    await button('Purge 1 page').click()
+    await button('Purge', dialog('Purge 1 page?')).click()
+    await row(/^Choose \/missing /).waitFor({ state: 'detached' })
+    assert.equal((await crawl('/missing')).verdict, 'rendered')
+  })
+
+  it('is warmed, and says how far that is', async () => {
+    await button('Warm the cache').click()
+    const asking = dialog(`Warm the cache of ${DOMAIN}?`)
+    await asking.getByRole('checkbox', { name: /^Only what is missing/ }).uncheck()
+    await button('Warm', asking).click()
+    await region('Warm').getByText(/^Done/).waitFor()
+  })
+
+  it('a token is made, shown once with a command, used and revoked', async () => {
+    await field('Name of the new token').fill('deploy')
+    await button('Create a token').click()
+    const shown = dialog('Token deploy')
+    const token = await shown.getByText(/^pp_wh_/).innerText()
+    assert.match(await shown.getByText(/^curl /).innerText(), new RegExp(token))
+    await button('I have copied it', shown).click()
+    const refresh = () =>
+      fetch(`${dashboard.node.api}/api/webhook/refresh`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ urls: ['/about'] }),
+      })
+    assert.equal((await refresh()).status, 200)
+    await button('Revoke deploy').click()
+    await button('Revoke', dialog('Revoke deploy?')).click()
+    await row(/^deploy .* revoked/).waitFor()
+    assert.equal((await refresh()).status, 401)
+  })
+})
+
+describe('a page under the lens', () => {
+  it('what a crawler gets stands beside what a person gets', async () => {
+    await until('it is stored again', async () => (await crawl('/about')).verdict === 'hit')
+    await visit(`/domains/${DOMAIN}/cache`)
+    await link('/about').click()
+    await page.getByRole('heading', { level: 2, name: '/about' }).waitFor()
+    await button('Look now').click()
+    await page
+      .getByRole('img', { name: /crawler/i })
+      .first()
+      .waitFor({ timeout: 60_000 })
+  })
+
+  it('its source, what it says, its renders, its history and its card', async () => {
+    const views = page.getByRole('navigation', { name: 'This page' })
+    await views.getByRole('link', { name: 'Source' }).click()
+    await page.getByText('Everything for the garden').first().waitFor()
+    await views.getByRole('link', { name: 'What it says' }).click()
+    await page.getByText('Garden tools').first().waitFor()
+    await views.getByRole('link', { name: 'Renders' }).click()
+    await page.getByText('rendered').first().waitFor()
+    await views.getByRole('link', { name: 'History' }).click()
+    await page
+      .getByRole('main')
+      .getByText(/just now|minute/)
+      .first()
+      .waitFor()
+    await views.getByRole('link', { name: 'Link preview' }).click()
+    await page.getByText('Garden tools').first().waitFor()
+  })
+})
+
+describe('settings', () => {
+  it('are saved, and are there after a reload; what is not saved is not lost without a question', async () => {
+    await visit(`/domains/${DOMAIN}/settings`)
+    await field('Fresh, in hours').fill('12')
+    await button('Save').click()
+    await until('it is saved', async () => await button('Save').isDisabled())
+    await page.reload()
+    assert.equal(await field('Fresh, in hours').inputValue(), '12')
+    await field('Locale').fill('de-CH')
+    await link('Renders').click()
+    const asking = page.getByRole('dialog')
+    await asking.waitFor()
+    await button('Stay here', asking).click()
+    assert.equal(await field('Locale').inputValue(), 'de-CH')
+    await button('Undo changes').click()
+  })
+})
+
+describe('traffic', () => {
+  it('shows who came and how they were answered', async () => {
+    await until('the visits are counted', async () => {
+      await visit(`/domains/${DOMAIN}/traffic`)
+      await page.getByRole('region', { name: 'Crawler visits' }).waitFor()
+      return (
+        (await page
+          .getByRole('listitem')
+          .filter({ hasText: /^Hit\s*\d/ })
+          .count()) > 0
+      )
+    })
+    await page.getByRole('slider', { name: /^Verdicts/ }).focus()
+    await page.keyboard.press('Home')
+    assert.match(
+      (await page.getByRole('slider', { name: /^Verdicts/ }).getAttribute('aria-valuetext')) ?? '',
+      /Rendered 0/,
+    )
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      link('Download the counts as CSV').click(),
+    ])
+    assert.match(file.suggestedFilename(), /\.csv$/)
+    await visit('/traffic')
+    await heading('Traffic').waitFor()
+  })
+})
+
+describe('keys', () => {
+  it('one is made, shown once, used by a program and revoked', async () => {
+    await link('API keys').click()
+    await field('Name').fill('agency scripts')
+    await page.getByLabel('Life').selectOption('Ends in 30 days')
+    await button('Create').click()
+    const shown = page.getByRole('dialog')
+    const key = await shown
+      .getByText(/^pp_(?!wh)/)
+      .first()
+      .innerText()
+    await button('I have copied it', shown).click()
+    const domains = () => fetch(`${dashboard.node.api}/api/domains`, { headers: { 'x-api-key': key } })
+    assert.equal((await domains()).status, 200)
+    await button('Revoke agency scripts').click()
+    await button('Revoke', page.getByRole('dialog')).click()
+    await row(/^agency scripts .* revoked/).waitFor()
+    assert.equal((await domains()).status, 401)
+  })
+})
+
+describe('the operator', () => {
+  it('invites somebody, who sees an account of their own and nothing of others', async () => {
+    await link('Accounts').click()
+    await button('Invite somebody').click()
+    const inviting = page.getByRole('dialog')
+    await field('E-mail', inviting).fill('owner@example.com')
+    await button('Make the link', inviting).click()
+    const invitation = await page.getByText(/\/welcome#pp_in_/).innerText()
+    await button('I have copied it').click()
+
+    const guest = await dashboard.newPage()
+    await guest.goto(invitation.trim())
+    await field('New password', guest).fill(PASSWORD)
+    await field('The same again', guest).fill(PASSWORD)
+    await button('Make my account', guest).click()
+    await guest.getByText('Add your first site').waitFor()
+    assert.equal(await guest.getByText('Operator', { exact: true }).count(), 0)
+    await guest.goto(`${dashboard.node.api}/domains/${DOMAIN}`)
+    await guest
+      .getByText(/not registered|no such|not found|nothing here/i)
+      .first()
+      .waitFor()
+    await guest.goto(`${dashboard.node.api}/operator/accounts`)
+    await heading('There is no such page', guest).waitFor()
+    assert.equal(await guest.getByText(OPERATOR).count(), 0)
+    await guest.context().close()
+  })
+
+  it('sees nodes, queue and failures', async () => {
+    await link('Nodes').click()
+    await page.getByRole('table').waitFor()
+    await link('Queue').click()
+    await heading('Queue').waitFor()
+    await link('Failures').click()
+    await page.getByText('origin-error').first().waitFor()
+  })
+})
+
+describe('accessible: axe finds nothing', () => {
+  const screens = [
+    '/domains',
+    `/domains/${DOMAIN}`,
+    `/domains/${DOMAIN}/traffic`,
+    `/domains/${DOMAIN}/cache`,
+    `/domains/${DOMAIN}/renders`,
+    `/domains/${DOMAIN}/settings`,
+    ...['compare', 'facts', 'source', 'renders', 'history', 'preview'].map(
+      (view) => `/domains/${DOMAIN}/pages?path=%2Fabout&view=${view}`,
+    ),
+    '/domains/nobody.example.com',
+    '/traffic',
+    '/keys',
+    '/plan',
+    '/account',
+    '/operator/accounts',
+    '/operator/nodes',
+    '/operator/queue',
+    '/operator/failures',
+  ]
+  for (const path of screens) {
+    it(path, async () => {
+      const found: string[] = []
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme })
+        await visit(path)
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        await until(
+          'all is there',
+          async () => (await page.getByRole('status', { name: 'Loading' }).count()) === 0,
+        )
+        found.push(...(await axeFindings(page)).map((finding) => `${colorScheme}: ${finding}`))
+      }
+      assert.deepEqual(found, [])
+    })
+  }
+})
+
+describe('leaving', () => {
+  it('a new password; the old one opens nothing any more', async () => {
+    await visit('/account')
+    await field('Current password').fill(PASSWORD)
+    await field('New password').fill(NEW_PASSWORD)
+    await field('The same again').fill(NEW_PASSWORD)
+    await button('Change the password').click()
+    await page.getByText('The password is changed').waitFor()
+    await button('Sign out everywhere').click()
+    await button('Sign out', page.getByRole('dialog')).click()
+    await heading('Sign in').waitFor()
+    assert.deepEqual(await axeFindings(page), [])
+    await signIn(page, OPERATOR, PASSWORD)
+    await page.getByText('Wrong e-mail or password').waitFor()
+    await signIn(page, OPERATOR, NEW_PASSWORD)
+    await link('Domains').click()
+    await heading('Domains').waitFor()
+  })
+
+  it('a domain is deleted when its name has been typed; its name leads nowhere then', async () => {
+    await link(DOMAIN).click()
+    await link('Settings').click()
+    await button('Delete').click()
+    const asking = dialog(`Delete ${DOMAIN}?`)
+    assert.equal(await button('Delete the domain', asking).isDisabled(), true)
+    assert.deepEqual(await axeFindings(page), [])
+    await field(`Type ${DOMAIN} to go on`, asking).fill(DOMAIN)
+    await button('Delete the domain', asking).click()
+    await page.getByText('Add your first site').waitFor()
+    assert.equal((await crawl('/about')).status, 404)
+  })
+
+  it('by keyboard alone: signed out and in again', async () => {
+    await page.goto(`${dashboard.node.api}/domains`)
+    await heading('Domains').waitFor()
+    await page.keyboard.press('Tab')
+    await page.locator(':focus').and(link('Skip to the content')).waitFor()
+    await button('Sign out').focus()
+    await page.keyboard.press('Enter')
+    await heading('Sign in').waitFor()
+    await field('E-mail').focus()
+    await page.keyboard.type(OPERATOR)
+    await page.keyboard.press('Tab')
+    await page.keyboard.type(NEW_PASSWORD)
+    await page.keyboard.press('Enter')
+    await link('Domains').waitFor()
+  })
+
+  it('no window has complained of anything but refusals that were to come', () => {
+    assert.deepEqual(
+      dashboard.complaints.filter((line) => !/status of (401|404)/.test(line)),
+      [],
+    )
+  })
+})

@@ -1,0 +1,100 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+import { type Browser, chromium, type Page } from 'playwright-core'
+
+import { findBrowser } from '../../src/render/browser-binary.ts'
+import { clearDataDir, makeDataDir, type NodeProcess, startNodeProcess } from '../support/node-process.ts'
+
+export type OpenDashboard = {
+  node: NodeProcess
+  /** Of a site that is drawn by its script, with `/missing` (404) and `/broken` (500). */
+  originUrl: string
+  /** What `npm start` prints on a new data directory: where the first account is made. */
+  firstLink: string
+  /** A window of a browser that is nobody yet. */
+  newPage(): Promise<Page>
+  /** What any window complained of: its console, its policy, errors that nobody caught. */
+  complaints: string[]
+  close(): Promise<void>
+}
+
+/** A real node with its PostgreSQL and its Chromium, a site behind it, and a browser of a person in front. */
+export async function openDashboard(): Promise<OpenDashboard> {
+  const closing: (() => Promise<unknown>)[] = []
+  const close = async () => {
+    for (const end of closing.splice(0)) await end()
+  }
+  try {
+    const dataDir = makeDataDir()
+    closing.unshift(() => clearDataDir(dataDir))
+    const site = await startSite()
+    closing.unshift(site.close)
+    const node = await startNodeProcess(dataDir)
+    closing.unshift(node.stop)
+    const home = await mkdtemp(path.join(tmpdir(), 'prepaint-person-'))
+    await chmod(home, 0o711)
+    closing.push(() => rm(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }))
+    const browser = await launch(home)
+    closing.unshift(() => browser.close())
+    const complaints: string[] = []
+    return {
+      node,
+      originUrl: site.url,
+      firstLink: /http:\S+\/welcome#\S+/.exec(node.log())![0],
+      complaints,
+      close,
+      async newPage() {
+        const context = await browser.newContext({
+          reducedMotion: 'reduce',
+          permissions: ['clipboard-write'],
+        })
+        const page = await context.newPage()
+        page.on('console', (message) => {
+          if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+        })
+        page.on('pageerror', (error) => complaints.push(String(error)))
+        return page
+      },
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function launch(home: string): Promise<Browser> {
+  const { executable, libraryDir, fontsDir } = await findBrowser({ chromium: null, dataDir: home })
+  return chromium.launch({
+    executablePath: executable,
+    chromiumSandbox: false,
+    env: {
+      HOME: home,
+      ...(libraryDir !== null && { LD_LIBRARY_PATH: libraryDir }),
+      ...(fontsDir !== null && { FONTCONFIG_PATH: fontsDir }),
+    },
+  })
+}
+
+async function startSite(): Promise<{ url: string; close(): Promise<void> }> {
+  const server = http.createServer((request, response) => {
+    if (request.url === '/robots.txt') return void response.writeHead(404).end()
+    if (request.url === '/broken') return void response.writeHead(500).end('sorry')
+    response.writeHead(request.url === '/missing' ? 404 : 200, { 'content-type': 'text/html' })
+    response.end(`<!doctype html><html lang="en"><title>Loading</title><div id="app"></div><script>
+      document.title = 'Garden tools'
+      document.getElementById('app').innerHTML = '<h1>Everything for the garden</h1><p>at ' + location.pathname
+    </script></html>`)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
