@@ -19,9 +19,9 @@ export const guardedNavigation: AroundNavHandler = (navigate, to, options) => {
 }
 
 /**
- * While `isDirty`, leaving the screen asks first: by a link of the dashboard, by
- * the browser's way back where it can be held, and by closing the page (there
- * the browser asks in its own words).
+ * While `isDirty`, leaving the screen asks first: by a link of the dashboard, and
+ * by closing the page (there the browser asks in its own words). The browser's
+ * own way back to another screen is not held.
  */
 export function LeaveGuard({ isDirty }: { isDirty: boolean }) {
   const [goOn, setGoOn] = useState<(() => void) | null>(null)
