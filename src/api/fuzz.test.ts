@@ -41,7 +41,9 @@ it(`random requests, seed ${SEED}`, async () => {
     for (const [index, answer] of answers.entries()) {
       if (answer === null) continue
       const about = `seed ${SEED}, ${JSON.stringify(requests[index]).slice(0, 400)} → ${answer.status} ${answer.text.slice(0, 200)}`
-      assert(answer.status < 500, about)
+      // Here nobody tells of events.
+      const isAway = answer.status === 503 && answer.text.includes('Events cannot be followed here now')
+      assert(answer.status < 500 || isAway, about)
       if (answer.status >= 400 && requests[index]!.method !== 'HEAD') {
         assert.match(answer.type, /^application\/json/, about)
         assert.equal(typeof (JSON.parse(answer.text) as { error: unknown }).error, 'string', about)

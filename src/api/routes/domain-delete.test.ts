@@ -78,12 +78,12 @@ describe('DELETE /api/domains/:domain', () => {
       const { promise, resolve } = Promise.withResolvers<void>()
       listener.on('invalidate', (payload) => {
         heard.push(JSON.parse(payload))
-        if (heard.length === 2) resolve()
+        if (heard.length === 3) resolve()
       })
       await listener.settled()
       await remove('told.example.com')
       await promise
-      assert.deepEqual(heard, [{ domain: id }, { host: 'told.example.com' }])
+      assert.deepEqual(heard, [{ domain: id }, { host: 'told.example.com' }, { account: owner.id }])
     } finally {
       await listener.close()
     }
