@@ -39,6 +39,7 @@ describe('a page that loads itself again', () => {
       kind: 'redirect',
       status: 301,
       location: 'https://shop.example/there',
+      cacheControl: 'no-store',
     })
   })
 
