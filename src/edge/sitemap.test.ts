@@ -37,6 +37,8 @@ beforeEach(async () => {
   asked = []
   site = {}
   await edge.purge({ kind: 'all' })
+  // What the purge takes back of the test before is known by when it was fetched.
+  edge.wait(1)
   await edge.pool.query('delete from known_path')
   // Other settings: what was read of robots.txt is read again.
   await edge.set(`settings = '{}'`).then(edge.settled)
