@@ -4,7 +4,7 @@
  *  - a claim, with few and many jobs queued over 1,000 domains, and with a capped domain standing in front;
  *  - a refresh of 1,000 paths;
  *  - live renders by a real Chromium, alone and beside 2,000 warm jobs, in turns.
- * At its end it says whether the three aims of issue 7 are met, and ends with status 1 if not.
+ * At its end it says whether its three aims are met, and ends with status 1 if not.
  *
  *   node bench/queue.ts [--jobs 1000000] [--rounds 4] [--before]
  *
