@@ -12,12 +12,36 @@ export class ApiError extends Error {
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
+type Options = { body?: unknown; signal?: AbortSignal }
+
+/** How often the session has got another cookie, and whether it is getting one now. */
+let renewals = 0
+let renewing: Promise<unknown> = Promise.resolve()
+
+/**
+ * As `request`, for what gives the session another cookie. Whatever is refused
+ * meanwhile because it still went out with the old one is asked again.
+ */
+export function requestRenewing<Answer = null>(
+  method: Method,
+  path: string,
+  options: Options = {},
+): Promise<Answer> {
+  const asked = request<Answer>(method, path, options).then((answer) => {
+    renewals += 1
+    return answer
+  })
+  renewing = asked.catch(() => {})
+  return asked
+}
+
 /** Asks our own server, with the cookie of the session. Throws `ApiError`, and what `signal` aborts with. */
 export async function request<Answer = null>(
   method: Method,
   path: string,
-  { body, signal }: { body?: unknown; signal?: AbortSignal } = {},
+  { body, signal }: Options = {},
 ): Promise<Answer> {
+  const before = renewals
   const response = await fetch(path, {
     method,
     ...(signal && { signal }),
@@ -32,6 +56,10 @@ export async function request<Answer = null>(
   const text = await response.text()
   const answer = parsed(text)
   if (response.ok) return answer as Answer
+  if (response.status === 401 && method === 'GET') {
+    await renewing
+    if (renewals !== before) return request(method, path, { ...(signal && { signal }) })
+  }
   throw new ApiError(response.status, errorText(response.status, answer))
 }
 
