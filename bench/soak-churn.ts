@@ -45,7 +45,18 @@ const step = Math.max(1, Math.ceil(samples.length / ROWS))
 const mean = (part: readonly number[]) => part.reduce((sum, value) => sum + value, 0) / part.length
 console.log(
   markdownTable(
-    ['after s', 'memory MiB', 'tables MiB', 'live rows', 'dead rows', 'open files', 'processes'],
+    [
+      'after s',
+      'memory MiB',
+      'node',
+      'PostgreSQL',
+      'browsers',
+      'tables MiB',
+      'live rows',
+      'dead rows',
+      'open files',
+      'processes',
+    ],
     Array.from({ length: Math.ceil(samples.length / step) }, (_, row) => {
       const part = samples.slice(row * step, (row + 1) * step)
       const rows = (of: 'live' | 'dead') =>
@@ -53,6 +64,9 @@ console.log(
       return [
         (part[0]!.atMs / 1_000).toFixed(0),
         mean(part.map(({ memoryBytes }) => memoryBytes / MIB)).toFixed(0),
+        ...(['node', 'database', 'browsers'] as const).map((of) =>
+          mean(part.map(({ memory }) => memory[of] / MIB)).toFixed(0),
+        ),
         mean(part.map(({ tablesBytes }) => tablesBytes / MIB)).toFixed(1),
         rows('live').toFixed(0),
         rows('dead').toFixed(0),

@@ -2,13 +2,15 @@ import { readdirSync } from 'node:fs'
 
 import type pg from 'pg'
 
-import { processTree, proportionalMemory } from '../support/processes.ts'
+import { type ProcessEntry, processTree, proportionalMemory } from '../support/processes.ts'
 
 /** A node at one moment. */
 export type ChurnSample = {
   atMs: number
   /** Of the node, its browsers and its PostgreSQL. */
   memoryBytes: number
+  /** Of it: the node's own process, its PostgreSQL, and the rest, which is its browsers. */
+  memory: { node: number; database: number; browsers: number }
   /** Of the node's own process. */
   files: number
   processes: number
@@ -27,12 +29,22 @@ const TABLES = `
 export async function sampleChurn(pid: number, pool: pg.Pool, atMs: number): Promise<ChurnSample> {
   const { rows } = await pool.query<{ name: string; bytes: number; live: number; dead: number }>(TABLES)
   const tree = processTree(pid)
+  const memory = { node: 0, database: 0, browsers: 0 }
+  for (const process of tree) memory[partOf(process, pid)] += proportionalMemory(process.pid)
   return {
     atMs,
-    memoryBytes: tree.reduce((sum, process) => sum + proportionalMemory(process.pid), 0),
+    memoryBytes: memory.node + memory.database + memory.browsers,
+    memory,
     files: readdirSync(`/proc/${pid}/fd`).length,
     processes: tree.length,
     tablesBytes: rows.reduce((sum, { bytes }) => sum + bytes, 0),
     tables: Object.fromEntries(rows.map(({ name, ...size }) => [name, size])),
   }
+}
+
+function partOf(process: ProcessEntry, node: number): 'node' | 'database' | 'browsers' {
+  if (process.pid === node) return 'node'
+  return process.command.startsWith('postgres:') || process.command.includes('/bin/postgres ')
+    ? 'database'
+    : 'browsers'
 }
