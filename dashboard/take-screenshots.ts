@@ -26,8 +26,7 @@ const VIEWS: Record<string, View> = {
   phone: { width: 390, height: 844, scheme: 'light' },
 }
 
-/** `after`: so that nothing is left unsaved, for leaving it would be asked about. */
-type Screen = { name: string; path: string; before?: string; until?: string; after?: string }
+type Screen = { name: string; path: string; before?: string; until?: string }
 
 const click = (text: string) =>
   `[...document.querySelectorAll('button, a, label')].find((each) => each.textContent.trim() === ${JSON.stringify(text)}).click()`
@@ -55,8 +54,6 @@ const CHOOSE_DAY = `(() => {
   select.dispatchEvent(new Event('change', { bubbles: true }))
 })()`
 
-const UNDO = click('Undo changes')
-
 const SCREENS: Screen[] = [
   { name: 'domains', path: '/domains' },
   { name: 'domain-add', path: '/domains', before: click('Add a domain'), until: DIALOG },
@@ -77,12 +74,11 @@ const SCREENS: Screen[] = [
     ...(view !== 'source' && { until: PICTURES }),
   })),
   { name: 'page-not-stored', path: `/domains/${DOMAIN}/pages?path=/nothing` },
-  { name: 'domain-settings', path: `/domains/${DOMAIN}/settings`, before: click('Add a rule'), after: UNDO },
+  { name: 'domain-settings', path: `/domains/${DOMAIN}/settings`, before: click('Add a rule') },
   {
     name: 'domain-settings-rows',
     path: `/domains/${DOMAIN}/settings`,
     before: click('Add a crawler'),
-    after: UNDO,
   },
   {
     name: 'domain-certificate',
@@ -95,7 +91,6 @@ const SCREENS: Screen[] = [
     path: `/domains/${DOMAIN}/settings`,
     before: `${click('Add a rule')}, setTimeout(() => ${click('Traffic')}, 300)`,
     until: DIALOG,
-    after: `${click('Stay here')}, setTimeout(() => ${UNDO}, 300)`,
   },
   { name: 'domain-delete', path: `/domains/${DOMAIN}/settings`, before: click('Delete'), until: DIALOG },
   { name: 'domain-traffic', path: `/domains/${DOMAIN}/traffic` },
@@ -146,12 +141,7 @@ try {
   const { tab } = browser
   await mkdir(DIR, { recursive: true })
 
-  const each = async (
-    name: string,
-    path: string,
-    act: () => Promise<void> = async () => {},
-    after?: string,
-  ) => {
+  const each = async (name: string, path: string, act: () => Promise<void> = async () => {}) => {
     if (wanted.length > 0 && !wanted.some((want) => name.startsWith(want))) return
     for (const [view, shown] of Object.entries(VIEWS)) {
       await tab.show(shown)
@@ -159,7 +149,6 @@ try {
       await act()
       const file = `${name}-${view}.png`
       await writeFile(`${DIR}/${file}`, await tab.picture(!/menu|docs/.test(name)))
-      if (after !== undefined) await tab.run(after)
       const wide = await tab.run<number>('document.documentElement.scrollWidth - innerWidth')
       if (wide > 0) complaints.push(`${file}: ${wide} px wider than its window`)
     }
@@ -184,16 +173,11 @@ try {
   await each('domain-traffic-empty', `${node.api}/domains/${DOMAIN}/traffic`)
   await seedTraffic(dataDir, DOMAIN)
   await visit(node.edge)
-  for (const { name, path, before, until, after } of SCREENS) {
-    await each(
-      name,
-      node.api + path,
-      async () => {
-        if (before !== undefined) await tab.run(before)
-        if (until !== undefined) await tab.until(until)
-      },
-      after,
-    )
+  for (const { name, path, before, until } of SCREENS) {
+    await each(name, node.api + path, async () => {
+      if (before !== undefined) await tab.run(before)
+      if (until !== undefined) await tab.until(until)
+    })
   }
   await tab.show(VIEWS['light']!)
   await tab.open(`${node.api}/keys`)

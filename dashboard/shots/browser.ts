@@ -46,6 +46,8 @@ export async function startBrowser(dataDir: string, say: (line: string) => void)
     'Runtime.consoleAPICalled': ({ type, args }) => {
       if (type === 'error' || type === 'warning') say(`${type}: ${args.map(({ value }) => value).join(' ')}`)
     },
+    // Whether to leave what is not saved: yes.
+    'Page.javascriptDialogOpening': () => void page.send('Page.handleJavaScriptDialog', { accept: true }),
   })
   for (const domain of ['Page', 'Runtime', 'Log'] as const) await page.send(`${domain}.enable`)
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 
-import { ApiError, request, requestRenewing } from './api.ts'
+import { ApiError, renewals, request } from './api.ts'
 
 /** A server that answers when it is told to; what was asked, in order. */
 function server(t: TestContext) {
@@ -25,7 +25,7 @@ const settle = () => new Promise((resolve) => setImmediate(resolve))
 
 it('what is refused while the session gets another cookie is asked again, with that one', async (t) => {
   const asked = server(t)
-  const changed = requestRenewing('PUT', '/api/password', { body: {} })
+  const changed = renewals.renew(() => request('PUT', '/api/password', { body: {} }))
   const session = request('GET', '/api/session')
   asked[1]!.answer(401, refusal)
   await settle()
@@ -41,7 +41,7 @@ it('what is refused while the session gets another cookie is asked again, with t
 it('also what was asked before and is refused after', async (t) => {
   const asked = server(t)
   const session = request('GET', '/api/session')
-  const changed = requestRenewing('PUT', '/api/password', { body: {} })
+  const changed = renewals.renew(() => request('PUT', '/api/password', { body: {} }))
   asked[1]!.answer(204)
   await changed
   asked[0]!.answer(401, refusal)
@@ -55,7 +55,7 @@ it('what is refused for other reasons is refused, once', async (t) => {
   const session = request('GET', '/api/session')
   asked[0]!.answer(401, refusal)
   await assert.rejects(session, new ApiError(401, refusal.error))
-  const changed = requestRenewing('PUT', '/api/password', { body: {} })
+  const changed = renewals.renew(() => request('PUT', '/api/password', { body: {} }))
   const other = request('GET', '/api/session')
   asked[2]!.answer(401, refusal)
   asked[1]!.answer(422, { error: 'The current password is wrong' })

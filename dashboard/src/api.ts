@@ -1,3 +1,5 @@
+import { createRenewals } from './session-renewal.ts'
+
 /** A request that was refused or got no answer; `message` is for people. */
 export class ApiError extends Error {
   /** 0: no answer came. */
@@ -14,26 +16,8 @@ type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 type Options = { body?: unknown; signal?: AbortSignal }
 
-/** How often the session has got another cookie, and whether it is getting one now. */
-let renewals = 0
-let renewing: Promise<unknown> = Promise.resolve()
-
-/**
- * As `request`, for what gives the session another cookie. Whatever is refused
- * meanwhile because it still went out with the old one is asked again.
- */
-export function requestRenewing<Answer = null>(
-  method: Method,
-  path: string,
-  options: Options = {},
-): Promise<Answer> {
-  const asked = request<Answer>(method, path, options).then((answer) => {
-    renewals += 1
-    return answer
-  })
-  renewing = asked.catch(() => {})
-  return asked
-}
+/** What gives the session another cookie goes through `renew`. */
+export const renewals = createRenewals()
 
 /** Asks our own server, with the cookie of the session. Throws `ApiError`, and what `signal` aborts with. */
 export async function request<Answer = null>(
@@ -41,7 +25,7 @@ export async function request<Answer = null>(
   path: string,
   { body, signal }: Options = {},
 ): Promise<Answer> {
-  const before = renewals
+  const before = renewals.count
   const response = await fetch(path, {
     method,
     ...(signal && { signal }),
@@ -57,8 +41,8 @@ export async function request<Answer = null>(
   const answer = parsed(text)
   if (response.ok) return answer as Answer
   if (response.status === 401 && method === 'GET') {
-    await renewing
-    if (renewals !== before) return request(method, path, { ...(signal && { signal }) })
+    await renewals.settled()
+    if (renewals.count !== before) return request(method, path, { ...(signal && { signal }) })
   }
   throw new ApiError(response.status, errorText(response.status, answer))
 }

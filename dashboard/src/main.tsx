@@ -7,6 +7,7 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Router } from 'wouter'
 
+import { renewals } from './api.ts'
 import { App } from './app.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { guardedNavigation } from './leave-guard.tsx'
@@ -15,6 +16,8 @@ import { theme } from './theme.ts'
 
 const root = document.getElementById('root')
 if (root === null) throw new Error('index.html has no #root')
+
+renewals.join(new BroadcastChannel('prepaint-session'))
 
 // The policy of the server forbids style elements: Mantine's are in the style sheet (see vite.config.ts).
 createRoot(root).render(

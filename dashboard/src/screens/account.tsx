@@ -15,7 +15,7 @@ import { useState } from 'react'
 
 import { Link, useLocation } from 'wouter'
 
-import { request, requestRenewing } from '../api.ts'
+import { renewals, request } from '../api.ts'
 import type { Session } from '../api-types.ts'
 import { ConfirmDialog } from '../parts/confirm-dialog.tsx'
 import { sayDone, sayFailed } from '../parts/done.ts'
@@ -88,9 +88,9 @@ function ChangePassword() {
   })
   const change = useMutation({
     mutationFn: ({ current, password }: typeof form.values) =>
-      requestRenewing('PUT', '/api/password', {
-        body: { current_password: current, new_password: password },
-      }),
+      renewals.renew(() =>
+        request('PUT', '/api/password', { body: { current_password: current, new_password: password } }),
+      ),
     onSuccess: async () => {
       form.reset()
       sayDone('The password is changed. Everywhere else you are signed out.')

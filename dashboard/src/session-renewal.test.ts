@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+
+import { type Channel, createRenewals } from './session-renewal.ts'
+
+/** Two windows of one browser; what one says the other hears at once. */
+function windows() {
+  const make = (): Channel => ({ onmessage: null, postMessage: () => {} })
+  const [here, there] = [make(), make()]
+  here.postMessage = (data) => there.onmessage?.(new MessageEvent('message', { data }))
+  there.postMessage = (data) => here.onmessage?.(new MessageEvent('message', { data }))
+  const [ours, theirs] = [createRenewals(), createRenewals()]
+  ours.join(here)
+  theirs.join(there)
+  return { ours, theirs }
+}
+
+async function isSettled(promise: Promise<void>): Promise<boolean> {
+  let settled = false
+  void promise.then(() => {
+    settled = true
+  })
+  await new Promise((resolve) => setImmediate(resolve))
+  return settled
+}
+
+it('another window waits while the cookie is on its way, and knows that it has come', async () => {
+  const { ours, theirs } = windows()
+  const { promise, resolve } = Promise.withResolvers<null>()
+  const renewed = ours.renew(() => promise)
+  const waiting = theirs.settled()
+  assert.equal(await isSettled(waiting), false)
+  assert.deepEqual([ours.count, theirs.count], [0, 0])
+  resolve(null)
+  await renewed
+  await waiting
+  assert.deepEqual([ours.count, theirs.count], [1, 1])
+})
+
+it('where it is refused, nothing has changed in either', async () => {
+  const { ours, theirs } = windows()
+  await assert.rejects(ours.renew(() => Promise.reject(new Error('wrong password'))))
+  await theirs.settled()
+  await ours.settled()
+  assert.deepEqual([ours.count, theirs.count], [0, 0])
+})
+
+it('a window that is closed in the middle is not waited for for ever', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { ours, theirs } = windows()
+  void ours.renew(() => new Promise(() => {}))
+  const waiting = theirs.settled()
+  t.mock.timers.tick(14_999)
+  assert.equal(await isSettled(waiting), false)
+  t.mock.timers.tick(1)
+  await waiting
+  assert.equal(theirs.count, 0)
+})
