@@ -70,7 +70,7 @@ async function wrk({
 
 async function h2load({ port, path: url, seconds, cores }: Load): Promise<Said> {
   const { stdout } = await run('taskset', [
-    ...['-c', cores, 'h2load', '-t1', '-c8', '-m10', '-D', `${seconds}`, '--header', 'accept-encoding: br'],
+    ...['-c', cores, 'h2load', '-t1', '-c32', '-m10', '-D', `${seconds}`, '--header', 'accept-encoding: br'],
     ...['--header', `user-agent: ${CRAWLER}`, '--connect-to', `127.0.0.1:${port}`],
     `https://shop.example:${port}${url}`,
   ])

@@ -6,6 +6,9 @@ import path from 'node:path'
 
 import { createSelfSigned } from '../src/gateway/self-signed.ts'
 
+/** Of the pages of `Load`'s kind `spread`, here and in `edge-store.ts`. */
+export const SMALL_BYTES = 500
+
 export type NginxPorts = { origin: number; cache: number; cacheTls: number; pass: number }
 
 /** Writes what three nginx need under `dir` and returns their configuration files. */
@@ -17,6 +20,7 @@ export async function writeNginx(
   mkdirSync(path.join(dir, 'www'))
   mkdirSync(path.join(dir, 'pages'))
   for (const size of [8, 60]) writeFileSync(path.join(dir, 'www', `${size}`), Buffer.alloc(size * 1024, 'x'))
+  writeFileSync(path.join(dir, 'www', 'small'), Buffer.alloc(SMALL_BYTES, 'x'))
   const { privateKey, certificate } = createSelfSigned('shop.example')
   writeFileSync(path.join(dir, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }))
   writeFileSync(path.join(dir, 'certificate.pem'), certificate)
@@ -42,15 +46,16 @@ export async function writeNginx(
       origin: write(
         'origin',
         `open_file_cache max=10; default_type "text/html; charset=utf-8";
-         server { listen 127.0.0.1:${ports.origin}; root ${dir}/www; add_header Content-Encoding br; }`,
+         server { listen 127.0.0.1:${ports.origin}; root ${dir}/www; add_header Content-Encoding br;
+           location /p { try_files /small =404; } }`,
       ),
       cache: write(
         'cache',
-        `${from} proxy_cache_path ${dir}/pages keys_zone=pages:10m;
+        `${from} proxy_cache_path ${dir}/pages levels=1:2 keys_zone=pages:10m;
          ssl_certificate ${dir}/certificate.pem; ssl_certificate_key ${dir}/key.pem;
          server {
            listen 127.0.0.1:${ports.cache}; listen 127.0.0.1:${ports.cacheTls} ssl http2;
-           location / { ${to} proxy_cache pages; proxy_cache_valid 1h; }
+           location / { ${to} proxy_cache pages; proxy_cache_valid 1h; proxy_cache_key $host$request_uri; }
          }`,
       ),
       pass: write('pass', `${from} server { listen 127.0.0.1:${ports.pass}; location / { ${to} } }`),

@@ -34,6 +34,7 @@ export type ServerTask = {
   memoryBytes: number
   /** 0: a free one. Shared with whoever else asks for the same. */
   port: number
+  tlsPort: number
 }
 
 export type ServerPlace = { port: number; tlsPort: number }
@@ -43,7 +44,7 @@ const renderedAtMs = systemClock.nowMs()
 
 const servers = task.kind === 'edge' ? edge() : { plain: bare(), secure: null }
 const place: ServerPlace = { port: await listening(servers.plain, task.port), tlsPort: 0 }
-if (servers.secure !== null) place.tlsPort = await listening(servers.secure, 0)
+if (servers.secure !== null) place.tlsPort = await listening(servers.secure, task.tlsPort)
 console.log(JSON.stringify(place))
 process.stdin.resume().once('end', () => process.exit())
 

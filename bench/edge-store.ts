@@ -9,10 +9,10 @@ import type pg from 'pg'
 import { openDatabase } from '../src/db/database.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { silentLog } from '../src/log.ts'
+import { SMALL_BYTES } from './edge-nginx.ts'
 
 /** A statement of ours may take 30 s. */
 const FILL_STEP = 1_000
-const SMALL_BYTES = 500
 
 export type Store = {
   connection: pg.ClientConfig

@@ -23,7 +23,7 @@ import { parseArgs } from 'node:util'
 import { askForAll, type Burst, burst, type Load } from './edge-load.ts'
 import { writeNginx } from './edge-nginx.ts'
 import type { ServerPlace, ServerTask } from './edge-server.ts'
-import { openStore } from './edge-store.ts'
+import { openStore, type Store } from './edge-store.ts'
 import { machineLine, median } from './figures.ts'
 
 const MEMORY_BYTES = 256 * 1024 * 1024
@@ -42,7 +42,10 @@ const rounds = Number(given.rounds ?? (given.quick ? 1 : 3))
 const seconds = Number(given.seconds ?? (given.quick ? 1 : 4))
 const wanted = new Set(given.only.split(','))
 /** Domains, with as many pages each. */
+const FEW = { domains: 10, pages: 10 }
 const MANY = given.quick ? { domains: 2_000, pages: 50 } : { domains: 10_000, pages: 100 }
+
+const SPREAD = { kind: 'spread', cores: '1', path: '/', who: 'crawler' } as const
 
 /** One of those that are compared; the last one is what the others are measured by. */
 type Rival = { name: string; load: Omit<Load, 'seconds'> }
@@ -60,7 +63,14 @@ try {
     pids[name] = await start(['nginx', '-p', dir, '-c', nginx.files[name]], '0', nginx.ports[name])
   }
   const task: ServerTask = {
-    ...{ kind: 'edge', originPort: nginx.ports.origin, connection: null, memoryBytes: MEMORY_BYTES, port: 0 },
+    ...{
+      kind: 'edge',
+      originPort: nginx.ports.origin,
+      connection: null,
+      memoryBytes: MEMORY_BYTES,
+      port: 0,
+      tlsPort: 0,
+    },
   }
   const edge = await serve(task)
   const bare = await serve({ ...task, kind: 'bare' })
@@ -91,7 +101,9 @@ try {
     }
   }
   if (wanted.has('workers')) await workers(Number(given.workers), task)
-  if (wanted.has('database') || wanted.has('growth')) await stored(task)
+  if (wanted.has('database') || wanted.has('growth')) {
+    await stored(task, { port: nginx.ports.cache, pid: pids['cache']! })
+  }
 } finally {
   for (const child of open) child.kill('SIGTERM')
   await Promise.all(
@@ -105,47 +117,69 @@ console.log(
 console.log('|---|---|--:|--:|--:|--:|--:|--:|')
 for (const row of rows) console.log(`| ${cells(row).join(' | ')} |`)
 
-/** One core, then `count` edges and the client all on the same two. */
+/** One core, then `count` edges and the client all on the same two: work that is the edge's more than the client's. */
 async function workers(count: number, task: ServerTask): Promise<void> {
   const first = await serve(task, '0,1')
   const shared = [first]
-  while (shared.length < count) shared.push(await serve({ ...task, port: first.port }, '0,1'))
+  while (shared.length < count)
+    shared.push(await serve({ ...task, port: first.port, tlsPort: first.tlsPort }, '0,1'))
   const alone = await serve(task, '0,1')
-  const load = { kind: 'http1', cores: '0,1', path: '/8', who: 'crawler' } as const
-  await compare('hit from memory, 8 KB, all on two cores', [
-    {
-      name: `${count} edges on one port`,
-      load: { ...load, port: first.port, pids: shared.map(({ pid }) => pid) },
-    },
-    { name: 'one edge', load: { ...load, port: alone.port, pids: [alone.pid] } },
-  ])
+  const on = { cores: '0,1', path: '/8' } as const
+  const loads: [what: string, Pick<Load, 'kind' | 'who'>][] = [
+    ['hit from memory, 8 KB', { kind: 'http1', who: 'crawler' }],
+    ['passed to the origin, 8 KB', { kind: 'http1', who: 'person' }],
+  ]
+  if (isThere('h2load'))
+    loads.push(['hit from memory, 8 KB, HTTP/2 with TLS', { kind: 'h2', who: 'crawler' }])
+  for (const [what, load] of loads) {
+    const portOf = (place: ServerPlace) => (load.kind === 'h2' ? place.tlsPort : place.port)
+    await compare(`${what}, all on two cores`, [
+      {
+        name: `${count} edges on one port`,
+        load: { ...on, ...load, port: portOf(first), pids: shared.map(({ pid }) => pid) },
+      },
+      { name: 'one edge', load: { ...on, ...load, port: portOf(alone), pids: [alone.pid] } },
+    ])
+  }
 }
 
-/** Memory too small for anything, and memory as usual; with few pages stored and with many. */
-async function stored(task: ServerTask): Promise<void> {
+/**
+ * Memory too small for anything, and memory as usual; with few pages stored
+ * and with many, of which either any is asked for or the same few. nginx keeps
+ * no more than is asked for: it shows what the machine's own caches make of that.
+ */
+async function stored(task: ServerTask, nginx: { port: number; pid: number }): Promise<void> {
   const store = await openStore()
   try {
     const { connection } = store
-    const sizes = wanted.has('growth') ? [{ domains: 10, pages: 10 }, MANY] : [{ domains: 10, pages: 10 }]
-    const found: Record<string, Rival[]> = {}
-    for (const size of sizes) {
+    const found: Record<string, Rival[]> = { memory: [], PostgreSQL: [] }
+    for (const size of wanted.has('growth') ? [FEW, MANY] : [FEW]) {
       await store.fill(size.domains, size.pages)
       for (const [what, memoryBytes] of [
         ['memory', MEMORY_BYTES],
         ['PostgreSQL', 0],
       ] as const) {
         const server = await serve({ ...task, connection, memoryBytes })
+        const beside = what === 'memory' ? [] : await serving(store, server.port)
+        const among = `${count(size)} stored, ${size.domains.toLocaleString('en')} domains`
         // Of many, two pages of each domain are held in memory, and asked for.
-        const pages = what === 'memory' ? Math.min(size.pages, 2) : size.pages
-        const load = { kind: 'spread', cores: '1', path: '/', who: 'crawler', port: server.port } as const
-        const rival = { ...load, domains: size.domains, pages, pids: [server.pid] }
-        await (what === 'memory' ? askForAll(rival) : burst({ ...rival, seconds: 1 }))
-        const name = `${(size.domains * size.pages).toLocaleString('en')} pages, ${size.domains.toLocaleString('en')} domains`
-        const beside = what === 'memory' ? [] : await store.pids()
-        found[what] = [{ name, load: { ...rival, pids: [server.pid, ...beside] } }, ...(found[what] ?? [])]
+        const any = what === 'memory' && size === MANY ? { ...size, pages: 2 } : size
+        for (const asked of size === FEW ? [FEW] : [FEW, any]) {
+          const load = { ...SPREAD, ...asked, port: server.port, pids: [server.pid, ...beside] }
+          if (what === 'memory') await askForAll(load)
+          found[what]!.unshift({ name: `${among}, any of ${count(asked)} asked for`, load })
+        }
       }
     }
-    for (const [what, rivals] of Object.entries(found)) await compare(`hit from ${what}, any page`, rivals)
+    for (const [what, rivals] of Object.entries(found)) await compare(`hit from ${what}`, rivals)
+    if (wanted.has('growth')) {
+      const rivals = [{ ...MANY, pages: 2 }, FEW].map((asked) => {
+        const load = { ...SPREAD, ...asked, port: nginx.port, pids: [nginx.pid] }
+        return { name: `nginx, any of ${count(asked)} asked for`, load }
+      })
+      for (const { load } of rivals) await askForAll(load)
+      await compare('the same bytes', rivals)
+    }
   } finally {
     for (const child of open.splice(0)) {
       child.kill('SIGTERM')
@@ -153,6 +187,16 @@ async function stored(task: ServerTask): Promise<void> {
     }
     await store.close()
   }
+}
+
+/** Connections of an edge are opened when it is first asked. */
+async function serving(store: Store, port: number): Promise<number[]> {
+  await burst({ ...SPREAD, ...FEW, port, pids: [], seconds: 1 })
+  return store.pids()
+}
+
+function count({ domains, pages }: { domains: number; pages: number }): string {
+  return `${(domains * pages).toLocaleString('en')} pages`
 }
 
 async function compare(what: string, rivals: readonly Rival[]): Promise<void> {

@@ -1,0 +1,92 @@
+/**
+ * What a crawler waits for at a miss beside the render itself: from its request until a slot is asked for, and from the
+ * snapshot until its last byte. Nodes of several checkouts take turns, page by page, so that a busy machine is
+ * equally busy for all.
+ *
+ *   node bench/miss.ts [--checkouts .,../before] [--site shop] [--pages 200]
+ *
+ * For each checkout the medians of the parts of `bench/render-parts.ts`, and the median of the differences to the first
+ * one, pair by pair.
+ */
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+
+import { machineLine, median } from './figures.ts'
+import { markdownTable } from './markdown.ts'
+import type { Prepaint, startPrepaint } from './peers/prepaint.ts'
+import { PARTS, type Parts, partsOf } from './render-parts.ts'
+import { openSite } from './sites.ts'
+
+const { values } = parseArgs({
+  options: {
+    checkouts: { type: 'string', default: '.' },
+    site: { type: 'string', default: 'shop' },
+    pages: { type: 'string', default: '200' },
+  },
+})
+/** As many as the API shows of a domain's last renders, without those that come between. */
+const STEP = 40
+const WARM_UP_PAGES = 10
+
+type Node = { checkout: string; prepaint: Prepaint; parts: Parts[]; totals: number[] }
+
+const site = await openSite(values.site)
+const nodes: Node[] = []
+try {
+  for (const checkout of values.checkouts.split(',')) {
+    const file = path.resolve(checkout, 'bench/peers/prepaint.ts')
+    const peer = (await import(pathToFileURL(file).href)) as { startPrepaint: typeof startPrepaint }
+    nodes.push({ checkout, prepaint: await peer.startPrepaint(site), parts: [], totals: [] })
+  }
+  let asked = 0
+  for (let page = 0; page < WARM_UP_PAGES; page++) {
+    for (const { prepaint } of nodes) await prepaint.render(site.page(asked).path)
+    asked++
+  }
+  for (let left = Number(values.pages); left > 0; left -= STEP) await measure(Math.min(left, STEP))
+  report()
+} finally {
+  for (const { prepaint } of nodes) await prepaint.close()
+  await site.close()
+}
+
+/** The turns of a pair begin with each of its nodes as often. */
+async function measure(pages: number): Promise<void> {
+  const took = nodes.map(() => new Map<string, number>())
+  for (let page = 0; page < pages; page++) {
+    const at = site.page(asked++).path
+    for (let turn = 0; turn < nodes.length; turn++) {
+      const index = (page + turn) % nodes.length
+      const begunMs = performance.now()
+      const { fresh } = await nodes[index]!.prepaint.render(at)
+      if (!fresh) throw new Error(`${at} was not rendered`)
+      took[index]!.set(at, performance.now() - begunMs)
+    }
+  }
+  for (const [index, { prepaint, parts, totals }] of nodes.entries()) {
+    const renders = new Map((await prepaint.lastRenders()).map((render) => [render.path as string, render]))
+    for (const [at, ms] of took[index]!) {
+      const render = renders.get(at)
+      if (render === undefined) throw new Error(`no record of ${at}`)
+      parts.push(partsOf(render, ms))
+      totals.push(ms)
+    }
+  }
+}
+
+function report(): void {
+  const beside = ({ queue, store, answer }: Parts) => queue + store + answer
+  const [first] = nodes as [Node]
+  const rows = nodes.map(({ checkout, parts, totals }) => [
+    checkout,
+    ...PARTS.map((part) => median(parts.map((one) => one[part])).toFixed(1)),
+    median(totals).toFixed(1),
+    median(parts.map(beside)).toFixed(1),
+    median(parts.map((one, at) => beside(one) - beside(first.parts[at]!))).toFixed(1),
+  ])
+  console.log(`${new Date().toISOString().slice(0, 10)}, ${machineLine()}, ${values.site}\n`)
+  console.log(
+    markdownTable(['checkout, ms', ...PARTS, 'whole', 'beside the render', 'to the first, pair by pair'], rows),
+  )
+}
