@@ -4,14 +4,16 @@ import type { DomainId } from '../ids.ts'
 /**
  * Cancels all open jobs of a domain and gives how many. What runs goes on for
  * a moment, but what it brings is refused. The domain id was obtained through
- * its account. Takes the lock of a bulk enqueue: the two never meet halfway.
+ * its account. `client` is inside a transaction (read committed): the lock of a
+ * bulk enqueue comes first, in a statement of its own, so that the next one sees
+ * what the other has queued.
  */
-export async function cancelJobs(db: Queryable, domain: DomainId): Promise<number> {
-  const { rows } = await db.query<{ cancelled: number }>(
-    `with bulk as materialized (select pg_advisory_xact_lock(7227, $1)),
-     cancelled as (
+export async function cancelJobs(client: Queryable, domain: DomainId): Promise<number> {
+  await client.query('select pg_advisory_xact_lock(7227, $1)', [domain])
+  const { rows } = await client.query<{ cancelled: number }>(
+    `with cancelled as (
        update job set state = 'cancelled', outcome = 'cancelled', finished_at = now(), lease_until = null
-        where domain_id = $1 and state in ('queued', 'running') and (select count(*) from bulk) > 0
+        where domain_id = $1 and state in ('queued', 'running')
        returning id, priority
      ),
      -- Crawlers wait for these; whoever waits for another looks twice a second.
