@@ -4,6 +4,7 @@ import { retriedTransaction } from '../db/retried-transaction.ts'
 import { AppError } from '../errors.ts'
 import type { AccountId, DomainId } from '../ids.ts'
 import { cancelJobs } from '../queue/cancel-jobs.ts'
+import { UNDER_WAY } from '../queue/warm.ts'
 import { cancelWarm } from '../queue/warm-control.ts'
 import { announceAccount } from './announce.ts'
 
@@ -25,17 +26,26 @@ export async function setSuspended(
       [account, suspended, new Date(nowMs)],
     )
     if (rowCount === 0) throw new AppError('account_not_found')
-    if (suspended) {
-      await client.query('delete from sign_in_session where account_id = $1', [account])
-      const { rows } = await client.query<{ id: DomainId }>(
-        'select id from domain where account_id = $1 order by id',
-        [account],
-      )
-      for (const { id } of rows) {
-        await cancelWarm(client, id, 'the account is suspended')
-        await cancelJobs(client, id)
-      }
-    }
+    if (suspended) await client.query('delete from sign_in_session where account_id = $1', [account])
     await announceAccount(client, account)
   })
+  if (suspended) await cancelWork(pool, account)
+}
+
+/** Nothing is added any more by now. One transaction each: an account may have thousands of domains. */
+async function cancelWork(pool: pg.Pool, account: AccountId): Promise<void> {
+  const { rows } = await pool.query<{ id: DomainId }>(
+    `select id from domain d
+      where account_id = $1
+        and (exists (select from job j where j.domain_id = d.id and j.state in ('queued', 'running'))
+             or exists (select from warm w where w.domain_id = d.id and w.state in ${UNDER_WAY}))
+      order by id`,
+    [account],
+  )
+  for (const { id } of rows) {
+    await retriedTransaction(pool, async (client) => {
+      await cancelWarm(client, id, 'the account is suspended')
+      await cancelJobs(client, id)
+    })
+  }
 }

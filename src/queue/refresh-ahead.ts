@@ -111,7 +111,8 @@ async function takeDue(client: Queryable, today: string): Promise<Due | null> {
     settings: unknown
     ahead: number
   }>(
-    `select f.domain_id, d.is_active, a.plan, d.settings, case when f.day = $1 then f.ahead else 0 end as ahead
+    `select f.domain_id, d.is_active and a.suspended_at is null as is_active, a.plan, d.settings,
+            case when f.day = $1 then f.ahead else 0 end as ahead
        from freshness f join domain d on d.id = f.domain_id join account a on a.id = d.account_id
       where f.next_at <= now() order by f.next_at limit 1 for update of f skip locked`,
     [today],

@@ -181,10 +181,11 @@ type Row = {
 
 async function takeRun(client: Queryable): Promise<Run | null> {
   const { rows } = await client.query<Row>(
-    `select w.domain_id, w.run, w.which, w.after_path, w.robots, d.custom_domain, d.origin_url, d.is_active, d.settings,
+    `select w.domain_id, w.run, w.which, w.after_path, w.robots, d.custom_domain, d.origin_url, d.settings,
+            d.is_active and a.suspended_at is null as is_active,
             (select count(*)::int from job j
               where j.domain_id = w.domain_id and j.warm = w.run and j.state in ('queued', 'running')) as open
-       from warm w join domain d on d.id = w.domain_id
+       from warm w join domain d on d.id = w.domain_id join account a on a.id = d.account_id
       where (w.state = 'queueing'
              or (w.state = 'rendering' and exists (select from warm_held h where h.domain_id = w.domain_id)))
         and w.paused_at is null

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { after, before, it } from 'node:test'
+
+import { enqueue } from '../queue/enqueue.ts'
+import { refreshAhead } from '../queue/refresh-ahead.ts'
+import { paths, type TestQueue, testQueue } from '../queue/test-queue.ts'
+import { testWarm } from '../queue/test-warm.ts'
+import { startWarm } from '../queue/warm.ts'
+import { DEFAULT_PLANS } from './plans.ts'
+import { setSuspended } from './suspend.ts'
+
+let queue: TestQueue
+const clock = { nowMs: () => Date.now() }
+before(async () => {
+  queue = await testQueue()
+})
+after(() => queue.close())
+
+const suspend = async (domain: Parameters<TestQueue['accountOf']>[0]) =>
+  setSuspended(queue.pool, await queue.accountOf(domain), true, clock.nowMs())
+
+it('what waits is cancelled, and its warm; of others nothing', async () => {
+  const warm = testWarm(queue)
+  const [domain, other] = [await warm.domainWith(3), await queue.domain()]
+  await startWarm(queue.pool, domain)
+  await warm.read(domain)
+  await warm.step()
+  for (const each of [domain, other]) await enqueue(queue.pool, each, paths(2, '/own'), 'refresh')
+  await suspend(domain)
+  const { rows: open } = await queue.pool.query(`select domain_id from job where state = 'queued'`)
+  assert.deepEqual(
+    open.map(({ domain_id }) => domain_id),
+    [other, other],
+  )
+  const { state, reason } = await warm.progress(domain)
+  assert.deepEqual([state, reason], ['cancelled', 'the account is suspended'])
+})
+
+it('nothing is rendered for it any more: neither ahead of crawlers nor by a warm', async () => {
+  const warm = testWarm(queue)
+  const domain = await warm.domainWith(3)
+  await queue.pool.query(
+    `with page as (
+       insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
+       values ($1, '/old', 200, '[]', '', 0, 'e', now() - interval '2 days'))
+     insert into last_visit values ($1, '/old', 'Googlebot', 'search', now())`,
+    [domain],
+  )
+  await suspend(domain)
+  await startWarm(queue.pool, domain)
+  await warm.read(domain)
+  while (await refreshAhead({ pool: queue.pool, plans: DEFAULT_PLANS, clock })) {}
+  await warm.step()
+  assert.deepEqual(await queue.jobs(domain), [])
+  assert.equal((await warm.progress(domain)).state, 'cancelled')
+})
