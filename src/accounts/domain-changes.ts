@@ -1,5 +1,6 @@
 import type pg from 'pg'
 
+import { letTakeLong } from '../db/long-statements.ts'
 import { retriedTransaction } from '../db/retried-transaction.ts'
 import { type Queryable, transaction } from '../db/transaction.ts'
 import { AppError } from '../errors.ts'
@@ -115,8 +116,9 @@ export async function deleteDomain(
     const id = owned[0]?.id
     if (id === undefined) throw new AppError('domain_not_found')
     await purgePages(client, id, { kind: 'all' })
-    await client.query('delete from job where domain_id = $1', [id])
-    const { rows } = await client.query<DeletedDomain>(
+    const patient = await letTakeLong(client)
+    await patient.query('delete from job where domain_id = $1', [id])
+    const { rows } = await patient.query<DeletedDomain>(
       `delete from domain where id = $1 and account_id = $2
        returning id, custom_domain, origin_url, is_active`,
       [id, account],

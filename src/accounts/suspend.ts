@@ -4,7 +4,6 @@ import { retriedTransaction } from '../db/retried-transaction.ts'
 import { AppError } from '../errors.ts'
 import type { AccountId, DomainId } from '../ids.ts'
 import { cancelJobs } from '../queue/cancel-jobs.ts'
-import { UNDER_WAY } from '../queue/warm.ts'
 import { cancelWarm } from '../queue/warm-control.ts'
 import { announceAccount } from './announce.ts'
 
@@ -38,7 +37,7 @@ async function cancelWork(pool: pg.Pool, account: AccountId): Promise<void> {
     `select id from domain d
       where account_id = $1
         and (exists (select from job j where j.domain_id = d.id and j.state in ('queued', 'running'))
-             or exists (select from warm w where w.domain_id = d.id and w.state in ${UNDER_WAY}))
+             or exists (select from warm w where w.domain_id = d.id and w.ended_at is null))
       order by id`,
     [account],
   )

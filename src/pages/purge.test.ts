@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
+
+import pg from 'pg'
+
 import { createListener } from '../db/listener.ts'
 import { type TestDatabase, testDatabase } from '../db/test-database.ts'
 import { transaction } from '../db/transaction.ts'
@@ -185,3 +188,18 @@ async function waiting(): Promise<void> {
     if (rowCount !== 0) return
   }
 }
+
+it('of a domain with very many pages takes its time', async () => {
+  const hasty = new pg.Pool({ ...database.connection, max: 1, statement_timeout: 200, query_timeout: 400 })
+  await database.pool.query(
+    `create function dawdle() returns trigger language plpgsql as 'begin perform pg_sleep(0.5); return null; end';
+     create trigger dawdle after delete on page execute function dawdle()`,
+  )
+  try {
+    const purged = transaction(hasty, (client) => purgePages(client, red, { kind: 'all' }))
+    assert.equal(await purged, PATHS.length + 2)
+  } finally {
+    await database.pool.query('drop trigger dawdle on page')
+    await hasty.end()
+  }
+})

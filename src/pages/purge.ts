@@ -1,3 +1,4 @@
+import { letTakeLong } from '../db/long-statements.ts'
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import { matchCondition, type PageMatch } from './page-match.ts'
@@ -25,16 +26,17 @@ export type PurgeWhat =
  */
 export async function purgePages(client: Queryable, domain: DomainId, what: PurgeWhat): Promise<number> {
   const { where, values } = condition(domain, what)
-  await client.query(`update job set superseded = true where state = 'running' and ${where}`, values)
+  const db = await letTakeLong(client)
+  await db.query(`update job set superseded = true where state = 'running' and ${where}`, values)
   const deleted = [
-    await client.query(`delete from page where ${where}`, values),
-    await client.query('delete from redirect where domain_id = $1', [domain]),
-    await client.query('delete from sitemap where domain_id = $1', [domain]),
+    await db.query(`delete from page where ${where}`, values),
+    await db.query('delete from redirect where domain_id = $1', [domain]),
+    await db.query('delete from sitemap where domain_id = $1', [domain]),
   ]
   // What else is known of what these pages said, which nobody counts.
-  await client.query(`delete from page_digest where ${where}`, values)
-  await client.query(`delete from inspection where ${where}`, values)
-  await client.query(`select pg_notify('invalidate', payload) from unnest($1::text[]) as payload`, [
+  await db.query(`delete from page_digest where ${where}`, values)
+  await db.query(`delete from inspection where ${where}`, values)
+  await db.query(`select pg_notify('invalidate', payload) from unnest($1::text[]) as payload`, [
     payloads(domain, what),
   ])
   return deleted.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0)
