@@ -148,7 +148,9 @@ try {
       await tab.open(path)
       await act()
       const file = `${name}-${view}.png`
-      await writeFile(`${DIR}/${file}`, await tab.picture(!/menu|docs/.test(name)))
+      // Of what lies beneath a dialog as much as people see.
+      const isPart = await tab.run<boolean>(`document.querySelector('[aria-modal=true]') !== null`)
+      await writeFile(`${DIR}/${file}`, await tab.picture(!isPart && name !== 'docs'))
       const wide = await tab.run<number>('document.documentElement.scrollWidth - innerWidth')
       if (wide > 0) complaints.push(`${file}: ${wide} px wider than its window`)
     }
@@ -231,24 +233,25 @@ async function fill(tab: Tab, site: string): Promise<void> {
     await call('PUT', '/api/domains/www.garden-tools.example', { is_active: false })
     const paths = ['/', '/about', '/missing', '/broken', ...Array.from({ length: 64 }, (_, at) => '/products/' + at)]
     const { jobs } = await call('POST', '/api/cache/refresh', { domain: '${DOMAIN}', paths })
-    for (const { jobId } of jobs) {
-      for (;;) {
-        const job = await (await fetch('/api/jobs/' + jobId)).json()
-        if (!['queued', 'running'].includes((job.job ?? job).state)) break
+    const until = async (holds) => {
+      const start = Date.now()
+      while (!(await holds())) {
+        if (Date.now() - start > 60_000) throw new Error('not within a minute: ' + holds)
         await new Promise((resolve) => setTimeout(resolve, 100))
       }
     }
+    for (const { jobId } of jobs) {
+      await until(async () => {
+        const job = await (await fetch('/api/jobs/' + jobId)).json()
+        return !['queued', 'running'].includes((job.job ?? job).state)
+      })
+    }
     await call('POST', '/api/domains/${DOMAIN}/warm', { which: 'all' })
-    while ((await call('GET', '/api/domains/${DOMAIN}/warm')).warm.ended_at === null) {
-      await new Promise((resolve) => setTimeout(resolve, 100))
-    }
-    const until = async (holds) => {
-      while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 100))
-    }
+    await until(async () => (await call('GET', '/api/domains/${DOMAIN}/warm')).warm.ended_at !== null)
     for (let version = 1; version <= 3; version++) {
       await call('POST', '/api/cache/refresh', { domain: '${DOMAIN}', paths: ['${RAKES}'] })
       const lens = '/api/domains/${DOMAIN}/pages/lens?path=${RAKES}'
-      await until(async () => (await call('GET', lens)).history.length === version)
+      await until(async () => (await call('GET', lens)).history.length >= version)
     }
     const { inspection } = await call('POST', '/api/domains/${DOMAIN}/inspections', { path: '${RAKES}' })
     const found = '/api/domains/${DOMAIN}/inspections/' + inspection.id

@@ -47,7 +47,9 @@ export async function startBrowser(dataDir: string, say: (line: string) => void)
       if (type === 'error' || type === 'warning') say(`${type}: ${args.map(({ value }) => value).join(' ')}`)
     },
     // Whether to leave what is not saved: yes.
-    'Page.javascriptDialogOpening': () => void page.send('Page.handleJavaScriptDialog', { accept: true }),
+    'Page.javascriptDialogOpening': () => {
+      void page.send('Page.handleJavaScriptDialog', { accept: true }).catch((error) => say(String(error)))
+    },
   })
   for (const domain of ['Page', 'Runtime', 'Log'] as const) await page.send(`${domain}.enable`)
 

@@ -20,7 +20,7 @@ export function rakesPage(): string {
     <script type="application/ld+json">{"@context":"https://schema.org","@type":"Product","name":"Garden rake","offers":{"@type":"Offer","price":"39.00"}}</script>
     <style>body { font: 18px sans-serif; margin: 0; color: #17211f } header { background: #0f6d5e; color: #fff; padding: 24px 48px }
     main { padding: 24px 48px; max-width: 60rem } img { width: 100%; border-radius: 12px } nav a { color: #fff; margin-right: 24px }</style></head>
-    <body><header><h1>Garden rakes</h1><nav><a href="/">Home</a><a href="/about">About us</a><a href="https://news.example/">News</a></nav></header>
+    <body><header><h1>Garden rakes</h1><nav><a href="/">Home</a> <a href="/about">About us</a> <a href="https://news.example/">News</a></nav></header>
     <main><img src="/rake.svg" alt="A rake in the sun"><div id="app"></div></main><script>
       console.error('a thing that the owner should know')
       const lines = ['A rake for leaves, moss and gravel.', 'Twelve tines of spring steel.', 'Only ${left} left.',

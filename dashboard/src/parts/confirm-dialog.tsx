@@ -57,7 +57,12 @@ export function ConfirmDialog(props: {
           )}
           <Refusal error={error} />
           <Group justify="end">
-            <Button variant="default" onClick={props.onClose}>
+            <Button
+              variant="default"
+              onClick={props.onClose}
+              // Whoever presses Enter without having read loses nothing.
+              data-autofocus={props.typed === undefined ? true : undefined}
+            >
               Cancel
             </Button>
             <Button

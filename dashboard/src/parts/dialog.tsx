@@ -18,6 +18,7 @@ export function Dialog({
       title={title}
       centered
       size="lg"
+      styles={{ title: { fontSize: 'var(--mantine-font-size-lg)', fontWeight: 650 } }}
       // Done in app.css: Mantine's way needs an inline style.
       lockScroll={false}
       closeButtonProps={{ 'aria-label': 'Close' }}

@@ -46,8 +46,8 @@ export function DifferenceList(props: {
                 names={names}
               />
               <Text size="xs" className="quiet" mt={4}>
-                {count(each.removed.length)} only in the first, {count(each.added.length)} only in the second,{' '}
-                {count(each.same)} in both.
+                Only {names[0].toLowerCase()}: {count(each.removed.length)} · only {names[1].toLowerCase()}:{' '}
+                {count(each.added.length)} · both: {count(each.same)}
               </Text>
             </>
           )}

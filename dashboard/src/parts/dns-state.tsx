@@ -34,8 +34,8 @@ export function DnsBadge({ domain }: { domain: string }) {
 export function DnsState({ domain }: { domain: string }) {
   const dns = useQuery(dnsQuery(domain))
   return (
-    <Group justify="space-between" wrap="nowrap" gap="sm" align="start">
-      <Stack gap={4}>
+    <Group justify="space-between" gap="sm" align="start">
+      <Stack gap={4} flex={1} miw={200}>
         <Group gap={6}>
           <DnsBadge domain={domain} />
           {dns.data !== undefined && (

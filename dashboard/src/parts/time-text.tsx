@@ -1,3 +1,5 @@
+import { useTicks } from '../ticks.ts'
+
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
@@ -20,6 +22,7 @@ export function ago(iso: string, nowMs = Date.now()): string {
 
 /** A moment in words, with the exact one for whoever points at it. */
 export function TimeText({ at, none = 'never' }: { at: string | null; none?: string }) {
+  useTicks()
   if (at === null) return <span className="quiet">{none}</span>
   return (
     <time dateTime={at} title={EXACT.format(new Date(at))}>

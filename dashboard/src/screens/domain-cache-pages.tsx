@@ -76,14 +76,14 @@ export function CachePages({ domain }: { domain: DomainWithSettings }) {
           className={classes.search}
         />
         <NativeSelect
-          label="Path"
+          label="Match"
           value={match}
           onChange={(event) =>
             look(() => setMatch(event.currentTarget.value === 'prefix' ? 'prefix' : 'contains'))
           }
           data={[
-            { value: 'contains', label: 'holds it' },
-            { value: 'prefix', label: 'begins with it' },
+            { value: 'contains', label: 'contains' },
+            { value: 'prefix', label: 'begins with' },
           ]}
         />
         <NativeSelect
@@ -130,7 +130,7 @@ export function CachePages({ domain }: { domain: DomainWithSettings }) {
           />
         ) : isSearched ? (
           <Empty
-            title={match === 'prefix' ? `No path begins with “${wanted}”` : `No path holds “${wanted}”`}
+            title={match === 'prefix' ? `No path begins with “${wanted}”` : `No path contains “${wanted}”`}
             action={
               <Button variant="default" onClick={() => look(() => setSearch(''))}>
                 Show all

@@ -34,7 +34,7 @@ export function DomainRenders({ domain }: { domain: DomainWithSettings }) {
           </Empty>
         ) : (
           <div className="scroll-x">
-            <Table verticalSpacing="xs" horizontalSpacing="md" fz="sm" className="stacking">
+            <Table verticalSpacing="xs" horizontalSpacing="md" fz="sm" className="stacking stacking-lines">
               <Table.Thead>
                 <Table.Tr>
                   <Table.Th>Path</Table.Th>

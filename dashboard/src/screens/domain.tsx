@@ -8,9 +8,9 @@ import type { DomainWithSettings } from '../api-types.ts'
 import { ActiveBadge, HttpsBadge } from '../parts/domain-state.tsx'
 import { Page } from '../parts/page.tsx'
 import { Empty, Loading, Trouble } from '../parts/states.tsx'
+import { Tabs } from '../parts/tabs.tsx'
 import { domainQuery } from '../queries.ts'
 import { type DomainRoute, domainPath, ROUTES } from '../route-map.ts'
-import classes from './domain.module.css'
 import { DomainOverview } from './domain-overview.tsx'
 import { NotFound } from './not-found.tsx'
 
@@ -76,18 +76,14 @@ export function DomainScreen({ domain: name, part }: { domain: string; part: str
         </Group>
       }
     >
-      <nav className={classes.tabs} aria-label="This domain">
-        {PARTS.map(({ route, title }) => (
-          <Link
-            key={route}
-            href={domainPath(route, name)}
-            className={classes.tab}
-            aria-current={route === shown.route ? 'page' : undefined}
-          >
-            {title}
-          </Link>
-        ))}
-      </nav>
+      <Tabs
+        label="This domain"
+        tabs={PARTS.map(({ route, title }) => ({
+          title,
+          href: domainPath(route, name),
+          isShown: route === shown.route,
+        }))}
+      />
       <Suspense fallback={<Loading />}>
         <Screen domain={domain.data} />
       </Suspense>

@@ -49,7 +49,8 @@ export function LensCompare({ domain, lens }: LensPart) {
         title="Pictures"
         lead={
           <>
-            Asked for <TimeText at={inspection.requested_at} />
+            {isLooking ? 'Asked for ' : 'Taken '}
+            <TimeText at={inspection.requested_at} />
             {inspection.state === 'queued' && ', waits for a node that renders'}
           </>
         }

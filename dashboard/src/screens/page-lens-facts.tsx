@@ -55,7 +55,7 @@ export function LensFacts({ lens: { facts, stored } }: LensPart) {
       </Section>
       <Section
         title="Links"
-        lead={`${counted(facts.linkCount, 'link')}; ${count(facts.links.length)} of their addresses differ`}
+        lead={`${counted(facts.linkCount, 'link')} to ${facts.links.length === 1 ? '1 address' : `${count(facts.links.length)} addresses`}`}
       >
         {facts.links.length > 0 && (
           <div className="scroll-x">

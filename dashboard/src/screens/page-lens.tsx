@@ -8,10 +8,10 @@ import { FRESHNESS, size } from '../page-words.ts'
 import { OutcomeBadge } from '../parts/outcome-badge.tsx'
 import { useTitle } from '../parts/page.tsx'
 import { Loading, Trouble } from '../parts/states.tsx'
+import { Tabs } from '../parts/tabs.tsx'
 import { TimeText } from '../parts/time-text.tsx'
 import { lensQuery } from '../queries.ts'
 import { domainPath, type LensView, pagePath } from '../route-map.ts'
-import domainClasses from './domain.module.css'
 import { PageChange } from './domain-cache-change.tsx'
 import { LensCompare } from './page-lens-compare.tsx'
 import { LensFacts } from './page-lens-facts.tsx'
@@ -50,18 +50,14 @@ export function PageLens({ domain }: { domain: DomainWithSettings }) {
   return (
     <Stack gap="lg">
       <Head domain={domain} lens={lens.data} />
-      <nav className={domainClasses.tabs} aria-label="This page">
-        {VIEWS.map(({ view, title }) => (
-          <Link
-            key={view}
-            href={pagePath(name, path, view)}
-            className={domainClasses.tab}
-            aria-current={view === shown.view ? 'page' : undefined}
-          >
-            {title}
-          </Link>
-        ))}
-      </nav>
+      <Tabs
+        label="This page"
+        tabs={VIEWS.map(({ view, title }) => ({
+          title,
+          href: pagePath(name, path, view),
+          isShown: view === shown.view,
+        }))}
+      />
       <Screen domain={domain} lens={lens.data} />
     </Stack>
   )
