@@ -45,23 +45,40 @@ type Run = {
   open: number
 }
 
+/** Runs that have to wait and are passed over for those behind them, before this step says that it waits. */
+const PASSED_OVER = 20
+
+type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }
+
 /**
  * Takes the run that moved longest ago and carries it on by one batch, in one
  * transaction with its jobs: after a crash the next node goes on exactly there.
- * Nodes never take the same run.
+ * Nodes never take the same run. One that waits, for its domain's renders or
+ * for room in the queue, holds none of the others up.
  */
-export async function warmStep(deps: {
-  pool: pg.Pool
-  plans: PlanCatalogue
-  clock: Clock
-}): Promise<WarmStep> {
-  const { pool, plans, clock } = deps
+export async function warmStep(deps: Deps): Promise<WarmStep> {
+  const waiting: DomainId[] = []
+  while (waiting.length < PASSED_OVER) {
+    const step = await stepPast(deps, waiting)
+    if (typeof step === 'string') return step === 'idle' && waiting.length > 0 ? 'waiting' : step
+    waiting.push(step.waits)
+  }
+  return 'waiting'
+}
+
+/** `waits`: the domain whose run could not be carried on at this moment. */
+async function stepPast(
+  { pool, plans, clock }: Deps,
+  passed: readonly DomainId[],
+): Promise<WarmStep | { waits: DomainId }> {
+  let taken: DomainId | null = null
   try {
     return await retriedTransaction(pool, async (client) => {
       await adoptOlder(client)
       await finish(client)
-      const run = await takeRun(client)
+      const run = await takeRun(client, passed)
       if (run === null) return (await isAnyUnderWay(client)) ? 'waiting' : 'idle'
+      taken = run.domain
       if (!run.isActive) {
         await cancelWarm(client, run.domain, 'domain-inactive')
         return 'moved'
@@ -71,14 +88,16 @@ export async function warmStep(deps: {
       if (room <= 0) {
         if (run.open === 0) await pauseWarm(client, run.domain, 'over-quota')
         else await move(client, run.domain, {})
-        return 'waiting'
+        return { waits: run.domain }
       }
       await queueNext(client, run, Math.min(STEP_PATHS, room), clock.nowMs())
       return 'moved'
     })
   } catch (error) {
-    if (error instanceof AppError && error.code === 'queue_full') return 'waiting'
-    throw error
+    if (!(error instanceof AppError) || error.code !== 'queue_full' || taken === null) throw error
+    // What a domain may have waiting depends on what it has: there may be room for others.
+    await move(pool, taken, {})
+    return { waits: taken }
   }
 }
 
@@ -179,7 +198,7 @@ type Row = {
   open: number
 }
 
-async function takeRun(client: Queryable): Promise<Run | null> {
+async function takeRun(client: Queryable, passed: readonly DomainId[]): Promise<Run | null> {
   const { rows } = await client.query<Row>(
     `select w.domain_id, w.run, w.which, w.after_path, w.robots, d.custom_domain, d.origin_url, d.settings,
             d.is_active and a.suspended_at is null as is_active,
@@ -188,13 +207,13 @@ async function takeRun(client: Queryable): Promise<Run | null> {
        from warm w join domain d on d.id = w.domain_id join account a on a.id = d.account_id
       where (w.state = 'queueing'
              or (w.state = 'rendering' and exists (select from warm_held h where h.domain_id = w.domain_id)))
-        and w.paused_at is null
+        and w.paused_at is null and w.domain_id <> all ($2)
         and (select count(*) from (
                select from job j where j.domain_id = w.domain_id and j.state = 'queued'
                   and j.priority = ${WARM_PRIORITY} limit $1
              ) waiting) < $1
       order by w.moved_at limit 1 for update of w skip locked`,
-    [WAITING_LIMIT],
+    [WAITING_LIMIT, passed],
   )
   const row = rows[0]
   if (row === undefined) return null
