@@ -33,13 +33,13 @@ type Node = { checkout: string; prepaint: Prepaint; parts: Parts[]; totals: numb
 
 const site = await openSite(values.site)
 const nodes: Node[] = []
+let asked = 0
 try {
   for (const checkout of values.checkouts.split(',')) {
     const file = path.resolve(checkout, 'bench/peers/prepaint.ts')
     const peer = (await import(pathToFileURL(file).href)) as { startPrepaint: typeof startPrepaint }
     nodes.push({ checkout, prepaint: await peer.startPrepaint(site), parts: [], totals: [] })
   }
-  let asked = 0
   for (let page = 0; page < WARM_UP_PAGES; page++) {
     for (const { prepaint } of nodes) await prepaint.render(site.page(asked).path)
     asked++
@@ -77,7 +77,7 @@ async function measure(pages: number): Promise<void> {
 
 function report(): void {
   const beside = ({ queue, store, answer }: Parts) => queue + store + answer
-  const [first] = nodes as [Node]
+  const first = nodes[0]!
   const rows = nodes.map(({ checkout, parts, totals }) => [
     checkout,
     ...PARTS.map((part) => median(parts.map((one) => one[part])).toFixed(1)),

@@ -15,13 +15,18 @@ const BACK_OFF_MS = 25
  * another order: after a deadlock it runs again from the start, a few times.
  * `work` must therefore do nothing but SQL.
  */
-export async function retriedTransaction<T>(
+export function retriedTransaction<T>(
   pool: pg.Pool,
   work: (client: pg.PoolClient) => Promise<T>,
 ): Promise<T> {
+  return retried(() => transaction(pool, work))
+}
+
+/** The same for a single statement. */
+export async function retried<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
-      return await transaction(pool, work)
+      return await work()
     } catch (error) {
       const again = error instanceof pg.DatabaseError && COME_AGAIN.has(error.code ?? '')
       if (!again || tries === TRIES) throw error

@@ -2,20 +2,23 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { brotliDecompressSync } from 'node:zlib'
 
+import type pg from 'pg'
+
 import { DEFAULT_PLANS } from '../accounts/plans.ts'
 import { systemClock } from '../clock.ts'
 import { createListener, type Listener } from '../db/listener.ts'
 import { transaction } from '../db/transaction.ts'
-import type { DomainId, PagePath } from '../ids.ts'
+import type { DomainId, JobId, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
 import { purgePages } from '../pages/purge.ts'
-import { readStored } from '../pages/stored-page.ts'
+import { readStored, type StoredPage } from '../pages/stored-page.ts'
 import type { RenderOutcome } from '../render/outcome.ts'
 import type { ClaimedJob } from './claim.ts'
 import { createComplete } from './complete.ts'
 import type { Found } from './effect.ts'
 import { enqueue } from './enqueue.ts'
-import { HOME, paths, RENDERED, type TestQueue, testQueue } from './test-queue.ts'
+import type { JobEnd } from './job.ts'
+import { HOME, paths, RENDERED, type TestQueue, testQueue, until } from './test-queue.ts'
 
 let queue: TestQueue
 let listener: Listener
@@ -237,13 +240,92 @@ describe('a purge wins over a render that began before it', () => {
   it('a purge that waits holds the result up, and the result then sees it', async () => {
     const domain = await queue.domain()
     const job = await running(domain)
-    const purging = await queue.pool.connect()
-    await purging.query('begin')
-    await purgePages(purging, domain, { kind: 'all' })
-    const completing = queue.complete(job, RENDERED)
-    await purging.query('commit')
-    purging.release()
+    const completing = await heldUp(job, (client) => purgePages(client, domain, { kind: 'all' }))
     assert.deepEqual(await completing, { state: 'queued' })
+    assert.equal(await pagesOf(domain), 0)
+    assert.equal(await rendersOf(domain), 0)
+  })
+
+  it('a lease that is renewed holds the result up, and does it no harm', async () => {
+    const domain = await queue.domain()
+    const job = await running(domain)
+    const completing = await heldUp(job, (client) =>
+      client.query(`update job set lease_until = now() + interval '1 minute' where id = $1`, [job.id]),
+    )
+    assert.deepEqual(await completing, { state: 'done', outcome: 'rendered' })
+    assert.equal(await pagesOf(domain), 1)
+    assert.equal(await rendersOf(domain), 1)
+    assert.equal((await queue.jobs(domain))[0]?.state, 'done')
+  })
+
+  /** A result that comes while `work` has the row of its job, and waits until that is committed. */
+  async function heldUp(job: ClaimedJob, work: (client: pg.PoolClient) => Promise<unknown>) {
+    const client = await queue.pool.connect()
+    await client.query('begin')
+    await work(client)
+    const completing = queue.complete(job, RENDERED)
+    await until('the result waits for the row', async () => {
+      const { rowCount } = await queue.pool.query('select from pg_locks where not granted')
+      return rowCount === 1
+    })
+    await client.query('commit')
+    client.release()
+    return completing
+  }
+})
+
+describe('who waits at the same node is told', () => {
+  const told: [JobId, JobEnd, StoredPage | null][] = []
+  const complete = (job: ClaimedJob, found: Found) => {
+    told.length = 0
+    const ended = (...what: (typeof told)[number]) => void told.push(what)
+    return createComplete({ pool: queue.pool, plans: DEFAULT_PLANS, clock: systemClock, ended })(job, found)
+  }
+
+  it('what was stored, as it is read from there', async () => {
+    const domain = await queue.domain()
+    const job = await running(domain)
+    await complete(job, RENDERED)
+    const [[id, end, page] = []] = told
+    assert.deepEqual([told.length, id, end], [1, job.id, { state: 'done', outcome: 'rendered' }])
+    assert.deepEqual(
+      { ...page, html: undefined },
+      { ...(await readStored(queue.pool, domain, HOME)), html: undefined },
+    )
+  })
+
+  it('nothing of a page that only lives longer: its bytes are those of before', async () => {
+    const domain = await queue.domain()
+    await queue.complete(await running(domain), RENDERED)
+    const completion = await complete(await running(domain), RENDERED)
+    assert.deepEqual(completion, { state: 'done', outcome: 'rendered', detail: 'unchanged' })
+    assert.deepEqual(
+      told.map(([, , page]) => page),
+      [null],
+    )
+  })
+
+  it('how a job ended that brought no page, and nothing while it has not ended', async () => {
+    const domain = await queue.domain()
+    const job = await running(domain)
+    await complete(job, { kind: 'aborted' })
+    assert.deepEqual(told, [])
+    const [again] = await queue.claim()
+    await complete(job, RENDERED)
+    assert.deepEqual(told, [], 'it is another run by now')
+    await complete(again!, { kind: 'blank' })
+    assert.deepEqual(told, [[job.id, { state: 'failed', outcome: 'blank' }, null]])
+  })
+
+  it('not of a page for which the month has no room', async () => {
+    const domain = await queue.domain({ plan: 'starter' })
+    const job = await running(domain)
+    await queue.pool.query(
+      `insert into render_count (domain_id, month, renders) values ($1, date_trunc('month', now() at time zone 'utc'), 1200)`,
+      [domain],
+    )
+    await complete(job, RENDERED)
+    assert.deepEqual(told, [[job.id, { state: 'failed', outcome: 'over-quota' }, null]])
     assert.equal(await pagesOf(domain), 0)
   })
 })

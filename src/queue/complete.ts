@@ -6,6 +6,8 @@ import type { Clock } from '../clock.ts'
 import { retriedTransaction } from '../db/retried-transaction.ts'
 import type { Queryable } from '../db/transaction.ts'
 import { unreachable } from '../errors.ts'
+import type { JobId } from '../ids.ts'
+import type { StoredPage } from '../pages/stored-page.ts'
 import type { ClaimedJob } from './claim.ts'
 import { effectOf, type Found } from './effect.ts'
 import type { JobEnd } from './job.ts'
@@ -24,14 +26,19 @@ export type Complete = (job: ClaimedJob, found: Found) => Promise<Completion>
 
 const FAULT_BACK_OFF_MS = 500
 
+/** Told once a job has ended, after the commit; `page`: what was stored, where that is new. For who waits at this very node. */
+export type Ended = (job: JobId, end: JobEnd, page: StoredPage | null) => void
+
+type CompleteDeps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock; ended?: Ended }
+
 /**
  * Makes what was found true, in one transaction: the job is still ours, no
  * purge came meanwhile, the month has room, the page is stored, the job ends,
  * and whoever waits or holds the old page is told at the commit. The last good
  * copy is touched only by a better one.
  */
-export function createComplete(deps: { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }): Complete {
-  const { pool, plans, clock } = deps
+export function createComplete(deps: CompleteDeps): Complete {
+  const { pool, plans, clock, ended: tell = () => {} } = deps
   const sql = {
     fence: readStatement('fence'),
     requeue: readStatement('requeue'),
@@ -39,15 +46,23 @@ export function createComplete(deps: { pool: pg.Pool; plans: PlanCatalogue; cloc
     storeRedirect: readStatement('store-redirect'),
     storeProbe: readStatement('store-probe'),
     forget: readStatement('forget-page'),
+    markDoubted: readStatement('mark-doubted'),
   }
 
-  const keepPage = createPageKeeper()
+  const keeper = createPageKeeper(deps)
   const keepUnstored = createUnstoredKeeper()
 
   return async function complete(job, found) {
     // Compressed before the transaction: nothing that takes milliseconds holds locks.
-    const effect = await effectOf(job, found)
-    return retriedTransaction(pool, async (client): Promise<Completion> => {
+    const judging = found.kind === 'rendered' ? keeper.judging(job) : null
+    const [effect, known] = await Promise.all([effectOf(job, found), judging])
+    const kept = effect.do === 'store-page' ? await keeper.keep(job, effect, known) : null
+    if (kept?.kept === 'stored') {
+      const end: JobEnd = { state: 'done', outcome: 'rendered' }
+      tell(job.id, end, kept.page)
+      return kept.page === null ? { ...end, detail: 'unchanged' } : end
+    }
+    const completion = await retriedTransaction(pool, async (client): Promise<Completion> => {
       const fence = await run(client, sql.fence, [job.id, job.node, job.attempts])
       if (fence.rows[0] === undefined) return { state: 'taken-away' }
       if (fence.rows[0]['superseded']) return requeue(client, false)
@@ -55,8 +70,13 @@ export function createComplete(deps: { pool: pg.Pool; plans: PlanCatalogue; cloc
       const at = new Date(clock.nowMs())
       switch (effect.do) {
         case 'store-page': {
-          const { ended, detail } = await keepPage(client, job, effect, at, isWithinQuota)
-          return { ...(await end(client, ended, detail)), ...(detail !== '' && { detail }) }
+          if (kept?.kept !== 'refused') throw new Error('a job that was lost is there again')
+          const { outcome, detail } = kept
+          if (kept.isDoubted) await run(client, sql.markDoubted, [job.domain, job.path, at])
+          return {
+            ...(await end(client, { state: 'failed', outcome }, detail)),
+            ...(detail !== '' && { detail }),
+          }
         }
         case 'store-probe': {
           const finding = effect.finding && JSON.stringify(effect.finding)
@@ -83,6 +103,8 @@ export function createComplete(deps: { pool: pg.Pool; plans: PlanCatalogue; cloc
           return unreachable(effect)
       }
     })
+    if ('outcome' in completion) tell(job.id, completion, null)
+    return completion
 
     /** Counts the render. */
     function isWithinQuota(client: Queryable): Promise<boolean> {

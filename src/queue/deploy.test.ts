@@ -1,21 +1,25 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 
+import { DEFAULT_PLANS } from '../accounts/plans.ts'
 import { createListener } from '../db/listener.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
 import { INVALIDATE_CHANNEL } from '../pages/invalidation.ts'
 import type { RenderOutcome } from '../render/outcome.ts'
+import { type Complete, createComplete } from './complete.ts'
 import { AGREEING_PAGES, createDeployWatch, DEPLOYS_A_DAY, type DeployWatch } from './deploy.ts'
-import { readStatement } from './statement.ts'
+import { enqueue } from './enqueue.ts'
 import { type TestQueue, testQueue } from './test-queue.ts'
 
 let queue: TestQueue
 let watch: DeployWatch
+let complete: Complete
 const clock = { atMs: Date.now() - 86_400_000, nowMs: () => clock.atMs }
 before(async () => {
   queue = await testQueue()
   watch = createDeployWatch({ pool: queue.pool, clock, log: silentLog() })
+  complete = createComplete({ pool: queue.pool, plans: DEFAULT_PLANS, clock })
 })
 after(() => queue.close())
 
@@ -27,8 +31,10 @@ const DONE = { state: 'done', outcome: 'rendered' } as const
 /** A render of that page has been stored, a second after the one before. */
 async function stored(domain: DomainId, path: string, application: string | null): Promise<void> {
   clock.atMs += 1_000
-  const page = [200, '[]', '', 0, `${clock.atMs}`, new Date(clock.atMs), 0, application]
-  await queue.pool.query({ ...readStatement('store-page'), values: [domain, path, ...page] })
+  await enqueue(queue.pool, domain, [path as PagePath], 'live')
+  const job = (await queue.claim()).find((claimed) => claimed.domain === domain)!
+  const rendered = { ...found(application), html: `<p>${clock.atMs}` } as RenderOutcome
+  assert.equal((await complete(job, rendered)).state, 'done')
   await watch.after({ domain, path: path as PagePath }, found(application), DONE)
 }
 async function site(pages: number, application = 'one'): Promise<DomainId> {

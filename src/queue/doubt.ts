@@ -1,8 +1,5 @@
-import type { Queryable } from '../db/transaction.ts'
-import type { DomainId, PagePath } from '../ids.ts'
 import type { JobOutcome } from './job.ts'
-import { type LastGood, lastGoodOf } from './last-good.ts'
-import { readStatement } from './statement.ts'
+import type { LastGood } from './last-good.ts'
 
 /** Why a sound render does not take the place of the last good copy. */
 export type Doubt = { outcome: Extract<JobOutcome, 'shrunk' | 'origin-error'>; detail: string }
@@ -38,15 +35,4 @@ export function doubtOf(fresh: Extent, last: LastGood | null, nowMs: number): Do
     return null
   const detail = `${fresh.textChars} characters of text; the last good copy has ${textChars}`
   return { outcome: 'shrunk', detail }
-}
-
-/** Looks at the stored copy and remembers the first doubt with it. Inside the transaction of `complete`. */
-export function createDoubter() {
-  const lastGood = lastGoodOf()
-  const mark = readStatement('mark-doubted')
-  return async (client: Queryable, domain: DomainId, path: PagePath, fresh: Extent, at: Date) => {
-    const doubt = doubtOf(fresh, await lastGood(client, domain, path), at.getTime())
-    if (doubt !== null) await client.query({ ...mark, values: [domain, path, at] })
-    return doubt
-  }
 }

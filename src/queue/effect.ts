@@ -55,9 +55,11 @@ export async function effectOf(
         return { do: 'give-once', outcome: 'no-store', page, detail: '' }
       }
       const { status, html, application = null } = found
+      // On its own thread, while this one reads the text.
+      const body = pageBody(html)
       const textChars = pageText(html).length
       const look = status === 200 && job.path !== '/' ? { path: job.path, html, application } : null
-      return { do: 'store-page', body: await pageBody(html), status, headers, textChars, application, look }
+      return { do: 'store-page', body: await body, status, headers, textChars, application, look }
     }
     case 'site-error': {
       const { status } = found

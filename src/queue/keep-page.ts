@@ -1,43 +1,97 @@
-import type { Queryable } from '../db/transaction.ts'
+import type pg from 'pg'
+
+import { utcDay, utcMonth } from '../accounts/month.ts'
+import { type PlanCatalogue, planNamed } from '../accounts/plans.ts'
+import type { Clock } from '../clock.ts'
+import { retried } from '../db/retried-transaction.ts'
+import type { StoredPage } from '../pages/stored-page.ts'
 import type { ClaimedJob } from './claim.ts'
-import { createDoubter } from './doubt.ts'
+import { doubtOf } from './doubt.ts'
 import type { Effect } from './effect.ts'
-import type { JobEnd } from './job.ts'
-import { createSoft404Judge } from './refuse-soft-404.ts'
+import type { JobOutcome } from './job.ts'
+import { type LastGoodRow, lastGoodFrom } from './last-good.ts'
+import { type Finding, soft404Of } from './soft-404.ts'
 import { readStatement } from './statement.ts'
 
-/** How a job ends whose page was looked at; `detail`: empty where that says all. */
-export type Kept = { ended: JobEnd; detail: string }
+type Page = Extract<Effect, { do: 'store-page' }>
+type Judging = { probed: string | null; finding: Finding | null; last: LastGoodRow }
 
-/**
- * Stores a page in the place of the last good copy, unless it is worse than
- * that, reads like none, or the month has no room. Inside the transaction of
- * `complete`; `count` counts the render, and says whether there was room.
- */
-export function createPageKeeper() {
-  const readsLikeNone = createSoft404Judge()
-  const doubted = createDoubter()
-  const store = readStatement('store-page')
+/** What came of a page that was rendered and looked at. */
+export type Kept =
+  /** It is stored and the job has ended; `page` null: what was stored has only got a longer life. */
+  | { kept: 'stored'; page: StoredPage | null }
+  /** It is not to be stored; the job has not ended yet. */
+  | { kept: 'refused'; outcome: JobOutcome; detail: string; isDoubted: boolean }
+  /** The job was taken away, or is superseded: nothing happened. */
+  | { kept: 'nothing' }
 
-  return async (
-    client: Queryable,
-    { domain, path }: Pick<ClaimedJob, 'domain' | 'path'>,
-    page: Extract<Effect, { do: 'store-page' }>,
-    at: Date,
-    count: (client: Queryable) => Promise<boolean>,
-  ): Promise<Kept> => {
-    const { body, status, textChars, application } = page
-    const refusal =
-      (await readsLikeNone(client, domain, page.look)) ??
-      (await doubted(client, domain, path, { status, textChars }, at))
-    if (refusal !== null) {
-      return { ended: { state: 'failed', outcome: refusal.outcome }, detail: refusal.detail }
-    }
-    if (!(await count(client))) return { ended: { state: 'failed', outcome: 'over-quota' }, detail: '' }
-    const headers = JSON.stringify(page.headers)
-    const stored = [status, headers, body.bodyBr, body.htmlBytes, body.etag, at, textChars, application]
-    const { rows } = await client.query({ ...store, values: [domain, path, ...stored] })
-    const detail = rows[0]?.['unchanged'] === true ? 'unchanged' : ''
-    return { ended: { state: 'done', outcome: 'rendered' }, detail }
+export type PageKeeper = {
+  /** What its page will be judged by; may be asked while that is still being made. */
+  judging(job: ClaimedJob): Promise<Judging | null>
+  /** Stores a page in the place of the last good copy, unless it is worse than that, reads like none, or the month has no room. */
+  keep(job: ClaimedJob, page: Page, judging: Judging | null): Promise<Kept>
+}
+
+/** A site is probed at most every some minutes. */
+const LOOKS = 5
+
+/** The two statements in which nearly every render ends. A crawler waits for them: see docs/decisions/0027-a-miss-beside-its-render.md. */
+export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }): PageKeeper {
+  const { pool, plans, clock } = deps
+  const sql = { judgedBy: readStatement('judged-by'), keep: readStatement('keep-page') }
+
+  async function judging({ domain, path }: ClaimedJob): Promise<Judging | null> {
+    const { rows } = await pool.query<LastGoodRow & Omit<Judging, 'last'>>({
+      ...sql.judgedBy,
+      values: [domain, path, path !== '/'],
+    })
+    return rows[0] === undefined ? null : { ...rows[0], last: rows[0] }
   }
+
+  async function keep(job: ClaimedJob, page: Page, first: Judging | null): Promise<Kept> {
+    let known = first
+    for (let look = 1; look <= LOOKS; look++) {
+      // The domain is gone, and the job with it.
+      if (known === null) return { kept: 'nothing' }
+      const at = new Date(clock.nowMs())
+      const refusal =
+        soft404Of(known.finding, page.look) ?? doubtOf(page, lastGoodFrom(known.last), at.getTime())
+      if (refusal !== null) {
+        return { kept: 'refused', ...refusal, isDoubted: refusal.outcome !== 'soft-404' }
+      }
+      const kept = await store(job, page, known.probed, at)
+      if (kept !== 'look-again') return kept
+      known = await judging(job)
+    }
+    throw new Error('a page could not be judged')
+  }
+
+  async function store(
+    job: ClaimedJob,
+    page: Page,
+    probed: string | null,
+    at: Date,
+  ): Promise<Kept | 'look-again'> {
+    const { status, headers, body, textChars, application } = page
+    const nowMs = at.getTime()
+    const limit = planNamed(plans, job.plan).monthly_render_limit
+    const ours = [job.id, job.node, job.attempts, probed, utcMonth(nowMs), limit, utcDay(nowMs)]
+    const stored = [status, JSON.stringify(headers), body.bodyBr, body.htmlBytes, body.etag, at]
+    const { rows } = await retried(() =>
+      pool.query<{ superseded: boolean; is_judged: boolean; unchanged: boolean | null }>({
+        ...sql.keep,
+        values: [...ours, ...stored, textChars, application],
+      }),
+    )
+    const row = rows[0]
+    if (row === undefined || row.superseded) return { kept: 'nothing' }
+    if (!row.is_judged) return 'look-again'
+    if (row.unchanged === null)
+      return { kept: 'refused', outcome: 'over-quota', detail: '', isDoubted: false }
+    if (row.unchanged) return { kept: 'stored', page: null }
+    const times = { renderedAtMs: nowMs, changedAtMs: nowMs, staleSinceMs: null }
+    return { kept: 'stored', page: { kind: 'page', status, headers, ...body, ...times } }
+  }
+
+  return { judging, keep }
 }

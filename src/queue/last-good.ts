@@ -13,10 +13,11 @@ export type LastGood = {
   keepMs: number
 }
 
-type Row = {
-  status: number
+/** Columns of `page`, all null where nothing is stored, and the settings of its domain. */
+export type LastGoodRow = {
+  status: number | null
   text_chars: number | null
-  rendered_at: Date
+  rendered_at: Date | null
   doubted_at: Date | null
   settings: unknown
 }
@@ -25,15 +26,18 @@ type Row = {
 export function lastGoodOf() {
   const statement = readStatement('last-good')
   return async (client: Queryable, domain: DomainId, path: PagePath): Promise<LastGood | null> => {
-    const { rows } = await client.query<Row>({ ...statement, values: [domain, path] })
-    const row = rows[0]
-    if (row === undefined) return null
-    return {
-      status: row.status,
-      textChars: row.text_chars,
-      renderedAtMs: row.rendered_at.getTime(),
-      doubtedAtMs: row.doubted_at?.getTime() ?? null,
-      keepMs: readDomainSettings(row.settings).keep_seconds * 1_000,
-    }
+    const { rows } = await client.query<LastGoodRow>({ ...statement, values: [domain, path] })
+    return rows[0] === undefined ? null : lastGoodFrom(rows[0])
+  }
+}
+
+export function lastGoodFrom(row: LastGoodRow): LastGood | null {
+  if (row.status === null || row.rendered_at === null) return null
+  return {
+    status: row.status,
+    textChars: row.text_chars,
+    renderedAtMs: row.rendered_at.getTime(),
+    doubtedAtMs: row.doubted_at?.getTime() ?? null,
+    keepMs: readDomainSettings(row.settings).keep_seconds * 1_000,
   }
 }

@@ -65,6 +65,15 @@ export function isSoft404(finding: Finding, page: Look): boolean {
   return finding.kind === 'soft' && finding.application === page.application && readsLike(finding, page)
 }
 
+/** Why a page that was rendered is not stored, nor takes the place of the last good copy. */
+export type Soft404 = { outcome: 'soft-404'; detail: string }
+
+/** A page compared with what its site shows where there is none; null: nothing is known, or it is a page. */
+export function soft404Of(finding: Finding | null, look: Look | null): Soft404 | null {
+  if (finding === null || look === null || !isSoft404(finding, look)) return null
+  return { outcome: 'soft-404', detail: 'it reads like a page that does not exist, with status 200' }
+}
+
 function none(why: string): Finding {
   return { kind: 'none', why }
 }
