@@ -8,9 +8,20 @@ import type { GivenBrowser } from './peers/service.ts'
 import { startPlainBrowser } from './plain-browser.ts'
 import { PARTS, type Parts, partsOf } from './render-parts.ts'
 import { openSite } from './sites.ts'
+import { meterTree } from './tree-meter.ts'
 
-/** Medians of one site: plain loads to their last content change, our renders to the crawler's last byte. */
-export type FloorFigures = { site: string; warmMs: number; coldMs: number; oursMs: number; parts: Parts }
+/**
+ * Medians of one site: plain loads to their last content change, our renders to
+ * the crawler's last byte. `warmCpuMs`: processor time of the browser for one warm load.
+ */
+export type FloorFigures = {
+  site: string
+  warmMs: number
+  coldMs: number
+  warmCpuMs: number
+  oursMs: number
+  parts: Parts
+}
 
 const WARM_UP_PAGES = 6
 /** One cold load for so many warm ones. */
@@ -28,6 +39,7 @@ export async function measureFloor(
   const site = await openSite(name)
   const prepaint = await startPrepaint(site)
   const plain = await startPlainBrowser(browser, await mkdtemp(path.join(dir, 'plain-')))
+  const meter = meterTree(plain.pid)
   try {
     let asked = 0
     const next = () => {
@@ -40,11 +52,14 @@ export async function measureFloor(
     }
 
     const warm: number[] = []
+    const warmCpu: number[] = []
     const cold: number[] = []
     const ours = new Map<string, number>()
     for (let page = 0; page < pages; page += 1) {
       const { path: at, texts } = next()
+      meter.cpuMs()
       warm.push((await plain.warm(site.originUrl + at)).lastChangeMs)
+      warmCpu.push(meter.cpuMs())
       const begunMs = performance.now()
       const { html, fresh } = await prepaint.render(at)
       ours.set(at, performance.now() - begunMs)
@@ -55,8 +70,9 @@ export async function measureFloor(
     const renders = (await prepaint.lastRenders()).filter(({ path: at }) => ours.has(at))
     const parts = renders.map((render) => partsOf(render, ours.get(render.path)!))
     const [warmMs, coldMs, oursMs] = [median(warm), median(cold), median([...ours.values()])]
-    return { site: name, warmMs, coldMs, oursMs, parts: medians(parts) }
+    return { site: name, warmMs, coldMs, warmCpuMs: median(warmCpu), oursMs, parts: medians(parts) }
   } finally {
+    meter.stop()
     await plain.close()
     await prepaint.close()
     await site.close()
@@ -71,10 +87,13 @@ function medians(all: readonly Parts[]): Parts {
 /** Two tables: the ratios, and the parts of a crawler's wait. */
 export function floorTables(figures: readonly FloorFigures[]): string {
   const ratios = markdownTable(
-    ['site', 'plain, warm ms', 'plain, cold ms', 'Prepaint p50 ms', 'Prepaint : warm', 'Prepaint : cold'],
-    figures.map(({ site, warmMs, coldMs, oursMs }) => [
+    [
+      ...['site', 'plain, warm ms', 'plain, cold ms', 'plain, warm, CPU ms'],
+      ...['Prepaint p50 ms', 'Prepaint : warm', 'Prepaint : cold'],
+    ],
+    figures.map(({ site, warmMs, coldMs, warmCpuMs, oursMs }) => [
       site,
-      ...[warmMs, coldMs, oursMs].map((ms) => ms.toFixed(0)),
+      ...[warmMs, coldMs, warmCpuMs, oursMs].map((ms) => ms.toFixed(0)),
       ...[oursMs / warmMs, oursMs / coldMs].map((ratio) => ratio.toFixed(2)),
     ]),
   )

@@ -16,6 +16,8 @@ export type PlainLoad = {
 
 /** A headless browser as it comes: real time, no gateway, nothing blocked. */
 export type PlainBrowser = {
+  /** Root of its process tree. */
+  pid: number
   /** One visit in a tab that stays: caches are as warm as the visits before made them. */
   warm(url: string): Promise<PlainLoad>
   /** One visit in a context that has never seen the site. */
@@ -80,6 +82,7 @@ export async function startPlainBrowser(browser: GivenBrowser, home: string): Pr
   const tab = await open()
 
   return {
+    pid: child.pid!,
     async warm(url) {
       const load = await visit(tab, url)
       await tab.send('Page.navigate', { url: 'about:blank' })
