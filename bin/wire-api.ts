@@ -10,6 +10,7 @@ import type { Vault } from '../src/certificates/vault.ts'
 import { createClientReader } from '../src/client-address.ts'
 import type { Clock } from '../src/clock.ts'
 import type { Config } from '../src/config.ts'
+import { takeOfRate } from '../src/db/account-rate.ts'
 import type { Listener } from '../src/db/listener.ts'
 import type { Patience } from '../src/db/patience.ts'
 import type { Doors } from '../src/edge/doors.ts'
@@ -19,7 +20,7 @@ import { checkOriginUrl } from '../src/gateway/origin-url.ts'
 import type { Log } from '../src/log.ts'
 import { createMailer } from '../src/mail/mailer.ts'
 import { findJob } from '../src/queue/find-job.ts'
-import { createChecks } from '../src/reach/checks.ts'
+import { CHECK_RATE, createChecks } from '../src/reach/checks.ts'
 import { readDnsState } from '../src/reach/dns-state.ts'
 import { publishWord } from '../src/reach/reach-word.ts'
 import { tryOrigin } from '../src/reach/try-origin.ts'
@@ -65,6 +66,7 @@ export async function wireApi(deps: {
       ...(mailer && { mailer }),
       checks: createChecks({
         clock: deps.clock,
+        take: (account) => takeOfRate(deps.pool, account, CHECK_RATE),
         readDns: (account, name) =>
           readDnsState({ guard, publish: (...whose) => publishWord(deps.pool, ...whose) }, account, name),
         tryOrigin: (url) => tryOrigin(url, { guard }),

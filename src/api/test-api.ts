@@ -13,6 +13,7 @@ import { createSignIn, type SignIn } from '../accounts/sign-in.ts'
 import { parseMasterKeys } from '../certificates/master-key.ts'
 import { createVault, type Vault } from '../certificates/vault.ts'
 import { createClientReader } from '../client-address.ts'
+import { takeOfRate } from '../db/account-rate.ts'
 import { createListener } from '../db/listener.ts'
 import { type TestDatabase, testDatabase } from '../db/test-database.ts'
 import { createEvents, type EventTimes } from '../events/events.ts'
@@ -22,7 +23,7 @@ import { checkOriginUrl } from '../gateway/origin-url.ts'
 import type { AccountId, DomainId, DomainName } from '../ids.ts'
 import { silentLog } from '../log.ts'
 import { findJob } from '../queue/find-job.ts'
-import { createChecks } from '../reach/checks.ts'
+import { CHECK_RATE, createChecks } from '../reach/checks.ts'
 import { publishWord } from '../reach/reach-word.ts'
 import type { PageDoors } from './routes/page-get.ts'
 import type { Readiness } from './routes/readiness.ts'
@@ -114,6 +115,7 @@ export async function startTestApi({
     pool,
     checks: createChecks({
       clock,
+      take: (account) => takeOfRate(pool, account, CHECK_RATE),
       readDns: async (account, name) =>
         (await publishWord(pool, account, name)) === null
           ? null

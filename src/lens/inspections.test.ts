@@ -61,7 +61,7 @@ after(async () => {
   await listener.close()
   await database.close()
 })
-beforeEach(() => database.pool.query('truncate inspection, page, redirect'))
+beforeEach(() => database.pool.query('truncate inspection, account_rate, page, redirect'))
 
 const ask = (account: AccountId, domain: DomainId, of: string) =>
   requestInspection(database.pool, account, domain, path(of))
@@ -97,13 +97,11 @@ describe('asking for an inspection', () => {
   })
 
   it('so many an hour, and not one more, until the first is an hour old', async () => {
-    const fill = (count: number) =>
-      database.pool.query(
-        `insert into inspection (domain_id, path, state, requested_at)
-         select 1, '/' || n, 'done', now() - interval '50 minutes' from generate_series(1, $1) n`,
-        [count],
-      )
-    await fill(INSPECTIONS_AN_HOUR - 1)
+    await database.pool.query(
+      `insert into account_rate
+       select $1, 'inspection', array_agg(now() - interval '50 minutes') from generate_series(1, $2)`,
+      [RED, INSPECTIONS_AN_HOUR - 1],
+    )
     await ask(RED, RED_SITE, '/last')
     await assert.rejects(
       ask(RED, RED_SITE, '/more'),
@@ -113,8 +111,12 @@ describe('asking for an inspection', () => {
       },
     )
     await ask(BLUE, BLUE_SITE, '/more')
+    // What was looked at is forgotten with its page, and not that it was asked for.
+    await transaction(database.pool, (client) => purgePages(client, RED_SITE, { kind: 'all' }))
+    await assert.rejects(ask(RED, RED_SITE, '/more'), { code: 'inspection_rate' })
     await database.pool.query(
-      `update inspection set requested_at = now() - interval '61 minutes' where path = '/1'`,
+      `update account_rate set moments[1] = now() - interval '61 minutes' where account_id = $1`,
+      [RED],
     )
     await ask(RED, RED_SITE, '/more')
   })

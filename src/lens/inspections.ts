@@ -1,5 +1,6 @@
 import type pg from 'pg'
 
+import { takeOfRate } from '../db/account-rate.ts'
 import { deleteInSteps } from '../db/delete-in-steps.ts'
 import { type Queryable, transaction } from '../db/transaction.ts'
 import { AppError } from '../errors.ts'
@@ -15,7 +16,7 @@ export const INSPECTIONS_OPEN = 5
 /** Of one account; older ones are known, and what they found is not kept. */
 export const INSPECTIONS_WITH_FINDINGS = 20
 const KEPT_HOURS = 24
-const HOUR_MS = 3_600_000
+const RATE = { what: 'inspection', most: INSPECTIONS_AN_HOUR, withinMs: 3_600_000 }
 
 export type InspectionState = 'queued' | 'running' | 'done' | 'failed'
 
@@ -49,7 +50,7 @@ type Row = {
 }
 
 const COLUMNS = `i.id, i.path, i.state, i.reason, i.requested_at, i.finished_at, i.crawler - 'card' as crawler, i.person`
-const LOCK = 7228
+const LOCK = 7229
 
 /**
  * Asks for a look at a page, or joins the one that is open. Throws
@@ -73,18 +74,15 @@ export async function requestInspection(
     const joined = open.rows[0]
     if (joined !== undefined) return toInspection(joined)
 
-    const { rows } = await client.query<{ open: number; recent: number; wait: number | null }>(
-      `select count(*) filter (where i.state in ('queued', 'running'))::integer as open,
-              count(*) filter (where i.requested_at > now() - interval '1 hour')::integer as recent,
-              extract(epoch from min(i.requested_at) filter (where i.requested_at > now() - interval '1 hour')
-                + interval '1 hour' - now())::integer as wait
-         from inspection i join domain d on d.id = i.domain_id where d.account_id = $1`,
+    const { rows } = await client.query<{ open: number }>(
+      `select count(*)::integer as open from inspection i join domain d on d.id = i.domain_id
+        where d.account_id = $1 and i.state in ('queued', 'running')`,
       [account],
     )
-    const counts = rows[0] ?? { open: 0, recent: 0, wait: null }
-    if (counts.open >= INSPECTIONS_OPEN) throw new AppError('too_many_inspections')
-    if (counts.recent >= INSPECTIONS_AN_HOUR) {
-      const seconds = Math.max(1, counts.wait ?? HOUR_MS / 1_000)
+    if ((rows[0]?.open ?? 0) >= INSPECTIONS_OPEN) throw new AppError('too_many_inspections')
+    // Apart from the inspections, which go with a purge of their page.
+    const seconds = await takeOfRate(client, account, RATE)
+    if (seconds !== null) {
       throw new AppError('inspection_rate', { headers: { 'Retry-After': String(seconds) } })
     }
     const made = await client.query<Row>(

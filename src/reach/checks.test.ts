@@ -1,20 +1,26 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
+import { takeOfRate } from '../db/account-rate.ts'
+import { testDatabase } from '../db/test-database.ts'
 import { AppError } from '../errors.ts'
 import type { AccountId, DomainName } from '../ids.ts'
-import { CHECKS_A_MINUTE, CHECKS_AT_ONCE, createChecks } from './checks.ts'
+import { CHECK_RATE, CHECKS_A_MINUTE, CHECKS_AT_ONCE, createChecks } from './checks.ts'
 import type { DnsState } from './dns-state.ts'
 
 const one = 1 as AccountId
 const two = 2 as AccountId
 const name = 'a.example' as DomainName
 
-function world(state: DnsState['state'] = 'elsewhere') {
+function world(
+  state: DnsState['state'] = 'elsewhere',
+  take: (account: AccountId) => Promise<number | null> = async () => null,
+) {
   const clock = { atMs: 0, nowMs: () => clock.atMs }
   const seen = { asked: 0, held: Promise.resolve() }
   const checks = createChecks({
     clock,
+    take,
     readDns: async () => {
       seen.asked++
       await seen.held
@@ -48,14 +54,24 @@ it('what was found is kept: for ten seconds, or a minute where the name leads he
   }
 })
 
-it('sixty checks a minute of an account, and not one more; others are not held up', async () => {
-  const { clock, checks } = world()
-  for (let n = 0; n < CHECKS_A_MINUTE; n++) await checks.origin(one, 'https://o.example')
-  await assert.rejects(checks.origin(one, 'https://o.example'), refused)
-  assert.throws(() => checks.count(one), refused)
-  await checks.origin(two, 'https://o.example')
-  clock.atMs = 60_000
-  await checks.origin(one, 'https://o.example')
+it('sixty checks a minute of an account, and not one more, at whatever node; others are not held up', async () => {
+  const database = await testDatabase()
+  try {
+    await database.pool.query(
+      `insert into account (email, plan) values ('a@example.com', 'pro'), ('b@example.com', 'pro')`,
+    )
+    const take = (account: AccountId) => takeOfRate(database.pool, account, CHECK_RATE)
+    const [here, there] = [world('elsewhere', take).checks, world('elsewhere', take).checks]
+    for (let n = 0; n < CHECKS_A_MINUTE; n++)
+      await (n % 2 === 0 ? here : there).origin(one, 'https://o.example')
+    await assert.rejects(here.origin(one, 'https://o.example'), refused)
+    await assert.rejects(there.count(one), refused)
+    await there.origin(two, 'https://o.example')
+    await database.pool.query(`update account_rate set moments[1] = now() - interval '61 seconds'`)
+    await there.origin(one, 'https://o.example')
+  } finally {
+    await database.close()
+  }
 })
 
 it('sixteen at once of a node, and not one more', async () => {

@@ -6,13 +6,13 @@ import type { AccountId, DomainName } from '../ids.ts'
 import type { DnsState } from './dns-state.ts'
 import type { TriedOrigin } from './try-origin.ts'
 
-/** Of one account in a minute; what is still remembered costs none. */
+/** Of one account in a minute, over all nodes; what is still remembered costs none. */
 export const CHECKS_A_MINUTE = 60
 /** Of one node at a time. */
 export const CHECKS_AT_ONCE = 16
 /** A name that leads here does so for a while; one that does not is being changed at this moment. */
 const KEPT_MS = { good: 60_000, other: 10_000 }
-const MINUTE_MS = 60_000
+export const CHECK_RATE = { what: 'check', most: CHECKS_A_MINUTE, withinMs: 60_000 }
 
 /** Where a name leads, and when that was found out. */
 export type CheckedDns = DnsState & { checked_at: string }
@@ -23,31 +23,28 @@ export type Checks = {
   /** `originUrl` has been checked. Throws `too_many_checks`. */
   origin(account: AccountId, originUrl: string): Promise<TriedOrigin>
   /** Counts a look that asks nobody else. Throws `too_many_checks`. */
-  count(account: AccountId): void
+  count(account: AccountId): Promise<void>
 }
 
-/** Keeps owners who look often from making this node ask strangers as often. */
+/** Keeps owners who look often from making us ask strangers as often. */
 export function createChecks(deps: {
   clock: Clock
+  /** Counts one use of `CHECK_RATE`; null, or after how many seconds the next one may. */
+  take(account: AccountId): Promise<number | null>
   readDns(account: AccountId, name: DomainName): Promise<DnsState | null>
   tryOrigin(originUrl: string): Promise<TriedOrigin>
 }): Checks {
   const { clock } = deps
   const known = new LRUCache<string, { endsMs: number; found: Promise<CheckedDns | null> }>({ max: 5_000 })
-  const windows = new LRUCache<AccountId, { endsMs: number; count: number }>({ max: 10_000 })
   let underWay = 0
 
-  function count(account: AccountId): void {
-    const now = clock.nowMs()
-    const open = windows.get(account)
-    const window = open === undefined || open.endsMs <= now ? { endsMs: now + MINUTE_MS, count: 0 } : open
-    windows.set(account, window)
-    if (window.count >= CHECKS_A_MINUTE) refuse((window.endsMs - now) / 1_000)
-    window.count++
+  async function count(account: AccountId): Promise<void> {
+    const seconds = await deps.take(account)
+    if (seconds !== null) refuse(seconds)
   }
 
   async function limited<T>(account: AccountId, run: () => Promise<T>): Promise<T> {
-    count(account)
+    await count(account)
     if (underWay >= CHECKS_AT_ONCE) refuse(1)
     underWay++
     try {
@@ -85,6 +82,6 @@ export function createChecks(deps: {
 
 function refuse(seconds: number): never {
   throw new AppError('too_many_checks', {
-    headers: { 'Retry-After': String(Math.max(1, Math.ceil(seconds))) },
+    headers: { 'Retry-After': String(seconds) },
   })
 }

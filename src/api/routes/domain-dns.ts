@@ -116,7 +116,7 @@ export function domainDns(
     handler: async (request) => {
       const { custom_domain: name, origin_url: origin } = request.body
       const { account } = callerOf(request)
-      checks().count(account)
+      await checks().count(account)
       return {
         custom_domain: name === undefined ? null : await checkedName(name),
         origin_url: origin === undefined ? null : await checkedOrigin(account, origin),
