@@ -1,7 +1,7 @@
 import type pg from 'pg'
 
 import { takeOfRate } from '../db/account-rate.ts'
-import { deleteInSteps } from '../db/delete-in-steps.ts'
+import { removeOld, type Steps } from '../db/remove-old.ts'
 import { type Queryable, transaction } from '../db/transaction.ts'
 import { AppError } from '../errors.ts'
 import type { AccountId, DomainId, DomainName, PagePath } from '../ids.ts'
@@ -15,7 +15,7 @@ export const INSPECTIONS_AN_HOUR = 60
 export const INSPECTIONS_OPEN = 5
 /** Of one account; older ones are known, and what they found is not kept. */
 export const INSPECTIONS_WITH_FINDINGS = 20
-const KEPT_HOURS = 24
+const KEPT_DAYS = 1
 const RATE = { what: 'inspection', most: INSPECTIONS_AN_HOUR, withinMs: 3_600_000 }
 
 export type InspectionState = 'queued' | 'running' | 'done' | 'failed'
@@ -154,19 +154,8 @@ export async function findPicture(
 }
 
 /** Removes inspections of more than a day ago. Gives how many. */
-export function removeOldInspections(
-  pool: pg.Pool,
-  options: { step?: number; signal?: AbortSignal } = {},
-): Promise<number> {
-  return deleteInSteps(
-    pool,
-    `with old as materialized (
-       select id from inspection where requested_at < now() - make_interval(hours => $2)
-        order by requested_at limit $1 for update skip locked)
-     delete from inspection i using old where i.id = old.id`,
-    [KEPT_HOURS],
-    options,
-  )
+export function removeOldInspections(pool: pg.Pool, steps?: Steps): Promise<number> {
+  return removeOld(pool, { table: 'inspection', at: 'requested_at', keptDays: KEPT_DAYS }, steps)
 }
 
 function toInspection(row: Row): Inspection {

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 
 import type { CrawlerCategory } from '../accounts/domain-settings.ts'
-import { deleteInSteps } from '../db/delete-in-steps.ts'
+import { removeOldPaths, type Steps } from '../db/remove-old.ts'
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import type { Log } from '../log.ts'
@@ -82,20 +82,6 @@ async function record(db: Queryable, visits: readonly Visit[]): Promise<void> {
 }
 
 /** Removes visits of more than 30 days ago. Gives how many. */
-export function removeOldVisits(
-  pool: pg.Pool,
-  options: { step?: number; signal?: AbortSignal } = {},
-): Promise<number> {
-  return deleteInSteps(
-    pool,
-    `with old as materialized (
-       select found.domain_id, found.path from domain cross join lateral (
-         select domain_id, path from last_visit
-          where domain_id = domain.id and asked_at < now() - make_interval(days => $2)
-          order by asked_at limit $1 for update skip locked) found
-       limit $1)
-     delete from last_visit v using old where v.domain_id = old.domain_id and v.path = old.path`,
-    [VISITS_KEPT_DAYS],
-    options,
-  )
+export function removeOldVisits(pool: pg.Pool, steps?: Steps): Promise<number> {
+  return removeOldPaths(pool, { table: 'last_visit', at: 'asked_at', keptDays: VISITS_KEPT_DAYS }, steps)
 }

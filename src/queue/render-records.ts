@@ -1,6 +1,6 @@
 import type pg from 'pg'
 
-import { deleteInSteps } from '../db/delete-in-steps.ts'
+import { removeOld, removeOldPaths, type Steps } from '../db/remove-old.ts'
 import type { Queryable } from '../db/transaction.ts'
 import type { AccountId, DomainId, DomainName, JobId, PagePath } from '../ids.ts'
 import type { RenderRecord } from '../render/record.ts'
@@ -97,39 +97,18 @@ export async function rendersOfPage(db: Queryable, domain: DomainId, path: PageP
 }
 
 /** Removes records of more than a week ago. Gives how many. */
-export function removeOldRecords(
-  pool: pg.Pool,
-  options: { step?: number; signal?: AbortSignal } = {},
-): Promise<number> {
-  return deleteInSteps(
-    pool,
-    `with old as materialized (
-       select id from render_record where ended_at < now() - make_interval(days => $2)
-        order by ended_at limit $1 for update skip locked)
-     delete from render_record r using old where r.id = old.id`,
-    [RECORDS_KEPT_DAYS],
-    options,
-  )
+export function removeOldRecords(pool: pg.Pool, steps?: Steps): Promise<number> {
+  return removeOld(pool, { table: 'render_record', at: 'ended_at', keptDays: RECORDS_KEPT_DAYS }, steps)
 }
 
 /** How the last render of a path ended is known for so long. */
 const LAST_RENDER_KEPT_DAYS = 30
 
 /** Removes how renders ended of more than 30 days ago. Gives how many. */
-export function removeOldLastRenders(
-  pool: pg.Pool,
-  options: { step?: number; signal?: AbortSignal } = {},
-): Promise<number> {
-  return deleteInSteps(
+export function removeOldLastRenders(pool: pg.Pool, steps?: Steps): Promise<number> {
+  return removeOldPaths(
     pool,
-    `with old as materialized (
-       select found.domain_id, found.path from domain cross join lateral (
-         select domain_id, path from last_render
-          where domain_id = domain.id and ended_at < now() - make_interval(days => $2)
-          order by ended_at limit $1 for update skip locked) found
-       limit $1)
-     delete from last_render r using old where r.domain_id = old.domain_id and r.path = old.path`,
-    [LAST_RENDER_KEPT_DAYS],
-    options,
+    { table: 'last_render', at: 'ended_at', keptDays: LAST_RENDER_KEPT_DAYS },
+    steps,
   )
 }
