@@ -22,6 +22,7 @@ import {
   processesOfGroup,
   processorMsOf,
 } from './process-group.ts'
+import { stillAnswers } from './still-answers.ts'
 
 /** `on`: Chromium's own sandbox holds its pages. `off`: it cannot work here, pages run without it. */
 export type Sandbox = 'on' | 'off'
@@ -76,9 +77,6 @@ export class BrowserStartError extends Error {
 }
 
 const START_LIMIT_MS = 30_000
-const ANSWER_LIMIT_MS = 2_000
-/** Large things of one page (an address of `data:`) keep the browser's main thread busy for seconds on a busy machine. */
-const BUSY_LOOKS = 5
 const LAST_WORDS_CHARS = 4_000
 
 const SANDBOX_REMEDY =
@@ -182,7 +180,11 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
       contextWorkers,
       ended,
       gone,
-      answers: () => answers(cdp, pid),
+      answers: () =>
+        stillAnswers({
+          answer: cdp.browser.send('Browser.getVersion'),
+          processorMs: () => processorMsOf(pid),
+        }),
       memoryBytes: () => memoryOfGroupBytes(pid),
       kill,
     }
@@ -192,23 +194,6 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
   } finally {
     clearTimeout(tooLate)
   }
-}
-
-async function answers(cdp: CdpConnection, pid: number): Promise<boolean> {
-  const answered = new AbortController()
-  const answer = cdp.browser.send('Browser.getVersion').then(
-    () => true,
-    () => false,
-  )
-  const isAtWork = async () => {
-    for (let look = 0; look < BUSY_LOOKS; look++) {
-      const beforeMs = processorMsOf(pid)
-      await delay(ANSWER_LIMIT_MS, undefined, { signal: answered.signal })
-      if (processorMsOf(pid) === beforeMs) break
-    }
-    return false
-  }
-  return Promise.race([answer, isAtWork().catch(() => false)]).finally(() => answered.abort())
 }
 
 /**

@@ -81,9 +81,10 @@ function withinGatewayLimits(found: RenderOutcome, excess: Excess | null): Rende
   return { kind: 'too-large', what: excess }
 }
 
-/** Half a page for the browser's sake: worth another attempt. */
+/** Half a page for the browser's sake: worth another attempt. Whoever has crashed knows better why. */
 function withoutNetwork(found: RenderOutcome): RenderOutcome {
-  return found.kind === 'aborted' ? found : { kind: 'crashed', reason: 'the network process has ended' }
+  if (found.kind === 'aborted' || found.kind === 'crashed') return found
+  return { kind: 'crashed', reason: 'the network process has ended' }
 }
 
 /** A page that hangs, has died or was left in the middle is not worth cleaning. */
