@@ -26,12 +26,14 @@ before(async () => {
     clients: {
       ...loadConfig({}).clients,
       requests: REQUESTS,
-      connections: 100,
+      connections: 400,
       unlimited: [],
       trustedProxies: [ipaddr.parseCIDR('127.0.0.0/8')],
     },
     origin: (req, res) => {
       if (req.url?.startsWith('/hangs')) waiting.push(res)
+      else if (req.url === '/events')
+        res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
       else res.end('from the origin')
     },
   })
@@ -54,7 +56,7 @@ async function hang(client: string, count: number, host?: string): Promise<Promi
 }
 
 describe('requests of one client to one origin', () => {
-  it('three quarters of its connections, and one more is 429; others and other sites are served', async () => {
+  it('so many, and one more is 429; others and other sites are served', async () => {
     const asked = await hang('203.0.113.1', MOST_OF_ONE_CLIENT)
     const past = await edge.ask('/hangs', from('203.0.113.1'))
     assert.deepEqual([past.status, past.headers['retry-after']], [429, '30'])
@@ -67,6 +69,25 @@ describe('requests of one client to one origin', () => {
     for (const res of waiting.splice(0)) res.end()
     for (const answer of asked) assert.equal((await answer).status, 200)
     assert.equal((await edge.ask('/', from('203.0.113.1'))).status, 200)
+  })
+})
+
+describe('a site whose people have much open', () => {
+  it('a browser that asks for a hundred things at once gets them, beside a hundred event streams', async (t) => {
+    const streams: net.Socket[] = []
+    t.after(() => {
+      for (const socket of streams) socket.destroy()
+    })
+    for (let at = 0; at < 100; at++) {
+      const socket = net.connect(edge.port, '127.0.0.1')
+      streams.push(socket)
+      socket.on('error', () => {})
+      socket.write(`GET /events HTTP/1.1\r\nHost: red.example\r\nX-Forwarded-For: 198.51.100.${at}\r\n\r\n`)
+    }
+    await Promise.all(streams.map((socket) => once(socket, 'data')))
+    const asked = await hang('203.0.113.7', 100)
+    for (const res of waiting.splice(0)) res.end()
+    for (const answer of asked) assert.equal((await answer).status, 200)
   })
 })
 

@@ -46,6 +46,8 @@ export type Origin = {
   port: number
   /** As the Host header of requests to it: without the scheme's own port. */
   authority: string
+  /** Connections are kept by this: the account, scheme and authority. What one customer's requests do to a connection meets no other's. */
+  key: string
 }
 
 export function edgeDomain(row: DomainRow): EdgeDomain {
@@ -61,6 +63,7 @@ export function edgeDomain(row: DomainRow): EdgeDomain {
       hostname: url.hostname,
       port: url.port === '' ? (protocol === 'https:' ? 443 : 80) : Number(url.port),
       authority: url.host,
+      key: `${row.account_id} ${protocol}//${url.host}`,
     },
     isActive: row.is_active,
     httpsUntilMs: settings.https_redirect ? (row.certificate_ends_at?.getTime() ?? 0) : 0,

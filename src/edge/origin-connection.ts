@@ -16,6 +16,7 @@ export type ConnectionKeeper = {
  */
 export class OriginConnection implements TakeAnswer {
   readonly socket: net.Socket
+  readonly openedMs: number
   /** When it became free; of one in use, nothing. */
   freeSinceMs = 0
   readonly #keeper: ConnectionKeeper
@@ -31,8 +32,9 @@ export class OriginConnection implements TakeAnswer {
   /** As the origin's `Keep-Alive` says. */
   #keptMs = Number.POSITIVE_INFINITY
 
-  constructor(socket: net.Socket, keeper: ConnectionKeeper) {
+  constructor(socket: net.Socket, keeper: ConnectionKeeper, openedMs: number) {
     this.socket = socket
+    this.openedMs = openedMs
     this.#keeper = keeper
     socket.on('data', (bytes: Buffer) => this.#receive(bytes))
     socket.on('drain', () => this.#drain())

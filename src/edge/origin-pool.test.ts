@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 
-import type { Origin } from './domain.ts'
+import { edgeDomain, type Origin } from './domain.ts'
 import { OriginCall } from './origin-call.ts'
 import { createOriginPool, type OriginPoolOptions } from './origin-pool.ts'
 import { listening } from './test-edge.ts'
@@ -32,7 +32,8 @@ async function start(t: TestContext, options: Partial<OriginPoolOptions> = {}) {
     clock: { nowMs: () => nowMs },
     ...options,
   })
-  const origin: Origin = { protocol: 'http:', hostname: '127.0.0.1', port, authority: `127.0.0.1:${port}` }
+  const authority = `127.0.0.1:${port}`
+  const origin: Origin = { protocol: 'http:', hostname: '127.0.0.1', port, authority, key: `1 ${authority}` }
   t.after(() => {
     for (const socket of connections) socket.destroy()
     server.close()
@@ -71,7 +72,7 @@ async function start(t: TestContext, options: Partial<OriginPoolOptions> = {}) {
 type Asking = { freeForMs?: number; to?: Origin; answerWaitMs?: number }
 
 /** Two names of the same server are two origins. */
-const other = (origin: Origin, name: string): Origin => ({ ...origin, authority: `${name}:${origin.port}` })
+const other = (origin: Origin, name: string): Origin => ({ ...origin, key: `1 ${name}` })
 
 describe('connections to origins', () => {
   it('are used again, one call at a time', async (t) => {
@@ -105,6 +106,55 @@ describe('connections to origins', () => {
     assert.equal(await third, 'ok')
     second.call.destroy()
     assert.deepEqual([pool.open, pool.waiting], [1, 0])
+  })
+
+  it('accounts that name the same origin share none, nor the places for them', async (t) => {
+    const { ask, origin, pool, answers, connections, said } = await start(t, { perOrigin: 1 })
+    const domain = {
+      id: 1,
+      custom_domain: 'x',
+      is_active: true,
+      settings: {},
+      origin_url: 'http://same.example',
+    }
+    const [red, blue] = [1, 2].map((id) => edgeDomain({ ...domain, account_id: id }).origin.key)
+    assert.notEqual(red, blue)
+    assert.equal(await ask('/red', { to: { ...origin, key: red! } }), 'ok')
+    assert.equal(await ask('/blue', { to: { ...origin, key: blue! } }), 'ok')
+    assert.equal(connections.length, 2)
+    answers(null)
+    const held = ask('/held', { to: { ...origin, key: red! } })
+    while (!said[0]!.includes('/held')) await new Promise(setImmediate)
+    answers((socket) => socket.write(ANSWER))
+    assert.equal(await ask('/blue', { to: { ...origin, key: blue! } }), 'ok')
+    held.call.destroy()
+    assert.equal(pool.open, 1)
+  })
+
+  it('one that is old is not used again: its name may lead elsewhere by now', async (t) => {
+    const { ask, connections, wait, pool } = await start(t, { maxAgeMs: 1_000 })
+    await ask()
+    wait(999)
+    await ask()
+    assert.equal(pool.open, 1)
+    wait(1)
+    await ask()
+    assert.deepEqual([connections.length, pool.open], [1, 0])
+    await ask()
+    assert.equal(connections.length, 2)
+  })
+
+  it('so many are kept when nobody needs them', async (t) => {
+    const { ask, connections, pool } = await start(t, { freePerOrigin: 2 })
+    await Promise.all([ask(), ask(), ask()])
+    assert.deepEqual([connections.length, pool.open], [3, 2])
+  })
+
+  it('whoever waits is not sent on one that the origin is about to close', async (t) => {
+    const { ask, answers, connections } = await start(t, { perOrigin: 1 })
+    answers((socket) => socket.write(ANSWER.replace('\r\n', '\r\nKeep-Alive: timeout=1\r\n')))
+    assert.deepEqual(await Promise.all([ask(), ask()]), ['ok', 'ok'])
+    assert.equal(connections.length, 2)
   })
 
   it('a call that waits for too long fails; one that is taken back waits no more', async (t) => {

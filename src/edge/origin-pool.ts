@@ -9,13 +9,22 @@ export type OriginPoolOptions = {
   connect: OriginAgents['connect']
   /** For how long connections have been free. */
   clock?: Clock
-  /** Connections to one origin at a time; further calls wait for one. */
+  /** Connections to one origin of one account at a time; further calls wait for one. */
   perOrigin?: number
+  /** Free ones of these. */
+  freePerOrigin?: number
   /** Connections to all origins together. */
   inTotal?: number
   /** A free connection is closed after this time. */
   keepAliveMs?: number
+  /** And any that is so old when it becomes free: its origin's name may lead elsewhere by now. */
+  maxAgeMs?: number
 }
+
+/** An event stream or a slow download holds one for as long as its client likes, and people of a site have many of these. */
+const PER_ORIGIN = 1_024
+/** Who is past it waits: so no account can take them all, unless it has eight origins and the clients for them. */
+const IN_TOTAL = 8 * PER_ORIGIN
 
 export type OriginPool = {
   /**
@@ -33,7 +42,8 @@ type Place = { origin: Origin; open: number; free: OriginConnection[]; waiting: 
 
 /** Kept connections of HTTP/1.1 to origins, each used by one call at a time. */
 export function createOriginPool(options: OriginPoolOptions): OriginPool {
-  const { connect, clock = systemClock, perOrigin = 64, inTotal = 1_024, keepAliveMs = 15_000 } = options
+  const { connect, clock = systemClock, perOrigin = PER_ORIGIN, inTotal = IN_TOTAL } = options
+  const { freePerOrigin = 64, keepAliveMs = 15_000, maxAgeMs = 300_000 } = options
   const places = new Map<string, Place>()
   /** Those with calls that wait, in the order in which they are served when there are connections again. */
   const hungry = new Set<Place>()
@@ -58,8 +68,8 @@ export function createOriginPool(options: OriginPoolOptions): OriginPool {
     if (open >= inTotal && !(dropOldest() && open < inTotal)) return false
     place.open += 1
     open += 1
-    places.set(keyOf(place.origin), place)
-    new OriginConnection(connect(place.origin), keeperOf(place)).start(call)
+    places.set(place.origin.key, place)
+    new OriginConnection(connect(place.origin), keeperOf(place), clock.nowMs()).start(call)
     return true
   }
 
@@ -71,19 +81,24 @@ export function createOriginPool(options: OriginPoolOptions): OriginPool {
       clearTimeout(late)
       call.leaveQueue = null
       place.waiting.delete(call)
-      if (place.waiting.size === 0) hungry.delete(place)
+      if (place.waiting.size > 0) return
+      hungry.delete(place)
+      forget(place)
     }
   }
 
   function keeperOf(place: Place): ConnectionKeeper {
     return {
       free(connection) {
+        connection.freeSinceMs = clock.nowMs()
+        const tooOld = connection.freeSinceMs - connection.openedMs >= maxAgeMs
+        // The origin is about to close it. Whoever waits gets a new one.
+        if (tooOld || !connection.isUsable) return connection.destroy()
         const next = nextOf(place)
         if (next !== null) return connection.start(next)
-        connection.freeSinceMs = clock.nowMs()
+        if (place.free.length >= freePerOrigin) return connection.destroy()
         connection.keepFor(keepAliveMs)
-        if (connection.isUsable) place.free.push(connection)
-        else connection.destroy()
+        place.free.push(connection)
       },
       gone(connection) {
         place.open -= 1
@@ -91,7 +106,7 @@ export function createOriginPool(options: OriginPoolOptions): OriginPool {
         const at = place.free.indexOf(connection)
         if (at !== -1) place.free.splice(at, 1)
         feed(place)
-        if (place.open === 0 && place.waiting.size === 0) places.delete(keyOf(place.origin))
+        forget(place)
       },
     }
   }
@@ -114,12 +129,15 @@ export function createOriginPool(options: OriginPoolOptions): OriginPool {
   }
 
   function placeOf(origin: Origin): Place {
-    const key = keyOf(origin)
-    const known = places.get(key)
+    const known = places.get(origin.key)
     if (known !== undefined) return known
     const place: Place = { origin, open: 0, free: [], waiting: new Set() }
-    places.set(key, place)
+    places.set(origin.key, place)
     return place
+  }
+
+  function forget({ origin, open: ofIt, waiting }: Place): void {
+    if (ofIt === 0 && waiting.size === 0) places.delete(origin.key)
   }
 
   /** Ends the free ones, unless the one that would be taken next became free within the last `ms`. */
@@ -150,9 +168,4 @@ export function createOriginPool(options: OriginPoolOptions): OriginPool {
       return count
     },
   }
-}
-
-/** Scheme and authority tell origins apart; the scheme's own port is not written. */
-function keyOf({ protocol, authority }: Origin): string {
-  return `${protocol}//${authority}`
 }

@@ -30,6 +30,9 @@ export type GuardedAgentsOptions = {
   ca?: string | undefined
 }
 
+/** Connections to one origin that nobody uses. */
+const MOST_FREE = 64
+
 /**
  * A pair of agents (keep-alive unless told otherwise) for node:http and node:https whose every connection
  * is a guarded one. When there is none, the request ends with an error that
@@ -37,8 +40,8 @@ export type GuardedAgentsOptions = {
  */
 export function createGuardedAgents(guard: AddressGuard, options: GuardedAgentsOptions = {}): GuardedAgents {
   const {
-    socketsPerOrigin = 64,
-    socketsInTotal = 1_024,
+    socketsPerOrigin = 256,
+    socketsInTotal = 2_048,
     connectTimeoutMs = 10_000,
     keepAliveMs = 15_000,
     lookup,
@@ -49,7 +52,7 @@ export function createGuardedAgents(guard: AddressGuard, options: GuardedAgentsO
     noDelay: true,
     maxSockets: socketsPerOrigin,
     maxTotalSockets: socketsInTotal,
-    maxFreeSockets: socketsPerOrigin,
+    maxFreeSockets: Math.min(socketsPerOrigin, MOST_FREE),
     timeout: keepAliveMs,
     scheduling: 'lifo' as const,
   }
