@@ -2,10 +2,9 @@ import type pg from 'pg'
 import { z } from 'zod'
 
 import type { SignIn } from '../../accounts/sign-in.ts'
-import { checkFailures, noteFailure } from '../../accounts/sign-in-failures.ts'
+import { countedAttempt } from '../../accounts/sign-in-failures.ts'
 import type { ReadClient } from '../../client-address.ts'
 import type { Clock } from '../../clock.ts'
-import { AppError } from '../../errors.ts'
 import { sessionCaller } from '../access.ts'
 import { passwordSchema } from '../account-schema.ts'
 import { BODY_REFUSALS, emptyAnswer, refusals, SESSION_REFUSALS } from '../answer.ts'
@@ -42,16 +41,10 @@ export function passwordChange(
     handler: async (request, reply) => {
       const { email } = sessionCaller(request).session
       const attempt = { email, address: fromOf(readClient, request).address }
-      await checkFailures(pool, attempt, clock.nowMs())
       const { current_password: current, new_password: next } = request.body
-      const lines = await signIn
-        .changePassword(request.headers.cookie ?? '', { current, next })
-        .catch(async (error: unknown) => {
-          if (error instanceof AppError && error.code === 'wrong_password') {
-            await noteFailure(pool, attempt, clock.nowMs())
-          }
-          throw error
-        })
+      const lines = await countedAttempt(pool, attempt, clock.nowMs(), 'wrong_password', () =>
+        signIn.changePassword(request.headers.cookie ?? '', { current, next }),
+      )
       setCookies(reply, lines)
       return reply.code(204).send(null)
     },

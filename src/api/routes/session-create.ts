@@ -3,10 +3,9 @@ import { z } from 'zod'
 
 import { type PlanCatalogue, planNamed } from '../../accounts/plans.ts'
 import type { SignIn } from '../../accounts/sign-in.ts'
-import { checkFailures, forgetFailures, noteFailure } from '../../accounts/sign-in-failures.ts'
+import { countedAttempt } from '../../accounts/sign-in-failures.ts'
 import type { ReadClient } from '../../client-address.ts'
 import type { Clock } from '../../clock.ts'
-import { AppError } from '../../errors.ts'
 import { emailSchema, me, meSchema, passwordSchema } from '../account-schema.ts'
 import { answer, BODY_REFUSALS, refusals } from '../answer.ts'
 import type { ApiApp } from '../app.ts'
@@ -48,14 +47,9 @@ export function sessionCreate(
       checkSameSite(request)
       const from = fromOf(readClient, request)
       const attempt = { email: request.body.email, address: from.address }
-      await checkFailures(pool, attempt, clock.nowMs())
-      const signedIn = await signIn.signIn(request.body, from).catch(async (error: unknown) => {
-        if (error instanceof AppError && error.code === 'wrong_credentials') {
-          await noteFailure(pool, attempt, clock.nowMs())
-        }
-        throw error
-      })
-      await forgetFailures(pool, attempt)
+      const signedIn = await countedAttempt(pool, attempt, clock.nowMs(), 'wrong_credentials', () =>
+        signIn.signIn(request.body, from),
+      )
       setCookies(reply, signedIn.cookies)
       return { account: me(signedIn.session, planNamed(plans, signedIn.session.plan)) }
     },
