@@ -33,6 +33,12 @@ describe('CSV', () => {
     assert.equal(csvText(['=a'], []), `'=a\r\n`)
   })
 
+  it('nor does a part of it where semicolons or tabs part cells', () => {
+    assert.equal(csvText(['a'], [['/x;=1+1']]), `a\r\n"/x;'=1+1"\r\n`)
+    assert.equal(csvText(['a'], [['/x; "@SUM(A1)\t-1;b']]), `a\r\n"/x; ""'@SUM(A1)\t'-1;b"\r\n`)
+    assert.equal(csvText(['a'], [['/x;a=1']]), 'a\r\n"/x;a=1"\r\n')
+  })
+
   it('other text, and numbers below zero, stay as they are', () => {
     assert.equal(csvText(['a'], [['/=1'], [-5], ['a-b'], ["it's"]]), "a\r\n/=1\r\n-5\r\na-b\r\nit's\r\n")
   })

@@ -18,9 +18,11 @@ function line(cells: readonly CsvCell[]): string {
 function cell(value: CsvCell): string {
   if (value === null) return ''
   if (typeof value === 'number') return String(value)
-  const harmless = FORMULA.test(value) ? `'${value}` : value
-  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
+  const harmless = (FORMULA.test(value) ? `'${value}` : value).replace(FORMULA_BEHIND, "$1'")
+  return /[",;\t\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }
 
 /** What spreadsheets take for a formula's beginning, also the wide forms of the same signs. */
 const FORMULA = /^[\s]*[=+\-@\t\r\n＝＋－＠|%]/
+/** In half of Europe a spreadsheet begins a cell behind each semicolon, quotes or not. */
+const FORMULA_BEHIND = /([;\t]["'\s]*)(?=[=+\-@＝＋－＠|%])/g
