@@ -55,7 +55,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'src/queue/cancel-jobs.ts',
     'src/queue/warm-control.ts',
   ],
-  'src/events': ['src/db', 'src/accounts', 'src/pages/invalidation.ts', 'src/queue'],
+  'src/events': ['src/db', 'src/accounts', 'src/pages/invalidation.ts', 'src/pages/visited.ts', 'src/queue'],
   'src/reach': [
     'src/db',
     'src/gateway/guarded-connect.ts',
@@ -87,7 +87,13 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'src/db': [],
   'src/metrics': ['src/db'],
-  'src/traffic': ['src/db', 'src/accounts', 'src/pages/path.ts', 'src/edge/known-crawlers.ts'],
+  'src/traffic': [
+    'src/db',
+    'src/accounts',
+    'src/pages/path.ts',
+    'src/pages/visited.ts',
+    'src/edge/known-crawlers.ts',
+  ],
   'src/fleet': ['src/db'],
 }
 /** Small files without a room: anybody may import them. */

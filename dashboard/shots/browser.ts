@@ -74,6 +74,10 @@ export async function startBrowser(dataDir: string, say: (line: string) => void)
     run,
     until,
     async open(url) {
+      // What is typed and not saved would be asked about.
+      await run(
+        `[...document.querySelectorAll('button')].find((each) => each.textContent === 'Undo changes')?.click()`,
+      )
       await page.send('Page.navigate', { url: 'about:blank' })
       await page.send('Page.navigate', { url })
       await until(`location.href !== 'about:blank' && document.readyState === 'complete'`)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
-import { QueryClient } from '@tanstack/react-query'
+import { InfiniteQueryObserver, QueryClient } from '@tanstack/react-query'
 
 import type { Domain } from './api-types.ts'
 import { createChanges, isOutdated, outdatedBy } from './live-changes.ts'
@@ -20,6 +20,11 @@ it('each event makes out of date what it is about, and nothing else', () => {
     ['domains', 'a.example', 'renders'],
     ['domains', 'a.example', 'certificate'],
     ['domains', 'b.example', 'renders'],
+    ['domains', 'a.example', 'pages', {}],
+    ['domains', 'a.example', 'traffic', '24h'],
+    ['domains', null, 'traffic', '24h'],
+    ['domains', 'a.example', 'warm'],
+    ['traffic-summaries'],
     ['operator', 'queue'],
   ]
   const read = (event: Parameters<typeof outdatedBy>[0]) => {
@@ -28,13 +33,26 @@ it('each event makes out of date what it is about, and nothing else', () => {
       ? []
       : keys.filter((key) => isOutdated(outdated, key)).map((key) => key.join(' '))
   }
-  assert.deepEqual(read(render), ['domains a.example renders'])
+  const pages = 'domains a.example pages [object Object]'
+  assert.deepEqual(read(render), ['domains a.example renders', pages])
+  const visits = { domain: 'a.example' as never }
+  assert.deepEqual(read({ event: 'visits', data: visits }), [
+    pages,
+    'domains a.example traffic 24h',
+    'domains  traffic 24h',
+    'traffic-summaries',
+  ])
+  const stand = { ...visits, queued: 1, running: 0, warming: true }
+  assert.deepEqual(read({ event: 'warm', data: stand }), ['domains a.example warm'])
   const domain = { domain: 'a.example' as never, is_active: true, certificate_ends_at: null }
   assert.deepEqual(read({ event: 'domain', data: domain }), [
     'domains',
     'domains a.example',
     'domains a.example renders',
     'domains a.example certificate',
+    pages,
+    'domains a.example traffic 24h',
+    'domains a.example warm',
   ])
   assert.deepEqual(read({ event: 'account', data: {} }), ['session', 'domains'])
   assert.deepEqual(read({ event: 'fleet', data: { jobs_ended: 1 } }), ['operator queue'])
@@ -75,4 +93,33 @@ it('a burst of events reads once at its beginning and once after', (t) => {
   assert.equal(read, 3)
   changes.close()
   queries.clear()
+})
+
+it('a list that was read far is only marked: nobody asks for hundreds of pieces again and again', async (t) => {
+  const queries = new QueryClient({ defaultOptions: { queries: { staleTime: Number.POSITIVE_INFINITY } } })
+  let asked = 0
+  const watch = (key: string, pieces: number) => {
+    const observer = new InfiniteQueryObserver(queries, {
+      queryKey: ['domains', 'a.example', 'pages', key],
+      queryFn: async () => ++asked,
+      initialPageParam: 0,
+      getNextPageParam: (_last, all) => all.length,
+      initialData: {
+        pages: Array(pieces).fill(0),
+        pageParams: Array.from({ length: pieces }, (_, at) => at),
+      },
+    })
+    t.after(observer.subscribe(() => {}))
+    return observer
+  }
+  const [short, long] = [watch('short', 2), watch('long', 3)]
+  const changes = createChanges(queries)
+  t.after(changes.close)
+  changes.take(render)
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(asked, 2)
+  assert.deepEqual(
+    [short, long].map((each) => each.getCurrentResult().isStale),
+    [false, true],
+  )
 })

@@ -5,8 +5,10 @@ import type { Domain, LiveEvent } from './api-types.ts'
 /** What an event makes out of date. */
 export type Outdated =
   | { kind: 'all' }
-  /** What happens at a domain: pages, renders, visits. */
+  /** What becomes of the pages of a domain. */
   | { kind: 'happenings'; domain: string }
+  | { kind: 'warm'; domain: string }
+  | { kind: 'visits'; domain: string }
   /** A domain itself, and what says how it stands. */
   | { kind: 'domain'; domain: string }
   | { kind: 'account' }
@@ -16,8 +18,10 @@ export function outdatedBy(event: LiveEvent): Outdated | null {
   switch (event.event) {
     case 'render':
     case 'pages':
-    case 'warm':
       return { kind: 'happenings', domain: event.data.domain }
+    case 'warm':
+    case 'visits':
+      return { kind: event.event, domain: event.data.domain }
     case 'domain':
       return { kind: 'domain', domain: event.data.domain }
     case 'account':
@@ -33,6 +37,8 @@ export function outdatedBy(event: LiveEvent): Outdated | null {
 
 /** Of a domain, what changes only when somebody changes it. */
 const SETTLED = ['certificate', 'dns', 'tokens']
+/** And what visits change: counts, and who asked last. */
+const COUNTS = ['traffic', 'traffic-paths']
 
 /** Whether what was read under this key is out of date. */
 export function isOutdated(outdated: Outdated, key: readonly unknown[]): boolean {
@@ -45,7 +51,17 @@ export function isOutdated(outdated: Outdated, key: readonly unknown[]): boolean
         first === 'domains' &&
         name === outdated.domain &&
         part !== undefined &&
-        !SETTLED.includes(String(part))
+        ![...SETTLED, ...COUNTS, 'warm'].includes(String(part))
+      )
+    case 'warm':
+      return first === 'domains' && name === outdated.domain && part === 'warm'
+    case 'visits':
+      return (
+        first === 'traffic-summaries' ||
+        (first === 'domains' &&
+          (name === outdated.domain || name === null) &&
+          COUNTS.includes(String(part))) ||
+        (first === 'domains' && name === outdated.domain && part === 'pages')
       )
     case 'domain':
       return first === 'domains' && (name === undefined || name === outdated.domain)
@@ -54,6 +70,21 @@ export function isOutdated(outdated: Outdated, key: readonly unknown[]): boolean
     case 'fleet':
       return first === 'operator'
   }
+}
+
+/** Of pieces that are read one after the other, more than are read anew by themselves. */
+const PIECES_REREAD = 2
+
+/** A list of which somebody has read far. */
+export function isLong({ state }: { state: { data?: unknown } }): boolean {
+  const { data } = state
+  return (
+    typeof data === 'object' &&
+    data !== null &&
+    'pageParams' in data &&
+    Array.isArray(data.pageParams) &&
+    data.pageParams.length > PIECES_REREAD
+  )
 }
 
 /** So often is the same read again while events pour in. */
@@ -67,8 +98,10 @@ export function createChanges(queries: QueryClient): { take(event: LiveEvent): v
   const waiting = new Map<string, { timer: ReturnType<typeof setTimeout>; again: boolean }>()
 
   function reread(outdated: Outdated): void {
-    const predicate = ({ queryKey }: Query) => isOutdated(outdated, queryKey)
-    void queries.invalidateQueries({ predicate })
+    const concerns = ({ queryKey }: Query) => isOutdated(outdated, queryKey)
+    void queries.invalidateQueries({ predicate: concerns, refetchType: 'none' })
+    // Else it were hundreds of requests, again and again: whoever looks at a long list is told, and says when.
+    void queries.refetchQueries({ type: 'active', predicate: (query) => concerns(query) && !isLong(query) })
   }
 
   function soon(outdated: Outdated): void {

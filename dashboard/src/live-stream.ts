@@ -9,7 +9,7 @@ export type Source = {
   close(): void
 }
 
-const NAMES = ['render', 'pages', 'warm', 'quota', 'domain', 'account', 'fleet', 'reread'] as const
+const NAMES = ['render', 'pages', 'warm', 'visits', 'quota', 'domain', 'account', 'fleet', 'reread'] as const
 
 /** Pauses before it is tried again, in milliseconds; the last one for ever. */
 const PAUSES_MS = [1_000, 2_000, 5_000, 15_000, 30_000]

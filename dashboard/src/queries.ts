@@ -21,6 +21,7 @@ import type {
   Warm,
   WebhookToken,
 } from './api-types.ts'
+import { isLong } from './live-changes.ts'
 import { pollWhileLost } from './live-state.ts'
 
 /** Everything that screens read, by name. What is refused is not asked again; what got no answer is, twice. */
@@ -133,7 +134,7 @@ export type PagesWanted = {
   isDescending: boolean
 }
 
-/** The list of stored pages, in pieces of 200. */
+/** The list of stored pages, in pieces of 200. Events say when it is out of date; a long one is read anew when somebody wants it. */
 export const pagesQuery = (domain: string, wanted: PagesWanted) =>
   infiniteQueryOptions({
     queryKey: ['domains', domain, 'pages', wanted],
@@ -149,6 +150,11 @@ export const pagesQuery = (domain: string, wanted: PagesWanted) =>
     },
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.next,
+    staleTime: Number.POSITIVE_INFINITY,
+    refetchOnMount: (query) => (isLong(query) ? false : 'always'),
+    refetchOnWindowFocus: (query) => !isLong(query),
+    refetchOnReconnect: (query) => !isLong(query),
+    refetchInterval: (query) => (isLong(query) ? false : pollWhileLost()),
   })
 
 export const rendersQuery = (domain: string) =>
@@ -156,17 +162,18 @@ export const rendersQuery = (domain: string) =>
     queryKey: ['domains', domain, 'renders'],
     queryFn: async ({ signal }) =>
       (await request<{ renders: Render[] }>('GET', `${domainUrl(domain)}/renders`, { signal })).renders,
-    refetchInterval: 10_000,
   })
 
-/** The last warm; null: there never was one. Its progress is asked for each 2 s, and until then now and again. */
+/** The last warm; null: there never was one. Events tell of its progress; while they do not come, it is asked for. */
 export const warmQuery = (domain: string) =>
   queryOptions({
     queryKey: ['domains', domain, 'warm'],
     queryFn: async ({ signal }) =>
       (await request<{ warm: Warm | null }>('GET', `${domainUrl(domain)}/warm`, { signal })).warm,
-    refetchInterval: ({ state }) =>
-      state.data != null && state.data.ended_at === null && state.data.paused_at === null ? 2_000 : 15_000,
+    refetchInterval: ({ state }) => {
+      const isMoving = state.data != null && state.data.ended_at === null && state.data.paused_at === null
+      return isMoving && pollWhileLost() !== false ? 2_000 : pollWhileLost()
+    },
   })
 
 export const tokensQuery = (domain: string) =>

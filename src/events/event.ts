@@ -21,6 +21,8 @@ export type LiveEvent =
   /** Where the jobs of a domain stand; `warming`: a full warm will queue more. */
   | { event: 'warm'; data: { domain: DomainName; queued: number; running: number; warming: boolean } }
   | { event: 'quota'; data: { domain: DomainName; renders_used: number; monthly_render_limit: number } }
+  /** Visits were counted, or who asked last for a page was noted: some seconds after they came. */
+  | { event: 'visits'; data: { domain: DomainName } }
   /** A domain was added or changed, or has another certificate. */
   | {
       event: 'domain'

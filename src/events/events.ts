@@ -7,8 +7,9 @@ import type { Clock } from '../clock.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { INVALIDATE_CHANNEL, type Notifications } from '../pages/invalidation.ts'
+import { VISITED_CHANNEL } from '../pages/visited.ts'
 import { JOB_DONE_CHANNEL } from '../queue/job.ts'
-import { WARM_CHANNEL } from '../queue/warm.ts'
+import { WARM_CHANNEL, WARM_MOVED_CHANNEL } from '../queue/warm.ts'
 import { REREAD } from './event.ts'
 import { createGathering, type Gathered } from './gathering.ts'
 import { readEvents } from './read-events.ts'
@@ -77,6 +78,8 @@ export function createEvents(deps: {
   listener.on(JOB_DONE_CHANNEL, heard(gathering.job))
   listener.on(INVALIDATE_CHANNEL, heard(gathering.invalidation))
   listener.on(WARM_CHANNEL, heard(gathering.warm))
+  listener.on(WARM_MOVED_CHANNEL, heard(gathering.warm))
+  listener.on(VISITED_CHANNEL, heard(gathering.visited))
   listener.on(ACCESS_ENDED_CHANNEL, (account) => {
     void check(streams.all().filter(({ subscriber }) => String(subscriber.account) === account))
   })

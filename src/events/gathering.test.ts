@@ -21,8 +21,11 @@ it('keeps each thing once, and more paths of a domain as "more than one"', () =>
   gathering.invalidation('{"account":7}')
   gathering.warm('4')
   gathering.warm('x')
+  gathering.visited('4,6')
+  gathering.visited('6')
+  gathering.visited('x')
   assert.equal(gathering.pending(), true)
-  const { jobs, pages, hosts, accounts, warms, jobsEnded, overflown } = gathering.take()
+  const { jobs, pages, hosts, accounts, warms, visited, jobsEnded, overflown } = gathering.take()
   assert.deepEqual([...jobs], [id(1), id(2)])
   assert.equal(jobsEnded, 4)
   assert.deepEqual(
@@ -34,6 +37,7 @@ it('keeps each thing once, and more paths of a domain as "more than one"', () =>
     ],
   )
   assert.deepEqual([[...hosts], [...accounts], [...warms], overflown], [['a.example'], [7], [4], false])
+  assert.deepEqual([...visited], [4, 6])
   assert.equal(gathering.pending(), false)
 })
 

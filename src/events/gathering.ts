@@ -1,5 +1,6 @@
 import { type DomainId, type JobId, type PagePath, parseJobId } from '../ids.ts'
 import { parseInvalidation } from '../pages/invalidation.ts'
+import { parseVisited } from '../pages/visited.ts'
 
 /** What notifications have named since the last look, each thing once. */
 export type Gathered = {
@@ -9,6 +10,8 @@ export type Gathered = {
   hosts: Set<string>
   accounts: Set<number>
   warms: Set<DomainId>
+  /** Of these visits were counted. */
+  visited: Set<DomainId>
   /** Notifications about jobs, of all accounts. */
   jobsEnded: number
   /** More than is kept, or what this version does not understand. */
@@ -19,11 +22,15 @@ export type Gathering = {
   job(payload: string): void
   invalidation(payload: string): void
   warm(payload: string): void
+  visited(payload: string): void
   /** All of it; what comes next is gathered anew. */
   take(): Gathered
   /** Whether there is something to take. */
   pending(): boolean
 }
+
+/** Of all domains that are visited, for it is not known here whose they are; one is a number. */
+const VISITED_LIMIT = 100_000
 
 /** Keeps at most `most` things: memory does not grow with what others do while the database is slow. */
 export function createGathering(most = 2_000): Gathering {
@@ -65,14 +72,20 @@ export function createGathering(most = 2_000): Gathering {
       const domain = Number(payload)
       if (Number.isInteger(domain) && room()) now.warms.add(domain as DomainId)
     },
+    visited(payload) {
+      for (const domain of parseVisited(payload) ?? []) {
+        // Past it, it is seen when it is next asked for: no reason to have everything read anew.
+        if (now.visited.size < VISITED_LIMIT) now.visited.add(domain)
+      }
+    },
     take() {
       const taken = now
       now = nothing()
       return taken
     },
     pending() {
-      const { jobs, pages, hosts, accounts, warms, jobsEnded, overflown } = now
-      return overflown || jobsEnded + jobs.size + pages.size + hosts.size + accounts.size + warms.size > 0
+      const { jobsEnded, overflown, ...sets } = now
+      return overflown || jobsEnded > 0 || Object.values(sets).some(({ size }) => size > 0)
     },
   }
 }
@@ -84,6 +97,7 @@ function nothing(): Gathered {
     hosts: new Set(),
     accounts: new Set(),
     warms: new Set(),
+    visited: new Set(),
     jobsEnded: 0,
     overflown: false,
   }

@@ -37,13 +37,13 @@ type JobRow = {
 export async function readEvents(
   db: Queryable,
   accounts: readonly AccountId[],
-  { jobs, pages, hosts, accounts: changed, warms }: Gathered,
+  { jobs, pages, hosts, accounts: changed, warms, visited }: Gathered,
   { plans, nowMs }: { plans: PlanCatalogue; nowMs: number },
 ): Promise<OwnedEvent[]> {
   const ended = jobs.size === 0 ? [] : await readJobs(db, accounts, [...jobs])
   const moved = new Set([...warms, ...ended.filter(isBulk).map(({ domain_id }) => domain_id)])
   const counted = new Set(ended.filter(({ outcome }) => outcome === 'rendered').map((job) => job.domain_id))
-  const ids = [...new Set([...pages.keys(), ...moved, ...counted])]
+  const ids = [...new Set([...pages.keys(), ...moved, ...counted, ...visited])]
   const domains =
     ids.length + hosts.size === 0 ? [] : await readDomains(db, accounts, ids, [...hosts], utcMonth(nowMs))
   const owned = new Map(domains.map((domain) => [domain.id, domain]))
@@ -67,6 +67,7 @@ export async function readEvents(
 
   function* eventsOf({ id, account_id, custom_domain: domain, ...row }: DomainRow): Generator<OwnedEvent> {
     if (pages.has(id)) yield of(account_id, { event: 'pages', data: { domain, path: pages.get(id) ?? null } })
+    if (visited.has(id)) yield of(account_id, { event: 'visits', data: { domain } })
     if (counted.has(id)) {
       const { monthly_render_limit } = planNamed(plans, row.plan)
       yield of(account_id, {

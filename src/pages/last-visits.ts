@@ -5,6 +5,7 @@ import { removeOldPaths, type Steps } from '../db/remove-old.ts'
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import type { Log } from '../log.ts'
+import { tellVisited } from './visited.ts'
 
 /** A crawler was given a stored page. `crawler`: what it calls itself. */
 export type Visit = {
@@ -48,6 +49,10 @@ export function createLastVisits(options: { pool: pg.Pool; log: Log; flushEveryM
     pending.clear()
     flushing = flushing.then(async () => {
       for (let at = 0; at < visits.length; at += BATCH) await record(pool, visits.slice(at, at + BATCH))
+      await tellVisited(
+        pool,
+        visits.map(({ domain }) => domain),
+      )
     })
     flushing = flushing.catch((error: Error) => {
       log.warn({ err: error }, 'who asked last for pages could not be noted')

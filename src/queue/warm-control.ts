@@ -1,6 +1,6 @@
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId } from '../ids.ts'
-import { UNDER_WAY, WARM_CHANNEL, WARM_PRIORITY } from './warm.ts'
+import { UNDER_WAY, WARM_CHANNEL, WARM_MOVED_CHANNEL, WARM_PRIORITY } from './warm.ts'
 
 // Each is inside a transaction, and gives false, having changed nothing, where no warm is in the state for it. The row
 // of the warm comes first, as with the step that queues: neither meets the other halfway. The domain id was obtained
@@ -15,7 +15,7 @@ export async function pauseWarm(
   const { rows } = await client.query<{ run: string }>(
     `update warm set paused_at = clock_timestamp(), reason = $2, lease = null, lease_until = null
       where domain_id = $1 and state in ${UNDER_WAY} and paused_at is null
-     returning run`,
+     returning run, pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
     [domain, reason],
   )
   if (rows[0] === undefined) return false
@@ -49,7 +49,7 @@ export async function cancelWarm(
     `update warm set state = 'cancelled', reason = $2, paused_at = null, ended_at = clock_timestamp(),
             lease = null, lease_until = null
       where domain_id = $1 and state in ${UNDER_WAY}
-     returning run`,
+     returning run, pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
     [domain, reason],
   )
   if (rows[0] === undefined) return false

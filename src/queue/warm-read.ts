@@ -11,6 +11,7 @@ import { type OwnEntry, readSitemap } from '../sitemaps/read-sitemap.ts'
 import { fetchRobots, readRobots } from '../sitemaps/robots.ts'
 import type { Site } from '../sitemaps/site.ts'
 import { countKnownPages } from './known-pages.ts'
+import { WARM_MOVED_CHANNEL } from './warm.ts'
 
 /** Of one run. */
 export const SITEMAPS_LIMIT = 10_000
@@ -83,9 +84,10 @@ async function read(
     try {
       const entries = await readOne(deps, reading, next, signal, hold)
       if (signal.aborted) return
-      await pool.query('update warm_sitemap set entries = $3 where domain_id = $1 and path = $2', [
-        ...[domain, path, entries],
-      ])
+      await pool.query(
+        `update warm_sitemap set entries = $3 where domain_id = $1 and path = $2 returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
+        [domain, path, entries],
+      )
     } catch (error) {
       if (signal.aborted) return
       const isGuess = depth === 0 && path === USUAL_SITEMAP && !sitemaps.includes(path)
@@ -97,7 +99,8 @@ async function read(
   await forgetUnnamed(pool, domain, signal)
   await pool.query(
     `update warm set state = 'queueing', known = $3, moved_at = clock_timestamp()
-      where domain_id = $1 and lease = $2 and state = 'reading' and paused_at is null`,
+      where domain_id = $1 and lease = $2 and state = 'reading' and paused_at is null
+     returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
     [domain, reading.lease, await countKnownPages(pool, domain)],
   )
 }
@@ -135,7 +138,8 @@ async function robotsOf(
       const reason = `robots.txt could not be read: ${(error as Error).message}`
       await pool.query(
         `update warm set state = 'failed', reason = $3, ended_at = clock_timestamp()
-          where domain_id = $1 and lease = $2 and state = 'reading'`,
+          where domain_id = $1 and lease = $2 and state = 'reading'
+         returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
         [domain, lease, bounded(reason)],
       )
       return null
@@ -222,7 +226,10 @@ async function fail(pool: pg.Pool, domain: DomainId, path: PagePath, reason: str
     return
   }
   const values = [domain, path, bounded(reason)]
-  await pool.query('update warm_sitemap set failure = $3 where domain_id = $1 and path = $2', values)
+  await pool.query(
+    `update warm_sitemap set failure = $3 where domain_id = $1 and path = $2 returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
+    values,
+  )
 }
 
 type Row = {

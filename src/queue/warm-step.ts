@@ -11,7 +11,7 @@ import type { DomainId, DomainName, PagePath } from '../ids.ts'
 import { readRobots } from '../sitemaps/robots.ts'
 import { enqueue } from './enqueue.ts'
 import { nextKnownPages } from './known-pages.ts'
-import { startWarm, UNDER_WAY, WARM_PRIORITY, type WarmWhich } from './warm.ts'
+import { startWarm, UNDER_WAY, WARM_MOVED_CHANNEL, WARM_PRIORITY, type WarmWhich } from './warm.ts'
 import { type WarmChoice, warmChoice } from './warm-choice.ts'
 import { cancelWarm, pauseWarm } from './warm-control.ts'
 
@@ -157,7 +157,8 @@ async function move(client: Queryable, domain: DomainId, by: Moved): Promise<voi
     `update warm set after_path = coalesce($2, after_path), moved_at = clock_timestamp(),
             state = case when $3 then 'rendering' else state end, queued = queued + $4,
             forbidden = forbidden + $5, passed = passed + $6, fresh = fresh + $7
-      where domain_id = $1`,
+      where domain_id = $1
+     returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
     [domain, after, isLast, queued, forbidden, passed, fresh],
   )
 }
@@ -181,7 +182,8 @@ async function finish(client: Queryable): Promise<void> {
           and (t.done + t.failed >= w.queued
                or not exists (select from job j where j.domain_id = w.domain_id and j.warm = w.run
                                and j.state in ('queued', 'running')))
-          for update of w skip locked)`,
+          for update of w skip locked)
+     returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
   )
 }
 

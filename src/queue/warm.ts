@@ -29,6 +29,9 @@ export const UNDER_WAY = `('reading', 'queueing', 'rendering')`
 /** Carries the id of the domain whose warm was asked for or goes on. */
 export const WARM_CHANNEL = 'warm_run'
 
+/** Carries the id of a domain whose warm stands otherwise than before: for those who watch, nobody is woken by it. */
+export const WARM_MOVED_CHANNEL = 'warm_moved'
+
 /** At which priority a warm queues, as the column has it. */
 export const WARM_PRIORITY = 2
 

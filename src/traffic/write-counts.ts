@@ -3,6 +3,7 @@ import type pg from 'pg'
 import { retriedTransaction } from '../db/retried-transaction.ts'
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId } from '../ids.ts'
+import { tellVisited } from '../pages/visited.ts'
 import { type DomainHour, Line, type Tally } from './tally.ts'
 import { createTrimPaths } from './trim-paths.ts'
 
@@ -87,6 +88,10 @@ export function createWriteCounts(deps: {
       await addLines(client, ADD_DAYS, linesOfDays(hours))
       const paths = await addPaths(client, hours)
       await addLast(client, hours)
+      await tellVisited(
+        client,
+        hours.map(({ domain }) => domain),
+      )
       return paths
     })
     await trimPaths(added)

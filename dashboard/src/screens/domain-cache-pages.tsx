@@ -3,6 +3,7 @@ import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useDeferredValue, useMemo, useState } from 'react'
 
 import type { DomainWithSettings, PageOrder } from '../api-types.ts'
+import { isLong } from '../live-changes.ts'
 import { chosenCount, NOTHING_CHOSEN, type Selection } from '../page-selection.ts'
 import { ORDERS } from '../page-words.ts'
 import { count, counted } from '../parts/quota-bar.tsx'
@@ -11,11 +12,6 @@ import { pagesQuery } from '../queries.ts'
 import classes from './domain-cache.module.css'
 import { PageChange } from './domain-cache-change.tsx'
 import { PageTable } from './domain-cache-table.tsx'
-
-/** After a change pages come and go for a while: so long is looked again by itself. */
-const WATCH_MS = 30_000
-/** Longer lists are not read anew by themselves. */
-const WATCHED_PAGES = 400
 
 /** The stored pages: searched, ordered, chosen, purged and refreshed. */
 export function CachePages({ domain }: { domain: DomainWithSettings }) {
@@ -29,18 +25,12 @@ export function CachePages({ domain }: { domain: DomainWithSettings }) {
   })
   const [selection, setSelection] = useState<Selection>(NOTHING_CHOSEN)
   const [changing, setChanging] = useState<'purge' | 'refresh' | null>(null)
-  const [changedAt, setChangedAt] = useState(0)
   const wanted = useDeferredValue(search.trim())
+  const list = pagesQuery(name, { search: wanted, match, ...order })
   const pages = useInfiniteQuery({
-    ...pagesQuery(name, { search: wanted, match, ...order }),
+    ...list,
     // What was shown stays until the new list is there.
     placeholderData: (before) => before,
-    refetchInterval: ({ state }) => {
-      const loaded = state.data?.pages.reduce((sum, piece) => sum + piece.pages.length, 0) ?? 0
-      return performance.now() - changedAt < WATCH_MS && changedAt > 0 && loaded <= WATCHED_PAGES
-        ? 3_000
-        : false
-    },
   })
   const rows = useMemo(() => pages.data?.pages.flatMap((piece) => piece.pages) ?? [], [pages.data])
   const matching = pages.data?.pages[0]?.matching ?? 0
@@ -50,10 +40,13 @@ export function CachePages({ domain }: { domain: DomainWithSettings }) {
     change()
     setSelection(NOTHING_CHOSEN)
   }
+  const startOver = () => queries.resetQueries({ queryKey: list.queryKey, exact: true })
   const changed = async () => {
     setSelection(NOTHING_CHOSEN)
-    setChangedAt(performance.now())
-    await queries.invalidateQueries({ queryKey: ['domains', name] })
+    if (isLong({ state: pages })) await startOver()
+    await queries.invalidateQueries({
+      predicate: (query) => query.queryKey[0] === 'domains' && query.queryKey[1] === name && !isLong(query),
+    })
   }
 
   if (pages.data === undefined) {
@@ -64,6 +57,7 @@ export function CachePages({ domain }: { domain: DomainWithSettings }) {
     )
   }
   const isSearched = wanted !== ''
+  const isOutdated = pages.isStale && !pages.isFetching && isLong({ state: pages })
   return (
     <Stack gap="sm">
       <div className={classes.bar}>
@@ -153,8 +147,14 @@ export function CachePages({ domain }: { domain: DomainWithSettings }) {
               ? `${count(rows.length)} of ${counted(matching, 'page')} read so far; scroll for more`
               : counted(matching, 'page')}
           {chosen > 0 && `, ${count(chosen)} chosen`}
+          {isOutdated && '. Pages have changed since.'}
         </Text>
         <Group gap="xs">
+          {isOutdated && (
+            <Button variant="subtle" size="xs" onClick={() => void startOver()}>
+              Read the list anew
+            </Button>
+          )}
           {selection.kind === 'some' && chosen > 0 && chosen < matching && (
             <Button variant="subtle" size="xs" onClick={() => setSelection({ kind: 'matching' })}>
               Choose all {count(matching)} that match

@@ -9,6 +9,7 @@ import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { openStream, type TestReader } from '../../events/test-reader.ts'
 import type { DomainId } from '../../ids.ts'
 import { purgePages } from '../../pages/purge.ts'
+import { tellVisited } from '../../pages/visited.ts'
 import { until } from '../../queue/test-queue.ts'
 import { startWarm } from '../../queue/warm.ts'
 import { startTestApi, TEST_START_MS, type TestAccount, type TestApi } from '../test-api.ts'
@@ -70,6 +71,31 @@ async function endJob(of: DomainId, path: string, outcome = 'rendered'): Promise
 }
 
 describe('GET /api/events', () => {
+  it('a reader who has gone before his key was found takes no stream from those who stay', async () => {
+    await closed()
+    const client = await api.pool.connect()
+    await client.query('begin; lock table api_key in access exclusive mode')
+    const { port } = new URL(api.url)
+    const gone = Array.from({ length: 3 }, () => net.connect(Number(port), '127.0.0.1'))
+    for (const socket of gone) {
+      socket.on('error', () => {})
+      socket.write(`GET /api/events HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${owner.key}\r\n\r\n`)
+    }
+    const looks = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%api_key%'`
+    await until('their keys are looked up', async () => (await api.pool.query(looks)).rowCount === gone.length)
+    for (const socket of gone) socket.resetAndDestroy()
+    // The node hears of it with its next look at its sockets; then the keys are found.
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    await client.query('rollback')
+    client.release()
+    await until('nobody holds a stream', async () => {
+      const { rowCount } = await api.pool.query(looks)
+      return rowCount === 0 && api.events!.open === 0
+    })
+    for (let at = 0; at < 3; at++) await follow({ 'x-api-key': owner.key })
+    await closed()
+  })
+
   it('tells an account what happens to its domains, and nothing of what happens to others', async () => {
     const mine = await follow({ 'x-api-key': owner.key })
     const theirs = await follow({ 'x-api-key': other.key })
@@ -99,6 +125,9 @@ describe('GET /api/events', () => {
     })
     await purgePages(api.pool, elsewhere.id, { kind: 'all' })
     assert.deepEqual((await theirs.next('pages')).data, { domain: 'two.example.com', path: null })
+
+    await tellVisited(api.pool, [elsewhere.id])
+    assert.deepEqual((await theirs.next('visits')).data, { domain: 'two.example.com' })
 
     await purgePages(api.pool, domain.id, { kind: 'path', path: '/p' as never })
     assert.deepEqual((await mine.next('pages')).data, { domain: 'one.example.com', path: '/p' })

@@ -19,6 +19,7 @@ const DESCRIPTION = `Server-sent events. The data of each is JSON; none carries 
 - \`render\`: a job has ended: \`domain\`, \`path\`, \`priority\`, \`state\`, \`outcome\`
 - \`pages\`: stored or purged: \`domain\`, \`path\` (null: more than one)
 - \`warm\`: \`domain\`, \`queued\`, \`running\`, \`warming\` (a full warm will queue more)
+- \`visits\`: were counted, some seconds after they came: \`domain\`
 - \`quota\`: \`domain\`, \`renders_used\`, \`monthly_render_limit\`
 - \`domain\`: added or changed, or another certificate: \`domain\`, \`is_active\`, \`certificate_ends_at\`
 - \`account\`: another plan, or a domain was deleted
