@@ -27,6 +27,9 @@ function sink() {
     get writableLength() {
       return seen.text.length
     },
+    get destroyed() {
+      return seen.destroyed
+    },
     once: (_event, react) => {
       seen.close = react
     },

@@ -16,6 +16,8 @@ export type Sink = {
   destroy(): unknown
   /** Written, and not taken yet. */
   readonly writableLength: number
+  /** Then it closes no more: it has. */
+  readonly destroyed: boolean
   once(event: 'close', react: () => void): unknown
 }
 
@@ -32,7 +34,11 @@ export type OpenStream = { readonly subscriber: Subscriber; readonly sink: Sink 
 
 export type Streams = {
   /** `begin` is called unless there are too many. `resumed`: the reader has heard events before, and may have missed some. */
-  open(subscriber: Subscriber, begin: () => Sink, resumed: boolean): 'open' | 'account-full' | 'node-full'
+  open(
+    subscriber: Subscriber,
+    begin: () => Sink,
+    resumed: boolean,
+  ): 'open' | 'gone' | 'account-full' | 'node-full'
   /** To all streams that `isFor` names. */
   send(event: LiveEvent, isFor: (subscriber: Subscriber) => boolean): void
   /** A comment, so that neither end nor what lies between takes a quiet stream for a dead one. */
@@ -66,6 +72,8 @@ export function createStreams(name: string, limits: StreamLimits): Streams {
       if (ofAccount.length >= limits.perAccount) return 'account-full'
       if (open.size >= limits.perNode) return 'node-full'
       const sink = begin()
+      // He went while it was looked up who he is.
+      if (sink.destroyed) return 'gone'
       const stream = { subscriber, sink }
       open.add(stream)
       sink.once('close', () => open.delete(stream))

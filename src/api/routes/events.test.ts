@@ -82,7 +82,10 @@ describe('GET /api/events', () => {
       socket.write(`GET /api/events HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${owner.key}\r\n\r\n`)
     }
     const looks = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%api_key%'`
-    await until('their keys are looked up', async () => (await api.pool.query(looks)).rowCount === gone.length)
+    await until(
+      'their keys are looked up',
+      async () => (await api.pool.query(looks)).rowCount === gone.length,
+    )
     for (const socket of gone) socket.resetAndDestroy()
     // The node hears of it with its next look at its sockets; then the keys are found.
     await new Promise((resolve) => setTimeout(resolve, 20))
