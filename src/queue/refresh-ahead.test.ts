@@ -64,6 +64,17 @@ describe('refreshing ahead', () => {
     assert.deepEqual(await look(), [])
   })
 
+  it('a domain for which the queue has no room holds up none for which it has', async () => {
+    const [greedy, other] = [await site([30]), await site([30])]
+    const own = Array.from({ length: 30 }, (_, n) => `/own${n}` as PagePath)
+    await enqueue(queue.pool, greedy, own, 'warm')
+    await queue.pool.query(`update queue_depth set queued = 999980, counted_at = now() + interval '1 hour'`)
+    await look()
+    await queue.pool.query(`update queue_depth set counted_at = '-infinity'`)
+    const { rows } = await queue.pool.query('select domain_id from job where priority = 1')
+    assert.deepEqual(rows, [{ domain_id: other }])
+  })
+
   it('by the age that the owner has set', async () => {
     const domain = await site([3, 1])
     await set(domain, { fresh_seconds: 7_200 })

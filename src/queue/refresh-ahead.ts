@@ -58,19 +58,22 @@ export function startRefreshAhead(deps: {
   }
 }
 
+type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }
+
 /** Looks at the domain that is due; false: none is. Nodes never take the same. */
-export async function refreshAhead(deps: {
-  pool: pg.Pool
-  plans: PlanCatalogue
-  clock: Clock
-}): Promise<boolean> {
-  const { pool, plans, clock } = deps
+export async function refreshAhead(deps: Deps): Promise<boolean> {
+  return (await refreshDue(deps)) || ((await admitNew(deps.pool)) && refreshDue(deps))
+}
+
+async function refreshDue({ pool, plans, clock }: Deps): Promise<boolean> {
   const nowMs = clock.nowMs()
   const today = new Date(nowMs).toISOString().slice(0, 10)
+  let taken: DomainId | null = null
   try {
     return await retriedTransaction(pool, async (client) => {
       const due = await takeDue(client, today)
       if (due === null) return false
+      taken = due.domain
       const room = await roomOf(client, { plans, nowMs }, due)
       const paths = room <= 0 ? [] : await stalest(client, due, room, nowMs)
       if (paths.length > 0) await enqueue(client, due.domain, paths, 'refresh')
@@ -82,10 +85,24 @@ export async function refreshAhead(deps: {
       return true
     })
   } catch (error) {
-    // Others are waiting already: it is looked at again.
-    if (error instanceof AppError && error.code === 'queue_full') return false
-    throw error
+    if (!(error instanceof AppError) || error.code !== 'queue_full' || taken === null) throw error
+    // So much is waiting already; for another domain there may be room.
+    const { rowCount } = await pool.query(
+      'update freshness set next_at = now() + make_interval(secs => $2) where domain_id = $1',
+      [taken, LATER_SECONDS],
+    )
+    return rowCount === 1
   }
+}
+
+/** Domains that are new are due at once; false: there is none. Looked for when nothing else is due: all domains are read for it. */
+async function admitNew(pool: pg.Pool): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `insert into freshness (domain_id)
+     select id from domain where not exists (select from freshness where domain_id = domain.id) limit 1000
+     on conflict do nothing`,
+  )
+  return rowCount !== 0
 }
 
 type Due = {
@@ -99,11 +116,6 @@ type Due = {
 }
 
 async function takeDue(client: Queryable, today: string): Promise<Due | null> {
-  await client.query(
-    `insert into freshness (domain_id)
-     select id from domain where not exists (select from freshness where domain_id = domain.id) limit 1000
-     on conflict do nothing`,
-  )
   const { rows } = await client.query<{
     domain_id: DomainId
     is_active: boolean
