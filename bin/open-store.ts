@@ -1,8 +1,12 @@
 import type { Config } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/db/database.ts'
+import { databaseNow } from '../src/db/database-now.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { silentLog } from '../src/log.ts'
 import type { Surroundings } from './command.ts'
+
+/** A database that is open, and the moment of that by its clock: nodes go by no other, so a command does neither. */
+export type OpenStore = Database & { nowMs: number }
 
 /**
  * Runs a command on the database, migrated first: that of the node which is
@@ -10,12 +14,12 @@ import type { Surroundings } from './command.ts'
  */
 export async function withDatabase<T>(
   { config, say }: Pick<Surroundings, 'config' | 'say'>,
-  work: (database: Database) => Promise<T>,
+  work: (store: OpenStore) => Promise<T>,
 ): Promise<T> {
   const database = await openCommandDatabase(config, say)
   try {
     await migrate(database.connection, silentLog())
-    return await work(database)
+    return await work({ ...database, nowMs: (await databaseNow(database.pool)).getTime() })
   } finally {
     await database.close()
   }

@@ -31,6 +31,15 @@ const linkOf = async (args: string) => {
 const offer = (token: string) => readLink(database.pool, token, systemClock.nowMs())
 
 describe('links that let somebody in', () => {
+  it('last from now on by the clock of the database, whatever the machine thinks', async (t) => {
+    const truly = Date.now
+    t.mock.method(Date, 'now', () => truly() - 30 * 86_400_000)
+    const token = await linkOf('account invite --email early@example.com --plan pro')
+    t.mock.restoreAll()
+    const days = (Date.parse((await offer(token)).expires_at) - Date.now()) / 86_400_000
+    assert(days > 6.9 && days <= 7, `${days} days`)
+  })
+
   it('account invite: for an owner, or with --operator', async () => {
     const token = await linkOf('account invite --email guest@example.com --plan pro')
     assert.equal((await offer(token)).email, 'guest@example.com')

@@ -1,5 +1,4 @@
 import { createLink } from '../../src/accounts/sign-in-links.ts'
-import { systemClock } from '../../src/clock.ts'
 import { apiUrl } from '../api-url.ts'
 import { defineCommand } from '../command.ts'
 import { welcomeUrl } from '../first-account.ts'
@@ -13,8 +12,8 @@ export const accountInvite = defineCommand({
   },
   async run({ email, plan, operator }, around) {
     const role = operator ? 'operator' : 'owner'
-    const made = await withDatabase(around, ({ pool }) =>
-      createLink(pool, around.config.plans, { kind: 'invitation', email, plan, role }, systemClock.nowMs()),
+    const made = await withDatabase(around, ({ pool, nowMs }) =>
+      createLink(pool, around.config.plans, { kind: 'invitation', email, plan, role }, nowMs),
     )
     const url = welcomeUrl(apiUrl(around.config), made.token)
     around.say('An invitation. The link is shown this once and works once, for a week:')

@@ -1,7 +1,7 @@
+import { databaseNow } from '../../src/db/database-now.ts'
 import { transaction } from '../../src/db/transaction.ts'
 import { AppError } from '../../src/errors.ts'
 import type { DomainName } from '../../src/ids.ts'
-import { databaseNow } from '../../src/queue/progress.ts'
 import { startWarm } from '../../src/queue/warm.ts'
 import { cancelWarm, pauseWarm, resumeWarm } from '../../src/queue/warm-control.ts'
 import { readWarm } from '../../src/queue/warm-progress.ts'

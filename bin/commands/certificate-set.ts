@@ -4,7 +4,6 @@ import { ownerOfDomain } from '../../src/accounts/tokens.ts'
 import { CHAIN_LIMIT_CHARS, KEY_LIMIT_CHARS } from '../../src/certificates/certificate.ts'
 import { supplyCertificate } from '../../src/certificates/own-certificate.ts'
 import { createVault } from '../../src/certificates/vault.ts'
-import { systemClock } from '../../src/clock.ts'
 import { certificateText } from '../certificate-text.ts'
 import { CommandError, defineCommand } from '../command.ts'
 import { withDatabase } from '../open-store.ts'
@@ -27,10 +26,10 @@ export const certificateSet = defineCommand({
       key: contentOf(values.key, KEY_LIMIT_CHARS),
     }
     const { dataDir, secretKeys: keys } = around.config
-    const view = await withDatabase(around, async ({ pool }) => {
+    const view = await withDatabase(around, async ({ pool, nowMs }) => {
       const vault = createVault({ pool, keys, dataDir })
       const account = await ownerOfDomain(pool, name)
-      return supplyCertificate({ pool, vault }, account, name, supplied, systemClock.nowMs())
+      return supplyCertificate({ pool, vault }, account, name, supplied, nowMs)
     })
     return { json: { domain: name, ...view }, text: certificateText(name, view) }
   },

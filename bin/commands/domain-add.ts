@@ -1,6 +1,5 @@
 import { findAccount } from '../../src/accounts/accounts.ts'
 import { createDomain } from '../../src/accounts/domain-changes.ts'
-import { systemClock } from '../../src/clock.ts'
 import { defineCommand } from '../command.ts'
 import { withDatabase } from '../open-store.ts'
 import { domainNameOf } from '../option-values.ts'
@@ -16,9 +15,9 @@ export const domainAdd = defineCommand({
     const { config } = around
     const name = domainNameOf(values.domain)
     const originUrl = await originOf(values.origin, config)
-    const domain = await withDatabase(around, async ({ pool }) => {
+    const domain = await withDatabase(around, async ({ pool, nowMs }) => {
       const { id } = await findAccount(pool, values.email)
-      return createDomain(pool, id, { name, originUrl }, { plans: config.plans, nowMs: systemClock.nowMs() })
+      return createDomain(pool, id, { name, originUrl }, { plans: config.plans, nowMs })
     })
     return {
       json: { domain },

@@ -1,6 +1,5 @@
 import { findAccount } from '../../src/accounts/accounts.ts'
 import { listAllDomains, listDomains } from '../../src/accounts/domains.ts'
-import { systemClock } from '../../src/clock.ts'
 import { defineCommand } from '../command.ts'
 import { withDatabase } from '../open-store.ts'
 import { table } from '../table.ts'
@@ -8,8 +7,8 @@ import { table } from '../table.ts'
 export const domainList = defineCommand({
   options: { email: { value: 'E', text: 'only the domains of this account' } },
   async run({ email }, around) {
-    const view = { plans: around.config.plans, nowMs: systemClock.nowMs() }
-    const domains = await withDatabase(around, async ({ pool }) => {
+    const domains = await withDatabase(around, async ({ pool, nowMs }) => {
+      const view = { plans: around.config.plans, nowMs }
       if (email === null) return listAllDomains(pool, view)
       const account = await findAccount(pool, email)
       const own = await listDomains(pool, account.id, view)

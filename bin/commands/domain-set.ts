@@ -2,7 +2,6 @@ import { updateDomain } from '../../src/accounts/domain-changes.ts'
 import { type DomainSettings, domainSettingsPatchSchema } from '../../src/accounts/domain-settings.ts'
 import { ownerOfDomain } from '../../src/accounts/tokens.ts'
 import { firstProblem } from '../../src/api/field-words.ts'
-import { systemClock } from '../../src/clock.ts'
 import { defineCommand, UsageError } from '../command.ts'
 import { domainText } from '../domain-fields.ts'
 import { withDatabase } from '../open-store.ts'
@@ -27,9 +26,9 @@ export const domainSet = defineCommand({
       settings: values.settings === null ? undefined : settingsOf(values.settings),
       originUrl: values.origin === null ? undefined : await originOf(values.origin, config),
     }
-    const view = { plans: config.plans, nowMs: systemClock.nowMs() }
-    const domain = await withDatabase(around, async ({ pool }) =>
-      updateDomain(pool, await ownerOfDomain(pool, name), name, change, view),
+    const { plans } = config
+    const domain = await withDatabase(around, async ({ pool, nowMs }) =>
+      updateDomain(pool, await ownerOfDomain(pool, name), name, change, { plans, nowMs }),
     )
     return { json: { domain }, text: domainText(domain) }
   },

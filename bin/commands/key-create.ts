@@ -1,6 +1,5 @@
 import { findAccount } from '../../src/accounts/accounts.ts'
 import { createKey } from '../../src/accounts/keys.ts'
-import { systemClock } from '../../src/clock.ts'
 import { defineCommand } from '../command.ts'
 import { withDatabase } from '../open-store.ts'
 import { timeOf } from '../option-values.ts'
@@ -13,9 +12,9 @@ export const keyCreate = defineCommand({
   },
   async run({ email, name, expires }, around) {
     const expiresAt = expires === null ? null : timeOf('expires', expires)
-    const created = await withDatabase(around, async ({ pool }) => {
+    const created = await withDatabase(around, async ({ pool, nowMs }) => {
       const { id } = await findAccount(pool, email)
-      const now = { plans: around.config.plans, nowMs: systemClock.nowMs() }
+      const now = { plans: around.config.plans, nowMs }
       return createKey(pool, id, { name, expiresAt }, now)
     })
     around.say(`API key "${created.name}" (id ${created.id}). It is shown this once:`)

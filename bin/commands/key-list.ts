@@ -1,6 +1,5 @@
 import { findAccount } from '../../src/accounts/accounts.ts'
 import { listKeys } from '../../src/accounts/keys.ts'
-import { systemClock } from '../../src/clock.ts'
 import { defineCommand } from '../command.ts'
 import { withDatabase } from '../open-store.ts'
 import { table } from '../table.ts'
@@ -8,9 +7,9 @@ import { table } from '../table.ts'
 export const keyList = defineCommand({
   options: { email: { value: 'E', text: 'the account', required: true } },
   async run({ email }, around) {
-    const keys = await withDatabase(around, async ({ pool }) => {
+    const keys = await withDatabase(around, async ({ pool, nowMs }) => {
       const { id } = await findAccount(pool, email)
-      return listKeys(pool, id, systemClock.nowMs())
+      return listKeys(pool, id, nowMs)
     })
     const rows = keys.map((key) => [
       String(key.id),

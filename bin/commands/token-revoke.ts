@@ -1,5 +1,4 @@
 import { ownerOfToken, revokeToken } from '../../src/accounts/tokens.ts'
-import { systemClock } from '../../src/clock.ts'
 import { defineCommand } from '../command.ts'
 import { withDatabase } from '../open-store.ts'
 import { idOf } from '../option-values.ts'
@@ -8,8 +7,8 @@ export const tokenRevoke = defineCommand({
   options: { id: { value: 'ID', text: 'as "token list" shows it', required: true } },
   async run(values, around) {
     const id = idOf(values.id)
-    await withDatabase(around, async ({ pool }) =>
-      revokeToken(pool, await ownerOfToken(pool, id), id, systemClock.nowMs()),
+    await withDatabase(around, async ({ pool, nowMs }) =>
+      revokeToken(pool, await ownerOfToken(pool, id), id, nowMs),
     )
     return {
       json: { revoked: id },

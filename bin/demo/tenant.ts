@@ -6,7 +6,7 @@ import { parseDomainName } from '../../src/accounts/domain-name.ts'
 import { findOwnedDomain } from '../../src/accounts/domains.ts'
 import { createKey, listKeys, revokeKey } from '../../src/accounts/keys.ts'
 import { DEFAULT_PLANS } from '../../src/accounts/plans.ts'
-import { systemClock } from '../../src/clock.ts'
+import { databaseNow } from '../../src/db/database-now.ts'
 import { transaction } from '../../src/db/transaction.ts'
 import { AppError } from '../../src/errors.ts'
 import { purgePages } from '../../src/pages/purge.ts'
@@ -23,7 +23,7 @@ export const DEMO_DOMAIN = 'shop.localhost'
  * pages go, so that the first request is a miss.
  */
 export async function prepareTenant(pool: pg.Pool, originUrl: string): Promise<{ key: string }> {
-  const nowMs = systemClock.nowMs()
+  const nowMs = (await databaseNow(pool)).getTime()
   const view = { plans: DEFAULT_PLANS, nowMs }
   const { id: account } = await accountOfDemo(pool)
 

@@ -23,9 +23,3 @@ export async function readProgress(db: Queryable, domain: DomainId, since: Date)
   )
   return rows[0]!
 }
-
-/** What the database's clock says, to the millisecond below. */
-export async function databaseNow(db: Queryable): Promise<Date> {
-  const { rows } = await db.query<{ now: Date }>('select clock_timestamp() as now')
-  return rows[0]!.now
-}
