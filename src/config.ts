@@ -1,17 +1,15 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 
-import ipaddr from 'ipaddr.js'
 import { DEFAULT_PLANS, type PlanCatalogue, readPlans } from './accounts/plans.ts'
+import type { AllowedRange } from './address-range.ts'
 import { type MasterKeys, parseMasterKeys } from './certificates/master-key.ts'
 import type { AddressRanges } from './client-address.ts'
 import { type EdgeTarget, parseEdgeTarget } from './edge-target.ts'
 import type { ClientLimits } from './http/client-gate.ts'
 import { type MailSettings, parseMailFrom, parseSmtpUrl } from './mail/mail-settings.ts'
+import { createSettings, type Environment } from './settings.ts'
 import { thisMachine, usualSlots } from './usual-slots.ts'
-
-/** A range of private addresses that may be origins all the same; without a port, all ports. */
-export type AllowedRange = { cidr: [ipaddr.IPv4 | ipaddr.IPv6, number]; port: number | null }
 
 export type Role = 'edge' | 'api' | 'render'
 
@@ -92,58 +90,9 @@ export class ConfigError extends Error {
 const OWN_NETWORKS =
   '127.0.0.0/8, ::1, 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 169.254.0.0/16, 100.64.0.0/10, fc00::/7, fe80::/10'
 
-type Environment = Readonly<Record<string, string | undefined>>
-
 export function loadConfig(env: Environment = process.env): Config {
-  const problems: string[] = []
-  const given = (name: string): string | null =>
-    env[name] === undefined || env[name] === '' ? null : env[name]
-
-  const integer = (name: string, fallback: number, range: { min: number; max: number }): number => {
-    const raw = given(name)
-    if (raw === null) return fallback
-    const value = Number(raw)
-    if (/^\d+$/.test(raw) && range.min <= value && value <= range.max) return value
-    problems.push(`${name} must be a whole number in ${range.min}..${range.max}, got "${raw}"`)
-    return fallback
-  }
-  const port = (name: string, fallback: number) => integer(name, fallback, { min: 0, max: 65_535 })
-
-  const oneOf = <T extends string>(name: string, allowed: readonly T[], fallback: T): T => {
-    const raw = given(name)
-    if (raw === null) return fallback
-    if ((allowed as readonly string[]).includes(raw)) return raw as T
-    problems.push(`${name} must be one of ${allowed.join(', ')}, got "${raw}"`)
-    return fallback
-  }
-
-  const url = (name: string, schemes: readonly string[]): string | null => {
-    const raw = given(name)
-    if (raw === null) return null
-    if (URL.canParse(raw) && schemes.includes(new URL(raw).protocol)) return raw
-    // The value may hold a password: it is not repeated.
-    problems.push(
-      `${name} must be a URL beginning with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`,
-    )
-    return null
-  }
-
-  const contact = (): string | null => {
-    const raw = given('PREPAINT_CONTACT')
-    if (raw === null || /^[^\s@<>"]{1,64}@[^\s@<>"]{1,255}$/.test(raw)) return raw
-    if (URL.canParse(raw) && /^https?:\/\//i.test(raw)) return raw
-    problems.push(`PREPAINT_CONTACT must be an e-mail address or an http or https URL, got "${raw}"`)
-    return null
-  }
-
-  const edgeTarget = (): EdgeTarget | null => {
-    const raw = given('PREPAINT_EDGE_TARGET')
-    if (raw === null) return null
-    const target = parseEdgeTarget(raw)
-    if (target === null)
-      problems.push(`PREPAINT_EDGE_TARGET takes a host name, or addresses with commas, got "${raw}"`)
-    return target
-  }
+  const settings = createSettings(env)
+  const { problems, given, integer, port, oneOf, url, parsed, addressRanges } = settings
 
   const mail = (hasPublicUrl: boolean): MailSettings | null => {
     const raw = given('PREPAINT_SMTP_URL')
@@ -166,14 +115,6 @@ export function loadConfig(env: Environment = process.env): Config {
     return server === null || from === null ? null : { ...server, from }
   }
 
-  const token = (name: string): string | null => {
-    const raw = given(name)
-    if (raw === null || /^[\x21-\x2b\x2d-\x7e]{16,200}$/.test(raw)) return raw
-    // It is not repeated.
-    problems.push(`${name} must be of 16 to 200 printable characters without spaces and commas`)
-    return null
-  }
-
   const roles = (): ReadonlySet<Role> => {
     const known: readonly Role[] = ['edge', 'api', 'render']
     const names = (given('PREPAINT_ROLES') ?? known.join(',')).split(',').map((name) => name.trim())
@@ -193,53 +134,9 @@ export function loadConfig(env: Environment = process.env): Config {
     }
   }
 
-  const allowedRanges = (): AllowedRange[] => {
-    const entries = (given('PREPAINT_ALLOW_PRIVATE_ORIGINS') ?? '').split(',').map((entry) => entry.trim())
-    return entries
-      .filter((entry) => entry !== '')
-      .flatMap((entry) => {
-        const range = parseAllowedRange(entry)
-        if (range !== null) return [range]
-        problems.push(`PREPAINT_ALLOW_PRIVATE_ORIGINS takes CIDR or CIDR:port, got "${entry}"`)
-        return []
-      })
-  }
-
-  const addressRanges = (name: string, fallback: string): AddressRanges => {
-    const raw = given(name) ?? fallback
-    const entries = raw === 'none' ? [] : raw.split(',').map((entry) => entry.trim())
-    return entries
-      .filter((entry) => entry !== '')
-      .flatMap((entry) => {
-        const range = parseAllowedRange(entry)
-        if (range !== null && range.port === null) return [range.cidr]
-        problems.push(`${name} takes addresses or CIDR, got "${entry}"`)
-        return []
-      })
-  }
-
   const trustedProxies = addressRanges('PREPAINT_TRUSTED_PROXIES', 'none')
   const rangesDir = given('PREPAINT_CRAWLER_RANGES_DIR')
   const requireSandbox = oneOf('PREPAINT_REQUIRE_SANDBOX', ['0', '1'], '0') === '1'
-
-  const secretKeys = (): MasterKeys | null => {
-    const raw = given('PREPAINT_SECRET_KEY')
-    if (raw === null) return null
-    const keys = parseMasterKeys(raw)
-    // It is a secret: it is not repeated.
-    if (keys === null)
-      problems.push(
-        'PREPAINT_SECRET_KEY must be 32 bytes in base64 (openssl rand -base64 32), several with commas',
-      )
-    return keys
-  }
-
-  const acmeEmail = (): string | null => {
-    const raw = given('PREPAINT_ACME_EMAIL')
-    if (raw === null || /^[^\s@<>",]{1,64}@[^\s@<>",]{1,255}$/.test(raw)) return raw
-    problems.push(`PREPAINT_ACME_EMAIL must be an e-mail address, got "${raw}"`)
-    return null
-  }
 
   const edgePort = port('PREPAINT_EDGE_PORT', 8080)
   const config: Config = {
@@ -258,10 +155,18 @@ export function loadConfig(env: Environment = process.env): Config {
       memoryBytes: integer('PREPAINT_EDGE_MEMORY_BYTES', 256 * 1024 * 1024, { min: 0, max: 2 ** 40 }),
       liveWaitMs: integer('PREPAINT_LIVE_WAIT_MS', 10_000, { min: 0, max: 300_000 }),
     },
-    secretKeys: secretKeys(),
+    secretKeys: parsed(
+      'PREPAINT_SECRET_KEY',
+      parseMasterKeys,
+      () => 'PREPAINT_SECRET_KEY must be 32 bytes in base64 (openssl rand -base64 32), several with commas',
+    ),
     acme: {
       directory: url('PREPAINT_ACME_DIRECTORY', ['https:']),
-      email: acmeEmail(),
+      email: parsed(
+        'PREPAINT_ACME_EMAIL',
+        (raw) => (/^[^\s@<>",]{1,64}@[^\s@<>",]{1,255}$/.test(raw) ? raw : null),
+        (raw) => `PREPAINT_ACME_EMAIL must be an e-mail address, got "${raw}"`,
+      ),
       selfCheck: oneOf('PREPAINT_ACME_SELF_CHECK', ['0', '1'], '1') === '1',
       ordersPerHour: integer('PREPAINT_ACME_ORDERS_PER_HOUR', 100, { min: 1, max: 100_000 }),
     },
@@ -271,10 +176,18 @@ export function loadConfig(env: Environment = process.env): Config {
     },
     publicUrl: url('PREPAINT_PUBLIC_URL', ['http:', 'https:'])?.replace(/\/+$/, '') ?? null,
     mail: mail(given('PREPAINT_PUBLIC_URL') !== null),
-    edgeTarget: edgeTarget(),
-    contact: contact(),
+    edgeTarget: parsed(
+      'PREPAINT_EDGE_TARGET',
+      parseEdgeTarget,
+      (raw) => `PREPAINT_EDGE_TARGET takes a host name, or addresses with commas, got "${raw}"`,
+    ),
+    contact: parsed(
+      'PREPAINT_CONTACT',
+      (raw) => (isContact(raw) ? raw : null),
+      (raw) => `PREPAINT_CONTACT must be an e-mail address or an http or https URL, got "${raw}"`,
+    ),
     plans: plans(),
-    allowedPrivateOrigins: allowedRanges(),
+    allowedPrivateOrigins: settings.allowedRanges('PREPAINT_ALLOW_PRIVATE_ORIGINS'),
     trustedProxies,
     clients: {
       connections: integer('PREPAINT_CLIENT_CONNECTIONS', 1_024, { min: 1, max: 1_000_000 }),
@@ -291,7 +204,11 @@ export function loadConfig(env: Environment = process.env): Config {
       requireSandbox,
     },
     accessLog: oneOf('PREPAINT_ACCESS_LOG', ['renders', 'all', 'none'], 'renders'),
-    metricsToken: token('PREPAINT_METRICS_TOKEN'),
+    metricsToken: parsed(
+      'PREPAINT_METRICS_TOKEN',
+      (raw) => (/^[\x21-\x2b\x2d-\x7e]{16,200}$/.test(raw) ? raw : null),
+      () => 'PREPAINT_METRICS_TOKEN must be of 16 to 200 printable characters without spaces and commas',
+    ),
     logLevel: oneOf(
       'PREPAINT_LOG_LEVEL',
       ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
@@ -304,26 +221,8 @@ export function loadConfig(env: Environment = process.env): Config {
   return Object.freeze(config)
 }
 
-/** `10.0.0.0/8`, `127.0.0.1/32:4000`, `fd00::/8`, `[fd00::/8]:4000`. An address alone is itself. */
-function parseAllowedRange(entry: string): AllowedRange | null {
-  const match = /^\[([^\]]+)\](?::(\d+))?$|^([0-9.]+(?:\/\d+)?)(?::(\d+))?$|^([0-9a-f:.]+(?:\/\d+)?)$/i.exec(
-    entry,
-  )
-  if (match === null) return null
-  const text = match[1] ?? match[3] ?? match[5] ?? ''
-  const port = match[2] ?? match[4] ?? null
-  if (port !== null && (Number(port) < 1 || Number(port) > 65_535)) return null
-  try {
-    const bits = text.includes(':') ? 128 : 32
-    // ipaddr.js also reads 127.1 and 0177.0.0.1; a setting is written in full.
-    if (bits === 32 && !/^\d{1,3}(\.\d{1,3}){3}(\/|$)/.test(text)) return null
-    return {
-      cidr: ipaddr.parseCIDR(text.includes('/') ? text : `${text}/${bits}`),
-      port: port === null ? null : Number(port),
-    }
-  } catch {
-    return null
-  }
+function isContact(raw: string): boolean {
+  return /^[^\s@<>"]{1,64}@[^\s@<>"]{1,255}$/.test(raw) || (URL.canParse(raw) && /^https?:\/\//i.test(raw))
 }
 
 function packageVersion(): string {

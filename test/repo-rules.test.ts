@@ -98,6 +98,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 }
 /** Small files without a room: anybody may import them. */
 const GROUND = [
+  'src/address-range.ts',
   'src/client-address.ts',
   'src/clock.ts',
   'src/der.ts',

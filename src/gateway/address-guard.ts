@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 
 import ipaddr from 'ipaddr.js'
 
-import type { AllowedRange } from '../config.ts'
+import type { AllowedRange } from '../address-range.ts'
 
 /**
  * Says which addresses this node may connect to on behalf of a customer. It

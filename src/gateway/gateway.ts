@@ -1,4 +1,4 @@
-import type { AllowedRange } from '../config.ts'
+import type { AllowedRange } from '../address-range.ts'
 import type { Log } from '../log.ts'
 import { createAddressGuard } from './address-guard.ts'
 import { GATEWAY_LIMITS, type GatewayLimits } from './limits.ts'
