@@ -9,9 +9,11 @@
  * one, pair by pair.
  */
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 
+import type { RenderView } from '../src/queue/render-records.ts'
 import { machineLine, median } from './figures.ts'
 import { markdownTable } from './markdown.ts'
 import type { Prepaint, startPrepaint } from './peers/prepaint.ts'
@@ -65,14 +67,22 @@ async function measure(pages: number): Promise<void> {
     }
   }
   for (const [index, { prepaint, parts, totals }] of nodes.entries()) {
-    const renders = new Map((await prepaint.lastRenders()).map((render) => [render.path as string, render]))
+    const renders = await recordsOf(prepaint, [...took[index]!.keys()])
     for (const [at, ms] of took[index]!) {
-      const render = renders.get(at)
-      if (render === undefined) throw new Error(`no record of ${at}`)
-      parts.push(partsOf(render, ms))
+      parts.push(partsOf(renders.get(at)!, ms))
       totals.push(ms)
     }
   }
+}
+
+/** A record is kept when the answer has gone. */
+async function recordsOf(prepaint: Prepaint, paths: readonly string[]): Promise<Map<string, RenderView>> {
+  for (let tries = 0; tries < 50; tries++) {
+    const renders = new Map((await prepaint.lastRenders()).map((render) => [render.path as string, render]))
+    if (paths.every((at) => renders.has(at))) return renders
+    await sleep(100)
+  }
+  throw new Error('renders have left no record')
 }
 
 function report(): void {
@@ -87,6 +97,9 @@ function report(): void {
   ])
   console.log(`${new Date().toISOString().slice(0, 10)}, ${machineLine()}, ${values.site}\n`)
   console.log(
-    markdownTable(['checkout, ms', ...PARTS, 'whole', 'beside the render', 'to the first, pair by pair'], rows),
+    markdownTable(
+      ['checkout, ms', ...PARTS, 'whole', 'beside the render', 'to the first, pair by pair'],
+      rows,
+    ),
   )
 }

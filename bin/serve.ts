@@ -13,6 +13,8 @@ import { startDatabaseClock } from '../src/fleet/database-clock.ts'
 import type { Registration } from '../src/fleet/registration.ts'
 import { createAddressGuard } from '../src/gateway/address-guard.ts'
 import type { Log } from '../src/log.ts'
+import { createJobWaiter } from '../src/queue/await.ts'
+import type { Worker } from '../src/queue/worker.ts'
 import { findBrowser } from '../src/render/browser-binary.ts'
 import { createClosingStack } from './closing-stack.ts'
 import { CommandError } from './command.ts'
@@ -114,7 +116,9 @@ export async function startNode(deps: {
     signal.throwIfAborted()
     const id = nodeId()
     const renderer = roles.has('render') ? await wireRenderer({ config, clock, log, say }) : null
-    let worker: Awaited<ReturnType<typeof wireWorker>> | null = null
+    // The API has doors to the same pages for sites that keep their own front.
+    const waiter = roles.has('edge') || roles.has('api') ? createJobWaiter(listener, pool, log) : null
+    let worker: Worker | null = null
     if (renderer !== null) {
       opened.add('renderer', renderer.close)
       const working = await wireWorker({
@@ -126,6 +130,7 @@ export async function startNode(deps: {
         log,
         metrics: metrics.render,
         node: id,
+        ...(waiter && { ended: waiter.ended }),
       })
       opened.add('worker', ({ remainingMs }) => working.close(remainingMs()))
       worker = working
@@ -136,9 +141,8 @@ export async function startNode(deps: {
     registration = await wireRegistration({ config, pool, log, id, isDraining, worker, renderer })
     opened.add('registration', registration.close)
     const checkReadiness = createReadinessCheck({ pool, renderer, isDraining })
-    // The API has doors to the same pages for sites that keep their own front.
     const live =
-      roles.has('edge') || roles.has('api')
+      waiter !== null
         ? wireEdge({
             config,
             pool,
@@ -149,6 +153,8 @@ export async function startNode(deps: {
             clock,
             log,
             metrics: metrics.edge,
+            waiter,
+            wakeWorker: worker === null ? null : worker.wake,
           })
         : null
     const edge = roles.has('edge') ? live : null

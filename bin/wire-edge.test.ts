@@ -13,6 +13,7 @@ import { testDatabase } from '../src/db/test-database.ts'
 import { listening, request } from '../src/edge/test-edge.ts'
 import { createAddressGuard } from '../src/gateway/address-guard.ts'
 import { silentLog } from '../src/log.ts'
+import { createJobWaiter } from '../src/queue/await.ts'
 import { wireEdge } from './wire-edge.ts'
 
 const GPTBOT = 'Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)'
@@ -44,6 +45,8 @@ async function edgeOf(t: TestContext, env: Record<string, string>): Promise<numb
     clock: systemClock,
     log,
     metrics: { answered: () => {}, holds: () => {} },
+    waiter: createJobWaiter(listener, database.pool, log),
+    wakeWorker: null,
   })
   t.after(async () => {
     edge.server.closeAllConnections()

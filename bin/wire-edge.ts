@@ -22,7 +22,7 @@ import { createAskedPaths, recordKnown } from '../src/pages/known-paths.ts'
 import { createLastVisits } from '../src/pages/last-visits.ts'
 import { readStored } from '../src/pages/stored-page.ts'
 import { dropSitemap, namedInIndexes, readSitemap, storeSitemap } from '../src/pages/stored-sitemap.ts'
-import { createJobWaiter } from '../src/queue/await.ts'
+import type { JobWaiter } from '../src/queue/await.ts'
 import { enqueue } from '../src/queue/enqueue.ts'
 import { enqueueLive } from '../src/queue/enqueue-live.ts'
 import { readUnstored } from '../src/queue/unstored.ts'
@@ -43,14 +43,16 @@ export function wireEdge(deps: {
   clock: Clock
   log: Log
   metrics: EdgeMetrics
+  waiter: JobWaiter
+  /** A job that a crawler waits for has been queued; null: this node does not render. */
+  wakeWorker: (() => void) | null
 }): Pick<Edge, 'server' | 'secure' | 'endSessions' | 'doors'> & { close(): Promise<void> } {
-  const { config, pool, listener, guard, certificates, clock, log, metrics } = deps
+  const { config, pool, listener, guard, certificates, clock, log, metrics, waiter, wakeWorker } = deps
   // What a crawler or a person waits for; all else has the time that it takes.
   const { db } = deps.patience
   const agents = createGuardedAgents(guard)
   const accessLog = createAccessLog(log, config.accessLog)
   const traffic = createTraffic({ pool, clock, log })
-  const waiter = createJobWaiter(listener, pool, log)
   const asked = createAskedPaths({ db: pool, nowMs: clock.nowMs, log })
   const visits = createLastVisits({ pool, log })
   const crawlerNumber = createCrawlerNames()
@@ -84,7 +86,11 @@ export function wireEdge(deps: {
         const quota = await readQuota(db, config.plans, domain, clock.nowMs())
         return quota !== null && overQuota(quota)
       },
-      enqueueLive: (domain, path, requestId) => enqueueLive(pool, domain, path, requestId),
+      enqueueLive: async (domain, path, requestId) => {
+        const job = await enqueueLive(pool, domain, path, requestId)
+        wakeWorker?.()
+        return job
+      },
       enqueueRefresh: (domain, path) => enqueue(pool, domain, [path], 'refresh'),
       waitForJob: waiter.wait,
       noteAsked: asked.note,

@@ -9,11 +9,12 @@ import { startGateway } from '../src/gateway/gateway.ts'
 import { createGuardedAgents } from '../src/gateway/guarded-agents.ts'
 import type { Log } from '../src/log.ts'
 import type { RenderMetrics } from '../src/metrics/render-metrics.ts'
+import type { Ended } from '../src/queue/await.ts'
 import { createDeployWatch } from '../src/queue/deploy.ts'
 import { createProber } from '../src/queue/prober.ts'
 import { startRefreshAhead } from '../src/queue/refresh-ahead.ts'
 import { startWarmRuns } from '../src/queue/warm-runs.ts'
-import { startWorker } from '../src/queue/worker.ts'
+import { startWorker, type Worker } from '../src/queue/worker.ts'
 import { identityOf } from '../src/render/identity.ts'
 import { type Renderer, startRenderer } from '../src/render/renderer.ts'
 
@@ -47,8 +48,10 @@ export async function wireWorker(deps: {
   metrics: RenderMetrics
   /** The name of this run of the node. */
   node: string
-}): Promise<{ readonly running: number; close(deadlineMs: number): Promise<void> }> {
-  const { config, database, listener, renderer, clock, log, metrics, node } = deps
+  /** Crawlers wait at this node: see `JobWaiter.ended`. */
+  ended?: Ended
+}): Promise<Worker> {
+  const { config, database, listener, renderer, clock, log, metrics, node, ended } = deps
   const { pool, connection } = database
   metrics.watches(renderer)
   const prober = createProber(pool, randomBytes)
@@ -58,6 +61,7 @@ export async function wireWorker(deps: {
       pool,
       connection,
       notifications: listener,
+      ...(ended && { ended }),
       canRender: () => renderer.healthy,
       render: metrics.measured(renderer.render, clock.nowMs),
       prober: {
@@ -80,6 +84,7 @@ export async function wireWorker(deps: {
     get running() {
       return worker.running
     },
+    wake: worker.wake,
     async close(deadlineMs) {
       await Promise.all([warmRuns.close(), ahead.close()])
       agents.close()

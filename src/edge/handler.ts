@@ -29,7 +29,7 @@ export type EdgeDeps = LiveRenderDeps &
     crawlerOf: CrawlerTest
     /** To be asked again by https. */
     isInsecure(req: EdgeRequest, domain: EdgeDomain): boolean
-    pages: Pick<PageCache<Served>, 'find' | 'reread' | 'grown'>
+    pages: Pick<PageCache<Served>, 'find' | 'reread' | 'admission' | 'grown'>
     sitemaps: Sitemaps
     pass: Pass
     report: Report

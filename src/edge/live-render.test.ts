@@ -19,7 +19,7 @@ function start(deps: Partial<LiveRenderDeps>, liveWaitMs = 60_000) {
   const renderNow = createLiveRender(
     {
       log: silentLog(),
-      pages: { reread: async () => null },
+      pages: { reread: async () => null, admission: () => () => null },
       unstored: async () => null,
       isOverQuota: async () => false,
       enqueueLive: async (_domain, path) => {

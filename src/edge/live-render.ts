@@ -4,16 +4,18 @@ import type { DomainId, JobId, PagePath } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { PageCache } from '../pages/page-cache.ts'
 import type { PageKey } from '../pages/page-memory.ts'
+import type { StoredPage } from '../pages/stored-page.ts'
 import type { EdgeDomain } from './domain.ts'
 import type { EdgeResponse } from './exchange.ts'
 import type { Served } from './served.ts'
 import { outcomeOf, type PassReason } from './verdict.ts'
 
-export type JobEnd = { state: 'done' | 'failed' | 'cancelled'; outcome: string }
+/** `page`: what was stored, where this very node has just stored it. */
+export type JobEnd = { state: 'done' | 'failed' | 'cancelled'; outcome: string; page?: StoredPage | null }
 
 export type LiveRenderDeps = {
   log: Log
-  pages: Pick<PageCache<Served>, 'reread'>
+  pages: Pick<PageCache<Served>, 'reread' | 'admission'>
   /** At 120 % of the month's renders. */
   isOverQuota(domain: DomainId): Promise<boolean>
   /** Throws AppError('queue_full'). */
@@ -81,13 +83,15 @@ export function createLiveRender(deps: LiveRenderDeps, { liveWaitMs }: { liveWai
   ): Promise<Served | PassReason> {
     try {
       if (await deps.isOverQuota(domain.id)) return 'over-quota'
+      const admit = deps.pages.admission(key)
       const job = await deps.enqueueLive(domain.id, key.path, requestId)
       const end = await deps.waitForJob(job, signal)
       if (end === 'late') return 'late'
       const isGivenOnce = end.outcome === 'site-error' || end.outcome === 'no-store'
       if (isGivenOnce) return (await deps.unstored(domain.id, job)) ?? outcomeOf(end.outcome)
+      if (end.state !== 'done') return outcomeOf(end.outcome)
       // What is stored now is what was rendered; memory may not have heard of it yet.
-      const page = end.state === 'done' ? await deps.pages.reread(key) : null
+      const page = (end.page && admit(end.page)) ?? (await deps.pages.reread(key))
       return page ?? outcomeOf(end.outcome)
     } catch (error) {
       if (error instanceof AppError && error.code === 'queue_full') return 'queue-full'

@@ -88,9 +88,12 @@ function preparePage(page: StoredPage): ServedPage {
     bytes: page.bodyBr.length + 3_000,
     lastModifiedMs,
     isStored: true,
-    ready: { br: represent('br', page.bodyBr) },
+    ready: {
+      br: represent('br', page.bodyBr),
+      ...(page.bodyHtml !== undefined && { identity: represent('identity', page.bodyHtml) }),
+    },
     make(encoding) {
-      making[encoding] ??= encode(page.bodyBr, encoding)
+      making[encoding] ??= encode(page, encoding)
         .then((body) => {
           served.bytes += body.length + 1_000
           const representation = represent(encoding, body)
@@ -115,9 +118,9 @@ function oneOfMany(text: string): string {
   return known ?? text
 }
 
-async function encode(bodyBr: Buffer, encoding: Encoding): Promise<Buffer> {
+async function encode({ bodyBr, bodyHtml: known }: StoredPage, encoding: Encoding): Promise<Buffer> {
   if (encoding === 'br') return bodyBr
-  const html = await brotliDecompress(bodyBr, { maxOutputLength: HTML_LIMIT_BYTES })
+  const html = known ?? (await brotliDecompress(bodyBr, { maxOutputLength: HTML_LIMIT_BYTES }))
   return encoding === 'gzip' ? gzip(html, { level: 6 }) : html
 }
 

@@ -21,7 +21,7 @@ import { createAskedPaths, recordKnown } from '../pages/known-paths.ts'
 import { type PurgeWhat, purgePages } from '../pages/purge.ts'
 import { readStored } from '../pages/stored-page.ts'
 import { dropSitemap, namedInIndexes, readSitemap, storeSitemap } from '../pages/stored-sitemap.ts'
-import { createJobWaiter } from '../queue/await.ts'
+import { createJobWaiter, type Ended } from '../queue/await.ts'
 import { type ClaimedJob, createClaim } from '../queue/claim.ts'
 import { createComplete } from '../queue/complete.ts'
 import { enqueue } from '../queue/enqueue.ts'
@@ -63,6 +63,8 @@ export async function startTestEdge(
     origin?: http.RequestListener
     /** What comes of a job when the script is at its end; absent: a small page. */
     render?: (job: ClaimedJob) => Promise<RenderOutcome>
+    /** Told of ends in place of the crawlers that wait at the node which rendered. */
+    ended?: Ended
     /** Listens with TLS too, at `tlsPort`, with a certificate that nobody vouches for. */
     tls?: boolean
   } = {},
@@ -100,7 +102,6 @@ export async function startTestEdge(
   const allowed = [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }]
   const agents = createGuardedAgents(createAddressGuard(allowed))
   const claim = createClaim(pool, 'test-node', { domainCap: 9, domainBackgroundCap: 9, leaseMs: 60_000 })
-  const complete = createComplete({ pool, plans: DEFAULT_PLANS, clock })
 
   /** A job whose row another transaction holds at this moment is passed over: then once more. */
   async function claimOne(): Promise<ClaimedJob | null> {
@@ -112,8 +113,9 @@ export async function startTestEdge(
     }
   }
 
-  /** Runs one queued job as the script says. */
-  async function work(): Promise<void> {
+  /** Runs one queued job as the script says, at the node whose crawlers `ended` tells. */
+  async function work(ended: Ended): Promise<void> {
+    const complete = createComplete({ pool, plans: DEFAULT_PLANS, clock, ended })
     const job = await claimOne()
     if (job === null) return
     rendered.push(`${job.customDomain}${job.path}`)
@@ -147,7 +149,7 @@ export async function startTestEdge(
         enqueueLive: async (domain, path, requestId) => {
           const job = await enqueueLive(pool, domain, path, requestId)
           if (scripted[0] === 'hang') scripted.shift()
-          else void work()
+          else void work(options.ended ?? waiter.ended)
           return job
         },
         enqueueRefresh: async (domain, path) => {
@@ -226,7 +228,8 @@ export async function startTestEdge(
     originServer: origin,
     rendered,
     refreshed,
-    work,
+    /** At a node where nobody waits. */
+    work: () => work(() => {}),
     wait: (ms: number) => {
       nowMs += ms
     },

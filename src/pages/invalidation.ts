@@ -4,8 +4,11 @@ import type { DomainId, PagePath } from '../ids.ts'
 export type Invalidation =
   /** All stored entries of a domain. */
   | { kind: 'domain'; domain: DomainId }
-  /** One path was stored anew or purged; `purged`: the domain's redirects went with it. */
-  | { kind: 'path'; domain: DomainId; path: PagePath; purged: boolean }
+  /**
+   * One path was stored anew or purged; `purged`: the domain's redirects went with it. `storedMs`: when what is stored
+   * now was rendered, so that nothing as new is dropped; null: whatever is held is no longer true.
+   */
+  | { kind: 'path'; domain: DomainId; path: PagePath; purged: boolean; storedMs: number | null }
   | { kind: 'prefix'; domain: DomainId; prefix: string }
   /** The domain of that name: created, changed or deleted. */
   | { kind: 'host'; host: string }
@@ -17,13 +20,14 @@ export type Invalidation =
 export const INVALIDATE_CHANNEL = 'invalidate'
 
 export function parseInvalidation(payload: string): Invalidation {
-  const { domain, path, prefix, purged, host, account } = fieldsOf(payload)
+  const { domain, path, prefix, purged, stored, host, account } = fieldsOf(payload)
   if (typeof host === 'string') return { kind: 'host', host }
   if (typeof account === 'number') return { kind: 'account', account }
   if (typeof domain !== 'number') return { kind: 'everything' }
   const id = domain as DomainId
   if (typeof path === 'string') {
-    return { kind: 'path', domain: id, path: path as PagePath, purged: purged === true }
+    const storedMs = typeof stored === 'number' && purged !== true ? stored : null
+    return { kind: 'path', domain: id, path: path as PagePath, purged: purged === true, storedMs }
   }
   if (typeof prefix === 'string') return { kind: 'prefix', domain: id, prefix }
   return { kind: 'domain', domain: id }

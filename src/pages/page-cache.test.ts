@@ -5,7 +5,7 @@ import type { DomainId, PagePath } from '../ids.ts'
 import { parseInvalidation } from './invalidation.ts'
 import { createPageCache } from './page-cache.ts'
 import { pageKey } from './page-memory.ts'
-import type { StoredEntry } from './stored-page.ts'
+import type { StoredEntry, StoredPage } from './stored-page.ts'
 
 // PostgreSQL is played here: only so can an answer be held back between two notifications.
 let stored: Map<string, StoredEntry>
@@ -23,13 +23,13 @@ beforeEach(() => {
 })
 
 function startCache(limitBytes = 1_000_000) {
-  return createPageCache<{ kind: 'page' | 'redirect'; bytes: number; etag: string }>({
+  return createPageCache<{ kind: 'page' | 'redirect'; renderedAtMs: number; bytes: number; etag: string }>({
     limitBytes,
     connected: () => connected,
-    prepare: (entry) =>
+    prepare: ({ renderedAtMs, ...entry }) =>
       entry.kind === 'page'
-        ? { kind: 'page', bytes: entry.bodyBr.length, etag: entry.etag }
-        : { kind: 'redirect', bytes: 100, etag: entry.location },
+        ? { kind: 'page', renderedAtMs, bytes: entry.bodyBr.length, etag: entry.etag }
+        : { kind: 'redirect', renderedAtMs, bytes: 100, etag: entry.location },
     async read(domain, path) {
       reads.push(`${domain}${path}`)
       const entry = stored.get(`${domain}${path}`) ?? null
@@ -58,6 +58,94 @@ function redirect(path: string): void {
     staleSinceMs: null,
   })
 }
+
+describe('what was stored a moment ago', () => {
+  const fresh = (path: string, renderedAtMs = 1_000): StoredPage => {
+    store(path, 'new')
+    const page = { ...(stored.get(`1${path}`) as StoredPage), renderedAtMs }
+    stored.set(`1${path}`, page)
+    return page
+  }
+  const purges: Record<string, object> = {
+    'the page is purged': { domain: 1, path: '/a', purged: true },
+    'pages like it are purged': { domain: 1, prefix: '/' },
+    'its domain is purged': { domain: 1 },
+    'something is said that is not understood': { what: 'all' },
+  }
+  for (const [what, payload] of Object.entries(purges)) {
+    it(`is not admitted once ${what}`, () => {
+      const cache = startCache()
+      const admit = cache.admission(key('/a'))
+      notify(cache, payload)
+      assert.equal(admit(fresh('/a')), null)
+    })
+  }
+
+  it('is admitted when pages were stored meanwhile, its own among them, and another domain was purged', async () => {
+    const cache = startCache()
+    const admit = cache.admission(key('/a'))
+    notify(cache, { domain: 1, path: '/b', stored: 999 })
+    notify(cache, { domain: 1, path: '/a', stored: 1_000 })
+    notify(cache, { domain: 1, path: '/c' })
+    notify(cache, { domain: 2 })
+    assert.equal(admit(fresh('/a'))?.etag, 'new')
+    assert.equal((await cache.find(key('/a')))?.etag, 'new')
+    assert.deepEqual(reads, [], 'it is in memory')
+  })
+
+  it('stays in memory when its own notification comes behind it, and goes with any other', () => {
+    const others: object[] = [
+      { domain: 1, path: '/a', stored: 1_001 },
+      { domain: 1, path: '/a' },
+      { domain: 1, path: '/a', purged: true },
+      { domain: 1, path: '/a', stored: 1_000, purged: true },
+      { domain: 1 },
+    ]
+    for (const other of others) {
+      const cache = startCache()
+      cache.admission(key('/a'))(fresh('/a'))
+      notify(cache, { domain: 1, path: '/a', stored: 1_000 })
+      assert(!(cache.find(key('/a')) instanceof Promise))
+      notify(cache, other)
+      assert(cache.find(key('/a')) instanceof Promise, JSON.stringify(other))
+    }
+  })
+
+  it('is given, but not put into memory, when one that was stored later was heard of first', () => {
+    const cache = startCache()
+    const admit = cache.admission(key('/a'))
+    notify(cache, { domain: 1, path: '/a', stored: 1_001 })
+    assert.equal(admit(fresh('/a'))?.etag, 'new')
+    assert.equal(cache.entries(), 0)
+  })
+
+  it('drives out what memory held, and what is being read', async () => {
+    const cache = startCache()
+    store('/a', 'old')
+    await cache.find(key('/a'))
+    const { promise, resolve } = Promise.withResolvers<void>()
+    held = promise
+    const reading = cache.reread(key('/a'))
+    assert.equal(cache.admission(key('/a'))(fresh('/a'))?.etag, 'new')
+    resolve()
+    await reading
+    assert.equal((await cache.find(key('/a')))?.etag, 'new')
+  })
+
+  it('is not admitted where notifications were lost, before it or since', () => {
+    for (const doubtFirst of [true, false]) {
+      const cache = startCache()
+      if (doubtFirst) {
+        connected = false
+        cache.held.doubt()
+      }
+      const admit = cache.admission(key('/a'))
+      if (!doubtFirst) cache.held.doubt()
+      connected = true
+      assert.equal(admit(fresh('/a')), null)
+    }
+  })
+})
 
 describe('memory', () => {
   it('answers without a promise the second time', async () => {

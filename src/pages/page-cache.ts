@@ -1,7 +1,8 @@
 import type { DomainId, PagePath } from '../ids.ts'
+import { createEpochs } from './epochs.ts'
 import type { Held, Invalidation } from './invalidation.ts'
 import { createPageMemory, type PageKey, type Prepared } from './page-memory.ts'
-import type { StoredEntry } from './stored-page.ts'
+import type { StoredEntry, StoredPage } from './stored-page.ts'
 
 export type PageCacheOptions<T> = {
   /** Of all entries together; 0 keeps nothing in memory. */
@@ -12,23 +13,19 @@ export type PageCacheOptions<T> = {
   connected(): boolean
 }
 
-const EPOCHS = 1_024
-
 /**
  * Pages and redirects: from memory, else from PostgreSQL, and then in memory.
  *
  * What PostgreSQL says wins over what is read at the same moment: a read takes
  * its domain's epoch first and is put into memory only if no notification has
- * moved that epoch meanwhile. (Domains share 1,024 epochs: at worst a read too
- * many.) While notifications are lost, memory is not believed; it answers only
+ * moved that epoch meanwhile. While notifications are lost, memory is not believed; it answers only
  * when PostgreSQL cannot, and is emptied before it is believed again.
  */
 export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>) {
   const { limitBytes, read, prepare, connected } = options
   const memory = createPageMemory<T>(limitBytes)
   const loading = new Map<string, { epoch: number; entry: Promise<T | null> }>()
-  const epochs = new Uint32Array(EPOCHS)
-  const epochOf = ({ domain }: PageKey): number => epochs[domain % EPOCHS]!
+  const [epochs, purges, stores] = [createEpochs(), createEpochs(), createEpochs()]
   let doubted = !connected()
 
   /** In memory: the entry itself, without a promise. Rejects when PostgreSQL does and memory cannot help. */
@@ -38,12 +35,12 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
 
   function join(key: PageKey): Promise<T | null> {
     const open = loading.get(key.text)
-    return open !== undefined && open.epoch === epochOf(key) ? open.entry : reread(key)
+    return open !== undefined && open.epoch === epochs.of(key.domain) ? open.entry : reread(key)
   }
 
   /** From PostgreSQL, whatever memory holds: for a reader that knows of a new entry. */
   function reread(key: PageKey): Promise<T | null> {
-    const open = { epoch: epochOf(key), entry: load(key) }
+    const open = { epoch: epochs.of(key.domain), entry: load(key) }
     loading.set(key.text, open)
     const end = () => {
       if (loading.get(key.text) === open) loading.delete(key.text)
@@ -53,7 +50,7 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
   }
 
   async function load(key: PageKey): Promise<T | null> {
-    const [trusted, epoch] = [believed(), epochOf(key)]
+    const [trusted, epoch] = [believed(), epochs.of(key.domain)]
     let stored: StoredEntry | null
     try {
       stored = await read(key.domain, key.path)
@@ -64,8 +61,24 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
     }
     if (stored === null) return null
     const entry = prepare(stored)
-    if (trusted && believed() && epoch === epochOf(key)) memory.put(key, entry)
+    if (trusted && believed() && epoch === epochs.of(key.domain)) memory.put(key, entry)
     return entry
+  }
+
+  /**
+   * Begins to listen for purges. What it gives admits a page that this node has stored since, and makes it ready without
+   * a read; null when a purge was heard of or may have been missed. It is not put into memory when a later one was heard of.
+   */
+  function admission(key: PageKey): (page: StoredPage) => T | null {
+    const { domain, path } = key
+    const [trusted, epoch] = [believed(), purges.of(domain)]
+    return (page) => {
+      if (!trusted || !believed() || epoch !== purges.of(domain)) return null
+      const storedMs = page.renderedAtMs
+      invalidate({ kind: 'path', domain, path, purged: false, storedMs })
+      if (stores.of(domain) === storedMs) memory.put(key, prepare({ ...page, bodyHtml: undefined }))
+      return prepare(page)
+    }
   }
 
   function believed(): boolean {
@@ -78,17 +91,16 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
 
   function clear(): void {
     memory.clear()
-    moveEpochs()
-  }
-
-  function moveEpochs(): void {
-    for (let at = 0; at < EPOCHS; at++) epochs[at]!++
+    epochs.moveAll()
+    purges.moveAll()
   }
 
   function invalidate(what: Invalidation): void {
     if (what.kind === 'everything') clear()
     else if ('domain' in what) {
-      epochs[what.domain % EPOCHS]!++
+      epochs.move(what.domain)
+      if (what.kind !== 'path' || what.purged) purges.move(what.domain)
+      else stores.raise(what.domain, what.storedMs ?? 0)
       memory.drop(what)
     }
   }
@@ -97,10 +109,11 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
     invalidate,
     doubt: () => {
       doubted = true
-      moveEpochs()
+      epochs.moveAll()
+      purges.moveAll()
     },
   }
-  return { find, reread, grown: memory.grown, held, bytes: memory.bytes, entries: memory.entries }
+  return { find, reread, admission, grown: memory.grown, held, bytes: memory.bytes, entries: memory.entries }
 }
 
 export type PageCache<T extends Prepared> = ReturnType<typeof createPageCache<T>>

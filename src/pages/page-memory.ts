@@ -14,7 +14,11 @@ export function pageKey(domain: DomainId, path: PagePath): PageKey {
 }
 
 /** What a reader makes of a stored entry to serve it quickly; `bytes` counts against the limit. */
-export type Prepared = { readonly kind: StoredEntry['kind']; readonly bytes: number }
+export type Prepared = {
+  readonly kind: StoredEntry['kind']
+  readonly renderedAtMs: number
+  readonly bytes: number
+}
 
 /** Keys and bookkeeping of an entry, roughly. */
 const ENTRY_BYTES = 200
@@ -49,7 +53,12 @@ export function createPageMemory<T extends Prepared>(limitBytes: number) {
   function drop(what: Extract<Invalidation, { domain: DomainId }>): void {
     const { domain } = what
     const prefix = what.kind === 'prefix' ? `${domain}${what.prefix}` : ''
-    if (what.kind === 'path') entries.delete(pageKey(domain, what.path).text)
+    if (what.kind === 'path') {
+      const { text } = pageKey(domain, what.path)
+      // What this node has stored itself is there before it is told of it.
+      const isOlder = (entries.peek(text)?.renderedAtMs ?? 0) < (what.storedMs ?? Number.POSITIVE_INFINITY)
+      if (isOlder) entries.delete(text)
+    }
     if (what.kind === 'path' && !what.purged) return
     for (const key of [...(keysOf.get(domain) ?? [])]) {
       const named = what.kind === 'domain' || (what.kind === 'prefix' && key.startsWith(prefix))

@@ -142,10 +142,10 @@ describe('a purge', () => {
     await promise
     assert.deepEqual(heard, [
       { kind: 'domain', domain: red },
-      { kind: 'path', domain: red, path: '/a', purged: true },
+      { kind: 'path', domain: red, path: '/a', purged: true, storedMs: null },
       { kind: 'prefix', domain: red, prefix: '/a' },
-      { kind: 'path', domain: red, path: '/b', purged: true },
-      { kind: 'path', domain: red, path: '/a', purged: true },
+      { kind: 'path', domain: red, path: '/b', purged: true, storedMs: null },
+      { kind: 'path', domain: red, path: '/a', purged: true, storedMs: null },
       { kind: 'domain', domain: red },
     ])
     await listener.close()

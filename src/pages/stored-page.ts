@@ -14,6 +14,8 @@ export type StoredPage = {
   staleSinceMs: number | null
   /** When it last read otherwise: a render that brought the same did not change it. Absent: when it was rendered. */
   changedAtMs?: number
+  /** As it was before it was compressed, where somebody waits for that very moment's render. */
+  bodyHtml?: Buffer | undefined
 }
 
 /** An entry of the redirect cache. */

@@ -49,6 +49,25 @@ describe('awaiting a job', () => {
     assert.equal(waiter.waiting, 0)
   })
 
+  it('is told by its own node with the page, and once', async () => {
+    const waiter = createJobWaiter(DEAF, queue.pool, silentLog(), NO_POLL_MS)
+    const [id, other] = [await newJob(), await newJob('/other' as PagePath)]
+    const waits = [waiter.wait(id, patience()), waiter.wait(id, patience())]
+    const bodyBr = Buffer.from('br')
+    const rest = { status: 200, headers: [], htmlBytes: 1, etag: 'x', renderedAtMs: 0, staleSinceMs: null }
+    const page = { kind: 'page', bodyBr, ...rest } as const
+    const end = { state: 'done', outcome: 'rendered' } as const
+    waiter.ended(other, end, null)
+    assert.equal(waiter.waiting, 1, 'nobody waits for that one')
+    waiter.ended(id, end, page)
+    waiter.ended(id, { state: 'failed', outcome: 'blank' }, null)
+    assert.deepEqual(await Promise.all(waits), [
+      { ...end, page },
+      { ...end, page },
+    ])
+    assert.equal(waiter.waiting, 0)
+  })
+
   it('an end before the wait began is found at once', async () => {
     const waiter = createJobWaiter(DEAF, queue.pool, silentLog(), NO_POLL_MS)
     const id = await newJob()

@@ -3,12 +3,21 @@ import type pg from 'pg'
 import type { Listener } from '../db/listener.ts'
 import type { JobId } from '../ids.ts'
 import type { Log } from '../log.ts'
+import type { StoredPage } from '../pages/stored-page.ts'
 import { JOB_DONE_CHANNEL, type JobEnd } from './job.ts'
 import { readEnds } from './read-ends.ts'
 
+/** How a job ended; `page`: what it stored, where that was at this node a moment ago and is new. */
+export type WaitedFor = JobEnd & { page?: StoredPage | null }
+
+/** To be told once a job has ended, after the commit; `page`: what was stored, where that is new. */
+export type Ended = (job: JobId, end: JobEnd, page: StoredPage | null) => void
+
 export type JobWaiter = {
   /** Resolves when the job ends, or with `late` when `signal` comes first. A job that is gone was cancelled. */
-  wait(jobId: JobId, signal: AbortSignal): Promise<JobEnd | 'late'>
+  wait(jobId: JobId, signal: AbortSignal): Promise<WaitedFor | 'late'>
+  /** For the worker of the same node: whoever waits need not hear of it through PostgreSQL, nor read what was stored. */
+  ended: Ended
   /** Jobs waited for at this moment. */
   readonly waiting: number
   /** All who still wait are told `late`. */
@@ -22,7 +31,8 @@ const POLL_MS = 500
  * Tells ends of jobs to those who wait. A notification only says where to look:
  * the row is the truth. It is read when a wait begins (listening began before,
  * so no end falls between), when notified, after a lost connection, and twice a
- * second; one query for all who wait, however many. `pollMs`: for tests.
+ * second; one query for all who wait, however many. The worker of this node tells
+ * its ends itself, which is a matter of speed alone. `pollMs`: for tests.
  */
 export function createJobWaiter(
   notifications: Pick<Listener, 'on' | 'onLost'>,
@@ -30,7 +40,7 @@ export function createJobWaiter(
   log: Log,
   pollMs: number = POLL_MS,
 ): JobWaiter {
-  const waiters = new Map<JobId, Set<(end: JobEnd | 'late') => void>>()
+  const waiters = new Map<JobId, Set<(end: WaitedFor | 'late') => void>>()
   const toRead = new Set<JobId>()
   let reading = false
   let poll: NodeJS.Timeout | undefined
@@ -64,11 +74,11 @@ export function createJobWaiter(
     }
   }
 
-  function settle(id: JobId, end: JobEnd | 'late'): void {
+  function settle(id: JobId, end: WaitedFor | 'late'): void {
     for (const tell of waiters.get(id) ?? []) tell(end)
   }
 
-  function forget(id: JobId, tell: (end: JobEnd | 'late') => void): void {
+  function forget(id: JobId, tell: (end: WaitedFor | 'late') => void): void {
     const group = waiters.get(id)
     group?.delete(tell)
     if (group?.size === 0) waiters.delete(id)
@@ -80,7 +90,7 @@ export function createJobWaiter(
   return {
     async wait(id, signal) {
       if (signal.aborted) return 'late'
-      const { promise, resolve } = Promise.withResolvers<JobEnd | 'late'>()
+      const { promise, resolve } = Promise.withResolvers<WaitedFor | 'late'>()
       const group = waiters.get(id)
       if (group === undefined) waiters.set(id, new Set([resolve]))
       else group.add(resolve)
@@ -95,6 +105,7 @@ export function createJobWaiter(
         forget(id, resolve)
       }
     },
+    ended: (id, end, page) => settle(id, { ...end, page }),
     get waiting() {
       return waiters.size
     },

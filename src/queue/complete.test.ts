@@ -71,7 +71,8 @@ describe('what an outcome does', () => {
     assert.equal(page.htmlBytes, Buffer.byteLength(html))
     assert.match(page.etag, /^[\w-]{22}$/)
     assert.equal(await rendersOf(domain), 1)
-    await told(['invalidate', JSON.stringify({ domain, path: '/' })], ['job_done', job.id])
+    const stored = page.renderedAtMs
+    await told(['invalidate', JSON.stringify({ domain, path: '/', stored })], ['job_done', job.id])
   })
 
   it('equal content has an equal ETag, other content another', async () => {
@@ -289,8 +290,8 @@ describe('who waits at the same node is told', () => {
     const [[id, end, page] = []] = told
     assert.deepEqual([told.length, id, end], [1, job.id, { state: 'done', outcome: 'rendered' }])
     assert.deepEqual(
-      { ...page, html: undefined },
-      { ...(await readStored(queue.pool, domain, HOME)), html: undefined },
+      { ...page, bodyHtml: undefined },
+      { ...(await readStored(queue.pool, domain, HOME)), bodyHtml: undefined },
     )
   })
 

@@ -6,8 +6,7 @@ import type { Clock } from '../clock.ts'
 import { retriedTransaction } from '../db/retried-transaction.ts'
 import type { Queryable } from '../db/transaction.ts'
 import { unreachable } from '../errors.ts'
-import type { JobId } from '../ids.ts'
-import type { StoredPage } from '../pages/stored-page.ts'
+import type { Ended } from './await.ts'
 import type { ClaimedJob } from './claim.ts'
 import { effectOf, type Found } from './effect.ts'
 import type { JobEnd } from './job.ts'
@@ -26,9 +25,7 @@ export type Complete = (job: ClaimedJob, found: Found) => Promise<Completion>
 
 const FAULT_BACK_OFF_MS = 500
 
-/** Told once a job has ended, after the commit; `page`: what was stored, where that is new. For who waits at this very node. */
-export type Ended = (job: JobId, end: JobEnd, page: StoredPage | null) => void
-
+/** `ended`: for whoever waits at this node; absent: nobody does. */
 type CompleteDeps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock; ended?: Ended }
 
 /**
@@ -45,12 +42,11 @@ export function createComplete(deps: CompleteDeps): Complete {
     end: readStatement('end'),
     storeRedirect: readStatement('store-redirect'),
     storeProbe: readStatement('store-probe'),
-    forget: readStatement('forget-page'),
     markDoubted: readStatement('mark-doubted'),
   }
 
   const keeper = createPageKeeper(deps)
-  const keepUnstored = createUnstoredKeeper()
+  const giveOnce = createUnstoredKeeper()
 
   return async function complete(job, found) {
     // Compressed before the transaction: nothing that takes milliseconds holds locks.
@@ -87,10 +83,7 @@ export function createComplete(deps: CompleteDeps): Complete {
           await run(client, sql.storeRedirect, [job.domain, job.path, effect.status, effect.location, at])
           return end(client, { state: 'done', outcome: 'redirect' })
         case 'give-once': {
-          if (effect.outcome === 'no-store') await run(client, sql.forget, [job.domain, job.path])
-          const isAwaited = fence.rows[0].priority === 0
-          const isGiven =
-            isAwaited && effect.page !== null && (await keepUnstored(client, job, effect.page, at))
+          const isGiven = await giveOnce(client, job, effect, fence.rows[0]['priority'] === 0, at)
           const counts = !isGiven || (await isWithinQuota(client))
           const outcome = counts ? effect.outcome : 'over-quota'
           return end(client, { state: 'failed', outcome }, effect.detail)

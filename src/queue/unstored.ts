@@ -4,6 +4,7 @@ import type { Queryable } from '../db/transaction.ts'
 import type { DomainId, JobId } from '../ids.ts'
 import { headerPairs, type StoredPage } from '../pages/stored-page.ts'
 import type { ClaimedJob } from './claim.ts'
+import type { Effect } from './effect.ts'
 import { lastGoodOf } from './last-good.ts'
 import type { PageBody } from './page-body.ts'
 import { readStatement } from './statement.ts'
@@ -26,25 +27,30 @@ export const UNSTORED_LIMIT_BYTES = 1024 * 1024
  * Leaves a page for the crawler that waits for the job, at whatever node: true
  * when one does and there is no good copy to serve on. Inside the transaction
  * of `complete`; whoever is told that the job has ended finds it. HTML is too
- * large for a notification.
+ * large for a notification. A page that may not be stored is forgotten first.
  */
 export function createUnstoredKeeper() {
   const keep = readStatement('keep-unstored')
+  const forget = readStatement('forget-page')
   const lastGood = lastGoodOf()
   return async (
     client: Queryable,
     job: ClaimedJob,
-    { status, headers, body }: UnstoredPage,
+    { outcome, page }: Extract<Effect, { do: 'give-once' }>,
+    isAwaited: boolean,
     at: Date,
   ): Promise<boolean> => {
+    if (outcome === 'no-store') await client.query({ ...forget, values: [job.domain, job.path] })
+    if (!isAwaited || page === null) return false
+    const { status, headers, body } = page
     if (body.bodyBr.length > UNSTORED_LIMIT_BYTES) return false
     const last = await lastGood(client, job.domain, job.path)
     if (last !== null && last.status < 400 && at.getTime() - last.renderedAtMs < last.keepMs) return false
     const since = new Date(at.getTime() - UNSTORED_MS)
-    const page = [status, JSON.stringify(headers), body.bodyBr, body.htmlBytes, body.etag]
+    const columns = [status, JSON.stringify(headers), body.bodyBr, body.htmlBytes, body.etag]
     await client.query({
       ...keep,
-      values: [job.id, job.domain, ...page, since, UNSTORED_A_DOMAIN, at],
+      values: [job.id, job.domain, ...columns, since, UNSTORED_A_DOMAIN, at],
     })
     return true
   }

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 
 import type { Listener } from '../db/listener.ts'
+import type { Ended } from './await.ts'
 import type { CarryOutDeps } from './carry-out.ts'
 
 export type WorkerDeps = Omit<CarryOutDeps, 'complete' | 'keepRecord' | 'requestOf'> & {
@@ -8,6 +9,8 @@ export type WorkerDeps = Omit<CarryOutDeps, 'complete' | 'keepRecord' | 'request
   /** For the connection that holds the lease. */
   connection: pg.ClientConfig
   notifications: Pick<Listener, 'on' | 'onLost'>
+  /** Told of each job that this worker has ended; absent: nobody waits at this node. */
+  ended?: Ended
   /** False while there is no browser: jobs are left to other nodes. */
   canRender(): boolean
 }

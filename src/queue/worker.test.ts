@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, describe, it } from 'node:test'
 
 import { DEFAULT_PLANS } from '../accounts/plans.ts'
-import { type Clock, systemClock } from '../clock.ts'
+import { systemClock } from '../clock.ts'
 import { createListener, type Listener } from '../db/listener.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
@@ -14,7 +14,7 @@ import { enqueue } from './enqueue.ts'
 import type { JobEnd, Priority } from './job.ts'
 import { HOME, paths, RENDERED, type TestQueue, testQueue, until } from './test-queue.ts'
 import { startWorker, type Worker } from './worker.ts'
-import type { WorkerOptions } from './worker-options.ts'
+import type { WorkerDeps, WorkerOptions } from './worker-options.ts'
 
 let queue: TestQueue
 let listener: Listener
@@ -44,6 +44,20 @@ describe('a worker', () => {
     assert.deepEqual(await ask(domain), { state: 'done', outcome: 'rendered' })
     const [request] = worker.requests
     assert.deepEqual([request?.path, request?.originUrl], ['/', 'http://127.0.0.1:1'])
+  })
+
+  it('is woken and tells its own node also where no notification comes', async () => {
+    const told: string[] = []
+    await using worker = await start({
+      ...{ pollMs: 600_000, notifications: { on() {}, onLost() {} } },
+      ended: (id, { state, outcome }, page) => void told.push(id, state, outcome, String(page?.bodyHtml)),
+    })
+    const domain = await queue.domain()
+    const [job] = await enqueue(queue.pool, domain, [HOME], 'live')
+    worker.wake()
+    await until('it is told', () => told.length > 0)
+    assert(RENDERED.kind === 'rendered')
+    assert.deepEqual(told, [job!.jobId, 'done', 'rendered', RENDERED.html])
   })
 
   it('renders as the visitor that the domain wants', async () => {
@@ -280,8 +294,11 @@ async function start(
   {
     canRender = () => true,
     clock = systemClock,
+    notifications = listener,
+    ended = () => {},
     ...options
-  }: Partial<WorkerOptions> & { canRender?: () => boolean; clock?: Clock } = {},
+  }: Partial<WorkerOptions> &
+    Partial<Pick<WorkerDeps, 'canRender' | 'clock' | 'notifications' | 'ended'>> = {},
   render: 'held' | 'stuck' | (() => RenderOutcome) = () => RENDERED,
 ): Promise<TestWorker> {
   const requests: RenderRequest[] = []
@@ -293,7 +310,8 @@ async function start(
     {
       pool: queue.pool,
       connection: queue.connection,
-      notifications: listener,
+      notifications,
+      ended,
       canRender,
       plans: DEFAULT_PLANS,
       clock,
@@ -322,6 +340,7 @@ async function start(
     get running() {
       return worker.running
     },
+    wake: worker.wake,
     get most() {
       return most
     },

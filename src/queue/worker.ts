@@ -16,6 +16,8 @@ import { WORKER_DEFAULTS, type WorkerDeps, type WorkerOptions } from './worker-o
 export type Worker = {
   /** Jobs that run at this moment. */
   readonly running: number
+  /** A live job has been queued at this node: a matter of speed alone, for PostgreSQL tells it too. */
+  wake(): void
   /** Takes nothing new, lets what runs finish for `deadlineMs`, gives the rest back to the queue at once. */
   close(deadlineMs: number): Promise<void>
 }
@@ -134,6 +136,7 @@ export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Pro
     get running() {
       return runs.size
     },
+    wake: wakeForAll,
     async close(deadlineMs) {
       closing = true
       for (const timer of timers) clearInterval(timer)

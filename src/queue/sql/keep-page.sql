@@ -47,6 +47,7 @@ with ours as materialized (
 )
 select ours.superseded, ours.is_judged, stored.unchanged,
        case when ended.id is not null then
-         pg_notify('invalidate', json_build_object('domain', stored.domain_id, 'path', stored.path)::text) end,
+         pg_notify('invalidate', json_build_object('domain', stored.domain_id, 'path', stored.path,
+           'stored', (extract(epoch from $13::timestamptz) * 1000)::bigint)::text) end,
        case when ended.id is not null then pg_notify('job_done', ended.id::text) end
   from ours left join stored on true left join ended on true

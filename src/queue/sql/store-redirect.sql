@@ -5,4 +5,5 @@ with redirect as (
   on conflict (domain_id, path) do update set
     status = excluded.status, location = excluded.location, stored_at = excluded.stored_at
 )
-select pg_notify('invalidate', json_build_object('domain', $1::integer, 'path', $2::text)::text)
+select pg_notify('invalidate', json_build_object('domain', $1::integer, 'path', $2::text,
+  'stored', (extract(epoch from $5::timestamptz) * 1000)::bigint)::text)
