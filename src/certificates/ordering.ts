@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import type pg from 'pg'
 
@@ -52,6 +53,9 @@ export type Ordering = {
 /** A domain that was just registered is looked at after a moment: others may come with it. */
 const SOON_MS = 250
 const LEAST_BACK_OFF_MS = 600_000
+/** Five minutes in all; should another node have taken the errand over by then, its lease says so. */
+const STORE_TRIES = 300
+const STORE_AGAIN_MS = 1_000
 
 /**
  * Orders and renews certificates for as long as the node lives. Nodes that do
@@ -161,8 +165,10 @@ export function startOrdering(deps: OrderingDeps, options: OrderingOptions): Ord
     const nowMs = clock.nowMs()
     if (ending.kind === 'issued') {
       const { certificate, ...when } = ending
-      const stored = await whileOurs(pool, errand, (client) =>
-        storeCertificate(client, vault, domain, 'acme', certificate, when),
+      const stored = await patiently(domain, () =>
+        whileOurs(pool, errand, (client) =>
+          storeCertificate(client, vault, domain, 'acme', certificate, when),
+        ),
       )
       if (stored) log.info({ domain: domain.name, until: certificate.notAfterMs }, 'certificate in use')
       return
@@ -179,6 +185,19 @@ export function startOrdering(deps: OrderingDeps, options: OrderingOptions): Ord
     const nextAtMs = nowMs + waitMs
     log.warn({ domain: domain.name, failure, reason, next: nextAtMs }, 'no new certificate')
     await leaveErrand(pool, errand, { kind: 'failed', nextAtMs, reason, nowMs })
+  }
+
+  /** What the CA has issued counts against its limits: it is not lost to a database that is away for a moment. */
+  async function patiently<T>({ name }: Errand['domain'], store: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await store()
+      } catch (error) {
+        if (tries === STORE_TRIES || closing.signal.aborted) throw error
+        log.warn({ err: error, domain: name }, 'a new certificate could not be stored yet')
+        await sleep(STORE_AGAIN_MS, undefined, { signal: closing.signal }).catch(() => {})
+      }
+    }
   }
 
   async function giveBack(errand: Errand): Promise<void> {

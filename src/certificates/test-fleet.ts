@@ -108,7 +108,11 @@ export async function testFleet() {
       /** Orders from that CA; the name is taken to lead to us unless `reach` says otherwise. */
       order(
         acme: Pick<TestAcme, 'directoryUrl' | 'ca'>,
-        { reach = async () => ({ kind: 'http-01' as const }), random }: Partial<OrderingDeps> = {},
+        {
+          reach = async () => ({ kind: 'http-01' as const }),
+          random,
+          log = silentLog(),
+        }: Partial<OrderingDeps> = {},
         options: Partial<OrderingOptions> = {},
       ): Ordering {
         const ordering = startOrdering(
@@ -118,7 +122,7 @@ export async function testFleet() {
             vault,
             transport: createTransport({ userAgent: 'test', ca: acme.ca, timeoutMs: 5_000 }),
             clock,
-            log: silentLog(),
+            log,
             reach,
             ...(random !== undefined && { random }),
           },
