@@ -80,13 +80,41 @@ describe('between renders', () => {
       workers: 0,
       files: [],
       name: '',
-      // The empty page that every render begins at, and its own.
-      history: 2,
+      history: 1,
       state: null,
       opener: 'null',
       referrer: '',
       frame: null,
     })
+  })
+
+  it('a page can neither go back to the page of the render before nor see it', async () => {
+    const look = `const seen = () => [history.length, navigation.entries().length, navigation.currentEntry.index, navigation.canGoBack, navigation.activation?.from ?? null]`
+    const show = `document.body.append(JSON.stringify(found))`
+    routes.set('/before', '<!doctype html><p>the page before</p>')
+    routes.set(
+      '/goes-back',
+      page(`${look}; const found = [seen()]; history.back(); history.go(-1)
+        navigation.back().committed.catch(({ name }) => found.push(name))
+        setTimeout(() => { ${show} }, 1000)`),
+    )
+    // Where it has been itself it can go.
+    routes.set(
+      '/goes-about',
+      page(`${look}; const found = []; onload = () => setTimeout(() => {
+        history.pushState(null, '', '/pushed'); found.push(seen())
+        onpopstate = async () => { onpopstate = null; found.push(location.pathname, navigation.currentEntry.index)
+          await navigation.forward().committed; found.push(location.pathname); ${show} }
+        history.back() })`),
+    )
+    for (const [path, expected] of [
+      ['/goes-back', [[1, 1, 0, false, null], 'InvalidStateError']],
+      ['/goes-about', [[2, 2, 1, true, null], '/goes-about', 0, '/pushed']],
+    ] as const) {
+      await renderer.html('/before', { domain: 'history.example' })
+      const html = await renderer.html(path, { domain: 'history.example' })
+      assert.deepEqual(JSON.parse(/(\[.*\])<\/body>/.exec(html)?.[1] ?? html), expected)
+    }
   })
 
   it('another domain sees nothing, and nothing when it comes back', async () => {

@@ -33,6 +33,7 @@ export function createMainDocument(
   let headers: readonly ResponseHeader[] = []
   /** Of the main document's request. */
   let documentId = ''
+  let documentUrl: string | null = null
 
   /** Whether there is a page to go on with. */
   const judge = (url: string, given: number, received: readonly ResponseHeader[]) => {
@@ -72,11 +73,19 @@ export function createMainDocument(
         // The page may have gone away meanwhile, and its requests with it.
         void settled.catch(() => {})
       },
-      'Network.requestWillBeSent': ({ requestId, frameId: of, type, redirectResponse }) => {
+      'Network.requestWillBeSent': ({ requestId, frameId: of, type, request, redirectResponse }) => {
         if (type !== 'Document' || of !== frameId) return
         documentId = requestId
-        if (redirectResponse !== undefined)
+        if (redirectResponse !== undefined) {
           judge(redirectResponse.url, redirectResponse.status, listOf(redirectResponse))
+          return
+        }
+        // Another program's, a mail program's for one.
+        if (!/^https?:/.test(request.url)) return
+        documentUrl ??= request.url
+        // Back in the tab's history to the page of another render, which in-page/history.js keeps it from:
+        // a script that goes elsewhere has ended the render before it asks.
+        if (request.url !== documentUrl) end({ kind: 'timed-out', afterMs: 0 })
       },
       'Network.responseReceived': ({ requestId, response }) => {
         if (requestId === documentId) judge(response.url, response.status, listOf(response))

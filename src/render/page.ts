@@ -39,8 +39,11 @@ const NEW_DOCUMENT_SCRIPT = [
   'spinning-clock.js',
   'images.js',
   'real-time.js',
+  'browser-questions.js',
+  'history.js',
   'animations.js',
   'resize-observer.js',
+  'frame-events.js',
   'new-document.js',
 ]
   .map((file) => readFileSync(path.join(import.meta.dirname, 'in-page', file), 'utf8'))

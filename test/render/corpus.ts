@@ -3,7 +3,9 @@ import { forms } from './corpus/forms.ts'
 import { head } from './corpus/head.ts'
 import { images } from './corpus/images.ts'
 import { modules } from './corpus/modules.ts'
+import { movement } from './corpus/movement.ts'
 import { observers } from './corpus/observers.ts'
+import { platform } from './corpus/platform.ts'
 import { redirects } from './corpus/redirects.ts'
 import { requests } from './corpus/requests.ts'
 import { shadowDom } from './corpus/shadow-dom.ts'
@@ -30,4 +32,6 @@ export const CORPUS: readonly Theme[] = [
   redirects,
   trouble,
   state,
+  platform,
+  movement,
 ]

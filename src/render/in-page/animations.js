@@ -146,6 +146,17 @@
     if (WATCHED.test(type)) lookOut()
     return Reflect.apply(addEventListener, this, [type, ...rest])
   }
+  const { when } = /** @type {any} */ (EventTarget.prototype)
+  if (typeof when === 'function') {
+    const watched = {
+      /** @this {object} @param {string} type @param {any[]} rest */
+      when(type, ...rest) {
+        if (WATCHED.test(type)) lookOut()
+        return Reflect.apply(when, this, [type, ...rest])
+      },
+    }
+    Reflect.set(EventTarget.prototype, 'when', watched.when)
+  }
   for (const name of ['onanimationend', 'ontransitionend']) {
     for (const owner of [HTMLElement.prototype, SVGElement.prototype, Document.prototype, window]) {
       const native = Object.getOwnPropertyDescriptor(owner, name)
@@ -180,21 +191,37 @@
   }
 
   // The change is what counts; there is nobody to see the way to it.
-  if ('startViewTransition' in Document.prototype) {
-    /** @param {any} given */
-    Document.prototype.startViewTransition = (given) => {
-      const update = typeof given === 'function' ? given : given?.update
-      const updateCallbackDone = Promise.resolve().then(() => update?.())
-      const done = updateCallbackDone.then(() => {})
-      done.catch(() => {})
-      return /** @type {any} */ ({
-        updateCallbackDone,
-        ready: done,
-        finished: done,
-        types: new Set(given?.types),
-        skipTransition() {},
-        waitUntil() {},
-      })
+  const { ViewTransition } = window
+  /** The one under way. @type {unknown} */
+  let active = null
+  /** @param {any} given */
+  const startViewTransition = (given) => {
+    const update = typeof given === 'function' ? given : given?.update
+    const updateCallbackDone = Promise.resolve().then(() => update?.())
+    const done = updateCallbackDone.then(() => {})
+    const transition = Object.create(ViewTransition.prototype, {
+      updateCallbackDone: { value: updateCallbackDone },
+      ready: { value: done },
+      finished: { value: done },
+      types: { value: new Set(given?.types) },
+      skipTransition: { value() {} },
+      waitUntil: { value() {} },
+    })
+    active = transition
+    const end = () => {
+      if (active === transition) active = null
     }
+    done.then(end, end)
+    return transition
   }
+  for (const owner of [Document.prototype, Element.prototype]) {
+    if (!('startViewTransition' in owner)) continue
+    Object.defineProperty(owner, 'startViewTransition', {
+      ...Object.getOwnPropertyDescriptor(owner, 'startViewTransition'),
+      value: startViewTransition,
+    })
+  }
+  const activeOf = Object.getOwnPropertyDescriptor(Document.prototype, 'activeViewTransition')
+  if (activeOf !== undefined)
+    Object.defineProperty(Document.prototype, 'activeViewTransition', { ...activeOf, get: () => active })
 })()

@@ -205,6 +205,8 @@
       Promise.reject(new DOMException('Service workers are off', 'SecurityError')),
     )
   }
+  // The names of its buckets are not wiped with what is in them (Chromium 153).
+  Reflect.deleteProperty(Navigator.prototype, 'storageBuckets')
   // Ways out that no proxy sees. (The flags close them too.)
   for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'RTCDataChannel', 'WebTransport']) {
     Reflect.deleteProperty(window, name)

@@ -114,10 +114,13 @@
   wrap(Reflect.get(window, 'CookieStore')?.prototype, ['get', 'getAll', 'set', 'delete'], untilSettled)
   wrap(window.ServiceWorkerContainer?.prototype, ['getRegistration', 'getRegistrations'], untilSettled)
   wrap(window.MediaDevices?.prototype, ['getUserMedia', 'enumerateDevices'], untilSettled)
-  wrap(window.LockManager?.prototype, ['query'], untilSettled)
-  wrap(window.Blob?.prototype, ['text', 'arrayBuffer'], untilSettled)
-  wrap(window.WebAssembly, ['compile', 'instantiate'], untilSettled)
-  wrap(window, ['createImageBitmap'], untilSettled)
+  wrap(window.Blob?.prototype, ['text', 'arrayBuffer', 'bytes'], untilSettled)
+  wrap(
+    window.WebAssembly,
+    ['compile', 'compileStreaming', 'instantiate', 'instantiateStreaming'],
+    untilSettled,
+  )
+  wrap(window, ['createImageBitmap', 'queryLocalFonts'], untilSettled)
 
   // Their scripts are waited for as those of the page: by the address is told which need not be any more.
   /** The addresses of workers. @type {WeakMap<object, string>} */

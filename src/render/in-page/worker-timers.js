@@ -6,6 +6,8 @@
   const { add, delete: remove } = Set.prototype
   /** @type {Set<number>} */
   const waiting = new Set()
+  // As for pages, see new-document.js.
+  Reflect.deleteProperty(Object.getPrototypeOf(navigator), 'storageBuckets')
   const platform = getPrototypeOf(globalThis) ?? {}
   /** @param {string} name @param {unknown[]} given @returns {number} */
   const native = (name, given) => apply(get(platform, name), globalThis, given)

@@ -14,7 +14,7 @@ export const state: Theme = {
           `for (const store of [localStorage, sessionStorage]) { show('found ' + store.getItem('visit')); store.setItem('visit', '1') } show('name ' + JSON.stringify(window.name)); window.name = 'x'; history.pushState({}, '', '?2'); show('state ' + history.length)`,
         ),
       },
-      expect: { reads: ['found null found null name ""', 'state 3'], readsNot: ['found 1'] },
+      expect: { reads: ['found null found null name ""', 'state 2'], readsNot: ['found 1'] },
     },
     {
       name: 'cookies of the last visitor',
