@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import type http from 'node:http'
 import net from 'node:net'
 import type { Duplex } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
@@ -182,6 +183,20 @@ describe('no WebSocket', () => {
       await once(socket.resume(), 'close')
       assert.deepEqual(told.splice(0), [`${verdict} ${id}`])
     }
+  })
+
+  it('on a connection of its own, that serves nobody else afterwards', async (t) => {
+    const ports: (number | undefined)[] = []
+    const note = (req: http.IncomingMessage) => ports.push(req.socket.remotePort)
+    edge.originServer.on('request', note)
+    t.after(() => void edge.originServer.off('request', note))
+    for (let n = 0; n < 2; n++) {
+      const socket = connect()
+      socket.write(handshake())
+      assert.match(await readUntil(socket, /not here/), /^HTTP\/1\.1 426 /)
+      await once(socket.resume(), 'close')
+    }
+    assert.equal(new Set(ports).size, 2)
   })
 
   it('an origin that breaks off: 502', async () => {

@@ -49,6 +49,8 @@ export function createPassUpgrade(options: PassOptions): PassUpgrade {
       headers: [...requestHeaders(req, front, domain.origin, handshake.framing), ...named],
       answerWaitMs,
     })
+    // Refused, it is nobody else's: another account may have the same origin.
+    upstream.shouldKeepAlive = false
     wire.on('close', () => upstream.destroy())
     upstream.once('close', settled).once('upgrade', settled)
     const unwatch = destroyWhenEnded(handshake)
