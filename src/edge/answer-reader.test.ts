@@ -124,6 +124,7 @@ describe('limits', () => {
   })
 
   it('what speaks no HTTP is not read on', () => refused('SSH-2.0'))
+  it('nor who ends lines by LF alone', () => refused('HTTP/1.1 200 OK\nContent-Length: 2\n\nok'))
 })
 
 /**

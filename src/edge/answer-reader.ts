@@ -34,6 +34,7 @@ export type TakeAnswer = {
 
 // RFC 9112, section 4.
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?\r\n$/
+const BARE_LF = /(?<!\r)\n/
 const HEAD_END = '\r\n\r\n'
 const FIRST_LOOK_BYTES = 2_048
 const NOTHING = Buffer.alloc(0)
@@ -91,8 +92,9 @@ export class AnswerReader {
       throw new BadAnswer('The head of the answer is too large')
     }
     if (end === -1) {
-      // Before its end comes: who does not speak HTTP at all may go on for ever.
-      if (!text.startsWith('HTTP/1.'.slice(0, text.length))) throw new BadAnswer('The answer is no HTTP')
+      // Before its end comes: who does not speak HTTP at all, or ends lines by LF alone, may go on for ever.
+      if (!text.startsWith('HTTP/1.'.slice(0, text.length)) || BARE_LF.test(text))
+        throw new BadAnswer('The answer is no HTTP')
       this.#waiting = bytes
       return NOTHING
     }
