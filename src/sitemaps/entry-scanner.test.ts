@@ -35,6 +35,12 @@ describe('the entries of a sitemap', () => {
         { location: '/b', changedAtMs: null },
       ],
     },
+    'may be dated by years that no page is of, which says nothing': {
+      inside: ['-004800-01-01T00:00:00Z', '1969-12-31', '+010000-01-01T00:00:00Z', '+275760-09-13T00:00:00Z']
+        .map((date) => `<url><loc>/a</loc><lastmod>${date}</lastmod></url>`)
+        .join(''),
+      entries: Array.from({ length: 4 }, () => ({ location: '/a', changedAtMs: null })),
+    },
     'are unescaped, in CDATA or not; an entity that only a DTD explains is none': {
       inside:
         '<url><loc>/a?x=1&amp;y=&#39;2&#x27;</loc></url><url><loc>\n<![CDATA[/b?x=1&y=2]]></loc></url>' +

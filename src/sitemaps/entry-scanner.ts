@@ -6,6 +6,9 @@ export type SitemapEntry = { location: string; changedAtMs: number | null }
 /** An address has at most 2,048 characters; with its images an entry may have a thousand of them. */
 export const ENTRY_LIMIT_CHARS = 256 * 1024
 
+/** The end of the year 9999: what a sitemap dates later, or before 1970, says nothing, and PostgreSQL does not know all of it. */
+const LATEST_MS = Date.UTC(10_000, 0)
+
 export class NotASitemap extends Error {
   override name = 'NotASitemap'
 }
@@ -76,7 +79,7 @@ function entryIn(element: string): SitemapEntry | null {
   const location = textOf(element, 'loc')
   if (location === null || location === '') return null
   const changedAtMs = Date.parse(textOf(element, 'lastmod') ?? '')
-  return { location, changedAtMs: Number.isNaN(changedAtMs) ? null : changedAtMs }
+  return { location, changedAtMs: 0 <= changedAtMs && changedAtMs < LATEST_MS ? changedAtMs : null }
 }
 
 const PATTERNS = { loc: elementPattern('loc'), lastmod: elementPattern('lastmod') }
