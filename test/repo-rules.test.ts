@@ -109,6 +109,7 @@ const GROUND = [
   'src/make-dir.ts',
   'src/recent-map.ts',
   'src/system-user.ts',
+  'src/xml-text.ts',
 ]
 
 describe('repository rules', () => {

@@ -1,6 +1,8 @@
 import { Transform } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 
+import { escapeXml, unescapeXml } from '../xml-text.ts'
+
 export type SitemapScan = {
   /** Gives the location to write instead, as text; null leaves it as it is. */
   rewrite(location: string): string | null
@@ -97,28 +99,4 @@ function wholeUntil(text: string): number {
   if (open !== null) return open.index
   const tag = text.lastIndexOf('<')
   return tag === -1 || text.includes('>', tag) ? text.length : tag
-}
-
-const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
-
-/** null: an entity that only a DTD could explain. */
-function unescapeXml(text: string): string | null {
-  let known = true
-  const plain = text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(\w+));/gi, (_whole, hex, decimal, name) => {
-    const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
-    const character =
-      name === undefined ? (code <= 0x10ffff ? String.fromCodePoint(code) : undefined) : ENTITIES[name]
-    if (character === undefined) known = false
-    return character ?? ''
-  })
-  return known ? plain : null
-}
-
-function escapeXml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&apos;')
 }

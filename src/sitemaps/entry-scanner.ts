@@ -1,5 +1,7 @@
 import { StringDecoder } from 'node:string_decoder'
 
+import { unescapeXml } from '../xml-text.ts'
+
 /** One `<url>` or `<sitemap>`: its address as text, and its last change where it says one that can be read. */
 export type SitemapEntry = { location: string; changedAtMs: number | null }
 
@@ -96,20 +98,5 @@ function textOf(element: string, name: 'loc' | 'lastmod'): string | null {
   const found = PATTERNS[name].exec(element)
   if (found === null) return null
   const [, plain = '', cdata] = found
-  return cdata === undefined ? unescaped(plain.trim()) : cdata.trim()
-}
-
-const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
-
-/** null: an entity that only a DTD could explain. */
-function unescaped(text: string): string | null {
-  let isKnown = true
-  const plain = text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(\w+));/gi, (_whole, hex, decimal, name) => {
-    const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
-    const character =
-      name === undefined ? (code <= 0x10ffff ? String.fromCodePoint(code) : undefined) : ENTITIES[name]
-    if (character === undefined) isKnown = false
-    return character ?? ''
-  })
-  return isKnown ? plain : null
+  return cdata === undefined ? unescapeXml(plain.trim()) : cdata.trim()
 }
