@@ -1,4 +1,5 @@
 import { utcDay, utcMonth } from '../accounts/month.ts'
+import type { PlanCatalogue } from '../accounts/plans.ts'
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainName } from '../ids.ts'
 import { FORECAST_DAYS, type Forecast, forecastRenders } from './forecast.ts'
@@ -25,16 +26,25 @@ const RENDERS = `
    where d.account_id = $1 and ($2::integer is null or d.id = $2)
    order by d.custom_domain`
 
-/** One query, for all domains of the account or for one. */
+/**
+ * One query, for all domains of the account or for one. A day at whose end the
+ * renders of a smaller plan of `plans` were used up, to 100 % or to 120 %, says
+ * nothing of what there is to render: the account was on that one then.
+ */
 export async function readRenders(
   db: Queryable,
   of: TrafficOf,
   limit: number,
   nowMs: number,
+  plans: PlanCatalogue = {},
 ): Promise<MonthOfRenders[]> {
   const month = utcMonth(nowMs)
-  const firstOfPace = utcDay(nowMs - FORECAST_DAYS * DAY_MS)
-  const since = firstOfPace < month ? firstOfPace : month
+  const since = utcMonth(nowMs - FORECAST_DAYS * DAY_MS)
+  const smaller = Object.values(plans)
+    .map((plan) => plan.monthly_render_limit)
+    .filter((most) => most > 0 && most < limit)
+  // 120 % as `takeRender` has it: while five times the renders are less than six times the limit.
+  const ends = new Set(smaller.flatMap((most) => [most, Math.ceil((most * 6) / 5)]))
   const { rows } = await db.query<{
     domain: DomainName
     created_at: Date
@@ -45,7 +55,7 @@ export async function readRenders(
     const renders = (day: string) => days[day] ?? 0
     // Of a domain that is younger than a week, the whole days that it has had.
     const born = utcDay(created_at.getTime())
-    const pace = lastWholeDays(nowMs).filter((day) => day > born)
+    const pace = lastWholeDays(nowMs).filter((day) => day > born && !ends.has(usedUntil(day, days)))
     return {
       domain,
       used,
@@ -54,6 +64,12 @@ export async function readRenders(
       forecast: forecastRenders({ used, limit, days: pace.map(renders), nowMs }),
     }
   })
+}
+
+/** In its month, with that day. */
+function usedUntil(last: string, days: Readonly<Record<string, number>>): number {
+  const ofMonth = Object.entries(days).filter(([day]) => day.slice(0, 7) === last.slice(0, 7) && day <= last)
+  return ofMonth.reduce((sum, [, renders]) => sum + renders, 0)
 }
 
 function daysOfMonth(nowMs: number): string[] {

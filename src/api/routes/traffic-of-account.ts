@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { z } from 'zod'
 
+import type { PlanCatalogue } from '../../accounts/plans.ts'
 import type { Clock } from '../../clock.ts'
 import { readRenders } from '../../traffic/read-renders.ts'
 import { readSummaries } from '../../traffic/read-summaries.ts'
@@ -24,7 +25,7 @@ export const summaryWithRendersSchema = trafficSummarySchema.extend({
   renders: monthOfRendersSchema.omit({ days: true }),
 })
 
-type Deps = { pool: pg.Pool; clock: Clock }
+type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }
 
 export function trafficOfAccount(app: ApiApp, deps: Deps): void {
   app.route({
@@ -77,7 +78,7 @@ export function trafficOfAccount(app: ApiApp, deps: Deps): void {
       const nowMs = deps.clock.nowMs()
       const of = { account, domain: null }
       const summaries = await readSummaries(deps.pool, account, nowMs)
-      const renders = await readRenders(deps.pool, of, plan.monthly_render_limit, nowMs)
+      const renders = await readRenders(deps.pool, of, plan.monthly_render_limit, nowMs, deps.plans)
       const months = new Map(renders.map((month) => [month.domain, month]))
       return {
         domains: summaries.flatMap((summary) => {

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { z } from 'zod'
 
+import type { PlanCatalogue } from '../../accounts/plans.ts'
 import type { Clock } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import { readRenders } from '../../traffic/read-renders.ts'
@@ -13,7 +14,10 @@ import { ownedDomain } from '../owned-domain.ts'
 import { rendersCsv } from '../traffic-csv.ts'
 import { monthOfRendersSchema } from '../traffic-schema.ts'
 
-export function trafficRenders(app: ApiApp, deps: { pool: pg.Pool; clock: Clock }): void {
+export function trafficRenders(
+  app: ApiApp,
+  deps: { pool: pg.Pool; plans: PlanCatalogue; clock: Clock },
+): void {
   app.route({
     method: 'GET',
     url: '/api/domains/:domain/traffic/renders',
@@ -36,7 +40,13 @@ export function trafficRenders(app: ApiApp, deps: { pool: pg.Pool; clock: Clock 
       const { account, plan } = callerOf(request)
       const domain = await ownedDomain(deps.pool, account, request.params.domain)
       const of = { account, domain: domain.id }
-      const [month] = await readRenders(deps.pool, of, plan.monthly_render_limit, deps.clock.nowMs())
+      const [month] = await readRenders(
+        deps.pool,
+        of,
+        plan.monthly_render_limit,
+        deps.clock.nowMs(),
+        deps.plans,
+      )
       if (month === undefined) throw new AppError('domain_not_found')
       if (!wantsCsv(request, request.query.format)) return month
       return sendCsv(reply, `renders-${domain.name}-${month.days[0]?.day.slice(0, 7)}`, rendersCsv(month))
