@@ -140,7 +140,7 @@ describe('GET /api/domains/:domain/traffic', () => {
     const [names, eleven, twelve, rest] = text.split('\r\n')
     assert.equal(
       names,
-      'time,visits,people,hit,stale,rendered,failed,passed,sitemap,hit_ratio,p50_ms,p95_ms,category search,category ai,crawler Googlebot (search),crawler Bingbot (search),crawler GPTBot (ai),verdict hit,verdict rendered,verdict pass; asset,verdict pass; timed-out,verdict sitemap,verdict stale,status 2xx,status 3xx,status 4xx,status 5xx,status none',
+      'time,visits,people,hit,stale,rendered,failed,passed,sitemap,hit_ratio,p50_ms,p95_ms,category search,category ai,crawler Googlebot (search),crawler Bingbot (search),crawler GPTBot (ai),verdict hit,verdict rendered,"verdict pass; asset","verdict pass; timed-out",verdict sitemap,verdict stale,status 2xx,status 3xx,status 4xx,status 5xx,status none',
     )
     assert.match(
       eleven ?? '',
