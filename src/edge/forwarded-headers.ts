@@ -95,7 +95,7 @@ export function responseHeaders(
     answer.statusCode === 204 ? NOT_IN_204 : NOT_FROM_ORIGINS,
   )
   for (let at = 0; at < kept.length; at += 2) {
-    const rewrite = REWRITTEN[kept[at]!.toLowerCase()]
+    const rewrite = REWRITTEN.get(kept[at]!.toLowerCase())
     if (rewrite !== undefined) kept[at + 1] = rewrite(kept[at + 1]!, front, domain)
   }
   kept.push('Via', [...via, `${hop(answer)} ${VIA_NAME}`].join(', '), 'X-Prepaint', verdict)
@@ -103,18 +103,24 @@ export function responseHeaders(
 }
 
 /** What names the origin's own host by its URL, and would lead people past us. */
-const REWRITTEN: Record<string, (value: string, front: Front, domain: EdgeDomain) => string> = {
-  location: publicLocation,
-  'content-location': publicLocation,
-  // `5; url=https://...`
-  refresh: (value, ...where) =>
-    value.replace(/(url\s*=\s*["']?)([^"']+)/i, (_all, before: string, url: string) => {
-      return before + publicLocation(url, ...where)
-    }),
-  link: (value, ...where) =>
-    value.replace(/<([^>]*)>/g, (_all, url: string) => `<${publicLocation(url, ...where)}>`),
-  'set-cookie': (value, _front, domain) => publicCookie(value, domain),
-}
+const REWRITTEN = new Map<string, (value: string, front: Front, domain: EdgeDomain) => string>([
+  ['location', publicLocation],
+  ['content-location', publicLocation],
+  [
+    'refresh',
+    // `5; url=https://...`
+    (value, ...where) =>
+      value.replace(/(url\s*=\s*["']?)([^"']+)/i, (_all, before: string, url: string) => {
+        return before + publicLocation(url, ...where)
+      }),
+  ],
+  [
+    'link',
+    (value, ...where) =>
+      value.replace(/<([^>]*)>/g, (_all, url: string) => `<${publicLocation(url, ...where)}>`),
+  ],
+  ['set-cookie', (value, _front, domain) => publicCookie(value, domain)],
+])
 
 /** Trailers, either way: nothing that says how a message is read, whom it is for or from (RFC 9110, section 6.5.1). */
 export function passedTrailers(raw: RawHeaders): [string, string][] {

@@ -63,6 +63,21 @@ describe('what names the origin by itself', () => {
     assert.equal((await ask('/')).headers['alt-svc'], undefined)
   })
 
+  it('a name that objects have, too, is a name like any other', async () => {
+    const names = ['__proto__', 'constructor', 'hasOwnProperty']
+    originAnswers((res) =>
+      res
+        .writeHead(
+          200,
+          names.flatMap((name) => [name, 'as it is']),
+        )
+        .end(),
+    )
+    const { status, rawHeaders } = await ask('/')
+    assert.equal(status, 200)
+    for (const name of names) assert.equal(rawHeaders[rawHeaders.indexOf(name) + 1], 'as it is', name)
+  })
+
   it("the site's own policies stay: HSTS, CSP, CORS, Date and Server", async () => {
     const { host } = new URL(edge.origin)
     const kept = {
