@@ -2,6 +2,7 @@ import { Button, Group, Stack, Text } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import type { AroundNavHandler } from 'wouter'
 
+import { dropHeldEntry, holdWayBack, isWayBackHeld } from './held-back.ts'
 import { Dialog } from './parts/dialog.tsx'
 
 /** Asks before what was typed is lost; null: nothing would be. */
@@ -14,41 +15,51 @@ export function forgetTyped(): void {
 
 /** Around every navigation within the dashboard. */
 export const guardedNavigation: AroundNavHandler = (navigate, to, options) => {
-  if (ask === null) navigate(to, options)
-  else ask(() => navigate(to, options))
+  const go = () => navigate(to, isWayBackHeld() ? { ...options, replace: true } : options)
+  if (ask === null) go()
+  else ask(go)
 }
 
 /**
- * While `isDirty`, leaving the screen asks first: by a link of the dashboard, and
- * by closing the page (there the browser asks in its own words). The browser's
- * own way back to another screen is not held.
+ * While `isDirty`, leaving the screen asks first: by a link of the dashboard, by
+ * the browser's way back, and by closing the page (there the browser asks in its
+ * own words).
  */
 export function LeaveGuard({ isDirty }: { isDirty: boolean }) {
-  const [goOn, setGoOn] = useState<(() => void) | null>(null)
+  const [asked, setAsked] = useState<{ goOn: () => void; stay: () => void } | null>(null)
   useEffect(() => {
-    if (!isDirty) return
+    if (!isDirty) return dropHeldEntry()
     const hold = (event: BeforeUnloadEvent) => event.preventDefault()
-    ask = (next) => setGoOn(() => next)
+    ask = (goOn) => setAsked({ goOn, stay: () => {} })
+    const wayBack = holdWayBack(() => {
+      if (ask !== null) setAsked({ goOn: () => history.back(), stay: wayBack.again })
+    })
     window.addEventListener('beforeunload', hold)
     return () => {
       ask = null
+      wayBack.release()
       window.removeEventListener('beforeunload', hold)
     }
   }, [isDirty])
-  if (goOn === null) return null
+  if (asked === null) return null
+  const { goOn, stay } = asked
+  const close = () => {
+    stay()
+    setAsked(null)
+  }
   return (
-    <Dialog title="Leave without saving?" onClose={() => setGoOn(null)}>
+    <Dialog title="Leave without saving?" onClose={close}>
       <Stack>
         <Text size="sm">What you have changed here is not saved yet, and would be lost.</Text>
         <Group justify="end">
-          <Button variant="default" onClick={() => setGoOn(null)} data-autofocus>
+          <Button variant="default" onClick={close} data-autofocus>
             Stay here
           </Button>
           <Button
             color="red"
             onClick={() => {
               ask = null
-              setGoOn(null)
+              setAsked(null)
               goOn()
             }}
           >

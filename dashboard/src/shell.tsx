@@ -6,7 +6,7 @@ import { Link, useLocation } from 'wouter'
 import { request } from './api.ts'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { useLiveFigures } from './live.tsx'
-import { sayFailed } from './parts/done.ts'
+import { sayFailed } from './parts/done.tsx'
 import { LiveMark } from './parts/live-mark.tsx'
 import { SchemeToggle } from './parts/scheme-toggle.tsx'
 import { Wordmark } from './parts/wordmark.tsx'
@@ -43,16 +43,21 @@ export function Shell({ children }: { children: ReactNode }) {
       <aside className={classes.side}>
         <Navigation />
       </aside>
-      <Drawer
-        opened={isOpen}
-        onClose={() => setOpen(false)}
-        title={<Wordmark />}
-        size={280}
-        lockScroll={false}
-        closeButtonProps={{ 'aria-label': 'Close the menu' }}
-      >
-        <Navigation isInDrawer />
-      </Drawer>
+      <Drawer.Root opened={isOpen} onClose={() => setOpen(false)} size={280} lockScroll={false}>
+        <Drawer.Overlay />
+        <Drawer.Content>
+          {/* Else it were a second banner of the page. */}
+          <Drawer.Header role="presentation">
+            <Drawer.Title>
+              <Wordmark />
+            </Drawer.Title>
+            <Drawer.CloseButton aria-label="Close the menu" />
+          </Drawer.Header>
+          <Drawer.Body>
+            <Navigation isInDrawer />
+          </Drawer.Body>
+        </Drawer.Content>
+      </Drawer.Root>
       <main id="main" ref={main} tabIndex={-1} className={classes.main}>
         <ErrorBoundary key={location}>{children}</ErrorBoundary>
       </main>

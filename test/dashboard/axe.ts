@@ -5,6 +5,23 @@ import type { Page } from 'playwright-core'
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
+/** Of what is on the screen now: wide and as a phone has it, in both themes. */
+export async function axeEverywhere(page: Page): Promise<string[]> {
+  const found: string[] = []
+  const wide = page.viewportSize() ?? { width: 1280, height: 720 }
+  for (const size of [wide, { width: 390, height: 844 }]) {
+    await page.setViewportSize(size)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
+      found.push(...(await axeFindings(page)).map((line) => `${colorScheme}, ${size.width} px: ${line}`))
+    }
+  }
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.setViewportSize(wide)
+  return found
+}
+
 type Finding = { id: string; help: string; nodes: { target: unknown[]; failureSummary?: string }[] }
 
 /** What axe finds against WCAG 2.2 A and AA and its own best practices, a line for each element. */

@@ -23,7 +23,7 @@ export type OpenDashboard = {
 }
 
 /** A real node with its PostgreSQL and its Chromium, a site behind it, and a browser of a person in front. */
-export async function openDashboard(): Promise<OpenDashboard> {
+export async function openDashboard(settings: Record<string, string> = {}): Promise<OpenDashboard> {
   const closing: (() => Promise<unknown>)[] = []
   const close = async () => {
     for (const end of closing.splice(0)) await end()
@@ -33,7 +33,7 @@ export async function openDashboard(): Promise<OpenDashboard> {
     closing.unshift(() => clearDataDir(dataDir))
     const site = await startSite()
     closing.unshift(site.close)
-    const node = await startNodeProcess(dataDir)
+    const node = await startNodeProcess(dataDir, settings)
     closing.unshift(node.stop)
     const home = await mkdtemp(path.join(tmpdir(), 'prepaint-person-'))
     await chmod(home, 0o711)
@@ -53,6 +53,7 @@ export async function openDashboard(): Promise<OpenDashboard> {
           permissions: ['clipboard-write'],
         })
         const page = await context.newPage()
+        await page.addInitScript(COUNT_JUMPS)
         page.on('console', (message) => {
           if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
         })
@@ -65,6 +66,17 @@ export async function openDashboard(): Promise<OpenDashboard> {
     throw error
   }
 }
+
+/** What moved without anybody having asked for it, as browsers measure it (Cumulative Layout Shift). */
+export function jumps(page: Page): Promise<number> {
+  return page.evaluate('globalThis.jumps')
+}
+
+const COUNT_JUMPS = `
+  globalThis.jumps = 0
+  new PerformanceObserver((list) => {
+    for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) jumps += value
+  }).observe({ type: 'layout-shift', buffered: true })`
 
 async function launch(home: string): Promise<Browser> {
   const { executable, libraryDir, fontsDir } = await findBrowser({ chromium: null, dataDir: home })

@@ -21,7 +21,7 @@ export function Page(props: {
   return (
     <Stack gap="lg">
       <Group justify="space-between" align="end" gap="sm">
-        <Stack gap={4} miw={0}>
+        <Stack gap={4} miw="min(100%, 16rem)" flex={1}>
           {props.above}
           <Title order={1} size="h2" className="break">
             {props.title}

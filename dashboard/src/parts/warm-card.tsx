@@ -7,7 +7,7 @@ import type { DomainWithSettings, Warm } from '../api-types.ts'
 import { domainUrl, warmQuery } from '../queries.ts'
 import { warmHead, warmNotes, warmPercent, warmPlan } from '../warm-words.ts'
 import { ConfirmDialog } from './confirm-dialog.tsx'
-import { sayDone, sayFailed } from './done.ts'
+import { sayDone, sayFailed } from './done.tsx'
 import { Section } from './page.tsx'
 import { Trouble } from './states.tsx'
 

@@ -4,7 +4,7 @@ import { request } from '../api.ts'
 import type { DomainWithSettings, Purged } from '../api-types.ts'
 import type { Selection } from '../page-selection.ts'
 import { ConfirmDialog } from '../parts/confirm-dialog.tsx'
-import { sayDone } from '../parts/done.ts'
+import { sayDone } from '../parts/done.tsx'
 import { count, counted } from '../parts/quota-bar.tsx'
 import { domainUrl } from '../queries.ts'
 

@@ -29,7 +29,7 @@ import {
 import { forgetTyped, LeaveGuard } from '../leave-guard.tsx'
 import { ConfirmDialog } from '../parts/confirm-dialog.tsx'
 import { CrawlerRows } from '../parts/crawler-rows.tsx'
-import { sayDone } from '../parts/done.ts'
+import { sayDone } from '../parts/done.tsx'
 import { OwnCertificate } from '../parts/own-certificate.tsx'
 import { Section } from '../parts/page.tsx'
 import { count } from '../parts/quota-bar.tsx'
@@ -39,6 +39,7 @@ import { VisitorFields } from '../parts/visitor-fields.tsx'
 import { domainQuery, domainsQuery, domainUrl } from '../queries.ts'
 import { ROUTES } from '../route-map.ts'
 import { problemOfServer } from '../server-problem.ts'
+import classes from './domain-settings.module.css'
 
 /** Keeps what has been typed until it is saved; what others change meanwhile does not reach into it. */
 export function DomainSettings({ domain }: { domain: DomainWithSettings }) {
@@ -197,7 +198,7 @@ export function DomainSettings({ domain }: { domain: DomainWithSettings }) {
             </Stack>
           </Section>
           <Refusal error={save.error} />
-          <Group>
+          <Group className={classes.save} data-dirty={isDirty || undefined}>
             <Button type="submit" loading={save.isPending} disabled={!isDirty}>
               Save
             </Button>

@@ -12,13 +12,13 @@ import {
 } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 
 import { request } from '../api.ts'
 import type { AccountInList, MadeLink } from '../api-types.ts'
 import { ConfirmDialog } from '../parts/confirm-dialog.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { sayDone, sayFailed } from '../parts/done.ts'
+import { sayDone, sayFailed } from '../parts/done.tsx'
 import { Page } from '../parts/page.tsx'
 import { count } from '../parts/quota-bar.tsx'
 import { ShownOnce } from '../parts/shown-once.tsx'
@@ -142,11 +142,26 @@ function AccountRow(props: {
   const { account } = props
   const me = useMe()
   const queries = useQueryClient()
+  const isUndo = useRef(false)
   const change = useMutation({
     mutationFn: (body: { plan?: string; role?: 'owner' | 'operator'; suspended?: boolean }) =>
       request('PUT', `/api/operator/accounts/${account.id}`, { body }),
-    onSuccess: async () => {
-      sayDone(`${account.email} is changed`)
+    onSuccess: async (_answer, { plan, role, suspended }) => {
+      // As it was before: a plan of less, or a role, is a slip of the hand away.
+      const before = {
+        ...(plan !== undefined && { plan: account.plan }),
+        ...(role !== undefined && { role: account.role }),
+      }
+      sayDone(
+        `${account.email} ${plan !== undefined ? `has the plan ${plan} now` : role !== undefined ? `is ${role} now` : 'is changed'}`,
+        isUndo.current || suspended !== undefined
+          ? undefined
+          : () => {
+              isUndo.current = true
+              change.mutate(before)
+            },
+      )
+      isUndo.current = false
       await queries.invalidateQueries({ queryKey: accountsQuery.queryKey })
     },
     onError: (error) => sayFailed(`${account.email} stays as it was`, error),
@@ -177,7 +192,7 @@ function AccountRow(props: {
           )}
         </Group>
         <Text size="xs" className="quiet">
-          {account.can_sign_in ? 'since ' : 'cannot sign in yet, made '}
+          {account.can_sign_in ? 'made ' : 'cannot sign in yet, made '}
           <TimeText at={account.created_at} />
         </Text>
       </Table.Td>

@@ -54,7 +54,7 @@ function Found({ failures: { since, renders, failed, groups, last } }: { failure
     <Stack gap="lg">
       <Text>
         <b className="number">{count(failed)}</b> of the last <b className="number">{count(renders)}</b>{' '}
-        renders, since <TimeText at={since} />.
+        renders; the oldest of them was <TimeText at={since} />.
       </Text>
       <Section title="By outcome and domain" lead="The most frequent first.">
         <Table verticalSpacing="xs" horizontalSpacing="md" fz="sm" className="stacking">

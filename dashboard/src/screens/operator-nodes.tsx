@@ -81,7 +81,7 @@ function NodeTable({ fleet: { nodes, schema } }: { fleet: Fleet }) {
                     </>
                   ) : (
                     <>
-                      up since <TimeText at={node.started_at} />
+                      started <TimeText at={node.started_at} />
                     </>
                   )}
                 </Text>
@@ -151,7 +151,7 @@ function BrowserState({ node: { browser, browsers, browsers_started } }: { node:
         {browser === 'ok' ? 'Answers' : 'Does not answer'}
       </Badge>
       <Text size="xs" className="quiet number">
-        {browsers === 1 ? '1 runs' : `${browsers} run`},{' '}
+        {browsers === 1 ? '1 running' : `${browsers} running`},{' '}
         {counted(Math.max(0, browsers_started - 1), 'restart')}
       </Text>
     </>

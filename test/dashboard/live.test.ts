@@ -1,0 +1,321 @@
+/** What comes to people without their asking: figures by events, letters, another window's changes. */
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+
+import type { Locator, Page } from 'playwright-core'
+
+import { openDatabase } from '../../src/db/database.ts'
+import { silentLog } from '../../src/log.ts'
+import { startTestSmtp } from '../../src/mail/test-smtp.ts'
+import { until as untilWithin } from '../support/condition.ts'
+import { edgeRequest, GOOGLEBOT } from '../support/edge-request.ts'
+import { axeEverywhere, axeFindings } from './axe.ts'
+import { type OpenDashboard, openDashboard } from './open-dashboard.ts'
+
+const DOMAIN = 'shop.example.com'
+const OPERATOR = 'operator@example.com'
+const PASSWORDS = ['seven quiet otters paint', 'eight loud herons sleep', 'nine grey foxes whistle']
+const BINGBOT = 'Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)'
+
+/** A busy machine is slow. */
+const until = (what: string, probe: () => Promise<boolean>) => untilWithin(what, probe, 60_000)
+
+let smtp: Awaited<ReturnType<typeof startTestSmtp>>
+let dashboard: OpenDashboard
+let page: Page
+before(async () => {
+  smtp = await startTestSmtp()
+  dashboard = await openDashboard({
+    PREPAINT_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
+    PREPAINT_MAIL_FROM: 'Prepaint <prepaint@example.com>',
+    PREPAINT_PUBLIC_URL: 'http://prepaint.example.com',
+  })
+  page = await dashboard.newPage()
+  await page.goto(dashboard.firstLink.replace('http://prepaint.example.com', dashboard.node.api))
+  await field('E-mail').fill(OPERATOR)
+  await setPassword(page, PASSWORDS[0]!, 'Make the account')
+  await heading('Domains').waitFor()
+  const added = await page.evaluate(
+    async ([name, origin]) =>
+      (
+        await fetch('/api/domains', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ custom_domain: name, origin_url: origin }),
+        })
+      ).status,
+    [DOMAIN, dashboard.originUrl],
+  )
+  assert.equal(added, 201)
+})
+after(async () => {
+  await dashboard?.close()
+  smtp?.close()
+})
+
+const heading = (name: string, on: Page = page) => on.getByRole('heading', { level: 1, name, exact: true })
+const button = (name: string, within: Page | Locator = page) =>
+  within.getByRole('button', { name, exact: true })
+const field = (name: string, within: Page | Locator = page) =>
+  within.getByRole('textbox', { name, exact: true })
+const row = (text: RegExp, on: Page = page) => on.getByRole('row', { name: text })
+const visit = (path: string, on: Page = page) => on.goto(dashboard.node.api + path)
+const crawl = (path: string, userAgent = GOOGLEBOT) =>
+  edgeRequest(dashboard.node.edge, { host: DOMAIN, path, userAgent })
+
+async function setPassword(on: Page, password: string, submit: string): Promise<void> {
+  await field('New password', on).fill(password)
+  await field('The same again', on).fill(password)
+  await button(submit, on).click()
+}
+
+async function signIn(on: Page, password: string): Promise<void> {
+  await field('E-mail', on).fill(OPERATOR)
+  await field('Password', on).fill(password)
+  await button('Sign in', on).click()
+}
+
+/** Whether this very document is still there: a page that was loaded anew has forgotten it. */
+async function stayed(on: Page, work: () => Promise<void>): Promise<void> {
+  await on.evaluate(() => Object.assign(globalThis, { isSameDocument: true }))
+  await work()
+  assert(await on.evaluate(() => 'isSameDocument' in globalThis), 'the page was loaded anew')
+}
+
+/** The node loses what it hears by, and ends all streams; it listens again a moment later. */
+async function endListeners(): Promise<void> {
+  const dataDir = dashboard.node.settings['PREPAINT_DATA_DIR']!
+  const database = await openDatabase({ databaseUrl: null, dataDir, log: silentLog(), attach: true })
+  const { rowCount } = await database.pool.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen %' or query = 'select'`,
+  )
+  await database.close()
+  assert(rowCount! > 0, 'nobody listened')
+}
+
+const isLive = () => page.getByText('Live', { exact: true }).waitFor()
+
+describe('live figures', () => {
+  it('a crawler comes, and the table and its counts change by themselves', async () => {
+    await visit(`/domains/${DOMAIN}/cache`)
+    await page.getByText('No page is stored yet').waitFor()
+    await isLive()
+    await stayed(page, async () => {
+      assert.equal((await crawl('/')).verdict, 'rendered')
+      await row(/^Choose \/ .* 200 /).waitFor()
+      assert.equal((await crawl('/about')).verdict, 'rendered')
+      await row(/^Choose \/about /).waitFor()
+      await page.getByText('2 pages', { exact: true }).waitFor()
+      // Who asked last, too: of a hit, which renders nothing.
+      assert.equal((await crawl('/about', BINGBOT)).verdict, 'hit')
+      await row(/^Choose \/about .* bingbot /i).waitFor()
+    })
+  })
+
+  it('so do the list of domains, its hit ratio, and the charts', async () => {
+    await visit('/domains')
+    await row(new RegExp(`^${DOMAIN} .*in 24 h .*bingbot`, 'i')).waitFor()
+    await isLive()
+    await stayed(page, async () => {
+      await crawl('/about')
+      await row(new RegExp(`^${DOMAIN} .* Googlebot just now`)).waitFor()
+      await page.getByRole('link', { name: DOMAIN, exact: true }).click()
+      await page
+        .getByRole('navigation', { name: 'This domain' })
+        .getByRole('link', { name: 'Traffic' })
+        .click()
+      const verdicts = page.getByRole('slider', { name: /^Verdicts/ })
+      const hits = async () =>
+        Number(/Hit (\d+)/.exec((await verdicts.getAttribute('aria-valuetext')) ?? '')?.[1] ?? -1)
+      await verdicts.waitFor()
+      const before = await hits()
+      assert(before >= 1, `${before} hits`)
+      for (let at = 0; at < 3; at++) assert.equal((await crawl('/about')).verdict, 'hit')
+      await until('the chart has three hits more', async () => (await hits()) === before + 3)
+    })
+  })
+
+  it('a warm tells its progress to those who did not start it', async () => {
+    await visit(`/domains/${DOMAIN}/cache`)
+    await isLive()
+    const asked: string[] = []
+    page.on('request', (request) => {
+      if (request.method() === 'GET' && request.url().endsWith('/warm')) asked.push(request.url())
+    })
+    await stayed(page, async () => {
+      const started = await page.evaluate(async (name) => {
+        const init = {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: '{"which":"all"}',
+        }
+        return (await fetch(`/api/domains/${name}/warm`, init)).status
+      }, DOMAIN)
+      assert.equal(started, 200)
+      await page
+        .getByRole('region', { name: 'Warm', exact: true })
+        .getByText(/^Done: 2 pages/)
+        .waitFor()
+    })
+    assert(asked.length > 0)
+  })
+
+  it('the stream is lost and comes back: it says so, and all is read anew', async () => {
+    await visit(`/domains/${DOMAIN}/cache`)
+    await isLive()
+    await stayed(page, async () => {
+      await page.route('**/events', (route) => route.abort())
+      await endListeners()
+      await page.getByText('Not live: asked for every 15 s').waitFor()
+      assert.equal((await crawl('/meanwhile')).verdict, 'rendered')
+      await page.unroute('**/events')
+      await isLive()
+      await row(/^Choose \/meanwhile /).waitFor()
+    })
+  })
+})
+
+describe('a forgotten password', () => {
+  it('a letter brings a link, which works once and signs out everywhere else', async () => {
+    const other = await dashboard.newPage()
+    await visit('/sign-in', other)
+    await other.getByRole('link', { name: /forgot/i }).click()
+    await heading('A new password', other).waitFor()
+    await field('E-mail', other).fill('nobody@example.com')
+    await button('Send the link', other).click()
+    await heading('Look into your mail', other).waitFor()
+    await visit('/forgotten-password', other)
+    await field('E-mail', other).fill(OPERATOR)
+    await button('Send the link', other).click()
+    await heading('Look into your mail', other).waitFor()
+    assert.deepEqual(await axeEverywhere(other), [])
+    await until('the letter has come', async () => smtp.mails.length > 0)
+    assert.deepEqual(
+      smtp.mails.map(({ to }) => to),
+      [[OPERATOR]],
+    )
+    const text = smtp.mails[0]!.data.replaceAll('=\r\n', '').replaceAll('=3D', '=')
+    const link = /http:\/\/prepaint\.example\.com(\/welcome#pp_in_[\w-]+)/.exec(text)?.[1]
+    assert(link !== undefined, text)
+    await visit(link, other)
+    await heading('Set a new password', other).waitFor()
+    await setPassword(other, PASSWORDS[1]!, 'Set the password')
+    await heading('Domains', other).waitFor()
+    // The first window is told at once, and asks to sign in.
+    await heading('Sign in').waitFor()
+    await visit(link)
+    await heading('This link does not work').waitFor()
+    await visit('/sign-in')
+    await signIn(page, PASSWORDS[0]!)
+    await page.getByText('Wrong e-mail or password').waitFor()
+    await signIn(page, PASSWORDS[1]!)
+    await heading('Domains').waitFor()
+    await other.context().close()
+  })
+
+  it('where an operator makes the link, he is shown it, and sees how it was sent', async () => {
+    await visit('/operator/accounts')
+    await button(`More about ${OPERATOR}`).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('menuitem', { name: 'Make a link for a new password' }).click()
+    const shown = page.getByRole('dialog')
+    await shown.getByText('It has been sent by mail').waitFor()
+    const link = await shown.getByText(/\/welcome#pp_in_/).innerText()
+    assert.deepEqual(await axeEverywhere(page), [])
+    await page.keyboard.press('Escape')
+    await shown.waitFor({ state: 'detached' })
+    const other = await dashboard.newPage()
+    await visit(new URL(link.trim()).pathname + new URL(link.trim()).hash, other)
+    await setPassword(other, PASSWORDS[2]!, 'Set the password')
+    await heading('Domains', other).waitFor()
+    await heading('Sign in').waitFor()
+    await signIn(page, PASSWORDS[2]!)
+    await heading('Accounts').waitFor()
+    await other.context().close()
+  })
+})
+
+describe('two windows of one browser', () => {
+  it('a new password in one throws nobody out of the other', async () => {
+    const second = await page.context().newPage()
+    await visit(`/domains/${DOMAIN}/cache`, second)
+    await second.getByText('Live', { exact: true }).waitFor()
+    const left: string[] = []
+    for (const each of [page, second]) {
+      each.on('framenavigated', (frame) => left.push(new URL(frame.url()).pathname))
+    }
+    await visit('/account')
+    left.length = 0
+    await field('Current password').fill(PASSWORDS[2]!)
+    await setPassword(page, PASSWORDS[0]!, 'Change the password')
+    await page.getByText('The password is changed').waitFor()
+    // Both streams ended with the old session, and stand again with the new one.
+    const stands = (on: Page) =>
+      until('its stream has come back', () =>
+        on.evaluate(async () => (await fetch('/api/session')).status === 200),
+      )
+    await stands(page)
+    await stands(second)
+    await crawl('/after')
+    await row(/^Choose \/after /, second).waitFor()
+    assert.deepEqual(left, [])
+    await second.close()
+  })
+})
+
+describe('on a phone', () => {
+  it('the menu takes the focus and gives it back; where it leads, the screen has it', async () => {
+    await visit('/domains')
+    await page.setViewportSize({ width: 390, height: 844 })
+    const menu = button('Open the menu')
+    await menu.focus()
+    await page.keyboard.press('Enter')
+    const drawer = page.getByRole('dialog')
+    await drawer.locator(':focus').waitFor()
+    assert.deepEqual(await axeFindings(page), [])
+    await page.keyboard.press('Escape')
+    await page.locator(':focus').and(menu).waitFor()
+    await page.keyboard.press('Enter')
+    await drawer.getByRole('link', { name: 'Traffic', exact: true }).click()
+    await heading('Traffic').waitFor()
+    await drawer.waitFor({ state: 'detached' })
+    await page.setViewportSize({ width: 1280, height: 720 })
+  })
+})
+
+describe('by keyboard', () => {
+  it('a dialog takes the focus and gives it back; the table is sorted and gone through', async () => {
+    await visit(`/domains/${DOMAIN}/cache`)
+    await row(/^Choose \/about /).waitFor()
+    for (const opener of ['Warm the cache', 'Purge all']) {
+      await button(opener).focus()
+      await page.keyboard.press('Enter')
+      await page.getByRole('dialog').locator(':focus').waitFor()
+      await page.keyboard.press('Escape')
+      await page.locator(':focus').and(button(opener)).waitFor()
+    }
+    await button('Path').focus()
+    await page.keyboard.press('Enter')
+    const grid = page.getByRole('grid')
+    await page.locator('[aria-sort=descending]').waitFor()
+    await page.locator('[aria-rowindex="2"]').filter({ hasText: '/meanwhile' }).waitFor()
+    await grid.focus()
+    await page.keyboard.press('End')
+    await page.keyboard.press(' ')
+    await page.getByText(', 1 chosen').waitFor()
+    assert.equal(await page.getByRole('checkbox', { name: 'Choose /', exact: true }).isChecked(), true)
+    const outline = () => page.evaluate('getComputedStyle(document.activeElement).outlineStyle')
+    assert.equal(await outline(), 'solid')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 2, name: '/', exact: true }).waitFor()
+  })
+})
+
+it('no window has complained of anything but refusals and losses that were to come', () => {
+  assert.deepEqual(
+    dashboard.complaints.filter(
+      (line) => !/status of (401|404)|ERR_(FAILED|INTERNET_DISCONNECTED)/.test(line),
+    ),
+    [],
+  )
+})
