@@ -3,8 +3,10 @@ import { once } from 'node:events'
 import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { Readable, Writable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 
 import { type CdpSession, connectCdp } from '../src/render/cdp.ts'
+import { killGroup } from '../src/render/process-group.ts'
 import type { GivenBrowser } from './peers/service.ts'
 
 /** What a page did in a plain load, in milliseconds from the start of the navigation. */
@@ -29,6 +31,8 @@ export type PlainBrowser = {
 const QUIET_MS = 1_000
 const LIMIT_MS = 15_000
 const LOOK_EVERY_MS = 100
+/** A killed process is gone in milliseconds, or never. */
+const END_LIMIT_MS = 5_000
 
 /**
  * In the page: when its document, or a shadow root in it, last changed. Without
@@ -63,6 +67,8 @@ export async function startPlainBrowser(browser: GivenBrowser, home: string): Pr
     {
       env: { PATH: process.env['PATH'], HOME: home, TMPDIR: home, ...browser.environment },
       stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+      // A group of its own: it can be killed whole.
+      detached: true,
     },
   )
   const exited = once(child, 'exit')
@@ -97,9 +103,14 @@ export async function startPlainBrowser(browser: GivenBrowser, home: string): Pr
       }
     },
     async close() {
-      child.kill('SIGKILL')
-      await exited
-      await rm(userDataDir, { recursive: true, force: true, maxRetries: 10 })
+      killGroup(child.pid!)
+      await Promise.race([exited, delay(END_LIMIT_MS, null, { ref: false })])
+      // One that does not end, or whose end nobody asks for (no reaper, as in a chroot), does not keep us.
+      child.unref()
+      for (const pipe of child.stdio) pipe?.destroy()
+      await rm(userDataDir, { recursive: true, force: true, maxRetries: 10 }).catch((error: Error) =>
+        console.error(`the profile of the plain browser stays: ${error.message}`),
+      )
     },
   }
 }

@@ -1,7 +1,7 @@
 import { processTree, proportionalMemory } from '../test/support/processes.ts'
 
-/** Reading the memory of a tree costs the kernel some milliseconds: often enough to see the peak, no more. */
-const SAMPLE_MS = 500
+/** Reading the memory of a tree costs the kernel some 25 ms, on the cores that are being measured: often enough to see the peak, no more. */
+const SAMPLE_MS = 1_000
 
 /**
  * Meters a process and all below it: CPU time from one call of `cpuMs` to the
