@@ -3,7 +3,7 @@ import { after, before, it } from 'node:test'
 
 import pg from 'pg'
 
-import { letTakeLong } from './long-statements.ts'
+import { LONG_AT_ONCE, letTakeLong } from './long-statements.ts'
 import { type TestDatabase, testDatabase } from './test-database.ts'
 import { transaction } from './transaction.ts'
 
@@ -34,4 +34,38 @@ it('a statement takes longer than the pool lets it, also than the client waits',
 it('only in this transaction', async () => {
   await transaction(hasty, letTakeLong)
   await assert.rejects(hasty.query(SLOW), { code: '57014' })
+})
+
+it('so many at a time; for one more the usual limits hold; asking twice takes no second place', async () => {
+  const clients = await Promise.all(Array.from({ length: LONG_AT_ONCE + 1 }, () => database.pool.connect()))
+  const limit = async (client: pg.PoolClient) => {
+    await letTakeLong(client)
+    await letTakeLong(client)
+    const { rows } = await client.query('show statement_timeout')
+    return rows[0].statement_timeout
+  }
+  try {
+    const limits: string[] = []
+    for (const client of clients) {
+      await client.query('begin')
+      limits.push(await limit(client))
+    }
+    assert.deepEqual(limits, [...Array.from({ length: LONG_AT_ONCE }, () => '15min'), '30s'])
+    await clients[0]!.query('commit')
+    await clients.at(-1)!.query('rollback; begin')
+    assert.equal(await limit(clients.at(-1)!), '15min')
+  } finally {
+    for (const client of clients) {
+      await client.query('rollback')
+      client.release()
+    }
+  }
+})
+
+it('nobody who needs a lock is waited for as long', async () => {
+  await transaction(database.pool, async (client) => {
+    const db = await letTakeLong(client)
+    const { rows } = await db.query('show lock_timeout')
+    assert.deepEqual(rows, [{ lock_timeout: '30s' }])
+  })
 })
