@@ -75,7 +75,7 @@ export async function updateDomain(
   change: DomainChange,
   view: DomainView,
 ): Promise<DomainWithSettings> {
-  return transaction(pool, async (client) => {
+  return retriedTransaction(pool, async (client) => {
     await client.query(
       `update domain
        set origin_url = coalesce($3, origin_url), is_active = coalesce($4, is_active),
