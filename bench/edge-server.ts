@@ -64,7 +64,6 @@ function edge(): { plain: net.Server; secure: net.Server | null } {
       connected: () => true,
       ...(task.connection === null ? madeHere() : inDatabase(poolTo(task.connection))),
       readUnstored: async () => null,
-      isOverQuota: async () => false,
       enqueueLive: async () => 'none' as JobId,
       enqueueRefresh: async () => {},
       waitForJob: async () => 'late',

@@ -39,7 +39,6 @@ const { plain, secure } = createEdge(
     },
     readUnstored: async () => null,
     readStored: async () => null,
-    isOverQuota: async () => false,
     enqueueLive: async () => 'none' as JobId,
     enqueueRefresh: async () => {},
     // Nobody renders: every crawler waits for as long as it may, and is passed.

@@ -154,7 +154,7 @@ export async function startNode(deps: {
             log,
             metrics: metrics.edge,
             waiter,
-            wakeWorker: worker === null ? null : worker.wake,
+            enqueueLive: worker === null ? null : worker.enqueueLive,
           })
         : null
     const edge = roles.has('edge') ? live : null

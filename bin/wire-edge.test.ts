@@ -46,7 +46,7 @@ async function edgeOf(t: TestContext, env: Record<string, string>): Promise<numb
     log,
     metrics: { answered: () => {}, holds: () => {} },
     waiter: createJobWaiter(listener, database.pool, log),
-    wakeWorker: null,
+    enqueueLive: null,
   })
   t.after(async () => {
     edge.server.closeAllConnections()

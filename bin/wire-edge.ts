@@ -1,7 +1,6 @@
 import type pg from 'pg'
 
 import { domainByHost } from '../src/accounts/domain-by-host.ts'
-import { overQuota, readQuota } from '../src/accounts/quota.ts'
 import type { Clock } from '../src/clock.ts'
 import type { Config } from '../src/config.ts'
 import type { Listener } from '../src/db/listener.ts'
@@ -24,7 +23,7 @@ import { readStored } from '../src/pages/stored-page.ts'
 import { dropSitemap, namedInIndexes, readSitemap, storeSitemap } from '../src/pages/stored-sitemap.ts'
 import type { JobWaiter } from '../src/queue/await.ts'
 import { enqueue } from '../src/queue/enqueue.ts'
-import { enqueueLive } from '../src/queue/enqueue-live.ts'
+import { createEnqueueLive, type EnqueueLive } from '../src/queue/enqueue-within-quota.ts'
 import { readUnstored } from '../src/queue/unstored.ts'
 import { createTraffic } from '../src/traffic/counter.ts'
 import { CRAWLER_NAMES, createCrawlerNames, OTHER_CRAWLER } from '../src/traffic/crawler-name.ts'
@@ -44,10 +43,10 @@ export function wireEdge(deps: {
   log: Log
   metrics: EdgeMetrics
   waiter: JobWaiter
-  /** A job that a crawler waits for has been queued; null: this node does not render. */
-  wakeWorker: (() => void) | null
+  /** Of the worker of this node; null: it does not render. */
+  enqueueLive: EnqueueLive | null
 }): Pick<Edge, 'server' | 'secure' | 'endSessions' | 'doors'> & { close(): Promise<void> } {
-  const { config, pool, listener, guard, certificates, clock, log, metrics, waiter, wakeWorker } = deps
+  const { config, pool, listener, guard, certificates, clock, log, metrics, waiter, enqueueLive } = deps
   // What a crawler or a person waits for; all else has the time that it takes.
   const { db } = deps.patience
   const agents = createGuardedAgents(guard)
@@ -82,15 +81,7 @@ export function wireEdge(deps: {
       domainByHost: (host) => domainByHost(db, host),
       readStored: (domain, path) => readStored(db, domain, path),
       readUnstored: (domain, job) => readUnstored(db, domain, job),
-      isOverQuota: async (domain) => {
-        const quota = await readQuota(db, config.plans, domain, clock.nowMs())
-        return quota !== null && overQuota(quota)
-      },
-      enqueueLive: async (domain, path, requestId) => {
-        const job = await enqueueLive(pool, domain, path, requestId)
-        wakeWorker?.()
-        return job
-      },
+      enqueueLive: enqueueLive ?? createEnqueueLive({ db, pool, plans: config.plans, clock }),
       enqueueRefresh: (domain, path) => enqueue(pool, domain, [path], 'refresh'),
       waitForJob: waiter.wait,
       noteAsked: asked.note,

@@ -84,7 +84,7 @@ export async function wireWorker(deps: {
     get running() {
       return worker.running
     },
-    wake: worker.wake,
+    enqueueLive: worker.enqueueLive,
     async close(deadlineMs) {
       await Promise.all([warmRuns.close(), ahead.close()])
       agents.close()

@@ -34,7 +34,6 @@ export type EdgeParts = Pick<
   EdgeDeps,
   | 'clock'
   | 'log'
-  | 'isOverQuota'
   | 'enqueueLive'
   | 'enqueueRefresh'
   | 'waitForJob'

@@ -336,7 +336,6 @@ describe('when PostgreSQL cannot be asked', () => {
     const node = await startTestEdge({
       parts: {
         readStored: (domain, asked) => (broken ? fail() : readFrom(node, domain, asked)),
-        isOverQuota: async () => (broken ? fail() : false),
       },
     })
     try {

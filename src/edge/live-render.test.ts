@@ -21,7 +21,6 @@ function start(deps: Partial<LiveRenderDeps>, liveWaitMs = 60_000) {
       log: silentLog(),
       pages: { reread: async () => null, admission: () => () => null },
       unstored: async () => null,
-      isOverQuota: async () => false,
       enqueueLive: async (_domain, path) => {
         asked.push(path)
         return path as string as JobId
@@ -73,7 +72,7 @@ describe('crawlers that wait for renders', () => {
   })
 
   it('are told at the deadline, also when PostgreSQL answers nothing at all', async () => {
-    const { renderNow } = start({ isOverQuota: () => new Promise(() => {}) }, 10)
+    const { renderNow } = start({ enqueueLive: () => new Promise(() => {}) }, 10)
     assert.equal(await renderNow(domain, key('/a'), connection()), 'late')
   })
 

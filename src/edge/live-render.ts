@@ -16,10 +16,8 @@ export type JobEnd = { state: 'done' | 'failed' | 'cancelled'; outcome: string; 
 export type LiveRenderDeps = {
   log: Log
   pages: Pick<PageCache<Served>, 'reread' | 'admission'>
-  /** At 120 % of the month's renders. */
-  isOverQuota(domain: DomainId): Promise<boolean>
-  /** Throws AppError('queue_full'). */
-  enqueueLive(domain: DomainId, path: PagePath, requestId: string): Promise<JobId>
+  /** `over-quota`: at 120 % of the month's renders. Throws AppError('queue_full'). */
+  enqueueLive(domain: DomainId, path: PagePath, requestId: string): Promise<JobId | 'over-quota'>
   waitForJob(job: JobId, signal: AbortSignal): Promise<JobEnd | 'late'>
   /** What a job left that ended with `site-error`: a page that is given once; null where a good copy is to be served. */
   unstored(domain: DomainId, job: JobId): Promise<Served | null>
@@ -82,9 +80,9 @@ export function createLiveRender(deps: LiveRenderDeps, { liveWaitMs }: { liveWai
     signal: AbortSignal,
   ): Promise<Served | PassReason> {
     try {
-      if (await deps.isOverQuota(domain.id)) return 'over-quota'
       const admit = deps.pages.admission(key)
       const job = await deps.enqueueLive(domain.id, key.path, requestId)
+      if (job === 'over-quota') return 'over-quota'
       const end = await deps.waitForJob(job, signal)
       if (end === 'late') return 'late'
       const isGivenOnce = end.outcome === 'site-error' || end.outcome === 'no-store'

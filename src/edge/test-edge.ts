@@ -7,7 +7,6 @@ import ipaddr from 'ipaddr.js'
 
 import { domainByHost } from '../accounts/domain-by-host.ts'
 import { DEFAULT_PLANS } from '../accounts/plans.ts'
-import { overQuota, readQuota } from '../accounts/quota.ts'
 import { createListener } from '../db/listener.ts'
 import { testDatabase } from '../db/test-database.ts'
 import { transaction } from '../db/transaction.ts'
@@ -25,7 +24,7 @@ import { createJobWaiter, type Ended } from '../queue/await.ts'
 import { type ClaimedJob, createClaim } from '../queue/claim.ts'
 import { createComplete } from '../queue/complete.ts'
 import { enqueue } from '../queue/enqueue.ts'
-import { enqueueLive } from '../queue/enqueue-live.ts'
+import { createEnqueueLive } from '../queue/enqueue-within-quota.ts'
 import { readUnstored } from '../queue/unstored.ts'
 import type { RenderOutcome } from '../render/outcome.ts'
 import { createEdge, type EdgeOptions, type EdgeParts } from './edge.ts'
@@ -113,6 +112,8 @@ export async function startTestEdge(
     }
   }
 
+  const enqueueLive = createEnqueueLive({ db: pool, pool, plans: DEFAULT_PLANS, clock })
+
   /** Runs one queued job as the script says, at the node whose crawlers `ended` tells. */
   async function work(ended: Ended): Promise<void> {
     const complete = createComplete({ pool, plans: DEFAULT_PLANS, clock, ended })
@@ -142,12 +143,9 @@ export async function startTestEdge(
         domainByHost: (host) => domainByHost(pool, host),
         readStored: (domain, path) => readStored(pool, domain, path),
         readUnstored: (domain, job) => readUnstored(pool, domain, job),
-        isOverQuota: async (domain) => {
-          const quota = await readQuota(pool, DEFAULT_PLANS, domain, nowMs)
-          return quota !== null && overQuota(quota)
-        },
         enqueueLive: async (domain, path, requestId) => {
-          const job = await enqueueLive(pool, domain, path, requestId)
+          const job = await enqueueLive(domain, path, requestId)
+          if (job === 'over-quota') return job
           if (scripted[0] === 'hang') scripted.shift()
           else void work(options.ended ?? waiter.ended)
           return job

@@ -43,7 +43,7 @@ export type ClaimRules = {
   leaseMs: number
 }
 
-type Row = {
+export type ClaimedRow = {
   job_id: JobId
   domain_id: DomainId
   path: PagePath
@@ -62,12 +62,14 @@ type Row = {
 }
 
 /** `slots`: jobs wanted at most; `backgroundSlots`: how many of them may be other than `live`. */
-export type Claim = (want: { slots: number; backgroundSlots: number }, nowMs: number) => Promise<ClaimedJob[]>
+export type Slots = { slots: number; backgroundSlots: number }
+
+export type Claim = (want: Slots, nowMs: number) => Promise<ClaimedJob[]>
 
 export function createClaim(pool: pg.Pool, node: string, rules: ClaimRules): Claim {
   const statement = readStatement('claim')
   return async ({ slots, backgroundSlots }, nowMs) => {
-    const { rows } = await pool.query<Row>({
+    const { rows } = await pool.query<ClaimedRow>({
       ...statement,
       values: [
         node,
@@ -79,24 +81,28 @@ export function createClaim(pool: pg.Pool, node: string, rules: ClaimRules): Cla
         utcMonth(nowMs),
       ],
     })
-    return rows.map((row) => ({
-      id: row.job_id,
-      node,
-      attempts: row.attempts,
-      faults: row.faults,
-      priority: PRIORITIES[row.priority] ?? 'warm',
-      domain: row.domain_id,
-      customDomain: row.custom_domain,
-      originUrl: row.origin_url,
-      isActive: row.is_active,
-      path: row.path,
-      plan: row.plan,
-      rendersUsed: row.renders,
-      query: readDomainSettings({ query: row.query }).query,
-      visitor: visitorOf(row.visitor),
-      isProbe: row.is_probe,
-      respectsNoStore: row.origin_cache_control === 'respect',
-    }))
+    return rows.map((row) => claimedJob(row, node))
+  }
+}
+
+export function claimedJob(row: ClaimedRow, node: string): ClaimedJob {
+  return {
+    id: row.job_id,
+    node,
+    attempts: row.attempts,
+    faults: row.faults,
+    priority: PRIORITIES[row.priority] ?? 'warm',
+    domain: row.domain_id,
+    customDomain: row.custom_domain,
+    originUrl: row.origin_url,
+    isActive: row.is_active,
+    path: row.path,
+    plan: row.plan,
+    rendersUsed: row.renders,
+    query: readDomainSettings({ query: row.query }).query,
+    visitor: visitorOf(row.visitor),
+    isProbe: row.is_probe,
+    respectsNoStore: row.origin_cache_control === 'respect',
   }
 }
 

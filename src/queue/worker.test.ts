@@ -53,11 +53,10 @@ describe('a worker', () => {
       ended: (id, { state, outcome }, page) => void told.push(id, state, outcome, String(page?.bodyHtml)),
     })
     const domain = await queue.domain()
-    const [job] = await enqueue(queue.pool, domain, [HOME], 'live')
-    worker.wake()
+    const job = await worker.enqueueLive(domain, HOME, 'one')
     await until('it is told', () => told.length > 0)
     assert(RENDERED.kind === 'rendered')
-    assert.deepEqual(told, [job!.jobId, 'done', 'rendered', RENDERED.html])
+    assert.deepEqual(told, [job, 'done', 'rendered', RENDERED.html])
   })
 
   it('renders as the visitor that the domain wants', async () => {
@@ -340,7 +339,7 @@ async function start(
     get running() {
       return worker.running
     },
-    wake: worker.wake,
+    enqueueLive: worker.enqueueLive,
     get most() {
       return most
     },

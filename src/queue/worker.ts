@@ -3,7 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createDigester } from '../lens/digests.ts'
 import { carryOut } from './carry-out.ts'
 import { type ClaimedJob, createClaim } from './claim.ts'
+import { createClaimLive } from './claim-live.ts'
 import { type Complete, createComplete } from './complete.ts'
+import { createEnqueueLive, type EnqueueLive } from './enqueue-within-quota.ts'
 import { JOB_QUEUED_CHANNEL, priorityNumber } from './job.ts'
 import { type Held, startLease } from './lease.ts'
 import { createPreemption } from './pre-empt.ts'
@@ -16,8 +18,11 @@ import { WORKER_DEFAULTS, type WorkerDeps, type WorkerOptions } from './worker-o
 export type Worker = {
   /** Jobs that run at this moment. */
   readonly running: number
-  /** A live job has been queued at this node: a matter of speed alone, for PostgreSQL tells it too. */
-  wake(): void
+  /**
+   * For the misses of this node: claims in the same step where it has room, so that the render begins at once.
+   * Throws as `enqueueLive` does.
+   */
+  enqueueLive: EnqueueLive
   /** Takes nothing new, lets what runs finish for `deadlineMs`, gives the rest back to the queue at once. */
   close(deadlineMs: number): Promise<void>
 }
@@ -30,6 +35,8 @@ export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Pro
   const settled = { ...WORKER_DEFAULTS, ...options }
   const { node, slots, leaseMs, renewMs, reapMs, pollMs, backgroundEveryMs, patienceMs, ...caps } = settled
   const claim = createClaim(pool, node, { ...caps, leaseMs })
+  const claimLive = createClaimLive(deps, node, { ...caps, leaseMs })
+  const enqueueOnly = createEnqueueLive({ ...deps, db: pool })
   const digester = createDigester({ pool, log })
   const complete = tellingOf(createComplete(deps), digester)
   const keepRecord = createRecordKeeper(pool)
@@ -65,6 +72,30 @@ export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Pro
   function wake(): void {
     woken = true
     if (!filling) filled = fill()
+  }
+
+  /** As one look of `fill`, which does not run meanwhile. */
+  async function enqueueLive(...[domain, path, requestId]: Parameters<EnqueueLive>): ReturnType<EnqueueLive> {
+    const room = slots - runs.size
+    if (filling || closing || room === 0 || !lease.held || !deps.canRender()) {
+      const job = await enqueueOnly(domain, path, requestId)
+      wakeForAll()
+      return job
+    }
+    filling = true
+    const want = { slots: room, backgroundSlots: backgroundSlots() }
+    const asked = claimLive({ domain, path, requestId }, want, clock.nowMs())
+    filled = asked.then(
+      // Claimed while `close` began: it gives them back.
+      ({ claimed }) => void (closing || claimed.forEach(begin)),
+      () => {},
+    )
+    filled = filled.finally(() => {
+      filling = false
+      if (woken && !closing) wake()
+    })
+    const [{ job }] = await Promise.all([asked, filled])
+    return job
   }
 
   async function fill(): Promise<void> {
@@ -136,7 +167,7 @@ export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Pro
     get running() {
       return runs.size
     },
-    wake: wakeForAll,
+    enqueueLive,
     async close(deadlineMs) {
       closing = true
       for (const timer of timers) clearInterval(timer)
