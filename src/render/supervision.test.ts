@@ -66,7 +66,11 @@ describe('what dies is replaced', () => {
     const zygotes = () =>
       processesOf(renderer.dataDir).filter(({ command }) => command.includes('--type=zygote'))
     assert(zygotes().length > 0)
-    for (const { pid } of zygotes()) process.kill(pid, 'SIGKILL')
+    // One of them may end with the one before it: what counts is that none is left.
+    await until('no zygote is left', () => {
+      for (const { pid } of zygotes()) process.kill(pid, 'SIGKILL')
+      return zygotes().length === 0
+    })
     assert.match(await renderer.html('/page', { domain: 'zygote.example' }), /content/)
     assert.notEqual(browsers().at(-1)!.pid, before!.pid)
   })
@@ -124,7 +128,8 @@ describe('what dies is replaced', () => {
     routes.set('/loop', scripted('while (true) {}'))
     const calledOff = new AbortController()
     const outcome = renderer.page('/loop', { domain: 'loop.example', signal: calledOff.signal })
-    const looping = await until('the loop', () => pages().find(({ cpuMs }) => cpuMs > 1_000))
+    // Half a second of processor time may be long in coming where others want it too.
+    const looping = await until('the loop', () => pages().find(({ cpuMs }) => cpuMs > 500), 18_000)
     calledOff.abort()
     assert.equal((await outcome).kind, 'aborted')
     await until('the end of the looping process', () => !pages().some(({ pid }) => pid === looping.pid))

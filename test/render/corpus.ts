@@ -1,5 +1,6 @@
 import { css } from './corpus/css.ts'
 import { forms } from './corpus/forms.ts'
+import { frameworks } from './corpus/frameworks.ts'
 import { head } from './corpus/head.ts'
 import { images } from './corpus/images.ts'
 import { modules } from './corpus/modules.ts'
@@ -34,4 +35,5 @@ export const CORPUS: readonly Theme[] = [
   state,
   platform,
   movement,
+  frameworks,
 ]
