@@ -93,7 +93,7 @@ export async function revokeKey(
   nowMs: number,
 ): Promise<void> {
   const { rowCount } = await db.query(
-    'update api_key set revoked_at = coalesce(revoked_at, $3) where account_id = $1 and id = $2',
+    'update api_key set revoked_at = coalesce(revoked_at, $3) where account_id = $1 and id = $2::bigint',
     [account, keyId, new Date(nowMs)],
   )
   if (rowCount === 0) throw new AppError('api_key_not_found')

@@ -98,7 +98,7 @@ export async function revokeToken(
 ): Promise<void> {
   const { rowCount } = await db.query(
     `update webhook_token t set revoked_at = coalesce(t.revoked_at, $3)
-     from domain d where d.id = t.domain_id and d.account_id = $1 and t.id = $2`,
+     from domain d where d.id = t.domain_id and d.account_id = $1 and t.id = $2::bigint`,
     [account, tokenId, new Date(nowMs)],
   )
   if (rowCount === 0) throw new AppError('webhook_token_not_found')

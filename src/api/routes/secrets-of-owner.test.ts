@@ -48,8 +48,10 @@ describe('API keys', () => {
     assert.deepEqual((await make({ name: 'a' }, poor)).body, {
       error: 'API key limit reached (5 per account)',
     })
-    assert.equal((await api.call('DELETE', '/api/keys/99999', { cookie })).status, 404)
-    assert.equal((await api.call('DELETE', '/api/keys/-1', { cookie })).status, 404)
+    for (const none of ['99999', '-1', '2147483648', '999999999999999', '9'.repeat(30)]) {
+      assert.equal((await api.call('DELETE', `/api/keys/${none}`, { cookie })).status, 404, none)
+      assert.equal((await api.call('DELETE', `/api/tokens/${none}`, { cookie })).status, 404, none)
+    }
   })
 })
 
