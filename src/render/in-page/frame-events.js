@@ -47,8 +47,9 @@
     Object.defineProperty(owner, name, { ...native, value })
   }
 
-  const { scrollingElement } = Object.getOwnPropertyDescriptors(Document.prototype)
-  const { scrollTop, scrollLeft } = Object.getOwnPropertyDescriptors(Element.prototype)
+  const scrollingElement = Object.getOwnPropertyDescriptor(Document.prototype, 'scrollingElement')
+  const scrollTop = Object.getOwnPropertyDescriptor(Element.prototype, 'scrollTop')
+  const scrollLeft = Object.getOwnPropertyDescriptor(Element.prototype, 'scrollLeft')
   /** What the viewport scrolls. @returns {Element | null} */
   const page = () => scrollingElement?.get?.call(document) ?? null
   /** @param {Element} element */
