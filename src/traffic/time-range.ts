@@ -55,11 +55,12 @@ function usualStep(from: number | null, endMs: number): 'hour' | 'day' {
   return from !== null && endMs - from > HOURS_UP_TO_DAYS * DAY_MS ? 'day' : 'hour'
 }
 
-/** NaN: it is none, such as the 31st of February, which Date.parse takes for the 3rd of March. */
+/** NaN: it is none, such as the 31st of February, which Date.parse takes for the 3rd of March; or nothing was counted then. */
 function moment(text: string): number {
   if (!MOMENT.test(text)) return Number.NaN
   const ms = Date.parse(text)
-  if (Number.isNaN(ms)) return ms
+  // PostgreSQL has no year 0.
+  if (Number.isNaN(ms) || ms < 0) return Number.NaN
   return new Date(ms).toISOString().startsWith(text.slice(0, 10)) ? ms : Number.NaN
 }
 

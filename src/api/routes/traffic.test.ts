@@ -166,6 +166,8 @@ describe('GET /api/domains/:domain/traffic', () => {
   it('400: what is wrong with the range is named', async () => {
     const cases = {
       'from=yesterday': 'from must be a day (2026-11-01) or a moment in UTC (2026-11-01T12:00:00Z)',
+      'to=0000-01-01T00:00:00Z': 'to must be a day (2026-11-01) or a moment in UTC (2026-11-01T12:00:00Z)',
+      'to=1969-12-31': 'to must be a day (2026-11-01) or a moment in UTC (2026-11-01T12:00:00Z)',
       'from=2026-11-16': 'from must not lie in the future',
       'from=2026-11-02&to=2026-11-01': 'to must be later than from',
       'from=2026-10-01&step=hour': 'from must be at most 31 days before to, in steps of one hour',
