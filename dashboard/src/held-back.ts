@@ -30,10 +30,21 @@ export function holdWayBack(onBack: () => void): { again(): void; release(): voi
   }
 }
 
+/** Going back takes a moment, in which that entry is still the one that is shown. */
+let isDropping = false
+
 /** Where such an entry is shown, also one that has outlived a reload: it goes. */
 export function dropHeldEntry(): void {
-  if (isWayBackHeld()) {
-    window.addEventListener('popstate', () => (history.scrollRestoration = 'auto'), { once: true })
-    history.back()
-  } else history.scrollRestoration = 'auto'
+  if (isDropping) return
+  if (!isWayBackHeld()) {
+    history.scrollRestoration = 'auto'
+    return
+  }
+  isDropping = true
+  const gone = () => {
+    isDropping = false
+    history.scrollRestoration = 'auto'
+  }
+  window.addEventListener('popstate', gone, { once: true })
+  history.back()
 }

@@ -27,9 +27,13 @@ export const guardedNavigation: AroundNavHandler = (navigate, to, options) => {
  */
 export function LeaveGuard({ isDirty }: { isDirty: boolean }) {
   const [asked, setAsked] = useState<{ goOn: () => void; stay: () => void } | null>(null)
+  // One that was left by a reload.
+  useEffect(dropHeldEntry, [])
   useEffect(() => {
-    if (!isDirty) return dropHeldEntry()
-    const hold = (event: BeforeUnloadEvent) => event.preventDefault()
+    if (!isDirty) return
+    const hold = (event: BeforeUnloadEvent) => {
+      if (ask !== null) event.preventDefault()
+    }
     ask = (goOn) => setAsked({ goOn, stay: () => {} })
     const wayBack = holdWayBack(() => {
       if (ask !== null) setAsked({ goOn: () => history.back(), stay: wayBack.again })
