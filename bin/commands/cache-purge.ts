@@ -1,6 +1,7 @@
 import { transaction } from '../../src/db/transaction.ts'
 import { normalisePath, normalisePrefix, type QueryRule } from '../../src/pages/path.ts'
 import { type PurgeWhat, purgePages } from '../../src/pages/purge.ts'
+import { purgeAhead } from '../../src/pages/purge-ahead.ts'
 import { defineCommand, UsageError } from '../command.ts'
 import { domainNamed } from '../domain-named.ts'
 import { withDatabase } from '../open-store.ts'
@@ -16,7 +17,8 @@ export const cachePurge = defineCommand({
     const keysDeleted = await withDatabase(around, async ({ pool }) => {
       const domain = await domainNamed(pool, name)
       const what = whatOf(values.path, domain.settings.query)
-      return transaction(pool, (client) => purgePages(client, domain.id, what))
+      const ahead = await purgeAhead(pool, domain.id, what)
+      return ahead + (await transaction(pool, (client) => purgePages(client, domain.id, what)))
     })
     return {
       json: { domain: name, keysDeleted },

@@ -6,6 +6,7 @@ import { type Queryable, transaction } from '../db/transaction.ts'
 import { AppError } from '../errors.ts'
 import type { AccountId, DomainId, DomainName } from '../ids.ts'
 import { purgePages } from '../pages/purge.ts'
+import { purgeAhead } from '../pages/purge-ahead.ts'
 import { cancelJobs } from '../queue/cancel-jobs.ts'
 import { announceAccount, announceHost } from './announce.ts'
 import type { DomainSettings } from './domain-settings.ts'
@@ -108,13 +109,14 @@ export async function deleteDomain(
   account: AccountId,
   name: DomainName,
 ): Promise<DeletedDomain> {
+  const { rows: owned } = await pool.query<{ id: DomainId }>(
+    'select id from domain where account_id = $1 and custom_domain = $2',
+    [account, name],
+  )
+  const id = owned[0]?.id
+  if (id === undefined) throw new AppError('domain_not_found')
+  await purgeAhead(pool, id, { kind: 'all' })
   return retriedTransaction(pool, async (client) => {
-    const { rows: owned } = await client.query<{ id: DomainId }>(
-      'select id from domain where account_id = $1 and custom_domain = $2',
-      [account, name],
-    )
-    const id = owned[0]?.id
-    if (id === undefined) throw new AppError('domain_not_found')
     await purgePages(client, id, { kind: 'all' })
     const patient = await letTakeLong(client)
     await patient.query('delete from job where domain_id = $1', [id])

@@ -6,6 +6,7 @@ import { retriedTransaction } from '../../db/retried-transaction.ts'
 import { AppError } from '../../errors.ts'
 import { normalisePath, normalisePrefix } from '../../pages/path.ts'
 import { type PurgeWhat, purgePages } from '../../pages/purge.ts'
+import { purgeAhead } from '../../pages/purge-ahead.ts'
 import { callerOf } from '../access.ts'
 import { answer, BODY_REFUSALS, KEY_REFUSALS, refusals } from '../answer.ts'
 import type { ApiApp } from '../app.ts'
@@ -45,7 +46,9 @@ export function cachePurge(app: ApiApp, deps: { pool: pg.Pool; caughtUp: CaughtU
     handler: async (request) => {
       const domain = await ownedDomain(deps.pool, callerOf(request).account, request.body.domain)
       const what = whatToPurge(domain, request.body.path)
-      const keysDeleted = await retriedTransaction(deps.pool, (client) => purgePages(client, domain.id, what))
+      const ahead = await purgeAhead(deps.pool, domain.id, what)
+      const rest = await retriedTransaction(deps.pool, (client) => purgePages(client, domain.id, what))
+      const keysDeleted = ahead + rest
       await deps.caughtUp()
       return { message: `Purged ${entries(keysDeleted)} of ${domain.name}`, keysDeleted }
     },
