@@ -2,6 +2,7 @@ import type pg from 'pg'
 
 import { type Queryable, transaction } from '../db/transaction.ts'
 import { AppError } from '../errors.ts'
+import { parseEmail } from './email.ts'
 
 export const FAILURE_WINDOW_MS = 15 * 60_000
 
@@ -71,10 +72,8 @@ async function takeBack(db: Queryable, attempt: Attempt): Promise<void> {
   )
 }
 
-/** Longer ones are nobody's address. */
-const EMAIL_CHARS = 254
-
 function subjectsOf({ email, address }: Attempt): Record<keyof typeof MOST_FAILURES, string> {
-  const account = email.trim().toLowerCase().slice(0, EMAIL_CHARS)
+  // What is no e-mail is nobody's, and PostgreSQL does not take all of it.
+  const account = parseEmail(email) ?? ''
   return { pair: `pair ${address} ${account}`, address: `address ${address}`, account: `account ${account}` }
 }

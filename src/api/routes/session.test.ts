@@ -50,7 +50,7 @@ describe('signing in', () => {
   })
 
   it('401: a wrong password and an unknown e-mail are told alike', async () => {
-    for (const body of [{ password: 'wrong' }, { email: 'b@example.com' }]) {
+    for (const body of [{ password: 'wrong' }, { email: 'b@example.com' }, { email: 'a\0@example.com' }]) {
       const { status, body: said, headers } = await signIn(body)
       assert.deepEqual([status, said], [401, { error: 'Wrong e-mail or password' }])
       assert.deepEqual(headers.getSetCookie(), [])
