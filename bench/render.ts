@@ -9,9 +9,9 @@
  *   node bench/render.ts [--sites shop,docute,swagger-ui] [--runs 2]
  *                        [--only prepaint,prerender,rendertron] [--latency-pages 12]
  *                        [--seconds 8] [--crawlers 8] [--floor-pages 9]
- *                        [--peer-browser PATH] [--json FILE]
+ *                        [--peer-browser PATH] [--slots N] [--json FILE]
  *
- * All run at their defaults, the peers with the browser that Prepaint finds for
+ * All run at their defaults (--slots: ours with another number of pages at once), the peers with the browser that Prepaint finds for
  * itself or with --peer-browser (for example the one they would find: Debian's
  * /usr/bin/chromium). The site and the crawlers share the machine with whoever
  * is being measured. With its defaults it takes some ten minutes.
@@ -43,6 +43,7 @@ const { values } = parseArgs({
     'floor-pages': { type: 'string', default: '9' },
     json: { type: 'string' },
     'peer-browser': { type: 'string' },
+    slots: { type: 'string' },
   },
 })
 const plan = {
@@ -123,7 +124,8 @@ async function compare(name: string): Promise<Summary[]> {
 
 async function start(service: string, site: Site): Promise<Service> {
   const home = () => mkdtemp(path.join(dir, `${service}-`))
-  if (service === 'prepaint') return startPrepaint(site)
+  if (service === 'prepaint')
+    return startPrepaint(site, values.slots === undefined ? {} : { PREPAINT_RENDER_SLOTS: values.slots })
   if (service === 'prerender') return startPrerender(site, peerBrowser, await home())
   if (service === 'rendertron') return startRendertron(site, peerBrowser, await home())
   throw new Error(`--only knows prepaint, prerender and rendertron, not "${service}"`)
