@@ -30,12 +30,26 @@ type Screen = { name: string; path: string; before?: string; until?: string }
 
 const click = (text: string) =>
   `[...document.querySelectorAll('button, a, label')].find((each) => each.textContent.trim() === ${JSON.stringify(text)}).click()`
-/** Into the field of that label, as by hand. It comes a moment later than its dialog. */
-const type = (label: string, text: string) => `setTimeout(() => {
-  const field = [...document.querySelectorAll('label')].find((each) => each.textContent.startsWith('${label}')).control
-  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, '${text}')
-  field.dispatchEvent(new Event('input', { bubbles: true }))
-}, 300)`
+/** When there is something to take: dialogs and menus come a moment later than what opens them. */
+const soon = (find: string, take: string) => `(async () => {
+  for (let tries = 0; tries < 600; tries++) {
+    const found = ${find}
+    if (found != null) return void (${take})
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+})()`
+const clickSoon = (text: string) =>
+  soon(
+    `[...document.querySelectorAll('button, a, label')].find((each) => each.textContent.trim() === ${JSON.stringify(text)} && !each.disabled)`,
+    'found.click()',
+  )
+/** Into the field of that label, as by hand. */
+const type = (label: string, text: string) =>
+  soon(
+    `[...document.querySelectorAll('label')].find((each) => each.textContent.startsWith('${label}'))?.control`,
+    `Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(found, '${text}'),
+     found.dispatchEvent(new Event('input', { bubbles: true }))`,
+  )
 /** All that are on the screen have come. */
 const PICTURES = `[...document.images].every((each) => each.complete && each.naturalWidth > 0)`
 const DIALOG = `document.querySelector('[role=dialog]')`
@@ -83,13 +97,13 @@ const SCREENS: Screen[] = [
   {
     name: 'domain-certificate',
     path: `/domains/${DOMAIN}/settings`,
-    before: `setTimeout(() => ${click('Give one')}, 1_000)`,
+    before: clickSoon('Give one'),
     until: DIALOG,
   },
   {
     name: 'domain-leave',
     path: `/domains/${DOMAIN}/settings`,
-    before: `${click('Add a rule')}, setTimeout(() => ${click('Traffic')}, 300)`,
+    before: `${click('Add a rule')}, ${clickSoon('Traffic')}`,
     until: DIALOG,
   },
   { name: 'domain-delete', path: `/domains/${DOMAIN}/settings`, before: click('Delete'), until: DIALOG },
@@ -111,7 +125,7 @@ const SCREENS: Screen[] = [
   {
     name: 'accounts-suspend',
     path: '/operator/accounts',
-    before: `document.querySelector('[aria-label="More about owner@example.net"]').click(), setTimeout(() => ${click('Suspend')}, 300)`,
+    before: `document.querySelector('[aria-label="More about owner@example.net"]').click(), ${clickSoon('Suspend')}`,
     until: DIALOG,
   },
   { name: 'nodes', path: '/operator/nodes', until: `document.querySelector('table') !== null` },
