@@ -43,7 +43,8 @@ function connect(t: { after(end: () => void): void }) {
   socket.on('data', (part) => {
     text += part
   })
-  return { socket, ended: once(socket, 'close').then(() => text) }
+  // Not by `once`, which fails with the reset that whoever goes on writing is answered with.
+  return { socket, ended: new Promise<string>((tell) => socket.once('close', () => tell(text))) }
 }
 
 /** Writes `bytes` every `everyMs` until the connection is gone. */
