@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 
 import { PERSON, startTestEdge, type TestEdge } from './test-edge.ts'
-import { rawExchange } from './test-raw-edge.ts'
+import { rawExchange, UNTIL_ANSWERED_MS } from './test-raw-edge.ts'
 
 let edge: TestEdge
 let asked: { url: string; host: string; forwardedHost: string }[] = []
@@ -183,6 +183,7 @@ describe('paths', () => {
       const person = await rawExchange(
         edge.port,
         `GET ${path} HTTP/1.1\r\nHost: red.example\r\nUser-Agent: ${PERSON}\r\nConnection: close\r\n\r\n`,
+        UNTIL_ANSWERED_MS,
       )
       if (statusOf(person) === 200)
         assert.deepEqual(
@@ -195,6 +196,7 @@ describe('paths', () => {
       const crawler = await rawExchange(
         edge.port,
         `GET ${path} HTTP/1.1\r\nHost: red.example\r\nUser-Agent: Googlebot\r\nConnection: close\r\n\r\n`,
+        UNTIL_ANSWERED_MS,
       )
       assert([200, 400].includes(statusOf(crawler)), crawler)
       assert.doesNotMatch(crawler, /^(?:X-Evil|Set-Cookie):/im)
