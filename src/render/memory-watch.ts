@@ -26,14 +26,21 @@ export function watchMemory(groupId: number, limitBytes: number): MemoryWatch {
   const renderers = renderersOfGroup(groupId)
   /** How many looks each end may still be told for. */
   let untold: number[] = []
+  /** Those that are killed need a moment to be gone: for how many looks they are left alone. */
+  const dying = new Map<number, number>()
 
   const look = () => {
     untold = untold.map((looks) => looks - 1).filter((looks) => looks > 0)
+    for (const [pid, looks] of dying) {
+      if (looks > 1) dying.set(pid, looks - 1)
+      else dying.delete(pid)
+    }
     for (const pid of renderers()) {
-      if (residentBytes(pid) <= limitBytes) continue
+      if (dying.has(pid) || residentBytes(pid) <= limitBytes) continue
       try {
         process.kill(pid, 'SIGKILL')
         untold.push(TOLD_WITHIN_LOOKS)
+        dying.set(pid, TOLD_WITHIN_LOOKS)
       } catch {
         // It has ended by itself meanwhile.
       }

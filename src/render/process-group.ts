@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
 /**
  * What Linux tells about the processes of one group: a browser and all its
@@ -18,27 +18,41 @@ const MS_PER_TICK = 10
 
 /** A renderer begins as a copy of Chromium's zygote, and is called that for a moment: after so many looks it is one for good. */
 const LOOKS_UNTIL_SURE = 20
+/** Every so many looks is one at all processes of the machine; the others at the children of zygotes, which pages are. */
+const LOOKS_UNTIL_ALL = 10
 
 /**
  * Gives the processes of the group that hold pages, each time it is called. Made
  * for being called often: whose a process is, is read once, and what it is only
- * until that is sure.
+ * until that is sure. A page that is no child of a zygote is seen now and then.
  */
 export function renderersOfGroup(groupId: number): () => number[] {
-  type Known = { isOfGroup: boolean; isRenderer: boolean; looks: number }
+  type Known = { isOfGroup: boolean; type: string; looks: number }
   let known = new Map<number, Known>()
+  let looks = 0
+  const tellsChildren = existsSync(childrenFile(process.pid))
+
+  const look = (pid: number): Known => {
+    const one = known.get(pid) ?? { isOfGroup: groupOf(pid) === groupId, type: '', looks: 0 }
+    if (!one.isOfGroup || one.type === 'renderer' || one.looks++ > LOOKS_UNTIL_SURE) return one
+    one.type = TYPE.exec(read(`/proc/${pid}/cmdline`))?.[1] ?? ''
+    return one
+  }
+  const ofType = (type: string) => [...known].filter(([, one]) => one.type === type).map(([pid]) => pid)
+
   return () => {
-    const now = new Map<number, Known>()
-    for (const pid of pids()) {
-      const one = known.get(pid) ?? { isOfGroup: groupOf(pid) === groupId, isRenderer: false, looks: 0 }
-      now.set(pid, one)
-      if (!one.isOfGroup || one.isRenderer || one.looks++ > LOOKS_UNTIL_SURE) continue
-      one.isRenderer = read(`/proc/${pid}/cmdline`).includes('--type=renderer')
+    const zygotes = ofType('zygote')
+    if (!tellsChildren || zygotes.length === 0 || looks++ % LOOKS_UNTIL_ALL === 0) {
+      known = new Map(pids().map((pid) => [pid, look(pid)]))
+      return ofType('renderer')
     }
-    known = now
-    return [...now].filter(([, { isRenderer }]) => isRenderer).map(([pid]) => pid)
+    const children = zygotes.flatMap(childrenOf)
+    for (const pid of children) known.set(pid, look(pid))
+    return children.filter((pid) => known.get(pid)?.type === 'renderer')
   }
 }
+
+const TYPE = /--type=([a-z-]+)/
 
 /** Private memory of the whole group in bytes, and what it shares counted once for each sharer's part. */
 export function memoryOfGroupBytes(groupId: number): number {
@@ -83,6 +97,15 @@ function groupOf(pid: number): number {
 function fieldsOf(pid: number): string[] {
   const stat = read(`/proc/${pid}/stat`)
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+}
+
+/** Of a process with one thread, as a zygote is. Not every kernel has it. */
+function childrenFile(pid: number): string {
+  return `/proc/${pid}/task/${pid}/children`
+}
+
+function childrenOf(pid: number): number[] {
+  return read(childrenFile(pid)).split(' ').filter(Boolean).map(Number)
 }
 
 function pids(): number[] {
