@@ -11,11 +11,15 @@ function connected() {
   return { toBrowser, fromBrowser, say, cdp: connectCdp(toBrowser, fromBrowser) }
 }
 
+/** What is said in one moment is written at its end. */
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
+
 const VERSION = { product: 'Chrome/1' }
 
 it('a command is sent as JSON ended by NUL, and gives its answer', async () => {
   const { toBrowser, say, cdp } = connected()
   const answer = cdp.browser.send('Browser.getVersion')
+  await nextTurn()
   assert.equal(String(toBrowser.read()), '{"id":1,"method":"Browser.getVersion"}\0')
   say({ id: 1, result: VERSION })
   assert.deepEqual(await answer, VERSION)
@@ -27,6 +31,17 @@ it('messages are put together however they are cut, also inside a letter', async
   const bytes = Buffer.from(`${JSON.stringify({ id: 1, result: { product: 'Ünï→' } })}\0`)
   for (const byte of bytes) fromBrowser.write(Buffer.from([byte]))
   assert.equal((await answer).product, 'Ünï→')
+})
+
+it('what is said in one moment is written in one piece, in its order', async () => {
+  const { toBrowser, cdp } = connected()
+  const written: string[] = []
+  toBrowser.on('data', (data) => written.push(String(data)))
+  for (const method of ['Page.enable', 'Runtime.enable'] as const) void cdp.session('s').send(method)
+  await nextTurn()
+  assert.deepEqual(written, [
+    '{"id":1,"method":"Page.enable","sessionId":"s"}\0{"id":2,"method":"Runtime.enable","sessionId":"s"}\0',
+  ])
 })
 
 it('several in one piece', async () => {

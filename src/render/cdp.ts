@@ -82,6 +82,8 @@ export function connectCdp(toBrowser: Writable, fromBrowser: Readable): CdpConne
   const parents = new Map<string, string>()
   const { promise: closed, resolve: tellClosed } = Promise.withResolvers<string>()
   let lastId = 0
+  /** Said in this moment: together they wake Chromium once. */
+  let unsent = ''
   let closedWhy: string | null = null
 
   const close = (why: string) => {
@@ -95,6 +97,11 @@ export function connectCdp(toBrowser: Writable, fromBrowser: Readable): CdpConne
     toBrowser.destroy()
     fromBrowser.destroy()
     tellClosed(why)
+  }
+
+  const flush = () => {
+    if (closedWhy === null) toBrowser.write(unsent)
+    unsent = ''
   }
 
   const count = (sessionId: string, bytes: number) => {
@@ -152,7 +159,8 @@ export function connectCdp(toBrowser: Writable, fromBrowser: Readable): CdpConne
         const id = ++lastId
         waiting.set(id, { sessionId, method, resolve, reject })
         const message = { id, method, params, ...(sessionId === '' ? {} : { sessionId }) }
-        toBrowser.write(`${JSON.stringify(message)}\0`)
+        if (unsent === '') process.nextTick(flush)
+        unsent += `${JSON.stringify(message)}\0`
       }),
     listen: (wanted, limit) => {
       if (closedWhy !== null) return
