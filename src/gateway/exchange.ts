@@ -1,7 +1,7 @@
 import http from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import https from 'node:https'
-
+import type { DocumentJudge } from './document-watch.ts'
 import type { GuardedAgents } from './guarded-agents.ts'
 import { ConnectError } from './guarded-connect.ts'
 import { connectFault } from './guarded-sockets.ts'
@@ -21,6 +21,7 @@ export type Upstream = {
   headers: http.OutgoingHttpHeaders
   /** What the page is shown of the response's headers. */
   responseHeaders(headers: http.IncomingHttpHeaders): http.OutgoingHttpHeaders
+  judge?: DocumentJudge | undefined
 }
 
 /** RFC 9110, section 9.2.2: may be sent twice. */
@@ -175,7 +176,16 @@ function relay(
     return
   }
   try {
-    writeHead(response, received.statusCode ?? 502, upstream.responseHeaders(received.headers))
+    const status = received.statusCode ?? 502
+    const headers = upstream.responseHeaders(received.headers)
+    if (upstream.judge?.(status, headers) === false) {
+      received.destroy()
+      // RFC 9110, section 15.3.5: a browser stays where it is.
+      writeHead(response, 204, {})
+      response.end()
+      return
+    }
+    writeHead(response, status, headers)
   } catch {
     received.destroy()
     answer(response, 502, 'malformed')

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 
 import { browserCacheControl } from './browser-cache.ts'
 import { browserPolicy } from './browser-policy.ts'
+import type { DocumentWatch } from './document-watch.ts'
 import { answer, type ExchangeDeps, exchange, type PageRequest, type PageResponse } from './exchange.ts'
 import { headersForOrigin, headersFromOrigin, ORIGIN_CACHE_CONTROL } from './headers.ts'
 import { namesOwnHost, type Site } from './target.ts'
@@ -29,13 +30,19 @@ const SESSION_MEMORY_MIB = 64
  * take all connections that Chromium opens to one host, and the page stands
  * still. HTTP/1.1 is there for WebSockets.
  */
-export function createOwnDomain(site: Site, key: GatewayKey, deps: ExchangeDeps): OwnDomain {
+export function createOwnDomain(
+  site: Site,
+  key: GatewayKey,
+  documents: Pick<DocumentWatch, 'judgeOf'>,
+  deps: ExchangeDeps,
+): OwnDomain {
   const { limits, tally } = deps
 
   const upstream = (headers: http.IncomingHttpHeaders, path: string, scheme: Scheme) => ({
     ...site.origin,
     path,
     headers: headersForOrigin(headers, scheme, site),
+    judge: documents.judgeOf(headers['sec-fetch-dest']),
     responseHeaders: (received: http.IncomingHttpHeaders) => {
       const kept = headersFromOrigin(received, site)
       const { 'cache-control': cacheControl, expires } = received

@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream'
 
 import type { Log } from '../log.ts'
 import type { AddressGuard } from './address-guard.ts'
+import { createDocumentWatch, type DocumentWatch } from './document-watch.ts'
 import { answer, type ExchangeDeps, exchange, faultOf, tallyFault } from './exchange.ts'
 import { createGuardedAgents } from './guarded-agents.ts'
 import { guardedConnect } from './guarded-connect.ts'
@@ -26,6 +27,7 @@ export type GatewaySite = {
   excess(): Excess | null
   /** What went through and what was refused since the last call; a page's limits begin anew. */
   takeTally(): SiteTally
+  judgeNext: DocumentWatch['judgeNext']
   close(): Promise<void>
 }
 
@@ -57,7 +59,8 @@ export async function openSite(
   const agents = createGuardedAgents(guard, agentOptions)
   const freshAgents = createGuardedAgents(guard, { ...agentOptions, keepAliveMs: 0 })
   const deps: ExchangeDeps = { agents, freshAgents, limits, tally }
-  const ownDomain = createOwnDomain(site, key, deps)
+  const documents = createDocumentWatch()
+  const ownDomain = createOwnDomain(site, key, documents, deps)
 
   const refuse = (target: string, why: RefusalReason) => {
     tally.refuse(target, why)
@@ -153,6 +156,7 @@ export async function openSite(
     proxyUrl: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`,
     excess: tally.excess,
     takeTally: tally.take,
+    judgeNext: documents.judgeNext,
     async close() {
       const closed = once(listener, 'close')
       listener.close()

@@ -1,32 +1,34 @@
+import type { OutgoingHttpHeaders } from 'node:http'
+
 import type { Protocol } from 'devtools-protocol'
 
-import type { CdpListeners, CdpSession } from './cdp.ts'
+import type { CdpListeners } from './cdp.ts'
 import { judgeMainResponse, type ResponseHeader, type SiteAddress } from './main-response.ts'
 import type { RenderOutcome } from './outcome.ts'
+import type { Recorder } from './recorder.ts'
 
 /** The answer that the page is made of. */
 export type MainDocument = {
   readonly status: number
   readonly headers: readonly ResponseHeader[]
-  /** Its answer will be held until it has been judged: before any of it is parsed. */
-  hold(): Promise<void>
+  /** For the gateway, which holds the first answer meanwhile: before the browser hears of any of it. */
+  judgeFirst(status: number, headers: OutgoingHttpHeaders): boolean
   readonly listeners: CdpListeners
 }
 
 /**
  * Judges each answer to the main frame's request, and tells `end` of one that
  * decides the render by itself. Only the first is held meanwhile; that of a page
- * that loads itself again is judged as it comes.
+ * that loads itself again, and what the gateway itself answers, is judged as it comes.
  *
- * Holding is switched off together with the release: as long as it is on,
- * Chromium passes every request of the page through its debugger, which costs
- * time, and fails requests of other origins whose preflight is answered with a
- * body (net::ERR_FAILED; Chromium 153).
+ * Held in the gateway and not by Chromium (`Fetch`), which would pass every request
+ * of the page through its debugger (docs/decisions/0028-cheaper-renders.md), and fails
+ * requests of other origins whose preflight is answered with a body.
  */
 export function createMainDocument(
-  session: CdpSession,
   frameId: string,
-  site: SiteAddress,
+  site: SiteAddress & { path: string },
+  recorder: Pick<Recorder, 'reached'>,
   end: (outcome: RenderOutcome) => void,
 ): MainDocument {
   let status = 200
@@ -51,28 +53,11 @@ export function createMainDocument(
     get headers() {
       return headers
     },
-    async hold() {
-      await session.send('Fetch.enable', {
-        patterns: [{ resourceType: 'Document', requestStage: 'Response' }],
-      })
+    judgeFirst(given, received) {
+      recorder.reached('firstResponse')
+      return judge(`https://${site.customDomain}${site.path}`, given, listOfOutgoing(received))
     },
     listeners: {
-      'Fetch.requestPaused': ({
-        requestId,
-        frameId: of,
-        request,
-        responseStatusCode,
-        responseHeaders = [],
-      }) => {
-        const isJudged = of === frameId && responseStatusCode !== undefined
-        const goesOn = !isJudged || judge(request.url, responseStatusCode, responseHeaders)
-        const settled = goesOn
-          ? session.send('Fetch.disable')
-          : // For good: nothing is followed, parsed or downloaded.
-            session.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' })
-        // The page may have gone away meanwhile, and its requests with it.
-        void settled.catch(() => {})
-      },
       'Network.requestWillBeSent': ({ requestId, frameId: of, type, request, redirectResponse }) => {
         if (type !== 'Document' || of !== frameId) return
         documentId = requestId
@@ -98,6 +83,12 @@ export function createMainDocument(
       },
     },
   }
+}
+
+function listOfOutgoing(headers: OutgoingHttpHeaders): ResponseHeader[] {
+  return Object.entries(headers).flatMap(([name, value = '']) =>
+    [value].flat().map((line) => ({ name, value: String(line) })),
+  )
 }
 
 /** The network tells headers of one name in one text, a line each. */

@@ -48,9 +48,43 @@ async function assertTrueDate(): Promise<void> {
   assert.equal(Object.keys(told).length, 15)
 }
 
+/** Of a worker: what it is told of itself, and that it is one. */
+const WORKER_WAYS = `{
+  now: Date.now(),
+  'new Date': new Date().getTime(),
+  timeOrigin: performance.timeOrigin + performance.now(),
+  instant: Temporal.Now.instant().epochMilliseconds,
+  format: Date.parse(new Intl.DateTimeFormat('en-US', { dateStyle: 'short', timeStyle: 'long', timeZone: 'UTC' }).format().replace(',', '')),
+}`
+
 describe('the date that a page is told', () => {
   it('is true in one render after another of the same process', async () => {
     for (let render = 0; render < 6; render++) await assertTrueDate()
+  })
+
+  it('is true in its workers too, and in theirs', async () => {
+    const worker = (script: string) =>
+      `new Worker(URL.createObjectURL(new Blob([${JSON.stringify(script)}])))`
+    const inner = `postMessage(${WORKER_WAYS})`
+    const outer = `postMessage(${WORKER_WAYS}); ${worker(inner)}.onmessage = ({ data }) => postMessage(data)`
+    renderer.routes.set(
+      '/workers',
+      scripted(`${worker(outer)}.onmessage = ({ data }) => show(JSON.stringify(data))`),
+    )
+    for (let render = 0; render < 3; render++) {
+      const earliestMs = clock.nowMs() - 1_500
+      const html = await renderer.html('/workers')
+      // While they are waited for, the page's clock goes on by seconds. By now it is half a minute ahead.
+      const latestMs = clock.nowMs() + 8_000
+      const told = [...html.matchAll(/<li>(\{.*?\})<\/li>/g)].map(([, ways = '']) => JSON.parse(ways))
+      assert.equal(told.length, 2)
+      for (const ways of told) {
+        const wrong = Object.entries(ways).filter(
+          ([, ms]) => !(Number(ms) >= earliestMs && Number(ms) <= latestMs),
+        )
+        assert.deepEqual(wrong, [], `not from ${earliestMs} to ${latestMs}`)
+      }
+    }
   })
 
   it('is true after a rest of a minute, an hour and ten days', async () => {

@@ -11,6 +11,8 @@ export type PageDate = {
    * `nowMs` (milliseconds since the Unix epoch), within a fraction of a second.
    */
   begin(nowMs: number): Promise<void>
+  /** For each worker that the page makes: has it tell the date as the page does. Empty: there is nothing to correct. */
+  workerScript(): string
 }
 
 /** Nobody sees less. */
@@ -25,8 +27,8 @@ const READ_DATE = `new File([], '').lastModified`
  * The clock of a page's process runs only while a page is rendered, and then
  * by seconds in milliseconds. So it is behind after a rest, and is moved on; or
  * ahead after many renders, and as Chromium cannot set it back, a script in
- * each document takes what it is ahead from all that tells the date. Workers
- * are not told: theirs may be ahead by as much as a process lives.
+ * each document takes what it is ahead from all that tells the date, and
+ * so it does in each worker.
  */
 export function createPageDate(
   session: CdpSession,
@@ -47,7 +49,7 @@ export function createPageDate(
     if (Math.abs(ms - aheadMs) <= TOLERANCE_MS) return
     const before = script
     aheadMs = ms
-    script = ms === 0 ? null : add(`(() => {${SCRIPT}\ntellTrueDate(${ms})})()`)
+    script = ms === 0 ? null : add(correction(ms))
     // A page that has gone meanwhile fails the render by itself.
     script?.catch(() => {})
     void before?.then(remove).catch(() => {})
@@ -58,6 +60,7 @@ export function createPageDate(
     session.send('Page.removeScriptToEvaluateOnNewDocument', { identifier })
 
   return {
+    workerScript: () => (aheadMs === 0 ? '' : correction(aheadMs)),
     async begin(nowMs) {
       const [, { result }] = await Promise.all([
         clock.pause(),
@@ -75,6 +78,10 @@ export function createPageDate(
       setAhead(ms > TOLERANCE_MS ? ms : 0)
     },
   }
+}
+
+function correction(aheadMs: number): string {
+  return `(() => {${SCRIPT}\ntellTrueDate(${aheadMs})})()`
 }
 
 function inWorld(contextId: number | undefined): { contextId?: number } {

@@ -77,13 +77,8 @@ export function createRecorder(nowMs: () => number): Recorder {
     'Page.navigatedWithinDocument': ({ frameId, url }) => {
       if (frameId === mainFrameId) movedTo = url.slice(0, MOVED_LIMIT_CHARS)
     },
-    // The main answer may be judged, and stopped, before the network tells of it.
-    'Fetch.requestPaused': ({ frameId, resourceType, responseStatusCode }) => {
-      if (resourceType === 'Document' && frameId === mainFrameId && responseStatusCode !== undefined)
-        reached('firstResponse')
-    },
     'Network.responseReceived': ({ requestId, type, frameId, response }) => {
-      if (type === 'Document' && frameId === mainFrameId) return
+      if (type === 'Document' && frameId === mainFrameId) return reached('firstResponse')
       const refused = refusalOf(response.headers)
       if (refused !== null) trouble(requestId, 'blocked', refused)
       else if (response.status >= 400) trouble(requestId, 'failed', `status ${response.status}`)

@@ -1,3 +1,5 @@
+import type { OutgoingHttpHeaders } from 'node:http'
+
 import type { BrowserProcess } from './browser-process.ts'
 import { endUnlessOpened } from './open-watch.ts'
 import type { Excess, Visitor } from './outcome.ts'
@@ -14,6 +16,8 @@ export type SiteProxy = {
   excess(): Excess | null
   /** Its limits for one page begin anew. */
   takeTally(): unknown
+  /** Of the next document that the page asks for, the answer is shown to `judge` before the browser hears of it. */
+  judgeNext(judge: ((status: number, headers: OutgoingHttpHeaders) => boolean) | null): void
   close(): Promise<void>
 }
 
@@ -30,16 +34,18 @@ export type PooledTab = Tab & {
   renders: number
   /** Which of the gateway's limits this render has met; null: none. */
   excess(): Excess | null
+  judgeNext: SiteProxy['judgeNext']
 }
 
 /**
  * The page's process keeps a clock that only runs ahead: each render moves it
  * by the virtual time it was given, some 5 s. The date is put right
- * (page-date.ts), but spans since the load, and the date in workers, are not.
- * So a tab's process is replaced before they would be two minutes ahead; what
- * it hoards in memory goes with it.
+ * (page-date.ts), but where the time since the load begins is not. So a tab's
+ * process is replaced before that would be five minutes; what it hoards in
+ * memory goes with it. Not sooner: to warm up another one costs as much as two
+ * or three renders (docs/decisions/0028-cheaper-renders.md).
  */
-const RENDERS_PER_PROCESS = 24
+const RENDERS_PER_PROCESS = 60
 
 /**
  * A page that has nothing under way stays in its tab, asleep, for the next
@@ -80,6 +86,7 @@ export function createTabPool(options: {
         key,
         renders: 0,
         excess: proxy.excess,
+        judgeNext: proxy.judgeNext,
       })
       proxies.set(tab, proxy)
       // Also while it waits: a tab that dies then is not given to anybody.
@@ -142,6 +149,7 @@ export function createTabPool(options: {
 
     async giveBack(tab, state) {
       tab.page.listen({})
+      tab.judgeNext(null)
       tab.renders++
       if (state === 'broken') return discard(tab)
       const renew = tab.renders % RENDERS_PER_PROCESS === 0

@@ -12,7 +12,7 @@ import { createReadySignal } from './ready-signal.ts'
 import { allHear, type Recorder } from './recorder.ts'
 import { takeSnapshot } from './snapshot.ts'
 import { createStillness } from './stillness.ts'
-import type { Tab } from './tab.ts'
+import type { PooledTab } from './tab-pool.ts'
 import { clockUntilOver, connectionUntilOver, sessionUntilOver } from './until-over.ts'
 import { runUntilSettled } from './virtual-time.ts'
 import { watchWorkers } from './worker-watch.ts'
@@ -26,7 +26,7 @@ const RELOAD_LIMIT = 3
  * its time, take the snapshot, judge it.
  */
 export async function visit(
-  tab: Tab,
+  tab: PooledTab,
   request: RenderRequest,
   options: { timeoutMs: number; clock: Clock; limits: PageLimits; recorder: Recorder },
 ): Promise<RenderOutcome> {
@@ -39,7 +39,7 @@ export async function visit(
   const activity = createNetworkActivity(clock.nowMs)
   const session = sessionUntilOver(page.session, () => isOver)
   const ready = createReadySignal()
-  const main = createMainDocument(page.session, page.frameId, request, end)
+  const main = createMainDocument(page.frameId, request, recorder, end)
   const stillness = createStillness(page.frameId)
   let reloads = 0
   let unpackedBytes = 0
@@ -58,11 +58,8 @@ export async function visit(
       else if (++reloads > RELOAD_LIMIT) end({ kind: 'timed-out', afterMs: 0 })
     },
   }
-  const workers = watchWorkers(
-    connectionUntilOver(page.connection, () => isOver),
-    activity,
-    session,
-  )
+  const connection = connectionUntilOver(page.connection, () => isOver)
+  const workers = watchWorkers(connection, activity, session, page.date.workerScript)
   const time = workers.follow(clockUntilOver(page.clock, () => isOver))
   const told = [
     ...[recorder.listeners(page.frameId), main.listeners, heard],
@@ -77,8 +74,9 @@ export async function visit(
   void tab.lost.then((reason) => end(outcomeOfLoss(reason)))
 
   const load = async (): Promise<RenderOutcome> => {
-    await Promise.all([page.date.begin(clock.nowMs()), main.hold()])
+    await page.date.begin(clock.nowMs())
     await tab.wake(url)
+    tab.judgeNext(main.judgeFirst)
     const { errorText } = await session.send('Page.navigate', { url })
     // The response that could not be shown may have been judged already; that is the better answer.
     if (errorText !== undefined) return outcomeOfNavigation(errorText)

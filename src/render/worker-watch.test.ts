@@ -143,7 +143,7 @@ it('a worker that ends while it is begun with harms nobody', async () => {
   }
   const connection = { session: () => refused, endSession: () => {} }
   const activity = createNetworkActivity(() => 0)
-  for (const limit of [0, 1]) attach(watchWorkers(connection, activity, page, limit).listeners, 'w')
+  for (const limit of [0, 1]) attach(watchWorkers(connection, activity, page, () => '', limit).listeners, 'w')
   // What nobody catches fails this test.
   await new Promise(setImmediate)
   assert.equal(activity.isBusy(), false)

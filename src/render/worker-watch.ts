@@ -26,8 +26,9 @@ const LOOK_EVERY_MS = 25
 export const WATCHED_LIMIT = 16
 
 const inPage = (file: string) => readFileSync(path.join(import.meta.dirname, 'in-page', file), 'utf8')
-/** The last one gives the function that tells whether timers wait. */
-const SCRIPT = `${inPage('spinning-clock.js')};${inPage('worker-timers.js')}`
+const SPINNING_CLOCK = inPage('spinning-clock.js')
+/** Gives the function that tells whether timers wait. */
+const TIMERS = inPage('worker-timers.js')
 
 export type Workers = {
   listeners: CdpListeners
@@ -45,6 +46,8 @@ export function watchWorkers(
   connection: Pick<CdpConnection, 'session' | 'endSession'>,
   activity: NetworkActivity,
   page: Pick<CdpSession, 'send'>,
+  /** What corrects the date in a worker that begins now. */
+  dateScript: () => string = () => '',
   limit = WATCHED_LIMIT,
 ): Workers {
   let watched = 0
@@ -66,7 +69,7 @@ export function watchWorkers(
         const script = nameOf(targetId)
         const isWatched = ++watched <= limit
         // It may end at any moment, and the render with it.
-        const begun = begin(worker, isWatched).catch(() => null)
+        const begun = begin(worker, isWatched, dateScript()).catch(() => null)
         if (!isWatched) return activity.finished(script)
         running.set(sessionId, async () => hasTimers(worker, await begun))
 
@@ -135,7 +138,7 @@ export function watchWorkers(
 }
 
 /** Resolves with the name of the function that tells whether timers wait in it. */
-async function begin(worker: CdpSession, isWatched: boolean): Promise<string | null> {
+async function begin(worker: CdpSession, isWatched: boolean, dateScript: string): Promise<string | null> {
   // In this order on one pipe: all is set when it begins to run.
   const set = isWatched
     ? [
@@ -143,7 +146,8 @@ async function begin(worker: CdpSession, isWatched: boolean): Promise<string | n
         worker.send('Target.setAutoAttach', ATTACH_WORKERS),
       ]
     : []
-  const scripted = isWatched ? worker.send('Runtime.evaluate', { expression: SCRIPT }) : null
+  const expression = `${SPINNING_CLOCK};${dateScript};${TIMERS}`
+  const scripted = isWatched ? worker.send('Runtime.evaluate', { expression }) : null
   // All together: one that is not waited for when another fails would end the node by its own failure.
   const [given] = await Promise.all([scripted, ...set, worker.send('Runtime.runIfWaitingForDebugger')])
   return given?.result.objectId ?? null

@@ -1,13 +1,13 @@
-// Runs first in every document of a page whose process has a clock that is
+// Runs first in every document and worker of a page whose process has a clock that is
 // ahead: it has been given virtual time for the renders before, and cannot be
 // set back. What tells the date tells it without that; what measures spans
 // (performance.now, timers, frames) is right as it is, for both ends of a span
 // are ahead alike.
 /** @param {number} aheadMs */
-// biome-ignore lint/correctness/noUnusedVariables: src/render/page-date.ts calls it
+// biome-ignore lint/correctness/noUnusedVariables: what src/render/page-date.ts makes of it calls it
 function tellTrueDate(aheadMs) {
   const { apply, construct } = Reflect
-  const { Performance, PerformanceTiming } = window
+  const { Performance, PerformanceTiming } = globalThis
   const NativeDate = Date
   const nativeNow = Date.now
   const { toString: textOf } = Date.prototype
@@ -41,7 +41,7 @@ function tellTrueDate(aheadMs) {
     apply: () => textOf.call(new NativeDate(now())),
   })
   replace(Date.prototype, 'constructor', ShownDate)
-  replace(window, 'Date', ShownDate)
+  replace(globalThis, 'Date', ShownDate)
 
   // Moments of the load, by the clock of the wall; 0: has not been.
   /** @param {number} ms */
@@ -79,7 +79,7 @@ function tellTrueDate(aheadMs) {
     }),
   )
 
-  const temporal = Reflect.get(window, 'Temporal')?.Now
+  const temporal = Reflect.get(globalThis, 'Temporal')?.Now
   if (temporal === undefined) return
   const { instant, timeZoneId } = temporal
   /** @param {string} [zone] */
