@@ -4,7 +4,7 @@ import { brotliCompress, brotliDecompress, constants } from 'node:zlib'
 
 import type pg from 'pg'
 
-import { deleteInSteps } from '../db/delete-in-steps.ts'
+import { removeOld, type Steps } from '../db/remove-old.ts'
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId, DomainName, PagePath } from '../ids.ts'
 import type { Log } from '../log.ts'
@@ -120,17 +120,6 @@ export async function listDigests(db: Queryable, domain: DomainId, path: PagePat
 }
 
 /** Removes what pages said more than 30 days ago. Gives how many. */
-export function removeOldDigests(
-  pool: pg.Pool,
-  options: { step?: number; signal?: AbortSignal } = {},
-): Promise<number> {
-  return deleteInSteps(
-    pool,
-    `with old as materialized (
-       select id from page_digest where rendered_at < now() - make_interval(days => $2)
-        order by rendered_at limit $1 for update skip locked)
-     delete from page_digest d using old where d.id = old.id`,
-    [KEPT_DAYS],
-    options,
-  )
+export function removeOldDigests(pool: pg.Pool, steps: Steps = {}): Promise<number> {
+  return removeOld(pool, { table: 'page_digest', at: 'rendered_at', keptDays: KEPT_DAYS }, steps)
 }
