@@ -290,7 +290,7 @@ describe('two nodes on one PostgreSQL', { concurrency: false }, () => {
     const run = await fleetRun(
       fleet,
       { email: 'roomy@example.com', key, limited },
-      { seed, seconds: 12, origin, say: (line) => t.diagnostic(line) },
+      { seed, seconds: 12, acknowledged: 10, origin, say: (line) => t.diagnostic(line) },
     )
     t.diagnostic(`seed ${seed} ${JSON.stringify(run.counts)}`)
     assert.deepEqual(run.violations, [], `seed ${seed}`)
