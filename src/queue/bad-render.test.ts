@@ -9,6 +9,7 @@ import { silentLog } from '../log.ts'
 import { readStored } from '../pages/stored-page.ts'
 import type { RenderOutcome, RenderOutcomeKind } from '../render/outcome.ts'
 import type { RenderRecord } from '../render/record.ts'
+import { afterwards } from './afterwards.ts'
 import { carryOut } from './carry-out.ts'
 import { MAX_FAULTS } from './effect.ts'
 import { enqueue } from './enqueue.ts'
@@ -61,7 +62,7 @@ async function render(domain: DomainId, outcome: RenderOutcome): Promise<void> {
       clock: systemClock,
       log: silentLog(),
     }
-    await carryOut(deps, job, new AbortController(), 1_000)
+    await afterwards(deps, job, await carryOut(deps, job, new AbortController(), 1_000))
   }
 }
 

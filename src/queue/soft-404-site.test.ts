@@ -11,6 +11,7 @@ import type { DomainId, DomainName, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
 import { readStored } from '../pages/stored-page.ts'
 import { startTestRenderer, type TestRenderer } from '../render/test-renderer.ts'
+import { afterwards } from './afterwards.ts'
 import { carryOut } from './carry-out.ts'
 import { createComplete } from './complete.ts'
 import type { Found } from './effect.ts'
@@ -93,7 +94,7 @@ async function step(): Promise<string | null> {
     clock,
     log: silentLog(),
   }
-  await carryOut(deps, job, new AbortController(), 1_000)
+  await afterwards(deps, job, await carryOut(deps, job, new AbortController(), 1_000))
   const { rows } = await queue.pool.query<{ outcome: string }>('select outcome from job where id = $1', [
     job.id,
   ])

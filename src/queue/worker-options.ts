@@ -1,19 +1,21 @@
 import type pg from 'pg'
 
 import type { Listener } from '../db/listener.ts'
+import type { AfterwardsDeps } from './afterwards.ts'
 import type { Ended } from './await.ts'
 import type { CarryOutDeps } from './carry-out.ts'
 
-export type WorkerDeps = Omit<CarryOutDeps, 'complete' | 'keepRecord' | 'requestOf'> & {
-  pool: pg.Pool
-  /** For the connection that holds the lease. */
-  connection: pg.ClientConfig
-  notifications: Pick<Listener, 'on' | 'onLost'>
-  /** Told of each job that this worker has ended; absent: nobody waits at this node. */
-  ended?: Ended
-  /** False while there is no browser: jobs are left to other nodes. */
-  canRender(): boolean
-}
+export type WorkerDeps = Omit<CarryOutDeps, 'complete'> &
+  Pick<AfterwardsDeps, 'prober'> & {
+    pool: pg.Pool
+    /** For the connection that holds the lease. */
+    connection: pg.ClientConfig
+    notifications: Pick<Listener, 'on' | 'onLost'>
+    /** Told of each job that this worker has ended; absent: nobody waits at this node. */
+    ended?: Ended
+    /** False while there is no browser: jobs are left to other nodes. */
+    canRender(): boolean
+  }
 
 export type WorkerOptions = {
   /** The name of this run of the node; no other run ever has it. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { createDigester } from '../lens/digests.ts'
+import { afterwards, type Ran } from './afterwards.ts'
 import { carryOut } from './carry-out.ts'
 import { type ClaimedJob, createClaim } from './claim.ts'
 import { createClaimLive } from './claim-live.ts'
@@ -45,6 +46,7 @@ export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Pro
   const preemption = createPreemption({ ...caps, pool, node, patienceMs, nowMs: clock.nowMs })
   const giveBack = readStatement('give-back')
   const runs = new Set<Run>()
+  const followings = new Set<Promise<void>>()
   let filled = Promise.resolve()
   let filling = false
   let woken = false
@@ -140,11 +142,8 @@ export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Pro
   function begin(job: ClaimedJob): void {
     if (job.priority !== 'live') backgroundMs = clock.nowMs()
     const abort = new AbortController()
-    const run: Run = {
-      job,
-      abort,
-      ended: carryOut({ ...deps, complete, keepRecord, requestOf }, job, abort, leaseMs),
-    }
+    const carriedOut = carryOut({ ...deps, complete }, job, abort, leaseMs)
+    const run: Run = { job, abort, ended: carriedOut.then((ran) => follow(job, ran)) }
     runs.add(run)
     void run.ended.finally(() => {
       runs.delete(run)
@@ -152,15 +151,23 @@ export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Pro
     })
   }
 
+  /** The next render does not wait for what follows this one, unless that piles up. */
+  async function follow(job: ClaimedJob, ran: Ran): Promise<void> {
+    const following = afterwards({ ...deps, keepRecord, requestOf }, job, ran)
+    followings.add(following)
+    const over = following.finally(() => followings.delete(following))
+    if (followings.size > slots) await over
+  }
+
   function complain(error: unknown): void {
     log.warn({ err: error }, 'the queue could not be worked on')
   }
 
   async function runsEnd(withinMs: number): Promise<void> {
-    const inTime = new AbortController()
-    const late = sleep(withinMs, undefined, { signal: inTime.signal }).catch(() => {})
-    await Promise.race([Promise.all([...runs].map(({ ended }) => ended)), late])
-    inTime.abort()
+    await allEnd(
+      [...runs].map(({ ended }) => ended),
+      withinMs,
+    )
   }
 
   return {
@@ -178,10 +185,19 @@ export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Pro
       await pool.query({ ...giveBack, values: [node] }).catch(complain)
       for (const { abort } of runs) abort.abort()
       await runsEnd(1_000)
+      await allEnd([...followings], 1_000)
       await digester.close()
       await lease.close()
     },
   }
+}
+
+/** All of them, or the time. */
+async function allEnd(these: readonly Promise<void>[], withinMs: number): Promise<void> {
+  const inTime = new AbortController()
+  const late = sleep(withinMs, undefined, { signal: inTime.signal }).catch(() => {})
+  await Promise.race([Promise.all(these), late])
+  inTime.abort()
 }
 
 const LIVE = String(priorityNumber('live'))
