@@ -97,6 +97,24 @@ describe('a worker', () => {
     assert.equal(worker.most, 3)
   })
 
+  it('does not wait for what follows a render, unless that piles up', async () => {
+    const gate = Promise.withResolvers<null>()
+    let following = 0
+    const prober = {
+      after: () => {
+        following++
+        return gate.promise
+      },
+    }
+    await using worker = await start({ slots: 2, prober, domainCap: 10 })
+    const domain = await queue.domain()
+    await enqueue(queue.pool, domain, paths(9), 'live')
+    await until('as many wait as have slots, and hold two more', () => following === 4)
+    assert.deepEqual([worker.running, await open(domain)], [2, 5])
+    gate.resolve(null)
+    await until('all is rendered', async () => (await open(domain)) === 0)
+  })
+
   it('with one slot only, background work is done too', async () => {
     await using _ = await start({ slots: 1 })
     assert.deepEqual(await ask(await queue.domain(), HOME, 'warm'), { state: 'done', outcome: 'rendered' })
@@ -295,9 +313,10 @@ async function start(
     clock = systemClock,
     notifications = listener,
     ended = () => {},
+    prober = { after: async () => null },
     ...options
   }: Partial<WorkerOptions> &
-    Partial<Pick<WorkerDeps, 'canRender' | 'clock' | 'notifications' | 'ended'>> = {},
+    Partial<Pick<WorkerDeps, 'canRender' | 'clock' | 'notifications' | 'ended' | 'prober'>> = {},
   render: 'held' | 'stuck' | (() => RenderOutcome) = () => RENDERED,
 ): Promise<TestWorker> {
   const requests: RenderRequest[] = []
@@ -311,6 +330,7 @@ async function start(
       connection: queue.connection,
       notifications,
       ended,
+      prober,
       canRender,
       plans: DEFAULT_PLANS,
       clock,
