@@ -32,14 +32,7 @@ import type { VerifyCrawler } from './verify-crawler.ts'
 /** What live traffic needs of the rest; bin/ supplies it from PostgreSQL, the queue and the gateway. */
 export type EdgeParts = Pick<
   EdgeDeps,
-  | 'clock'
-  | 'log'
-  | 'enqueueLive'
-  | 'enqueueRefresh'
-  | 'waitForJob'
-  | 'noteAsked'
-  | 'noteVisit'
-  | 'listedName'
+  'clock' | 'log' | 'enqueueLive' | 'enqueueRefresh' | 'waitForJob' | 'noteAsked' | 'noteVisit' | 'listedName'
 > &
   Pick<SitemapDeps, 'readSitemap' | 'storeSitemap' | 'dropSitemap' | 'namedInIndexes' | 'recordInSitemap'> & {
     agents: OriginAgents
