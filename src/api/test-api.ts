@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { brotliCompressSync } from 'node:zlib'
 
 import type pg from 'pg'
 
@@ -240,8 +241,8 @@ function sendTestPage(res: ServerResponse, asked: Parameters<PageDoors['answer']
 export async function storePages(api: TestApi, domain: DomainId, paths: readonly string[]): Promise<void> {
   await api.pool.query(
     `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
-     select $1, path, 200, '{}', '\\x00', 1, 'e', now() from unnest($2::text[]) as path`,
-    [domain, paths],
+     select $1, path, 200, '[]', $3, 1, 'e', now() from unnest($2::text[]) as path`,
+    [domain, paths, brotliCompressSync('x')],
   )
 }
 
