@@ -9,10 +9,11 @@ import { BASE_BYTES, SLOT_BYTES, thisMachine, usualSlots } from './usual-slots.t
 const GIB = 2 ** 30
 
 describe('slots where nobody says how many', () => {
-  it('are as many as cores, and at least two', () => {
+  it('are half as many again as cores', () => {
     assert.equal(usualSlots({ cores: 1, memoryBytes: 64 * GIB }), 2)
-    assert.equal(usualSlots({ cores: 2, memoryBytes: 64 * GIB }), 2)
-    assert.equal(usualSlots({ cores: 16, memoryBytes: 64 * GIB }), 16)
+    assert.equal(usualSlots({ cores: 2, memoryBytes: 64 * GIB }), 3)
+    assert.equal(usualSlots({ cores: 3, memoryBytes: 64 * GIB }), 5)
+    assert.equal(usualSlots({ cores: 16, memoryBytes: 64 * GIB }), 24)
   })
 
   it('are as many as fit into memory, to the byte, and at least one', () => {

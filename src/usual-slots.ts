@@ -18,11 +18,12 @@ export function thisMachine(): Machine {
 }
 
 /**
- * Pages rendered at once where nobody says how many: one a core, as rendering is
- * computing, and at least two, as it is also waiting; fewer where that many large
- * pages would not fit into memory; never none.
+ * Pages rendered at once where nobody says how many: three for two cores, as a
+ * render computes for two thirds of its time and waits for its origin and us in
+ * the rest (docs/decisions/0028-cheaper-renders.md), and at least two; fewer where
+ * that many large pages would not fit into memory; never none.
  */
 export function usualSlots({ cores, memoryBytes }: Machine): number {
   const fitting = Math.floor((memoryBytes - BASE_BYTES) / SLOT_BYTES)
-  return Math.max(1, Math.min(Math.max(2, cores), fitting))
+  return Math.max(1, Math.min(Math.ceil(cores * 1.5), fitting))
 }
