@@ -103,7 +103,8 @@ const SCREENS: Screen[] = [
   {
     name: 'domain-leave',
     path: `/domains/${DOMAIN}/settings`,
-    before: `${click('Add a rule')}, ${clickSoon('Traffic')}`,
+    // The screen knows a moment later that something is unsaved.
+    before: `${click('Add a rule')}, ${soon('history.state?.isHeld', click('Traffic'))}`,
     until: DIALOG,
   },
   { name: 'domain-delete', path: `/domains/${DOMAIN}/settings`, before: click('Delete'), until: DIALOG },
