@@ -54,6 +54,8 @@ const type = (label: string, text: string) =>
 const PICTURES = `[...document.images].every((each) => each.complete && each.naturalWidth > 0)`
 const DIALOG = `document.querySelector('[role=dialog]')`
 
+const CHARTS = `((charts) => charts.length > 0 && charts.every((each) => each.querySelector('svg')))([...document.querySelectorAll('[role=slider]')])`
+
 /** At a place of the first chart, by keyboard. */
 const POINT = `(() => {
   const chart = document.querySelector('[role=slider]')
@@ -108,14 +110,15 @@ const SCREENS: Screen[] = [
     until: DIALOG,
   },
   { name: 'domain-delete', path: `/domains/${DOMAIN}/settings`, before: click('Delete'), until: DIALOG },
-  { name: 'domain-traffic', path: `/domains/${DOMAIN}/traffic` },
+  { name: 'domain-traffic', path: `/domains/${DOMAIN}/traffic`, until: CHARTS },
   {
     name: 'domain-traffic-week',
     path: `/domains/${DOMAIN}/traffic?range=7d`,
     before: `${click('By crawler')}, ${POINT}`,
+    until: CHARTS,
   },
-  { name: 'domain-traffic-quarter', path: `/domains/${DOMAIN}/traffic?range=90d` },
-  { name: 'traffic', path: '/traffic?range=30d' },
+  { name: 'domain-traffic-quarter', path: `/domains/${DOMAIN}/traffic?range=90d`, until: CHARTS },
+  { name: 'traffic', path: '/traffic?range=30d', until: CHARTS },
   { name: 'plan', path: '/plan' },
   { name: 'docs', path: '/docs' },
   { name: 'keys', path: '/keys' },
