@@ -51,8 +51,10 @@ for (const { name: authority, start } of AUTHORITIES) {
         const seen = await until('it is served', () => node.handshake('plain.example', root))
         assert.deepEqual(seen, { serial: certificate.serial, protocol: 'h2', authorized: true })
       }
-      const { rows } = await fleet.pool.query('select from acme_challenge')
-      assert.equal(rows.length, 0)
+      await until('the proof is withdrawn', async () => {
+        const { rowCount } = await fleet.pool.query('select from acme_challenge')
+        return rowCount === 0
+      })
       await ordering.close()
     })
 
