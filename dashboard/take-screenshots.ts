@@ -14,134 +14,17 @@ import path from 'node:path'
 import { startBrowser, type Tab, type View } from './shots/browser.ts'
 import { startNodeFor } from './shots/node.ts'
 import { RAKE_PICTURE, RAKES, rakePicture, rakesPage } from './shots/rakes.ts'
+import { click, DOMAIN, SCREENS } from './shots/screens.ts'
 import { seedTraffic } from './shots/traffic.ts'
 
 const DIR = path.join(import.meta.dirname, 'screenshots')
 const PASSWORD = 'seven quiet otters paint'
-const DOMAIN = 'shop.example.com'
 
 const VIEWS: Record<string, View> = {
   light: { width: 1280, height: 800, scheme: 'light' },
   dark: { width: 1280, height: 800, scheme: 'dark' },
   phone: { width: 390, height: 844, scheme: 'light' },
 }
-
-type Screen = { name: string; path: string; before?: string; until?: string }
-
-const click = (text: string) =>
-  `[...document.querySelectorAll('button, a, label')].find((each) => each.textContent.trim() === ${JSON.stringify(text)}).click()`
-/** When there is something to take: dialogs and menus come a moment later than what opens them. */
-const soon = (find: string, take: string) => `(async () => {
-  for (let tries = 0; tries < 600; tries++) {
-    const found = ${find}
-    if (found != null) return void (${take})
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-})()`
-const clickSoon = (text: string) =>
-  soon(
-    `[...document.querySelectorAll('button, a, label')].find((each) => each.textContent.trim() === ${JSON.stringify(text)} && !each.disabled)`,
-    'found.click()',
-  )
-/** Into the field of that label, as by hand. */
-const type = (label: string, text: string) =>
-  soon(
-    `[...document.querySelectorAll('label')].find((each) => each.textContent.startsWith('${label}'))?.control`,
-    `Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(found, '${text}'),
-     found.dispatchEvent(new Event('input', { bubbles: true }))`,
-  )
-/** All that are on the screen have come. */
-const PICTURES = `[...document.images].every((each) => each.complete && each.naturalWidth > 0)`
-const DIALOG = `document.querySelector('[role=dialog]')`
-
-const CHARTS = `((charts) => charts.length > 0 && charts.every((each) => each.querySelector('svg')))([...document.querySelectorAll('[role=slider]')])`
-
-/** At a place of the first chart, by keyboard. */
-const POINT = `(() => {
-  const chart = document.querySelector('[role=slider]')
-  chart.focus()
-  for (const key of ['End', 'ArrowLeft']) chart.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }))
-})()`
-
-/** A key that ends on a day. */
-const CHOOSE_DAY = `(() => {
-  const select = document.querySelector('main select')
-  Object.getOwnPropertyDescriptor(HTMLSelectElement.prototype, 'value').set.call(select, 'day')
-  select.dispatchEvent(new Event('change', { bubbles: true }))
-})()`
-
-const SCREENS: Screen[] = [
-  { name: 'domains', path: '/domains' },
-  { name: 'domain-add', path: '/domains', before: click('Add a domain'), until: DIALOG },
-  {
-    name: 'domain-add-looked-at',
-    path: '/domains',
-    before: `${click('Add a domain')}, ${type('Domain', DOMAIN)}, ${type('Origin', 'http://127.0.0.1:9')}`,
-    until: `document.body.textContent.includes('already registered') && document.body.textContent.includes('takes no connection')`,
-  },
-  { name: 'domain', path: `/domains/${DOMAIN}` },
-  { name: 'domain-cache', path: `/domains/${DOMAIN}/cache` },
-  { name: 'domain-warm', path: `/domains/${DOMAIN}/cache`, before: click('Warm the cache'), until: DIALOG },
-  { name: 'domain-purge', path: `/domains/${DOMAIN}/cache`, before: click('Purge all'), until: DIALOG },
-  { name: 'domain-renders', path: `/domains/${DOMAIN}/renders`, before: click('Record') },
-  ...['compare', 'facts', 'source', 'renders', 'history', 'preview'].map((view) => ({
-    name: `page-${view}`,
-    path: `/domains/${DOMAIN}/pages?path=${RAKES}&view=${view}`,
-    ...(view !== 'source' && { until: PICTURES }),
-  })),
-  { name: 'page-not-stored', path: `/domains/${DOMAIN}/pages?path=/nothing` },
-  { name: 'domain-settings', path: `/domains/${DOMAIN}/settings`, before: click('Add a rule') },
-  {
-    name: 'domain-settings-rows',
-    path: `/domains/${DOMAIN}/settings`,
-    before: click('Add a crawler'),
-  },
-  {
-    name: 'domain-certificate',
-    path: `/domains/${DOMAIN}/settings`,
-    before: clickSoon('Give one'),
-    until: DIALOG,
-  },
-  {
-    name: 'domain-leave',
-    path: `/domains/${DOMAIN}/settings`,
-    // The screen knows a moment later that something is unsaved.
-    before: `${click('Add a rule')}, ${soon('history.state?.isHeld', click('Traffic'))}`,
-    until: DIALOG,
-  },
-  { name: 'domain-delete', path: `/domains/${DOMAIN}/settings`, before: click('Delete'), until: DIALOG },
-  { name: 'domain-traffic', path: `/domains/${DOMAIN}/traffic`, until: CHARTS },
-  {
-    name: 'domain-traffic-week',
-    path: `/domains/${DOMAIN}/traffic?range=7d`,
-    before: `${click('By crawler')}, ${POINT}`,
-    until: CHARTS,
-  },
-  { name: 'domain-traffic-quarter', path: `/domains/${DOMAIN}/traffic?range=90d`, until: CHARTS },
-  { name: 'traffic', path: '/traffic?range=30d', until: CHARTS },
-  { name: 'plan', path: '/plan' },
-  { name: 'docs', path: '/docs' },
-  { name: 'keys', path: '/keys' },
-  { name: 'keys-day', path: '/keys', before: CHOOSE_DAY },
-  { name: 'account', path: '/account' },
-  { name: 'accounts', path: '/operator/accounts' },
-  { name: 'accounts-invite', path: '/operator/accounts', before: click('Invite somebody'), until: DIALOG },
-  {
-    name: 'accounts-suspend',
-    path: '/operator/accounts',
-    before: `document.querySelector('[aria-label="More about owner@example.net"]').click(), ${clickSoon('Suspend')}`,
-    until: DIALOG,
-  },
-  { name: 'nodes', path: '/operator/nodes', until: `document.querySelector('table') !== null` },
-  { name: 'queue', path: '/operator/queue' },
-  { name: 'failures', path: '/operator/failures' },
-  { name: 'not-found', path: '/domains/nobody.example.com' },
-  {
-    name: 'menu',
-    path: '/domains',
-    before: `document.querySelector('[aria-label="Open the menu"]')?.click()`,
-  },
-]
 
 const wanted = process.argv.slice(2)
 const dataDir = await mkdtemp(path.join(tmpdir(), 'screenshots-'))
