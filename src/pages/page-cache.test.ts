@@ -93,6 +93,18 @@ describe('what was stored a moment ago', () => {
     assert.deepEqual(reads, [], 'it is in memory')
   })
 
+  it('is found by who read before it was stored, and reads on after', async () => {
+    const cache = startCache()
+    const gate = Promise.withResolvers<void>()
+    held = gate.promise
+    const admit = cache.admission(key('/a'))
+    const found = cache.find(key('/a'))
+    admit(fresh('/a'))
+    gate.resolve()
+    assert.equal((await found)?.etag, 'new')
+    assert.deepEqual(reads, ['1/a'])
+  })
+
   it('stays in memory when its own notification comes behind it, and goes with any other', () => {
     const others: object[] = [
       { domain: 1, path: '/a', stored: 1_001 },

@@ -30,7 +30,12 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
 
   /** In memory: the entry itself, without a promise. Rejects when PostgreSQL does and memory cannot help. */
   function find(key: PageKey): T | Promise<T | null> {
-    return (believed() ? memory.get(key) : undefined) ?? join(key)
+    return inMemory(key) ?? join(key).then((entry) => entry ?? inMemory(key) ?? null)
+  }
+
+  /** Behind a read that found nothing, too: it may have been stored meanwhile, and need not be rendered once more. */
+  function inMemory(key: PageKey): T | undefined {
+    return believed() ? memory.get(key) : undefined
   }
 
   function join(key: PageKey): Promise<T | null> {
@@ -55,9 +60,9 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
     try {
       stored = await read(key.domain, key.path)
     } catch (error) {
-      const held = memory.get(key)
-      if (held === undefined) throw error
-      return held
+      const entry = memory.get(key)
+      if (entry === undefined) throw error
+      return entry
     }
     if (stored === null) return null
     const entry = prepare(stored)
