@@ -233,6 +233,7 @@ describe('GET /api/events', () => {
     socket.pause()
     socket.write(`GET /api/events HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${owner.key}\r\n\r\n`)
     const quick = await follow({ 'x-api-key': owner.key })
+    await until('both streams are open', () => api.events!.open === 2)
     const gone = once(socket, 'close')
     const paths = Array.from({ length: 90 }, (_, n) => `/${'p'.repeat(2_000)}${n}`)
     // The kernel holds some megabytes before it says that nobody reads.
