@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { describe, it } from 'node:test'
 
-import { certificateFacts, checkCertificate } from './certificate.ts'
+import { pem, readDer } from '../der.ts'
+import { certificateFacts, checkCertificate, keyPem } from './certificate.ts'
 import { createTestCa, type LeafOptions } from './test-ca.ts'
 
 const nowMs = Date.UTC(2026, 10, 21)
@@ -85,6 +86,42 @@ describe('a certificate that is supplied', () => {
     const exotic = generateKeyPairSync('ec', { namedCurve: 'secp256k1' })
     assert.match(reasonOf(check({ keys: exotic })), /^private_key must be RSA/)
     assert(check({ keys: generateKeyPairSync('rsa', { modulusLength: 2_048 }) }).ok)
+  })
+
+  it('is refused with a key that names the public key of the certificate and is another', () => {
+    const [own, other] = [0, 1].map(() => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey)
+    const secret = (key = own!) => Buffer.from(key.export({ format: 'jwk' }).d ?? '', 'base64url')
+    const der = own!.export({ type: 'pkcs8', format: 'der' })
+    secret(other).copy(der, der.indexOf(secret()))
+    const keys = { privateKey: own!, publicKey: createPublicKey(own!) }
+    assert.equal(
+      reasonOf(check({ keys }, { key: keyPem(der) })),
+      'private_key is not the key of the certificate',
+    )
+    const rsa = generateKeyPairSync('rsa', { modulusLength: 2_048 })
+    const text = rsa.privateKey.export({ type: 'pkcs1', format: 'der' })
+    const parts = rsa.privateKey.export({ format: 'jwk' })
+    for (const part of [parts.p, parts.d]) {
+      const bytes = Buffer.from(part ?? '', 'base64url')
+      const at = text.indexOf(bytes) + bytes.length - 2
+      text[at] = text[at]! ^ 0x55
+    }
+    assert.equal(
+      reasonOf(check({ keys: rsa }, { key: pem('RSA PRIVATE KEY', text) })),
+      'private_key is not the key of the certificate',
+    )
+  })
+
+  it('is refused with a time that cannot be read, also of the last one, which nobody here vouches for', () => {
+    const { chain, key, certificate } = middle.leaf()
+    const bytes = readDer(Buffer.from(middle.certificate.replace(/-----[^-]+-----|\s/g, ''), 'base64'))[0]!
+      .whole
+    // The month of its end.
+    const at = bytes.lastIndexOf(Buffer.of(0x17, 13)) + 4
+    bytes.write('99', at, 'ascii')
+    assert(check({}, { chain, key }).ok)
+    const reason = reasonOf(check({}, { chain: certificate + pem('CERTIFICATE', bytes), key }))
+    assert.equal(reason, 'certificate_chain holds a time that cannot be read')
   })
 
   it('is refused when its chain is out of order, foreign, too long or no chain', () => {

@@ -1,4 +1,4 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { createPrivateKey, type KeyObject, sign, verify, X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 
 import { pem } from '../der.ts'
@@ -54,7 +54,7 @@ export function checkCertificate(given: {
   const [leaf, ...issuers] = chain
   const wrong = leafProblem(leaf, given.name) ?? orderProblem(chain) ?? timeProblem(chain, given.nowMs)
   if (wrong !== null) return refused(`certificate_chain ${wrong}`)
-  if (!leaf.checkPrivateKey(key)) return refused('private_key is not the key of the certificate')
+  if (!isKeyOf(key, leaf)) return refused('private_key is not the key of the certificate')
 
   const certificate: Certificate = {
     chain: [leaf, ...issuers].map((each) => each.toString()).join(''),
@@ -116,6 +116,17 @@ function readKey(text: string): KeyObject | string {
   return 'must be RSA with 2048 to 8192 bits, or ECDSA on P-256, P-384 or P-521'
 }
 
+/** Signs with it: a key file names the public key besides, and OpenSSL compares no more than that. */
+function isKeyOf(key: KeyObject, leaf: X509Certificate): boolean {
+  if (!leaf.checkPrivateKey(key)) return false
+  const words = Buffer.from('whose key is this')
+  try {
+    return verify('sha256', words, leaf.publicKey, sign('sha256', words, key))
+  } catch {
+    return false
+  }
+}
+
 function leafProblem(leaf: X509Certificate, name: string): string | null {
   if (leaf.checkHost(name, { subject: 'never', partialWildcards: false }) === undefined) {
     return `does not begin with a certificate for ${name}: it is for ${namesOf(leaf).join(', ') || 'no name'}`
@@ -142,6 +153,9 @@ function orderProblem(chain: readonly X509Certificate[]): string | null {
 
 function timeProblem(chain: readonly X509Certificate[], nowMs: number): string | null {
   for (const { validFromDate, validToDate } of chain) {
+    // Compared with no time, an unreadable one is neither past nor to come.
+    if (Number.isNaN(validFromDate.getTime() + validToDate.getTime()))
+      return 'holds a time that cannot be read'
     if (validToDate.getTime() <= nowMs) return `has ended on ${validToDate.toISOString()}`
     if (validFromDate.getTime() > nowMs) return `is not valid before ${validFromDate.toISOString()}`
   }
