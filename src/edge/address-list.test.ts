@@ -40,6 +40,26 @@ describe('a list of ranges', () => {
     assert.deepEqual([list.has('192.0.2.7'), list.has('192.0.2.8')], [true, false])
   })
 
+  it('a wide range of IPv6 has no address of IPv4, though those can be written as IPv6', () => {
+    const list = parseAddressList('::/19')
+    assert.deepEqual([list.has('203.0.113.9'), list.has('::7')], [false, true])
+  })
+
+  it('a range of IPv4 written as IPv6 is that range of IPv4', () => {
+    const list = parseAddressList('::ffff:192.0.2.0/120\n::ffff:c633:6407')
+    const asked = ['192.0.2.1', '192.0.3.1', '198.51.100.7', '198.51.100.8']
+    assert.deepEqual(
+      asked.map((address) => list.has(address)),
+      [true, false, true, false],
+    )
+  })
+
+  it('may begin with a byte order mark', () => {
+    for (const text of ['192.0.2.0/24', '["192.0.2.0/24"]']) {
+      assert(parseAddressList(`\uFEFF${text}`).has('192.0.2.1'), text)
+    }
+  })
+
   const refused: [text: string, why: RegExp][] = [
     ['', /has no ranges/],
     ['{"prefixes": []}', /has no ranges/],
@@ -51,6 +71,8 @@ describe('a list of ranges', () => {
     ['192.0.2.0/24/8', /neither/],
     ['0.0.0.0/0', /"0.0.0.0\/0" is too wide: \/8 at most/],
     ['8.0.0.0/7', /too wide/],
+    ['::ffff:0:0/96', /too wide: \/8 at most/],
+    ['::ffff:8.0.0.0/103', /too wide: \/8 at most/],
     ['2000::/18', /too wide: \/19 at most/],
   ]
   for (const [text, why] of refused) {
@@ -60,7 +82,7 @@ describe('a list of ranges', () => {
   }
 
   it('has limits, tested at each and one past it', () => {
-    assert.equal(parseAddressList('8.0.0.0/8\n2000::/19').ranges, 2)
+    assert.equal(parseAddressList('8.0.0.0/8\n::ffff:8.0.0.0/104\n2000::/19').ranges, 3)
     const many = (count: number) =>
       parseAddressList(Array.from({ length: count }, (_, at) => `10.${at >> 8}.${at & 255}.0/24`).join('\n'))
     assert.equal(many(RANGES_LIMIT).ranges, RANGES_LIMIT)

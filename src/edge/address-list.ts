@@ -1,5 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 
+import ipaddr from 'ipaddr.js'
+
 /** The addresses of one crawler. */
 export type AddressList = { ranges: number; has(address: string): boolean }
 
@@ -23,30 +25,45 @@ const RANGE_KEYS = ['ipv4Prefix', 'ipv6Prefix', 'ip_prefix', 'ipv6_prefix', 'ip_
  * Amazon's and Ahrefs' keys in the place of these, or text with a range or an
  * address on each line (`#` begins a comment). Throws NotAnAddressList, which says what is wrong.
  */
-export function parseAddressList(text: string): AddressList {
-  if (Buffer.byteLength(text) > LIST_LIMIT_BYTES) throw new NotAnAddressList('longer than 1 MiB')
+export function parseAddressList(given: string): AddressList {
+  if (Buffer.byteLength(given) > LIST_LIMIT_BYTES) throw new NotAnAddressList('longer than 1 MiB')
+  const text = given.replace(/^\uFEFF/, '')
   const ranges = /^\s*[[{]/.test(text) ? inJson(text) : inLines(text)
   if (ranges.length === 0) throw new NotAnAddressList('has no ranges')
   if (ranges.length > RANGES_LIMIT) throw new NotAnAddressList(`has more than ${RANGES_LIMIT} ranges`)
-  const list = new BlockList()
-  for (const range of ranges) add(list, range)
+  // Apart: a BlockList takes every IPv4 address for one of IPv6 as well, and would find it in `::/19`.
+  const lists = { 4: new BlockList(), 6: new BlockList() }
+  for (const range of ranges) add(lists, range)
   return {
     ranges: ranges.length,
-    has: (address) => isIP(address) !== 0 && list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'),
+    has(address) {
+      const family = isIP(address)
+      return (family === 4 || family === 6) && lists[family].check(address, KIND[family])
+    },
   }
 }
 
-function add(list: BlockList, range: string): void {
-  const [, address = '', prefix] = /^([0-9a-f.:]+)(?:\/(\d{1,3}))?$/i.exec(range) ?? []
-  const family = isIP(address)
-  if (family !== 4 && family !== 6) {
+const KIND = { 4: 'ipv4', 6: 'ipv6' } as const
+/** `::ffff:192.0.2.0/120` is `192.0.2.0/24`. */
+const MAPPED_BITS = 96
+
+function add(lists: Record<4 | 6, BlockList>, range: string): void {
+  const [, written = '', prefix] = /^([0-9a-f.:]+)(?:\/(\d{1,3}))?$/i.exec(range) ?? []
+  if (isIP(written) === 0) {
     throw new NotAnAddressList(`"${range.slice(0, 60)}" is neither an address nor a range`)
   }
-  const widest = family === 4 ? 32 : 128
-  const bits = prefix === undefined ? widest : Number(prefix)
-  if (bits > widest) throw new NotAnAddressList(`"${range}" has more than ${widest} bits`)
+  const most = isIP(written) === 4 ? 32 : 128
+  const given = prefix === undefined ? most : Number(prefix)
+  if (given > most) throw new NotAnAddressList(`"${range}" has more than ${most} bits`)
+  const isMapped = most === 128 && given >= MAPPED_BITS && isIP(plain(written)) === 4
+  const [address, bits] = isMapped ? [plain(written), given - MAPPED_BITS] : [written, given]
+  const family = isIP(address) === 4 ? 4 : 6
   if (bits < WIDEST[family]) throw new NotAnAddressList(`"${range}" is too wide: /${WIDEST[family]} at most`)
-  list.addSubnet(address, bits, family === 4 ? 'ipv4' : 'ipv6')
+  lists[family].addSubnet(address, bits, KIND[family])
+}
+
+function plain(address: string): string {
+  return ipaddr.process(address).toString()
 }
 
 function inLines(text: string): string[] {
