@@ -13,7 +13,8 @@ export class AcmeProblem extends Error {
   readonly retryAfterMs: number | null
 
   constructor(kind: string, words: string, options: ErrorOptions & { retryAfterMs?: number | null } = {}) {
-    super(words, options)
+    // Some of them are the CA's own, and stored: what PostgreSQL would not take would have the order begun anew each minute.
+    super(plain(words), options)
     this.name = 'AcmeProblem'
     this.kind = kind
     this.retryAfterMs = options.retryAfterMs ?? null
@@ -28,7 +29,7 @@ export function problemFrom(
 ): AcmeProblem {
   const { type, detail } = fieldsOf(document)
   const kind = typeof type === 'string' && type.startsWith(PREFIX) ? type.slice(PREFIX.length) : 'unknown'
-  const words = typeof detail === 'string' && detail !== '' ? plain(detail) : otherwise
+  const words = typeof detail === 'string' && detail !== '' ? detail : otherwise
   return new AcmeProblem(kind, words, { retryAfterMs })
 }
 

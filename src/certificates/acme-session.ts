@@ -95,7 +95,7 @@ export function createAcmeSession(accountKey: KeyObject, options: SessionOptions
 
   async function newNonce(signal: AbortSignal): Promise<string> {
     const { newNonce: url } = await directory(signal)
-    await send({ method: 'HEAD', url, signal })
+    good(await send({ method: 'HEAD', url, signal }))
     const nonce = nonces.pop()
     if (nonce === undefined) throw new AcmeProblem('unknown', 'the CA gives no nonce')
     return nonce

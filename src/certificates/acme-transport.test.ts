@@ -89,6 +89,12 @@ describe('what a CA says is wrong', () => {
     }
   })
 
+  it('is stored as it is: whatever words of the CA are in it have no control characters', () => {
+    const problem = new AcmeProblem('unknown', `the CA ended the order as \0\n${'x'.repeat(400)}`)
+    assert.match(problem.message, /^the CA ended the order as x+$/)
+    assert.equal(problem.message.length, 300)
+  })
+
   it('Retry-After is seconds or a date', () => {
     const nowMs = Date.UTC(2026, 10, 21)
     assert.equal(retryAfterMs('120', nowMs), 120_000)

@@ -23,6 +23,7 @@ const STEPS: Record<FailureKind, { firstMs: number; mostMs: number }> = {
 }
 /** A CA that says "in a year" is asked again all the same. */
 const MOST_WANTED_MS = 48 * HOUR_MS
+const LEAST_RENEWAL_MS = 10 * MINUTE_MS
 
 /**
  * How long to wait after a failure, the `failures`th in a row: up to a quarter
@@ -36,5 +37,17 @@ export function backOffMs(
 ): number {
   const { firstMs, mostMs } = STEPS[kind]
   const grown = Math.min(firstMs * 2 ** Math.min(failures - 1, 30), mostMs)
-  return Math.round(Math.max(grown * (1 - random() / 4), Math.min(wantedMs ?? 0, MOST_WANTED_MS)))
+  return Math.round(Math.max(grown * (1 - random() / 4), leastWaitMs(wantedMs)))
+}
+
+/**
+ * The same for a certificate that is there and ends in `leftMs`: it is tried
+ * for more often then, but never against what the CA wants.
+ */
+export function renewalBackOffMs(backOff: number, leftMs: number, wantedMs: number | null): number {
+  return Math.max(Math.min(backOff, Math.max(leftMs / 8, LEAST_RENEWAL_MS)), leastWaitMs(wantedMs))
+}
+
+function leastWaitMs(wantedMs: number | null): number {
+  return Math.min(wantedMs ?? 0, MOST_WANTED_MS)
 }

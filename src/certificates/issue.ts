@@ -40,8 +40,8 @@ export type IssueTimes = { pollMs: number; patienceMs: number }
 
 const TIMES: IssueTimes = { pollMs: 1_000, patienceMs: 120_000 }
 const MAX_POLL_MS = 10_000
-/** RFC 9773, section 5, and what CAs say instead. */
-const REPLACEMENT_PROBLEMS = new Set(['alreadyReplaced', 'malformed', 'conflict'])
+/** RFC 9773, section 5, and what CAs say instead; `unauthorized`: another account of ours, or of the owner's, ordered it. */
+const REPLACEMENT_PROBLEMS = new Set(['alreadyReplaced', 'malformed', 'conflict', 'unauthorized'])
 /** The CA's clock may be a little ahead of ours. */
 const CLOCKS_APART_MS = 300_000
 /** Tokens are base64url with at least 128 bits (RFC 8555, section 8.1). */

@@ -10,7 +10,7 @@ import { INVALIDATE_CHANNEL, parseInvalidation } from '../pages/invalidation.ts'
 import { accountKey } from './acme-account.ts'
 import { type AcmeSession, createAcmeSession } from './acme-session.ts'
 import type { Transport } from './acme-transport.ts'
-import { backOffMs } from './back-off.ts'
+import { backOffMs, renewalBackOffMs } from './back-off.ts'
 import { publishChallenge, withdrawChallenges } from './challenge.ts'
 import { carryErrand, type Ending, type ErrandDeps } from './errand.ts'
 import type { IssueTimes } from './issue.ts'
@@ -52,7 +52,6 @@ export type Ordering = {
 
 /** A domain that was just registered is looked at after a moment: others may come with it. */
 const SOON_MS = 250
-const LEAST_BACK_OFF_MS = 600_000
 /** Five minutes in all; should another node have taken the errand over by then, its lease says so. */
 const STORE_TRIES = 300
 const STORE_AGAIN_MS = 1_000
@@ -176,13 +175,9 @@ export function startOrdering(deps: OrderingDeps, options: OrderingOptions): Ord
     if (ending.kind === 'later') return leaveErrand(pool, errand, ending)
 
     const { failure, reason, wantedMs } = ending
-    let waitMs = backOffMs(failure, errand.failures + 1, random, wantedMs)
-    if (errand.current !== null) {
-      // A certificate that is about to end is tried for more often.
-      const leftMs = errand.current.notAfterMs - nowMs
-      waitMs = Math.max(Math.min(waitMs, Math.max(leftMs / 8, LEAST_BACK_OFF_MS)), wantedMs ?? 0)
-    }
-    const nextAtMs = nowMs + waitMs
+    const waitMs = backOffMs(failure, errand.failures + 1, random, wantedMs)
+    const leftMs = errand.current === null ? null : errand.current.notAfterMs - nowMs
+    const nextAtMs = nowMs + (leftMs === null ? waitMs : renewalBackOffMs(waitMs, leftMs, wantedMs))
     log.warn({ domain: domain.name, failure, reason, next: nextAtMs }, 'no new certificate')
     await leaveErrand(pool, errand, { kind: 'failed', nextAtMs, reason, nowMs })
   }

@@ -38,7 +38,9 @@ export type TestAcmeServer = TestAcme & {
   /** Of new orders: the certificate that they replace. */
   replaced: string[]
   /** What goes wrong from now on; null: nothing. */
-  fault: 'away' | 'rate-limited' | 'nonces' | 'silent' | 'replaced-already' | null
+  fault: 'away' | 'rate-limited' | 'no-nonce' | 'nonces' | 'silent' | 'replaced-already' | 'not-his' | null
+  /** When it limits us, or gives no nonce. */
+  retryAfter: string
   /** Awaited before a challenge is judged. */
   beforeJudging: () => Promise<void>
   /** Of certificates that are issued from now on. */
@@ -59,10 +61,8 @@ export async function startTestAcme(ports: { http: number; tls: number }): Promi
 
   const server = https.createServer({ cert: own.chain, key: own.key }, (req, res) => {
     void answer(req).then(({ status, body, headers }) => {
-      const nonce = randomBytes(16).toString('base64url')
-      nonces.add(nonce)
       const type = status >= 400 ? 'application/problem+json' : 'application/json'
-      res.writeHead(status, { 'replay-nonce': nonce, 'content-type': type, ...headers })
+      res.writeHead(status, { ...nonceFor(req), 'content-type': type, ...headers })
       res.end(typeof body === 'string' ? body : JSON.stringify(body ?? {}))
     })
   })
@@ -78,6 +78,7 @@ export async function startTestAcme(ports: { http: number; tls: number }): Promi
     asked: [],
     replaced: [],
     fault: null,
+    retryAfter: '7200',
     beforeJudging: async () => {},
     lifetimeMs: 90 * 86_400_000,
     window: null,
@@ -105,10 +106,21 @@ export async function startTestAcme(ports: { http: number; tls: number }): Promi
         body: Object.fromEntries(Object.entries(names).map(([name, at]) => [name, base + at])),
       }
     }
-    if (path === '/nonce') return { status: 200 }
+    if (path === '/nonce') {
+      if (acme.fault === 'no-nonce') return { status: 503, headers: { 'retry-after': acme.retryAfter } }
+      return { status: 200 }
+    }
     if (path.startsWith('/renewal/')) return renewal(path.slice('/renewal/'.length))
     const said = read(Buffer.concat(parts).toString(), base + path)
     return 'status' in said ? said : route(path, said.payload, said.key)
+  }
+
+  /** Of answers to GET none is promised (RFC 8555, section 7.2). */
+  function nonceFor({ method, url }: http.IncomingMessage): Record<string, string> {
+    if (method === 'GET' || (acme.fault === 'no-nonce' && url === '/nonce')) return {}
+    const nonce = randomBytes(16).toString('base64url')
+    nonces.add(nonce)
+    return { 'replay-nonce': nonce }
   }
 
   function renewal(id: string): Reply {
@@ -154,10 +166,16 @@ export async function startTestAcme(ports: { http: number; tls: number }): Promi
     }
     if (what === 'order' && id === undefined) {
       if (acme.fault === 'rate-limited') {
-        return { ...problem('rateLimited', 'too many certificates'), headers: { 'retry-after': '7200' } }
+        return {
+          ...problem('rateLimited', 'too many certificates'),
+          headers: { 'retry-after': acme.retryAfter },
+        }
       }
       if (acme.fault === 'replaced-already' && payload['replaces'] !== undefined) {
         return problem('alreadyReplaced', 'it has been replaced')
+      }
+      if (acme.fault === 'not-his' && payload['replaces'] !== undefined) {
+        return problem('unauthorized', 'requester account did not request the certificate being replaced')
       }
       const [identifier] = payload['identifiers'] as { value: string }[]
       const token = randomBytes(24).toString('base64url')

@@ -29,6 +29,7 @@ describe('ordering under trouble', () => {
     for (const ordering of orderings) await ordering.close()
     orderings = []
     acme.fault = null
+    acme.retryAfter = '7200'
     acme.window = null
     acme.lifetimeMs = 90 * DAY_MS
     acme.beforeJudging = async () => {}
@@ -101,6 +102,15 @@ describe('ordering under trouble', () => {
     await fleet.addDomain('limited.example')
     const it_ = await failed('limited.example', 1)
     assert.equal(it_.last_error, 'too many certificates')
+    assert.equal(waitOf(it_), 7_200_000)
+  })
+
+  it('the CA is too busy for a nonce: that is no refusal, and it is left alone for as long as it says', async () => {
+    acme.fault = 'no-nonce'
+    order(one)
+    await fleet.addDomain('busy.example')
+    const it_ = await failed('busy.example', 1)
+    assert.match(it_.last_error ?? '', /the CA is not available \(status 503\)/)
     assert.equal(waitOf(it_), 7_200_000)
   })
 
@@ -199,6 +209,10 @@ describe('ordering under trouble', () => {
     ordering.wake()
     // What the CA wants is what is waited, also now.
     assert.equal(waitOf(await failed('kept.example', 1)), 7_200_000)
+    // But not for years.
+    acme.retryAfter = '999999999'
+    await nextAttempt('kept.example', ordering)
+    assert.equal(waitOf(await failed('kept.example', 2)), 2 * DAY_MS)
     assert.equal((await two.handshake('kept.example')).serial, serial)
     // This clock runs on by itself.
     fleet.turn(Date.parse(end) - fleet.clock.nowMs() - 5_000)
@@ -207,16 +221,18 @@ describe('ordering under trouble', () => {
     await assert.rejects(two.handshake('kept.example'))
   })
 
-  it('a CA that has seen it replaced already gives another one all the same', async () => {
+  it('a CA that has seen it replaced already, or gave it to another account, gives another one all the same', async () => {
     const ordering = order(one)
     await fleet.addDomain('again.example')
-    const { serial } = await issued('again.example')
-    acme.fault = 'replaced-already'
-    await fleet.pool.query('update certificate_order set next_at = $1, renew_at = $1', [
-      new Date(fleet.clock.nowMs()),
-    ])
-    ordering.wake()
-    await until('another', async () => (await fleet.view('again.example')).certificate?.serial !== serial)
+    for (const fault of ['replaced-already', 'not-his'] as const) {
+      const { serial } = await issued('again.example')
+      acme.fault = fault
+      await fleet.pool.query('update certificate_order set next_at = $1, renew_at = $1', [
+        new Date(fleet.clock.nowMs()),
+      ])
+      ordering.wake()
+      await until('another', async () => (await fleet.view('again.example')).certificate?.serial !== serial)
+    }
   })
 
   it('another CA is named: what the first one has issued is replaced at once', async () => {
