@@ -121,7 +121,7 @@ const SELECT_DOMAIN = `
   select d.id, d.custom_domain, d.origin_url, d.is_active, d.settings, d.created_at, d.updated_at,
          a.email, a.plan, coalesce(c.renders, 0) as renders,
          exists (select from certificate t
-                  where t.domain_id = d.id and t.not_before <= $2 and $2 < t.not_after) as ssl_enabled
+                  where t.domain_id = d.id and $2 < t.not_after) as ssl_enabled
   from domain d
   join account a on a.id = d.account_id
   left join render_count c on c.domain_id = d.id and c.month = $1`

@@ -131,8 +131,12 @@ describe('what a name is served with', () => {
     assert(await w.ask())
     w.nowMs++
     assert.equal(await w.ask(), null)
-    w.nowMs = START_MS - 1
-    assert.equal(await w.ask(), null)
+  })
+
+  it('is served also where the clock of the CA is ahead of ours: the one before is gone', async () => {
+    const w = world()
+    w.nowMs = START_MS - 60_000
+    assert(await w.ask())
   })
 
   it('a key that does not open is no garbage: nothing is served', async () => {

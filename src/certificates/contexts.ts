@@ -23,7 +23,6 @@ export type ContextsDeps = {
 /** What a name is served with. `context` null: nothing but the challenge. */
 type Entry = {
   context: SecureContext | null
-  notBeforeMs: number
   notAfterMs: number
   challenge: SecureContext | null
 }
@@ -100,7 +99,6 @@ export function createContexts({ read, vault, connected, clock, log }: ContextsD
   function entryOf(name: string, { domain, certificate, challenge }: ServedCertificate): Entry {
     return {
       context: certificate === null ? null : contextOf(name, domain, certificate),
-      notBeforeMs: certificate?.notBeforeMs ?? 0,
       notAfterMs: certificate?.notAfterMs ?? 0,
       challenge: challenge === null ? null : alpnContext(name, challenge, clock.nowMs()),
     }
@@ -122,9 +120,9 @@ export function createContexts({ read, vault, connected, clock, log }: ContextsD
 
   function usable(entry: Entry | null): SecureContext | null {
     if (entry === null) return null
-    const { context, notBeforeMs, notAfterMs, challenge } = entry
-    const nowMs = clock.nowMs()
-    const current = notBeforeMs <= nowMs && nowMs < notAfterMs
+    const { context, notAfterMs, challenge } = entry
+    // Its beginning was looked at when it was stored: a CA's clock may be minutes ahead, and the one before is gone.
+    const current = clock.nowMs() < notAfterMs
     // A CA that speaks TLS 1.2 is only known a moment later. Nobody else believes what it is given here.
     return (current ? context : null) ?? challenge
   }

@@ -17,7 +17,8 @@ export type Errand = {
  * Takes up to `limit` domains whose time has come and that nobody is at: those
  * that did not fail the last time, as thousands of names that lead elsewhere
  * must not hold up a new one or a renewal; then the one that waited longest. A certificate of the owner's is left alone until
- * its end: `next_at` says so.
+ * its end: `next_at` says so. A domain that is switched off gets no first one, but keeps what it has: its visitors
+ * still pass through us.
  */
 export async function takeErrands(
   db: Queryable,
@@ -37,7 +38,8 @@ export async function takeErrands(
              select o.domain_id
                from certificate_order o
                join domain d on d.id = o.domain_id
-              where o.next_at <= $1 and d.is_active
+              where o.next_at <= $1
+                and (d.is_active or exists (select from certificate c where c.domain_id = d.id))
                 and (o.lease_until is null or o.lease_until < clock_timestamp())
               order by o.failures > 0, o.next_at
               limit $2

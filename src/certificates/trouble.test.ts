@@ -336,6 +336,12 @@ describe('ordering under trouble', () => {
     assert.equal(ordersOf('idle.example'), 0)
     await fleet.pool.query(`update domain set is_active = true where custom_domain = 'idle.example'`)
     ordering.wake()
-    await issued('idle.example')
+    const { serial } = await issued('idle.example')
+
+    // Switched off again, it passes its visitors: they shall not find its certificate ended one day.
+    await fleet.pool.query(`update domain set is_active = false where custom_domain = 'idle.example'`)
+    fleet.turn(61 * DAY_MS)
+    ordering.wake()
+    await until('a renewal', async () => (await fleet.view('idle.example')).certificate?.serial !== serial)
   })
 })

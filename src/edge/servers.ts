@@ -122,7 +122,8 @@ export function createEdgeServers(
       )
     },
     ALPNCallback(this: tls.TLSSocket, { servername, protocols }) {
-      const other = certificates.alpn?.(servername, protocols) ?? null
+      // Its type does not say that it is false where the client names nobody.
+      const other = certificates.alpn?.(servername || '', protocols) ?? null
       if (other !== null) {
         others.set(this, other.protocol)
         if (other.context !== null) this.setKeyCert(other.context)

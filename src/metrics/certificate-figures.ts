@@ -1,6 +1,6 @@
 import type { Queryable } from '../db/transaction.ts'
 
-/** Of active domains; nobody renews those of others. */
+/** Of active domains: those that are switched off may have moved away. */
 export type CertificateFigures = {
   stored: number
   /** Until the first of them ends, 0 where it has; null: there is none. */
