@@ -40,14 +40,14 @@ describe('a backup', () => {
   after(async () => {
     if (node?.running) await node.stop()
     const left = (await Promise.all([dataDir, newDir].map(clearDataDir))).flat()
-    await origin.close()
+    await origin?.close()
     rmSync(folder, { recursive: true })
     assert.deepEqual(left, [])
   })
 
   const command = (args: string[], dir: string) =>
     runJson(args, { ...settings, PREPAINT_DATA_DIR: dir, PREPAINT_API_PORT: '0', PREPAINT_EDGE_PORT: '0' })
-  it('that is made under load holds everything that was acknowledged before it, and a new folder serves it', async () => {
+  it('that is made under load holds everything that was acknowledged before it, and a new folder serves it', async (t) => {
     await registerDomain(node, key, { customDomain: 'kept.example', originUrl: origin.url })
     const ledger = openLedger()
     const stage: Stage = { node, disturbed: false, email: EMAIL, key, origin, ledger }
@@ -65,18 +65,18 @@ describe('a backup', () => {
       ),
     )
     const during = act(domainClient(2, seededRandom(2)), () => isWritten)
-    await until(
-      'there is something to keep',
-      () => lives(ledger.domains) > 3 && lives(ledger.keys) > 0,
-      120_000,
-    )
+    // However it goes, nobody acts on for ever.
+    t.after(() => {
+      isEnough = true
+      isWritten = true
+    })
+    const early = () => ledger.domains.filter(({ name }) => name.endsWith('.client1.example'))
+    await until('there is something to keep', () => lives(early()) > 1 && lives(ledger.keys) > 0, 120_000)
     isEnough = true
     await before
     const expected = {
       ...openLedger(),
-      domains: ledger.domains
-        .filter(({ name }) => name.endsWith('.client1.example'))
-        .map((domain) => ({ ...domain })),
+      domains: early().map((domain) => ({ ...domain })),
       keys: ledger.keys.map((entry) => ({ ...entry })),
     }
     assert.ok(lives(expected.domains) > 0 && lives(expected.keys) > 0)

@@ -58,7 +58,7 @@ describe('two nodes on one edge port', { timeout: 120_000 }, () => {
     )
   })
   after(async () => {
-    for (const node of nodes) await node.kill()
+    for (const node of nodes ?? []) await node.kill()
     origin.closeAllConnections()
     origin.close()
     await database.close()
@@ -113,7 +113,8 @@ describe('two nodes on one edge port', { timeout: 120_000 }, () => {
   })
 
   it('one stops: what it has taken is answered, and the other serves on; so after a kill -9', async () => {
-    const answers = Array.from({ length: 12 }, () => ask('/waits'))
+    // Whose a connection is, the kernel decides by chance: all of so many are never of one node.
+    const answers = Array.from({ length: 40 }, () => ask('/waits'))
     await until('all are at the origin', () => waiting.length === answers.length)
     const stopped = nodes[1]!.stop()
     await until('nobody but the first answers', async () => {

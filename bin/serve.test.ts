@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import http from 'node:http'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
@@ -50,14 +51,19 @@ describe('a node', () => {
     // A request whose body is still on its way: its answer must come, although no new one is taken.
     const request = http.request(`${node.api}/api/cache/purge`, {
       method: 'POST',
-      headers: { 'x-api-key': 'none', 'content-type': 'application/json', 'content-length': 2 },
+      headers: {
+        ...{ 'x-api-key': 'none', 'content-type': 'application/json', 'content-length': 2 },
+        // Asked for the body, its client knows that it has been read so far.
+        expect: '100-continue',
+      },
     })
     const answered = new Promise<number | undefined>((resolve, reject) => {
       request.once('response', (answer) => resolve(answer.resume().statusCode))
       request.once('error', reject)
     })
+    request.flushHeaders()
+    await once(request, 'continue')
     request.write('{')
-    await until('it is connected', () => request.socket?.connecting === false)
     const ended = node.stop()
     await until('it takes no new request', async () => (await fetch(node.api).catch(() => null)) === null)
     request.end('}')
@@ -67,10 +73,12 @@ describe('a node', () => {
 
   it('ends at once at the second signal', async () => {
     const node = await startNodeProcess(dataDir, { ...settings, PREPAINT_ROLES: 'api' })
-    const request = http.request(`${node.api}/api/cache/purge`, { method: 'POST' })
+    const headers = { expect: '100-continue' }
+    const request = http.request(`${node.api}/api/cache/purge`, { method: 'POST', headers })
     request.on('error', () => {})
+    request.flushHeaders()
+    await once(request, 'continue')
     request.write('{')
-    await until('it is connected', () => request.socket?.connecting === false)
     const ended = node.stop()
     await until('it drains', async () => (await fetch(node.api).catch(() => null)) === null)
     // Another one: the same again, at once, would be an echo.

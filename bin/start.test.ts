@@ -67,7 +67,7 @@ describe('asked to end during its start', () => {
     child.stderr!.on('data', (chunk: Buffer) => {
       stderr += chunk.toString()
     })
-    const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
+    const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
     const stdout = text(child.stdout!)
     await until('the start is so far', () => reached(stderr), 30_000)
     const askedMs = performance.now()

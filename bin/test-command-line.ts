@@ -25,7 +25,8 @@ export async function runPrepaint(
   stdin = '',
 ): Promise<Ran> {
   const child = spawnPrepaint(args, settings)
-  child.stdin!.end(stdin)
+  // Whether it reads that is its own affair.
+  child.stdin!.on('error', () => {}).end(stdin)
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
   const [stdout, stderr, code] = await Promise.all([text(child.stdout!), text(child.stderr!), ended])
   return { code, stdout, stderr }

@@ -26,6 +26,7 @@ const raw = (host: string, target = '/') =>
   rawExchange(
     edge.port,
     `GET ${target} HTTP/1.1\r\nHost:${host === '' ? '' : ` ${host}`}\r\nConnection: close\r\n\r\n`,
+    UNTIL_ANSWERED_MS,
   )
 const statusOf = (answer: string) => Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1])
 
@@ -143,6 +144,7 @@ describe('a whole URL as target', () => {
       rawExchange(
         edge.port,
         `GET ${target} HTTP/1.1\r\nHost: red.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
+        UNTIL_ANSWERED_MS,
       )
     assert.equal(statusOf(await upgrade('http://nobody.example/ws')), 404)
     assert.equal(statusOf(await upgrade('ftp://red.example/ws')), 400)

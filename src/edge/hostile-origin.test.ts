@@ -6,12 +6,12 @@ import { after, before, describe, it } from 'node:test'
 import zlib from 'node:zlib'
 
 import { PERSON, startTestEdge, type TestEdge } from './test-edge.ts'
-import { rawExchange } from './test-raw-edge.ts'
+import { rawExchange, UNTIL_ANSWERED_MS } from './test-raw-edge.ts'
 
 let edge: TestEdge
 let answer: http.RequestListener
 before(async () => {
-  edge = await startTestEdge({ answerWaitMs: 1_000, origin: (req, res) => answer(req, res) })
+  edge = await startTestEdge({ answerWaitMs: 10_000, origin: (req, res) => answer(req, res) })
 })
 after(() => edge.close())
 
@@ -21,6 +21,7 @@ function shown(bytes: string): Promise<string> {
   return rawExchange(
     edge.port,
     `GET / HTTP/1.1\r\nHost: red.example\r\nUser-Agent: ${PERSON}\r\nConnection: close\r\n\r\n`,
+    UNTIL_ANSWERED_MS,
   )
 }
 

@@ -60,7 +60,8 @@ export function domainClient(number: number, random: Random): Client {
 
 /** Asks for pages as a crawler and checks each answer against what has been acknowledged. */
 export function crawlClient(random: Random): Client {
-  return async ({ ledger, ...stage }) => {
+  return async (stage) => {
+    const { ledger, disturbed } = stage
     const known = ledger.domains.filter(({ standing }) => standing === 'there')
     if (known.length === 0) return void (await delay(20))
     const domain = pick(random, known)
@@ -85,7 +86,8 @@ export function crawlClient(random: Random): Client {
       ledger.counts.passed += 1
     } else {
       ledger.counts.unavailable += 1
-      if (!stage.disturbed)
+      // Before it was asked, or while it was.
+      if (!disturbed && !stage.disturbed)
         ledger.violations.push(`${domain.name}${path}: ${answer.status} ${answer.verdict}`)
     }
   }

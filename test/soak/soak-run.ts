@@ -36,6 +36,8 @@ const SAMPLE_MS = 2_000
 const HARM_MS = 5_000
 /** More unsteady renders than this are a finding. */
 const UNSTEADY_ONE_IN = 1_000
+/** A run goes on for so long until something was killed. */
+const KILL_WITHIN_MS = 60_000
 
 /**
  * Renders pages of all kinds, two at a time, while processes of the browser are
@@ -103,8 +105,11 @@ export async function soakRun(options: {
       return `${domain}${page.path}: ${(error as Error).message.slice(0, 500)}`
     }
   }
+  // A quick machine may be done before the first kill.
+  const isLate = endAfter(KILL_WITHIN_MS)
+  const wasKilled = () => lastKillMs > Number.NEGATIVE_INFINITY || isLate()
   const renderOn = async () => {
-    while (begun < renders) {
+    while (begun < renders || !wasKilled()) {
       begun++
       if (begun % 500 === 0) say(`${begun} renders, ${JSON.stringify(outcomes)}`)
       await renderAndJudge()
@@ -176,6 +181,11 @@ async function leftOf(dataDir: string, groups: ReadonlySet<number>): Promise<str
   const processes = await until('nothing is left', () => left().length === 0, 5_000).then(() => [], left)
   const profiles = await readdir(path.join(dataDir, 'browsers'))
   return [...processes, ...profiles.map((name) => `profile folder ${name}`)].map((what) => `left: ${what}`)
+}
+
+function endAfter(ms: number): () => boolean {
+  const endMs = performance.now() + ms
+  return () => performance.now() > endMs
 }
 
 /** Sockets, pipes and files of this process, each by a name of its own. */

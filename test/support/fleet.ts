@@ -38,11 +38,13 @@ export async function startFleet(
   pool.on('error', () => {})
   const dirs: string[] = []
   const members: Member[] = []
+  const networks: DatabaseProxy[] = []
   const close = async () => {
     const running = members.filter(({ process }) => process.running)
-    await Promise.all(running.map(({ process }) => process.stop()))
+    const stopped = await Promise.allSettled(running.map(({ process }) => process.stop()))
     const left = (await Promise.all(dirs.map(clearDataDir))).flat()
-    for (const { network } of members) network.close()
+    for (const stop of stopped) if (stop.status === 'rejected') left.push(String(stop.reason))
+    for (const network of networks) network.close()
     await pool.end()
     await server.close()
     return left
@@ -54,6 +56,7 @@ export async function startFleet(
     for (const [at, { settings = {}, clockAheadMs = 0 }] of nodes.entries()) {
       const dir = dirs[at]!
       const network = await startDatabaseProxy(server.connection)
+      networks.push(network)
       const all = {
         DATABASE_URL: network.url,
         PREPAINT_RENDER_SLOTS: '2',

@@ -23,9 +23,12 @@ export type NodeProcess = {
   readyMs: number
   /** The last 64 KiB of what it logged. */
   log(): string
-  /** SIGKILL, as an out-of-memory kill is; settles when it is gone. */
+  /** SIGKILL, as an out-of-memory kill is; settles when it is gone and `log` holds all that it said. */
   kill(): Promise<void>
-  /** SIGTERM; settles with its exit status once it is gone, null when a signal ended it. */
+  /**
+   * SIGTERM; settles with its exit status once it is gone, null when a signal ended it.
+   * Rejects, with it killed, when it has not ended in a minute: its own limit is far less.
+   */
   stop(): Promise<number | null>
   /** Whether it still runs. */
   readonly running: boolean
@@ -33,6 +36,7 @@ export type NodeProcess = {
 
 const LOG_BYTES = 64 * 1024
 const READY_MS = 60_000
+const END_MS = 60_000
 
 /**
  * Starts `bin/prepaint.ts serve` on free ports. Nothing is left when the test
@@ -58,18 +62,23 @@ export async function startNodeProcess(
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   child.channel?.unref()
-  const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)))
+  // Not at its `exit`: what it said last may still be on its way then.
+  const exited = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)))
   const last = keepLast(child)
   const ready = await readyLine(child, exited).catch((error: unknown) => {
     child.kill('SIGKILL')
     throw new Error(`the node did not start; it said:\n${last()}`, { cause: error })
   })
 
+  const readyMs = performance.now() - startedMs
+  // What it logged before it said so is read in this turn at the latest.
+  await new Promise(setImmediate)
+
   return {
     ...ready,
     pid: child.pid!,
     settings: all,
-    readyMs: performance.now() - startedMs,
+    readyMs,
     log: last,
     async kill() {
       child.kill('SIGKILL')
@@ -77,7 +86,12 @@ export async function startNodeProcess(
     },
     async stop() {
       child.kill('SIGTERM')
-      return exited
+      const { promise: late, reject } = Promise.withResolvers<never>()
+      const timer = setTimeout(() => {
+        child.kill('SIGKILL')
+        reject(new Error(`the node did not end in ${END_MS} ms; it said:\n${last()}`))
+      }, END_MS)
+      return Promise.race([exited, late]).finally(() => clearTimeout(timer))
     },
     get running() {
       return child.exitCode === null && child.signalCode === null
