@@ -25,6 +25,7 @@ it('any number of domains is told, each once, 500 at a time', async () => {
     if (payload === '9') resolve()
     else told.push(payload)
   })
+  await listener.settled()
   const ids = Array.from({ length: 1_001 }, (_, at) => (2_147_482_000 + at) as DomainId)
   await tellVisited(database.pool, [])
   await tellVisited(database.pool, [...ids, ...ids])

@@ -47,6 +47,7 @@ describe('what an outcome does', () => {
       [domain],
     )
     const job = await running(domain)
+    await allHeard()
     heard.length = 0
     const html = `<!doctype html><p>${'grüße '.repeat(1_000)}\0</p>`
     const completion = await queue.complete(job, {
@@ -261,16 +262,15 @@ describe('a purge wins over a render that began before it', () => {
 
   /** A result that comes while `work` has the row of its job, and waits until that is committed. */
   async function heldUp(job: ClaimedJob, work: (client: pg.PoolClient) => Promise<unknown>) {
-    const client = await queue.pool.connect()
-    await client.query('begin')
-    await work(client)
-    const completing = queue.complete(job, RENDERED)
-    await until('the result waits for the row', async () => {
-      const { rowCount } = await queue.pool.query('select from pg_locks where not granted')
-      return rowCount === 1
+    let completing: ReturnType<typeof queue.complete> | undefined
+    await transaction(queue.pool, async (client) => {
+      await work(client)
+      completing = queue.complete(job, RENDERED)
+      await until('the result waits for the row', async () => {
+        const { rowCount } = await queue.pool.query('select from pg_locks where not granted')
+        return rowCount === 1
+      })
     })
-    await client.query('commit')
-    client.release()
     return completing
   }
 })
@@ -351,12 +351,16 @@ async function rendersOf(domain: DomainId): Promise<number> {
 }
 
 /** Notifications come in the order of commits: with a last one of our own, all are there. */
-async function told(...expected: [string, string][]): Promise<void> {
+async function allHeard(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   listener.on('last', () => resolve())
   await listener.settled()
   await queue.pool.query(`select pg_notify('last', '')`)
   await promise
+}
+
+async function told(...expected: [string, string][]): Promise<void> {
+  await allHeard()
   const canonical = heard.map(([channel, payload]) => [
     channel,
     channel === 'invalidate' ? JSON.stringify(JSON.parse(payload)) : payload,

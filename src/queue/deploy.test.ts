@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 
 import { DEFAULT_PLANS } from '../accounts/plans.ts'
 import { createListener } from '../db/listener.ts'
@@ -10,7 +11,7 @@ import type { RenderOutcome } from '../render/outcome.ts'
 import { type Complete, createComplete } from './complete.ts'
 import { AGREEING_PAGES, createDeployWatch, DEPLOYS_A_DAY, type DeployWatch } from './deploy.ts'
 import { enqueue } from './enqueue.ts'
-import { type TestQueue, testQueue } from './test-queue.ts'
+import { type TestQueue, testQueue, until } from './test-queue.ts'
 
 let queue: TestQueue
 let watch: DeployWatch
@@ -68,8 +69,7 @@ describe('a deploy', () => {
         await stored(domain, `/p${n}`, 'two')
       }
       assert.deepEqual(await stale(domain), ['/p3', '/p4', '/p5'])
-      await listener.caughtUp()
-      assert.deepEqual(JSON.parse(heard.at(-1)!), { domain })
+      await until('it is heard', () => isDeepStrictEqual(JSON.parse(heard.at(-1) ?? '{}'), { domain }))
     } finally {
       await listener.close()
     }
