@@ -12,6 +12,7 @@ import { createJobWaiter, type JobWaiter } from './await.ts'
 import { cancelJobs } from './cancel-jobs.ts'
 import { enqueue } from './enqueue.ts'
 import type { JobEnd, Priority } from './job.ts'
+import { createReaper } from './reap.ts'
 import { HOME, paths, RENDERED, type TestQueue, testQueue, until } from './test-queue.ts'
 import { startWorker, type Worker } from './worker.ts'
 import type { WorkerDeps, WorkerOptions } from './worker-options.ts'
@@ -237,15 +238,21 @@ describe('a worker', () => {
   })
 
   it('renews: a render may take longer than a lease', async () => {
-    await using worker = await start({ leaseMs: 200, renewMs: 20, reapMs: 20 }, 'held')
+    await using worker = await start({ leaseMs: 50_000, renewMs: 20, reapMs: 600_000 }, 'held')
     const domain = await queue.domain()
     const asked = ask(domain)
     await until('it renders', () => worker.requests.length === 1)
-    const { rows } = await queue.pool.query<{ until: Date }>('select lease_until as until from job')
-    await until('the first lease is over', async () => {
-      const { rows: now } = await queue.pool.query<{ now: Date }>('select clock_timestamp() as now')
-      return now[0]!.now > rows[0]!.until
-    })
+    const leftSeconds = async () => {
+      const { rows } = await queue.pool.query<{ left: number }>(
+        'select extract(epoch from lease_until - clock_timestamp())::float8 as left from job',
+      )
+      return rows[0]!.left
+    }
+    assert((await leftSeconds()) <= 50)
+    // As much later the first lease would be over but for a moment.
+    await queue.pool.query(`update job set lease_until = lease_until - interval '49 seconds'`)
+    await until('it is renewed', async () => (await leftSeconds()) > 40)
+    assert.equal(await createReaper(queue.pool)(), 0)
     worker.release()
     assert.deepEqual(await asked, { state: 'done', outcome: 'rendered' })
     assert.equal(worker.requests.length, 1)
@@ -257,7 +264,8 @@ describe('a worker', () => {
     const asked = ask(first)
     await until('it renders', () => worker.requests.length === 1)
     await queue.pool.query(
-      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+      // Until each has ended.
+      'select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
     )
     worker.release()
     assert.deepEqual(await asked, { state: 'done', outcome: 'rendered' })
