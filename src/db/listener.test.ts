@@ -109,7 +109,7 @@ describe('listener', () => {
   it('notices a connection that is dead without a word, by its heartbeat', async () => {
     const server = await startSilenceable(database.connection)
     const connection = { ...database.connection, host: '127.0.0.1', port: server.port }
-    const { listener, taken, lost } = await open(connection, { heartbeatMs: 20, answerMs: 100 })
+    const { listener, taken, lost } = await open(connection, { heartbeatMs: 20, answerMs: 1_000 })
     server.silence()
     await until('it has noticed', () => lost() >= 1 && !listener.connected)
     server.speak()
@@ -150,7 +150,7 @@ describe('listener', () => {
   it('catching up takes no longer than it may', async () => {
     const server = await startSilenceable(database.connection)
     const connection = { ...database.connection, host: '127.0.0.1', port: server.port }
-    const { listener, lost } = await open(connection, { catchUpMs: 1, answerMs: 200 })
+    const { listener, lost } = await open(connection, { catchUpMs: 1, answerMs: 1_000 })
     server.silence()
     await listener.caughtUp()
     assert.deepEqual([listener.connected, lost()], [true, 0], 'nobody knows yet')

@@ -3,6 +3,7 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 
 import pg from 'pg'
 
+import { until } from '../../test/support/condition.ts'
 import { createListener } from '../db/listener.ts'
 import { type TestDatabase, testDatabase } from '../db/test-database.ts'
 import { transaction } from '../db/transaction.ts'
@@ -179,20 +180,20 @@ describe('a purge', () => {
   })
 })
 
-/** Until some session waits for another's lock. */
 async function waiting(): Promise<void> {
-  for (;;) {
+  await until("a session waits for another's lock", async () => {
     const { rowCount } = await database.pool.query(
       `select from pg_stat_activity where wait_event_type = 'Lock'`,
     )
-    if (rowCount !== 0) return
-  }
+    return rowCount !== 0
+  })
 }
 
 it('of a domain with very many pages takes its time', async () => {
-  const hasty = new pg.Pool({ ...database.connection, max: 1, statement_timeout: 200, query_timeout: 400 })
+  // Long for all that is quick, also where the machine is busy.
+  const hasty = new pg.Pool({ ...database.connection, max: 1, statement_timeout: 700, query_timeout: 1_100 })
   await database.pool.query(
-    `create function dawdle() returns trigger language plpgsql as 'begin perform pg_sleep(0.5); return null; end';
+    `create function dawdle() returns trigger language plpgsql as 'begin perform pg_sleep(1.2); return null; end';
      create trigger dawdle after delete on page execute function dawdle()`,
   )
   try {

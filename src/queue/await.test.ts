@@ -149,13 +149,18 @@ describe('awaiting a job', () => {
         },
       },
     }) as typeof queue.pool
-    const waiter = createJobWaiter(DEAF, counted, silentLog(), 20)
+    const looks: (() => void)[] = []
+    const losing = { on() {}, onLost: (react: () => void) => void looks.push(react) }
+    const waiter = createJobWaiter(losing, counted, silentLog(), NO_POLL_MS)
     const waits = jobs.map(({ jobId }) => waiter.wait(jobId, patience()))
     await until('the first look', () => queries > 0)
     await queue.pool.query(`update job set state = 'done', outcome = 'rendered', finished_at = now()`)
+    const before = queries
+    for (const look of looks) look()
     const ends = await Promise.all(waits)
     assert(ends.every((end) => end !== 'late' && end.state === 'done'))
-    assert(queries <= 50, `${queries} queries`)
+    assert.equal(before, 1)
+    assert(queries <= 2, `${queries} queries`)
     assert.equal(waiter.waiting, 0)
   })
 

@@ -38,15 +38,16 @@ it('an account follows its job from queued to done, another account sees nothing
   assert(done.finished_at !== null && done.finished_at >= created_at)
 })
 
-it('a job can be looked up for a week after its end, and not a second longer', async () => {
+it('a job can be looked up for a week after its end, and no longer', async () => {
   const domain = await queue.domain()
   const owner = await queue.accountOf(domain)
   const jobs = await enqueue(queue.pool, domain, paths(3), 'refresh')
   await cancelJobs(queue.pool, domain)
   const ended = (id: JobId, ago: string) =>
     queue.pool.query('update job set finished_at = now() - $2::interval where id = $1', [id, ago])
-  await ended(jobs[0]!.jobId, '7 days -1 second')
-  await ended(jobs[1]!.jobId, '7 days 1 second')
+  // What is left of the week is longer than this test takes anywhere.
+  await ended(jobs[0]!.jobId, '7 days -1 minute')
+  await ended(jobs[1]!.jobId, '7 days 1 millisecond')
   await ended(jobs[2]!.jobId, '30 days')
   const found = await Promise.all(jobs.map(({ jobId }) => findJob(queue.pool, owner, jobId)))
   assert.deepEqual(

@@ -94,10 +94,10 @@ describe('GET /api/operator/failures', () => {
          values ($1, $2, gen_random_uuid(), $3, $4, 0, 0, '{"html":"page content"}', now() - make_interval(secs => $5))`,
         [domain.id, path, outcome, detail, age],
       )
-    await record('rendered', '/good', null, 1)
-    await record('timed-out', '/slow?session=secret', 'still at /x?key=secret', 2)
-    await record('timed-out', '/slow', `long ${'x'.repeat(500)}`, 3)
-    await record('blank', '/empty', null, 4)
+    await record('rendered', '/good', null, 60)
+    await record('timed-out', '/slow?session=secret', 'still at /x?key=secret', 120)
+    await record('timed-out', '/slow', `long ${'x'.repeat(500)}`, 180)
+    await record('blank', '/empty', null, 240)
     const { renders, failed, groups, last } = (await get('failures')) as {
       renders: number
       failed: number
