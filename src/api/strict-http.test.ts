@@ -14,7 +14,7 @@ before(async () => {
 })
 after(() => api.close())
 
-const raw = (text: string) => rawHalf(api.url, text)
+const raw = (text: string) => rawHalf(api.app.server, text)
 const REFUSED = /^HTTP\/1\.1 400 Bad Request\r\n/
 const statuses = (text: string) =>
   [...text.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => Number(status))

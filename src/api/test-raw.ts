@@ -49,9 +49,25 @@ export function assertError({ headers, text }: RawAnswer, error: string): void {
   assert.deepEqual(JSON.parse(text), { error })
 }
 
-/** The same; when the server waits for more the client ends its half, as an attacker whose bytes are all sent. */
-export async function rawHalf(base: string, text: string): Promise<string> {
-  const socket = net.connect({ port: Number(new URL(base).port), host: '127.0.0.1', allowHalfOpen: true })
+/**
+ * The same, of a server of this process; when it has read all and waits for more the client ends its half, as an
+ * attacker whose bytes are all sent.
+ */
+export async function rawHalf(server: http.Server, text: string): Promise<string> {
+  const { port } = server.address() as net.AddressInfo
+  const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  let near: net.Socket | undefined
+  const unanswered = new Set<http.IncomingMessage>()
+  const watch = {
+    connection: (one: net.Socket) => {
+      if (one.remotePort === socket.localPort) near = one
+    },
+    request: (request: http.IncomingMessage, response: http.ServerResponse) => {
+      if (request.socket !== near) return
+      unanswered.add(request)
+      response.once('close', () => unanswered.delete(request))
+    },
+  }
   const { promise: ended, resolve } = Promise.withResolvers<void>()
   let answer = ''
   socket.on('error', () => {})
@@ -59,12 +75,17 @@ export async function rawHalf(base: string, text: string): Promise<string> {
     answer += part.toString('latin1')
   })
   socket.once('end', () => resolve()).once('close', () => resolve())
+  server.on('connection', watch.connection).on('request', watch.request)
   socket.write(text, 'latin1')
-  const silent = setTimeout(() => socket.end(), SILENCE_MS)
+  const looking = setInterval(() => {
+    const isRead = near?.bytesRead === Buffer.byteLength(text, 'latin1')
+    if (isRead && ![...unanswered].some(({ complete }) => complete)) socket.end()
+  }, LOOK_EVERY_MS)
   await ended
-  clearTimeout(silent)
+  clearInterval(looking)
+  server.off('connection', watch.connection).off('request', watch.request)
   socket.destroy()
   return answer
 }
 
-const SILENCE_MS = 300
+const LOOK_EVERY_MS = 10

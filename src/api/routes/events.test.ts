@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test'
 import { setPlan, setRole } from '../../accounts/accounts.ts'
 import { revokeKey } from '../../accounts/keys.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
+import { transaction } from '../../db/transaction.ts'
 import { openStream, type TestReader } from '../../events/test-reader.ts'
 import type { DomainId } from '../../ids.ts'
 import { purgePages } from '../../pages/purge.ts'
@@ -73,24 +74,28 @@ async function endJob(of: DomainId, path: string, outcome = 'rendered'): Promise
 describe('GET /api/events', () => {
   it('a reader who has gone before his key was found takes no stream from those who stay', async () => {
     await closed()
-    const client = await api.pool.connect()
-    await client.query('begin; lock table api_key in access exclusive mode')
     const { port } = new URL(api.url)
-    const gone = Array.from({ length: 3 }, () => net.connect(Number(port), '127.0.0.1'))
-    for (const socket of gone) {
-      socket.on('error', () => {})
-      socket.write(`GET /api/events HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${owner.key}\r\n\r\n`)
-    }
+    const near: net.Socket[] = []
+    const take = (socket: net.Socket) => near.push(socket)
+    api.app.server.on('connection', take)
     const looks = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%api_key%'`
-    await until(
-      'their keys are looked up',
-      async () => (await api.pool.query(looks)).rowCount === gone.length,
-    )
-    for (const socket of gone) socket.resetAndDestroy()
-    // The node hears of it with its next look at its sockets; then the keys are found.
-    await new Promise((resolve) => setTimeout(resolve, 20))
-    await client.query('rollback')
-    client.release()
+    await transaction(api.pool, async (client) => {
+      await client.query('lock table api_key in access exclusive mode')
+      const gone = Array.from({ length: 3 }, () => net.connect(Number(port), '127.0.0.1'))
+      for (const socket of gone) {
+        socket.on('error', () => {})
+        socket.write(`GET /api/events HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${owner.key}\r\n\r\n`)
+      }
+      await until(
+        'their keys are looked up',
+        async () => (await api.pool.query(looks)).rowCount === gone.length,
+      )
+      for (const socket of gone) socket.resetAndDestroy()
+      await until('the node has heard of it', () => near.every(({ destroyed }) => destroyed))
+      // Then the keys are found.
+    })
+    api.app.server.off('connection', take)
+    assert.equal(near.length, 3)
     await until('nobody holds a stream', async () => {
       const { rowCount } = await api.pool.query(looks)
       return rowCount === 0 && api.events!.open === 0
