@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import pg from 'pg'
+import { until } from '../../test/support/condition.ts'
 import { setPlan } from '../accounts/accounts.ts'
 import { createKey, listKeys, revokeKey } from '../accounts/keys.ts'
 import { DEFAULT_PLANS } from '../accounts/plans.ts'
@@ -91,7 +92,7 @@ describe('API key', () => {
     const account = await api.account()
     await api.get('/api/domains', account.key)
     const used = async () => (await listKeys(api.pool, account.id, api.clock.nowMs()))[0]!.last_used_at
-    while ((await used()) === null) await new Promise(setImmediate)
+    await until('it is noted', async () => (await used()) !== null)
     assert.equal(await used(), new Date(api.clock.nowMs()).toISOString())
   })
 

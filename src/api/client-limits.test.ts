@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { after, before, it } from 'node:test'
 
+import { until } from '../../test/support/condition.ts'
 import { NO_CLIENT_LIMITS } from '../http/client-gate.ts'
 import { startTestApi, type TestApi } from './test-api.ts'
 
@@ -30,7 +31,7 @@ async function connect(localAddress: string) {
   })
   await once(socket, 'connect')
   const said = async (pattern: RegExp) => {
-    while (!pattern.test(text) && !socket.destroyed) await new Promise((next) => setTimeout(next, 5))
+    await until(`it says ${pattern}`, () => pattern.test(text) || socket.destroyed)
     return text
   }
   return { socket, said }
@@ -45,7 +46,7 @@ it('requests: at the limit answered, one past it 429 in JSON', async () => {
   const second = await connect('127.0.0.2')
   second.socket.write(ask)
   // Both are under way, and stay so.
-  while (api.readiness.asked < 2) await new Promise((next) => setTimeout(next, 5))
+  await until('both are asked for', () => api.readiness.asked === 2)
   const third = await connect('127.0.0.2')
   third.socket.write(ask)
   const refused = await third.said(/\}$/)

@@ -6,6 +6,7 @@ import { silentLog } from '../log.ts'
 import { openDatabase } from './database.ts'
 import { DatabaseError } from './database-error.ts'
 import { type TestDatabase, testDatabase } from './test-database.ts'
+import { until } from './test-process.ts'
 
 const open = (databaseUrl: string, waitMs = 0, lines: string[] = []) =>
   openDatabase({
@@ -61,7 +62,7 @@ describe('a server given by DATABASE_URL', () => {
     const lines: string[] = []
     const opening = open(`postgres://u@127.0.0.1:${port}/db`, 20_000, lines)
     const failed = opening.catch((error: Error) => error.message)
-    while (lines.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    await until('it says that it waits', () => lines.length > 0)
     const server = await startOldServer('14.11', 140_011, port)
     assert.match(String(await failed), /14\.11/)
     assert.deepEqual(lines, [`Waiting for the database db at 127.0.0.1:${port} ...`])

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import type pg from 'pg'
 
 import { silentLog } from '../log.ts'
@@ -10,9 +12,12 @@ export type TestDatabase = {
   connection: pg.ClientConfig
   /** For a process of its own, as its DATABASE_URL. */
   url: string
-  /** Ends the pool and drops the database, whoever is still connected. */
+  /** Ends the pool and drops the database, whoever is still connected; rejects where a connection was not given back. */
   close(): Promise<void>
 }
+
+/** A test that failed may hold a connection, for which the end of the pool would wait for ever. */
+const GIVEN_BACK_WITHIN_MS = 30_000
 
 let cluster: Promise<pg.ClientConfig> | undefined
 let count = 0
@@ -36,8 +41,12 @@ export async function testDatabase({ empty = false } = {}): Promise<TestDatabase
     connection,
     url: `postgres:///${name}?${new URLSearchParams({ host: String(server.host), user: String(server.user) })}`,
     async close() {
-      await pool.end()
+      const waiting = new AbortController()
+      const late = sleep(GIVEN_BACK_WITHIN_MS, 'late', { signal: waiting.signal }).catch(() => {})
+      const ended = await Promise.race([pool.end(), late])
+      waiting.abort()
       await withClient(admin, (client) => client.query(`drop database ${name} with (force)`))
+      if (ended === 'late') throw new Error('a connection of the pool was not given back')
     },
   }
 }

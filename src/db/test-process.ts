@@ -65,6 +65,8 @@ export function startTestProcess(
     ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
   })
   started.add(child)
+  // One that has ended takes nothing: what is asked of it is told by the end of its events.
+  child.stdin!.on('error', () => {})
   const events = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
 
   async function nextOf(wanted: (event: Event) => boolean): Promise<Event> {
@@ -90,7 +92,7 @@ export function startTestProcess(
       throw new Error(answer.event === 'failed' ? answer.message : answer.event)
     },
     async close() {
-      const exited = once(child, 'exit')
+      const exited = child.exitCode ?? child.signalCode ?? once(child, 'exit')
       child.stdin!.write('close\n')
       await exited
       started.delete(child)

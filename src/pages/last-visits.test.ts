@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 
+import { until } from '../../test/support/condition.ts'
 import { type TestDatabase, testDatabase } from '../db/test-database.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
@@ -68,7 +69,7 @@ describe('last visits', () => {
     await visits.flush()
     await database.pool.query('alter table elsewhere rename to last_visit')
     visits.note(visit('/a', 'Googlebot', 1_000))
-    while ((await stored()).length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    await until('it is written', async () => (await stored()).length > 0)
     assert.deepEqual(await stored(), ['/a Googlebot 1'])
     await visits.close()
   })
