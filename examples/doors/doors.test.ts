@@ -7,6 +7,7 @@ import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 
 import { type Answer, GOOGLEBOT, listening, PERSON, request } from '../../src/edge/test-edge.ts'
+import { PEOPLE_AGENTS } from '../../src/edge/test-user-agents.ts'
 import { until } from '../../test/support/condition.ts'
 import {
   clearDataDir,
@@ -49,7 +50,7 @@ after(async () => {
 
 type Site = { host: string; port: number }
 
-const MOODS = ['away', 'hang', 'half', 500, 401] as const satisfies Mood[]
+const MOODS = ['away', 'hang', 'half', 500, 401, 400] as const satisfies Mood[]
 
 /** What every guide promises of its configuration. */
 function promises(start: () => Promise<Site>, moods: readonly Mood[] = MOODS): void {
@@ -80,6 +81,16 @@ function promises(start: () => Promise<Site>, moods: readonly Mood[] = MOODS): v
     assert.equal(second.body.toString(), first.body.toString())
     const head = await get('/shoes?size=38', GOOGLEBOT, { method: 'HEAD' })
     assert.deepEqual([head.status, head.verdict, head.body.length], [200, 'hit', 0])
+  })
+
+  it('knows crawlers of today, and people in apps that have crawlers too', async () => {
+    for (const agent of PEOPLE_AGENTS.filter((one) => /tumblr|pinterest|yandex|cubot/i.test(one))) {
+      assert(isApp(await get('/shoes?size=38', agent)), agent)
+    }
+    for (const name of ['GPTBot/1.2', 'ClaudeBot/1.0', 'AhrefsBot/7.0', 'facebookexternalhit/1.1']) {
+      const agent = `Mozilla/5.0 (compatible; ${name}; +https://bots.example/about)`
+      assert.equal((await get('/shoes?size=38', agent)).verdict, 'hit', agent)
+    }
   })
 
   it('a renderer that calls itself a crawler is not sent back to us', async () => {

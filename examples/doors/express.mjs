@@ -34,6 +34,30 @@ prerender
     cancelRender: Boolean(error) || answer.statusCode >= 500 || !answer.headers['x-prepaint'],
   }))
 
+// By itself it knows few crawlers that came after 2020, and takes apps of Yandex and Tumblr, in which people are, for some.
+prerender.crawlerUserAgents = prerender.crawlerUserAgents
+  .filter((name) => name !== 'yandex' && name !== 'tumblr')
+  .concat('yandexbot', 'yandeximages', 'yandexmobilebot', 'duckduckbot', 'petalbot', 'seznambot')
+  .concat(
+    'gptbot',
+    'oai-searchbot',
+    'chatgpt-user',
+    'claudebot',
+    'claude-user',
+    'claude-searchbot',
+    'perplexity',
+  )
+  .concat(
+    'ccbot',
+    'amazonbot',
+    'bytespider',
+    'meta-external',
+    'mistralai-user',
+    'duckassistbot',
+    'googleother',
+  )
+  .concat('ahrefs', 'semrushbot', 'mj12bot', 'dotbot', 'screaming frog', 'archive.org_bot', 'mastodon/')
+
 /** An answer that breaks off in the middle never comes back from the middleware: then the app answers as well. */
 function within(waitMs, middleware) {
   return (req, res, next) => {
@@ -52,7 +76,8 @@ function within(waitMs, middleware) {
 const app = express()
 app.use(within(Number(WAIT_MS) + 500, prerender))
 app.use(express.static(SITE_DIR, { index: false }))
-app.get('*', (_req, res) => res.sendFile('index.html', { root: SITE_DIR }))
+// No path: what stands for all of them differs between Express 4 and 5.
+app.use((_req, res) => res.sendFile('index.html', { root: SITE_DIR }))
 
 const server = app.listen(Number(PORT), '127.0.0.1', () => {
   console.log(JSON.stringify({ event: 'ready', port: server.address().port }))

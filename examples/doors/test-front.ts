@@ -8,7 +8,7 @@ import { listening } from '../../src/edge/test-edge.ts'
 // Test support: what stands between a site's front and Prepaint, and can be broken.
 
 /** `away`: refuses connections' requests at once; `hang`: says nothing; `half`: breaks off in the middle of a page. */
-export type Mood = 'well' | 'away' | 'hang' | 'half' | 500 | 401
+export type Mood = 'well' | 'away' | 'hang' | 'half' | 500 | 401 | 400
 
 export type Line = {
   url: string
