@@ -30,6 +30,10 @@ before(async () => {
     origin: (req, res) => {
       atOrigin = req
       if (req.url === '/robots.txt') return void res.end('User-agent: *')
+      if (req.url === '/sitemap.xml') {
+        const loc = `<url><loc>http://${req.headers.host}/a</loc></url>`
+        return void res.end(`<?xml version="1.0"?><urlset>${loc}</urlset>`)
+      }
       if (req.url === '/gone') return void res.writeHead(410, { 'Content-Type': 'text/html' }).end('gone')
       res.end('<div id="app"></div>')
     },
@@ -191,6 +195,17 @@ describe('the door of edge workers', () => {
     const headers = { 'if-none-match': '*', via: '1.1 prepaint', 'accept-encoding': 'br' }
     const second = await offer('/a', { agent: null, headers })
     assert.deepEqual([second.status, second.verdict, second.headers['content-encoding']], [200, 'hit', 'br'])
+  })
+
+  it('a sitemap as the edge gives it: fetched, and then kept', async () => {
+    for (const verdict of ['pass; sitemap', 'hit']) {
+      const sitemap = await offer('/sitemap.xml')
+      assert.deepEqual(
+        [sitemap.status, sitemap.headers['x-prepaint-status'], sitemap.verdict],
+        [200, '200', verdict],
+      )
+      assert.match(sitemap.body.toString(), /<loc>https:\/\/red\.example\/a<\/loc>/)
+    }
   })
 
   it('204 for all that the worker is to ask its origin; the origin is not asked by us', async () => {

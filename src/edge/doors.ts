@@ -21,7 +21,7 @@ export type Asked = {
 export type Doors = {
   /** Answers as the edge answers a crawler: with the page, else with the origin's answer. */
   answer(req: IncomingMessage, res: ServerResponse, asked: Asked): void
-  /** 200 with the page, its own status in `X-Prepaint-Status`; 204 where the front is to ask the origin itself. */
+  /** 200 with the page (or a sitemap, as the edge gives it), its own status in `X-Prepaint-Status`; 204 where the front is to ask the origin itself. */
   offer(req: IncomingMessage, res: ServerResponse, asked: Asked): void
 }
 

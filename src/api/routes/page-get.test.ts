@@ -29,6 +29,8 @@ describe('GET /https://host/path', () => {
       ['/https://shop.example.com//a/../%2F', 'https shop.example.com //a/../%2F'],
       ['/https://shop.example.com/100%', 'https shop.example.com /100%'],
       ['/https://shop.example.com/?_escaped_fragment_=', 'https shop.example.com /'],
+      ['/https%3A%2F%2Fshop.example.com%2Fa%2520b', 'https shop.example.com /a%20b'],
+      ['/http%3a%2f%2fshop.example.com%2Fa?b=c%20d', 'http shop.example.com /a?b=c%20d'],
       ['/page/https%3A%2F%2Fshop.example.com%2Fa%3Fb', 'https shop.example.com /a?b'],
     ]
     for (const [path, page] of CASES) {
@@ -81,6 +83,7 @@ describe('GET /https://host/path', () => {
       '/https://a@shop.example.com/',
       '/page/shop.example.com',
       '/page/%2F',
+      '/https%3A%2F%2F%2Fx',
     ]) {
       const answer = await ask(path)
       assert.equal(answer.status, 400, path)

@@ -22,9 +22,17 @@ type PageDoor = (
   asked: { url: PageUrl; userAgent: string | null },
 ) => void
 
-/** `GET /https://host/path`, as prerender middlewares spell it, is the route below; the router would not take every such path. */
+/**
+ * `GET /https://host/path`, as prerender middlewares spell it, is the route below; the router would not take every such
+ * path. Some encode it, but for a query that they add behind it.
+ */
 export function middlewareUrl(url: string): string {
-  return /^\/https?:\/\//i.test(url) ? `/page/${encodeURIComponent(url.slice(1))}` : url
+  if (/^\/https?:\/\//i.test(url)) return `/page/${encodeURIComponent(url.slice(1))}`
+  if (!/^\/https?%3a%2f%2f/i.test(url)) return url
+  const queryAt = url.indexOf('?')
+  return queryAt === -1
+    ? `/page${url}`
+    : `/page${url.slice(0, queryAt)}${encodeURIComponent(url.slice(queryAt))}`
 }
 
 export function pageGet(app: ApiApp, deps: { pool: pg.Pool; doors: PageDoors }): void {

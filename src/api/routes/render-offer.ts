@@ -34,7 +34,7 @@ export function renderOffer(app: ApiApp, deps: { pool: pg.Pool; doors: PageDoors
       body: bodySchema,
       response: {
         200: pageAnswer(
-          'The page with its headers; its own status in `X-Prepaint-Status`, and `hit`, `stale` or `rendered` in `X-Prepaint`. Of a redirect: no body, and `Location`',
+          'The page with its headers; its own status in `X-Prepaint-Status`, and `hit`, `stale` or `rendered` in `X-Prepaint` (`pass; sitemap`: a sitemap that was fetched for this). Of a redirect: no body, and `Location`',
         ),
         204: emptyAnswer('Use the origin; `X-Prepaint` says why: `pass; <reason>`'),
         ...refusals(...KEY_REFUSALS, ...BODY_REFUSALS, 'invalid_field', 'domain_not_found'),
