@@ -14,10 +14,16 @@ export async function attachCommand(connection: pg.ClientConfig): Promise<pg.Cli
   // Should the server go away, the command's own queries tell.
   client.on('error', () => {})
   await client.connect()
-  const { rows } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock_shared($1) as taken', [
-    ATTACHED_LOCK,
-  ])
-  if (rows[0]?.taken) return client
+  try {
+    const { rows } = await client.query<{ taken: boolean }>(
+      'select pg_try_advisory_lock_shared($1) as taken',
+      [ATTACHED_LOCK],
+    )
+    if (rows[0]?.taken) return client
+  } catch (error) {
+    client.connection.stream.destroy()
+    throw error
+  }
   await client.end()
   return null
 }

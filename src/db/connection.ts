@@ -34,8 +34,8 @@ const NOT_UP_YET = new Set([
 export function isNotUpYet(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isNotUpYet)
   if (NOT_UP_YET.has(errorCode(error))) return true
-  // pg gives these two no code.
-  return error instanceof Error && /Connection terminated|timeout expired/.test(error.message)
+  // pg gives these no code; the last is of a server that ended between two queries.
+  return error instanceof Error && /Connection terminated|timeout expired|not queryable/.test(error.message)
 }
 
 /** Runs `work` on a connection of its own, closed in any case. */

@@ -45,7 +45,7 @@ describe('the private PostgreSQL', () => {
   })
   after(async () => {
     await database.close()
-    assert.deepEqual(processesIn(realpathSync(dataDir)), [], 'closing leaves no process')
+    await until('closing leaves no process', () => processesIn(realpathSync(dataDir)).length === 0)
     removeDataDir(dataDir)
   })
 
