@@ -25,8 +25,8 @@ if (hasProgram('nginx', 'nginx-light')) {
 
 function tryNginx(): void {
   let edge: TestEdge
-  let nginx: ChildProcess
-  let dir: string
+  let nginx: ChildProcess | undefined
+  let dir: string | undefined
   let originPort: number
   let frontPort: number
   /** What an origin behind everything was asked. */
@@ -54,11 +54,13 @@ function tryNginx(): void {
     await edge.set(`origin_url = 'http://127.0.0.1:${originPort}'`, 'blue.example').then(edge.settled)
   })
   after(async () => {
-    const ended = once(nginx, 'exit')
-    nginx.kill()
-    await ended
-    await edge.close()
-    rmSync(dir, { recursive: true })
+    if (nginx !== undefined && nginx.exitCode === null && nginx.signalCode === null) {
+      const ended = once(nginx, 'exit')
+      nginx.kill()
+      await ended
+    }
+    await edge?.close()
+    if (dir !== undefined) rmSync(dir, { recursive: true })
   })
 
   const configuration = () => `

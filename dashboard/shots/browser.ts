@@ -64,11 +64,17 @@ export async function startBrowser(dataDir: string, say: (line: string) => void)
     return result.value
   }
   const until: Tab['until'] = async (expression) => {
+    let cause: unknown
     for (const start = Date.now(); Date.now() - start < 30_000; ) {
-      if (await run<boolean>(`!!(${expression})`)) return
+      try {
+        if (await run<boolean>(`!!(${expression})`)) return
+      } catch (error) {
+        // Asked of a page that is just being left.
+        cause = error
+      }
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
-    throw new Error(`not within 30 s: ${expression}`)
+    throw new Error(`not within 30 s: ${expression}`, { cause })
   }
   const tab: Tab = {
     run,

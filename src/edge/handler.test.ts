@@ -223,7 +223,8 @@ it('a crawler waits until the deadline, then gets the origin; the job goes on an
     const answer = await impatient.ask('/a')
     assert.equal(answer.verdict, 'pass; late')
     assert.match(String(answer.body), /<div id="app">/)
-    await impatient.work()
+    // Its job may only now be on its way into the queue.
+    await until(impatient.work, () => impatient.rendered.length === 1)
     assert.equal(await impatient.verdict('/a'), 'hit')
   } finally {
     await impatient.close()

@@ -8,8 +8,14 @@ import { type Scripted, startTestEdge, type TestEdge } from './test-edge.ts'
 const DAY = 24 * 3_600_000
 
 let edge: TestEdge
+/** Crawlers that have come as far as to be rendered for: each waits from then on. */
+let waiting = 0
+const verifyCrawler = () => {
+  waiting++
+  return 'verified' as const
+}
 before(async () => {
-  edge = await startTestEdge()
+  edge = await startTestEdge({ parts: { verifyCrawler } })
 })
 after(() => edge.close())
 beforeEach(async () => {
@@ -67,17 +73,18 @@ describe('a page that says itself that it is an error of the moment', () => {
 
   it('also where the renderer is at another node, to all who wait at any', async () => {
     const other = await edge.node()
+    const before = waiting
     try {
       edge.script('hang', 'hang')
       const asked = [edge.ask('/a'), edge.ask('/a'), other.ask('/a')]
-      await until(jobs, (open) => open === 1)
       await until(
         async () => {
           await new Promise(setImmediate)
-          return edge.waiting() + other.waiting()
+          return { crawlers: waiting - before, jobs: edge.waiting() + other.waiting() }
         },
-        (waiting) => waiting === 2,
+        ({ crawlers, jobs }) => crawlers === asked.length && jobs === 2,
       )
+      assert.equal(await jobs(), 1)
       edge.script(SORRY)
       await edge.work()
       for (const { status, verdict, headers } of await Promise.all(asked)) {

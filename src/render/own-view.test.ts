@@ -43,7 +43,7 @@ async function start(
   })
   t.after(async () => {
     child.stdin.end()
-    if (child.exitCode === null) await once(child, 'exit')
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
   })
   let text = ''
   for await (const part of child.stdout) {

@@ -167,14 +167,22 @@ describe('what has done enough is replaced under load', () => {
         }
       }
       const rendering = Promise.all([renderOn('one.example'), renderOn('two.example')])
-      await until('the second browser', () => watched.seen.size >= 2, 30_000)
-      over = true
-      await rendering
-      watched.stop()
+      try {
+        await Promise.race([
+          until('the second browser', () => watched.seen.size >= 2, 30_000),
+          // What it fails with.
+          rendering,
+        ])
+        over = true
+        await rendering
+      } finally {
+        over = true
+        watched.stop()
+        await short.close()
+      }
       // Side by side while one takes over from the other.
       assert(watched.most() >= 2)
       assert(rendered > 0)
-      await short.close()
     })
   }
 })
