@@ -9,6 +9,7 @@ import { withClient } from './connection.ts'
 import { DatabaseError } from './database-error.ts'
 import { migrate } from './migrate.ts'
 import { type TestDatabase, testDatabase } from './test-database.ts'
+import { until } from './test-process.ts'
 
 const log = silentLog()
 const directory = mkdtempSync(path.join(tmpdir(), 'prepaint-migrations-'))
@@ -86,13 +87,13 @@ describe('migrate', () => {
       const migrating = migrate(database.connection, log, directory)
       const failed = assert.rejects(migrating)
       await withClient(database.connection, async (client) => {
-        for (let ended = 0; ended === 0; ) {
+        await until('it was in the middle, and is killed', async () => {
           const { rowCount } = await client.query(
             `select pg_terminate_backend(pid) from pg_stat_activity
               where datname = current_database() and query like '%pg_sleep(30)%' and pid <> pg_backend_pid()`,
           )
-          ended = rowCount ?? 0
-        }
+          return rowCount !== 0
+        })
       })
       await failed
       assert.deepEqual(await tables(), ['one', 'schema_migration', 'two'])
@@ -152,12 +153,12 @@ describe('migrate', () => {
         const migrating = migrate(database.connection, log, directory)
         const startedMs = performance.now()
         // One that reads after the migration has begun to wait: behind it, it would wait until we end.
-        for (let waits = 0; waits === 0; ) {
-          const { rows } = await database.pool.query<{ waits: number }>(
-            `select count(*)::int as waits from pg_locks where not granted and relation = 'two'::regclass`,
+        await until('it waits', async () => {
+          const { rowCount } = await database.pool.query(
+            `select from pg_locks where not granted and relation = 'two'::regclass`,
           )
-          waits = rows[0]!.waits
-        }
+          return rowCount !== 0
+        })
         assert.deepEqual((await database.pool.query('select n from two')).rows, [{ n: 2 }])
         assert.ok(performance.now() - startedMs < 20_000)
         await client.query('commit')

@@ -43,8 +43,7 @@ export async function testDatabase({ empty = false } = {}): Promise<TestDatabase
     async close() {
       const waiting = new AbortController()
       const late = sleep(GIVEN_BACK_WITHIN_MS, 'late', { signal: waiting.signal }).catch(() => {})
-      const ended = await Promise.race([pool.end(), late])
-      waiting.abort()
+      const ended = await Promise.race([pool.end(), late]).finally(() => waiting.abort())
       await withClient(admin, (client) => client.query(`drop database ${name} with (force)`))
       if (ended === 'late') throw new Error('a connection of the pool was not given back')
     },
