@@ -10,7 +10,9 @@ after(async () => assert.deepEqual(await clearDataDir(dataDir), []))
 
 it('demo --check sees a miss, a hit, a person and a purge, also the second time', async () => {
   // Ports that are taken are no obstacle: another node may be running.
-  const settings = { PREPAINT_DATA_DIR: dataDir, PREPAINT_API_PORT: '0', PREPAINT_EDGE_PORT: '0' }
+  const ports = { PREPAINT_API_PORT: '0', PREPAINT_EDGE_PORT: '0' }
+  // What the crawler is given is no matter of how quick the machine is.
+  const settings = { PREPAINT_DATA_DIR: dataDir, PREPAINT_LIVE_WAIT_MS: '25000', ...ports }
   const { code, json } = await runJson(['demo', '--check'], settings)
   assert.equal(code, 0, JSON.stringify(json))
   assert.deepEqual(

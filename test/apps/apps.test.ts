@@ -23,7 +23,9 @@ const origins = new Map<App, Awaited<ReturnType<typeof startAppOrigin>>>()
 let node: NodeProcess
 
 before(async () => {
-  node = await startNodeProcess(dataDir, { PREPAINT_LOG_LEVEL: 'debug' })
+  // On a slow machine the largest of them take longer than crawlers usually wait.
+  const settings = { PREPAINT_LOG_LEVEL: 'debug', PREPAINT_LIVE_WAIT_MS: '25000' }
+  node = await startNodeProcess(dataDir, settings)
   const { key } = await openAccount(node, { email: 'apps@example.com', plan: 'enterprise' })
   for (const app of apps) {
     const origin = await startAppOrigin(app)

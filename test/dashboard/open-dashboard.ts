@@ -33,7 +33,8 @@ export async function openDashboard(settings: Record<string, string> = {}): Prom
     closing.unshift(() => clearDataDir(dataDir))
     const site = await startSite()
     closing.unshift(site.close)
-    const node = await startNodeProcess(dataDir, settings)
+    // What crawlers are given is no matter of how quick the machine is.
+    const node = await startNodeProcess(dataDir, { PREPAINT_LIVE_WAIT_MS: '25000', ...settings })
     closing.unshift(node.stop)
     const home = await mkdtemp(path.join(tmpdir(), 'prepaint-person-'))
     await chmod(home, 0o711)
