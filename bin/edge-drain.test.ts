@@ -50,7 +50,7 @@ async function all(socket: net.Socket): Promise<string> {
   return got
 }
 
-describe('draining the edge', { timeout: 60_000 }, () => {
+describe('draining the edge', { timeout: 240_000 }, () => {
   for (const scheme of ['http', 'https']) {
     it(`${scheme}: an answer that is under way is the last of its connection, and says so; idle ones end`, async (t) => {
       const { edge, drain, asked, answer } = await start(t)

@@ -18,7 +18,7 @@ import { runJson, runPrepaint } from './test-command-line.ts'
 
 type Answer = { status: number | undefined; verdict: unknown; node: string; body: string }
 
-describe('two nodes on one edge port', { timeout: 120_000 }, () => {
+describe('two nodes on one edge port', { timeout: 240_000 }, () => {
   const dirs = [makeDataDir(), makeDataDir(), makeDataDir()] as const
   const waiting: http.ServerResponse[] = []
   const origin = http.createServer((req, res) => {

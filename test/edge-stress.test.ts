@@ -9,7 +9,7 @@ const CONNECTIONS = 2_000
 
 type Phase = { name: string; rssBytes: number; connections: number; requests: number; failed: number }
 
-describe(`the edge with ${CONNECTIONS} connections and more`, { timeout: 120_000 }, () => {
+describe(`the edge with ${CONNECTIONS} connections and more`, { timeout: 240_000 }, () => {
   it('answers everybody, and its memory is bounded', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, `${CONNECTIONS}`, '0.5'])
     const phases = JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as Phase[]

@@ -18,7 +18,7 @@ import { hasProgram } from './support/program.ts'
 const LOOPBACK = [ipaddr.parseCIDR('127.0.0.1/32')] as const
 
 if (hasProgram('nginx', 'nginx-light')) {
-  describe('nginx', { timeout: 60_000 }, tryNginx)
+  describe('nginx', { timeout: 240_000 }, tryNginx)
 } else {
   it('nginx is not on this machine (apt-get install nginx-light): nothing was tried', () => {})
 }

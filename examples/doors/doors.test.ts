@@ -102,7 +102,7 @@ function promises(start: () => Promise<Site>, moods: readonly Mood[] = MOODS): v
   })
 
   for (const mood of moods) {
-    it(`Prepaint that is ${mood}: the app answers crawlers too`, { timeout: 30_000 }, async () => {
+    it(`Prepaint that is ${mood}: the app answers crawlers too`, { timeout: 240_000 }, async () => {
       line.turn(mood)
       try {
         const answer = await get('/shoes?size=38', GOOGLEBOT)

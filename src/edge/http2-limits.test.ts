@@ -65,7 +65,7 @@ async function endsCalm({ closed, frames }: Awaited<ReturnType<typeof connect>>)
   assert.equal((await edge.ask('/', { agent: PERSON })).status, 200)
 }
 
-describe('limits of HTTP/2', { timeout: 60_000 }, () => {
+describe('limits of HTTP/2', { timeout: 240_000 }, () => {
   it(`${STREAMS} streams at once; one more is refused, and may be sent again`, async (t) => {
     const { send, until, frames } = await connect(t)
     await until(({ type, flags }) => type === FRAME.settings && flags === 1)

@@ -62,7 +62,7 @@ async function assertServesOn(session: http2.ClientHttp2Session): Promise<void> 
 }
 
 // A throw where node hands us an event would end the node, and with it the sites of everybody else.
-describe('an origin that says what HTTP/2 cannot', { timeout: 60_000 }, () => {
+describe('an origin that says what HTTP/2 cannot', { timeout: 240_000 }, () => {
   const heads = [
     ['999 Denied', 502],
     ['600 X', 502],

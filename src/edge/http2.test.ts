@@ -51,7 +51,7 @@ async function ask(
   return { headers: got, body: text, trailers }
 }
 
-describe('HTTP/2', { timeout: 60_000 }, () => {
+describe('HTTP/2', { timeout: 240_000 }, () => {
   it('a person gets the origin, which is asked in the words of HTTP/1.1', async (t) => {
     let asked: string[] = []
     answer = (req, res) => {
@@ -131,7 +131,7 @@ describe('HTTP/2', { timeout: 60_000 }, () => {
   })
 })
 
-describe('bodies over HTTP/2', { timeout: 60_000 }, () => {
+describe('bodies over HTTP/2', { timeout: 240_000 }, () => {
   it('large uploads and downloads arrive whole, with and without a length', async (t) => {
     const big = Buffer.alloc(3 * 1024 * 1024, 'x')
     let asked: http.IncomingHttpHeaders = {}
@@ -336,7 +336,7 @@ describe('bodies over HTTP/2', { timeout: 60_000 }, () => {
   })
 })
 
-describe('requests of HTTP/2 that are refused', { timeout: 60_000 }, () => {
+describe('requests of HTTP/2 that are refused', { timeout: 240_000 }, () => {
   it('400: Host is another than :authority; two that agree are one', async (t) => {
     answer = (req, res) => res.end(String(req.headers['x-forwarded-host']))
     const session = connect(t)
@@ -370,7 +370,7 @@ describe('requests of HTTP/2 that are refused', { timeout: 60_000 }, () => {
   })
 })
 
-describe('a WebSocket over HTTP/2 (RFC 8441)', { timeout: 60_000 }, () => {
+describe('a WebSocket over HTTP/2 (RFC 8441)', { timeout: 240_000 }, () => {
   async function open(t: TestContext): Promise<http2.ClientHttp2Stream> {
     const session = connect(t)
     const [settings] = (await once(session, 'remoteSettings')) as [http2.Settings]

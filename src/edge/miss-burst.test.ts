@@ -11,7 +11,7 @@ const KEPT = 200
 const PEOPLE = 100
 const MORE_BYTES = 200 * 1024 * 1024
 
-describe('a burst of misses', { timeout: 120_000 }, () => {
+describe('a burst of misses', { timeout: 240_000 }, () => {
   const waiting: (() => void)[] = []
   let edge: TestEdge
   before(async () => {

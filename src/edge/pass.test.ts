@@ -464,7 +464,7 @@ it('is no open proxy: another host in the target is another domain of ours or no
   assert.equal(got.status, 404)
 })
 
-describe('an answer before the end of the body', { timeout: 30_000 }, () => {
+describe('an answer before the end of the body', { timeout: 240_000 }, () => {
   const head = `POST / HTTP/1.1\r\nHost: red.example\r\nUser-Agent: ${PERSON}\r\nContent-Length: 10\r\n\r\n`
 
   async function answeredEarly() {

@@ -28,7 +28,7 @@ async function start(t: TestContext, ended: (edge: TestEdge, ...end: Parameters<
 
 const HTML = '<h1>red.example/a</h1><p>render 1</p>'
 
-describe('a page that was rendered at this node', { timeout: 60_000 }, () => {
+describe('a page that was rendered at this node', { timeout: 240_000 }, () => {
   const decoders: Record<string, (body: Buffer) => Buffer> = {
     br: brotliDecompressSync,
     gzip: gunzipSync,

@@ -104,7 +104,7 @@ async function allClosed(): Promise<void> {
   while ((await open()) > 0) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-describe('no connection is left', { timeout: 30_000 }, () => {
+describe('no connection is left', { timeout: 240_000 }, () => {
   it('when the client ends its half and the origin says nothing more', async () => {
     const accepted = new Promise<Duplex>((resolve) => {
       edge.originServer.once('upgrade', (_req, socket: Duplex) => {
