@@ -20,7 +20,7 @@ export type ErrandDeps = {
   reach:
     | ((name: string, publish: (it: Challenge) => Promise<void>, signal: AbortSignal) => Promise<Reach>)
     | null
-  takeBudget(): Promise<{ taken: true } | { taken: false; nextAtMs: number }>
+  takeBudget(account: Errand['account']): Promise<{ taken: true } | { taken: false; nextAtMs: number }>
   /** Resolves when this fleet answers the challenge. */
   publish(domain: Errand['domain'], challenge: Challenge): Promise<void>
   times?: IssueTimes
@@ -60,7 +60,7 @@ export async function carryErrand(deps: ErrandDeps, errand: Errand, signal: Abor
     const reach = deps.reach === null ? blind : await deps.reach(domain.name, publish, signal)
     if ('unreachable' in reach) return failed('not-here', reach.unreachable)
 
-    const budget = await deps.takeBudget()
+    const budget = await deps.takeBudget(errand.account)
     if (!budget.taken) return { kind: 'later', nextAtMs: budget.nextAtMs }
 
     const certificate = await issueCertificate(

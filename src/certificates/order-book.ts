@@ -1,11 +1,12 @@
 import type pg from 'pg'
 
 import { type Queryable, transaction } from '../db/transaction.ts'
-import type { DomainId, DomainName } from '../ids.ts'
+import type { AccountId, DomainId, DomainName } from '../ids.ts'
 
 /** A domain that this node is at: until the lease ends, no other node is. */
 export type Errand = {
   domain: { id: DomainId; name: DomainName }
+  account: AccountId
   /** The fence: results count only while it stands in the row. */
   lease: string
   failures: number
@@ -16,7 +17,8 @@ export type Errand = {
 /**
  * Takes up to `limit` domains whose time has come and that nobody is at: those
  * that did not fail the last time, as thousands of names that lead elsewhere
- * must not hold up a new one or a renewal; then the one that waited longest. A certificate of the owner's is left alone until
+ * must not hold up a new one or a renewal; then those of the account that had the fewest orders of late, as the budget
+ * is everybody's; then the one that waited longest. A certificate of the owner's is left alone until
  * its end: `next_at` says so. A domain that is switched off gets no first one, but keeps what it has: its visitors
  * still pass through us.
  */
@@ -27,6 +29,7 @@ export async function takeErrands(
   const { rows } = await db.query<{
     id: DomainId
     custom_domain: DomainName
+    account_id: AccountId
     failures: number
     renew_at: Date | null
     chain: string | null
@@ -34,14 +37,24 @@ export async function takeErrands(
     not_after: Date
   }>({
     name: 'take-errands',
-    text: `with due as (
-             select o.domain_id
+    text: `with ranked as (
+             select o.domain_id,
+                    row_number() over (partition by d.account_id, o.failures > 0 order by o.next_at)
+                      + coalesce(p.placed, 0) as turn
                from certificate_order o
                join domain d on d.id = o.domain_id
+               left join (select account_id, count(*) as placed from acme_order
+                           where ordered_at > $1::timestamptz - interval '1 hour' group by account_id) p
+                 on p.account_id = d.account_id
               where o.next_at <= $1
                 and (d.is_active or exists (select from certificate c where c.domain_id = d.id))
-                and (o.lease_until is null or o.lease_until < clock_timestamp())
-              order by o.failures > 0, o.next_at
+                and (o.lease_until is null or o.lease_until < clock_timestamp())),
+           due as (
+             select o.domain_id
+               from certificate_order o
+               join ranked r on r.domain_id = o.domain_id
+              where o.next_at <= $1 and (o.lease_until is null or o.lease_until < clock_timestamp())
+              order by o.failures > 0, r.turn, o.next_at
               limit $2
                 for update of o skip locked),
            taken as (
@@ -49,7 +62,7 @@ export async function takeErrands(
                 set lease = $3, lease_until = clock_timestamp() + make_interval(secs => $4)
                from due where o.domain_id = due.domain_id
              returning o.*)
-           select d.id, d.custom_domain, t.failures, t.renew_at, c.chain, c.not_before, c.not_after
+           select d.id, d.custom_domain, d.account_id, t.failures, t.renew_at, c.chain, c.not_before, c.not_after
              from taken t
              join domain d on d.id = t.domain_id
              left join certificate c on c.domain_id = t.domain_id and c.source = 'acme'`,
@@ -57,6 +70,7 @@ export async function takeErrands(
   })
   return rows.map((row) => ({
     domain: { id: row.id, name: row.custom_domain },
+    account: row.account_id,
     lease: options.lease,
     failures: row.failures,
     current:
@@ -138,7 +152,7 @@ const HOUR_MS = 3_600_000
 /** Takes one order of what the fleet may place in an hour; else gives when the next one may be. */
 export async function takeBudget(
   pool: pg.Pool,
-  { perHour, nowMs }: { perHour: number; nowMs: number },
+  { perHour, account, nowMs }: { perHour: number; account: AccountId; nowMs: number },
 ): Promise<{ taken: true } | { taken: false; nextAtMs: number }> {
   return transaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1, 0)', [BUDGET_LOCK])
@@ -149,7 +163,10 @@ export async function takeBudget(
     )
     const { placed = 0, oldest = null } = rows[0] ?? {}
     if (placed >= perHour) return { taken: false, nextAtMs: (oldest?.getTime() ?? nowMs) + HOUR_MS + 1_000 }
-    await client.query('insert into acme_order (ordered_at) values ($1)', [new Date(nowMs)])
+    await client.query('insert into acme_order (ordered_at, account_id) values ($1, $2)', [
+      new Date(nowMs),
+      account,
+    ])
     return { taken: true }
   })
 }

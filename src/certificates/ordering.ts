@@ -84,7 +84,7 @@ export function startOrdering(deps: OrderingDeps, options: OrderingOptions): Ord
         })
       return session
     },
-    takeBudget: () => takeBudget(pool, { perHour, nowMs: clock.nowMs() }),
+    takeBudget: (account) => takeBudget(pool, { perHour, account, nowMs: clock.nowMs() }),
     publish: async (domain, challenge) => {
       await publishChallenge(pool, domain, challenge)
       await listener.caughtUp()
@@ -148,14 +148,20 @@ export function startOrdering(deps: OrderingDeps, options: OrderingOptions): Ord
         () => {},
       )
     }, leaseMs / 3)
+    let given = false
     try {
       const signal = AbortSignal.any([closing.signal, lost.signal])
       const ending = await carryErrand(errandDeps, errand, signal).catch((): null => null)
       if (ending !== null) await conclude(errand, ending)
-      else if (!lost.signal.aborted) await giveBack(errand)
+      else if (!lost.signal.aborted) {
+        // First of all: whoever takes the errand up publishes proofs of his own.
+        await withdraw(errand)
+        await giveBack(errand)
+        given = true
+      }
     } finally {
       clearInterval(renewing)
-      if (!lost.signal.aborted) await withdrawChallenges(pool, errand.domain).catch(() => {})
+      if (!given && !lost.signal.aborted) await withdraw(errand)
     }
   }
 
@@ -193,6 +199,10 @@ export function startOrdering(deps: OrderingDeps, options: OrderingOptions): Ord
         await sleep(STORE_AGAIN_MS, undefined, { signal: closing.signal }).catch(() => {})
       }
     }
+  }
+
+  async function withdraw({ domain }: Errand): Promise<void> {
+    await withdrawChallenges(pool, domain).catch(() => {})
   }
 
   async function giveBack(errand: Errand): Promise<void> {

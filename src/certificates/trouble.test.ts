@@ -162,6 +162,22 @@ describe('ordering under trouble', () => {
     for (const name of ['b1.example', 'b2.example', 'b3.example']) await issued(name)
   })
 
+  it("the budget is everybody's: an account with many new names does not keep out another", async () => {
+    const { rows } = await fleet.pool.query<{ id: number }>(
+      `insert into account (email, plan) values ('many@example.com', 'enterprise') returning id`,
+    )
+    await fleet.pool.query(
+      `insert into domain (account_id, custom_domain, origin_url)
+       select $1, 'many-' || n || '.example', 'https://origin.example.com' from generate_series(1, 5) n`,
+      [rows[0]!.id],
+    )
+    await fleet.addDomain('only.example')
+    order(one, {}, { perHour: 2, slots: 1 })
+    await issued('only.example')
+    assert.match(acme.orders.slice(-2).sort().join(), /^many-\d\.example,only\.example$/)
+    await fleet.pool.query('delete from account where id = $1', [rows[0]!.id])
+  })
+
   it('renewal: at a third of the lifetime, the old one is served until then, the order names what it replaces', async () => {
     acme.lifetimeMs = 9 * DAY_MS
     acme.window = { start: new Date(Date.now() + 5 * DAY_MS), end: new Date(Date.now() + 5 * DAY_MS) }
@@ -300,7 +316,18 @@ describe('ordering under trouble', () => {
     await fleet.addDomain('handed-over.example')
     await asked.promise
     acme.beforeJudging = async () => {}
+    // Another one takes it up in that moment, and publishes a proof.
+    await fleet.pool.query(`create function take_up() returns trigger language plpgsql as $$ begin
+      insert into acme_challenge values (new.domain_id, 'http-01', 'theirs', 'theirs', now() + interval '1 minute')
+        on conflict (domain_id, kind) do update set token = 'theirs';
+      return null; end $$`)
+    await fleet.pool.query(
+      'create trigger take_up after update on certificate_order for each row when (new.lease is null) execute function take_up()',
+    )
     await ending.close()
+    const { rows } = await fleet.pool.query('select token from acme_challenge')
+    assert.deepEqual(rows, [{ token: 'theirs' }])
+    await fleet.pool.query('drop trigger take_up on certificate_order')
     order(two)
     await issued('handed-over.example')
     assert.equal(ordersOf('handed-over.example'), 2)
