@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 // Test support: an event stream as a client of the HTTP interface reads it.
 
@@ -7,12 +8,14 @@ export type TestEvent = { id: string; event: string; data: Record<string, unknow
 export type TestReader = {
   status: number
   headers: Headers
-  /** The next event named `event`; others before it are passed over. Rejects when the stream ends first. */
+  /** The next event named `event`; others before it are passed over. Rejects when the stream ends first, or in half a minute. */
   next(event: string): Promise<TestEvent>
-  /** All until its end. */
+  /** All until its end; rejects where that does not come in half a minute. */
   rest(): Promise<TestEvent[]>
   close(): void
 }
+
+const WITHIN_MS = 30_000
 
 /** Resolves with the head of the answer. */
 export async function openStream(url: string, headers: Record<string, string>): Promise<TestReader> {
@@ -24,17 +27,33 @@ export async function openStream(url: string, headers: Record<string, string>): 
     headers: response.headers,
     async next(event) {
       for (;;) {
-        const { value, done } = await frames.next()
+        const { value, done } = await inTime(`an event "${event}"`, frames.next())
         assert(done !== true, `the stream ended before an event "${event}"`)
         if (value.event === event) return value
       }
     },
     async rest() {
       const found: TestEvent[] = []
-      for await (const event of frames) found.push(event)
-      return found
+      for (;;) {
+        const { value, done } = await inTime('the end of the stream', frames.next())
+        if (done === true) return found
+        found.push(value)
+      }
     },
     close: () => abort.abort(),
+  }
+}
+
+/** A stream beats for ever, whatever does not come on it. */
+async function inTime<T>(what: string, coming: Promise<T>): Promise<T> {
+  const waiting = new AbortController()
+  const late = sleep(WITHIN_MS, undefined, { signal: waiting.signal }).then(() =>
+    assert.fail(`not within ${WITHIN_MS} ms: ${what}`),
+  )
+  try {
+    return await Promise.race([coming, late])
+  } finally {
+    waiting.abort()
   }
 }
 
