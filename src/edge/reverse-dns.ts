@@ -25,10 +25,10 @@ const NONE = ['ENOTFOUND', 'ENODATA']
 export function createReverseDns(servers?: readonly string[]): ReverseDns {
   return async (address, hosts) => {
     if (isIP(address) === 0) return 'unknown'
-    // A fresh one: it knows the name servers that the machine has now.
-    const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES })
-    if (servers !== undefined) resolver.setServers(servers)
     try {
+      // A fresh one: it knows the name servers that the machine has now.
+      const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES })
+      if (servers !== undefined) resolver.setServers(servers)
       const names = await resolver.resolvePtr(arpaName(address)).catch(noneOrThrow)
       const own = names.slice(0, NAMES_LIMIT).filter((name) => isWithin(name, hosts))
       for (const name of own) {
@@ -56,9 +56,12 @@ function arpaName(address: string): string {
   return `${[...nibbles].reverse().join('.')}.ip6.arpa`
 }
 
+/** A dot within a label is written as `\.`, and ends none: `x\.googlebot.com` is directly below `com`. */
+const PLAIN_NAME = /^[\w.-]+$/
+
 function isWithin(name: string, hosts: readonly string[]): boolean {
   const lower = name.toLowerCase().replace(/\.$/, '')
-  return hosts.some((host) => lower.endsWith(`.${host}`))
+  return PLAIN_NAME.test(lower) && hosts.some((host) => lower.endsWith(`.${host}`))
 }
 
 function noneOrThrow(error: NodeJS.ErrnoException): string[] {

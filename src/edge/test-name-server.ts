@@ -54,9 +54,11 @@ function record(type: number, data: Buffer): Buffer {
   return Buffer.concat([Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 0, 0, data.length]), data])
 }
 
+/** A dot behind a backslash is one of the label's. */
 function labels(name: string): Buffer {
   const parts = name
-    .split('.')
+    .split(/(?<!\\)\./)
+    .map((label) => label.replaceAll('\\', ''))
     .map((label) => Buffer.concat([Buffer.from([label.length]), Buffer.from(label)]))
   return Buffer.concat([...parts, Buffer.from([0])])
 }
