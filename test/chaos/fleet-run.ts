@@ -138,7 +138,8 @@ async function press(
         body: JSON.stringify({ urls: ['no path'] }),
       }).catch(() => null)
       if (answer !== null && answer.status !== 429) seen.accepted++
-      await answer?.arrayBuffer()
+      // Its node may be killed in the middle of it.
+      await answer?.arrayBuffer().catch(() => {})
       await delay(100)
     }
   }

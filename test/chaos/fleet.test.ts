@@ -336,11 +336,14 @@ describe('two nodes on one PostgreSQL', { concurrency: false }, () => {
         if (answered !== 200) wrong.push(`API ${answered}`)
       }
     })
-    await rendered('/rolling/before', fleet.members[0]!)
-    assert.deepEqual(await apply(), ['9001-adds.sql'])
-    await rendered('/rolling/after', fleet.members[0]!)
-    isDone = true
-    await Promise.all(traffic)
+    try {
+      await rendered('/rolling/before', fleet.members[0]!)
+      assert.deepEqual(await apply(), ['9001-adds.sql'])
+      await rendered('/rolling/after', fleet.members[0]!)
+    } finally {
+      isDone = true
+      await Promise.all(traffic)
+    }
     // One that has to be started again during the upgrade is.
     await fleet.members[1]!.process.stop()
     await fleet.members[1]!.start()
