@@ -112,6 +112,18 @@ describe('the door of middlewares', () => {
     assert.deepEqual([moved.status, moved.headers.location, moved.verdict], [301, '/new', 'rendered'])
   })
 
+  it('a redirect to the origin leads to the site, by the scheme that visitors use, which is not how we are asked', async () => {
+    for (const [door, scheme] of [
+      [answer, 'https'],
+      [answer, 'http'],
+      [offer, 'https'],
+    ] as const) {
+      await edge.purge({ kind: 'all' })
+      edge.script({ kind: 'redirect', status: 302, location: `${edge.origin}/new` })
+      assert.equal((await door('/old', { scheme })).headers.location, `${scheme}://red.example/new`)
+    }
+  })
+
   it('what fails or is late is the stale page, else the origin, never an error of ours', async () => {
     edge.script({ kind: 'timed-out', afterMs: 1 })
     const passed = await answer('/a')

@@ -3,7 +3,7 @@ import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { PageUrl } from '../pages/page-url.ts'
 import type { Front } from './forwarded-headers.ts'
 import { createEdgeHandler, type EdgeDeps } from './handler.ts'
-import { createPass, type FrontOf, frontOf, type PassOptions } from './pass.ts'
+import { createPass, type FrontOf, type PassOptions } from './pass.ts'
 
 /** What a site's own front asks for. Whose the domain is, and whether he may ask, has been found out before. */
 export type Asked = {
@@ -40,15 +40,16 @@ export function createDoors(deps: EdgeDeps, pass: PassOptions, options: { liveWa
   const fronts = new WeakMap<object, Front['scheme']>()
   // The front has decided that it is a crawler; only which kind is to be known.
   const crawlerOf: EdgeDeps['crawlerOf'] = (...asked) => deps.crawlerOf(...asked) ?? 'other'
-  const seen: FrontOf = (req, domain) => {
-    const front = frontOf(req, domain)
+  const frontOf: FrontOf = (req, domain) => {
+    const front = deps.frontOf(req, domain)
     return { ...front, scheme: fronts.get(req) ?? front.scheme }
   }
-  const toOrigin = createPass({ ...pass, frontOf: seen })
-  const answering = createEdgeHandler({ ...deps, crawlerOf, pass: toOrigin }, options)
+  const toOrigin = createPass({ ...pass, frontOf })
+  const answering = createEdgeHandler({ ...deps, crawlerOf, pass: toOrigin, frontOf }, options)
   const offering = createEdgeHandler(
     {
       ...deps,
+      frontOf,
       crawlerOf: (...asked) => (asked[0] === undefined ? 'other' : deps.crawlerOf(...asked)),
       pass: (_req, res, _domain, verdict) => {
         if (res instanceof ServerResponse) leaveToOrigin(res, verdict)
@@ -71,6 +72,7 @@ export function createDoors(deps: EdgeDeps, pass: PassOptions, options: { liveWa
       const encodings = req.headers['accept-encoding']
       const headers = encodings === undefined ? {} : { 'accept-encoding': encodings }
       req.method = 'GET'
+      fronts.set(req, url.scheme)
       present(req, url, { ...headers, ...agentOf(userAgent) }, [])
       statusInHeader(res)
       offering(req, res)

@@ -18,7 +18,7 @@ import { type Handshake, refuseHandshake } from './handshake.ts'
 import { createOriginPool } from './origin-pool.ts'
 import type { OriginAgents } from './origin-request.ts'
 import { createOriginShare } from './origin-share.ts'
-import { createPass, type PassOptions } from './pass.ts'
+import { createPass, type FrontOf, type PassOptions } from './pass.ts'
 import { type PlainPage, pageMessage, sendPlainPage } from './plain-page.ts'
 import { createReport, type ReportDeps } from './report.ts'
 import { prepareServed, prepareUnstored } from './served.ts'
@@ -100,13 +100,14 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
     connected,
   })
   const readClient = createClientReader(options.clients?.trustedProxies ?? [])
+  const frontOf: FrontOf = (req, domain) => ({ ...readClient(req), host: req.headers.host ?? domain.name })
   const passOptions: PassOptions = {
     agents: parts.agents,
     origins: createOriginPool(parts.agents),
     answerWaitMs,
     idleMs,
     bodyLookMs,
-    frontOf: (req, domain) => ({ ...readClient(req), host: req.headers.host ?? domain.name }),
+    frontOf,
     onFault: ({ error, ...fault }) => {
       const reference = randomBytes(6).toString('hex')
       log.warn({ err: error, reference, ...fault }, 'an origin could not be reached')
@@ -139,6 +140,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
       (await parts.verifyCrawler?.(req.headers['user-agent'] ?? '', readClient(req).address)) === 'forged',
     sitemaps,
     pass: share.limit(createPass(passOptions)),
+    frontOf,
     report,
   }
   const handle = createEdgeHandler(handlerDeps, options)

@@ -4,7 +4,7 @@ import type { PageCache } from '../pages/page-cache.ts'
 import type { EdgeDomain } from './domain.ts'
 import type { EdgeRequest, EdgeResponse } from './exchange.ts'
 import { storedLocation } from './forwarded-headers.ts'
-import { frontOf, type Pass } from './pass.ts'
+import type { FrontOf, Pass } from './pass.ts'
 import { sendPlainPage } from './plain-page.ts'
 import { type ServedVerdict, servePage, serveRedirect } from './serve.ts'
 import type { Served } from './served.ts'
@@ -26,11 +26,13 @@ export type EndingDeps = {
   pages: Pick<PageCache<Served>, 'grown'>
   sitemaps: Pick<Sitemaps, 'serve'>
   pass: Pass
+  /** How the client sees the site: behind a proxy or a door, not as he sees us. */
+  frontOf: FrontOf
 }
 
 /** The ways a live request can end, each with the verdict that it sends. `demand` hears of what was served. */
 export function createEndings(
-  { log, pages, sitemaps, pass: passOn }: EndingDeps,
+  { log, pages, sitemaps, pass: passOn, frontOf }: EndingDeps,
   demand: { note(e: Exchange): void; visited(e: Exchange): void },
 ) {
   /** A page or redirect of ours, in the encoding that is asked for. */

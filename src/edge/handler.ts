@@ -11,7 +11,7 @@ import type { EdgeRequest, EdgeResponse } from './exchange.ts'
 import { createFindStored } from './find-stored.ts'
 import { sendToHttps } from './https-redirect.ts'
 import { createLiveRender, type LiveRenderDeps } from './live-render.ts'
-import type { Pass } from './pass.ts'
+import type { FrontOf, Pass } from './pass.ts'
 import { sendPlainPage } from './plain-page.ts'
 import type { Report } from './report.ts'
 import type { Served } from './served.ts'
@@ -32,6 +32,7 @@ export type EdgeDeps = LiveRenderDeps &
     pages: Pick<PageCache<Served>, 'find' | 'reread' | 'admission' | 'grown'>
     sitemaps: Sitemaps
     pass: Pass
+    frontOf: FrontOf
     report: Report
   }
 
