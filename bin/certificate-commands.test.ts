@@ -5,8 +5,10 @@ import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 
 import { createTestCa } from '../src/certificates/test-ca.ts'
+import { createVault } from '../src/certificates/vault.ts'
 import { type TestDatabase, testDatabase } from '../src/db/test-database.ts'
 import { runCommandLine } from './run-command-line.ts'
+import { signInSecret } from './sign-in-secret.ts'
 
 describe('certificate commands', () => {
   let database: TestDatabase
@@ -25,8 +27,8 @@ describe('certificate commands', () => {
     await database.close()
   })
 
-  const run = async (args: string) => {
-    const settings = { DATABASE_URL: database.url, PREPAINT_DATA_DIR: dir }
+  const run = async (args: string, dataDir = dir) => {
+    const settings = { DATABASE_URL: database.url, PREPAINT_DATA_DIR: dataDir }
     const result = await runCommandLine([...args.split(' '), '--json'], settings)
     assert(result !== null)
     return result
@@ -64,5 +66,38 @@ describe('certificate commands', () => {
     assert.match(String(none.json['error']), /Certificate not found/)
     const unknown = await run('certificate show --domain nobody.example.com')
     assert.match(String(unknown.json['error']), /Domain not found/)
+  })
+
+  it('forget: the way out where the master key is lost, and only there', async () => {
+    const { chain, key } = ca.leaf()
+    const set = `certificate set --domain shop.example.com --chain ${file('c.pem', chain)} --key ${file('k.pem', key)}`
+    await run(set)
+    const elsewhere = path.join(dir, 'elsewhere')
+    const { pool } = database
+    const secret = () => signInSecret(pool, createVault({ pool, keys: null, dataDir: elsewhere }))
+    await signInSecret(pool, createVault({ pool, keys: null, dataDir: dir }))
+
+    for (const [args, dataDir, words] of [
+      ['certificate forget --lost-key', dir, /nothing is lost/],
+      ['certificate forget', elsewhere, /Say --lost-key/],
+      [set, elsewhere, /Certificates cannot be stored at this node/],
+    ] as const) {
+      assert.match(String((await run(args, dataDir)).json['error']), words)
+    }
+    await assert.rejects(secret())
+    const shown = await run('certificate show --domain shop.example.com')
+    assert.match(shown.text, /supplied by the owner/)
+
+    const forgotten = await run('certificate forget --lost-key', elsewhere)
+    assert.deepEqual(forgotten.json, { ordered: [], supplied: ['shop.example.com'] })
+    assert.match(forgotten.text, /To be supplied again by their owners: shop\.example\.com\./)
+    assert.match(await secret(), /^[\w-]{43}$/)
+    assert.equal((await run(set, elsewhere)).exitCode ?? 0, 0)
+    const { rows } = await pool.query('select next_at > now() as later from certificate_order')
+    assert.deepEqual(rows, [{ later: true }])
+    assert.match(
+      String((await run('certificate forget --lost-key', elsewhere)).json['error']),
+      /nothing is lost/,
+    )
   })
 })

@@ -92,6 +92,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: "Take a domain's certificate out of use",
     load: async () => (await import('./commands/certificate-remove.ts')).certificateRemove,
   },
+  'certificate forget': {
+    summary: 'Delete what is sealed with a master key that is lost',
+    load: async () => (await import('./commands/certificate-forget.ts')).certificateForget,
+  },
   'cache list': {
     summary: "List a domain's stored pages",
     load: async () => (await import('./commands/cache-list.ts')).cacheList,
