@@ -118,7 +118,7 @@ describe('the door of middlewares', () => {
       [answer, 'http'],
       [offer, 'https'],
     ] as const) {
-      await edge.purge({ kind: 'all' })
+      await edge.purge({ kind: 'all' }).then(edge.settled)
       edge.script({ kind: 'redirect', status: 302, location: `${edge.origin}/new` })
       assert.equal((await door('/old', { scheme })).headers.location, `${scheme}://red.example/new`)
     }
