@@ -353,6 +353,26 @@ describe('ordering under trouble', () => {
     assert.equal((await fleet.view('late.example')).certificate, null)
   })
 
+  it('a domain that is deleted and registered by another while an order runs: he gets one of his own', async () => {
+    const asked = Promise.withResolvers<void>()
+    const hold = Promise.withResolvers<void>()
+    acme.beforeJudging = async () => {
+      asked.resolve()
+      await hold.promise
+    }
+    order(one)
+    const before = await fleet.addDomain('sold.example')
+    await asked.promise
+    acme.beforeJudging = async () => {}
+    await fleet.pool.query('delete from domain where id = $1', [before.id])
+    const now = await fleet.addDomain('sold.example')
+    hold.resolve()
+    await issued('sold.example')
+    const { rows } = await fleet.pool.query('select domain_id from certificate')
+    assert.deepEqual(rows, [{ domain_id: now.id }])
+    assert.equal(ordersOf('sold.example'), 2)
+  })
+
   it('an inactive domain is not ordered for, and is once it is active', async () => {
     const ordering = order(one)
     await fleet.pool.query(
