@@ -6,6 +6,7 @@ import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import ipaddr from 'ipaddr.js'
 
+import { until } from '../../test/support/condition.ts'
 import { createAddressGuard } from '../gateway/address-guard.ts'
 import { createGuardedAgents } from '../gateway/guarded-agents.ts'
 import { silentLog } from '../log.ts'
@@ -83,6 +84,18 @@ describe('ranges of crawlers', () => {
     await promise
   })
 
+  it('are asked for again soon where they could not be had, and no others are', async (t) => {
+    const site = await lists(t, { '/there': google('192.0.2.0/24') })
+    const sources = { gptbot: [`${site.url}/late`], bingbot: [`${site.url}/there`] }
+    const { rangesOf, refresh } = await ranges(t, { 'sources.json': JSON.stringify(sources) }, undefined, 20)
+    await refresh()
+    assert.equal(rangesOf('gptbot'), null)
+    site.files['/late'] = google('198.51.100.0/24')
+    site.files['/there'] = google('203.0.113.0/24')
+    await until('the late one', () => rangesOf('gptbot')?.has('198.51.100.1') === true)
+    assert.equal(rangesOf('bingbot')?.has('192.0.2.1'), true)
+  })
+
   it('the guard refuses addresses that are not public', async (t) => {
     const site = await lists(t, { '/': google('192.0.2.0/24') })
     const sources = { 'sources.json': JSON.stringify({ gptbot: [`${site.url}/`] }) }
@@ -121,7 +134,12 @@ describe('ranges of crawlers', () => {
   })
 })
 
-async function ranges(t: TestContext, files: Record<string, string> | null, allowed = ['127.0.0.1/32']) {
+async function ranges(
+  t: TestContext,
+  files: Record<string, string> | null,
+  allowed = ['127.0.0.1/32'],
+  retryAfterMs = 60_000,
+) {
   const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-ranges-'))
   t.after(() => rm(dir, { recursive: true }))
   for (const [name, text] of Object.entries(files ?? {})) await writeFile(path.join(dir, name), text)
@@ -132,6 +150,7 @@ async function ranges(t: TestContext, files: Record<string, string> | null, allo
     dir: files === null ? null : dir,
     fetchText: createFetchText(agents),
     log: silentLog(),
+    retryAfterMs,
   })
   t.after(() => made.close())
   return made

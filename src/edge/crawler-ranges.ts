@@ -22,6 +22,8 @@ export type CrawlerRangesOptions = {
   fetchText: FetchText
   log: Log
   refreshEveryMs?: number
+  /** What could not be had is asked for again after this time. */
+  retryAfterMs?: number
 }
 
 /** The directory says something that cannot be meant: the start stops. */
@@ -36,30 +38,41 @@ export class RangesError extends Error {
 const SOURCES = 'sources.json'
 const FILES_LIMIT = 200
 const DAY_MS = 86_400_000
+/** A machine that starts may have no network yet. */
+const RETRY_MS = 600_000
 
 const sourcesSchema = z.record(z.string(), z.array(z.url({ protocol: /^https?$/ })).max(10))
 
 /**
  * Ranges of crawlers from the operator's directory: `<owner>.json` or
  * `<owner>.txt`, several as `<owner>.2.json`; and those at the addresses that
- * `sources.json` names, fetched at the start and each day. An owner has what
+ * `sources.json` names, fetched at the start and each day, and sooner where they could not be had. An owner has what
  * all of its lists have; one that is named but could not be had yet is not known.
  * Throws RangesError when the directory cannot be read or holds what is no list.
  */
 export function createCrawlerRanges(options: CrawlerRangesOptions): CrawlerRanges {
-  const { dir, fetchText, log, refreshEveryMs = DAY_MS } = options
+  const { dir, fetchText, log, refreshEveryMs = DAY_MS, retryAfterMs = RETRY_MS } = options
   const files = dir === null ? new Map<string, AddressList[]>() : readLists(dir)
   const sources = dir === null ? {} : readSources(path.join(dir, SOURCES))
   const fetched = new Map<string, AddressList>()
+  let closed = false
+  let retry: NodeJS.Timeout | undefined
 
-  async function refresh(): Promise<void> {
-    for (const url of Object.values(sources).flat()) {
+  const refresh = () => fetchAll(new Set(Object.values(sources).flat()))
+
+  async function fetchAll(urls: ReadonlySet<string>): Promise<void> {
+    clearTimeout(retry)
+    if (closed) return
+    const missed = new Set<string>()
+    for (const url of urls) {
       try {
         fetched.set(url, parseAddressList(await fetchText(url, LIST_LIMIT_BYTES)))
       } catch (error) {
+        missed.add(url)
         log.warn({ err: error, url }, 'ranges of a crawler could not be had; the last ones stay')
       }
     }
+    if (missed.size > 0 && !closed) retry = setTimeout(() => void fetchAll(missed), retryAfterMs).unref()
   }
 
   function rangesOf(owner: string): AddressList | null {
@@ -75,7 +88,12 @@ export function createCrawlerRanges(options: CrawlerRangesOptions): CrawlerRange
   }
 
   const timer = setInterval(() => void refresh(), refreshEveryMs).unref()
-  return { rangesOf, refresh, close: () => clearInterval(timer) }
+  const close = () => {
+    closed = true
+    clearInterval(timer)
+    clearTimeout(retry)
+  }
+  return { rangesOf, refresh, close }
 }
 
 function readLists(dir: string): Map<string, AddressList[]> {
