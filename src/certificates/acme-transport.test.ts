@@ -53,6 +53,12 @@ describe('requests to a CA', () => {
     assert.equal((await get('/elsewhere')).status, 302)
   })
 
+  it('owners are not told where the CA of the operator stands', async () => {
+    for (const url of ['https://127.0.0.1:1/', 'https://localhost:1/']) {
+      await assert.rejects(get(url), unreachable(/^the CA cannot be reached: ECONNREFUSED$/), url)
+    }
+  })
+
   it('only https', async () => {
     for (const url of ['http://localhost:1/', 'file:///etc/passwd', 'https:///', 'data:,x']) {
       await assert.rejects(get(url), AcmeProblem, url)

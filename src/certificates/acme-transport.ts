@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type http from 'node:http'
 import https from 'node:https'
 
-import { AcmeProblem, plain } from './acme-problem.ts'
+import { AcmeProblem } from './acme-problem.ts'
 
 export type AcmeAnswer = { status: number; headers: http.IncomingHttpHeaders; body: Buffer }
 
@@ -66,8 +66,14 @@ export function createTransport(options: TransportOptions): Transport {
       return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(parts) }
     } catch (cause) {
       signal.throwIfAborted()
-      const why = within.aborted ? `no answer within ${timeoutMs / 1_000} s` : plain((cause as Error).message)
+      const why = within.aborted ? `no answer within ${timeoutMs / 1_000} s` : wordsOf(cause)
       throw new AcmeProblem('unreachable', `the CA cannot be reached: ${why}`, { cause })
     }
   }
+}
+
+/** For owners, whom the address of an operator's CA does not concern; the operator finds it in the log. */
+function wordsOf(cause: unknown): string {
+  const { code, syscall, message } = cause as NodeJS.ErrnoException
+  return syscall !== undefined || cause instanceof AggregateError ? (code ?? 'no connection') : message
 }

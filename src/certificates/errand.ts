@@ -116,6 +116,7 @@ function failure({ log }: ErrandDeps, { domain }: Errand, error: unknown): Endin
     return failed('fault', 'something went wrong at our side')
   }
   const away = error.kind === 'unreachable' || error.kind === 'badNonce'
+  if (error.cause !== undefined) log.warn({ err: error, domain: domain.name }, 'the CA could not be asked')
   return failed(away ? 'ca-away' : 'refused', error.message, error.retryAfterMs)
 }
 
