@@ -93,6 +93,16 @@ describe('the door of middlewares', () => {
     assert.equal(edge.rendered.length, 1)
   })
 
+  it('what the owner says holds: a crawler that is removed, or of a category that passes, gets the origin', async () => {
+    await answer('/a')
+    await edge.set(`settings = '{"crawlers": {"remove": ["SemrushBot"]}, "categories": {"ai": "pass"}}'`)
+    await edge.settled()
+    const verdictOf = async (agent: string) => (await answer('/a', { agent })).verdict
+    assert.equal(await verdictOf('Mozilla/5.0 (compatible; SemrushBot/7)'), 'pass; not-a-crawler')
+    assert.equal(await verdictOf('Mozilla/5.0 (compatible; GPTBot/1.2)'), 'pass; category')
+    assert.equal(await verdictOf(GOOGLEBOT), 'hit')
+  })
+
   it('gives gzip to who takes gzip, 304 to who has it, HEAD without a body', async () => {
     const packed = await answer('/a', { headers: { 'accept-encoding': 'gzip' } })
     assert.equal(packed.headers['content-encoding'], 'gzip')

@@ -38,8 +38,11 @@ const BETWEEN_US = new Set(['x-prerender-token', 'x-prerender-int-type', 'x-prer
 
 export function createDoors(deps: EdgeDeps, pass: PassOptions, options: { liveWaitMs: number }): Doors {
   const fronts = new WeakMap<object, Front['scheme']>()
-  // The front has decided that it is a crawler; only which kind is to be known.
-  const crawlerOf: EdgeDeps['crawlerOf'] = (...asked) => deps.crawlerOf(...asked) ?? 'other'
+  // The front has decided that it is a crawler; only which kind is to be known, and whether the owner wants it to be one.
+  const crawlerOf: EdgeDeps['crawlerOf'] = (userAgent, own) => {
+    const isRemoved = userAgent !== undefined && own?.categoryOf(userAgent) === null
+    return isRemoved ? null : (deps.crawlerOf(userAgent, own) ?? 'other')
+  }
   const frontOf: FrontOf = (req, domain) => {
     const front = deps.frontOf(req, domain)
     return { ...front, scheme: fronts.get(req) ?? front.scheme }
