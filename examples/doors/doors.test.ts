@@ -150,7 +150,7 @@ describe('cloudflare-worker.mjs, in Node', () => {
   promises(async () => {
     const host = 'worker.example.com'
     const worker = (await import(here('cloudflare-worker.mjs'))).default
-    const env = { PREPAINT_URL: line.url, PREPAINT_KEY: key, WAIT_MS: `${WAIT_MS}` }
+    const env = { PREPAINT_URL: `${line.url}/`, PREPAINT_KEY: key, WAIT_MS: `${WAIT_MS}` }
     // On the edge, what `fetch` is given of the zone goes to its origin.
     const { fetch } = globalThis
     globalThis.fetch = async (to, init) =>

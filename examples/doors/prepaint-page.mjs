@@ -21,7 +21,7 @@ export function mayBeForUs(request) {
  */
 export async function prepaintPage(request, { service, key, url = request.url, waitMs = 15_000 }) {
   try {
-    const answer = await fetch(`${service}/api/render`, {
+    const answer = await fetch(`${service.replace(/\/+$/, '')}/api/render`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ url, user_agent: request.headers.get('user-agent') ?? '' }),
