@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
-import { backOffMs } from './back-off.ts'
+import { backOffMs, renewalBackOffMs } from './back-off.ts'
 import { renewalMs, suggestedMs } from './renewal-time.ts'
 
 const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 const least = () => 0
 const most = () => 1
@@ -24,6 +25,27 @@ describe('waiting after failures', () => {
     assert.equal(backOffMs('refused', 1, most, 3_600_000), 3_600_000)
     assert.equal(backOffMs('refused', 1, least, 1), 10 * MINUTE_MS)
     assert.equal(backOffMs('refused', 1, least, 365 * DAY_MS), 2 * DAY_MS)
+  })
+})
+
+describe('waiting for a renewal', () => {
+  const hours = (leftHours: number, wantedHours: number | null = null) =>
+    renewalBackOffMs(24 * HOUR_MS, leftHours * HOUR_MS, wantedHours === null ? null : wantedHours * HOUR_MS) /
+    HOUR_MS
+
+  it('is shorter around the end of the certificate, and long again when that is long past', () => {
+    assert.deepEqual(
+      [720, 192, 80, 8, 1].map((left) => hours(left)),
+      [24, 24, 10, 1, 1 / 6],
+    )
+    assert.deepEqual(
+      [0, -1, -8, -80, -720].map((left) => hours(left)),
+      [1 / 6, 1 / 6, 1, 10, 24],
+    )
+  })
+
+  it('is never less than the CA wants, for two days at most', () => {
+    assert.deepEqual([hours(8, 5), hours(8, 9_000), hours(-8, 5)], [5, 48, 5])
   })
 })
 

@@ -41,11 +41,12 @@ export function backOffMs(
 }
 
 /**
- * The same for a certificate that is there and ends in `leftMs`: it is tried
- * for more often then, but never against what the CA wants.
+ * The same for a certificate that is there and ends in `leftMs`, or has ended: around
+ * its end it is tried for more often, but never against what the CA wants, and not for ever.
  */
-export function renewalBackOffMs(backOff: number, leftMs: number, wantedMs: number | null): number {
-  return Math.max(Math.min(backOff, Math.max(leftMs / 8, LEAST_RENEWAL_MS)), leastWaitMs(wantedMs))
+export function renewalBackOffMs(usualMs: number, leftMs: number, wantedMs: number | null): number {
+  const nearMs = Math.max(Math.abs(leftMs) / 8, LEAST_RENEWAL_MS)
+  return Math.max(Math.min(usualMs, nearMs), leastWaitMs(wantedMs))
 }
 
 function leastWaitMs(wantedMs: number | null): number {
