@@ -52,7 +52,7 @@ export async function startFleet(
   try {
     dirs.push(...nodes.map(makeDataDir))
     await unpackOnce(dirs)
-    // One after the other: a start has a minute, and on a small machine several at once take several times as long.
+    // One after the other: a start has a limit, and on a small machine several at once take several times as long.
     for (const [at, { settings = {}, clockAheadMs = 0 }] of nodes.entries()) {
       const dir = dirs[at]!
       const network = await startDatabaseProxy(server.connection)

@@ -35,13 +35,14 @@ export type NodeProcess = {
 }
 
 const LOG_BYTES = 64 * 1024
-const READY_MS = 60_000
+/** Most of it is for unpacking the browser on a slow machine. */
+const READY_MS = 180_000
 const END_MS = 60_000
 
 /**
  * Starts `bin/prepaint.ts serve` on free ports. Nothing is left when the test
  * process ends in whatever way: the child holds a channel to it, and ends when
- * that closes. Rejects with the log when there is no ready line within a minute.
+ * that closes. Rejects with the log when there is no ready line within three minutes.
  */
 export async function startNodeProcess(
   dataDir: string,
