@@ -69,6 +69,10 @@ export const KNOWN_CRAWLERS: readonly (readonly [holds: string, category: Crawle
   ['imagesiftbot', 'ai'],
   ['ai2bot', 'ai'],
   ['phindbot', 'ai'],
+  ['gemini-deep-research', 'ai'],
+  ['pangubot', 'ai'],
+  ['bedrockbot', 'ai'],
+  ['cotoyogi', 'ai'],
   ['petalbot', 'search'],
 
   // Of a search company, but not for its index.

@@ -64,6 +64,10 @@ export const CRAWLER_AGENTS: Record<CrawlerCategory, readonly string[]> = {
     'Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; MistralAI-User/1.0; +https://docs.mistral.ai/robots)',
     'Mozilla/5.0 (compatible; ImagesiftBot; +imagesift.com)',
     'Mozilla/5.0 (compatible) Ai2Bot-Dolma (+https://www.allenai.org/crawler)',
+    'Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Gemini-Deep-Research; +https://gemini.google/overview/deep-research/) Chrome/135.0.0.0 Safari/537.36',
+    'Mozilla/5.0 (compatible; PanguBot/1.0; pangubot@huawei.com)',
+    'Mozilla/5.0 (compatible; bedrockbot/1.0)',
+    'Mozilla/5.0 (compatible; Cotoyogi/4.0; +https://ds.rois.ac.jp/center8/crawler/)',
   ],
   social: [
     'facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)',

@@ -44,6 +44,8 @@ const SPELT: Readonly<Record<string, string>> = {
   youbot: 'YouBot',
   imagesiftbot: 'ImagesiftBot',
   ai2bot: 'AI2Bot',
+  'gemini-deep-research': 'Gemini Deep Research',
+  pangubot: 'PanguBot',
   petalbot: 'PetalBot',
   'adsbot-google': 'AdsBot-Google',
   'mediapartners-google': 'Mediapartners-Google',
