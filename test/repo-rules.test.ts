@@ -84,6 +84,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'src/pages/invalidation.ts',
     'src/gateway/guarded-connect.ts',
     'src/gateway/address-guard.ts',
+    'src/gateway/lookup.ts',
   ],
   'src/db': [],
   'src/metrics': ['src/db'],

@@ -70,6 +70,34 @@ describe('whether a name leads to us', () => {
     silent.close()
   })
 
+  it('only where each of its addresses does at which somebody answers', async () => {
+    const lookup = async () => ['127.0.0.1', '127.0.0.2']
+    const by = () => reachesUs({ guard, ports: node.ports, timeoutMs: 5_000, lookup }, NAME, publish, NEVER)
+    assert.deepEqual(await by(), { kind: 'http-01' }, 'nobody is at the other')
+    const other = http.createServer((_req, res) => res.end('hello')).listen(node.ports.http, '127.0.0.2')
+    await once(other, 'listening')
+    assert.deepEqual(await by(), { kind: 'tls-alpn-01' })
+    const third = http.createServer().listen(node.ports.tls, '127.0.0.2')
+    await once(third, 'listening')
+    assert.deepEqual(await by(), {
+      unreachable: 'localhost leads to this service, but also to another server at 127.0.0.2',
+    })
+    other.close()
+    third.close()
+  })
+
+  it('ends when it is called off, also while the name is looked up', async () => {
+    const calling = new AbortController()
+    const asked = reachesUs(
+      { guard, lookup: () => new Promise(() => {}) },
+      NAME,
+      () => assert.fail('nothing is published'),
+      calling.signal,
+    )
+    calling.abort(new Error('the node ends'))
+    await assert.rejects(asked, /the node ends/)
+  })
+
   it('not at an address that is not public, and not without one', async () => {
     const inner = await look(node.ports, NAME, createAddressGuard([]))
     assert.deepEqual(inner, { unreachable: 'localhost leads to an address that is not public' })
