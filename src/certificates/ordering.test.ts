@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 
-import { until } from '../../test/support/condition.ts'
+import { until as untilWithin } from '../../test/support/condition.ts'
 import { hasProgram } from '../../test/support/program.ts'
 import { startTestAcme, type TestAcme } from './test-acme-server.ts'
 import { type TestFleet, type TestNode, testFleet } from './test-fleet.ts'
 import { startPebble } from './test-pebble.ts'
+
+/** However busy the machine is. */
+const until = <T>(what: string, probe: () => T | Promise<T>) => untilWithin(what, probe, 60_000)
 
 /** The same, whoever the CA is. */
 const AUTHORITIES = [

@@ -131,7 +131,8 @@ export async function testFleet() {
             email: 'operator@example.com',
             perHour: 100,
             lookMs: 100,
-            leaseMs: 3_000,
+            // Longer than a busy machine holds a node up.
+            leaseMs: 60_000,
             times: { pollMs: 20, patienceMs: 20_000 },
             ...options,
           },
