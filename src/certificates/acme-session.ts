@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
 
-import { AcmeProblem, problemFrom, retryAfterMs } from './acme-problem.ts'
+import { AcmeProblem, fieldsOf, problemFrom, retryAfterMs } from './acme-problem.ts'
 import type { AcmeAnswer, AcmeRequest, Transport } from './acme-transport.ts'
 import { createSigner, type Signer } from './jws.ts'
 
@@ -70,7 +70,22 @@ export function createAcmeSession(accountKey: KeyObject, options: SessionOptions
     const { newAccount } = await directory(signal)
     const contact = email === null ? {} : { contact: [`mailto:${email}`] }
     const answer = await signed(newAccount, { termsOfServiceAgreed: true, ...contact }, null, signal)
-    return locationOf(answer, 'account')
+    const found = locationOf(answer, 'account')
+    if (answer.status !== 201 && email !== null) await tell(found, answer, contact, signal)
+    return found
+  }
+
+  /** An account that was there keeps its contact until it is told another one (section 7.3.2). No order waits for that. */
+  async function tell(
+    found: string,
+    answer: AcmeAnswer,
+    contact: { contact?: string[] },
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (JSON.stringify(fieldsOf(json(answer))['contact']) === JSON.stringify(contact.contact)) return
+    await signed(found, contact, found, signal).catch((error: unknown) => {
+      if (!(error instanceof AcmeProblem)) throw error
+    })
   }
 
   async function signed(

@@ -35,6 +35,8 @@ export type TestAcmeServer = TestAcme & {
   orders: string[]
   /** Challenges that were asked for, by kind. */
   asked: string[]
+  /** Whom the accounts name, as last told. */
+  contacts: string[][]
   /** Of new orders: the certificate that they replace. */
   replaced: string[]
   /** What goes wrong from now on; null: nothing. */
@@ -77,6 +79,7 @@ export async function startTestAcme(ports: { http: number; tls: number }): Promi
     orders: [],
     asked: [],
     replaced: [],
+    contacts: [],
     fault: null,
     retryAfter: '7200',
     beforeJudging: async () => {},
@@ -162,7 +165,12 @@ export async function startTestAcme(ports: { http: number; tls: number }): Promi
       const kid = `${base}/account/${thumbprint(key)}`
       const status = accounts.has(kid) ? 200 : 201
       accounts.set(kid, key)
-      return { status, body: { status: 'valid' }, headers: { location: kid } }
+      // Section 7.3.1: whoever asks for an account that is there changes nothing.
+      const { contact } = payload
+      if (Array.isArray(contact) && (status === 201 || id !== undefined))
+        acme.contacts.push(contact.map(String))
+      const last = acme.contacts.at(-1)
+      return { status, body: { status: 'valid', contact: last }, headers: { location: kid } }
     }
     if (what === 'order' && id === undefined) {
       if (acme.fault === 'rate-limited') {
