@@ -308,6 +308,22 @@ describe('the operator', () => {
     await guest.context().close()
   })
 
+  it('takes a change of plan back with one press', async () => {
+    const planOf = () => page.getByLabel('Plan of owner@example.com')
+    await visit('/operator/accounts')
+    const before = await planOf().inputValue()
+    const plans = await planOf().getByRole('option').allInnerTexts()
+    const other = plans.find((plan) => plan !== before)
+    assert(other !== undefined)
+    await planOf().selectOption(other)
+    await page.getByText(`owner@example.com has the plan ${other} now`).waitFor()
+    await button('Undo').click()
+    await page.getByText(`owner@example.com has the plan ${before} now`).waitFor()
+    await until('the list says so', async () => (await planOf().inputValue()) === before)
+    await page.reload()
+    assert.equal(await planOf().inputValue(), before)
+  })
+
   it('sees nodes, queue and failures', async () => {
     await link('Nodes').click()
     await page.getByRole('table').waitFor()

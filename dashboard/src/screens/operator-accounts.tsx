@@ -161,10 +161,12 @@ function AccountRow(props: {
               change.mutate(before)
             },
       )
-      isUndo.current = false
       await queries.invalidateQueries({ queryKey: accountsQuery.queryKey })
     },
     onError: (error) => sayFailed(`${account.email} stays as it was`, error),
+    onSettled: () => {
+      isUndo.current = false
+    },
   })
   const reset = useMutation({
     mutationFn: () => request<MadeLink>('POST', `/api/operator/accounts/${account.id}/reset-link`),
