@@ -106,8 +106,9 @@ describe('listener', () => {
     await listener.close()
   })
 
-  it('notices a connection that is dead without a word, by its heartbeat', async () => {
+  it('notices a connection that is dead without a word, by its heartbeat', async (t) => {
     const server = await startSilenceable(database.connection)
+    t.after(() => server.close())
     const connection = { ...database.connection, host: '127.0.0.1', port: server.port }
     const { listener, taken, lost } = await open(connection, { heartbeatMs: 20, answerMs: 1_000 })
     server.silence()
@@ -117,7 +118,6 @@ describe('listener', () => {
     await notify('Odd "channel"', 'heard')
     await received(taken, 'heard')
     await listener.close()
-    server.close()
   })
 
   it('caught up: all that was committed before has been handed out, also for many who ask at once', async () => {
@@ -147,8 +147,9 @@ describe('listener', () => {
     await listener.caughtUp()
   })
 
-  it('catching up takes no longer than it may', async () => {
+  it('catching up takes no longer than it may', async (t) => {
     const server = await startSilenceable(database.connection)
+    t.after(() => server.close())
     const connection = { ...database.connection, host: '127.0.0.1', port: server.port }
     const { listener, lost } = await open(connection, { catchUpMs: 1, answerMs: 1_000 })
     server.silence()
@@ -158,7 +159,6 @@ describe('listener', () => {
     server.speak()
     await until('it is back', () => listener.connected)
     await listener.close()
-    server.close()
   })
 
   it('fails at once when there is no server to begin with', async () => {
