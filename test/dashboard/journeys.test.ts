@@ -405,6 +405,8 @@ describe('leaving', () => {
   it('by keyboard alone: signed out and in again', async () => {
     await page.goto(`${dashboard.node.api}/domains`)
     await heading('Domains').waitFor()
+    // The list has come: until then nothing in the content takes the focus.
+    await button('Add a domain').waitFor()
     await page.keyboard.press('Tab')
     await page.locator(':focus').and(link('Skip to the content')).waitFor()
     await page.keyboard.press('Enter')
