@@ -1,11 +1,4 @@
-import {
-  createHash,
-  createPublicKey,
-  type KeyObject,
-  randomBytes,
-  verify,
-  X509Certificate,
-} from 'node:crypto'
+import { createHash, createPublicKey, type KeyObject, randomBytes, verify } from 'node:crypto'
 import { once } from 'node:events'
 import http from 'node:http'
 import https from 'node:https'
@@ -299,9 +292,4 @@ function problem(kind: string, detail: string): Reply {
 function thumbprint(key: KeyObject): string {
   const { crv, kty, x, y } = key.export({ format: 'jwk' })
   return createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url')
-}
-
-/** The serial number of a certificate, in hexadecimal. */
-export function serialOf(pem: string): string {
-  return new X509Certificate(pem).serialNumber
 }
