@@ -1,6 +1,6 @@
 import { requestIdOf } from '../http/request-id.ts'
 import type { Log } from '../log.ts'
-import type { EdgeRequest } from './exchange.ts'
+import type { RequestHead } from './exchange.ts'
 import type { Answered } from './report.ts'
 
 /** Which live requests have a line: those that had to do with a render, or should have; every one; none. */
@@ -18,7 +18,7 @@ const QUIET: ReadonlySet<Answered['verdict']> = new Set([
 export function createAccessLog(
   log: Log,
   logged: AccessLogged,
-): (req: EdgeRequest, answer: Answered) => void {
+): (req: RequestHead, answer: Answered) => void {
   if (logged === 'none') return () => {}
   return (req, { verdict, crawler, seconds }) => {
     if (logged === 'renders' && QUIET.has(verdict)) return

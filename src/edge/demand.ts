@@ -4,7 +4,8 @@ import type { Log } from '../log.ts'
 import type { CrawlerTest } from './crawler.ts'
 import { crawlerNameIn } from './crawler-name.ts'
 import type { EdgeDomain } from './domain.ts'
-import type { EdgeRequest } from './exchange.ts'
+import type { EdgeRequest, RequestHead } from './exchange.ts'
+import type { Served } from './served.ts'
 import type { PageTarget } from './target.ts'
 
 export type DemandDeps = {
@@ -29,7 +30,7 @@ export type Visit = {
   atMs: number
 }
 
-type Asked = { req: EdgeRequest; domain: EdgeDomain; target: PageTarget; nowMs: number }
+type Asked<R = RequestHead> = { req: R; domain: EdgeDomain; target: PageTarget; nowMs: number }
 
 const DAY_MS = 86_400_000
 /** A stale page that is asked for often queues its refresh once in this time. */
@@ -42,7 +43,7 @@ export function createDemand(deps: DemandDeps) {
   const { log, enqueueRefresh, noteAsked, noteVisit, listedName, crawlerOf, isForged } = deps
 
   /** The page is stale. */
-  function refresh(asked: Asked): void {
+  function refresh(asked: Asked<EdgeRequest>): void {
     const { domain, target, nowMs } = asked
     if (nowMs - target.refreshedMs < REFRESH_EVERY_MS) return
     target.refreshedMs = nowMs
@@ -51,7 +52,7 @@ export function createDemand(deps: DemandDeps) {
     })
   }
 
-  async function queueRefresh({ req, domain, target }: Asked): Promise<void> {
+  async function queueRefresh({ req, domain, target }: Asked<EdgeRequest>): Promise<void> {
     // The next who asks may be honest.
     if (await isForged(req)) target.refreshedMs = 0
     else await enqueueRefresh(domain.id, target.key.path)
@@ -83,5 +84,14 @@ export function createDemand(deps: DemandDeps) {
     })
   }
 
-  return { refresh, note, visited }
+  /** It is being answered with an entry of ours. */
+  function served(asked: Asked, entry: Served): void {
+    const { req, domain, target } = asked
+    req.askedOf = domain
+    req.askedFor = target.key.path
+    if (entry.status < 400) note(asked)
+    if (entry.kind === 'page') visited(asked)
+  }
+
+  return { refresh, note, served }
 }

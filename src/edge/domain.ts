@@ -99,17 +99,18 @@ export function createDomains({ findDomain, connected }: DomainsOptions) {
   let doubted = !connected()
 
   function find(hostHeader: string): EdgeDomain | null | Promise<EdgeDomain | null> {
-    // Most say it as it is.
-    const asSaid = believed() ? known.get(hostHeader) : undefined
-    if (asSaid !== undefined) return asSaid
+    const domain = inMemory(hostHeader)
+    if (domain !== undefined) return domain
     const name = nameOf(hostHeader)
-    if (believed()) {
-      const domain = known.get(name)
-      if (domain !== undefined) return domain
-      if (unknown.get(name) !== undefined) return null
-    }
+    if (believed() && unknown.get(name) !== undefined) return null
     // A name of the domain system has at most 253 characters.
     return name === '' || name.length > 253 ? null : load(name)
+  }
+
+  /** Without asking for it: as `find`, or undefined. */
+  function inMemory(hostHeader: string): EdgeDomain | undefined {
+    // Most say it as it is.
+    return believed() ? (known.get(hostHeader) ?? known.get(nameOf(hostHeader))) : undefined
   }
 
   async function load(name: string): Promise<EdgeDomain | null> {
@@ -163,7 +164,7 @@ export function createDomains({ findDomain, connected }: DomainsOptions) {
       epoch++
     },
   }
-  return { find, held }
+  return { find, inMemory, held }
 }
 
 /** Lower case, without port and without the dot at the end of a full name. */

@@ -20,6 +20,7 @@ import type { OriginAgents } from './origin-request.ts'
 import { createOriginShare } from './origin-share.ts'
 import { createPass, type FrontOf, type PassOptions } from './pass.ts'
 import { type PlainPage, pageMessage, sendPlainPage } from './plain-page.ts'
+import { createReadyHit } from './ready-hit.ts'
 import { createReport, type ReportDeps } from './report.ts'
 import { prepareServed, prepareUnstored } from './served.ts'
 import { createEdgeServers, type EdgeServers, type EdgeTls } from './servers.ts'
@@ -99,6 +100,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
     prepare: prepareServed,
     connected,
   })
+  const keepAliveMs = options.keepAliveMs ?? KEEP_ALIVE_MS
   const readClient = createClientReader(options.clients?.trustedProxies ?? [])
   const frontOf: FrontOf = (req, domain) => ({ ...readClient(req), host: req.headers.host ?? domain.name })
   const passOptions: PassOptions = {
@@ -144,6 +146,10 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
     report,
   }
   const handle = createEdgeHandler(handlerDeps, options)
+  const readyHit = createReadyHit(
+    { ...handlerDeps, gate, domainInMemory: domains.inMemory, pageInMemory: pages.inMemory },
+    { keepAliveMs },
+  )
   // Behind a door stands one site's front, which asks for all its visitors: it is not limited as one of them.
   // That front is the client whose address is known here, and not the crawler.
   const doors = createDoors(
@@ -194,6 +200,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
         sendPlainPage(res, 'too-many-requests', 'none; too-many-requests')
         answered('none; too-many-requests')
       },
+      readyHit,
       upgrade(handshake) {
         const settled = once(report(handshake.req, null))
         upgrade(handshake, settled).catch((error: Error) => {
@@ -204,7 +211,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
       },
     },
     parts.tls ?? null,
-    { clock: parts.clock, headersMs, idleMs, keepAliveMs: options.keepAliveMs ?? KEEP_ALIVE_MS },
+    { clock: parts.clock, headersMs, idleMs, keepAliveMs },
   )
   gate.watch(servers.plain, pageMessage('too-many-connections', 'none; too-many-connections'))
   if (servers.secure !== null) gate.watch(servers.secure, null)

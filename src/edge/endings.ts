@@ -1,12 +1,11 @@
 import type { Log } from '../log.ts'
-import { freshUntil } from '../pages/freshness.ts'
 import type { PageCache } from '../pages/page-cache.ts'
 import type { EdgeDomain } from './domain.ts'
 import type { EdgeRequest, EdgeResponse } from './exchange.ts'
 import { storedLocation } from './forwarded-headers.ts'
 import type { FrontOf, Pass } from './pass.ts'
 import { sendPlainPage } from './plain-page.ts'
-import { type ServedVerdict, servePage, serveRedirect } from './serve.ts'
+import { type ServedVerdict, servePage, serveRedirect, stampOf } from './serve.ts'
 import type { Served } from './served.ts'
 import type { Sitemaps } from './sitemap.ts'
 import type { PageTarget } from './target.ts'
@@ -33,17 +32,13 @@ export type EndingDeps = {
 /** The ways a live request can end, each with the verdict that it sends. `demand` hears of what was served. */
 export function createEndings(
   { log, pages, sitemaps, pass: passOn, frontOf }: EndingDeps,
-  demand: { note(e: Exchange): void; visited(e: Exchange): void },
+  demand: { served(e: Exchange, entry: Served): void },
 ) {
   /** A page or redirect of ours, in the encoding that is asked for. */
   function serve(exchange: Exchange, entry: Served, verdict: ServedVerdict): Verdict | Promise<Verdict> {
     const { req, res, domain, target, nowMs } = exchange
-    req.askedOf = domain
-    req.askedFor = target.key.path
-    if (entry.status < 400) demand.note(exchange)
-    if (entry.kind === 'page') demand.visited(exchange)
-    const ttlMs = freshUntil(entry, target.lifetimes) - nowMs
-    const stamp = { verdict, ttlMs, ageMs: verdict === 'rendered' ? 0 : nowMs - entry.renderedAtMs }
+    demand.served(exchange, entry)
+    const stamp = stampOf(entry, target.lifetimes, nowMs, verdict)
     const unservable = (error: unknown): Verdict => {
       log.error({ err: error, domain: domain.name, path: target.key.path }, 'a stored page cannot be served')
       return pass(req, res, domain, 'unservable')

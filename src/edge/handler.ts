@@ -7,7 +7,7 @@ import { decide } from './decide.ts'
 import { createDemand, type DemandDeps } from './demand.ts'
 import type { EdgeDomain } from './domain.ts'
 import { createEndings } from './endings.ts'
-import type { EdgeRequest, EdgeResponse } from './exchange.ts'
+import type { EdgeRequest, EdgeResponse, RequestHead } from './exchange.ts'
 import { createFindStored } from './find-stored.ts'
 import { sendToHttps } from './https-redirect.ts'
 import { createLiveRender, type LiveRenderDeps } from './live-render.ts'
@@ -28,7 +28,7 @@ export type EdgeDeps = LiveRenderDeps &
     targetOf(domain: EdgeDomain, url: string): Target
     crawlerOf: CrawlerTest
     /** To be asked again by https. */
-    isInsecure(req: EdgeRequest, domain: EdgeDomain): boolean
+    isInsecure(req: RequestHead, domain: EdgeDomain): boolean
     pages: Pick<PageCache<Served>, 'find' | 'reread' | 'admission' | 'grown'>
     sitemaps: Sitemaps
     pass: Pass

@@ -78,7 +78,12 @@ export function pageMessage(page: PlainPage, verdict: string): string {
 
 /** The head of an answer, to be written as Latin-1. Values come from node's parser or from us: neither has line breaks. */
 export function messageHead(status: number, reason: string, headers: readonly string[]): string {
-  const lines = [`HTTP/1.1 ${status} ${reason}`]
-  for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`)
-  return `${lines.join('\r\n')}\r\n\r\n`
+  return `HTTP/1.1 ${status} ${reason}\r\n${headerLines(headers)}\r\n`
+}
+
+/** Headers of it (flat), each with its line break. */
+export function headerLines(headers: readonly string[]): string {
+  let lines = ''
+  for (let at = 0; at < headers.length; at += 2) lines += `${headers[at]}: ${headers[at + 1]}\r\n`
+  return lines
 }

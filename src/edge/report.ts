@@ -1,7 +1,7 @@
 import type { CrawlerCategory } from '../accounts/domain-settings.ts'
 import type { Stopwatch } from '../clock.ts'
 import type { CrawlerTest } from './crawler.ts'
-import type { EdgeRequest, EdgeResponse } from './exchange.ts'
+import type { EdgeResponse, RequestHead } from './exchange.ts'
 import type { NoVerdict, Verdict } from './verdict.ts'
 
 /** A live request that has been answered. */
@@ -17,9 +17,9 @@ export type ReportDeps = {
   crawlerOf: CrawlerTest
   stopwatch: Stopwatch
   /** See `createRequestIds`. */
-  nameOf(req: EdgeRequest): string
+  nameOf(req: RequestHead): string
   /** Figures, log. Called on the hit path: costs next to nothing, and never throws. */
-  answered(req: EdgeRequest, answer: Answered, res: ReportedAnswer): void
+  answered(req: RequestHead, answer: Answered, res: ReportedAnswer): void
 }
 
 export type ReportedAnswer = Pick<EdgeResponse, 'headersSent' | 'statusCode'>
@@ -32,8 +32,8 @@ const NO_ANSWER: ReportedAnswer = { headersSent: false, statusCode: 0 }
  * is called with the verdict, once.
  */
 export type Report = (
-  req: EdgeRequest,
-  res: (ReportedAnswer & Pick<EdgeResponse, 'closed' | 'on'>) | null,
+  req: RequestHead,
+  res: (ReportedAnswer & { readonly closed: boolean; on(event: 'close', tell: () => void): unknown }) | null,
 ) => (verdict: Verdict | NoVerdict) => void
 
 export function createReport({ crawlerOf, stopwatch, nameOf, answered }: ReportDeps): Report {
@@ -50,7 +50,7 @@ export function createReport({ crawlerOf, stopwatch, nameOf, answered }: ReportD
     }
   }
 
-  function crawlerIn(verdict: Verdict | NoVerdict, req: EdgeRequest): CrawlerCategory | null {
+  function crawlerIn(verdict: Verdict | NoVerdict, req: RequestHead): CrawlerCategory | null {
     if (verdict === 'pass; not-a-crawler' || verdict.startsWith('none')) return null
     const crawler = crawlerOf(req.headers['user-agent'], req.askedOf?.crawlers)
     const servedAsOne = verdict === 'hit' || verdict === 'stale' || verdict === 'rendered'

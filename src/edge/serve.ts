@@ -1,8 +1,16 @@
-import { createEncodingChoice } from '../http/accept-encoding.ts'
+import { createEncodingChoice, type Encoding } from '../http/accept-encoding.ts'
 import { requestIdOf } from '../http/request-id.ts'
+import { freshUntil, type Lifetimes } from '../pages/freshness.ts'
 import { isNotModified } from './conditional.ts'
-import type { EdgeRequest, EdgeResponse } from './exchange.ts'
-import { CACHE_CONTROL, type Representation, type ServedPage, type ServedRedirect } from './served.ts'
+import type { EdgeRequest, EdgeResponse, RequestHead } from './exchange.ts'
+import {
+  CACHE_CONTROL,
+  type Representation,
+  type SameHeaders,
+  type Served,
+  type ServedPage,
+  type ServedRedirect,
+} from './served.ts'
 
 /** Verdicts of answers that come from our own store. */
 export type ServedVerdict = 'hit' | 'stale' | 'rendered'
@@ -11,6 +19,22 @@ const chosen = createEncodingChoice()
 
 /** What changes from one answer of an entry to the next. */
 export type Stamp = { verdict: ServedVerdict; ageMs: number; ttlMs: number }
+
+export function stampOf(entry: Served, lifetimes: Lifetimes, nowMs: number, verdict: ServedVerdict): Stamp {
+  const ageMs = verdict === 'rendered' ? 0 : nowMs - entry.renderedAtMs
+  return { verdict, ageMs, ttlMs: freshUntil(entry, lifetimes) - nowMs }
+}
+
+/** The page in the encoding that is asked for; undefined: it is still to be made. */
+export function readyFor(req: RequestHead, page: ServedPage): Representation | undefined {
+  return page.ready[encodingFor(req)]
+}
+
+function encodingFor({ headers }: RequestHead): Encoding {
+  const { 'accept-encoding': accepted } = headers
+  // Node joins what is said twice; its types know only of some that it does.
+  return chosen(typeof accepted === 'string' ? accepted : undefined)
+}
 
 /**
  * Answers with a stored page. Synchronous when the encoding asked for is ready;
@@ -23,7 +47,7 @@ export function servePage(
   page: ServedPage,
   stamp: Stamp,
 ): void | Promise<void> {
-  const encoding = chosen(req.headers['accept-encoding'] as string | undefined)
+  const encoding = encodingFor(req)
   const ready = page.ready[encoding]
   if (ready !== undefined) return write(req, res, page, ready, stamp)
   return page.make(encoding).then((made) => write(req, res, page, made, stamp))
@@ -33,20 +57,29 @@ function write(
   req: EdgeRequest,
   res: EdgeResponse,
   page: ServedPage,
-  { body, etag, headers, notModifiedHeaders }: Representation,
+  representation: Representation,
   stamp: Stamp,
 ): void {
-  // Conditions apply to what would have been a 200 (RFC 9110, section 13.2.1).
-  const notModified = page.status === 200 && isNotModified(req.headers, etag, page.lastModifiedMs)
+  const { status, same, own, body } = pageAnswer(req, page, representation, stamp)
   // A list of its own: written into the page's, what is said once would be kept for as long as the page.
-  const list = [
-    ...(notModified ? notModifiedHeaders : headers),
-    ...['Age', age(stamp), 'Cache-Status', cacheStatus(stamp, page.isStored)],
-    ...['X-Prepaint', stamp.verdict, 'X-Request-Id', requestIdOf(req)],
-  ]
-  res.writeHead(notModified ? 304 : page.status, list)
-  if (notModified || req.method === 'HEAD') res.end()
+  res.writeHead(status, [...same.headers, ...own])
+  if (body === null) res.end()
   else res.end(body)
+}
+
+/** What is answered with a page: headers that are the same for everybody, those of this answer, and the body, null without one. */
+export function pageAnswer(
+  req: RequestHead,
+  page: ServedPage,
+  { whole, notModified, etag, body }: Representation,
+  stamp: Stamp,
+): { status: number; same: SameHeaders; own: string[]; body: Buffer | null } {
+  // Conditions apply to what would have been a 200 (RFC 9110, section 13.2.1).
+  const isKnown = page.status === 200 && isNotModified(req.headers, etag, page.lastModifiedMs)
+  const own = ['Age', age(stamp), 'Cache-Status', cacheStatus(stamp, page.isStored)]
+  own.push('X-Prepaint', stamp.verdict, 'X-Request-Id', requestIdOf(req))
+  if (isKnown) return { status: 304, same: notModified, own, body: null }
+  return { status: page.status, same: whole, own, body: req.method === 'HEAD' ? null : body }
 }
 
 /** Answers from the redirect cache; `location` is where it leads for this client. */

@@ -3,6 +3,7 @@ import zlib from 'node:zlib'
 import type { Encoding } from '../http/accept-encoding.ts'
 import type { StoredEntry, StoredPage, StoredRedirect } from '../pages/stored-page.ts'
 import { RecentMap } from '../recent-map.ts'
+import { headerLines } from './plain-page.ts'
 import { servableHeaders } from './servable-headers.ts'
 
 const brotliDecompress = promisify(zlib.brotliDecompress)
@@ -16,10 +17,18 @@ export type Representation = {
   body: Buffer
   /** Strong: it names exactly these bytes (RFC 9110, section 8.8.3). */
   etag: string
-  /** Flat; those that change from answer to answer come behind them, see `serve.ts`. */
-  headers: string[]
+  /** Those that change from answer to answer come behind them, see `serve.ts`. */
+  whole: SameHeaders
   /** The same without what describes the content, for 304. */
-  notModifiedHeaders: string[]
+  notModified: SameHeaders
+}
+
+/** Headers that are the same in each answer. */
+export type SameHeaders = {
+  /** Flat: name, value, name, value ... */
+  readonly headers: readonly string[]
+  /** As they go over the wire of HTTP/1.1; made when it is first asked for. */
+  readonly lines: string
 }
 
 /** A stored page as the edge holds it in memory. */
@@ -74,8 +83,8 @@ function preparePage(page: StoredPage): ServedPage {
     return {
       body,
       etag,
-      headers: [...stored, ...described, 'ETag', etag, ...content],
-      notModifiedHeaders: [...described, 'ETag', etag],
+      whole: new WrittenOnce([...stored, ...described, 'ETag', etag, ...content]),
+      notModified: new WrittenOnce([...described, 'ETag', etag]),
     }
   }
 
@@ -107,6 +116,20 @@ function preparePage(page: StoredPage): ServedPage {
     },
   }
   return served
+}
+
+class WrittenOnce implements SameHeaders {
+  readonly headers: readonly string[]
+  #lines = ''
+
+  constructor(headers: readonly string[]) {
+    this.headers = headers
+  }
+
+  get lines(): string {
+    this.#lines ||= headerLines(this.headers)
+    return this.#lines
+  }
 }
 
 const texts = new RecentMap<string>({ limit: 5_000 })

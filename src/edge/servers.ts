@@ -4,8 +4,9 @@ import type net from 'node:net'
 import tls, { type SecureContext } from 'node:tls'
 
 import type { Clock } from '../clock.ts'
-import type { EdgeRequest, EdgeResponse } from './exchange.ts'
+import type { EdgeRequest, EdgeResponse, RequestHead } from './exchange.ts'
 import { type Handshake, http1Handshake, http2Handshake } from './handshake.ts'
+import { createHitLane, type HitLane, type HitLaneOptions, type SendAnswer } from './hit-lane.ts'
 import { Http2Request, Http2Response } from './http2-exchange.ts'
 import { createSessionWatch, HEADER_BYTES, HTTP2_LIMITS } from './http2-limits.ts'
 import { mayWait } from './pipelining.ts'
@@ -14,6 +15,8 @@ import { pageMessage, sendPlainPage } from './plain-page.ts'
 /** What becomes of what clients ask, in whatever version of HTTP. */
 export type EdgeHandlers = {
   request(req: EdgeRequest, res: EdgeResponse): void
+  /** One of HTTP/1.1 for which all lies ready. False: it is to be asked as `request`. Absent: none is. */
+  readyHit?(req: RequestHead, send: SendAnswer): boolean
   /** A WebSocket. */
   upgrade(handshake: Handshake): void
 }
@@ -162,6 +165,38 @@ function rawOf(given: readonly unknown[]): string[] {
 
 type Headers = http.OutgoingHttpHeaders | http.OutgoingHttpHeader[]
 
+/** One of node's, whose connections are its own when they have left the hit lane. */
+class LaneServer<Answer extends typeof http.ServerResponse<http.IncomingMessage>> extends http.Server<
+  typeof http.IncomingMessage,
+  Answer
+> {
+  #lane: HitLane | null = null
+
+  openLane(options: Omit<HitLaneOptions, 'handOver'>): HitLane {
+    const nodes = this.listeners('connection')
+    this.removeAllListeners('connection')
+    const lane = createHitLane({
+      ...options,
+      handOver: (socket) => {
+        for (const take of nodes) take.call(this, socket)
+      },
+    })
+    this.on('connection', lane.take)
+    this.#lane = lane
+    return lane
+  }
+
+  override closeIdleConnections(): void {
+    this.#lane?.closeIdle()
+    super.closeIdleConnections()
+  }
+
+  override closeAllConnections(): void {
+    this.#lane?.closeAll()
+    super.closeAllConnections()
+  }
+}
+
 function createPlain(
   handlers: EdgeHandlers,
   options: ServerOptions,
@@ -178,7 +213,7 @@ function createPlain(
         : super.writeHead(status, reason ?? headers)
     }
   }
-  const server = http.createServer({
+  const server = new LaneServer({
     ServerResponse: Answer,
     keepAliveTimeout: keepAliveMs,
     headersTimeout: headersMs,
@@ -190,6 +225,7 @@ function createPlain(
     optimizeEmptyRequests: true,
     shouldUpgradeCallback: (req) => req.headers.upgrade?.toLowerCase() === 'websocket',
   })
+  const lane = server.openLane({ headersMs, idleMs, keepAliveMs, answer: handlers.readyHit ?? (() => false) })
   // Whoever takes nothing of his answer for so long does not get the rest.
   server.setTimeout(idleMs)
   server.on('request', (req, res) => {
@@ -209,6 +245,7 @@ function createPlain(
   })
   const lastAnswers = () => {
     ending = true
+    lane.end()
   }
   return { server, lastAnswers }
 }

@@ -268,21 +268,23 @@ export async function listening(server: net.Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** One request on a connection of its own. */
+/** One request on a connection of its own, which could take more. */
 export async function request(port: number, target: string, asking: AskOptions = {}): Promise<Answer> {
   const { host = 'red.example', agent = GOOGLEBOT, method = 'GET', headers = {}, body } = asking
+  const connections = new http.Agent({ keepAlive: true })
   const req = http.request({
     host: '127.0.0.1',
     port,
     path: target,
     method,
-    agent: false,
+    agent: connections,
     headers: { host, ...(agent === null ? {} : { 'user-agent': agent }), ...headers },
   })
   req.end(body)
   const [res] = (await once(req, 'response')) as [http.IncomingMessage]
   const parts: Buffer[] = []
   for await (const part of res as AsyncIterable<Buffer>) parts.push(part)
+  connections.destroy()
   return {
     status: res.statusCode!,
     headers: res.headers,

@@ -36,6 +36,8 @@ export type ClientGate = {
   clientOf(request: Asked): string | null
   /** Counts a request until its answer has ended. False: it is one too many, and is to be refused. */
   enter(request: Asked, response: NodeJS.EventEmitter): boolean
+  /** Whether `enter` would let it in. */
+  mayEnter(request: Asked): boolean
   /** As `enter`, of what is as good as a connection of its own. */
   enterTunnel(request: Asked, stream: NodeJS.EventEmitter): boolean
   /** How many counts are kept at this moment: none of clients who hold nothing. */
@@ -100,6 +102,11 @@ export function createClientGate(limits: ClientLimits): ClientGate {
       if (!requests.enter(client)) return false
       response.on('close', () => requests.leave(client))
       return true
+    },
+    mayEnter(request) {
+      if (refused.has(request.socket)) return false
+      const client = clientOf(request)
+      return client === null || requests.hasRoom(client)
     },
     enterTunnel(request, stream) {
       const client = clientOf(request)

@@ -2,6 +2,8 @@
 export type Counter = {
   /** False: this would be one too many; it is not counted. */
   enter(key: string): boolean
+  /** Whether `enter` would say true. */
+  hasRoom(key: string): boolean
   /** Once for each `enter` that said true. */
   leave(key: string): void
   readonly keys: number
@@ -16,6 +18,7 @@ export function createCounter(limit: number): Counter {
       underWay.set(key, count + 1)
       return true
     },
+    hasRoom: (key) => (underWay.get(key) ?? 0) < limit,
     leave(key) {
       const count = underWay.get(key) ?? 0
       if (count > 1) underWay.set(key, count - 1)

@@ -118,7 +118,16 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
       purges.moveAll()
     },
   }
-  return { find, reread, admission, grown: memory.grown, held, bytes: memory.bytes, entries: memory.entries }
+  return {
+    find,
+    inMemory,
+    reread,
+    admission,
+    grown: memory.grown,
+    held,
+    bytes: memory.bytes,
+    entries: memory.entries,
+  }
 }
 
 export type PageCache<T extends Prepared> = ReturnType<typeof createPageCache<T>>
