@@ -6,10 +6,9 @@ import type { VirtualClock } from './virtual-clock.ts'
 
 /** What a page is told of the date. */
 export type PageDate = {
-  /**
-   * Stops the page's clock, and sees to it that the next document begins at
-   * `nowMs` (milliseconds since the Unix epoch), within a fraction of a second.
-   */
+  /** Before each render, while the page's clock stands: what the next document would be told. Nobody waits for a page then. */
+  read(): Promise<void>
+  /** Sees to it that the next document begins at `nowMs` (milliseconds since the Unix epoch), within a fraction of a second. */
   begin(nowMs: number): Promise<void>
   /** For each worker that the page makes: has it tell the date as the page does. Empty: there is nothing to correct. */
   workerScript(): string
@@ -37,6 +36,8 @@ export function createPageDate(
   ownWorld: () => number | undefined,
 ): PageDate {
   let aheadMs = 0
+  /** By the page's clock, as it was last read. */
+  let dateMs = 0
   /** What adds the script, and gives its name. */
   let script: Promise<string> | null = null
 
@@ -61,19 +62,17 @@ export function createPageDate(
 
   return {
     workerScript: () => (aheadMs === 0 ? '' : correction(aheadMs)),
+    async read() {
+      const read = { expression: READ_DATE, returnByValue: true }
+      const { result } = await session.send('Runtime.evaluate', { ...read, ...inWorld(ownWorld()) })
+      dateMs = Number(result.value)
+    },
     async begin(nowMs) {
-      const [, { result }] = await Promise.all([
-        clock.pause(),
-        session.send('Runtime.evaluate', {
-          expression: READ_DATE,
-          returnByValue: true,
-          ...inWorld(ownWorld()),
-        }),
-      ])
-      const ms = Number(result.value) - nowMs
+      const ms = dateMs - nowMs
       if (ms < -TOLERANCE_MS) {
         const { expired } = await clock.grant('advance', -ms)
         await expired
+        await clock.renew()
       }
       setAhead(ms > TOLERANCE_MS ? ms : 0)
     },

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { blockedUrlPatterns } from './blocked-hosts.ts'
 import type { BrowserProcess } from './browser-process.ts'
 import { type CdpConnection, CdpError, type CdpListeners, type CdpSession } from './cdp.ts'
+import { openClockSession } from './clock-session.ts'
 import { credentialListeners } from './credentials.ts'
 import type { Visitor } from './outcome.ts'
 import { createPageDate, type PageDate } from './page-date.ts'
@@ -11,7 +12,7 @@ import { PAGE_LIMITS } from './page-limits.ts'
 import { allHear } from './recorder.ts'
 import { WORLD } from './snapshot.ts'
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts'
-import { appearAs } from './visitor.ts'
+import { appearAs, nameBrowser } from './visitor.ts'
 import { ATTACH_WORKERS } from './worker-watch.ts'
 
 /** One page target, attached and set up, at about:blank. Its process lives as long as it does. */
@@ -22,6 +23,8 @@ export type Page = {
   readonly clock: VirtualClock
   readonly date: PageDate
   readonly frameId: string
+  /** Our world in the main document that is there, once there is one. */
+  readonly ownWorld: number | undefined
   /** Resolves with the reason when the process has died. */
   readonly lost: Promise<string>
   /** For HTTP authentication, have been given: the browser remembers them as long as the context lives. */
@@ -30,6 +33,8 @@ export type Page = {
   isStill: boolean
   /** For one render; replaces those of the render before. */
   listen(listeners: CdpListeners): void
+  /** While its clock stands: does all that a render would else have to wait for at its beginning. Rejects when the page has gone. */
+  expectNext(): Promise<void>
   /** Ends it although it may hang. Rejects when the browser is gone. */
   close(): Promise<void>
 }
@@ -72,7 +77,10 @@ export async function openPage(
     })
   const { sessionId } = await cdp.browser.send('Target.attachToTarget', { targetId, flatten: true })
   const session = cdp.session(sessionId)
-  const clock = createVirtualClock(session)
+  const clockSession = await openClockSession(cdp, targetId, {
+    'Emulation.virtualTimeBudgetExpired': () => clock.budgetExpired(),
+  })
+  const clock: VirtualClock = createVirtualClock(clockSession)
   let ownWorld: number | undefined
   const { promise: lost, resolve: lose } = Promise.withResolvers<string>()
   let hasCredentials = false
@@ -82,7 +90,6 @@ export async function openPage(
     hasCredentials = true
   })
   const always: CdpListeners = {
-    'Emulation.virtualTimeBudgetExpired': clock.budgetExpired,
     'Inspector.targetCrashed': () => lose(browser.memory.hasEnded() ? OUT_OF_MEMORY : 'the page crashed'),
     'Inspector.detached': ({ reason }) => lose(reason),
     'Runtime.executionContextCreated': ({ context: { id, name, auxData } }) => {
@@ -97,14 +104,17 @@ export async function openPage(
     },
   }
   session.listen(always)
-  await prepare(session)
+  await Promise.all([prepare(session), clock.pause()])
   await appearAs(session, browser, visitor)
 
-  return {
+  const page: Page = {
     session,
     connection: cdp,
     clock,
     date: createPageDate(session, clock, () => ownWorld),
+    get ownWorld() {
+      return ownWorld
+    },
     frameId: targetId,
     lost,
     get hasCredentials() {
@@ -115,11 +125,19 @@ export async function openPage(
       session.listen(allHear([credentials, { ...listeners, ...always }]), eventLimit)
       browser.contextWorkers.listen(browserContextId, listeners)
     },
+    async expectNext() {
+      await Promise.all([page.date.read(), clock.renew()])
+      // A session that goes takes what another has said of the platform with it (Chromium 153).
+      await nameBrowser(session, browser, visitor)
+    },
     async close() {
       cdp.endSession(sessionId)
+      clockSession.end()
       await cdp.browser.send('Target.closeTarget', { targetId })
     },
   }
+  await page.expectNext()
+  return page
 }
 
 async function prepare(session: CdpSession): Promise<void> {

@@ -24,22 +24,24 @@ export const WORLD = 'prepaint'
 
 const SCRIPT = readFileSync(path.join(import.meta.dirname, 'in-page', 'snapshot.js'), 'utf8')
 
-/** Serialises the document of a frame. The document is altered: this is the last thing done with it. */
+/**
+ * Serialises the document of a frame. The document is altered: this is the last thing done with it. `world`: the one
+ * that Chromium has made in it, as the page's process has had one before; it need not be asked for.
+ */
 export async function takeSnapshot(
   session: CdpSession,
   frameId: string,
   { elements, snapshotBytes }: Pick<PageLimits, 'elements' | 'snapshotBytes'>,
+  world?: number,
 ): Promise<Snapshot> {
+  const evaluate = (contextId: number) =>
+    session.send('Runtime.evaluate', {
+      expression: `${SCRIPT}\ntakeSnapshot(${snapshotBytes}, ${elements})`,
+      contextId,
+      returnByValue: true,
+    })
   // A world of its own: the page cannot have changed the functions that the script uses.
-  const { executionContextId } = await session.send('Page.createIsolatedWorld', {
-    frameId,
-    worldName: WORLD,
-  })
-  const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
-    expression: `${SCRIPT}\ntakeSnapshot(${snapshotBytes}, ${elements})`,
-    contextId: executionContextId,
-    returnByValue: true,
-  })
+  const { result, exceptionDetails } = await evaluate(world ?? (await makeWorld(session, frameId)))
   if (exceptionDetails !== undefined) {
     throw new Error(`snapshot: ${exceptionDetails.exception?.description ?? exceptionDetails.text}`)
   }
@@ -47,4 +49,12 @@ export async function takeSnapshot(
   if (snapshot.kind !== 'html') return snapshot
   const isTooLarge = Buffer.byteLength(snapshot.html) > snapshotBytes
   return isTooLarge ? { kind: 'too-large', what: 'snapshot-bytes' } : snapshot
+}
+
+async function makeWorld(session: CdpSession, frameId: string): Promise<number> {
+  const { executionContextId } = await session.send('Page.createIsolatedWorld', {
+    frameId,
+    worldName: WORLD,
+  })
+  return executionContextId
 }

@@ -113,6 +113,8 @@ export async function openTab(
         page.session.send('Page.resetNavigationHistory'),
       ])
       sleepsAt = address
+      // Another page has done so itself.
+      if (page === used) await page.expectNext()
     },
     get isAsleep() {
       return isAsleep

@@ -1,4 +1,4 @@
-import type { CdpSession } from './cdp.ts'
+import type { ClockSession } from './clock-session.ts'
 
 /** A page that posts itself messages for ever leaves no moment in which the clock could jump: after so many tasks it does all the same. */
 const TASKS_WITHOUT_TIME = 20_000
@@ -8,7 +8,7 @@ export type Policy = 'pauseIfNetworkFetchesPending' | 'advance'
 
 /** The virtual clock of one page's process, from its start to its end. */
 export type VirtualClock = {
-  /** The page's timers stop where they are. */
+  /** The page's timers stop where they are. Asks Chromium only while time goes by. */
   pause(): Promise<void>
   /** Lets so much virtual time go by. Resolves at once; `expired` does when the time is used up. */
   grant(policy: Policy, budgetMs: number): Promise<{ expired: Promise<'expired'> }>
@@ -17,13 +17,16 @@ export type VirtualClock = {
    * time back: it would stop the next render when the rest of this one's is over.
    */
   drain(): Promise<void>
+  /** Before each document, while the clock stands: that document is read as soon as it comes. See `ClockSession`. */
+  renew(): Promise<void>
   /** For the session's `Emulation.virtualTimeBudgetExpired`. */
   budgetExpired(): void
 }
 
-export function createVirtualClock(session: CdpSession): VirtualClock {
+export function createVirtualClock(session: ClockSession): VirtualClock {
   /** Grants whose end has not been told yet. */
   let open = 0
+  let stands = false
   let tellExpired = () => {}
   const expires = () =>
     new Promise<'expired'>((resolve) => {
@@ -32,10 +35,13 @@ export function createVirtualClock(session: CdpSession): VirtualClock {
 
   return {
     async pause() {
+      if (stands) return
+      stands = true
       await session.send('Emulation.setVirtualTimePolicy', { policy: 'pause' })
     },
     async grant(policy, budgetMs) {
       const expired = expires()
+      stands = false
       open++
       await session.send('Emulation.setVirtualTimePolicy', {
         policy,
@@ -52,8 +58,10 @@ export function createVirtualClock(session: CdpSession): VirtualClock {
         await expired
       }
     },
+    renew: session.renew,
     budgetExpired() {
       open--
+      stands = open === 0
       tellExpired()
     },
   }

@@ -83,7 +83,7 @@ export async function visit(
     // What is in the tab until then may be the page of the render before, asleep.
     await stillness.arrived
     recorder.captured(await runUntilSettled(session, time, activity, ready, clock.nowMs))
-    const snapshot = await takeSnapshot(session, page.frameId, limits)
+    const snapshot = await takeSnapshot(session, page.frameId, limits, page.ownWorld)
     page.isStill = stillness.isStill()
     return outcomeOfSnapshot(snapshot, {
       status: main.status,

@@ -12,12 +12,21 @@ export async function appearAs(
 ): Promise<void> {
   const { locale, timeZone, viewport } = visitor
   await Promise.all([
-    session.send('Emulation.setUserAgentOverride', userAgent(browser, visitor)),
+    nameBrowser(session, browser, visitor),
     locale === undefined ? null : session.send('Emulation.setLocaleOverride', { locale }),
     // The screen too: a window is never larger than it.
     viewport === undefined ? null : session.send('Emulation.setDeviceMetricsOverride', metricsOf(viewport)),
     timeZone === undefined ? null : session.send('Emulation.setTimezoneOverride', { timezoneId: timeZone }),
   ])
+}
+
+/** What of it `navigator` and the headers tell. */
+export async function nameBrowser(
+  session: CdpSession,
+  browser: BrowserProcess,
+  visitor: Visitor,
+): Promise<void> {
+  await session.send('Emulation.setUserAgentOverride', userAgent(browser, visitor))
 }
 
 function metricsOf({ width, height }: { width: number; height: number }) {

@@ -12,6 +12,7 @@ function clockWith(workerCount: number, answer: 'timers' | 'no timers' | 'never'
   const clock: VirtualClock = {
     async pause() {},
     async drain() {},
+    async renew() {},
     budgetExpired() {},
     async grant(policy, budgetMs) {
       told.push(`${policy} ${budgetMs}`)
