@@ -21,6 +21,14 @@ const cases: Record<string, Case> = {
     ],
   },
   'no doctype where there was none': { page: '<p>x', has: [/^<html>/] },
+  'signs of other scripts here and there': {
+    page: `<meta charset=utf-8><p>${'words '.repeat(100)} – “naïve” 😀</p>`,
+    has: ['words  – “naïve” 😀</p>'],
+  },
+  'texts in other scripts': {
+    page: `<meta charset=utf-8><p>${'你好世界 Привет 😀 '.repeat(20)}</p>`,
+    has: [`<p>${'你好世界 Привет 😀 '.repeat(20)}</p>`],
+  },
   'scripts go, and what was loaded for them': {
     page: `<!doctype html><head><link rel="modulepreload" href="/a.js"><link rel="preload" as="script" href="/b.js">
       <link rel="preload" as="style" href="/c.css"><script type="importmap">{}</script></head>

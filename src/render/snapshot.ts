@@ -1,23 +1,29 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 
+import { AS_ASCII, type AsciiText, readAscii } from './ascii-text.ts'
 import type { CdpSession } from './cdp.ts'
 import type { PageLimits } from './page-limits.ts'
 
+type Html = {
+  kind: 'html'
+  html: string
+  /** No text that can be seen, no picture, no field. */
+  blank: boolean
+  /** Contents of `prerender-status-code` or `render:status_code`, as written. */
+  statusCode: string | null
+  /** Contents of `prerender-header` and `render:header`, as written. */
+  headers: string[]
+}
+
 /** What the page says of itself, or why there is nothing to keep. */
 export type Snapshot =
-  | {
-      kind: 'html'
-      html: string
-      /** No text that can be seen, no picture, no field. */
-      blank: boolean
-      /** Contents of `prerender-status-code` or `render:status_code`, as written. */
-      statusCode: string | null
-      /** Contents of `prerender-header` and `render:header`, as written. */
-      headers: string[]
-    }
+  | Html
   | { kind: 'too-large'; what: 'elements' | 'snapshot-bytes' }
   | { kind: 'not-html' }
+
+/** The same, as the page's process gives it. */
+type Taken = Exclude<Snapshot, Html> | (Omit<Html, 'html'> & { html: AsciiText })
 
 /** One name, one world for each page's process. Without a name each call makes a world that is never freed: +0.7 ms for every render before. */
 export const WORLD = 'prepaint'
@@ -36,7 +42,7 @@ export async function takeSnapshot(
 ): Promise<Snapshot> {
   const evaluate = (contextId: number) =>
     session.send('Runtime.evaluate', {
-      expression: `${SCRIPT}\ntakeSnapshot(${snapshotBytes}, ${elements})`,
+      expression: `${AS_ASCII}${SCRIPT}\ntakeSnapshot(${snapshotBytes}, ${elements})`,
       contextId,
       returnByValue: true,
     })
@@ -45,8 +51,9 @@ export async function takeSnapshot(
   if (exceptionDetails !== undefined) {
     throw new Error(`snapshot: ${exceptionDetails.exception?.description ?? exceptionDetails.text}`)
   }
-  const snapshot = result.value as Snapshot
-  if (snapshot.kind !== 'html') return snapshot
+  const taken = result.value as Taken
+  if (taken.kind !== 'html') return taken
+  const snapshot = { ...taken, html: readAscii(taken.html) }
   const isTooLarge = Buffer.byteLength(snapshot.html) > snapshotBytes
   return isTooLarge ? { kind: 'too-large', what: 'snapshot-bytes' } : snapshot
 }

@@ -67,7 +67,8 @@ function takeSnapshot(maxChars, maxElements) {
   if (inner.length > maxChars) return { kind: 'too-large', what: 'snapshot-bytes' }
   const emptyRoot = /** @type {Element} */ (root.cloneNode(false)).outerHTML
   const openTag = emptyRoot.slice(0, emptyRoot.lastIndexOf('</'))
-  return { kind: 'html', html: `${doctype()}${openTag}${inner}</html>`, blank, ...metas }
+  const html = `${doctype()}${openTag}${inner}</html>`
+  return { kind: 'html', html: asAscii(html), blank, ...metas }
 
   /** @template {keyof Document} Name @param {Name} name @returns {Document[Name]} */
   function own(name) {

@@ -1,0 +1,22 @@
+// Evaluated with snapshot.js. A text on its way out of Chromium passes through
+// two of its processes, which take three times as long over one that is not all
+// ASCII. src/render/ascii-text.ts reads what this writes.
+/** @param {string} text @returns {{ form: 'plain' | 'escaped' | 'base64', text: string }} */
+// biome-ignore lint/correctness/noUnusedVariables: src/render/snapshot.ts calls it
+function asAscii(text) {
+  const bytes = new TextEncoder().encode(text)
+  const foreignBytes = bytes.length - text.length
+  if (foreignBytes === 0) return { form: 'plain', text }
+
+  // A sign here and there, as on most pages in Latin script.
+  const MARK = '\x7f'
+  if (foreignBytes * 20 < text.length && !text.includes(MARK)) {
+    const escaped = text.replace(/[^\0-\x7f]/g, (char) => {
+      return MARK + char.charCodeAt(0).toString(16).padStart(4, '0')
+    })
+    return { form: 'escaped', text: escaped }
+  }
+  // Chromium 140.
+  const toBase64 = Reflect.get(Uint8Array.prototype, 'toBase64')
+  return toBase64 === undefined ? { form: 'plain', text } : { form: 'base64', text: toBase64.call(bytes) }
+}
