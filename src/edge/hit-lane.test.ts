@@ -23,8 +23,9 @@ const rendered = (html: string, status = 200): RenderOutcome => ({
 /** More than all that lies between client and edge can hold. */
 const LARGE = `<p>${'x'.repeat(16 * 1024 * 1024)}</p>`
 
-const HEADERS_MS = 3_000
-const KEEP_ALIVE_MS = 700
+const HEADERS_MS = 1_000
+/** With node's grace, three seconds. */
+const KEEP_ALIVE_MS = 2_000
 const IDLE_MS = 1_000
 
 let edge: TestEdge
@@ -190,10 +191,13 @@ describe('a page that lies ready is answered without node’s parser, with the s
     await ask(head('/lamp'))
     await ask(personal)
     await ask(head('/lamp'))
+    const known = `If-Modified-Since: ${new Date(edge.nowMs() + 5_000).toUTCString()}\r\n`
+    await connect(t).ask(head('/lamp', known))
+    await ask(head('/lamp', known))
     const hit = { verdict: 'hit', crawler: 'search', path: '/lamp', status: 200 }
     assert.deepEqual(
       told.filter(({ verdict }) => verdict === 'hit'),
-      [hit, hit],
+      [hit, hit, { ...hit, status: 304 }, { ...hit, status: 304 }],
     )
     edge.wait(61_000)
     await connect(t).ask(head('/lamp'))
@@ -302,6 +306,13 @@ describe('everything else is node’s, from the first byte on', () => {
 describe('a connection with nothing but hits on it', { concurrency: true }, () => {
   const hit = head('/lamp')
 
+  it('rests for longer than a head may take', async (t) => {
+    const { ask } = connect(t)
+    await ask(hit)
+    await delay(1.5 * HEADERS_MS)
+    assert.equal(verdictIn(await ask(hit)), 'hit')
+  })
+
   it('is closed when no other request comes, without a word', async (t) => {
     const { ask, closed, rest } = connect(t)
     await ask(hit)
@@ -312,7 +323,7 @@ describe('a connection with nothing but hits on it', { concurrency: true }, () =
   it('stays open for requests that come in time', async (t) => {
     const { ask } = connect(t)
     const from = performance.now()
-    while (performance.now() - from < 2 * (KEEP_ALIVE_MS + 1_000)) {
+    while (performance.now() - from < 1.3 * (KEEP_ALIVE_MS + 1_000)) {
       assert.equal(verdictIn(await ask(hit)), 'hit')
       await delay(200)
     }
@@ -427,6 +438,7 @@ describe('at the end of a node', () => {
 
   it('connections between two requests are closed, answers under way are given whole, then their connections end', async (t) => {
     const other = await edge.node()
+    t.after(() => other.close())
     other.server.on('connection', (socket) => void ends.set(socket.remotePort, socket))
     for (const page of ['/lamp', '/large', '/large']) await other.ask(page)
     await other.ask('/lamp', { headers: { 'accept-encoding': 'br' } })
@@ -447,6 +459,5 @@ describe('at the end of a node', () => {
     busy.socket.resume()
     assert.equal((await busy.answer()).length > LARGE.length, true)
     await Promise.all([busy.closed, unused.closed, closed])
-    await other.close()
   })
 })

@@ -53,6 +53,15 @@ describe('https_redirect', () => {
     assert.deepEqual(await ask('//evil.example/'), [301, 'https://red.example//evil.example/', 'none; https'])
   })
 
+  it('also for a page that lies ready', async () => {
+    await certify(-1)
+    await ask('/ready')
+    assert.deepEqual(await ask('/ready'), [200, undefined, 'hit'])
+    await certify(60_000)
+    await ask('/x', { agent: PERSON })
+    assert.deepEqual(await ask('/ready'), [301, 'https://red.example/ready', 'none; https'])
+  })
+
   it('not other domains, and not past the end of the certificate', async () => {
     await certify(60_000)
     assert.deepEqual(await ask('/x', { host: 'blue.example', agent: PERSON }), [
