@@ -39,7 +39,7 @@ export type EdgeDeps = LiveRenderDeps &
 /**
  * One live request, top to bottom: every way it can end is a `return` in
  * `answer`. The hit path runs through it without waiting once: what is in
- * memory comes without a promise.
+ * memory comes without a promise. (Hits of HTTP/1.1 for which all lies ready have been answered before, see `ready-hit.ts`.)
  */
 export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number }) {
   const { clock, log, sitemaps } = deps
