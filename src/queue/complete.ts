@@ -8,7 +8,7 @@ import type { Queryable } from '../db/transaction.ts'
 import { unreachable } from '../errors.ts'
 import type { Ended } from './await.ts'
 import type { ClaimedJob } from './claim.ts'
-import { effectOf, type Found } from './effect.ts'
+import { effectOf, type Found, lookOf } from './effect.ts'
 import type { JobEnd } from './job.ts'
 import { createPageKeeper } from './keep-page.ts'
 import { readStatement, type Statement } from './statement.ts'
@@ -49,8 +49,8 @@ export function createComplete(deps: CompleteDeps): Complete {
   const giveOnce = createUnstoredKeeper()
 
   return async function complete(job, found) {
-    // Compressed before the transaction: nothing that takes milliseconds holds locks.
-    const judging = found.kind === 'rendered' ? keeper.judging(job) : null
+    // Compressed before the transaction: nothing that takes milliseconds holds locks. And judged meanwhile.
+    const judging = found.kind === 'rendered' ? keeper.judging(job, lookOf(job, found)) : null
     const [effect, known] = await Promise.all([effectOf(job, found), judging])
     const kept = effect.do === 'store-page' ? await keeper.keep(job, effect, known) : null
     if (kept?.kept === 'stored') {

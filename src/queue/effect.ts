@@ -58,7 +58,7 @@ export async function effectOf(
       // On its own thread, while this one reads the text.
       const body = pageBody(html)
       const textChars = pageText(html).length
-      const look = status === 200 && job.path !== '/' ? { path: job.path, html, application } : null
+      const look = lookOf(job, found)
       return { do: 'store-page', body: await body, status, headers, textChars, application, look }
     }
     case 'site-error': {
@@ -95,6 +95,12 @@ export async function effectOf(
     default:
       return unreachable(found)
   }
+}
+
+/** What of a render is compared with what its site shows where there is no page; null: nothing. */
+export function lookOf({ path }: Pick<ClaimedJob, 'path'>, found: Found): Look | null {
+  if (found.kind !== 'rendered' || found.status !== 200 || path === '/') return null
+  return { path, html: found.html, application: found.application ?? null }
 }
 
 /** What the owner reads about it beside the outcome's name; empty where that says all. */

@@ -25,7 +25,7 @@ async function looked(domain: DomainId) {
   const effect = await effectOf(job!, RENDERED)
   assert(effect.do === 'store-page')
   const keeper = createPageKeeper({ pool: queue.pool, plans: DEFAULT_PLANS, clock: systemClock })
-  const known = await keeper.judging(job!)
+  const known = await keeper.judging(job!, effect.look)
   return { keep: () => keeper.keep(job!, effect, known) }
 }
 

@@ -10,11 +10,13 @@ import { doubtOf } from './doubt.ts'
 import type { Effect } from './effect.ts'
 import type { JobOutcome } from './job.ts'
 import { type LastGoodRow, lastGoodFrom } from './last-good.ts'
-import { type Finding, soft404Of } from './soft-404.ts'
+import { type Finding, type Look, type Soft404, soft404Of } from './soft-404.ts'
 import { readStatement } from './statement.ts'
 
 type Page = Extract<Effect, { do: 'store-page' }>
-type Judging = { probed: string | null; finding: Finding | null; last: LastGoodRow }
+/** `probed`: which probe `soft404` goes by. */
+type Judging = { probed: string | null; soft404: Soft404 | null; last: LastGoodRow }
+type JudgingRow = LastGoodRow & { probed: string | null; finding: Finding | null }
 
 /** What came of a page that was rendered and looked at. */
 export type Kept =
@@ -26,8 +28,8 @@ export type Kept =
   | { kept: 'nothing' }
 
 export type PageKeeper = {
-  /** What its page will be judged by; may be asked while that is still being made. */
-  judging(job: ClaimedJob): Promise<Judging | null>
+  /** What its page is judged by, as far as that is known already; may be asked while it is still being made. */
+  judging(job: ClaimedJob, look: Look | null): Promise<Judging | null>
   /** Stores a page in the place of the last good copy, unless it is worse than that, reads like none, or the month has no room. */
   keep(job: ClaimedJob, page: Page, judging: Judging | null): Promise<Kept>
 }
@@ -40,12 +42,14 @@ export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; cl
   const { pool, plans, clock } = deps
   const sql = { judgedBy: readStatement('judged-by'), keep: readStatement('keep-page') }
 
-  async function judging({ domain, path }: ClaimedJob): Promise<Judging | null> {
-    const { rows } = await pool.query<LastGoodRow & Omit<Judging, 'last'>>({
+  async function judging({ domain, path }: ClaimedJob, look: Look | null): Promise<Judging | null> {
+    const { rows } = await pool.query<JudgingRow>({
       ...sql.judgedBy,
       values: [domain, path, path !== '/'],
     })
-    return rows[0] === undefined ? null : { ...rows[0], last: rows[0] }
+    const row = rows[0]
+    if (row === undefined) return null
+    return { probed: row.probed, soft404: soft404Of(row.finding, look), last: row }
   }
 
   async function keep(job: ClaimedJob, page: Page, first: Judging | null): Promise<Kept> {
@@ -54,14 +58,13 @@ export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; cl
       // The domain is gone, and the job with it.
       if (known === null) return { kept: 'nothing' }
       const at = new Date(clock.nowMs())
-      const refusal =
-        soft404Of(known.finding, page.look) ?? doubtOf(page, lastGoodFrom(known.last), at.getTime())
+      const refusal = known.soft404 ?? doubtOf(page, lastGoodFrom(known.last), at.getTime())
       if (refusal !== null) {
         return { kept: 'refused', ...refusal, isDoubted: refusal.outcome !== 'soft-404' }
       }
       const kept = await store(job, page, known.probed, at)
       if (kept !== 'look-again') return kept
-      known = await judging(job)
+      known = await judging(job, page.look)
     }
     throw new Error('a page could not be judged')
   }
