@@ -257,6 +257,18 @@ describe('everything else is node’s, from the first byte on', () => {
     assert.equal(byNode, 1)
   })
 
+  it('a page whose status has no body', async (t) => {
+    edge.script(rendered('<p>nothing</p>', 204))
+    const asked = head('/none')
+    for (const page of ['/none', '/none']) await edge.ask(page)
+    byNode = 0
+    const { ask, answer, socket } = connect(t)
+    socket.write(asked)
+    assert.match(await answer('HEAD'), /^HTTP\/1\.1 204 (?:.*\r\n)*X-Prepaint: hit\r\n/)
+    assert.match(await ask(hit), /^HTTP\/1\.1 200 /)
+    assert.equal(byNode, 2)
+  })
+
   it('a page that was purged, or of a domain that was switched off, at once', async (t) => {
     await edge.ask('/purged')
     const { ask } = connect(t)
@@ -435,6 +447,26 @@ describe('what one client may hold', () => {
 
 describe('at the end of a node', () => {
   const hit = head('/lamp')
+
+  it('a request that began behind an answer under way is answered, as the last of its connection', async (t) => {
+    const other = await edge.node()
+    t.after(() => other.close())
+    other.server.on('connection', (socket) => void ends.set(socket.remotePort, socket))
+    for (const page of ['/large', '/large']) await other.ask(page)
+    const client = connect(t, { at: other.port })
+    client.socket.pause().write(head('/large'))
+    const socket = await servedBy(client)
+    await until('it is being answered', () => socket.writableLength > 0)
+    other.edge.endSessions()
+    other.server.closeIdleConnections()
+    const read = socket.bytesRead
+    client.socket.write(hit.slice(0, 20))
+    await until('its beginning has come', () => socket.bytesRead > read)
+    client.socket.resume()
+    assert.equal((await client.answer()).length > LARGE.length, true)
+    assert.match(await client.ask(hit.slice(20)), /^Connection: close\r$/m)
+    await client.closed
+  })
 
   it('connections between two requests are closed, answers under way are given whole, then their connections end', async (t) => {
     const other = await edge.node()

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 
-import { readSimpleHead, SIMPLE_HEAD_BYTES } from '../http/simple-head.ts'
+import { readSimpleHead, SIMPLE_HEAD_BYTES, type SimpleHead } from '../http/simple-head.ts'
 import type { RequestHead } from './exchange.ts'
 
 /**
@@ -71,16 +71,24 @@ export function createHitLane(options: HitLaneOptions) {
     function read(bytes: Buffer): void {
       const isAlone = !ending && going === null && bytes.length <= SIMPLE_HEAD_BYTES
       const head = isAlone ? readSimpleHead(bytes.toString('latin1')) : null
-      if (
-        head !== null &&
-        answer({ method: head.method, url: head.url, headers: head.headers, socket }, send)
-      )
-        return
-      leave(bytes)
+      if (head === null || !isAnswered(head)) leave(bytes)
+    }
+
+    /** A fault is met again in the usual way, where the client is told of it and so is the log. */
+    function isAnswered({ method, url, headers }: SimpleHead): boolean {
+      const before = answers
+      try {
+        return answer({ method, url, headers, socket }, send)
+      } catch (error) {
+        if (answers !== before) throw error
+        return false
+      }
     }
 
     function leave(bytes: Buffer): void {
       forget()
+      // Its end is node's to say: what is asked behind an answer under way is answered, too.
+      isLast = false
       socket.off('data', read).off('end', end).off('error', fail).off('timeout', late).off('close', forget)
       // Nothing may be read between here and there.
       socket.pause()
@@ -90,8 +98,9 @@ export function createHitLane(options: HitLaneOptions) {
     }
 
     function late(): void {
-      if (answers === 0) socket.end(TOO_SLOW, () => socket.destroy())
-      else socket.destroy()
+      if (answers > 0) return void socket.destroy()
+      socket.off('data', read)
+      socket.end(TOO_SLOW, () => socket.destroy())
     }
     const end = () => void socket.end()
     const fail = () => void socket.destroy()

@@ -43,6 +43,8 @@ export function createReadyHit(deps: ReadyHitDeps, options: { keepAliveMs: numbe
     const page = deps.pageInMemory(target.key)
     const nowMs = clock.nowMs()
     if (page?.kind !== 'page' || freshnessOf(page, target.lifetimes, nowMs) !== 'fresh') return false
+    // Of an answer that has no body node writes none, whatever is stored.
+    if (page.status === 204 || page.status === 304) return false
     const ready = readyFor(req, page)
     if (ready === undefined) return false
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import net from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import tls from 'node:tls'
 
@@ -67,5 +68,27 @@ describe('a handshake for which there is no certificate', () => {
   it('names that are none of the domain system are not looked up', () => {
     assert(read.includes('nobody.example'))
     assert(!read.includes('') && !read.some((name) => name.length > 253))
+  })
+})
+
+describe('a request for which all lies ready, and which fails nevertheless', () => {
+  it('is asked in the usual way, which says what the fault is', async (t) => {
+    const { plain } = createEdgeServers(
+      {
+        request: (req, res) => void res.end(`usual ${req.url}`),
+        readyHit: () => {
+          throw new Error('a fault')
+        },
+        upgrade() {},
+      },
+      null,
+      { clock, headersMs: 5_000, idleMs: 5_000, keepAliveMs: 5_000 },
+    )
+    t.after(() => void plain.close())
+    const client = net.connect(await listening(plain), '127.0.0.1')
+    t.after(() => void client.destroy())
+    client.write('GET /a HTTP/1.1\r\nHost: a\r\nUser-Agent: b\r\n\r\n')
+    const [answer] = (await once(client, 'data')) as [Buffer]
+    assert.match(String(answer), /^HTTP\/1\.1 200 OK\r\n.*usual \/a/s)
   })
 })
