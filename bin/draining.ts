@@ -1,9 +1,11 @@
 import type { Server } from 'node:http'
-import type net from 'node:net'
+import net from 'node:net'
 
 import type { Deadline } from './closing-stack.ts'
 
 const LOOK_EVERY_MS = 50
+/** For requests that are on their way when the end begins: they are answered, and told that they were the last. */
+const LAST_WORD_MS = 200
 
 /**
  * Stops a server in order: no new connections, answers that are under way
@@ -28,9 +30,14 @@ export function drainable(
       const listening = doors.filter((door) => door.listening)
       if (listening.length === 0) return
       begin()
-      const closed = Promise.all(listening.map((door) => new Promise((resolve) => door.close(resolve))))
+      // No new connections. The servers' own `close` would cut those at once on which a request is just arriving.
+      const closed = Promise.all(
+        listening.map((door) => new Promise((resolve) => net.Server.prototype.close.call(door, resolve))),
+      )
+      let looks = LAST_WORD_MS / LOOK_EVERY_MS
       // A connection that was busy just now is idle after its answer, and would wait for another request.
       const idle = setInterval(() => {
+        if (--looks > 0) return
         server.closeIdleConnections()
         // To node one that never asked for anything is not idle: it could still begin.
         for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()

@@ -9,7 +9,7 @@ import type { Duplex } from 'node:stream'
 import { describe, it, type TestContext } from 'node:test'
 import tls from 'node:tls'
 
-import { startTestEdge } from '../src/edge/test-edge.ts'
+import { GOOGLEBOT, startTestEdge } from '../src/edge/test-edge.ts'
 import { FRAME, frame, get, rawHttp2 } from '../src/edge/test-http2-frames.ts'
 import type { Deadline } from './closing-stack.ts'
 import { drainable } from './draining.ts'
@@ -76,6 +76,25 @@ describe('draining the edge', { timeout: 240_000 }, () => {
       assert.match(got, /^HTTP\/1\.1 200 OK\r\n/)
       assert.match(got, /\r\nConnection: close\r\n/)
       assert.match(got, /late, but whole/)
+      await drained
+    })
+  }
+
+  for (const [who, agent] of [
+    ['a person', 'a person'],
+    ['a crawler that has had nothing but hits', GOOGLEBOT],
+  ] as const) {
+    it(`${who}: what is asked while the node begins to end is answered, too`, async (t) => {
+      const { edge, drain } = await start(t)
+      const ask = `GET /page HTTP/1.1\r\nHost: red.example\r\nUser-Agent: ${agent}\r\n\r\n`
+      for (const _ of [1, 2]) await edge.ask('/page')
+      const socket = net.connect(edge.port, '127.0.0.1')
+      socket.on('error', () => {})
+      socket.write(ask)
+      await once(socket, 'data')
+      const drained = drain()
+      socket.write(ask)
+      assert.match(await all(socket), /\r\nConnection: close\r\n/)
       await drained
     })
   }
