@@ -5,6 +5,7 @@ import http from 'node:http'
 import http2 from 'node:http2'
 import net from 'node:net'
 import { after, describe, it, type TestContext } from 'node:test'
+import tls from 'node:tls'
 
 import ipaddr from 'ipaddr.js'
 
@@ -279,6 +280,35 @@ describe('behind TLS', () => {
     assert.equal(gate.counts, 1)
     first.destroy()
     await until(() => gate.counts === 0)
+  })
+
+  it('one that is handed to a server of HTTP/1.1 is still one', async (t) => {
+    const gate = createClientGate({ ...LIMITS, connections: 2 })
+    const plain = http.createServer((_req, res) => void res.end())
+    const secure = tls.createServer({ key, cert: certificate }, (socket) => plain.emit('connection', socket))
+    gate.watch(plain, REFUSAL)
+    gate.watch(secure, null)
+    secure.listen(0, '127.0.0.1')
+    await once(secure, 'listening')
+    t.after(() => {
+      secure.close()
+      plain.closeAllConnections()
+    })
+    const { port } = secure.address() as net.AddressInfo
+    const open = () => {
+      const socket = tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
+      t.after(() => void socket.destroy())
+      socket.on('error', () => {})
+      socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+      return new Promise<string>((resolve) => {
+        socket.once('data', (part: Buffer) => resolve(String(part).split('\r\n', 1)[0]!))
+        socket.once('close', () => resolve('closed'))
+      })
+    }
+    assert.deepEqual(
+      [await open(), await open(), await open()],
+      ['HTTP/1.1 200 OK', 'HTTP/1.1 200 OK', 'closed'],
+    )
   })
 
   it('streams of one connection are requests', async (t) => {

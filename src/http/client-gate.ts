@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Server, Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 
 import ipaddr from 'ipaddr.js'
 
@@ -29,7 +30,8 @@ type Asked = {
 export type ClientGate = {
   /**
    * Counts the connections of a server, TLS or not. One too many is ended at
-   * once: with `refusal` (a whole answer as it goes over the wire), or without a word.
+   * once: with `refusal` (a whole answer as it goes over the wire), or without a word. Of servers that hand connections
+   * of TLS to each other, all are to be watched; each connection counts once.
    */
   watch(server: Server, refusal: string | null): void
   /** Who asks, as it is counted; null: is not limited. */
@@ -73,7 +75,8 @@ export function createClientGate(limits: ClientLimits): ClientGate {
     const isProxy = isAmong(address, trustedProxies)
     const client = isProxy ? null : counted(address)
     if (!isProxy) known.set(socket, client)
-    if (client === null) return
+    // One of TLS that a server of HTTP/1.1 is handed was counted where it came in.
+    if (client === null || socket instanceof TLSSocket) return
     if (connections.enter(client)) return void socket.once('close', () => connections.leave(client))
     refused.add(socket)
     if (refusal === null) return void socket.destroy()
