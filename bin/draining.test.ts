@@ -44,6 +44,26 @@ describe('draining a server', () => {
     await Promise.all([drain(FAR_OFF), closed])
   })
 
+  it('waits until a slow client has taken all of an answer that was given whole', async (t) => {
+    const body = Buffer.alloc(16 * 1024 * 1024)
+    const { server, drain, port } = await startServer((_req, res) => res.end(body))
+    const [slow, unused] = [net.connect(port, '127.0.0.1'), net.connect(port, '127.0.0.1')]
+    for (const client of [slow, unused]) {
+      t.after(() => void client.destroy())
+      client.on('error', () => {})
+    }
+    await once(unused, 'connect')
+    const asked = once(server, 'request')
+    slow.pause().write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    await asked
+    const drained = drain(FAR_OFF)
+    await once(unused.resume(), 'close')
+    let got = 0
+    for await (const part of slow as AsyncIterable<Buffer>) got += part.length
+    assert(got > body.length, `${got} bytes`)
+    await drained
+  })
+
   it('cuts what is left at the deadline, upgraded connections too', async () => {
     const { server, drain, port } = await startServer(() => {})
     server.on('upgrade', (_req, socket) => {

@@ -38,7 +38,8 @@ export function drainable(
       // A connection that was busy just now is idle after its answer, and would wait for another request.
       const idle = setInterval(() => {
         if (--looks > 0) return
-        server.closeIdleConnections()
+        // To node an answer is over when it has been given whole, however much of it has not gone out.
+        if (![...sockets].some(isSending)) server.closeIdleConnections()
         // To node one that never asked for anything is not idle: it could still begin.
         for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
       }, LOOK_EVERY_MS)
@@ -52,4 +53,8 @@ export function drainable(
       deadline.removeEventListener('abort', cut)
     },
   }
+}
+
+function isSending({ writableLength }: net.Socket): boolean {
+  return writableLength > 0
 }
