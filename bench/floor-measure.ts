@@ -23,18 +23,22 @@ export type FloorFigures = {
   parts: Parts
 }
 
-const WARM_UP_PAGES = 6
 /** One cold load for so many warm ones. */
 const COLD_EVERY = 3
 
 /**
  * Loads and renders of one site in turns, page by page. Warm: the tab has been
- * at the site before; cold: a new browser context. `dir` takes profiles. Throws
+ * at the site before; cold: a new browser context. `warmUpPages`: of each, before that. `dir` takes profiles. Throws
  * when a render lacks content: its time would say nothing.
  */
 export async function measureFloor(
   name: string,
-  { browser, pages, dir }: { browser: GivenBrowser; pages: number; dir: string },
+  {
+    browser,
+    pages,
+    warmUpPages,
+    dir,
+  }: { browser: GivenBrowser; pages: number; warmUpPages: number; dir: string },
 ): Promise<FloorFigures> {
   const site = await openSite(name)
   const prepaint = await startPrepaint(site)
@@ -46,7 +50,7 @@ export async function measureFloor(
       asked += 1
       return site.page(asked)
     }
-    for (let page = 0; page < WARM_UP_PAGES; page += 1) {
+    for (let page = 0; page < warmUpPages; page += 1) {
       await prepaint.render(next().path)
       await plain.warm(site.originUrl + next().path)
     }

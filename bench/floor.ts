@@ -4,7 +4,7 @@
  * browser: real time, no gateway, nothing of ours but an observer. And where
  * the rest goes, phase by phase, out of the records that Prepaint keeps.
  *
- *   node bench/floor.ts [--sites shop,docute,swagger-ui] [--pages 12]
+ *   node bench/floor.ts [--sites shop,docute,swagger-ui] [--pages 12] [--warm-up-pages 40]
  *
  * Loads and renders take turns, page by page, in one run. Warm: the tab has
  * been at the site before; cold: a new browser context. Pages with timers would
@@ -24,6 +24,7 @@ const { values } = parseArgs({
   options: {
     sites: { type: 'string', default: 'shop,docute,swagger-ui' },
     pages: { type: 'string', default: '12' },
+    'warm-up-pages': { type: 'string', default: '40' },
   },
 })
 
@@ -33,8 +34,9 @@ const loadBefore = loadavg()[0]!
 const figures: FloorFigures[] = []
 try {
   const browser = await givenBrowser(undefined, dir)
+  const [pages, warmUpPages] = [Number(values.pages), Number(values['warm-up-pages'])]
   for (const name of values.sites.split(','))
-    figures.push(await measureFloor(name, { browser, pages: Number(values.pages), dir }))
+    figures.push(await measureFloor(name, { browser, pages, warmUpPages, dir }))
 } finally {
   await rm(dir, { recursive: true, force: true, maxRetries: 5 })
 }
