@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 
-import { readSimpleHead, SIMPLE_HEAD_BYTES, type SimpleHead } from '../http/simple-head.ts'
+import { readSimpleHead, type SimpleHead } from '../http/simple-head.ts'
 import type { RequestHead } from './exchange.ts'
 
 /**
@@ -69,8 +69,8 @@ export function createHitLane(options: HitLaneOptions) {
     }
 
     function read(bytes: Buffer): void {
-      const isAlone = !ending && going === null && bytes.length <= SIMPLE_HEAD_BYTES
-      const head = isAlone ? readSimpleHead(bytes.toString('latin1')) : null
+      const isAlone = !ending && going === null
+      const head = isAlone ? readSimpleHead(bytes) : null
       if (head === null || !isAnswered(head)) leave(bytes)
     }
 

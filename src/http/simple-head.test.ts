@@ -2,9 +2,13 @@ import assert from 'node:assert/strict'
 import http from 'node:http'
 import { duplexPair } from 'node:stream'
 import { describe, it } from 'node:test'
+import v8 from 'node:v8'
+import vm from 'node:vm'
 
 import { pick, seededRandom } from '../../test/chaos/seeded-random.ts'
 import { readSimpleHead, SIMPLE_HEAD_BYTES, type SimpleHead } from './simple-head.ts'
+
+const read = (text: string) => readSimpleHead(Buffer.from(text, 'latin1'))
 
 const HOST = 'Host: shop.example\r\n'
 const get = (lines: string, target = '/a') => `GET ${target} HTTP/1.1\r\n${lines}\r\n`
@@ -94,14 +98,14 @@ const asPlain = (head: SimpleHead | null) => head && { ...head, headers: { ...he
 describe('a simple head', () => {
   for (const [what, text] of READ) {
     it(`is read as node reads it: ${what}`, async () => {
-      const head = readSimpleHead(text)
+      const head = read(text)
       assert.notEqual(head, null)
       assert.deepEqual(asPlain(head), asPlain(await readByNode(text)))
     })
   }
 
   for (const [what, text] of LEFT) {
-    it(`is not: ${what}`, () => assert.equal(readSimpleHead(text), null))
+    it(`is not: ${what}`, () => assert.equal(read(text), null))
   }
 
   it('whatever is read here node reads alike: 20,000 heads with a few bytes changed', async () => {
@@ -126,7 +130,7 @@ describe('a simple head', () => {
       '\\',
       'HTTP/1.1',
     ]
-    let read = 0
+    let simple = 0
     for (let round = 0; round < 20_000; round++) {
       let text = pick(random, [...READ.slice(0, -1), ...LEFT.slice(2)])[1]
       for (let changes = Math.floor(random() * 4); changes > 0; changes--) {
@@ -136,11 +140,34 @@ describe('a simple head', () => {
           (random() < 0.7 ? pick(random, pieces) : '') +
           text.slice(at + Math.floor(random() * 3))
       }
-      const head = readSimpleHead(text)
+      const head = read(text)
       if (head === null) continue
-      read++
+      simple++
       assert.deepEqual(asPlain(head), asPlain(await readByNode(text)), JSON.stringify(text))
     }
-    assert(read > 1_000, `only ${read} were simple`)
+    assert(simple > 1_000, `only ${simple} were simple`)
+  })
+
+  it('what is kept of one does not keep the whole', () => {
+    const kept: string[] = []
+    const size = 7_000
+    const before = heapAfterCollection()
+    for (let time = 0; time < 2_000; time++) {
+      const head = read(
+        get(
+          `${HOST}User-Agent: ${time} ${'u'.repeat(20)}\r\nX-A: ${'x'.repeat(size)}\r\n`,
+          `/page/of/${time}`,
+        ),
+      )
+      kept.push(head!.url, head!.headers['user-agent']!)
+    }
+    assert(heapAfterCollection() - before < (2_000 * size) / 4)
+    assert.equal(kept.length, 4_000)
   })
 })
+
+function heapAfterCollection(): number {
+  v8.setFlagsFromString('--expose-gc')
+  vm.runInNewContext('gc')()
+  return process.memoryUsage().heapUsed
+}

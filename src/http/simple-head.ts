@@ -32,36 +32,40 @@ const NOT_SIMPLE: ReadonlySet<string> = new Set([
 
 /**
  * Reads a request head that every server of HTTP/1.1 reads alike (RFC 9112), and that nothing stands behind; null for
- * all others, right or wrong: those are for node's parser. `text`: what came, as Latin-1.
+ * all others, right or wrong: those are for node's parser. Each text of it has memory of its own: it may be kept for as
+ * long as a page, and a part of the whole head would keep the whole.
  */
-export function readSimpleHead(text: string): SimpleHead | null {
-  if (text.length > SIMPLE_HEAD_BYTES) return null
+export function readSimpleHead(bytes: Buffer): SimpleHead | null {
+  if (bytes.length > SIMPLE_HEAD_BYTES) return null
+  const text = bytes.toString('latin1')
   const parts = SIMPLE.exec(text)
   if (parts === null) return null
   // A name that every object has (`constructor`) counts as said before.
   const headers: IncomingHttpHeaders = {}
-  const lines = parts[3]!
-  for (let at = 0; at < lines.length; ) {
-    const [colon, end] = [lines.indexOf(':', at), lines.indexOf('\r', at)]
-    const name = lines.slice(at, colon).toLowerCase()
+  const end = text.length - 2
+  for (let at = end - parts[3]!.length; at < end; ) {
+    const [colon, next] = [text.indexOf(':', at), text.indexOf('\r', at)]
+    const name = text.slice(at, colon).toLowerCase()
     if (NOT_SIMPLE.has(name) || headers[name] !== undefined) return null
-    headers[name] = withoutSpace(lines, colon + 1, end)
-    at = end + 2
+    headers[name] = withoutSpace(bytes, colon + 1, next)
+    at = next + 2
   }
   if (headers.host === undefined) return null
   const { connection } = headers
   if (connection !== undefined && connection.toLowerCase() !== 'keep-alive') return null
-  return { method: parts[1] as SimpleHead['method'], url: parts[2]!, headers }
+  const [method, target] = [parts[1] as SimpleHead['method'], parts[2]!]
+  const targetAt = method.length + 1
+  return { method, url: bytes.toString('latin1', targetAt, targetAt + target.length), headers }
 }
 
 /** Spaces and tabs around a value are not its own (RFC 9112, section 5.1). */
-function withoutSpace(lines: string, from: number, to: number): string {
+function withoutSpace(bytes: Buffer, from: number, to: number): string {
   let [start, end] = [from, to]
-  while (start < end && isSpace(lines.charCodeAt(start))) start++
-  while (end > start && isSpace(lines.charCodeAt(end - 1))) end--
-  return lines.slice(start, end)
+  while (start < end && isSpace(bytes[start]!)) start++
+  while (end > start && isSpace(bytes[end - 1]!)) end--
+  return bytes.toString('latin1', start, end)
 }
 
-function isSpace(code: number): boolean {
-  return code === 0x20 || code === 0x09
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x09
 }
