@@ -26,12 +26,17 @@ it('every table is tidied at the start and again after a while; one that fails h
     await pool.query(
       `insert into webhook_window select id, now() - interval '3 hours', 1 from domain on conflict do nothing`,
     )
+    await pool.query(
+      `insert into webhook_token (domain_id, name, token_hash, hint, revoked_at)
+       select id, 'old', '\\x00', '', now() - interval '91 days' from domain`,
+    )
     await pool.query(`insert into sign_in_failure values ('address 192.0.2.1', now() - interval '1 hour', 1)`)
   }
   const old = async () => {
     const { rows } = await pool.query<{ n: number }>(
       `select (select count(*) from job) + (select count(*) from render_record) + (select count(*) from page)
-            + (select count(*) from webhook_window) + (select count(*) from sign_in_failure) as n`,
+            + (select count(*) from webhook_window) + (select count(*) from webhook_token)
+            + (select count(*) from sign_in_failure) as n`,
     )
     return Number(rows[0]!.n)
   }
@@ -42,7 +47,7 @@ it('every table is tidied at the start and again after a while; one that fails h
   )
   await addOld()
   await pool.query('alter table unstored_page rename to elsewhere')
-  assert.equal(await old(), 5)
+  assert.equal(await old(), 6)
 
   const retention = startRetention({ pool, clock: systemClock, log: silentLog(), everyMs: 50 })
   try {

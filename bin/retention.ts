@@ -1,6 +1,7 @@
 import type pg from 'pg'
 
 import { removeOldCounts } from '../src/accounts/remove-old-counts.ts'
+import { removeOldSecrets } from '../src/accounts/remove-old-secrets.ts'
 import { removeOldSignIns } from '../src/accounts/remove-old-sign-ins.ts'
 import type { Clock } from '../src/clock.ts'
 import { removeOldDigests } from '../src/lens/digests.ts'
@@ -38,6 +39,7 @@ export function startRetention(deps: { pool: pg.Pool; clock: Clock; log: Log; ev
     visits: () => removeOldVisits(pool, { signal }),
     counts: () => removeOldCounts(pool, { signal }),
     traffic: () => removeOldTraffic(pool, { signal }),
+    secrets: () => removeOldSecrets(pool, { signal }),
     'sign-ins': () => removeOldSignIns(pool, { signal }),
   }
 

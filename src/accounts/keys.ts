@@ -66,7 +66,7 @@ export async function createKey(
   })
 }
 
-/** All keys that the account ever had, oldest first. */
+/** The keys of the account, oldest first; of those that have ended, those of `remove-old-secrets.ts`. */
 export async function listKeys(db: Queryable, account: AccountId, nowMs: number): Promise<ApiKey[]> {
   const { rows } = await db.query<KeyRow>(
     `select id, name, hint, created_at, expires_at, last_used_at, revoked_at

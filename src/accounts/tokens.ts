@@ -62,7 +62,7 @@ export async function createToken(
   })
 }
 
-/** All tokens that the domain ever had, oldest first; throws `domain_not_found`. */
+/** The tokens of the domain, oldest first; revoked ones as `remove-old-secrets.ts` keeps them. Throws `domain_not_found`. */
 export async function listTokens(
   db: Queryable,
   account: AccountId,

@@ -12,6 +12,9 @@ type Secret = {
   expires_at?: string | null
 }
 
+/** As the server keeps them. */
+const ENDED_KEPT_DAYS = 90
+
 /** API keys or webhook tokens: those that work first. */
 export function SecretList<Each extends Secret>(props: {
   secrets: readonly Each[]
@@ -76,6 +79,11 @@ export function SecretList<Each extends Secret>(props: {
           ))}
         </Table.Tbody>
       </Table>
+      {secrets.some(({ state }) => state !== 'active') && (
+        <Text size="xs" className="quiet" px="md" py="xs">
+          Those that were revoked or have expired are listed for {ENDED_KEPT_DAYS} days.
+        </Text>
+      )}
     </div>
   )
 }

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { z } from 'zod'
 
 import { listKeys } from '../../accounts/keys.ts'
+import { ENDED_SECRETS_KEPT_DAYS } from '../../accounts/remove-old-secrets.ts'
 import type { Clock } from '../../clock.ts'
 import { sessionCaller } from '../access.ts'
 import { answer, refusals, SESSION_REFUSALS } from '../answer.ts'
@@ -30,7 +31,8 @@ export function keyList(app: ApiApp, deps: { pool: pg.Pool; clock: Clock }): voi
     schema: {
       operationId: 'listKeys',
       tags: ['API keys'],
-      summary: 'All API keys that the account ever had, the oldest first',
+      summary: 'The API keys of the account, the oldest first',
+      description: `Revoked and expired ones for ${ENDED_SECRETS_KEPT_DAYS} days.`,
       security: [{ Session: [] }],
       response: {
         200: answer('The keys, never in clear', z.object({ keys: z.array(keySchema) })),

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { z } from 'zod'
 
+import { ENDED_SECRETS_KEPT_DAYS } from '../../accounts/remove-old-secrets.ts'
 import { listTokens } from '../../accounts/tokens.ts'
 import { sessionCaller } from '../access.ts'
 import { answer, refusals, SESSION_REFUSALS } from '../answer.ts'
@@ -30,7 +31,8 @@ export function tokenList(app: ApiApp, deps: { pool: pg.Pool }): void {
     schema: {
       operationId: 'listTokens',
       tags: ['Webhooks'],
-      summary: 'All webhook tokens that the domain ever had, the oldest first',
+      summary: 'The webhook tokens of the domain, the oldest first',
+      description: `Revoked ones for ${ENDED_SECRETS_KEPT_DAYS} days.`,
       security: [{ Session: [] }],
       params: domainParams,
       response: {
