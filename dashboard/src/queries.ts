@@ -194,10 +194,12 @@ export const sessionsQuery = queryOptions({
     (await request<{ sessions: Session[] }>('GET', '/api/sessions', { signal })).sessions,
 })
 
+/** No event tells that somebody has joined. */
 export const accountsQuery = queryOptions({
   queryKey: ['accounts'],
   queryFn: ({ signal }) =>
     request<{ accounts: AccountInList[]; plans: string[] }>('GET', '/api/operator/accounts', { signal }),
+  refetchInterval: 15_000,
 })
 
 /** Where the name leads; asked again while it does not lead here. */

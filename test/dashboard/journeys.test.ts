@@ -36,7 +36,7 @@ const dialog = (name: string | RegExp) => page.getByRole('dialog', { name })
 const crawl = (path: string) => edgeRequest(dashboard.node.edge, { host: DOMAIN, path, userAgent: GOOGLEBOT })
 const visit = (path: string) => page.goto(dashboard.node.api + path)
 /** The one row of a table that has this in it. */
-const row = (text: string | RegExp) => page.getByRole('row', { name: text })
+const row = (text: string | RegExp, on: Page = page) => on.getByRole('row', { name: text })
 
 async function signIn(on: Page, email: string, password: string): Promise<void> {
   await field('E-mail', on).fill(email)
@@ -289,6 +289,13 @@ describe('the operator', () => {
     await button('Make the link', inviting).click()
     const invitation = await page.getByText(/\/welcome#pp_in_/).innerText()
     await button('I have copied it').click()
+    // The operator again, with a clock that can be put forward.
+    const watching = await dashboard.newPage()
+    await watching.clock.install()
+    await watching.goto(`${dashboard.node.api}/operator/accounts`)
+    await signIn(watching, OPERATOR, PASSWORD)
+    await watching.getByText('Live', { exact: true }).waitFor()
+    await row(/^operator@/, watching).waitFor()
 
     const guest = await dashboard.newPage()
     await guest.goto(invitation.trim())
@@ -296,6 +303,11 @@ describe('the operator', () => {
     await field('The same again', guest).fill(PASSWORD)
     await button('Make my account', guest).click()
     await guest.getByText('Add your first site').waitFor()
+    // Nobody has to read the list again.
+    assert.equal(await row(/^owner@/, watching).count(), 0)
+    await watching.clock.fastForward(15_000)
+    await row(/^owner@/, watching).waitFor()
+    await watching.context().close()
     assert.equal(await guest.getByText('Operator', { exact: true }).count(), 0)
     await guest.goto(`${dashboard.node.api}/domains/${DOMAIN}`)
     await guest
