@@ -1,5 +1,5 @@
 import type { JobState } from '../../src/queue/job.ts'
-import { countJobs, listJobs } from '../../src/queue/list-jobs.ts'
+import { countJobs, ENDED_LOOKED_AT, listJobs } from '../../src/queue/list-jobs.ts'
 import { defineCommand, UsageError } from '../command.ts'
 import { domainNamed } from '../domain-named.ts'
 import { withDatabase } from '../open-store.ts'
@@ -8,6 +8,7 @@ import { table } from '../table.ts'
 
 const STATES: readonly JobState[] = ['queued', 'running', 'done', 'failed', 'cancelled']
 const LIMIT = { usual: '20', most: 10_000 }
+const PARTLY = `Of the jobs that have ended, the last ${ENDED_LOOKED_AT.toLocaleString('en-US')} were looked at; --domain looks at all of a domain.`
 
 export const jobs = defineCommand({
   options: {
@@ -21,7 +22,8 @@ export const jobs = defineCommand({
     const limit = countOf('limit', values.limit ?? LIMIT.usual, LIMIT.most)
     const found = await withDatabase(around, async ({ pool }) => {
       const domain = name === null ? null : (await domainNamed(pool, name)).id
-      return { counts: await countJobs(pool, domain), jobs: await listJobs(pool, { domain, state, limit }) }
+      const { counts, isWhole } = await countJobs(pool, domain)
+      return { counts, all_counted: isWhole, jobs: await listJobs(pool, { domain, state, limit }) }
     })
     const rows = found.jobs.map((job) => [
       job.created_at,
@@ -31,7 +33,8 @@ export const jobs = defineCommand({
       job.state,
       job.outcome ?? '',
     ])
-    const totals = STATES.map((each) => `${found.counts[each]} ${each}`).join(', ')
+    const counts = STATES.map((each) => `${found.counts[each]} ${each}`).join(', ')
+    const totals = found.all_counted ? counts : `${counts}\n${PARTLY}`
     const columns = ['queued at', 'domain', 'path', 'priority', 'state', 'outcome']
     return { json: found, text: `${table(columns, rows, 'No such jobs.')}\n\n${totals}` }
   },

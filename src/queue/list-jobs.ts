@@ -3,6 +3,16 @@ import type { DomainId } from '../ids.ts'
 import type { JobState } from './job.ts'
 import { JOB_COLUMNS, type JobRow, type JobView, jobView } from './job-view.ts'
 
+// For the operator only: jobs of every account.
+
+/**
+ * Of all domains together, so many of the jobs that have ended are looked at,
+ * the last ones, off `job_finished`: a week of a large fleet has tens of
+ * millions, which no statement reads in its time. What is open is bounded by
+ * the queue. Of one domain, all its jobs are looked at.
+ */
+export const ENDED_LOOKED_AT = 100_000
+
 export type JobsWanted = {
   /** null: of all domains. */
   domain: DomainId | null
@@ -11,26 +21,67 @@ export type JobsWanted = {
   limit: number
 }
 
-/** Jobs of every account, the newest first. For the operator only. */
-export async function listJobs(db: Queryable, wanted: JobsWanted): Promise<JobView[]> {
+const OPEN: readonly JobState[] = ['queued', 'running']
+const COLUMNS = 'id, domain_id, path, priority, state, outcome, created_at, finished_at'
+
+/** The newest first. */
+export async function listJobs(
+  db: Queryable,
+  { domain, state, limit }: JobsWanted,
+  lookedAt: number = ENDED_LOOKED_AT,
+): Promise<JobView[]> {
+  const from = domain === null ? ofAllDomains(state, lookedAt) : 'job'
+  // The names of domains are put to what is left: put to all that is looked at, they took as long as all else.
   const { rows } = await db.query<JobRow>(
     `select ${JOB_COLUMNS}
-       from job j join domain d on d.id = j.domain_id
-      where ($1::integer is null or j.domain_id = $1) and ($2::text is null or j.state = $2)
-      order by j.created_at desc, j.id limit $3`,
-    [wanted.domain, wanted.state, wanted.limit],
+       from (select ${COLUMNS} from ${from}
+              where ($1::integer is null or domain_id = $1) and ($2::text is null or state = $2)
+              order by created_at desc, id limit $3) j
+       join domain d on d.id = j.domain_id
+      order by j.created_at desc, j.id`,
+    [domain, state, limit],
   )
   return rows.map(jobView)
 }
 
-/** How many jobs there are in each state; those that ended, of the last week. For the operator only. */
-export async function countJobs(db: Queryable, domain: DomainId | null): Promise<Record<JobState, number>> {
+/** How many are in each state; `isWhole` false: of those that have ended, only the last ones were counted. */
+export async function countJobs(
+  db: Queryable,
+  domain: DomainId | null,
+  lookedAt: number = ENDED_LOOKED_AT,
+): Promise<{ counts: Record<JobState, number>; isWhole: boolean }> {
   const { rows } = await db.query<{ state: JobState; count: number }>(
-    `select state, count(*)::int as count from job
-      where $1::integer is null or domain_id = $1 group by state`,
-    [domain],
+    domain === null ? countsOfAllDomains(lookedAt) : COUNTS_OF_DOMAIN,
+    domain === null ? [] : [domain],
   )
   const counts = { queued: 0, running: 0, done: 0, failed: 0, cancelled: 0 }
   for (const { state, count } of rows) counts[state] = count
-  return counts
+  const { done, failed, cancelled } = counts
+  if (domain !== null || done + failed + cancelled < lookedAt) return { counts, isWhole: true }
+  const { rowCount: more } = await db.query(
+    'select from job where finished_at is not null order by finished_at desc offset $1 limit 1',
+    [lookedAt],
+  )
+  return { counts, isWhole: more === 0 }
+}
+
+const COUNTS_OF_DOMAIN = 'select state, count(*)::int as count from job where domain_id = $1 group by state'
+
+function countsOfAllDomains(lookedAt: number): string {
+  const open = OPEN.map(
+    (each) => `select '${each}' as state, count(*)::int as count from job where state = '${each}'`,
+  )
+  const ended = `select state, count(*)::int from ${lastEnded('state', lookedAt)} group by state`
+  return [...open, ended].join(' union all ')
+}
+
+/** For a `from`: what is looked at of all domains, without what cannot be in that state. */
+function ofAllDomains(state: JobState | null, lookedAt: number): string {
+  if (state !== null) return OPEN.includes(state) ? 'job' : lastEnded(COLUMNS, lookedAt)
+  const open = OPEN.map((each) => `select ${COLUMNS} from job where state = '${each}'`)
+  return `(${[...open, `select ${COLUMNS} from ${lastEnded(COLUMNS, lookedAt)}`].join(' union all ')}) looked_at`
+}
+
+function lastEnded(columns: string, lookedAt: number): string {
+  return `(select ${columns} from job where finished_at is not null order by finished_at desc limit ${lookedAt}) ended`
 }
