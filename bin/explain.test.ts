@@ -46,6 +46,15 @@ errors on the console
     )
   })
 
+  it('says how many requests were sent ahead of the page', () => {
+    const requests = { ...RECORD.requests, preloaded: 3 }
+    const text = explanation({ kind: 'rendered', details: [] }, { ...RECORD, requests }, ENDED_AT_MS)
+    assert.match(
+      text,
+      /^requests {7}7 made, of them 1 blocked and 2 failed, 3 sent ahead; 1 picture not downloaded$/m,
+    )
+  })
+
   it('of what ended early: what was not reached has no time, the next one counts from the last that was', () => {
     const phases = { slot: 5, tab: 50, navigate: 60, firstResponse: null, settled: null, snapshot: 3_060 }
     const text = explanation(

@@ -39,6 +39,7 @@ export function explanation(
       [
         'requests',
         `${requests.made} made, of them ${requests.blocked} blocked and ${requests.failed} failed` +
+          (requests.preloaded ? `, ${requests.preloaded} sent ahead` : '') +
           (requests.spared === 0 ? '' : `; ${counted(requests.spared, 'picture')} not downloaded`),
       ],
       ['console', consoleErrors.count === 0 ? 'no errors' : counted(consoleErrors.count, 'error')],

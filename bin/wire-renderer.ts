@@ -30,7 +30,7 @@ export function wireRenderer(deps: {
     ...config.render,
     dataDir: config.dataDir,
     identity: identityOf(config),
-    openGateway: () => startGateway({ allowed: config.allowedPrivateOrigins, log }),
+    openGateway: () => startGateway({ allowed: config.allowedPrivateOrigins, preload: config.preload, log }),
     clock,
     log,
     onLongStep: say,

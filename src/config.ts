@@ -73,6 +73,8 @@ export type Config = {
     failures: number
   }
   render: { chromium: string | null; slots: number; timeoutMs: number; requireSandbox: boolean }
+  /** Origins are asked ahead for what pages have always asked for: see `src/gateway/preload/preloads.ts`. */
+  preload: boolean
   /** What `GET /metrics` asks for; null: only this machine is answered. */
   metricsToken: string | null
   /** Which live requests have a line in the log. */
@@ -203,6 +205,7 @@ export function loadConfig(env: Environment = process.env): Config {
       timeoutMs: integer('PREPAINT_RENDER_TIMEOUT_MS', 20_000, { min: 100, max: 300_000 }),
       requireSandbox,
     },
+    preload: oneOf('PREPAINT_PRELOAD', ['0', '1'], '1') === '1',
     accessLog: oneOf('PREPAINT_ACCESS_LOG', ['renders', 'all', 'none'], 'renders'),
     metricsToken: parsed(
       'PREPAINT_METRICS_TOKEN',

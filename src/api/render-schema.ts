@@ -41,6 +41,12 @@ export const renderSchema = apiSchema(
       requests: z.object({
         made: z.int(),
         spared: z.int().describe('Pictures that were not downloaded'),
+        preloaded: z
+          .int()
+          .optional()
+          .describe(
+            'Of those made: sent to the origin ahead of the page, as pages like it have always asked for them',
+          ),
         blocked: z.int(),
         failed: z.int(),
       }),

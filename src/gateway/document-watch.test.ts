@@ -53,11 +53,11 @@ it('the answer to a request of the render before is not shown to the next one', 
     return false
   }
   watch.judgeNext(judge('first'))
-  const late = watch.judgeOf('document')
+  const late = watch.judgeOf('document', '/')
   watch.judgeNext(null)
-  const unheard = watch.judgeOf('document')
+  const unheard = watch.judgeOf('document', '/')
   watch.judgeNext(judge('second'))
-  const timely = watch.judgeOf('document')
+  const timely = watch.judgeOf('document', '/')
   assert.equal(late?.(200, {}), true)
   assert.equal(unheard, undefined)
   assert.equal(timely?.(200, {}), false)

@@ -1,13 +1,13 @@
 import http from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import https from 'node:https'
-import type { DocumentJudge } from './document-watch.ts'
 import type { GuardedAgents } from './guarded-agents.ts'
 import { ConnectError } from './guarded-connect.ts'
 import { connectFault } from './guarded-sockets.ts'
 import { GATEWAY_HEADER } from './headers.ts'
 import type { Authority } from './host-name.ts'
 import type { GatewayLimits } from './limits.ts'
+import type { Underway } from './preload/preloads.ts'
 import type { Tally } from './tally.ts'
 
 /** A request of the page: HTTP/1.1 or a stream of HTTP/2. */
@@ -21,7 +21,10 @@ export type Upstream = {
   headers: http.OutgoingHttpHeaders
   /** What the page is shown of the response's headers. */
   responseHeaders(headers: http.IncomingHttpHeaders): http.OutgoingHttpHeaders
-  judge?: DocumentJudge | undefined
+  /** `false`: the page is told that there is nothing to show. */
+  judge?: ((status: number, headers: http.OutgoingHttpHeaders) => boolean) | undefined
+  /** This very request, sent already. */
+  early?: Underway | undefined
 }
 
 /** RFC 9110, section 9.2.2: may be sent twice. */
@@ -42,7 +45,7 @@ export type ExchangeDeps = {
 /** Opens the request to `upstream`; nothing is sent before its end or first body byte. Throws on an impossible path. */
 export function openUpstream(
   method: string,
-  { scheme, authority, path, headers }: Upstream,
+  { scheme, authority, path, headers }: Pick<Upstream, 'scheme' | 'authority' | 'path' | 'headers'>,
   { agents, limits }: Pick<ExchangeDeps, 'agents' | 'limits'>,
 ): http.ClientRequest {
   return (scheme === 'https' ? https : http).request({
@@ -87,20 +90,23 @@ export function exchange(
     if (response.headersSent) cut(response)
     else answerFault(response, target, error, tally)
   }
-  const send = (retriesLeft: number) => {
-    const attempt = openUpstream(method, framed, { agents, limits })
+  const answered = (received: http.IncomingMessage) => {
+    clearTimeout(late)
+    relay(received, response, target, upstream, deps)
+  }
+  const send = (retriesLeft: number, early?: Underway) => {
+    const attempt = early?.sent ?? openUpstream(method, framed, { agents, limits })
     sent = attempt
     attempt.on('timeout', () => attempt.destroy(new ConnectError('timed-out', target)))
-    attempt.on('response', (received) => {
-      clearTimeout(late)
-      relay(received, response, target, upstream, deps)
-    })
     attempt.on('error', (error: NodeJS.ErrnoException) => {
       // The origin closed a kept connection just as it was used again: it never saw this request.
-      const unseen = attempt.reusedSocket && error.code === 'ECONNRESET' && !response.headersSent
-      if (unseen && retriesLeft > 0 && isRepeatable) send(retriesLeft - 1)
+      const unseen = attempt.reusedSocket && error.code === 'ECONNRESET'
+      const isWorthMore = (unseen || early !== undefined) && !response.headersSent
+      if (isWorthMore && retriesLeft > 0 && isRepeatable) send(retriesLeft - 1)
       else fail(error)
     })
+    if (early?.received) return answered(early.received)
+    attempt.on('response', answered)
     if (body) request.pipe(attempt)
     else attempt.end()
   }
@@ -116,7 +122,7 @@ export function exchange(
   response.on('error', () => sent?.destroy())
   request.on('error', () => sent?.destroy())
   try {
-    send(MAX_RETRIES)
+    send(MAX_RETRIES, upstream.early)
   } catch {
     // A path or header that node:http does not send.
     clearTimeout(late)

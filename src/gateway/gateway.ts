@@ -1,8 +1,10 @@
 import type { AllowedRange } from '../address-range.ts'
 import type { Log } from '../log.ts'
+import { RecentMap } from '../recent-map.ts'
 import { createAddressGuard } from './address-guard.ts'
 import { GATEWAY_LIMITS, type GatewayLimits } from './limits.ts'
 import type { Lookup } from './lookup.ts'
+import { createKnowledge, type Knowledge } from './preload/knowledge.ts'
 import { type GatewaySite, openSite } from './site.ts'
 import { createGatewayKey } from './tls-key.ts'
 
@@ -21,31 +23,45 @@ export type Gateway = {
   close(): Promise<void>
 }
 
+/** Whose habits are remembered: 64 KiB each at most, of most a few. */
+const KNOWN_SITES = 256
+
 export type GatewayOptions = {
   allowed: readonly AllowedRange[]
   log: Log
+  /** Whether pages' requests are sent ahead; without it: yes. */
+  preload?: boolean
   limits?: Partial<GatewayLimits>
   /** In tests: names without a name server, origins with a certificate of their own. */
   lookup?: Lookup
   ca?: string
 }
 
-export async function startGateway({ allowed, log, limits, lookup, ca }: GatewayOptions): Promise<Gateway> {
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { allowed, log, preload = true, limits, lookup, ca } = options
   const key = createGatewayKey()
   const deps = {
     guard: createAddressGuard(allowed),
     key,
     limits: { ...GATEWAY_LIMITS, ...limits },
     log,
+    preload,
     lookup,
     ca,
   }
   const open = new Set<GatewaySite>()
+  const known = new RecentMap<Knowledge>({ limit: KNOWN_SITES })
+  const knowledgeOf = ({ customDomain, originUrl }: { customDomain: string; originUrl: string }) => {
+    const name = JSON.stringify([customDomain, originUrl])
+    const knowledge = known.get(name) ?? createKnowledge()
+    known.set(name, knowledge)
+    return knowledge
+  }
 
   return {
     spkiHash: key.spkiHash,
     async openSite(site) {
-      const opened = await openSite(site, deps)
+      const opened = await openSite(site, { ...deps, knowledge: knowledgeOf(site) })
       const tracked: GatewaySite = {
         ...opened,
         async close() {

@@ -7,6 +7,7 @@ import { browserPolicy } from './browser-policy.ts'
 import type { DocumentWatch } from './document-watch.ts'
 import { answer, type ExchangeDeps, exchange, type PageRequest, type PageResponse } from './exchange.ts'
 import { headersForOrigin, headersFromOrigin, ORIGIN_CACHE_CONTROL } from './headers.ts'
+import type { Preloads } from './preload/preloads.ts'
 import { namesOwnHost, type Site } from './target.ts'
 import type { GatewayKey } from './tls-key.ts'
 import { answerRaw, upgrade } from './upgrade.ts'
@@ -19,6 +20,8 @@ export type OwnDomain = {
   accept(socket: Duplex, scheme: Scheme): void
   /** Answers one request that came whole (plain http through a proxy). */
   answer(request: http.IncomingMessage, response: http.ServerResponse, path: string): void
+  /** An address of the custom domain, to which no answer is under way. */
+  isDelivered(url: string): boolean
 }
 
 /** Streams at once in one connection; Chromium itself opens no more than 100 unless it is told so. */
@@ -34,15 +37,26 @@ export function createOwnDomain(
   site: Site,
   key: GatewayKey,
   documents: Pick<DocumentWatch, 'judgeOf'>,
+  preloads: Pick<Preloads, 'take'>,
   deps: ExchangeDeps,
 ): OwnDomain {
   const { limits, tally } = deps
+  /** How many answers are, by their path. */
+  const underWay = new Map<string, number>()
+  const begins = (path: string, response: PageResponse) => {
+    underWay.set(path, (underWay.get(path) ?? 0) + 1)
+    response.once('close', () => {
+      const left = (underWay.get(path) ?? 0) - 1
+      if (left > 0) underWay.set(path, left)
+      else underWay.delete(path)
+    })
+  }
 
   const upstream = (headers: http.IncomingHttpHeaders, path: string, scheme: Scheme) => ({
     ...site.origin,
     path,
     headers: headersForOrigin(headers, scheme, site),
-    judge: documents.judgeOf(headers['sec-fetch-dest']),
+    judge: documents.judgeOf(headers['sec-fetch-dest'], path),
     responseHeaders: (received: http.IncomingHttpHeaders) => {
       const kept = headersFromOrigin(received, site)
       const { 'cache-control': cacheControl, expires } = received
@@ -74,8 +88,12 @@ export function createOwnDomain(
     const names = 'authority' in request ? [request.authority, host ?? request.authority] : [host]
     const path = request.url ?? ''
     const refused = refusal(names, path, scheme)
-    if (refused !== null) answer(response, refused.status, refused.why)
-    else exchange(request, response, upstream(request.headers, path, scheme), deps)
+    if (refused !== null) return answer(response, refused.status, refused.why)
+    const asked = upstream(request.headers, path, scheme)
+    begins(path, response)
+    const { method = 'GET' } = request
+    const destination = request.headers['sec-fetch-dest']
+    exchange(request, response, { ...asked, early: preloads.take({ ...asked, method, destination }) }, deps)
   }
 
   const onUpgrade = (scheme: Scheme) => (request: http.IncomingMessage, near: Duplex, head: Buffer) => {
@@ -114,6 +132,10 @@ export function createOwnDomain(
     answer(request, response, path) {
       if (!tally.admit(site.customDomain)) answer(response, 403, 'limit')
       else exchange(request, response, upstream(request.headers, path, 'http'), deps)
+    },
+    isDelivered(url) {
+      const base = `https://${site.customDomain}`
+      return url.startsWith(`${base}/`) && !underWay.has(url.slice(base.length).split('#', 1)[0] ?? '')
     },
   }
 }

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream'
 import type { Log } from '../log.ts'
 import type { AddressGuard } from './address-guard.ts'
 import { createDocumentWatch, type DocumentWatch } from './document-watch.ts'
-import { answer, type ExchangeDeps, exchange, faultOf, tallyFault } from './exchange.ts'
+import { answer, type ExchangeDeps, exchange, faultOf, openUpstream, tallyFault } from './exchange.ts'
 import { createGuardedAgents } from './guarded-agents.ts'
 import { guardedConnect } from './guarded-connect.ts'
 import { headersForOther, headersFromOther } from './headers.ts'
@@ -14,6 +14,8 @@ import type { Authority } from './host-name.ts'
 import type { GatewayLimits } from './limits.ts'
 import type { Lookup } from './lookup.ts'
 import { createOwnDomain } from './own-domain.ts'
+import type { Knowledge } from './preload/knowledge.ts'
+import { createPreloads } from './preload/preloads.ts'
 import { createTally, type Excess, type RefusalReason, type SiteTally } from './tally.ts'
 import { connectTarget, hostHeader, readSite, requestTarget } from './target.ts'
 import type { GatewayKey } from './tls-key.ts'
@@ -25,6 +27,10 @@ export type GatewaySite = {
   proxyUrl: string
   /** The first limit of a page that was met since the last `takeTally`; null: none. */
   excess(): Excess | null
+  /** Requests of the page that were answered by what the origin had been asked for before the page asked. */
+  preloaded(): number
+  /** An address of the site itself, to which no answer is under way. */
+  isDelivered(url: string): boolean
   /** What went through and what was refused since the last call; a page's limits begin anew. */
   takeTally(): SiteTally
   judgeNext: DocumentWatch['judgeNext']
@@ -34,6 +40,9 @@ export type GatewaySite = {
 export type SiteDeps = {
   guard: AddressGuard
   key: GatewayKey
+  /** Of what this site's pages ask for; shared by its contexts. */
+  knowledge: Knowledge
+  preload: boolean
   limits: GatewayLimits
   log: Log
   lookup: Lookup | undefined
@@ -50,7 +59,7 @@ const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n'
  */
 export async function openSite(
   { customDomain, originUrl }: { customDomain: string; originUrl: string },
-  { guard, key, limits, log, lookup, ca }: SiteDeps,
+  { guard, key, knowledge, preload, limits, log, lookup, ca }: SiteDeps,
 ): Promise<GatewaySite> {
   const site = readSite(customDomain, originUrl)
   const tally = createTally(limits)
@@ -60,7 +69,10 @@ export async function openSite(
   const freshAgents = createGuardedAgents(guard, { ...agentOptions, keepAliveMs: 0 })
   const deps: ExchangeDeps = { agents, freshAgents, limits, tally }
   const documents = createDocumentWatch()
-  const ownDomain = createOwnDomain(site, key, documents, deps)
+  const preloads = createPreloads(knowledge, ({ path, headers }) =>
+    openUpstream('GET', { ...site.origin, path, headers }, deps),
+  )
+  const ownDomain = createOwnDomain(site, key, documents, preloads, deps)
 
   const refuse = (target: string, why: RefusalReason) => {
     tally.refuse(target, why)
@@ -155,11 +167,26 @@ export async function openSite(
   return {
     proxyUrl: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`,
     excess: tally.excess,
-    takeTally: tally.take,
-    judgeNext: documents.judgeNext,
+    preloaded: () => preloads.used,
+    isDelivered: ownDomain.isDelivered,
+    takeTally() {
+      preloads.end()
+      return tally.take()
+    },
+    judgeNext(judge) {
+      if (judge === null) return documents.judgeNext(null)
+      documents.judgeNext((status, headers, path) => {
+        const goesOn = judge(status, headers, path)
+        // After the page's own head has gone.
+        if (goesOn && status === 200 && preload)
+          queueMicrotask(() => preloads.begin(path, `https://${site.customDomain}${path}`))
+        return goesOn
+      })
+    },
     async close() {
       const closed = once(listener, 'close')
       listener.close()
+      preloads.close()
       for (const socket of sockets) socket.destroy()
       agents.close()
       freshAgents.close()

@@ -30,6 +30,7 @@ export async function startTestGateway(
     limits?: Partial<GatewayLimits>
     lookup?: Lookup
     originHost?: string
+    preload?: boolean
   } = {},
 ) {
   const origin = http.createServer(options.origin ?? ((_request, response) => response.end('origin')))
@@ -55,6 +56,7 @@ export async function startTestGateway(
     allowed: [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port }],
     log: silentLog(),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
+    preload: options.preload ?? true,
     lookup: options.lookup ?? (async () => []),
   })
   const site = await gateway.openSite({

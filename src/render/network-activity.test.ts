@@ -3,9 +3,13 @@ import { describe, it } from 'node:test'
 
 import { createNetworkActivity } from './network-activity.ts'
 
-function activityAt() {
+/** `delivered`: addresses of which all has come. */
+function activityAt(delivered: readonly string[] = []) {
   const clock = { ms: 0 }
-  const activity = createNetworkActivity(() => clock.ms)
+  const activity = createNetworkActivity(
+    () => clock.ms,
+    (url) => delivered.includes(url),
+  )
   const start = (id: string, type = 'Fetch', url = `https://a.example/${id}`) =>
     activity.started(id, { method: 'GET', url, type })
   return { activity, clock, start }
@@ -66,6 +70,34 @@ describe('what is waited for', () => {
       assert.equal(activity.isBusy(), false)
     })
   }
+
+  it('no answer that has come whole and that the page does not read, once the clock has run out by itself', () => {
+    const url = 'https://a.example/unread'
+    for (const [type, isAnswered, delivered, isBusyAfter] of [
+      ['Fetch', true, [url], false],
+      ['Fetch', true, [], true],
+      ['Fetch', false, [url], true],
+      ['XHR', true, [url], true],
+      ['Script', true, [url], true],
+    ] as const) {
+      const { activity, start } = activityAt(delivered)
+      start('1', type, url)
+      if (isAnswered) activity.progressed('1')
+      assert.equal(activity.isBusy(), true)
+      assert.equal(activity.takeWorked(), false)
+      activity.clockRanOut()
+      const what = `${type} ${isAnswered} ${delivered}`
+      assert.equal(activity.isBusy(), isBusyAfter, what)
+      // The clock does not stand for it either.
+      assert.equal(activity.isHeld(), false, what)
+      // The page has time once more, to read it by and by.
+      assert.equal(activity.takeWorked(), !isBusyAfter, what)
+      activity.clockRanOut()
+      assert.equal(activity.takeWorked(), false, what)
+      activity.progressed('1')
+      assert.equal(activity.isBusy(), true, 'it is read after all')
+    }
+  })
 
   it('a document in parts, until it says nothing for 2,500 ms', () => {
     const { activity, clock, start } = activityAt()

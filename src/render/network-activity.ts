@@ -13,6 +13,8 @@ export type NetworkActivity = {
   /** The page has said something on a socket: it waits for an answer. */
   asked(id: string): void
   finished(id: string): void
+  /** The clock ran out by itself: what has come whole, and that the page still does not read, is waited for no longer. */
+  clockRanOut(): void
   /** Something is young enough to be waited for. */
   isBusy(): boolean
   /** Something is pending that is not waited for: as long as it is, the clock would stand. */
@@ -96,6 +98,9 @@ type Pending = {
   url: string
   sinceMs: number
   answeredMs: number | null
+  /** An answer to `fetch` that is there, and that the page does not read: Chromium says as long as that that it is loading. */
+  isUnread: boolean
+  isFetch: boolean
   heldBy: 'request' | 'stream' | 'poll'
   answerMs: number
   silenceMs: number
@@ -103,7 +108,11 @@ type Pending = {
   connectMs: number
 }
 
-export function createNetworkActivity(nowMs: () => number): NetworkActivity {
+/** `isDelivered`: the browser has got all of the answer from this address. */
+export function createNetworkActivity(
+  nowMs: () => number,
+  isDelivered: (url: string) => boolean = () => false,
+): NetworkActivity {
   const pending = new Map<string, Pending>()
   const timesAsked = new Map<string, number>()
   let lastEventMs = nowMs()
@@ -124,8 +133,9 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
   let firstWorkerMs = Number.POSITIVE_INFINITY
 
   /** Still worth waiting for. */
-  const isYoung = ({ sinceMs, answeredMs, heldBy, answerMs, silenceMs, bodyMs }: Pending, patience = 1) => {
-    if (heldBy !== 'request') return false
+  const isYoung = (request: Pending, patience = 1) => {
+    const { sinceMs, answeredMs, isUnread, heldBy, answerMs, silenceMs, bodyMs } = request
+    if (heldBy !== 'request' || isUnread) return false
     // On a busy machine silence means little; seconds are seconds.
     const ageMs = nowMs() - sinceMs
     if (answeredMs === null) return ageMs < answerMs
@@ -177,7 +187,8 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
       const answerMs = CODE_TYPES.has(type) ? CODE_ANSWER_MS : ANSWER_MS
       const connectMs = type === 'WebSocket' ? HANDSHAKE_MS : 0
       const times = { answerMs, silenceMs, bodyMs, connectMs }
-      pending.set(id, { url, sinceMs: nowMs(), answeredMs: null, heldBy, ...times })
+      const isFetch = type === 'Fetch'
+      pending.set(id, { url, sinceMs: nowMs(), answeredMs: null, isUnread: false, isFetch, heldBy, ...times })
       if (heldBy === 'request') lastEventMs = nowMs()
       else if (type === 'EventSource' || type === 'WebSocket') streamOpened()
     },
@@ -186,6 +197,7 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
       if (known === undefined) return
       const isFirst = known.answeredMs === null
       known.answeredMs = nowMs()
+      known.isUnread = false
       if (known.heldBy === 'request') lastEventMs = nowMs()
       if (known.heldBy === 'stream' && isFirst) streamOpened()
       else if (known.heldBy === 'stream') streamSpoke()
@@ -197,6 +209,15 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
       const known = pending.get(id)
       if (known?.heldBy === 'request') lastEventMs = nowMs()
       pending.delete(id)
+    },
+    clockRanOut() {
+      for (const request of pending.values()) {
+        const { isFetch, isUnread, heldBy, answeredMs, url } = request
+        if (isUnread || !isFetch || heldBy !== 'request' || answeredMs === null || !isDelivered(url)) continue
+        request.isUnread = true
+        // Should the page read it after all, by and by, it has its time for that.
+        hasWorked = true
+      }
     },
     workerStarted() {
       startedMs = nowMs()
@@ -254,7 +275,7 @@ export function createNetworkActivity(nowMs: () => number): NetworkActivity {
       return worked
     },
     isBusy: () => isWorking() || [...pending.values()].some((request) => isYoung(request)),
-    isHeld: () => [...pending.values()].some((request) => !isYoung(request)),
+    isHeld: () => [...pending.values()].some((request) => !request.isUnread && !isYoung(request)),
     isStalled(patience) {
       if (isWorking()) return false
       if ([...pending.values()].some((request) => isYoung(request, patience))) return false

@@ -21,8 +21,11 @@ export type RenderRecord = {
   phases: Record<Phase, number | null>
   /** null: the render ended before. */
   capture: CaptureReason | null
-  /** `spared`: pictures that were not downloaded. `blocked` and `failed` are among those made. */
-  requests: { made: number; spared: number; blocked: number; failed: number }
+  /**
+   * `spared`: pictures that were not downloaded. `blocked` and `failed` are among those made; so are those
+   * `preloaded`, which the gateway had sent before the page did (absent in older records).
+   */
+  requests: { made: number; spared: number; blocked: number; failed: number; preloaded?: number }
   /** The first of them. */
   troubles: Trouble[]
   /** `texts`: the first of them. */

@@ -20,8 +20,8 @@ export type Recorder = {
   captured(why: CaptureReason): void
   /** What the record wants to hear of the page whose main frame this is. */
   listeners(mainFrameId: string): CdpListeners
-  /** The record ends with the outcome. */
-  explain(outcome: RenderOutcome): Rendering
+  /** The record ends with the outcome. `preloaded`: as the gateway has counted. */
+  explain(outcome: RenderOutcome, preloaded?: number): Rendering
 }
 
 export function createRecorder(nowMs: () => number): Recorder {
@@ -105,7 +105,8 @@ export function createRecorder(nowMs: () => number): Recorder {
       record.capture = why
       reached('settled')
     },
-    explain(outcome) {
+    explain(outcome, preloaded = 0) {
+      requests.preloaded = preloaded
       if (phases.tab !== null) reached('snapshot')
       if ('html' in outcome) record.htmlBytes = Buffer.byteLength(outcome.html)
       if (outcome.kind !== 'rendered') return { outcome, record }

@@ -47,7 +47,7 @@ export async function startRenderer(options: RendererOptions): Promise<Renderer>
       const outcome = isWhole() ? withinGatewayLimits(found, tab.excess()) : withoutNetwork(found)
       // The outcome does not wait for the cleaning. The slot does, so that the next render finds a clean tab.
       void giveBack(leavesSound(outcome) ? 'sound' : 'broken').finally(giveSlotBack)
-      return recorder.explain(outcome)
+      return recorder.explain(outcome, tab.preloaded())
     } catch (error) {
       giveSlotBack()
       if (signal.aborted) return recorder.explain({ kind: 'aborted' })

@@ -14,6 +14,10 @@ export type SiteProxy = {
   proxyUrl: string
   /** What the page has had too much of, null if nothing. */
   excess(): Excess | null
+  /** Requests of this page that the gateway had sent before the page did. */
+  preloaded(): number
+  /** The browser has got all of the site's own answer from this address. */
+  isDelivered(url: string): boolean
   /** Its limits for one page begin anew. */
   takeTally(): unknown
   /** Of the next document that the page asks for, the answer is shown to `judge` before the browser hears of it. */
@@ -34,6 +38,8 @@ export type PooledTab = Tab & {
   renders: number
   /** Which of the gateway's limits this render has met; null: none. */
   excess(): Excess | null
+  preloaded: SiteProxy['preloaded']
+  isDelivered: SiteProxy['isDelivered']
   judgeNext: SiteProxy['judgeNext']
 }
 
@@ -86,6 +92,8 @@ export function createTabPool(options: {
         key,
         renders: 0,
         excess: proxy.excess,
+        preloaded: proxy.preloaded,
+        isDelivered: proxy.isDelivered,
         judgeNext: proxy.judgeNext,
       })
       proxies.set(tab, proxy)

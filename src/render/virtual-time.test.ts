@@ -35,6 +35,22 @@ const complete: Record<string, { script: string; routes?: Record<string, Answer>
     script: `fetch('/slower').then((r) => r.json()).then(() => show('late'))`,
     routes: { '/slower': slowJson(1_200, {}) },
   },
+  'a fetch that nobody reads, and then one that is read by and by while it still comes': {
+    script: `fetch('/slow').then(() => fetch('/pieces')).then(async ({ body }) => {
+      const reader = body.getReader()
+      for (let text = ''; ; ) {
+        await new Promise((resolve) => setTimeout(resolve, 300))
+        const { done, value } = await reader.read()
+        if (done) return show(text.endsWith('piece 1') ? 'late' : text)
+        text += new TextDecoder().decode(value)
+      }
+    })`,
+    routes: { '/slow': slowJson(20, {}), '/pieces': inPieces(6, 120) },
+  },
+  'a fetch that is read after a while': {
+    script: `fetch('/slow').then((answer) => setTimeout(() => answer.json().then(show), 900))`,
+    routes: { '/slow': slowJson(20, 'late') },
+  },
   'a fetch that never ends beside one that brings content': {
     script: `fetch('/never'); fetch('/slow').then((r) => r.json()).then(() => setTimeout(() => show('late'), 300))`,
     routes: { '/slow': slowJson(60, {}), '/never': () => {} },
@@ -193,6 +209,19 @@ describe('closed shadow roots stay closed to the page', () => {
     assert.match(html, /<template shadowrootmode="open"><b>inside<\/b><\/template>/)
   })
 })
+
+/** An answer of so many pieces, with a pause before each. */
+function inPieces(pieces: number, pauseMs: number): Answer {
+  return (_request, response) => {
+    let left = pieces
+    const more = () => {
+      response.write(`piece ${left}`)
+      if (--left > 0) setTimeout(more, pauseMs)
+      else response.end()
+    }
+    setTimeout(more, pauseMs)
+  }
+}
 
 function sayLate(request: http.IncomingMessage, socket: Duplex) {
   const accept = createHash('sha1')

@@ -44,6 +44,7 @@ export async function runUntilSettled(
     const over = new AbortController()
     const stalled = untilStalled(session, activity, nowMs, over.signal)
     const ended = await Promise.race([expired, ready, stalled]).finally(() => over.abort())
+    if (ended === 'expired' && policy !== 'advance') activity.clockRanOut()
     if (ended === 'stalled') isStuck = !activity.isHeld()
     return ended === 'slow' ? 'stalled' : ended
   }

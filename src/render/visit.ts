@@ -36,7 +36,7 @@ export async function visit(
   const url = `https://${customDomain}${request.path}`
 
   const { promise: ended, resolve: end } = Promise.withResolvers<RenderOutcome>()
-  const activity = createNetworkActivity(clock.nowMs)
+  const activity = createNetworkActivity(clock.nowMs, tab.isDelivered)
   const session = sessionUntilOver(page.session, () => isOver)
   const ready = createReadySignal()
   const main = createMainDocument(page.frameId, request, recorder, end)

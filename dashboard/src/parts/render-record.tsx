@@ -38,8 +38,10 @@ export function RenderRecord({ render }: { render: Render }) {
         <dd>{record.capture === null ? 'not' : `when ${CAPTURES[record.capture] ?? record.capture}`}</dd>
         <dt>Requests</dt>
         <dd>
-          {count(requests.made)} made, {count(requests.spared)} pictures spared, {count(requests.blocked)}{' '}
-          blocked, {count(requests.failed)} failed
+          {count(requests.made)} made
+          {requests.preloaded ? ` (${count(requests.preloaded)} sent ahead of the page)` : ''},{' '}
+          {count(requests.spared)} pictures spared, {count(requests.blocked)} blocked,{' '}
+          {count(requests.failed)} failed
         </dd>
         {record.htmlBytes !== null && (
           <>

@@ -1,0 +1,376 @@
+/** What pages will ask for, sent ahead: by a gateway between a toy origin and a client that speaks as a browser does. */
+import assert from 'node:assert/strict'
+import type http from 'node:http'
+import { describe, it, type TestContext } from 'node:test'
+
+import { until } from '../../../test/support/condition.ts'
+import type { GatewayLimits } from '../limits.ts'
+import { CUSTOM_DOMAIN, startTestGateway } from '../test-gateway.ts'
+import { createKnowledge } from './knowledge.ts'
+import { createPreloads } from './preloads.ts'
+
+type Ask = {
+  path: string
+  method?: string
+  destination?: string
+  headers?: Record<string, string>
+  body?: string
+}
+
+const USUAL = (name: string): Ask[] => [{ path: `/api/menu` }, { path: `/api/${name}` }]
+
+/** An origin that answers what was asked for, and how often that was; `origin` may answer first. */
+async function startShop(
+  t: TestContext,
+  options: {
+    limits?: Partial<GatewayLimits>
+    preload?: boolean
+    origin?(request: http.IncomingMessage, response: http.ServerResponse): boolean
+  } = {},
+) {
+  /** All that the origin was asked for, in its order. */
+  const asked: string[] = []
+  const broken: string[] = []
+  const { own, site } = await startTestGateway(t, {
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
+    preload: options.preload ?? true,
+    origin(request, response) {
+      const { method, url = '' } = request
+      asked.push(method === 'GET' ? url : `${method} ${url}`)
+      response.on('close', () => response.writableFinished || broken.push(url))
+      if (options.origin?.(request, response)) return
+      response.end(`${url} for ${request.headers.referer ?? 'nobody'}`)
+    },
+  })
+
+  /** Opens a page; `asked` begins anew behind it. */
+  const open = async (path: string) => {
+    site.judgeNext(() => true)
+    asked.splice(0)
+    const { status } = await own(path, { 'sec-fetch-dest': 'document' })
+    assert.equal(status, 200)
+    assert.equal(asked.shift(), path)
+  }
+  const ask = ({ path, method = 'GET', destination = 'empty', headers = {}, body }: Ask, page: string) => {
+    const referer = `https://${CUSTOM_DOMAIN}${page}`
+    return own(path, { ':method': method, 'sec-fetch-dest': destination, referer, ...headers }, body)
+  }
+  const visit = async (page: string, asks: readonly Ask[]) => {
+    await open(page)
+    for (const one of asks) await ask(one, page)
+    const preloaded = site.preloaded()
+    site.takeTally()
+    return preloaded
+  }
+  /** Four pages are opened: the first by a new browser, which has no scripts yet. */
+  const train = async (asksOf: (name: string) => readonly Ask[] = USUAL) => {
+    for (const name of ['one', 'two', 'three', 'four']) await visit(`/p/${name}`, asksOf(name))
+  }
+  return { asked, broken, site, open, ask, visit, train }
+}
+
+describe('requests sent ahead of the page', () => {
+  it('go out when its document is there, and answer what it asks then; the origin is asked once', async (t) => {
+    const { asked, open, ask, site, train } = await startShop(t)
+    await train()
+    await open('/p/five')
+    await until('they are sent', () => asked.length === 2)
+    assert.deepEqual(asked, ['/api/menu', '/api/five'])
+    const referer = `https://${CUSTOM_DOMAIN}/p/five`
+    assert.equal((await ask({ path: '/api/five' }, '/p/five')).body, `/api/five for ${referer}`)
+    assert.equal((await ask({ path: '/api/menu' }, '/p/five')).body, `/api/menu for ${referer}`)
+    assert.equal(site.preloaded(), 2)
+    assert.equal(asked.length, 2)
+    // Once each: who asks again is told what is so now.
+    await ask({ path: '/api/menu' }, '/p/five')
+    assert.deepEqual(asked, ['/api/menu', '/api/five', '/api/menu'])
+    assert.equal(site.preloaded(), 2)
+  })
+
+  it('the page that asks before the answer is there has it when it comes', async (t) => {
+    const held: (() => void)[] = []
+    let holds = false
+    const { asked, open, ask, train } = await startShop(t, {
+      origin(request, response) {
+        if (!holds || !request.url?.startsWith('/api/')) return false
+        held.push(() => response.end('late'))
+        return true
+      },
+    })
+    await train()
+    holds = true
+    await open('/p/five')
+    await until('it is held', () => held.length === 2)
+    const answers = Promise.all(USUAL('five').map((one) => ask(one, '/p/five')))
+    for (const answer of held) answer()
+    assert.deepEqual(
+      (await answers).map(({ body }) => body),
+      ['late', 'late'],
+    )
+    assert.equal(asked.length, 2)
+  })
+
+  it('what is asked with another header is asked anew, and in the end no longer sent ahead', async (t) => {
+    const { asked, open, ask, site, train, visit } = await startShop(t)
+    await train()
+    await open('/p/five')
+    await until('they are sent', () => asked.length === 2)
+    const other = { path: '/api/menu', headers: { authorization: 'Bearer mine' } }
+    assert.equal((await ask(other, '/p/five')).status, 200)
+    assert.deepEqual(asked, ['/api/menu', '/api/five', '/api/menu'])
+    assert.equal(site.preloaded(), 0)
+    site.takeTally()
+    await visit('/p/six', [other])
+    await open('/p/seven')
+    assert.deepEqual(asked, [])
+  })
+
+  it('a page that has sent something gets answers of after that', async (t) => {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+      const { asked, open, ask, site, train } = await startShop(t)
+      await train()
+      await open('/p/five')
+      await until('they are sent', () => asked.length === 2)
+      await ask({ path: '/api/five', method, body: 'x' }, '/p/five')
+      await ask({ path: '/api/menu' }, '/p/five')
+      assert.deepEqual(asked, ['/api/menu', '/api/five', `${method} /api/five`, '/api/menu'], method)
+      assert.equal(site.preloaded(), 0)
+    }
+  })
+
+  it('what pages ask for after they have sent something is not learnt', async (t) => {
+    const { asked, open, train } = await startShop(t)
+    await train(() => [{ path: '/api/login', method: 'POST', body: 'x' }, { path: '/api/menu' }])
+    await open('/p/five')
+    assert.deepEqual(asked, [])
+  })
+
+  it('nothing is sent for a page that is not shown, or is none', async (t) => {
+    const { asked, site, train, ask } = await startShop(t, {
+      origin(request, response) {
+        if (!request.url?.startsWith('/p/none')) return false
+        response.writeHead(404).end()
+        return true
+      },
+    })
+    await train()
+    for (const [path, isShown] of [
+      ['/p/none', true],
+      ['/p/five', false],
+    ] as const) {
+      asked.splice(0)
+      site.judgeNext(() => isShown)
+      await ask({ path, destination: 'document' }, path)
+      await ask({ path: '/api/other' }, path)
+      assert.deepEqual(asked, [path, '/api/other'])
+      site.takeTally()
+    }
+  })
+
+  it('what a page did not ask for is let go, and not given to the next one', async (t) => {
+    const { asked, broken, open, ask, site, train } = await startShop(t, {
+      origin(request, response) {
+        if (request.url !== '/api/five') return false
+        // Without an end.
+        response.write('x')
+        return true
+      },
+    })
+    await train()
+    await open('/p/five')
+    await until('they are sent', () => asked.length === 2)
+    site.takeTally()
+    await until('it is let go', () => broken.includes('/api/five'))
+    await open('/p/six')
+    await ask({ path: '/api/menu' }, '/p/six')
+    assert.deepEqual(asked, ['/api/menu'])
+    assert.equal(site.preloaded(), 0)
+  })
+
+  it('of a new context no scripts are expected, nor of what it asks for', () => {
+    const knowledge = createKnowledge()
+    const sent: string[] = []
+    const browser = () => {
+      const preloads = createPreloads(knowledge, ({ path }) => {
+        sent.push(path)
+        throw new Error('not sent')
+      })
+      return (page: string, destinations: readonly string[]) => {
+        sent.splice(0)
+        preloads.begin(page, `https://${CUSTOM_DOMAIN}${page}`)
+        for (const destination of destinations) {
+          const headers = { 'sec-fetch-dest': destination }
+          preloads.take({ path: `/${destination}`, method: 'GET', destination, headers })
+        }
+        preloads.end()
+        return sent.slice()
+      }
+    }
+    const first = browser()
+    for (const page of ['/p/1', '/p/2', '/p/3', '/p/4']) first(page, ['script', 'style', 'empty'])
+    assert.deepEqual(first('/p/5', ['script', 'style', 'empty']), ['/empty', '/script', '/style'])
+    const second = browser()
+    // It has to get all scripts, and takes nothing away from what is known of those that have them.
+    assert.deepEqual(second('/p/6', ['script', 'style', 'empty']), ['/empty'])
+    assert.deepEqual(second('/p/7', ['script', 'style', 'empty']), ['/empty', '/script', '/style'])
+    // One that keeps its scripts does not ask for them; new ones, each with all scripts to get, change nothing of that.
+    const third = createKnowledge()
+    for (let page = 0; page < 6; page++) {
+      const preloads = createPreloads(third, () => {
+        throw new Error('a script was sent ahead')
+      })
+      preloads.begin(`/p/${page}`, '')
+      preloads.take({ path: '/app.js', method: 'GET', destination: 'script', headers: {} })
+      preloads.end()
+      preloads.begin(`/p/${page}`, '')
+      preloads.end()
+    }
+  })
+
+  it('frames, pictures, streams and parts of files are not sent ahead', async (t) => {
+    const { asked, open, ask, train } = await startShop(t)
+    await train(() => [
+      { path: '/frame', destination: 'iframe' },
+      { path: '/picture', destination: 'image' },
+      { path: '/events', headers: { accept: 'text/event-stream' } },
+      { path: '/part', headers: { range: 'bytes=0-1' } },
+      { path: '/head', method: 'HEAD' },
+      { path: '/last' },
+    ])
+    await open('/p/five')
+    await ask({ path: '/last' }, '/p/five')
+    assert.deepEqual(asked, ['/last'])
+  })
+
+  it('eight requests are sent ahead at once', async (t) => {
+    const { asked, open, ask, train } = await startShop(t)
+    const asks = Array.from({ length: 9 }, (_, index) => ({ path: `/api/${index}` }))
+    await train(() => asks)
+    await open('/p/five')
+    await ask({ path: '/last' }, '/p/five')
+    await until('all are there', () => asked.length === 9)
+    assert.deepEqual(asked.toSorted(), [...asks.slice(0, 8).map(({ path }) => path), '/last'])
+  })
+
+  it('an origin that breaks off is asked again when the page asks', async (t) => {
+    let breaks = false
+    const { asked, broken, open, ask, train } = await startShop(t, {
+      origin(request, response) {
+        if (!breaks || request.url !== '/api/menu') return false
+        response.destroy()
+        return true
+      },
+    })
+    await train()
+    breaks = true
+    await open('/p/five')
+    await until('it has broken off', () => broken.includes('/api/menu') && asked.length === 2)
+    breaks = false
+    assert.equal((await ask({ path: '/api/menu' }, '/p/five')).status, 200)
+    assert.deepEqual(asked.toSorted(), ['/api/five', '/api/menu', '/api/menu'])
+  })
+
+  it('one that breaks off while the page waits is asked again', async (t) => {
+    let breaks = false
+    const held: http.ServerResponse[] = []
+    const { asked, open, ask, train } = await startShop(t, {
+      origin(request, response) {
+        if (!breaks || request.url !== '/api/menu') return false
+        held.push(response)
+        return true
+      },
+    })
+    await train()
+    breaks = true
+    await open('/p/five')
+    await until('it is held', () => held.length === 1)
+    const answer = ask({ path: '/api/menu' }, '/p/five')
+    // It has been taken once another request of the page, sent after it, is there.
+    await ask({ path: '/api/other' }, '/p/five')
+    breaks = false
+    held[0]!.destroy()
+    assert.equal((await answer).status, 200)
+    assert.equal(asked.filter((path) => path === '/api/menu').length, 2)
+  })
+
+  it('half an answer that breaks off before the page asks is asked for again, after that it is half an answer', async (t) => {
+    let half: http.ServerResponse | null = null
+    const { asked, open, ask, site, train } = await startShop(t, {
+      origin(request, response) {
+        if (request.url === '/api/break') half?.destroy()
+        if (request.url !== '/api/five' || half !== null) return false
+        half = response
+        response.writeHead(200, { 'content-length': '10' })
+        response.write('half')
+        return true
+      },
+    })
+    await train()
+    const breakOff = () => ask({ path: '/api/break' }, '/p/five')
+
+    await open('/p/five')
+    await until('it is held', () => half !== null)
+    await breakOff()
+    assert.match((await ask({ path: '/api/five' }, '/p/five')).body, /^\/api\/five for/)
+    assert.equal(asked.filter((path) => path === '/api/five').length, 2)
+    site.takeTally()
+
+    half = null
+    await open('/p/five')
+    await until('it is held', () => half !== null)
+    const whole = ask({ path: '/api/five' }, '/p/five')
+    const broken = assert.rejects(whole)
+    await ask({ path: '/api/other' }, '/p/five')
+    await breakOff()
+    await broken
+  })
+
+  it('a large answer waits at the origin until the page takes it; its limits are those of any answer', async (t) => {
+    const size = 64 * 1024 * 1024
+    const limit = 4 * 1024 * 1024
+    let sent = 0
+    const { open, ask, site, train } = await startShop(t, {
+      limits: { responseBytes: limit },
+      origin(request, response) {
+        if (request.url !== '/api/five') return false
+        const more = () => {
+          for (let takesMore = true; takesMore && sent < size; sent += 64 * 1024)
+            takesMore = response.write(Buffer.alloc(64 * 1024))
+          if (sent < size) response.once('drain', more)
+        }
+        more()
+        return true
+      },
+    })
+    await train()
+    await open('/p/five')
+    let before = -1
+    await until('nothing more is taken', () => {
+      const stands = sent === before && sent > 0
+      before = sent
+      return stands
+    })
+    assert.ok(sent < size, `${sent} bytes were taken of a page that has not asked`)
+    assert.equal(site.excess(), null)
+    await assert.rejects(ask({ path: '/api/five' }, '/p/five'))
+    assert.equal(site.excess(), 'response-bytes')
+  })
+
+  it('nothing is sent ahead where that is turned off', async (t) => {
+    const { asked, open, ask, site, train } = await startShop(t, { preload: false })
+    await train()
+    await open('/p/five')
+    await ask({ path: '/last' }, '/p/five')
+    assert.deepEqual(asked, ['/last'])
+    assert.equal(site.preloaded(), 0)
+  })
+
+  it('cookies are the page’s own: with another one it is asked anew', async (t) => {
+    const { asked, open, ask, site, train } = await startShop(t)
+    await train((name) => [{ path: '/api/menu', headers: { cookie: `session=${name}` } }])
+    await open('/p/five')
+    await ask({ path: '/api/menu', headers: { cookie: 'session=five' } }, '/p/five')
+    assert.deepEqual(asked, ['/api/menu'])
+    assert.equal(site.preloaded(), 0)
+  })
+})

@@ -1,0 +1,129 @@
+/** Requests that the gateway sends ahead of a page, as Chromium and its pages take them. */
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+
+import { type Answer, scripted, startTestRenderer, type TestRenderer } from './test-renderer.ts'
+
+let test: TestRenderer
+before(async () => {
+  test = await startTestRenderer({ slots: 1 })
+})
+after(() => test.close())
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+const PAGES = ['one', 'two', 'three', 'four', 'five']
+
+/** Renders in turn; of each how many requests were sent ahead, and its HTML. */
+async function renderAll(paths: readonly string[], domain: string) {
+  const preloaded: (number | undefined)[] = []
+  let html = ''
+  for (const path of paths) {
+    const { outcome, record } = await test.explained(path, { domain })
+    if (outcome.kind !== 'rendered') throw new Error(`${path}: ${JSON.stringify(outcome)}`)
+    preloaded.push(record?.requests.preloaded)
+    html = outcome.html
+  }
+  return { preloaded, html }
+}
+
+describe('requests ahead of the page', () => {
+  it('are at the origin before the script that asks for them, and the page is the same', async () => {
+    let scriptWaits = false
+    const { promise: isAsked, resolve: dataAsked } = Promise.withResolvers<void>()
+    test.routes.set(
+      '/product.js',
+      (_request, response) =>
+        void (scriptWaits ? isAsked : Promise.resolve()).then(() =>
+          response.setHeader('content-type', 'text/javascript').end(`
+            const name = location.pathname.split('/').at(-1)
+            fetch('/api/products/' + name, { headers: { 'x-shop': 'mine' } })
+              .then((answer) => answer.json())
+              .then(({ name }) => fetch('/api/stock?of=' + name + '&page=' + document.title))
+              .then((answer) => answer.text())
+              .then((text) => document.body.append(text))`),
+        ),
+    )
+    for (const name of PAGES) {
+      test.routes.set(
+        `/product/${name}`,
+        '<!doctype html><title>shop</title><body><script src="/product.js"></script>',
+      )
+      test.routes.set(`/api/products/${name}`, (request, response) => {
+        if (name === 'five') dataAsked()
+        response.writeHead(200, JSON_TYPE).end(JSON.stringify({ name, shop: request.headers['x-shop'] }))
+      })
+    }
+    test.routes.set('/api/stock', (request, response) => void response.end(`stock of ${request.url}`))
+    const domain = 'ahead.example'
+    const { preloaded } = await renderAll(
+      PAGES.slice(0, 4).map((name) => `/product/${name}`),
+      domain,
+    )
+    assert.deepEqual(preloaded, [0, 0, 0, 2])
+    test.asked.splice(0)
+    // From here on the script comes only when its data has been asked for: without that the render would time out.
+    scriptWaits = true
+    const { html } = await renderAll(['/product/five'], domain)
+    assert.match(html, /stock of \/api\/stock\?of=five&amp;page=shop/)
+    assert.deepEqual(test.asked.toSorted(), [
+      '/api/products/five',
+      '/api/stock?of=five&page=shop',
+      '/product.js',
+      '/product/five',
+    ])
+    // Another domain, of the same origin, is not known.
+    scriptWaits = false
+    assert.deepEqual((await renderAll(['/product/one'], 'not-ahead.example')).preloaded, [0])
+  })
+
+  it('scripts and style sheets that the browser asks about again are among them', async () => {
+    const tagged =
+      (type: string, text: string): Answer =>
+      (request, response) => {
+        const headers = { 'content-type': type, etag: '"1"', 'cache-control': 'no-cache' }
+        const isKnown = request.headers['if-none-match'] === '"1"'
+        response.writeHead(isKnown ? 304 : 200, headers).end(isKnown ? undefined : text)
+      }
+    test.routes.set('/site.css', tagged('text/css', 'p { color: red }'))
+    test.routes.set('/site.js', tagged('text/javascript', 'document.body.append("by script")'))
+    const paths = PAGES.map((name) => `/text/${name}`)
+    for (const path of paths)
+      test.routes.set(
+        path,
+        '<!doctype html><link rel="stylesheet" href="/site.css"><body><script src="/site.js"></script>',
+      )
+    const { preloaded, html } = await renderAll(paths, 'assets.example')
+    // The first render brought them; the four after it asked whether they are still the same.
+    assert.deepEqual(preloaded, [0, 0, 0, 0, 2])
+    assert.match(html, /by script/)
+  })
+
+  it('a page that first writes and then reads sees what it has written', async () => {
+    let visits = 0
+    test.routes.set('/api/visits', (request, response) => {
+      if (request.method === 'POST') visits++
+      response.end(String(visits))
+    })
+    const paths = PAGES.map((name) => `/counted/${name}`)
+    const script = `fetch('/api/visits', { method: 'POST' })
+      .then(() => fetch('/api/visits')).then((answer) => answer.text()).then((text) => show('visits: ' + text))`
+    for (const path of paths) test.routes.set(path, scripted(script))
+    const { preloaded, html } = await renderAll(paths, 'counted.example')
+    assert.deepEqual(preloaded, [0, 0, 0, 0, 0])
+    assert.match(html, /visits: 5/)
+  })
+
+  it('a page with a cookie of its own is answered for that cookie', async () => {
+    test.routes.set('/api/me', (request, response) => void response.end(`hello ${request.headers.cookie}`))
+    const paths = PAGES.map((name) => `/account/${name}`)
+    for (const [index, path] of paths.entries())
+      test.routes.set(path, (_request, response) => {
+        response.setHeader('content-type', 'text/html')
+        response.setHeader('set-cookie', `session=${index}; Path=/`)
+        response.end(scripted(`fetch('/api/me').then((answer) => answer.text()).then(show)`))
+      })
+    const { preloaded, html } = await renderAll(paths, 'cookies.example')
+    assert.deepEqual(preloaded, [0, 0, 0, 0, 0])
+    assert.match(html, /hello session=4/)
+  })
+})
