@@ -101,6 +101,14 @@ describe('certificates', () => {
   })
 })
 
+describe('PREPAINT_PRELOAD', () => {
+  it('is on unless it is 0', () => {
+    const of = (value: string) => loadConfig({ PREPAINT_PRELOAD: value }).preload
+    assert.deepEqual([loadConfig({}).preload, of('0'), of('1')], [true, false, true])
+    assert.throws(() => of('no'), /PREPAINT_PRELOAD must be one of 0, 1, got "no"/)
+  })
+})
+
 describe('PREPAINT_EDGE_SHARE_PORT', () => {
   it('is off unless it is 1', () => {
     const of = (value: string) => loadConfig({ PREPAINT_EDGE_SHARE_PORT: value }).edge.sharePort
