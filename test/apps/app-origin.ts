@@ -31,6 +31,7 @@ export async function startAppOrigin(app: App): Promise<{
   close(): Promise<void>
 }> {
   const missing: string[] = []
+  const readInside = createFolderReader()
   const added = new Map<string, Buffer>()
   const prefixes = Object.keys(app.folders).sort((a, b) => b.length - a.length)
 
@@ -51,11 +52,10 @@ export async function startAppOrigin(app: App): Promise<{
     const file = prefix === undefined ? null : await readInside(app.folders[prefix]!, pathname, prefix)
     if (file !== null) {
       const type = TYPES[path.extname(pathname)] ?? 'application/octet-stream'
-      // As every server of files does: a browser may keep what it has, and asks whether it is still that.
-      const etag = `"${createHash('sha1').update(file).digest('base64url')}"`
+      const { etag, body } = file
       const headers = { 'content-type': type, etag, 'cache-control': 'public, max-age=0' }
       if (request.headers['if-none-match'] === etag) response.writeHead(304, headers).end()
-      else response.writeHead(200, headers).end(file)
+      else response.writeHead(200, headers).end(body)
       return
     }
     const fallback = app.fallback === undefined ? undefined : app.answers[app.fallback]
@@ -83,7 +83,20 @@ export async function startAppOrigin(app: App): Promise<{
   }
 }
 
-async function readInside(dir: string, pathname: string, prefix: string): Promise<Buffer | null> {
-  const file = path.join(dir, path.normalize(`/${pathname.slice(prefix.length)}`))
-  return readFile(file).catch(() => null)
+/** As every server of files gives them: a browser may keep what it has, and asks whether it is still that. */
+type File = { body: Buffer; etag: string }
+
+/** Read once: what an origin computes is not to be on the machine of those who are measured. */
+function createFolderReader(): (dir: string, pathname: string, prefix: string) => Promise<File | null> {
+  const known = new Map<string, File>()
+  return async (dir, pathname, prefix) => {
+    const at = path.join(dir, path.normalize(`/${pathname.slice(prefix.length)}`))
+    const before = known.get(at)
+    if (before !== undefined) return before
+    const body = await readFile(at).catch(() => null)
+    if (body === null) return null
+    const file = { body, etag: `"${createHash('sha1').update(body).digest('base64url')}"` }
+    known.set(at, file)
+    return file
+  }
 }
