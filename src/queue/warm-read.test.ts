@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import type http from 'node:http'
 import path from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import zlib from 'node:zlib'
@@ -13,7 +14,7 @@ import { type TestQueue, testQueue, until } from './test-queue.ts'
 import { testWarm } from './test-warm.ts'
 import { startWarm } from './warm.ts'
 import { pauseWarm } from './warm-control.ts'
-import { DEPTH_LIMIT, readWarmSitemaps } from './warm-read.ts'
+import { DEPTH_LIMIT, readWarmSitemaps, TURN_LIMIT_SECONDS } from './warm-read.ts'
 
 let queue: TestQueue
 let warm: ReturnType<typeof testWarm>
@@ -246,5 +247,91 @@ describe('a run whose sitemaps are read', () => {
     assert.deepEqual(origin.asked, ['/2.xml'])
     assert.deepEqual(await known(domain), ['/a', '/b'])
     assert.equal((await warm.progress(domain)).state, 'queueing')
+  })
+})
+
+describe('a turn at reading', () => {
+  /** Its seconds pass as the sitemaps of `slow` are answered, and not otherwise. */
+  const time = { seconds: 1_000 }
+  const turn = () =>
+    readWarmSitemaps(
+      {
+        ...{ pool: queue.pool, get: origin.options, clock: systemClock, log: silentLog() },
+        stopwatch: () => time.seconds,
+      },
+      new AbortController().signal,
+    )
+  const slow = (seconds: number, paths: readonly string[]) => (res: http.ServerResponse) => {
+    time.seconds += seconds
+    res.end(urlset(...paths))
+  }
+  /** Three sitemaps, the first of which takes so long; an index leads to two of them. */
+  const slowSite = (seconds: number) =>
+    site({
+      '/robots.txt': 'Sitemap: /1.xml\nSitemap: /index.xml',
+      '/1.xml': slow(seconds, ['/a', '/b']),
+      '/index.xml': index('/2.xml', '/3.xml'),
+      '/2.xml': slow(TURN_LIMIT_SECONDS + 1, ['/b', '/c']),
+      '/3.xml': slow(TURN_LIMIT_SECONDS + 1, ['/d']),
+    })
+  const counted = async (domain: DomainId) => {
+    const { rows } = await queue.pool.query<{ path: string; entries: number | null }>(
+      'select path, entries from warm_sitemap where domain_id = $1 order by depth, path',
+      [domain],
+    )
+    return rows.map(({ path, entries }) => [path, entries])
+  }
+
+  it('ends between two sitemaps once its time is over; the others go first, and the next turn goes on', async (t) => {
+    const domain = await slowSite(TURN_LIMIT_SECONDS + 0.001)
+    const quick = await startTestSite()
+    t.after(quick.close)
+    quick.answers['/sitemap.xml'] = urlset('/quick')
+    const other = await queue.domain()
+    await queue.pool.query('update domain set origin_url = $2 where id = $1', [other, quick.origin])
+    await startWarm(queue.pool, other)
+
+    assert.equal(await turn(), true)
+    assert.deepEqual(origin.asked, ['/robots.txt', '/1.xml'])
+    assert.deepEqual(await counted(domain), [
+      ['/1.xml', 2],
+      ['/index.xml', null],
+    ])
+    const { rows } = await queue.pool.query('select lease, state from warm where domain_id = $1', [domain])
+    assert.deepEqual(rows, [{ lease: null, state: 'reading' }])
+
+    assert.equal(await turn(), true)
+    assert.deepEqual(await known(other), ['/quick'])
+    assert.equal((await warm.progress(other)).state, 'queueing')
+
+    // Its last sitemap takes long as well: then nothing is left for another turn.
+    const turns = [await turn(), await turn(), await turn()]
+    assert.deepEqual(turns, [true, true, false])
+    assert.deepEqual(origin.asked, ['/robots.txt', '/1.xml', '/index.xml', '/2.xml', '/3.xml'])
+    assert.deepEqual(await counted(domain), [
+      ['/1.xml', 2],
+      ['/index.xml', 2],
+      ['/2.xml', 2],
+      ['/3.xml', 1],
+    ])
+    assert.deepEqual(await known(domain), ['/a', '/b', '/c', '/d'])
+    const { state, known: count, sitemaps } = await warm.progress(domain)
+    assert.deepEqual([state, count, sitemaps], ['queueing', 4, { read: 4, left: 0, failed: 0, failures: [] }])
+  })
+
+  it('goes on up to its limit, and one that has taken longer for nothing but robots.txt reads a sitemap', async () => {
+    await slowSite(TURN_LIMIT_SECONDS)
+    await turn()
+    assert.deepEqual(origin.asked, ['/robots.txt', '/1.xml', '/index.xml', '/2.xml'])
+
+    await queue.pool.query('delete from warm')
+    origin.asked.length = 0
+    await slowSite(0)
+    origin.answers['/robots.txt'] = (res) => {
+      time.seconds += TURN_LIMIT_SECONDS + 1
+      res.end('Sitemap: /1.xml\nSitemap: /index.xml')
+    }
+    await turn()
+    assert.deepEqual(origin.asked, ['/robots.txt', '/1.xml'])
   })
 })

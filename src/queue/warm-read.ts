@@ -1,23 +1,27 @@
 import type pg from 'pg'
 
-import { readDomainSettings } from '../accounts/domain-settings.ts'
-import type { Clock } from '../clock.ts'
+import { type Clock, type Stopwatch, systemStopwatch } from '../clock.ts'
 import { deleteInSteps } from '../db/delete-in-steps.ts'
-import type { DomainId, DomainName, PagePath } from '../ids.ts'
+import type { DomainId, PagePath } from '../ids.ts'
 import type { Log } from '../log.ts'
 import { recordInSitemap } from '../pages/known-paths.ts'
 import type { GetOptions } from '../sitemaps/get.ts'
 import { type OwnEntry, readSitemap } from '../sitemaps/read-sitemap.ts'
 import { fetchRobots, readRobots } from '../sitemaps/robots.ts'
-import type { Site } from '../sitemaps/site.ts'
 import { countKnownPages } from './known-pages.ts'
 import { WARM_MOVED_CHANNEL } from './warm.ts'
+import { type Reading, releaseReading, renewReading, takeReading } from './warm-lease.ts'
 
 /** Of one run. */
 export const SITEMAPS_LIMIT = 10_000
 export const ENTRIES_LIMIT = 1_000_000
 /** An index may name indexes, and those others. */
 export const DEPTH_LIMIT = 3
+/**
+ * So long a node reads for one run before it looks who else waits. The sitemap
+ * that it is at is read to its end, for it would have to be begun anew.
+ */
+export const TURN_LIMIT_SECONDS = 60
 /** Where nobody says where the sitemap is. */
 const USUAL_SITEMAP = '/sitemap.xml' as PagePath
 const ROBOTS_TRIES = 3
@@ -30,36 +34,37 @@ export type WarmReadDeps = {
   log: Log
   /** A node that says nothing for so long has died: the next one goes on. */
   leaseMs?: number
+  stopwatch?: Stopwatch
 }
-
-type Reading = { domain: DomainId; run: string; lease: string; robots: string | null; site: Site }
 
 /**
  * Takes a run whose sitemaps are to be read, and reads robots.txt and all that
- * it leads to; resolves when that is done, or no longer this node's. One
- * sitemap after the other, each known as read once all of it is recorded: a
- * node that dies costs the one that it was at. Gives false when there is no
- * such run.
+ * it leads to; resolves when that is done, no longer this node's, or its turn
+ * is over: then the run stands behind all others that wait, and whoever takes
+ * it next goes on. One sitemap after the other, each known as read once all of
+ * it is recorded: a node that dies costs the one that it was at. Gives false
+ * when there is no such run.
  */
 export async function readWarmSitemaps(deps: WarmReadDeps, closing: AbortSignal): Promise<boolean> {
-  const { leaseMs = 30_000 } = deps
-  const reading = await take(deps.pool, leaseMs)
+  const { leaseMs = 30_000, stopwatch = systemStopwatch } = deps
+  const reading = await takeReading(deps.pool, leaseMs)
   if (reading === null) return false
+  const turnEnds = stopwatch() + TURN_LIMIT_SECONDS
   const lost = new AbortController()
   const hold = async () => {
-    if (!(await renew(deps.pool, reading, leaseMs))) lost.abort(new Error('no longer ours'))
+    if (!(await renewReading(deps.pool, reading, leaseMs))) lost.abort(new Error('no longer ours'))
     return !signal.aborted
   }
   const signal = AbortSignal.any([closing, lost.signal])
   // The database being away for a moment is no reason; the lease decides.
   const timer = setInterval(() => void hold().catch(() => {}), leaseMs / 3)
   try {
-    await read(deps, reading, signal, hold)
+    await read(deps, reading, signal, hold, () => stopwatch() > turnEnds)
   } catch (error) {
     if (!signal.aborted) throw error
   } finally {
     clearInterval(timer)
-    await release(deps.pool, reading).catch(() => {})
+    await releaseReading(deps.pool, reading).catch(() => {})
   }
   return true
 }
@@ -69,6 +74,7 @@ async function read(
   reading: Reading,
   signal: AbortSignal,
   hold: () => Promise<boolean>,
+  isTurnOver: () => boolean,
 ): Promise<void> {
   const { pool, log } = deps
   const { domain, site } = reading
@@ -77,9 +83,11 @@ async function read(
   const { sitemaps } = readRobots(text, site)
   if (reading.robots === null) await begin(pool, reading, text, sitemaps)
 
-  for (;;) {
+  for (let ended = 0; ; ended++) {
     const next = await nextSitemap(pool, domain)
     if (next === null || !(await hold())) break
+    // To hold it has put it last. One sitemap at least, so that no run stands still however slow its origin is.
+    if (ended > 0 && isTurnOver()) return
     const { path, depth } = next
     try {
       const entries = await readOne(deps, reading, next, signal, hold)
@@ -230,56 +238,6 @@ async function fail(pool: pg.Pool, domain: DomainId, path: PagePath, reason: str
     `update warm_sitemap set failure = $3 where domain_id = $1 and path = $2 returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
     values,
   )
-}
-
-type Row = {
-  domain_id: DomainId
-  run: string
-  lease: string
-  robots: string | null
-  custom_domain: DomainName
-  origin_url: string
-  settings: unknown
-}
-
-async function take(pool: pg.Pool, leaseMs: number): Promise<Reading | null> {
-  const { rows } = await pool.query<Row>(
-    `update warm w set lease = gen_random_uuid(),
-            lease_until = clock_timestamp() + $1 * interval '1 millisecond'
-       from domain d
-      where d.id = w.domain_id and w.domain_id = (
-        select domain_id from warm
-         where state = 'reading' and paused_at is null
-           and (lease_until is null or lease_until < clock_timestamp())
-         order by moved_at limit 1 for update skip locked)
-     returning w.domain_id, w.run, w.lease, w.robots, d.custom_domain, d.origin_url, d.settings`,
-    [leaseMs],
-  )
-  const row = rows[0]
-  if (row === undefined) return null
-  const site = {
-    id: row.domain_id,
-    name: row.custom_domain,
-    originUrl: row.origin_url,
-    query: readDomainSettings(row.settings).query,
-  }
-  return { domain: row.domain_id, run: row.run, lease: row.lease, robots: row.robots, site }
-}
-
-async function renew(pool: pg.Pool, { domain, lease }: Reading, leaseMs: number): Promise<boolean> {
-  const { rowCount } = await pool.query(
-    `update warm set lease_until = clock_timestamp() + $3 * interval '1 millisecond', moved_at = clock_timestamp()
-      where domain_id = $1 and lease = $2 and state = 'reading' and paused_at is null`,
-    [domain, lease, leaseMs],
-  )
-  return rowCount === 1
-}
-
-async function release(pool: pg.Pool, { domain, lease }: Reading): Promise<void> {
-  await pool.query('update warm set lease = null, lease_until = null where domain_id = $1 and lease = $2', [
-    domain,
-    lease,
-  ])
 }
 
 function bounded(text: string): string {

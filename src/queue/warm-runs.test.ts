@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
 
 import { DEFAULT_PLANS } from '../accounts/plans.ts'
-import { systemClock } from '../clock.ts'
+import { type Stopwatch, systemClock, systemStopwatch } from '../clock.ts'
 import { createListener, type Listener } from '../db/listener.ts'
 import { silentLog } from '../log.ts'
-import { startTestSite, type TestSite } from '../sitemaps/test-site.ts'
+import { startTestSite, type TestAnswer, type TestSite } from '../sitemaps/test-site.ts'
 import { type TestQueue, testQueue, until } from './test-queue.ts'
 import { testWarm } from './test-warm.ts'
 import { startWarm, WARM_CHANNEL } from './warm.ts'
+import { TURN_LIMIT_SECONDS } from './warm-read.ts'
 import { startWarmRuns } from './warm-runs.ts'
 
 let queue: TestQueue
@@ -28,10 +29,10 @@ after(async () => {
 })
 afterEach(() => queue.pool.query('truncate warm, warm_tally, job, unstored_page'))
 
-const start = () =>
+const start = (stopwatch: Stopwatch = systemStopwatch) =>
   startWarmRuns({
     ...{ pool: queue.pool, listener, plans: DEFAULT_PLANS, get: origin.options },
-    ...{ clock: systemClock, log: silentLog() },
+    ...{ clock: systemClock, stopwatch, log: silentLog() },
     // Only a notification can wake it.
     idlePollMs: 600_000,
   })
@@ -89,6 +90,45 @@ describe('startWarmRuns', () => {
         (await Promise.all([left, later].map(warm.progress))).every(({ state }) => state === 'done'),
       )
     } finally {
+      await warmRuns.close()
+    }
+  })
+
+  it('two sites that are slow do not hold up the sitemaps of a third', async (t) => {
+    let seconds = 0
+    const thirdIsQueued = Promise.withResolvers<void>()
+    const started = async (answers: Record<string, TestAnswer>) => {
+      const own = await startTestSite()
+      t.after(own.close)
+      Object.assign(own.answers, answers)
+      const domain = await queue.domain()
+      await queue.pool.query('update domain set origin_url = $2 where id = $1', [domain, own.origin])
+      await startWarm(queue.pool, domain)
+      return domain
+    }
+    const ofTheSlow = () =>
+      started({
+        '/robots.txt': 'Sitemap: /1.xml\nSitemap: /2.xml',
+        '/1.xml': (res) => {
+          seconds += TURN_LIMIT_SECONDS + 1
+          res.end('<urlset><url><loc>/a</loc></url></urlset>')
+        },
+        '/2.xml': async (res) => {
+          await thirdIsQueued.promise
+          res.end('<urlset><url><loc>/b</loc></url></urlset>')
+        },
+      })
+    const slow = [await ofTheSlow(), await ofTheSlow()]
+    const third = await started({ '/sitemap.xml': '<urlset><url><loc>/c</loc></url></urlset>' })
+    const warmRuns = start(() => seconds)
+    try {
+      await until('the third is queued', async () => (await warm.queued(third)) === 1)
+      thirdIsQueued.resolve()
+      await until('the slow ones are queued', async () =>
+        (await Promise.all(slow.map(warm.queued))).every((count) => count === 2),
+      )
+    } finally {
+      thirdIsQueued.resolve()
       await warmRuns.close()
     }
   })
