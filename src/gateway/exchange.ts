@@ -84,6 +84,8 @@ export function exchange(
     headers: { ...withFraming(request, body, upstream.headers), ...closing },
   }
   let sent: http.ClientRequest | null = null
+  /** Nobody waits for it any more. */
+  let isOver = false
 
   const fail = (error: unknown) => {
     clearTimeout(late)
@@ -101,7 +103,9 @@ export function exchange(
     attempt.on('error', (error: NodeJS.ErrnoException) => {
       // The origin closed a kept connection just as it was used again: it never saw this request.
       const unseen = attempt.reusedSocket && error.code === 'ECONNRESET'
-      const isWorthMore = (unseen || early !== undefined) && !response.headersSent
+      // Sent before the page asked: what happened to it may be of before. Not a time-out, which the page would wait for twice.
+      const isEarly = early !== undefined && connectFault(error) !== 'timed-out'
+      const isWorthMore = (unseen || isEarly) && !isOver && !response.headersSent
       if (isWorthMore && retriesLeft > 0 && isRepeatable) send(retriesLeft - 1)
       else fail(error)
     })
@@ -115,12 +119,14 @@ export function exchange(
     limits.firstByteTimeoutMs,
   )
   // Fires also after a whole response; a request that is over does not mind.
-  response.once('close', () => {
+  const end = () => {
+    isOver = true
     clearTimeout(late)
     sent?.destroy()
-  })
-  response.on('error', () => sent?.destroy())
-  request.on('error', () => sent?.destroy())
+  }
+  response.once('close', end)
+  response.on('error', end)
+  request.on('error', end)
   try {
     send(MAX_RETRIES, upstream.early)
   } catch {

@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
 import { setTimeout as stalledFor } from 'node:timers/promises'
 
+import { until } from '../../test/support/condition.ts'
 import { ask, CUSTOM_DOMAIN, readAll, readHead, startTestGateway } from './test-gateway.ts'
 
 /** Answers with what it was asked. */
@@ -206,6 +207,29 @@ describe('the custom domain', () => {
     stream.close()
     await once(response, 'close')
     assert.equal(response.writableFinished, false)
+  })
+
+  it('and does not send it again, as it does when a kept connection has broken', async (t) => {
+    const asked: string[] = []
+    const held: http.ServerResponse[] = []
+    const { openSession } = await startTestGateway(t, {
+      limits: { socketsPerOrigin: 1 },
+      origin: ({ url = '' }, response) => {
+        asked.push(url)
+        if (url === '/held') held.push(response)
+        else response.end()
+      },
+    })
+    const session = await openSession()
+    await ask(session, { ':path': '/before' })
+    const stream = session.request({ ':path': '/held' })
+    await until('it is at the origin', () => held.length === 1)
+    const ended = once(held[0]!, 'close')
+    stream.close()
+    await ended
+    // It has the connection that would be used to send it again before this one.
+    await ask(session, { ':path': '/after' })
+    assert.deepEqual(asked, ['/before', '/held', '/after'])
   })
 
   it('shows its own name instead of the origin’s', async (t) => {

@@ -293,6 +293,20 @@ describe('requests sent ahead of the page', () => {
     assert.equal(asked.filter((path) => path === '/api/menu').length, 2)
   })
 
+  it('one that says nothing is waited for as long as without that, and not asked again', async (t) => {
+    let isSilent = false
+    const { asked, open, ask, train } = await startShop(t, {
+      limits: { firstByteTimeoutMs: 200 },
+      origin: (request) => isSilent && request.url === '/api/menu',
+    })
+    await train()
+    isSilent = true
+    await open('/p/five')
+    await until('they are sent', () => asked.length === 2)
+    assert.equal((await ask({ path: '/api/menu' }, '/p/five')).status, 504)
+    assert.deepEqual(asked, ['/api/menu', '/api/five'])
+  })
+
   it('half an answer that breaks off before the page asks is asked for again, after that it is half an answer', async (t) => {
     let half: http.ServerResponse | null = null
     const { asked, open, ask, site, train } = await startShop(t, {
