@@ -16,6 +16,7 @@ import type { Log } from '../src/log.ts'
 import { createJobWaiter } from '../src/queue/await.ts'
 import type { Worker } from '../src/queue/worker.ts'
 import { findBrowser } from '../src/render/browser-binary.ts'
+import { warnOfUnused } from '../src/unused-settings.ts'
 import { createClosingStack } from './closing-stack.ts'
 import { CommandError } from './command.ts'
 import { drainable } from './draining.ts'
@@ -62,6 +63,7 @@ export async function startNode(deps: {
 }): Promise<Node> {
   const { config, log, say, signal } = deps
   const { roles } = config
+  warnOfUnused(config, log)
   const apiAt = { ...config.api, setting: 'PREPAINT_API' }
   const { host, sharePort: shared } = config.edge
   const edgeAt = { host, shared, port: config.edge.port, setting: 'PREPAINT_EDGE' }

@@ -6,9 +6,13 @@ import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, describe, it } from 'node:test'
 
+import { pino } from 'pino'
+
+import { loadConfig } from '../src/config.ts'
 import { until } from '../test/support/condition.ts'
 import { clearDataDir, makeDataDir, startNodeProcess } from '../test/support/node-process.ts'
 import { processesOf } from '../test/support/processes.ts'
+import { startNode } from './serve.ts'
 import { runPrepaint, spawnPrepaint } from './test-command-line.ts'
 
 describe('a port that is in use', () => {
@@ -53,6 +57,35 @@ it('a data directory where none can be made is named', { skip: process.platform 
   const { code, stdout, stderr } = await runPrepaint(['serve'], { ...ports, PREPAINT_DATA_DIR: '/proc/x' })
   assert.deepEqual([code, stdout], [1, ''])
   assert.match(stderr, /^prepaint: The data directory \/proc\/x cannot be used: .*PREPAINT_DATA_DIR.*\n$/)
+})
+
+it('settings that have no effect are said before anything is made, each in a line', async () => {
+  const said = async (env: Record<string, string>) => {
+    const lines: string[] = []
+    const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+    const config = loadConfig({ PREPAINT_API_PORT: '0', PREPAINT_EDGE_PORT: '0', ...env })
+    const ended = new Error('ended')
+    const started = startNode({ config, log, say: () => {}, signal: AbortSignal.abort(ended) })
+    await assert.rejects(started, ended)
+    return lines.map((line) => {
+      const { level, setting, msg } = JSON.parse(line) as Record<string, unknown>
+      return { level, setting, msg }
+    })
+  }
+  const env = { PREPAINT_CRAWLER_RANGES_DIR: 'ranges', PREPAINT_ACME_EMAIL: 'me@example.com' }
+  assert.deepEqual(await said(env), [
+    {
+      level: 40,
+      setting: 'PREPAINT_CRAWLER_RANGES_DIR',
+      msg: 'PREPAINT_CRAWLER_RANGES_DIR is not used: crawlers are verified only with PREPAINT_VERIFY_CRAWLERS=1',
+    },
+    {
+      level: 40,
+      setting: 'PREPAINT_ACME_EMAIL',
+      msg: 'PREPAINT_ACME_EMAIL is not used: certificates are ordered only with PREPAINT_ACME_DIRECTORY',
+    },
+  ])
+  assert.deepEqual(await said({ ...env, PREPAINT_ROLES: 'render' }), [])
 })
 
 describe('asked to end during its start', () => {

@@ -5,8 +5,6 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { it, type TestContext } from 'node:test'
 
-import { pino } from 'pino'
-
 import { systemClock } from '../src/clock.ts'
 import { loadConfig } from '../src/config.ts'
 import { createListener } from '../src/db/listener.ts'
@@ -21,8 +19,9 @@ import { wireEdge } from './wire-edge.ts'
 const GPTBOT = 'Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)'
 
 /** The edge of a node that nobody renders for, with these settings, in front of an origin on loopback. */
-async function edgeOf(t: TestContext, env: Record<string, string>, log = silentLog()): Promise<number> {
+async function edgeOf(t: TestContext, env: Record<string, string>): Promise<number> {
   const database = await testDatabase()
+  const log = silentLog()
   const listener = await createListener(database.connection, log)
   const config = loadConfig({
     PREPAINT_ALLOW_PRIVATE_ORIGINS: '127.0.0.1/32',
@@ -73,19 +72,4 @@ it('PREPAINT_VERIFY_CRAWLERS: a crawler from outside the published ranges is for
   assert.equal(await verdict(settings), 'pass; late', 'believed, and nobody renders')
   await writeFile(file, '{"prefixes": [{"ipv4Prefix": "127.0.0.0/8"}]}')
   assert.equal(await verdict({ ...settings, PREPAINT_VERIFY_CRAWLERS: '1' }), 'pass; late')
-})
-
-it('ranges of crawlers that nobody uses are said at the start, and it goes on; where they are used, or none are named, nothing is', async (t) => {
-  const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-ranges-'))
-  t.after(() => rm(dir, { recursive: true }))
-  const said = async (env: Record<string, string>) => {
-    const lines: string[] = []
-    await edgeOf(t, env, pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) }))
-    return lines.map((line) => JSON.parse(line) as { level: number; dir: string; msg: string })
-  }
-  const [line, ...more] = await said({ PREPAINT_CRAWLER_RANGES_DIR: dir })
-  assert.deepEqual([line?.level, line?.dir, more], [40, dir, []])
-  assert.match(line?.msg ?? '', /PREPAINT_CRAWLER_RANGES_DIR is not used.* PREPAINT_VERIFY_CRAWLERS=1/)
-  assert.deepEqual(await said({ PREPAINT_CRAWLER_RANGES_DIR: dir, PREPAINT_VERIFY_CRAWLERS: '1' }), [])
-  assert.deepEqual(await said({}), [])
 })

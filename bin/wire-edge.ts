@@ -55,13 +55,6 @@ export function wireEdge(deps: {
   const asked = createAskedPaths({ db: pool, nowMs: clock.nowMs, log })
   const visits = createLastVisits({ pool, log })
   const crawlerNumber = createCrawlerNames()
-  if (config.crawlers.rangesDir !== null && !config.crawlers.verify) {
-    // A warning, for nodes that run: whoever verifies no more for a while may leave the directory named.
-    log.warn(
-      { dir: config.crawlers.rangesDir },
-      'PREPAINT_CRAWLER_RANGES_DIR is not used: crawlers are verified only with PREPAINT_VERIFY_CRAWLERS=1',
-    )
-  }
   const ranges = createCrawlerRanges({
     dir: config.crawlers.verify ? config.crawlers.rangesDir : null,
     fetchText: createFetchText(agents),

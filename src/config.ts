@@ -9,6 +9,7 @@ import { type EdgeTarget, parseEdgeTarget } from './edge-target.ts'
 import type { ClientLimits } from './http/client-gate.ts'
 import { type MailSettings, parseMailFrom, parseSmtpUrl } from './mail/mail-settings.ts'
 import { createSettings, type Environment } from './settings.ts'
+import { type UnusedSetting, unusedSettings } from './unused-settings.ts'
 import { thisMachine, usualSlots } from './usual-slots.ts'
 
 export type Role = 'edge' | 'api' | 'render'
@@ -82,6 +83,8 @@ export type Config = {
   logLevel: string
   /** Started by an npm script or by npx: when that dies without telling us, we end too. */
   underNpm: boolean
+  /** What was given and has no effect here. */
+  unused: readonly UnusedSetting[]
 }
 
 export class ConfigError extends Error {
@@ -141,7 +144,7 @@ export function loadConfig(env: Environment = process.env): Config {
   const requireSandbox = oneOf('PREPAINT_REQUIRE_SANDBOX', ['0', '1'], '0') === '1'
 
   const edgePort = port('PREPAINT_EDGE_PORT', 8080)
-  const config: Config = {
+  const config: Omit<Config, 'unused'> = {
     version: packageVersion(),
     databaseUrl: url('DATABASE_URL', ['postgres:', 'postgresql:']),
     dataDir: path.resolve(given('PREPAINT_DATA_DIR') ?? '.prepaint'),
@@ -221,7 +224,7 @@ export function loadConfig(env: Environment = process.env): Config {
   }
 
   if (problems.length > 0) throw new ConfigError(problems.join('; '))
-  return Object.freeze(config)
+  return Object.freeze({ ...config, unused: unusedSettings(config, (name) => given(name) !== null) })
 }
 
 function isContact(raw: string): boolean {
