@@ -203,6 +203,7 @@ async function rowsOfAmber({ api, amber }: World): Promise<string> {
       'traffic_day',
       'traffic_path',
       'traffic_last',
+      'traffic_summary',
       'warm',
       'warm_tally',
       'render_record',

@@ -4,7 +4,7 @@ import { after, before, it } from 'node:test'
 import { DEFAULT_PLANS } from '../accounts/plans.ts'
 import { type TestDatabase, testDatabase } from '../db/test-database.ts'
 import type { AccountId, DomainId } from '../ids.ts'
-import { readRenders } from './read-renders.ts'
+import { type MonthOfRenders, readMonths, readRenders } from './read-renders.ts'
 
 const NOW = Date.UTC(2026, 10, 10)
 const of = { account: 1 as AccountId, domain: 1 as DomainId }
@@ -43,4 +43,24 @@ it('other quiet days do, and months begin anew', async () => {
   assert.equal(await pace(), 0)
   await days({ '2026-10-31': 501, '2026-11-01': 700, '2026-11-02': 499, '2026-11-09': 710 })
   assert.equal(await pace(), 0)
+})
+
+it('of all domains at once the same as of one: a young domain has its own whole days', async () => {
+  await days({ '2026-10-31': 1_000, '2026-11-03': 10, '2026-11-07': 20, '2026-11-08': 30, '2026-11-09': 50 })
+  await database.pool.query(`insert into render_count values (1, '2026-11-01', 110)`)
+  for (const [born, perDay] of [
+    ['2026-10-01', 10],
+    ['2026-11-06 23:59:59.999', 30],
+    ['2026-11-07 00:00:00', 40],
+    ['2026-11-08 12:00', 50],
+    ['2026-11-09 00:00:01', undefined],
+  ] as const) {
+    await database.pool.query('update domain set created_at = $1', [`${born}Z`])
+    const [{ days: each, ...month }] = (await readRenders(database.pool, of, 10_000, NOW, DEFAULT_PLANS)) as [
+      MonthOfRenders,
+    ]
+    assert.deepEqual(await readMonths(database.pool, of.account, 10_000, NOW, DEFAULT_PLANS), [month])
+    assert.deepEqual([month.used, month.forecast?.per_day, each.length], [110, perDay, 10], born)
+    assert.deepEqual(each[8], { day: '2026-11-09', renders: 50 })
+  }
 })

@@ -1,20 +1,23 @@
 import { utcDay, utcMonth } from '../accounts/month.ts'
 import type { PlanCatalogue } from '../accounts/plans.ts'
 import type { Queryable } from '../db/transaction.ts'
-import type { DomainName } from '../ids.ts'
+import type { AccountId, DomainName } from '../ids.ts'
 import { FORECAST_DAYS, type Forecast, forecastRenders } from './forecast.ts'
 import type { TrafficOf } from './read-traffic.ts'
 
 const DAY_MS = 86_400_000
 
 /** Renders of a domain in the UTC month that runs, against what its plan allows. */
-export type MonthOfRenders = {
+export type RendersOfMonth = {
   domain: DomainName
   used: number
   limit: number
+  forecast: Forecast | null
+}
+
+export type MonthOfRenders = RendersOfMonth & {
   /** Every day of the month until today. */
   days: { day: string; renders: number }[]
-  forecast: Forecast | null
 }
 
 const RENDERS = `
@@ -26,11 +29,27 @@ const RENDERS = `
    where d.account_id = $1 and ($2::integer is null or d.id = $2)
    order by d.custom_domain`
 
-/**
- * One query, for all domains of the account or for one. A day at whose end the
- * renders of a smaller plan of `plans` were used up, to 100 % or to 120 %, says
- * nothing of what there is to render: the account was on that one then.
- */
+type Row = {
+  domain: DomainName
+  created_at: Date
+  used: number
+  /** By UTC day, since the month began in which the pace does. */
+  days: Record<string, number>
+}
+
+/** All domains of the account, by name, without their days. One query. */
+export async function readMonths(
+  db: Queryable,
+  account: AccountId,
+  limit: number,
+  nowMs: number,
+  plans: PlanCatalogue = {},
+): Promise<RendersOfMonth[]> {
+  const monthOf = months(limit, nowMs, plans)
+  return (await read(db, { account, domain: null }, nowMs)).map(monthOf)
+}
+
+/** The same with every day, for one domain, or for all. */
 export async function readRenders(
   db: Queryable,
   of: TrafficOf,
@@ -38,48 +57,58 @@ export async function readRenders(
   nowMs: number,
   plans: PlanCatalogue = {},
 ): Promise<MonthOfRenders[]> {
-  const month = utcMonth(nowMs)
-  const since = utcMonth(nowMs - FORECAST_DAYS * DAY_MS)
+  const monthOf = months(limit, nowMs, plans)
+  const days = daysBetween(utcMonth(nowMs), nowMs)
+  return (await read(db, of, nowMs)).map((row) => ({
+    ...monthOf(row),
+    days: days.map(({ day }) => ({ day, renders: row.days[day] ?? 0 })),
+  }))
+}
+
+async function read(db: Queryable, of: TrafficOf, nowMs: number): Promise<Row[]> {
+  const values = [of.account, of.domain, utcMonth(nowMs), paceSince(nowMs)]
+  return (await db.query<Row>({ name: 'traffic-renders', text: RENDERS, values })).rows
+}
+
+/**
+ * What is the same for all domains is found once. A day at whose end the renders
+ * of a smaller plan of `plans` were used up, to 100 % or to 120 %, says nothing of
+ * what there is to render: the account was on that one then.
+ */
+function months(limit: number, nowMs: number, plans: PlanCatalogue): (row: Row) => RendersOfMonth {
   const smaller = Object.values(plans)
     .map((plan) => plan.monthly_render_limit)
     .filter((most) => most > 0 && most < limit)
   // 120 % as `takeRender` has it: while five times the renders are less than six times the limit.
   const ends = new Set(smaller.flatMap((most) => [most, Math.ceil((most * 6) / 5)]))
-  const { rows } = await db.query<{
-    domain: DomainName
-    created_at: Date
-    used: number
-    days: Record<string, number>
-  }>({ name: 'traffic-renders', text: RENDERS, values: [of.account, of.domain, month, since] })
-  return rows.map(({ domain, created_at, used, days }) => {
-    const renders = (day: string) => days[day] ?? 0
-    // Of a domain that is younger than a week, the whole days that it has had.
-    const born = utcDay(created_at.getTime())
-    const pace = lastWholeDays(nowMs).filter((day) => day > born && !ends.has(usedUntil(day, days)))
-    return {
-      domain,
-      used,
-      limit,
-      days: daysOfMonth(nowMs).map((day) => ({ day, renders: renders(day) })),
-      forecast: forecastRenders({ used, limit, days: pace.map(renders), nowMs }),
+  const days = daysBetween(paceSince(nowMs), nowMs - DAY_MS)
+  const before = days.length - FORECAST_DAYS
+
+  return ({ domain, created_at, used, days: renders }) => {
+    const bornMs = created_at.getTime()
+    const pace: number[] = []
+    let ofMonth = 0
+    for (const [at, { day, startMs, isFirst }] of days.entries()) {
+      const ofDay = renders[day] ?? 0
+      ofMonth = isFirst ? ofDay : ofMonth + ofDay
+      // Of a domain that is younger than a week, the whole days that it has had.
+      if (at >= before && startMs > bornMs && !ends.has(ofMonth)) pace.push(ofDay)
     }
+    return { domain, used, limit, forecast: forecastRenders({ used, limit, days: pace, nowMs }) }
+  }
+}
+
+/** The first day of the month in which the whole days begin that a forecast looks back on. */
+function paceSince(nowMs: number): string {
+  return utcMonth(nowMs - FORECAST_DAYS * DAY_MS)
+}
+
+/** The UTC days from `first` to that of `lastMs`. */
+function daysBetween(first: string, lastMs: number): { day: string; startMs: number; isFirst: boolean }[] {
+  const firstMs = Date.parse(first)
+  return Array.from({ length: Math.floor((lastMs - firstMs) / DAY_MS) + 1 }, (_, at) => {
+    const startMs = firstMs + at * DAY_MS
+    const day = utcDay(startMs)
+    return { day, startMs, isFirst: day.endsWith('-01') }
   })
-}
-
-/** In its month, with that day. */
-function usedUntil(last: string, days: Readonly<Record<string, number>>): number {
-  const ofMonth = Object.entries(days).filter(([day]) => day.slice(0, 7) === last.slice(0, 7) && day <= last)
-  return ofMonth.reduce((sum, [, renders]) => sum + renders, 0)
-}
-
-function daysOfMonth(nowMs: number): string[] {
-  const today = utcDay(nowMs)
-  return Array.from(
-    { length: Number(today.slice(8)) },
-    (_, at) => `${today.slice(0, 8)}${`${at + 1}`.padStart(2, '0')}`,
-  )
-}
-
-function lastWholeDays(nowMs: number): string[] {
-  return Array.from({ length: FORECAST_DAYS }, (_, at) => utcDay(nowMs - (at + 1) * DAY_MS))
 }

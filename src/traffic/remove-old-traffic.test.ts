@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
 import { testDatabase } from '../db/test-database.ts'
-import { DAYS_KEPT, HOURS_KEPT_DAYS, removeOldTraffic } from './remove-old-traffic.ts'
+import { DAYS_KEPT, HOURS_KEPT_DAYS, removeOldTraffic, SUMMARY_DAYS_KEPT } from './remove-old-traffic.ts'
 import { addTestDomain } from './test-traffic.ts'
 
 it('what has outlived its time goes, in steps, and what has not stays', async () => {
@@ -16,6 +16,13 @@ it('what has outlived its time goes, in steps, and what has not stays', async ()
            from unnest(array[make_interval(days => $2, mins => 1), make_interval(days => $2, mins => -1)]) as age,
                 unnest(array['Googlebot', 'Bingbot', 'other']) as name`,
         [domain, HOURS_KEPT_DAYS],
+      )
+      await pool.query('delete from traffic_summary where domain_id = $1', [domain])
+      await pool.query(
+        `insert into traffic_summary
+         select $1, (now() at time zone 'UTC')::date - age, part, 1, 1, '{}', '{}'
+           from unnest(array[$2::int, $2::int + 1]) as age, unnest(array[0, 1]) as part`,
+        [domain, SUMMARY_DAYS_KEPT],
       )
       await pool.query(
         `insert into traffic_path
@@ -40,12 +47,13 @@ it('what has outlived its time goes, in steps, and what has not stays', async ()
       `insert into traffic_batch select gen_random_uuid(), 1, now() - age
          from unnest(array[interval '47 hours', interval '49 hours']) as age`,
     )
-    assert.equal(await removeOldTraffic(pool, { step: 2 }), 2 * (3 + 2 + 2 + 1) + 1)
+    assert.equal(await removeOldTraffic(pool, { step: 2 }), 2 * (3 + 2 + 2 + 2 + 1) + 1)
     const { rows } = await pool.query(
       `select (select count(*) from traffic_hour)::int as hours, (select count(*) from traffic_path)::int as paths,
-              (select count(*) from traffic_day)::int as days, (select count(*) from render_day)::int as renders, (select count(*) from traffic_batch)::int as batches`,
+              (select count(*) from traffic_day)::int as days, (select count(*) from traffic_summary)::int as summaries,
+              (select count(*) from render_day)::int as renders, (select count(*) from traffic_batch)::int as batches`,
     )
-    assert.deepEqual(rows, [{ hours: 6, paths: 4, days: 2, renders: 2, batches: 1 }])
+    assert.deepEqual(rows, [{ hours: 6, paths: 4, days: 2, summaries: 4, renders: 2, batches: 1 }])
     assert.equal(await removeOldTraffic(pool), 0)
   } finally {
     await close()

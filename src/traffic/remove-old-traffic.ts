@@ -6,6 +6,8 @@ import { deleteInSteps } from '../db/delete-in-steps.ts'
 export const HOURS_KEPT_DAYS = 90
 /** And days of it: a year to look back on, and a month. */
 export const DAYS_KEPT = 400
+/** Sums of days for summaries, which look back on seven days and a part of one. */
+export const SUMMARY_DAYS_KEPT = 9
 /** Renders of days are kept like those of months: a year to look back on, beside the month that runs. */
 const RENDER_MONTHS_KEPT = 12
 /** A node that has written nothing for so long has no batch left whose end it does not know. */
@@ -38,6 +40,12 @@ const PATHS = oldOf(
   `(now() at time zone 'UTC')::date - $2::integer`,
   'domain_id, day, is_failing, path',
 )
+const SUMMARIES = oldOf(
+  'traffic_summary',
+  'day',
+  `(now() at time zone 'UTC')::date - $2::integer`,
+  'domain_id, day, part',
+)
 const RENDERS = oldOf(
   'render_day',
   'day',
@@ -58,9 +66,10 @@ export async function removeOldTraffic(
   const hours = await deleteInSteps(pool, HOURS, [HOURS_KEPT_DAYS], options)
   const days = await deleteInSteps(pool, DAYS, [DAYS_KEPT], options)
   const paths = await deleteInSteps(pool, PATHS, [HOURS_KEPT_DAYS], options)
+  const summaries = await deleteInSteps(pool, SUMMARIES, [SUMMARY_DAYS_KEPT], options)
   const renders = await deleteInSteps(pool, RENDERS, [RENDER_MONTHS_KEPT], options)
   const batches = await deleteInSteps(pool, BATCHES, [BATCH_DAYS_KEPT], options)
-  return hours + days + paths + renders + batches
+  return hours + days + paths + summaries + renders + batches
 }
 
 function prefixed(table: string, names: string): string {

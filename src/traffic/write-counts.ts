@@ -16,6 +16,7 @@ const FENCE = `
     where b.batch < excluded.batch`
 
 // In one order at all nodes, so that two never wait for each other. Of a domain that is gone nothing is written.
+// What is added to hours, triggers of `traffic_hour` add to `traffic_summary`.
 const addLinesTo = (
   table: 'traffic_hour' | 'traffic_day',
   step: 'hour' | 'day',

@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 import type { PlanCatalogue } from '../../accounts/plans.ts'
 import type { Clock } from '../../clock.ts'
-import { readRenders } from '../../traffic/read-renders.ts'
+import { readMonths } from '../../traffic/read-renders.ts'
 import { readSummaries } from '../../traffic/read-summaries.ts'
 import { readTraffic } from '../../traffic/read-traffic.ts'
 import { callerOf } from '../access.ts'
@@ -76,9 +76,8 @@ export function trafficOfAccount(app: ApiApp, deps: Deps): void {
     handler: async (request) => {
       const { account, plan } = callerOf(request)
       const nowMs = deps.clock.nowMs()
-      const of = { account, domain: null }
       const summaries = await readSummaries(deps.pool, account, nowMs)
-      const renders = await readRenders(deps.pool, of, plan.monthly_render_limit, nowMs, deps.plans)
+      const renders = await readMonths(deps.pool, account, plan.monthly_render_limit, nowMs, deps.plans)
       const months = new Map(renders.map((month) => [month.domain, month]))
       return {
         domains: summaries.flatMap((summary) => {
