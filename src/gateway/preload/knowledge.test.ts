@@ -95,6 +95,20 @@ describe('what pages are known to ask for', () => {
     assert.deepEqual(waits, [3, 6, 12, 24, 48, 96, 96, 96])
   })
 
+  it('what no page asks for any more makes room: a site may change all of its addresses again and again', () => {
+    const knowledge = createKnowledge()
+    const deploy = (version: number, pages: number) => {
+      const paths = Array.from({ length: 8 }, (_, index) => `/v${version}/${index}.json`)
+      let sent: string[] = []
+      for (let page = 0; page < pages; page++) sent = visit(knowledge, `/p/${version}-${page}`, paths)
+      return { sent, paths }
+    }
+    for (let version = 0; version < 6; version++) {
+      const { sent, paths } = deploy(version, 100)
+      assert.deepEqual(sent, paths, `version ${version}`)
+    }
+  })
+
   it('of one kind 24 requests are known, of one site 64 KiB, of one request 4 KiB', () => {
     const many = createKnowledge()
     const paths = (count: number) => Array.from({ length: count }, (_, index) => `/api/${index + 100}`)
@@ -113,6 +127,16 @@ describe('what pages are known to ask for', () => {
     const known = Array.from({ length: 40 }, (_, kind) => wide.predict(readPageAddress(`/kind${kind}/1`), ''))
     const kinds = known.filter((predictions) => predictions.length > 0).length
     assert.ok(kinds >= 15 && kinds <= 18, `${kinds} kinds of 3.7 KiB`)
+
+    // The address of the last page that has asked counts, which may be longer than that of the first one.
+    const lasting = createKnowledge()
+    for (let kind = 0; kind < 80; kind++)
+      for (const page of ['1', 'x'.repeat(2_000)]) visit(lasting, `/kind${kind}/${page}`, ['/api'])
+    const left = Array.from({ length: 80 }, (_, kind) =>
+      lasting.predict(readPageAddress(`/kind${kind}/1`), ''),
+    )
+    const lastingKinds = left.filter((predictions) => predictions.length > 0).length
+    assert.ok(lastingKinds >= 25 && lastingKinds <= 30, `${lastingKinds} kinds of 2.3 KiB`)
   })
 
   it('one request is not known by two names: pages deep in a site are of two kinds', () => {

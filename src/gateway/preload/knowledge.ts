@@ -14,9 +14,12 @@ type Habit = {
   namesPage: boolean
   /** Pages one after the other that have asked for it. */
   seenInARow: number
+  /** And that have not. */
+  missedInARow: number
   /** So many make it sure. */
   needed: number
   lastPage: string
+  /** Without `lastPage`. */
   bytes: number
 }
 
@@ -39,8 +42,10 @@ export type Knowledge = {
 
 /** Different pages of a kind that must have asked for a thing, one after the other. */
 const FIRST_NEEDED = 3
-/** Doubled, up to this, each time that an origin was asked in vain. */
+/** Doubled, up to this, each time that an origin was asked in vain; and forgotten after so many pages without it. */
 const MOST_NEEDED = 96
+/** What has never been asked for in vain is forgotten sooner: it was of one page only. */
+const FIRST_MISSES = 2
 const HABITS_PER_KIND = 24
 /** Of one site: its habits, roughly. A page can ask for what it likes. */
 const SITE_BYTES = 64 * 1024
@@ -49,7 +54,8 @@ const HABIT_BYTES = 4 * 1024
 export function createKnowledge(): Knowledge {
   const kinds = new RecentMap<Habit[]>({
     limit: SITE_BYTES,
-    weigh: (habits, kind) => habits.reduce((bytes, habit) => bytes + habit.bytes, kind.length),
+    weigh: (habits, kind) =>
+      habits.reduce((bytes, { bytes: own, lastPage }) => bytes + own + lastPage.length, kind.length),
   })
 
   return {
@@ -81,14 +87,15 @@ export function createKnowledge(): Knowledge {
           const isPredicted = predictions.some((one) => one.habit === habit)
           if (!isPredicted || right.has(habit)) return true
           if (inVain.has(habit)) habit.needed = Math.min(2 * habit.needed, MOST_NEEDED)
-          // A second time in a row, of what has never been sure: it was of one page only.
-          const isGone = habit.seenInARow === 0 && habit.needed === FIRST_NEEDED
           habit.seenInARow = 0
-          return !isGone
+          habit.missedInARow++
+          return habit.missedInARow < (habit.needed === FIRST_NEEDED ? FIRST_MISSES : MOST_NEEDED)
         })
         for (const habit of kept) {
+          if (!right.has(habit)) continue
+          habit.missedInARow = 0
           // The same page again says nothing of others, unless there is but one of its kind.
-          if (!right.has(habit) || (habit.lastPage === page.text && page.kinds[0] !== '/')) continue
+          if (habit.lastPage === page.text && page.kinds[0] !== '/') continue
           habit.seenInARow++
           habit.lastPage = page.text
         }
@@ -108,15 +115,16 @@ function habitOf({ path, headers }: SiteRequest, page: PageAddress, pageUrl: str
     headers: kept,
     namesPage,
     seenInARow: 1,
+    missedInARow: 0,
     needed: FIRST_NEEDED,
     lastPage: page.text,
-    bytes: path.length + page.text.length + JSON.stringify(kept).length + 200,
+    bytes: path.length + JSON.stringify(kept).length + 200,
   }
 }
 
 /**
  * When there is no room, in the place of one that only one page before has asked for. What was once asked for in
- * vain stays: that is to be remembered.
+ * vain stays for a while: that is to be remembered.
  */
 function addHabit(habits: Habit[], habit: Habit): void {
   if (habit.bytes > HABIT_BYTES) return

@@ -20,6 +20,8 @@ const MOST_PARTS = 16
  * With `%`, as both are encoded.
  */
 const WORD = /^[\w.~%-]{1,200}$/
+/** A browser takes `%2e` for a point too (WHATWG URL, "double-dot path segment"), and an origin perhaps `%2f` for `/`. */
+const POINTS = /(?:\.|%2e){2}|^(?:\.|%2e)$/i
 /** Between words of a path and its query. */
 const BETWEEN = /([/?&=,;])/
 const WITH_EXTENSION = /^(.+)(\.[a-z0-9]{1,8})$/i
@@ -30,7 +32,7 @@ export function readPageAddress(text: string): PageAddress {
   const segments = pathname.split('/').filter((segment) => segment !== '')
   const parts = new Map<string, string>()
   const add = (name: string, value: string) => {
-    if (WORD.test(value) && !/^\.{1,2}$/.test(value)) parts.set(name, value)
+    if (WORD.test(value) && !POINTS.test(value)) parts.set(name, value)
   }
   for (const [index, segment] of segments.slice(-MOST_PARTS).entries()) add(`segment ${index}`, segment)
   const last = segments.at(-1)

@@ -115,6 +115,8 @@ export function createPreloads(
         const { request, isSure } = prediction
         const isKept = request.headers['sec-fetch-dest'] !== DATA
         if (!isSure || (isFirst && isKept) || waiting.has(request.path)) continue
+        // A long word in many places.
+        if (request.path.length > PATH_CHARS) continue
         if (waiting.size >= MOST_EARLY) break
         try {
           open(request)
