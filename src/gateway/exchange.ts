@@ -106,8 +106,9 @@ export function exchange(
       // Sent before the page asked: what happened to it may be of before. Not a time-out, which the page would wait for twice.
       const isEarly = early !== undefined && connectFault(error) !== 'timed-out'
       const isWorthMore = (unseen || isEarly) && !isOver && !response.headersSent
-      if (isWorthMore && retriesLeft > 0 && isRepeatable) send(retriesLeft - 1)
-      else fail(error)
+      if (!isWorthMore || retriesLeft === 0 || !isRepeatable) return fail(error)
+      early?.wasted()
+      send(retriesLeft - 1)
     })
     if (early?.received) return answered(early.received)
     attempt.on('response', answered)

@@ -18,7 +18,7 @@ function visit(
   const predictions = knowledge.predict(address, url)
   const early = new Set(predictions.filter(({ isSure }) => isSure))
   const asked = paths.map((path) => ({ path, headers: { referer: url, ...headersOf(path) } }))
-  knowledge.learn(address, url, { predictions, early, asked })
+  knowledge.learn(address, url, { predictions, early, wasted: new Set(), asked })
   return [...early].map(({ request }) => request.path)
 }
 

@@ -26,10 +26,14 @@ type Habit = {
 /** `isSure`: worth being sent to the origin before the page asks. */
 export type Prediction = { habit: Habit; request: SiteRequest; isSure: boolean }
 
-/** What a page that has come to its end has shown. `early`: what was sent to the origin before it was asked for. */
+/**
+ * What a page that has come to its end has shown. `early`: what was sent to the origin before it was asked for;
+ * `wasted`: and once more when it was asked for.
+ */
 export type Shown = {
   predictions: readonly Prediction[]
   early: ReadonlySet<Prediction>
+  wasted: ReadonlySet<Prediction>
   asked: readonly SiteRequest[]
 }
 
@@ -70,14 +74,15 @@ export function createKnowledge(): Knowledge {
       )
     },
 
-    learn(page, pageUrl, { predictions, early, asked }) {
+    learn(page, pageUrl, { predictions, early, wasted, asked }) {
       const right = new Set<Habit>()
       const explained = new Set<SiteRequest>()
-      for (const { habit, request } of predictions) {
+      for (const prediction of predictions) {
+        const { habit, request } = prediction
         const found = asked.find(({ path }) => path === request.path)
         if (found === undefined || !isAlike(found.headers, request.headers)) continue
-        right.add(habit)
         explained.add(found)
+        if (!wasted.has(prediction)) right.add(habit)
       }
       const inVain = new Set([...early].map(({ habit }) => habit).filter((habit) => !right.has(habit)))
       const fresh = asked.filter((request) => !explained.has(request))

@@ -1,73 +1,12 @@
 /** What pages will ask for, sent ahead: by a gateway between a toy origin and a client that speaks as a browser does. */
 import assert from 'node:assert/strict'
-import type http from 'node:http'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 
 import { until } from '../../../test/support/condition.ts'
-import type { GatewayLimits } from '../limits.ts'
-import { CUSTOM_DOMAIN, startTestGateway } from '../test-gateway.ts'
+import { CUSTOM_DOMAIN } from '../test-gateway.ts'
 import { createKnowledge } from './knowledge.ts'
 import { createPreloads } from './preloads.ts'
-
-type Ask = {
-  path: string
-  method?: string
-  destination?: string
-  headers?: Record<string, string>
-  body?: string
-}
-
-const USUAL = (name: string): Ask[] => [{ path: `/api/menu` }, { path: `/api/${name}` }]
-
-/** An origin that answers what was asked for, and how often that was; `origin` may answer first. */
-async function startShop(
-  t: TestContext,
-  options: {
-    limits?: Partial<GatewayLimits>
-    preload?: boolean
-    origin?(request: http.IncomingMessage, response: http.ServerResponse): boolean
-  } = {},
-) {
-  /** All that the origin was asked for, in its order. */
-  const asked: string[] = []
-  const broken: string[] = []
-  const { own, site } = await startTestGateway(t, {
-    ...(options.limits === undefined ? {} : { limits: options.limits }),
-    preload: options.preload ?? true,
-    origin(request, response) {
-      const { method, url = '' } = request
-      asked.push(method === 'GET' ? url : `${method} ${url}`)
-      response.on('close', () => response.writableFinished || broken.push(url))
-      if (options.origin?.(request, response)) return
-      response.end(`${url} for ${request.headers.referer ?? 'nobody'}`)
-    },
-  })
-
-  /** Opens a page; `asked` begins anew behind it. */
-  const open = async (path: string) => {
-    site.judgeNext(() => true)
-    asked.splice(0)
-    const { status } = await own(path, { 'sec-fetch-dest': 'document' })
-    assert.equal(status, 200)
-    assert.equal(asked.shift(), path)
-  }
-  const ask = ({ path, method = 'GET', destination = 'empty', headers = {}, body }: Ask, page: string) => {
-    const referer = `https://${CUSTOM_DOMAIN}${page}`
-    return own(path, { ':method': method, 'sec-fetch-dest': destination, referer, ...headers }, body)
-  }
-  const visit = async (page: string, asks: readonly Ask[]) => {
-    await open(page)
-    for (const one of asks) await ask(one, page)
-    const preloaded = site.preloaded()
-    site.takeTally()
-    return preloaded
-  }
-  /** Four pages are opened: the first by a new browser, which has no scripts yet. */
-  const train = async (asksOf: (name: string) => readonly Ask[] = USUAL) => {
-    for (const name of ['one', 'two', 'three', 'four']) await visit(`/p/${name}`, asksOf(name))
-  }
-  return { asked, broken, site, open, ask, visit, train }
-}
+import { startShop, USUAL } from './test-shop.ts'
 
 describe('requests sent ahead of the page', () => {
   it('go out when its document is there, and answer what it asks then; the origin is asked once', async (t) => {
@@ -250,93 +189,6 @@ describe('requests sent ahead of the page', () => {
     await ask({ path: '/last' }, '/p/five')
     await until('all are there', () => asked.length === 9)
     assert.deepEqual(asked.toSorted(), [...asks.slice(0, 8).map(({ path }) => path), '/last'])
-  })
-
-  it('an origin that breaks off is asked again when the page asks', async (t) => {
-    let breaks = false
-    const { asked, broken, open, ask, train } = await startShop(t, {
-      origin(request, response) {
-        if (!breaks || request.url !== '/api/menu') return false
-        response.destroy()
-        return true
-      },
-    })
-    await train()
-    breaks = true
-    await open('/p/five')
-    await until('it has broken off', () => broken.includes('/api/menu') && asked.length === 2)
-    breaks = false
-    assert.equal((await ask({ path: '/api/menu' }, '/p/five')).status, 200)
-    assert.deepEqual(asked.toSorted(), ['/api/five', '/api/menu', '/api/menu'])
-  })
-
-  it('one that breaks off while the page waits is asked again', async (t) => {
-    let breaks = false
-    const held: http.ServerResponse[] = []
-    const { asked, open, ask, train } = await startShop(t, {
-      origin(request, response) {
-        if (!breaks || request.url !== '/api/menu') return false
-        held.push(response)
-        return true
-      },
-    })
-    await train()
-    breaks = true
-    await open('/p/five')
-    await until('it is held', () => held.length === 1)
-    const answer = ask({ path: '/api/menu' }, '/p/five')
-    // It has been taken once another request of the page, sent after it, is there.
-    await ask({ path: '/api/other' }, '/p/five')
-    breaks = false
-    held[0]!.destroy()
-    assert.equal((await answer).status, 200)
-    assert.equal(asked.filter((path) => path === '/api/menu').length, 2)
-  })
-
-  it('one that says nothing is waited for as long as without that, and not asked again', async (t) => {
-    let isSilent = false
-    const { asked, open, ask, train } = await startShop(t, {
-      limits: { firstByteTimeoutMs: 200 },
-      origin: (request) => isSilent && request.url === '/api/menu',
-    })
-    await train()
-    isSilent = true
-    await open('/p/five')
-    await until('they are sent', () => asked.length === 2)
-    assert.equal((await ask({ path: '/api/menu' }, '/p/five')).status, 504)
-    assert.deepEqual(asked, ['/api/menu', '/api/five'])
-  })
-
-  it('half an answer that breaks off before the page asks is asked for again, after that it is half an answer', async (t) => {
-    let half: http.ServerResponse | null = null
-    const { asked, open, ask, site, train } = await startShop(t, {
-      origin(request, response) {
-        if (request.url === '/api/break') half?.destroy()
-        if (request.url !== '/api/five' || half !== null) return false
-        half = response
-        response.writeHead(200, { 'content-length': '10' })
-        response.write('half')
-        return true
-      },
-    })
-    await train()
-    const breakOff = () => ask({ path: '/api/break' }, '/p/five')
-
-    await open('/p/five')
-    await until('it is held', () => half !== null)
-    await breakOff()
-    assert.match((await ask({ path: '/api/five' }, '/p/five')).body, /^\/api\/five for/)
-    assert.equal(asked.filter((path) => path === '/api/five').length, 2)
-    site.takeTally()
-
-    half = null
-    await open('/p/five')
-    await until('it is held', () => half !== null)
-    const whole = ask({ path: '/api/five' }, '/p/five')
-    const broken = assert.rejects(whole)
-    await ask({ path: '/api/other' }, '/p/five')
-    await breakOff()
-    await broken
   })
 
   it('a large answer waits at the origin until the page takes it; its limits are those of any answer', async (t) => {

@@ -10,8 +10,12 @@ export type PageAsk = SiteRequest & {
   destination: string | string[] | undefined
 }
 
-/** A request that has been sent, and its answer, if that has come. */
-export type Underway = { sent: http.ClientRequest; received: http.IncomingMessage | null }
+/** A request that has been sent, and its answer, if that has come. `wasted`: to be told when it is sent once more all the same. */
+export type Underway = {
+  sent: http.ClientRequest
+  received: http.IncomingMessage | null
+  wasted(): void
+}
 
 /**
  * What the pages of one browser context are asked for ahead: the requests that a page will make are known from pages
@@ -47,6 +51,7 @@ type CurrentPage = {
   url: string
   predictions: Prediction[]
   early: Set<Prediction>
+  wasted: Set<Prediction>
   /** The first request for each path. */
   asked: Map<string, SiteRequest>
   /** From now on answers may be others than without what the page has done. */
@@ -64,13 +69,16 @@ export function createPreloads(
   let isFirst = true
   const waiting = new Map<string, Underway & { headers: http.OutgoingHttpHeaders; failed: boolean }>()
 
-  const open = (request: SiteRequest) => {
+  const open = (prediction: Prediction, { early: sentEarly, wasted }: CurrentPage) => {
+    const { request } = prediction
     const sent = send(request)
+    sentEarly.add(prediction)
     const early = {
       sent,
       received: null as http.IncomingMessage | null,
       failed: false,
       headers: request.headers,
+      wasted: () => void wasted.add(prediction),
     }
     const fail = () => {
       early.failed = true
@@ -108,8 +116,15 @@ export function createPreloads(
     begin(path, url) {
       const address = readPageAddress(path)
       const predictions = knowledge.predict(address, url)
-      const early = new Set<Prediction>()
-      page = { address, url, predictions, early, asked: new Map(), hasActed: false }
+      page = {
+        address,
+        url,
+        predictions,
+        early: new Set(),
+        wasted: new Set(),
+        asked: new Map(),
+        hasActed: false,
+      }
       used = 0
       for (const prediction of predictions) {
         const { request, isSure } = prediction
@@ -119,12 +134,10 @@ export function createPreloads(
         if (request.path.length > PATH_CHARS) continue
         if (waiting.size >= MOST_EARLY) break
         try {
-          open(request)
+          open(prediction, page)
         } catch {
           // A path or header that node:http does not send; the page is told when it asks.
-          continue
         }
-        early.add(prediction)
       }
     },
 
@@ -143,6 +156,7 @@ export function createPreloads(
       waiting.delete(path)
       if (early.failed || early.received?.destroyed === true || !isAlike(early.headers, headers)) {
         letGo(early)
+        early.wasted()
         return undefined
       }
       used++
@@ -152,14 +166,14 @@ export function createPreloads(
     end() {
       letAllGo()
       if (page === null) return
-      const { address, url, predictions, early, asked } = page
+      const { address, url, predictions, early, wasted, asked } = page
       page = null
       used = 0
       const relevant = isFirst
         ? predictions.filter(({ request }) => request.headers['sec-fetch-dest'] === DATA)
         : predictions
       isFirst = false
-      knowledge.learn(address, url, { predictions: relevant, early, asked: [...asked.values()] })
+      knowledge.learn(address, url, { predictions: relevant, early, wasted, asked: [...asked.values()] })
     },
 
     close() {
