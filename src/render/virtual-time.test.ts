@@ -51,6 +51,30 @@ const complete: Record<string, { script: string; routes?: Record<string, Answer>
     script: `fetch('/slow').then((answer) => setTimeout(() => answer.json().then(show), 900))`,
     routes: { '/slow': slowJson(20, 'late') },
   },
+  'a fetch that is read after files have been': {
+    script: `fetch('/slow').then(async (answer) => {
+      for (let file = 0; file < 8; file++)
+        await new Promise((resolve) => {
+          const reader = new FileReader()
+          reader.onload = resolve
+          reader.readAsText(new Blob(['x'.repeat(3e6)]))
+        })
+      show(await answer.json())
+    })`,
+    routes: { '/slow': slowJson(20, 'late') },
+  },
+  'an answer that a cache is filled with': {
+    script: `caches.open('one').then(async (cache) => {
+      await cache.add('/pieces')
+      show((await (await cache.match('/pieces')).text()).endsWith('piece 1') ? 'late' : 'half')
+    })`,
+    routes: {
+      '/pieces': (request, response) => {
+        response.setHeader('content-type', 'application/octet-stream')
+        inPieces(6, 120)(request, response)
+      },
+    },
+  },
   'a fetch that never ends beside one that brings content': {
     script: `fetch('/never'); fetch('/slow').then((r) => r.json()).then(() => setTimeout(() => show('late'), 300))`,
     routes: { '/slow': slowJson(60, {}), '/never': () => {} },
@@ -211,7 +235,7 @@ describe('closed shadow roots stay closed to the page', () => {
 })
 
 /** An answer of so many pieces, with a pause before each. */
-function inPieces(pieces: number, pauseMs: number): Answer {
+function inPieces(pieces: number, pauseMs: number): Exclude<Answer, string> {
   return (_request, response) => {
     let left = pieces
     const more = () => {

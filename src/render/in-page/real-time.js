@@ -95,7 +95,7 @@
   wrap(IDBFactory?.prototype, ['databases'], untilSettled)
   wrap(IDBDatabase?.prototype, ['transaction'], untilOneOf(['complete', 'abort', 'error']))
   wrap(CacheStorage?.prototype, ['open', 'match', 'has', 'keys', 'delete'], untilSettled)
-  wrap(Cache?.prototype, ['match', 'matchAll', 'put', 'keys', 'delete'], untilSettled)
+  wrap(Cache?.prototype, ['add', 'addAll', 'match', 'matchAll', 'put', 'keys', 'delete'], untilSettled)
   wrap(
     SubtleCrypto?.prototype,
     ['digest', 'sign', 'verify', 'encrypt', 'decrypt', 'generateKey', 'importKey', 'exportKey'],
@@ -115,6 +115,12 @@
   wrap(window.ServiceWorkerContainer?.prototype, ['getRegistration', 'getRegistrations'], untilSettled)
   wrap(window.MediaDevices?.prototype, ['getUserMedia', 'enumerateDevices'], untilSettled)
   wrap(window.Blob?.prototype, ['text', 'arrayBuffer', 'bytes'], untilSettled)
+  const untilLoaded = untilOneOf(['loadend'])
+  wrap(
+    window.FileReader?.prototype,
+    ['readAsText', 'readAsArrayBuffer', 'readAsDataURL', 'readAsBinaryString'],
+    (_result, reader) => untilLoaded(/** @type {FileReader} */ (reader)),
+  )
   wrap(
     window.WebAssembly,
     ['compile', 'compileStreaming', 'instantiate', 'instantiateStreaming'],
