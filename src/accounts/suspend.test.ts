@@ -3,6 +3,7 @@ import { after, before, it } from 'node:test'
 
 import { enqueue } from '../queue/enqueue.ts'
 import { refreshAhead } from '../queue/refresh-ahead.ts'
+import { createStalest } from '../queue/stalest.ts'
 import { paths, type TestQueue, testQueue } from '../queue/test-queue.ts'
 import { testWarm } from '../queue/test-warm.ts'
 import { startWarm } from '../queue/warm.ts'
@@ -49,7 +50,7 @@ it('nothing is rendered for it any more: neither ahead of crawlers nor by a warm
   await suspend(domain)
   await startWarm(queue.pool, domain)
   await warm.read(domain)
-  while (await refreshAhead({ pool: queue.pool, plans: DEFAULT_PLANS, clock })) {}
+  while (await refreshAhead({ pool: queue.pool, plans: DEFAULT_PLANS, clock, stalest: createStalest() })) {}
   await warm.step()
   assert.deepEqual(await queue.jobs(domain), [])
   assert.equal((await warm.progress(domain)).state, 'cancelled')

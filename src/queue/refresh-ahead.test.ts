@@ -5,6 +5,7 @@ import { DEFAULT_PLANS } from '../accounts/plans.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import { enqueue } from './enqueue.ts'
 import { AHEAD_AT_ONCE, refreshAhead } from './refresh-ahead.ts'
+import { createStalest } from './stalest.ts'
 import { type TestQueue, testQueue } from './test-queue.ts'
 
 let queue: TestQueue
@@ -35,7 +36,7 @@ async function site(ages: readonly number[], plan = 'enterprise'): Promise<Domai
   return domain
 }
 async function look(): Promise<string[]> {
-  while (await refreshAhead({ pool: queue.pool, plans: DEFAULT_PLANS, clock })) {}
+  while (await refreshAhead({ pool: queue.pool, plans: DEFAULT_PLANS, clock, stalest: createStalest() })) {}
   const { rows } = await queue.pool.query<{ path: string }>(
     `select path from job where state = 'queued' and priority = 1 order by turn`,
   )
@@ -73,6 +74,26 @@ describe('refreshing ahead', () => {
     await queue.pool.query(`update queue_depth set counted_at = '-infinity'`)
     const { rows } = await queue.pool.query('select domain_id from job where priority = 1')
     assert.deepEqual(rows, [{ domain_id: other }])
+  })
+
+  it('a domain at which a look fails holds up no other', async () => {
+    const [bad, other] = [await site([30]), await site([30])]
+    await queue.pool.query('insert into freshness values ($1, now()), ($2, now())', [bad, other])
+    await queue.pool.query(`update freshness set next_at = now() - interval '1 hour' where domain_id = $1`, [
+      bad,
+    ])
+    await queue.pool.query(
+      `create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
+       create trigger refuse before insert on job for each row when (new.domain_id = ${bad}) execute function refuse()`,
+    )
+    try {
+      await assert.rejects(look(), /refused/)
+      await look()
+      const { rows } = await queue.pool.query('select domain_id from job where priority = 1')
+      assert.deepEqual(rows, [{ domain_id: other }])
+    } finally {
+      await queue.pool.query('drop trigger refuse on job; drop function refuse')
+    }
   })
 
   it('by the age that the owner has set', async () => {
@@ -158,7 +179,9 @@ describe('refreshing ahead', () => {
     await site(Array.from({ length: 10 }, () => 30))
     await site([30, 30])
     await Promise.all(
-      Array.from({ length: 6 }, () => refreshAhead({ pool: queue.pool, plans: DEFAULT_PLANS, clock })),
+      Array.from({ length: 6 }, () =>
+        refreshAhead({ pool: queue.pool, plans: DEFAULT_PLANS, clock, stalest: createStalest() }),
+      ),
     )
     assert.equal((await look()).length, 12)
     const { rows } = await queue.pool.query('select ahead from freshness order by ahead')

@@ -7,16 +7,15 @@ import type { Clock } from '../clock.ts'
 import { retriedTransaction } from '../db/retried-transaction.ts'
 import type { Queryable } from '../db/transaction.ts'
 import { AppError } from '../errors.ts'
-import type { DomainId, PagePath } from '../ids.ts'
+import type { DomainId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import { enqueue } from './enqueue.ts'
+import { createStalest, type Stalest } from './stalest.ts'
 
 /** Refreshes of one domain that are queued ahead at a time: what crawlers ask for is never far behind them. */
 export const AHEAD_AT_ONCE = 20
 /** A month of days, for what a day may take of it. */
 const DAYS = 30
-/** What came to nothing is not tried again before. */
-const AGAIN_AFTER_MINUTES = 60
 /** While there is more to do, and else. */
 const SOON_SECONDS = 60
 const LATER_SECONDS = 600
@@ -36,6 +35,7 @@ export function startRefreshAhead(deps: {
   clock: Clock
   log: Log
 }): RefreshAhead {
+  const stalest = createStalest()
   let isClosed = false
   let running = Promise.resolve()
   const timer = setInterval(() => {
@@ -44,7 +44,7 @@ export function startRefreshAhead(deps: {
 
   async function run(): Promise<void> {
     try {
-      while (!isClosed && (await refreshAhead(deps))) {}
+      while (!isClosed && (await refreshAhead({ ...deps, stalest }))) {}
     } catch (error) {
       deps.log.warn({ err: error }, 'stale pages could not be refreshed ahead; it is tried again')
     }
@@ -58,14 +58,16 @@ export function startRefreshAhead(deps: {
   }
 }
 
-type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }
+type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock; stalest: Stalest }
 
 /** Looks at the domain that is due; false: none is. Nodes never take the same. */
 export async function refreshAhead(deps: Deps): Promise<boolean> {
   return (await refreshDue(deps)) || ((await admitNew(deps.pool)) && refreshDue(deps))
 }
 
-async function refreshDue({ pool, plans, clock }: Deps): Promise<boolean> {
+const NOTHING = { paths: [], isMore: false }
+
+async function refreshDue({ pool, plans, clock, stalest }: Deps): Promise<boolean> {
   const nowMs = clock.nowMs()
   const today = new Date(nowMs).toISOString().slice(0, 10)
   let taken: DomainId | null = null
@@ -75,23 +77,28 @@ async function refreshDue({ pool, plans, clock }: Deps): Promise<boolean> {
       if (due === null) return false
       taken = due.domain
       const room = await roomOf(client, { plans, nowMs }, due)
-      const paths = room <= 0 ? [] : await stalest(client, due, room, nowMs)
-      if (paths.length > 0) await enqueue(client, due.domain, paths, 'refresh')
+      const { domain, freshSeconds } = due
+      const { paths, isMore } =
+        room <= 0 ? NOTHING : await stalest(client, { domain, freshSeconds, limit: room, nowMs })
+      if (paths.length > 0) await enqueue(client, domain, paths, 'refresh')
       await client.query(
         `update freshness set day = $2, ahead = $3, next_at = now() + make_interval(secs => $4)
           where domain_id = $1`,
-        [due.domain, today, due.ahead + paths.length, paths.length > 0 ? SOON_SECONDS : LATER_SECONDS],
+        [domain, today, due.ahead + paths.length, paths.length > 0 || isMore ? SOON_SECONDS : LATER_SECONDS],
       )
       return true
     })
   } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'queue_full' || taken === null) throw error
-    // So much is waiting already; for another domain there may be room.
-    const { rowCount } = await pool.query(
-      'update freshness set next_at = now() + make_interval(secs => $2) where domain_id = $1',
-      [taken, LATER_SECONDS],
-    )
-    return rowCount === 1
+    if (taken === null) throw error
+    // So much is waiting already, or a look at this domain fails: no reason for another to wait.
+    const later = await pool
+      .query('update freshness set next_at = now() + make_interval(secs => $2) where domain_id = $1', [
+        taken,
+        LATER_SECONDS,
+      ])
+      .catch(() => null)
+    if (!(error instanceof AppError) || error.code !== 'queue_full') throw error
+    return later?.rowCount === 1
   }
 }
 
@@ -158,25 +165,4 @@ async function roomOf(
     [domain],
   )
   return Math.min(today - ahead, quota.limit - quota.used, AHEAD_AT_ONCE - (rows[0]?.open ?? 0))
-}
-
-/** Stale pages that crawlers have asked for, the last ones first; none that is queued, or was tried lately. */
-async function stalest(
-  client: Queryable,
-  { domain, freshSeconds }: Due,
-  limit: number,
-  nowMs: number,
-): Promise<PagePath[]> {
-  const { rows } = await client.query<{ path: PagePath }>(
-    `select v.path from last_visit v join page p on p.domain_id = v.domain_id and p.path = v.path
-      where v.domain_id = $1 and p.status < 400
-        and (p.stale_since <= $3 or p.rendered_at < $3::timestamptz - make_interval(secs => $4))
-        and not exists (select from job j where j.domain_id = $1 and j.path = v.path
-                         and j.state in ('queued', 'running'))
-        and not exists (select from last_render r where r.domain_id = $1 and r.path = v.path and r.outcome <> 'rendered'
-                         and r.ended_at > now() - make_interval(mins => $5))
-      order by v.asked_at desc limit $2`,
-    [domain, limit, new Date(nowMs), freshSeconds, AGAIN_AFTER_MINUTES],
-  )
-  return rows.map(({ path }) => path)
 }
