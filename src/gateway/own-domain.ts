@@ -37,7 +37,7 @@ export function createOwnDomain(
   site: Site,
   key: GatewayKey,
   documents: Pick<DocumentWatch, 'judgeOf'>,
-  preloads: Pick<Preloads, 'take'>,
+  preloads: Pick<Preloads, 'take' | 'acts'>,
   deps: ExchangeDeps,
 ): OwnDomain {
   const { limits, tally } = deps
@@ -99,8 +99,9 @@ export function createOwnDomain(
   const onUpgrade = (scheme: Scheme) => (request: http.IncomingMessage, near: Duplex, head: Buffer) => {
     const path = request.url ?? ''
     const refused = refusal([request.headers.host], path, scheme)
-    if (refused !== null) answerRaw(near, refused.status, refused.why)
-    else upgrade(request, near, head, upstream(request.headers, path, scheme), deps)
+    if (refused !== null) return answerRaw(near, refused.status, refused.why)
+    preloads.acts()
+    upgrade(request, near, head, upstream(request.headers, path, scheme), deps)
   }
 
   const secure = http2.createSecureServer({

@@ -77,6 +77,20 @@ describe('requests sent ahead of the page', () => {
     }
   })
 
+  it('and so does one that has opened a socket', async (t) => {
+    const { asked, open, openOwn, ask, site, train } = await startShop(t)
+    await train()
+    await open('/p/five')
+    await until('they are sent', () => asked.length === 2)
+    const socket = await openOwn('http/1.1')
+    const head = `Host: ${CUSTOM_DOMAIN}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n`
+    socket.write(`GET /socket HTTP/1.1\r\n${head}\r\n`)
+    await until('it is at the origin', () => asked.includes('/socket'))
+    await ask({ path: '/api/menu' }, '/p/five')
+    assert.deepEqual(asked, ['/api/menu', '/api/five', '/socket', '/api/menu'])
+    assert.equal(site.preloaded(), 0)
+  })
+
   it('what pages ask for after they have sent something is not learnt', async (t) => {
     const { asked, open, train } = await startShop(t)
     await train(() => [{ path: '/api/login', method: 'POST', body: 'x' }, { path: '/api/menu' }])

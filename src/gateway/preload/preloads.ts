@@ -27,6 +27,8 @@ export type Preloads = {
   begin(path: string, url: string): void
   /** Told of every request of the page to its own site; undefined: it is still to be sent. */
   take(ask: PageAsk): Underway | undefined
+  /** The page does something that answers may depend on, as over a socket, which nobody reads. */
+  acts(): void
   /** How many requests of this page have been answered so. */
   readonly used: number
   /** The page has been rendered: what it asked for is what others of its kind will ask for. */
@@ -101,6 +103,12 @@ export function createPreloads(
     for (const early of waiting.values()) letGo(early)
     waiting.clear()
   }
+  const acts = () => {
+    if (page === null) return
+    // RFC 9111, section 4.4, and more: what was answered before may no longer be so.
+    page.hasActed = true
+    letAllGo()
+  }
   const isOfInterest = ({ method, path, headers, destination }: PageAsk) =>
     method === 'GET' &&
     path.length <= PATH_CHARS &&
@@ -143,11 +151,7 @@ export function createPreloads(
 
     take(ask) {
       if (page === null) return undefined
-      if (!SAFE.has(ask.method)) {
-        // RFC 9111, section 4.4, and more: what was answered before may no longer be so.
-        page.hasActed = true
-        letAllGo()
-      }
+      if (!SAFE.has(ask.method)) acts()
       const { method, path, headers } = ask
       if (isOfInterest(ask) && !page.hasActed && page.asked.size < MOST_NOTED && !page.asked.has(path))
         page.asked.set(path, { path, headers })
@@ -162,6 +166,7 @@ export function createPreloads(
       used++
       return early
     },
+    acts,
 
     end() {
       letAllGo()

@@ -29,7 +29,7 @@ export async function startShop(
   /** All that the origin was asked for, in its order. */
   const asked: string[] = []
   const broken: string[] = []
-  const { own, site } = await startTestGateway(t, {
+  const { own, openOwn, site } = await startTestGateway(t, {
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     preload: options.preload ?? true,
     origin(request, response) {
@@ -64,5 +64,5 @@ export async function startShop(
   const train = async (asksOf: (name: string) => readonly Ask[] = USUAL) => {
     for (const name of ['one', 'two', 'three', 'four']) await visit(`/p/${name}`, asksOf(name))
   }
-  return { asked, broken, site, open, ask, visit, train }
+  return { asked, broken, site, openOwn, open, ask, visit, train }
 }
