@@ -35,6 +35,27 @@ for (const scheme of ['http', 'https'] as const) {
       assert.deepEqual([asked, server.accepted], [1, 1])
     })
 
+    it('keeps none when it is closed, not for requests that waited for one either', async (t) => {
+      const { agents, server, port } = await start(t, scheme, { agent: { socketsPerOrigin: 1 } })
+      server.removeAllListeners('request')
+      const asked = once(server, 'request')
+      const agent = agents[scheme]
+      const { request } = scheme === 'https' ? https : http
+      const ended = [1, 2, 3].map(() => {
+        const sent = request({ agent, host: 'origin.example', port })
+        sent.on('error', () => {}).end()
+        const closed = new Promise((resolve) => sent.once('close', resolve))
+        return { sent, closed }
+      })
+      await asked
+      for (const { sent } of ended.slice(1)) sent.destroy()
+      agents.close()
+      await Promise.all(ended.map(({ closed }) => closed))
+      // When the agent has heard of it too.
+      await new Promise(setImmediate)
+      assert.deepEqual(Object.keys(agent.freeSockets), [])
+    })
+
     it('refuses what the guard refuses', async (t) => {
       const { get, canary } = await start(t, scheme)
       for (const host of [

@@ -83,6 +83,9 @@ export function createGuardedAgents(guard: AddressGuard, options: GuardedAgentsO
       return socket
     },
     close() {
+      // For requests that wait, an agent opens connections in the place of those that it loses: nobody is to keep them.
+      agents.http.maxFreeSockets = 0
+      agents.https.maxFreeSockets = 0
       agents.http.destroy()
       agents.https.destroy()
       for (const socket of open) socket.destroy()
