@@ -122,6 +122,16 @@ describe('what pages are known to ask for', () => {
     for (let page = 0; page < 3; page++) visit(large, `/q/${page}`, ['/api'], long(4_100))
     assert.equal(visit(large, '/q/3', ['/api'], long(4_100)).length, 0)
 
+    // A place for a part of the page's address takes more room than its one character.
+    for (const [kind, times] of [
+      ['few', 25],
+      ['many', 40],
+    ] as const) {
+      const path = (page: number) => `/${page}`.repeat(times)
+      for (let page = 1; page < 4; page++) visit(large, `/${kind}/${page}`, [path(page)])
+      assert.equal(visit(large, `/${kind}/4`, [path(4)]).length, kind === 'few' ? 1 : 0)
+    }
+
     const wide = createKnowledge()
     for (let kind = 0; kind < 40; kind++) visit(wide, `/kind${kind}/1`, ['/api'], long(3_500))
     const known = Array.from({ length: 40 }, (_, kind) => wide.predict(readPageAddress(`/kind${kind}/1`), ''))

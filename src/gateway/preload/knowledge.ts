@@ -54,6 +54,8 @@ const HABITS_PER_KIND = 24
 /** Of one site: its habits, roughly. A page can ask for what it likes. */
 const SITE_BYTES = 64 * 1024
 const HABIT_BYTES = 4 * 1024
+/** Of a path's template, for each of its pieces. */
+const PIECE_BYTES = 64
 
 export function createKnowledge(): Knowledge {
   const kinds = new RecentMap<Habit[]>({
@@ -115,15 +117,16 @@ function habitOf({ path, headers }: SiteRequest, page: PageAddress, pageUrl: str
   const { referer, ...others } = headers
   const namesPage = referer === pageUrl
   const kept = namesPage ? others : headers
+  const template = templateOf(path, page)
   return {
-    path: templateOf(path, page),
+    path: template,
     headers: kept,
     namesPage,
     seenInARow: 1,
     missedInARow: 0,
     needed: FIRST_NEEDED,
     lastPage: page.text,
-    bytes: path.length + JSON.stringify(kept).length + 200,
+    bytes: path.length + PIECE_BYTES * template.length + JSON.stringify(kept).length + 200,
   }
 }
 
