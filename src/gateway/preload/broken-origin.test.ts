@@ -68,7 +68,7 @@ describe('an origin that breaks what is sent ahead', () => {
   it('one that says nothing is waited for as long as without that, and not asked again', async (t) => {
     let isSilent = false
     const { asked, open, ask, train } = await startShop(t, {
-      limits: { firstByteTimeoutMs: 200 },
+      limits: { firstByteTimeoutMs: 1_000 },
       origin: (request) => isSilent && request.url === '/api/menu',
     })
     await train()
