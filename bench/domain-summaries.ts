@@ -1,6 +1,6 @@
 /**
- * What the list of an account's domains costs with accounts of different sizes: summaries of their traffic, and their
- * months of renders. Code of several checkouts takes turns on one private PostgreSQL, and must give the same. Then what
+ * What the list of an account's domains costs with accounts of different sizes: summaries of their traffic, their
+ * months of renders, and the whole of `GET /api/traffic/domains`. Code of several checkouts takes turns on one private PostgreSQL, and must give the same. Then what
  * the sums that summaries are read from cost a node that writes its counts: batches with their triggers and without.
  *
  *   node bench/domain-summaries.ts [--checkouts .,../before] [--sizes 10,100,1000,10000] [--lines 1] [--runs 20]
@@ -16,6 +16,7 @@ import { parseArgs } from 'node:util'
 
 import pg from 'pg'
 
+import { createKey } from '../src/accounts/keys.ts'
 import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
 import type { AccountId, DomainId } from '../src/ids.ts'
 import type * as Renders from '../src/traffic/read-renders.ts'
@@ -24,6 +25,7 @@ import { createTally, type DomainHour, keyOf, type Tally } from '../src/traffic/
 import { createWriteCounts } from '../src/traffic/write-counts.ts'
 import { machineLine, median } from './figures.ts'
 import { markdownTable } from './markdown.ts'
+import { openSummaryApi, type SummaryApi } from './summary-api.ts'
 import { openSummaryStore } from './summary-store.ts'
 
 const { values } = parseArgs({
@@ -40,7 +42,12 @@ const nowMs = Date.now()
 const runs = Number(values.runs)
 const sizes = values.sizes.split(',').map(Number)
 
-type Code = { checkout: string; summaries: typeof Summaries; renders: Partial<typeof Renders> }
+type Code = {
+  checkout: string
+  summaries: typeof Summaries
+  renders: Partial<typeof Renders>
+  api: SummaryApi
+}
 
 const store = await openSummaryStore({ sizes, lines: Number(values.lines), nowMs })
 // One connection: its backend's processor time is all that PostgreSQL spends on a query.
@@ -66,28 +73,50 @@ async function reads(): Promise<void> {
   const table: string[][] = []
   for (const size of sizes) {
     const account = store.accounts.get(size)!
+    const { key } = await createKey(
+      pool,
+      account,
+      { name: 'bench', expiresAt: null },
+      { plans: DEFAULT_PLANS, nowMs },
+    )
     const answers = await Promise.all(codes.map((code) => answerOf(code, account)))
     for (const answer of answers) assert.deepEqual(answer, answers[0])
-    const took = codes.map(() => ({ summaries: [] as number[], renders: [] as number[] }))
+    const took = codes.map(() => ({
+      summaries: [] as number[],
+      renders: [] as number[],
+      whole: [] as number[],
+    }))
     for (let run = 0; run < runs; run++) {
       for (let turn = 0; turn < codes.length; turn++) {
         const at = (run + turn) % codes.length
         took[at]!.summaries.push(await msOf(() => readSummaries(codes[at]!, account)))
         took[at]!.renders.push(await msOf(() => readRenders(codes[at]!, account)))
+        took[at]!.whole.push(await msOf(() => askFor(codes[at]!, key)))
       }
     }
     for (const [at, { checkout }] of codes.entries()) {
-      const { summaries, renders } = took[at]!
-      const ratio = (part: 'summaries' | 'renders') =>
+      const { summaries, renders, whole } = took[at]!
+      const ratio = (part: 'summaries' | 'renders' | 'whole') =>
         median(took[0]![part].map((ms, run) => took[at]![part][run]! / ms)).toFixed(2)
       table.push([
         ...[size.toLocaleString('en'), checkout, median(summaries).toFixed(1), ratio('summaries')],
-        ...[median(renders).toFixed(1), ratio('renders')],
+        ...[median(renders).toFixed(1), ratio('renders'), median(whole).toFixed(1), ratio('whole')],
       ])
     }
   }
-  const head = ['domains', 'checkout', 'summaries, ms', 'to the first, pair by pair', 'renders, ms']
-  console.log(`${markdownTable([...head, 'to the first, pair by pair'], table)}\n`)
+  for (const { api } of codes) await api.close()
+  const paired = 'to the first, pair by pair'
+  const head = [
+    'domains',
+    'checkout',
+    'summaries, ms',
+    paired,
+    'renders, ms',
+    paired,
+    'whole answer, ms',
+    paired,
+  ]
+  console.log(`${markdownTable(head, table, 2)}\n`)
 }
 
 async function load(checkout: string): Promise<Code> {
@@ -96,7 +125,14 @@ async function load(checkout: string): Promise<Code> {
     checkout,
     summaries: (await import(file('read-summaries.ts'))) as typeof Summaries,
     renders: (await import(file('read-renders.ts'))) as Partial<typeof Renders>,
+    api: await openSummaryApi(checkout, store.pool, nowMs),
   }
+}
+
+async function askFor({ api }: Code, key: string): Promise<void> {
+  const response = await fetch(`${api.url}/api/traffic/domains`, { headers: { 'x-api-key': key } })
+  assert.equal(response.status, 200)
+  await response.text()
 }
 
 function readSummaries({ summaries }: Code, account: AccountId) {

@@ -1,0 +1,50 @@
+/** The API of a checkout, for `bench/domain-summaries.ts`: on a port of its own, over a database that is there. */
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+import type pg from 'pg'
+
+import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
+import { createSignIn } from '../src/accounts/sign-in.ts'
+import type * as Api from '../src/api/server.ts'
+import { createVault } from '../src/certificates/vault.ts'
+import { createClientReader } from '../src/client-address.ts'
+import { silentLog } from '../src/log.ts'
+import { findJob } from '../src/queue/find-job.ts'
+
+export type SummaryApi = { url: string; close(): Promise<void> }
+
+/** `nowMs`: for it, it is always then. */
+export async function openSummaryApi(checkout: string, pool: pg.Pool, nowMs: number): Promise<SummaryApi> {
+  const file = pathToFileURL(path.resolve(checkout, 'src/api/server.ts')).href
+  const { createApiServer } = (await import(file)) as typeof Api
+  const log = silentLog()
+  const app = await createApiServer(
+    {
+      pool,
+      plans: DEFAULT_PLANS,
+      clock: { nowMs: () => nowMs },
+      log,
+      checkOrigin: async (raw) => ({ ok: true, originUrl: raw }),
+      findJob,
+      vault: createVault({ pool, keys: null, dataDir: tmpdir() }),
+      signIn: createSignIn({
+        pool,
+        log,
+        secret: async () => 'n8s6Kq0dJx2vTz4wYb7cRf1hLm3pQg5uEa9iXo',
+        secure: false,
+        baseUrl: 'http://127.0.0.1',
+      }),
+      readClient: createClientReader([]),
+      doors: { answer: () => {}, offer: () => {} },
+      caughtUp: async () => {},
+      checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
+    },
+    { version: 'bench', publicUrl: null, contact: null },
+  )
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, close: () => app.close() }
+}
