@@ -58,6 +58,11 @@ describe('what anybody can put into an address', () => {
     assert.equal(of(200), `/api/${'x'.repeat(200)}`)
     assert.equal(of(201), null)
   })
+  it('a request of more than 64 words has no places', () => {
+    const of = (words: number) => carriedOver('/p/red', `/${'a,'.repeat(words - 2)}red`, '/p/blue')
+    assert.match(of(64)!, /blue$/)
+    assert.match(of(65)!, /red$/)
+  })
   it('of an address sixteen segments and sixteen values of its query are looked at', () => {
     const partsOf = (text: string) => [...readPageAddress(text).parts.keys()]
     const segments = partsOf(`/${Array.from({ length: 17 }, (_, index) => `s${index}`).join('/')}`)

@@ -15,6 +15,8 @@ export type PageAddress = {
 export type PathTemplate = readonly (string | { part: string })[]
 
 const MOST_PARTS = 16
+/** Of a request's path; one with more is taken as it is. */
+const MOST_WORDS = 64
 /**
  * What is put into another path may be nothing but a word there: anybody can choose a page's address.
  * With `%`, as both are encoded.
@@ -64,7 +66,10 @@ export function templateOf(path: string, page: PageAddress): PathTemplate {
     if (typeof last === 'string') template[template.length - 1] = last + text
     else if (text !== '') template.push(text)
   }
-  for (const word of path.split(BETWEEN)) {
+  const words = path.split(BETWEEN)
+  // Between two words stands what is between them.
+  if (words.length > 2 * MOST_WORDS - 1) return [path]
+  for (const word of words) {
     const [, stem = '', extension = ''] = WITH_EXTENSION.exec(word) ?? []
     const whole = names.get(word)
     const part = whole ?? names.get(stem)
