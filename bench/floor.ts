@@ -1,6 +1,6 @@
 /**
- * How near a render comes to what no renderer can undercut: the moment at which
- * the page itself made its last content change, in a plain load by the same
+ * How a render compares with what a browser by itself needs: the moment at which
+ * the page made its last content change, in a plain load by the same
  * browser: real time, no gateway, nothing of ours but an observer. And where
  * the rest goes, phase by phase, out of the records that Prepaint keeps.
  *
