@@ -1,11 +1,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-
-import type { Answer } from '../src/render/test-renderer.ts'
 import { CORPUS } from '../test/render/corpus.ts'
 import { type CorpusPage, slugOf } from '../test/render/corpus-page.ts'
 import { speakWebSocket } from '../test/render/web-socket.ts'
+import type { Answer } from '../test/support/renderer.ts'
 
 /** The corpus of test/render/ as one site: its pages of which text is to come, by their paths. */
 export async function openCorpus(): Promise<{

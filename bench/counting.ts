@@ -8,9 +8,9 @@ import { Counter, Histogram, Registry } from 'prom-client'
 
 import { systemClock } from '../src/clock.ts'
 import type { DomainId, PagePath } from '../src/ids.ts'
+import { createEdgeMetrics } from '../src/insight/metrics/edge-metrics.ts'
+import { createTraffic } from '../src/insight/traffic/counter.ts'
 import { silentLog } from '../src/log.ts'
-import { createEdgeMetrics } from '../src/metrics/edge-metrics.ts'
-import { createTraffic } from '../src/traffic/counter.ts'
 
 const TIMES = 200_000
 const ROUNDS = 9

@@ -11,8 +11,8 @@ import path from 'node:path'
 
 import { startBrowser } from '../dashboard/shots/browser.ts'
 import { setPassword } from '../src/accounts/accounts.ts'
-import { DASHBOARD_DIR } from '../src/api/routes/dashboard.ts'
-import { startTestApi } from '../src/api/test-api.ts'
+import { DASHBOARD_DIR } from '../src/api/service/dashboard.ts'
+import { startTestApi } from '../test/support/api.ts'
 
 const PASSWORD = 'seven quiet otters paint'
 const pages = Number(process.argv[2] ?? 50_000)

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import net, { type AddressInfo } from 'node:net'
 import path from 'node:path'
 
-import { createSelfSigned } from '../src/gateway/self-signed.ts'
+import { createSelfSigned } from '../src/gateway/tls-key.ts'
 
 /** Of the pages of `Load`'s kind `spread`, here and in `edge-store.ts`. */
 export const SMALL_BYTES = 500

@@ -17,8 +17,8 @@ import ipaddr from 'ipaddr.js'
 
 import { startGateway } from '../src/gateway/gateway.ts'
 import { silentLog } from '../src/log.ts'
-import { findBrowser } from '../src/render/browser-binary.ts'
-import { launchBrowser } from '../src/render/browser-process.ts'
+import { findBrowser } from '../src/render/browser/browser-binary.ts'
+import { launchBrowser } from '../src/render/browser/browser-process.ts'
 
 const RESOURCES = 20
 const RESOURCE_BYTES = 30_000

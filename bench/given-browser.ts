@@ -1,6 +1,6 @@
 import path from 'node:path'
 
-import { findBrowser } from '../src/render/browser-binary.ts'
+import { findBrowser } from '../src/render/browser/browser-binary.ts'
 import type { GivenBrowser } from './peers/service.ts'
 
 /** For those that bring none: `executable`, else the one that Prepaint finds for itself; unpacked in `dir` where needed. */

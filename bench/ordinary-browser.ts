@@ -6,11 +6,11 @@ import path from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import type { BrowserBinary } from '../src/render/browser-binary.ts'
-import { connectCdp } from '../src/render/cdp.ts'
+import type { BrowserBinary } from '../src/render/browser/browser-binary.ts'
+import { connectCdp } from '../src/render/browser/cdp.ts'
 import { PAGE_LIMITS } from '../src/render/page-limits.ts'
-import { pageText } from '../src/render/page-text.ts'
-import { takeSnapshot } from '../src/render/snapshot.ts'
+import { pageText } from '../src/render/visit/page-text.ts'
+import { takeSnapshot } from '../src/render/visit/snapshot.ts'
 
 /** What somebody sees who opens a page and waits: a browser that is as it comes. */
 export type OrdinaryBrowser = {

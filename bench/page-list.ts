@@ -3,19 +3,20 @@
  * searches, and what PostgreSQL does for them: `node bench/page-list.ts [pages]`
  * (1,000,000 by default; a database of its own, removed afterwards).
  */
-import { DEFAULT_DOMAIN_SETTINGS } from '../src/accounts/domain-settings.ts'
+
 import { withClient } from '../src/db/connection.ts'
-import { testDatabase } from '../src/db/test-database.ts'
 import type { Queryable } from '../src/db/transaction.ts'
 import type { DomainId } from '../src/ids.ts'
+import { DEFAULT_DOMAIN_SETTINGS } from '../src/sites/domain-settings.ts'
 import {
   countPages,
   type ListPlace,
   type ListWanted,
   listPages,
   PAGE_ORDERS,
-} from '../src/pages/list-pages.ts'
-import { pageMatch } from '../src/pages/page-match.ts'
+} from '../src/store/list-pages.ts'
+import { pageMatch } from '../src/store/page-match.ts'
+import { testDatabase } from '../test/support/database.ts'
 
 const pages = Number(process.argv[2] ?? 1_000_000)
 const explains = process.argv.includes('--explain')

@@ -5,8 +5,8 @@ import path from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { type CdpSession, connectCdp } from '../src/render/cdp.ts'
-import { killGroup } from '../src/render/process-group.ts'
+import { type CdpSession, connectCdp } from '../src/render/browser/cdp.ts'
+import { killGroup } from '../src/render/browser/process-group.ts'
 import type { GivenBrowser } from './peers/service.ts'
 
 /** What a page did in a plain load, in milliseconds from the start of the navigation. */

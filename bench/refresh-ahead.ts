@@ -1,5 +1,5 @@
 /**
- * What a look for stale pages takes on sites of different sizes (src/queue/stalest.ts): at all visits of the site, and within
+ * What a look for stale pages takes on sites of different sizes (src/queue/upkeep/stalest.ts): at all visits of the site, and within
  * the bounds of a node, in turns, on a private PostgreSQL. Four in five pages were visited in the last 29 days.
  *
  *   node bench/refresh-ahead.ts [--pages 1000,10000,100000,1000000] [--runs 9]
@@ -11,9 +11,9 @@ import { parseArgs } from 'node:util'
 import pg from 'pg'
 
 import { withClient } from '../src/db/connection.ts'
-import { testDatabase } from '../src/db/test-database.ts'
 import type { DomainId } from '../src/ids.ts'
-import { createStalest } from '../src/queue/stalest.ts'
+import { createStalest } from '../src/queue/upkeep/stalest.ts'
+import { testDatabase } from '../test/support/database.ts'
 import { machineLine, median } from './figures.ts'
 import { markdownTable } from './markdown.ts'
 

@@ -1,4 +1,4 @@
-import type { RenderView } from '../src/queue/render-records.ts'
+import type { RenderView } from '../src/queue/judging/render-records.ts'
 
 /**
  * The parts of one crawler's wait, in their order. `queue`: from the request to

@@ -1,6 +1,7 @@
 /** What `bench/scale.ts` measures: how PostgreSQL grows with each stored page, and what a render writes. */
-import { paths, testQueue } from '../src/queue/test-queue.ts'
+
 import { seededRandom } from '../test/chaos/seeded-random.ts'
+import { paths, testQueue } from '../test/support/queue.ts'
 
 export type Measured = {
   htmlBytes: number
@@ -49,7 +50,7 @@ export async function measureStore(pages: number, htmlBytes: number): Promise<Me
       'select sum(n_tup_ins + n_tup_upd + n_tup_del)::float8 as value from pg_stat_user_tables',
     )
   }
-  const { enqueue } = await import('../src/queue/enqueue.ts')
+  const { enqueue } = await import('../src/queue/jobs/enqueue.ts')
   const renderAll = async () => {
     for (const domain of domains) {
       const all = paths(pages / DOMAINS)

@@ -6,11 +6,11 @@ import ipaddr from 'ipaddr.js'
 
 import { systemClock } from '../src/clock.ts'
 import { createEdge } from '../src/edge/edge.ts'
-import { createAddressGuard } from '../src/gateway/address-guard.ts'
-import { createGuardedAgents } from '../src/gateway/guarded-agents.ts'
-import { createSelfSigned } from '../src/gateway/self-signed.ts'
+import { createSelfSigned } from '../src/gateway/tls-key.ts'
 import type { JobId } from '../src/ids.ts'
 import { silentLog } from '../src/log.ts'
+import { createAddressGuard } from '../src/outbound/address-guard.ts'
+import { createGuardedAgents } from '../src/outbound/guarded-agents.ts'
 
 /** What the edge says of itself when it is asked. */
 export type Told = { rssBytes: number; heapBytes: number; outsideBytes: number; connections: number }

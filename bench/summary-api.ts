@@ -7,12 +7,12 @@ import { pathToFileURL } from 'node:url'
 import type pg from 'pg'
 
 import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
-import { createSignIn } from '../src/accounts/sign-in.ts'
+import { createSignIn } from '../src/accounts/sign-in/sign-in.ts'
 import type * as Api from '../src/api/server.ts'
-import { createVault } from '../src/certificates/vault.ts'
-import { createClientReader } from '../src/client-address.ts'
+import { createVault } from '../src/certificates/vault/vault.ts'
+import { createClientReader } from '../src/http/client-address.ts'
 import { silentLog } from '../src/log.ts'
-import { findJob } from '../src/queue/find-job.ts'
+import { findJob } from '../src/queue/jobs/job.ts'
 
 export type SummaryApi = { url: string; close(): Promise<void> }
 

@@ -3,13 +3,14 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { type TestDatabase, testDatabase } from '../src/db/test-database.ts'
 import { type Client, domainClient, keyClient, type Stage } from '../test/chaos/clients.ts'
 import { openLedger } from '../test/chaos/ledger.ts'
 import { reckon } from '../test/chaos/reckoning.ts'
 import { seededRandom } from '../test/chaos/seeded-random.ts'
 import { startVersionOrigin, type VersionOrigin } from '../test/chaos/version-origin.ts'
+import { runJson } from '../test/support/command-line.ts'
 import { until } from '../test/support/condition.ts'
+import { type TestDatabase, testDatabase } from '../test/support/database.ts'
 import { edgeRequest, GOOGLEBOT } from '../test/support/edge-request.ts'
 import {
   clearDataDir,
@@ -18,8 +19,7 @@ import {
   startNodeProcess,
 } from '../test/support/node-process.ts'
 import { callApi, openAccount, registerDomain } from '../test/support/tenant.ts'
-import { runCommandLine } from './run-command-line.ts'
-import { runJson } from './test-command-line.ts'
+import { runCommandLine } from './command-line/run.ts'
 
 const EMAIL = 'backup@example.com'
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
 import { systemClock } from '../src/clock.ts'
-import { type TestDatabase, testDatabase } from '../src/db/test-database.ts'
 import { silentLog } from '../src/log.ts'
 import { until } from '../test/support/condition.ts'
-import { startRetention } from './retention.ts'
+import { type TestDatabase, testDatabase } from '../test/support/database.ts'
+import { startRetention } from './node/retention.ts'
 
 const ROWS = 1_200
 const ROUNDS = 4

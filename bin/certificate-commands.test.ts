@@ -3,12 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
-
-import { createTestCa } from '../src/certificates/test-ca.ts'
-import { createVault } from '../src/certificates/vault.ts'
-import { type TestDatabase, testDatabase } from '../src/db/test-database.ts'
-import { runCommandLine } from './run-command-line.ts'
-import { signInSecret } from './sign-in-secret.ts'
+import { createVault } from '../src/certificates/vault/vault.ts'
+import { createTestCa } from '../test/support/certificate-authority.ts'
+import { type TestDatabase, testDatabase } from '../test/support/database.ts'
+import { runCommandLine } from './command-line/run.ts'
+import { signInSecret } from './node/wire-api.ts'
 
 describe('certificate commands', () => {
   let database: TestDatabase

@@ -9,10 +9,10 @@ import type { Duplex } from 'node:stream'
 import { describe, it, type TestContext } from 'node:test'
 import tls from 'node:tls'
 
-import { GOOGLEBOT, startTestEdge } from '../src/edge/test-edge.ts'
-import { FRAME, frame, get, rawHttp2 } from '../src/edge/test-http2-frames.ts'
-import type { Deadline } from './closing-stack.ts'
-import { drainable } from './draining.ts'
+import { GOOGLEBOT, startTestEdge } from '../test/support/edge.ts'
+import { FRAME, frame, get, rawHttp2 } from '../test/support/http2-frames.ts'
+import type { Deadline } from './node/closing-stack.ts'
+import { drainable } from './node/shutdown.ts'
 
 const FAR_OFF: Deadline = { signal: new AbortController().signal, remainingMs: () => 60_000 }
 const GOING_AWAY = '880203e9'

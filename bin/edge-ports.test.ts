@@ -5,16 +5,15 @@ import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-
-import { type TestDatabase, testDatabase } from '../src/db/test-database.ts'
+import { runJson, runPrepaint } from '../test/support/command-line.ts'
 import { until } from '../test/support/condition.ts'
+import { type TestDatabase, testDatabase } from '../test/support/database.ts'
 import {
   clearDataDir,
   makeDataDir,
   type NodeProcess,
   startNodeProcess,
 } from '../test/support/node-process.ts'
-import { runJson, runPrepaint } from './test-command-line.ts'
 
 type Answer = { status: number | undefined; verdict: unknown; node: string; body: string }
 

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
-import { COMMANDS } from './commands.ts'
-import { commandHelp } from './help.ts'
-import { runJson, runPrepaint } from './test-command-line.ts'
+import { runJson, runPrepaint } from '../test/support/command-line.ts'
+import { COMMANDS } from './cli/commands.ts'
+import { commandHelp } from './command-line/run.ts'
 
 describe('the command line', () => {
   it('lists every command in its help', async () => {

@@ -1,4 +1,4 @@
-import { endAtOnce } from './ending.ts'
+import { endAtOnce } from './node/shutdown.ts'
 
 const args = process.argv.slice(2)
 // Before all that takes a moment to load, so that there is none in which a signal counts as a crash.
@@ -9,7 +9,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? 0 : 1)
 })
 
-const { runCommandLine } = await import('./run-command-line.ts')
+const { runCommandLine } = await import('./command-line/run.ts')
 const result = await runCommandLine(args)
 if (result !== null) {
   const printed = args.includes('--json') ? JSON.stringify(result.json) : result.text

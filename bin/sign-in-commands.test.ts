@@ -3,11 +3,11 @@ import { after, before, describe, it } from 'node:test'
 
 import { setRole } from '../src/accounts/accounts.ts'
 import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
-import { readLink, useLink } from '../src/accounts/sign-in-links.ts'
+import { readLink, useLink } from '../src/accounts/sign-in/links.ts'
 import { systemClock } from '../src/clock.ts'
-import { type TestDatabase, testDatabase } from '../src/db/test-database.ts'
-import { firstAccountLine } from './first-account.ts'
-import { runCommandLine } from './run-command-line.ts'
+import { type TestDatabase, testDatabase } from '../test/support/database.ts'
+import { runCommandLine } from './command-line/run.ts'
+import { firstAccountLine } from './node/first-account.ts'
 
 let database: TestDatabase
 let settings: Record<string, string>

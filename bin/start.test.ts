@@ -9,11 +9,11 @@ import { after, describe, it } from 'node:test'
 import { pino } from 'pino'
 
 import { loadConfig } from '../src/config.ts'
+import { runPrepaint, spawnPrepaint } from '../test/support/command-line.ts'
 import { until } from '../test/support/condition.ts'
 import { clearDataDir, makeDataDir, startNodeProcess } from '../test/support/node-process.ts'
 import { processesOf } from '../test/support/processes.ts'
-import { startNode } from './serve.ts'
-import { runPrepaint, spawnPrepaint } from './test-command-line.ts'
+import { startNode } from './node/node.ts'
 
 describe('a port that is in use', () => {
   for (const setting of ['PREPAINT_API', 'PREPAINT_EDGE']) {

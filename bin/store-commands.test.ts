@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-
-import { type TestDatabase, testDatabase } from '../src/db/test-database.ts'
-import type { WarmProgress } from '../src/queue/warm-progress.ts'
+import type { WarmProgress } from '../src/queue/warm/warm-progress.ts'
+import { runJson, runPrepaint } from '../test/support/command-line.ts'
 import { until } from '../test/support/condition.ts'
-import { runCommandLine } from './run-command-line.ts'
-import { runJson, runPrepaint } from './test-command-line.ts'
+import { type TestDatabase, testDatabase } from '../test/support/database.ts'
+import { runCommandLine } from './command-line/run.ts'
 
 describe('commands on accounts, keys, tokens and domains', () => {
   let database: TestDatabase

@@ -6,17 +6,17 @@ import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import tls from 'node:tls'
 
-import { startTestAcme, type TestAcmeServer } from '../src/certificates/test-acme-server.ts'
-import { createTestCa } from '../src/certificates/test-ca.ts'
-import { type TestDatabase, testDatabase } from '../src/db/test-database.ts'
+import { startTestAcme, type TestAcmeServer } from '../test/support/acme-server.ts'
+import { createTestCa } from '../test/support/certificate-authority.ts'
+import { runJson, runPrepaint } from '../test/support/command-line.ts'
 import { until } from '../test/support/condition.ts'
+import { type TestDatabase, testDatabase } from '../test/support/database.ts'
 import {
   clearDataDir,
   makeDataDir,
   type NodeProcess,
   startNodeProcess,
 } from '../test/support/node-process.ts'
-import { runJson, runPrepaint } from './test-command-line.ts'
 
 // Whole nodes, as their operator has them: two on one database, each with a data directory of its own.
 describe('TLS of whole nodes', () => {

@@ -3,7 +3,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { it } from 'node:test'
 
-import { testDatabase } from '../src/db/test-database.ts'
+import { testDatabase } from '../test/support/database.ts'
 import { edgeRequest } from '../test/support/edge-request.ts'
 import { clearDataDir, makeDataDir, startNodeProcess } from '../test/support/node-process.ts'
 

@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { after, before, it } from 'node:test'
 import zlib from 'node:zlib'
 
-import type { WarmProgress } from '../src/queue/warm-progress.ts'
+import type { WarmProgress } from '../src/queue/warm/warm-progress.ts'
+import { runJson } from '../test/support/command-line.ts'
 import { until } from '../test/support/condition.ts'
 import {
   clearDataDir,
@@ -14,7 +15,6 @@ import {
   startNodeProcess,
 } from '../test/support/node-process.ts'
 import { callApi, openAccount } from '../test/support/tenant.ts'
-import { runJson } from './test-command-line.ts'
 
 // A whole node, as its users have it, that dies in the middle of a warm.
 

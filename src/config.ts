@@ -1,16 +1,15 @@
 import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { availableParallelism, totalmem } from 'node:os'
 import path from 'node:path'
-
 import { DEFAULT_PLANS, type PlanCatalogue, readPlans } from './accounts/plans.ts'
 import type { AllowedRange } from './address-range.ts'
-import { type MasterKeys, parseMasterKeys } from './certificates/master-key.ts'
-import type { AddressRanges } from './client-address.ts'
-import { type EdgeTarget, parseEdgeTarget } from './edge-target.ts'
-import type { ClientLimits } from './http/client-gate.ts'
+import { type MasterKeys, parseMasterKeys } from './certificates/vault/master-key.ts'
+import type { AddressRanges } from './http/client-address.ts'
+import type { ClientLimits } from './http/client-limits.ts'
+import { type UnusedSetting, unusedSettings } from './ignored-settings.ts'
 import { type MailSettings, parseMailFrom, parseSmtpUrl } from './mail/mail-settings.ts'
 import { createSettings, type Environment } from './settings.ts'
-import { type UnusedSetting, unusedSettings } from './unused-settings.ts'
-import { thisMachine, usualSlots } from './usual-slots.ts'
 
 export type Role = 'edge' | 'api' | 'render'
 
@@ -234,4 +233,45 @@ function isContact(raw: string): boolean {
 function packageVersion(): string {
   const file = path.resolve(import.meta.dirname, '..', 'package.json')
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+}
+
+const MIB = 2 ** 20
+
+/** Node, PostgreSQL and a browser without pages. */
+export const BASE_BYTES = 768 * MIB
+/** What one more page at once takes when pages are large: `browsers.ts` replaces a browser that takes more. */
+export const SLOT_BYTES = 384 * MIB
+
+/** What this process may use: of the machine, or of the container that it runs in. */
+type Machine = { cores: number; memoryBytes: number }
+
+/** Limits of the container included: Node asks the control group for both. */
+export function thisMachine(): Machine {
+  const limitBytes = process.constrainedMemory()
+  const memoryBytes = limitBytes > 0 ? Math.min(totalmem(), limitBytes) : totalmem()
+  return { cores: availableParallelism(), memoryBytes }
+}
+
+/**
+ * Pages rendered at once where nobody says how many: three for two cores, as a
+ * render computes for two thirds of its time and waits for its origin and us in
+ * the rest (docs/decisions/0028-cheaper-renders.md), and at least two; fewer where
+ * that many large pages would not fit into memory; never none.
+ */
+export function usualSlots({ cores, memoryBytes }: Machine): number {
+  const fitting = Math.floor((memoryBytes - BASE_BYTES) / SLOT_BYTES)
+  return Math.max(1, Math.min(Math.ceil(cores * 1.5), fitting))
+}
+
+/** What owners set in the DNS: an alias for `host`, or records with `addresses`. One of the two is there. */
+export type EdgeTarget = { host: string | null; addresses: string[] }
+
+/** `edge.example.net`, or `203.0.113.5,2001:db8::5`; null: neither. */
+export function parseEdgeTarget(raw: string): EdgeTarget | null {
+  const parts = raw.split(',').map((part) => part.trim())
+  if (parts.every((part) => isIP(part) !== 0)) return { host: null, addresses: parts }
+  const isName =
+    parts.length === 1 &&
+    /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/i.test(raw.trim())
+  return isName ? { host: raw.trim().toLowerCase(), addresses: [] } : null
 }

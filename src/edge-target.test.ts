@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
-import { parseEdgeTarget } from './edge-target.ts'
+import { parseEdgeTarget } from './config.ts'
 
 it('a host name, or addresses; nothing else', () => {
   assert.deepEqual(parseEdgeTarget('Edge.Example.net'), { host: 'edge.example.net', addresses: [] })

@@ -101,7 +101,7 @@ export class AppError extends Error {
   }
 }
 
-export type PublicError = {
+type PublicError = {
   status: number
   body: { error: string; [field: string]: unknown }
   headers: Record<string, string>

@@ -8,7 +8,7 @@ export type DomainId = number & { readonly brand: 'DomainId' }
 /** A registered custom domain: lower case, ASCII (punycode), no port. */
 export type DomainName = string & { readonly brand: 'DomainName' }
 
-/** Path and query of a page in the one spelling that is stored; made by `src/pages/path.ts`. */
+/** Path and query of a page in the one spelling that is stored; made by `src/store/path.ts`. */
 export type PagePath = string & { readonly brand: 'PagePath' }
 
 /** Names a job to the outside; opaque there. A UUID, so that PostgreSQL can index it compactly. */

@@ -1,7 +1,5 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 
-import { readableLine } from './readable-line.ts'
-
 export type Log = Logger
 
 /**
@@ -43,4 +41,41 @@ function withoutQuery(url: unknown): unknown {
 /** For tests and for commands that talk to a person instead. */
 export function silentLog(): Log {
   return pino({ level: 'silent' })
+}
+
+const LEVELS: Readonly<Record<number, string>> = {
+  10: 'trace',
+  20: 'debug',
+  30: 'info',
+  40: 'warning',
+  50: 'error',
+  60: 'fatal',
+}
+
+/**
+ * One line of the log for a person at a terminal: time (UTC), level unless it
+ * is `info`, words, fields. The stack of an error follows on lines of its own.
+ */
+export function readableLine(line: string): string {
+  const { level, time, msg, err, ...fields } = JSON.parse(line) as Record<string, unknown>
+  const { message, stack } = typeof err === 'object' && err !== null ? (err as Record<string, unknown>) : {}
+  const cause = message ?? err
+  const name = LEVELS[Number(level)] ?? String(level)
+  const words = [
+    `${String(time).slice(11, 19)}${name === 'info' ? '' : ` ${name}:`} ${printable(msg ?? '')}`,
+    ...(cause === undefined ? [] : [`: ${printable(cause)}`]),
+  ].join('')
+  const details = Object.entries(fields).map(([field, value]) => `${field} ${printable(value)}`)
+  const trace = typeof stack === 'string' && Number(level) >= 50 ? `\n${printable(stack, true)}` : ''
+  return `${words}${details.length === 0 ? '' : ` (${details.join(', ')})`}${trace}\n`
+}
+
+/** Text of strangers must not steer the terminal: control characters are written out. */
+function printable(value: unknown, keepLines = false): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+  return text.replace(/\p{Cc}/gu, (character) =>
+    keepLines && character === '\n'
+      ? character
+      : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }

@@ -4,7 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { after, it } from 'node:test'
 
-import { makeDir } from './make-dir.ts'
+import { makeDir } from './system-user.ts'
 
 const home = mkdtempSync(path.join(os.tmpdir(), 'prepaint-make-dir-'))
 after(() => rmSync(home, { recursive: true }))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
-import { readableLine } from './readable-line.ts'
+import { readableLine } from './log.ts'
 
 const line = (fields: object) =>
   readableLine(JSON.stringify({ time: '2026-11-15T12:30:07.123Z', level: 30, ...fields }))

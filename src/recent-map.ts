@@ -1,6 +1,6 @@
 type Kept<V> = { value: V; weight: number; wasAsked: boolean }
 
-export type RecentMapOptions<V> = {
+type RecentMapOptions<V> = {
   /** Of all entries together. */
   limit: number
   /** What an entry counts against the limit; by default 1. Read when it is set. */

@@ -1,5 +1,5 @@
 import { type AllowedRange, parseAllowedRange } from './address-range.ts'
-import type { AddressRanges } from './client-address.ts'
+import type { AddressRanges } from './http/client-address.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, chownSync, readFileSync, statSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
-
-import { makeDir } from './make-dir.ts'
 
 /**
  * Who a child process of ours runs as. Neither PostgreSQL nor Chromium ever
@@ -86,4 +84,30 @@ function passwdUser(name: string): { uid: number; gid: number } | null {
     .find((entry) => entry.startsWith(`${name}:`))
   const [, , uid, gid] = line?.split(':') ?? []
   return uid === undefined || gid === undefined ? null : { uid: Number(uid), gid: Number(gid) }
+}
+
+/**
+ * Makes a directory, and its parents where they are missing; one that is there
+ * stays as it is. Not node's own `recursive`: in a place such as /proc, where
+ * nothing can be made and "no such file" is the answer, it tries again for ever.
+ */
+export function makeDir(dir: string, mode: number): void {
+  if (isDir(dir)) return
+  const parent = path.dirname(dir)
+  if (parent !== dir) makeDir(parent, mode)
+  try {
+    mkdirSync(dir, { mode })
+  } catch (error) {
+    // Another process of ours was quicker.
+    if (!isDir(dir)) throw error
+  }
+}
+
+/** What stands in the way of asking is left to mkdir, whose error names it. */
+function isDir(dir: string): boolean {
+  try {
+    return statSync(dir).isDirectory()
+  } catch {
+    return false
+  }
 }

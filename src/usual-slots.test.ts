@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, it } from 'node:test'
 
-import { BASE_BYTES, SLOT_BYTES, thisMachine, usualSlots } from './usual-slots.ts'
+import { BASE_BYTES, SLOT_BYTES, thisMachine, usualSlots } from './config.ts'
 
 const GIB = 2 ** 30
 
@@ -48,7 +48,7 @@ describe('what this process may use', () => {
       if (existsSync(group)) rmdirSync(group)
       return
     }
-    const script = `import('${import.meta.dirname}/usual-slots.ts').then((m) => console.log(m.thisMachine().memoryBytes, m.usualSlots(m.thisMachine())))`
+    const script = `import('${import.meta.dirname}/config.ts').then((m) => console.log(m.thisMachine().memoryBytes, m.usualSlots(m.thisMachine())))`
     const command = `echo $$ > ${group}/cgroup.procs && exec "${process.execPath}" -e "${script}"`
     const { stdout, stderr } = spawnSync('sh', ['-c', command], { encoding: 'utf8' })
     rmdirSync(group)

@@ -9,10 +9,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import ipaddr from 'ipaddr.js'
-
-import { PERSON, request, startTestEdge, type TestEdge } from '../src/edge/test-edge.ts'
-import { NO_CLIENT_LIMITS } from '../src/http/client-gate.ts'
+import { NO_CLIENT_LIMITS } from '../src/http/client-limits.ts'
 import { until } from './support/condition.ts'
+import { PERSON, request, startTestEdge, type TestEdge } from './support/edge.ts'
 import { hasProgram } from './support/program.ts'
 
 const LOOPBACK = [ipaddr.parseCIDR('127.0.0.1/32')] as const

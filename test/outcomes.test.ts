@@ -8,7 +8,7 @@ const read = (file: string) => readFileSync(path.resolve(import.meta.dirname, '.
 
 it('docs/outcomes.md explains every outcome and no other', () => {
   const ends = /export type RenderOutcome =([\s\S]*?)\n\n/.exec(read('src/render/outcome.ts'))?.[1] ?? ''
-  const ofJobs = /export type JobOutcome =([\s\S]*?)\n\n/.exec(read('src/queue/job.ts'))?.[1] ?? ''
+  const ofJobs = /export type JobOutcome =([\s\S]*?)\n\n/.exec(read('src/queue/jobs/job.ts'))?.[1] ?? ''
   const known = [
     ...[...ends.matchAll(/kind: '([a-z0-9-]+)'/g)].map(([, kind]) => kind),
     ...[...ofJobs.matchAll(/\| '([a-z0-9-]+)'/g)].map(([, outcome]) => outcome),

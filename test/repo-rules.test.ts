@@ -17,105 +17,80 @@ const tree = trackedFiles() ?? filesBelow('')
 const sources = tree
   .filter((file) => /^(src|bin)\/.*\.(ts|js)$/.test(file))
   .map((file) => ({ file, text: read(file) }))
-const production = sources.filter(({ file }) => !/\.test\.ts$|\/test-[\w-]+\.ts$/.test(file))
+const production = sources.filter(({ file }) => !/\.test\.ts$/.test(file))
 
 /**
- * What each room may import from the others. A pair that is absent is refused:
- * the edge cannot reach Chromium, not even by accident.
+ * What each folder of src/ may import from the others. A pair that is absent is refused: the edge cannot reach
+ * Chromium, not even by accident. Files directly in src/ may be imported from everywhere.
  */
 const MAY_IMPORT: Record<string, readonly string[]> = {
+  'src/db': [],
   'src/http': [],
-  'src/edge': [
-    'src/http',
-    'src/pages',
-    'src/accounts/domain-settings.ts',
-    'src/gateway/guarded-connect.ts',
-    'src/gateway/guarded-agents.ts',
+  'src/mail': [],
+  'src/outbound': [
+    'src/edge/page/plain-page.ts',
+    'src/edge/request/domain.ts',
+    'src/edge/request/decide.ts',
+    'src/gateway/target.ts',
+    'src/sitemaps/site.ts',
   ],
-  'src/pages': ['src/db', 'src/accounts/domain-settings.ts'],
-  'src/sitemaps': ['src/pages'],
-  'src/queue': [
-    'src/db',
-    'src/pages',
-    'src/sitemaps',
-    'src/edge/path-rules.ts',
-    'src/render/outcome.ts',
-    'src/render/record.ts',
-    'src/render/page-text.ts',
-    'src/lens/digests.ts',
-    'src/accounts',
-  ],
-  'src/lens': ['src/db', 'src/pages', 'src/accounts/domain-settings.ts', 'src/render/outcome.ts'],
-  'src/render': ['src/gateway/gateway.ts', 'src/gateway/headers.ts'],
-  'src/gateway': ['src/config.ts'],
+  'src/store': ['src/db', 'src/sites/domain-settings.ts'],
+  'src/sitemaps': ['src/outbound', 'src/store'],
+  'src/gateway': ['src/outbound'],
+  'src/render': ['src/gateway/gateway.ts', 'src/outbound/gateway-headers.ts'],
   'src/accounts': [
     'src/db',
-    'src/pages',
-    'src/gateway/origin-url.ts',
-    'src/queue/cancel-jobs.ts',
-    'src/queue/warm-control.ts',
+    'src/store/invalidation.ts',
+    'src/queue/jobs/cancel.ts',
+    'src/queue/warm/warm-control.ts',
   ],
-  'src/events': ['src/db', 'src/accounts', 'src/pages/invalidation.ts', 'src/pages/visited.ts', 'src/queue'],
-  'src/reach': [
+  'src/sites': [
+    'src/accounts/plans.ts',
     'src/db',
-    'src/gateway/guarded-connect.ts',
-    'src/gateway/address-guard.ts',
-    'src/gateway/lookup.ts',
+    'src/edge/crawlers/crawler-test.ts',
+    'src/outbound',
+    'src/queue/jobs/cancel.ts',
+    'src/render/outcome.ts',
+    'src/store',
+  ],
+  'src/edge': ['src/http', 'src/outbound', 'src/sites/domain-settings.ts', 'src/store'],
+  'src/queue': [
+    'src/accounts',
+    'src/db',
+    'src/outbound',
+    'src/render/outcome.ts',
+    'src/render/record.ts',
+    'src/render/visit/page-text.ts',
+    'src/sitemaps',
+    'src/sites/domain-settings.ts',
+    'src/sites/inspection/digests.ts',
+    'src/store',
+  ],
+  'src/certificates': ['src/db', 'src/outbound', 'src/store/invalidation.ts'],
+  'src/insight': [
+    'src/accounts',
+    'src/db',
+    'src/edge/crawlers/known-crawlers.ts',
+    'src/queue',
+    'src/sites/domain-settings.ts',
+    'src/store',
   ],
   'src/api': [
-    'src/http',
-    'src/reach',
-    'src/mail',
-    'src/events',
-    'src/db',
     'src/accounts',
-    'src/pages',
-    'src/queue',
-    'src/traffic',
-    'src/lens',
     'src/certificates',
-    'src/fleet',
-    'src/gateway/origin-url.ts',
-    'src/gateway/address-guard.ts',
-  ],
-  'src/certificates': [
     'src/db',
-    'src/accounts/announce.ts',
-    'src/pages/invalidation.ts',
-    'src/gateway/guarded-connect.ts',
-    'src/gateway/address-guard.ts',
-    'src/gateway/lookup.ts',
+    'src/http',
+    'src/insight',
+    'src/mail',
+    'src/queue',
+    'src/sites',
+    'src/store',
   ],
-  'src/db': [],
-  'src/metrics': ['src/db'],
-  'src/traffic': [
-    'src/db',
-    'src/accounts',
-    'src/pages/path.ts',
-    'src/pages/visited.ts',
-    'src/edge/known-crawlers.ts',
-  ],
-  'src/fleet': ['src/db'],
 }
-/** Small files without a room: anybody may import them. */
-const GROUND = [
-  'src/address-range.ts',
-  'src/client-address.ts',
-  'src/clock.ts',
-  'src/der.ts',
-  'src/edge-target.ts',
-  'src/errors.ts',
-  'src/ids.ts',
-  'src/log.ts',
-  'src/make-dir.ts',
-  'src/recent-map.ts',
-  'src/system-user.ts',
-  'src/xml-text.ts',
-]
 
 describe('repository rules', () => {
   it('looks at the files it claims to look at', () => {
-    assert(production.some(({ file }) => file === 'src/edge/handler.ts'))
+    assert(production.some(({ file }) => file === 'src/edge/request/handler.ts'))
     assert(sources.some(({ file }) => file.endsWith('.test.ts')))
   })
 
@@ -173,6 +148,33 @@ describe('repository rules', () => {
     )
   })
 
+  it('no folder has more than 15 production files', () => {
+    const folders = Map.groupBy(production, ({ file }) => path.dirname(file))
+    assert.deepEqual(
+      [...folders]
+        .filter(([, files]) => files.length > 15)
+        .map(([folder, files]) => `${folder}: ${files.length}`),
+      [],
+    )
+  })
+
+  it('what an entry point loads does not grow unnoticed', () => {
+    // Files and lines reached by imports of values. Lower a figure when it falls; raise one with a reason in the commit.
+    const most: Record<string, [files: number, lines: number]> = {
+      'src/edge/request/handler.ts': [18, 1_800],
+      'src/edge/edge.ts': [56, 6_800],
+      'src/queue/jobs/worker.ts': [37, 4_250],
+      'src/render/renderer.ts': [39, 5_000],
+      'src/gateway/gateway.ts': [23, 2_600],
+    }
+    const grown = Object.entries(most).flatMap(([entry, [files, lines]]) => {
+      const loaded = [...closureOf(entry)]
+      const sum = loaded.reduce((all, file) => all + read(file).split('\n').length - 1, 0)
+      return loaded.length > files || sum > lines ? [`${entry}: ${loaded.length} files, ${sum} lines`] : []
+    })
+    assert.deepEqual(grown, [])
+  })
+
   it('nothing escapes the type checker', () => {
     assert.deepEqual(filesMatching(/\bas any\b|: any\b|@ts-(ignore|nocheck)|as unknown as/), [])
   })
@@ -227,19 +229,6 @@ describe('the documents', () => {
     assert.deepEqual(missing, [])
   })
 
-  it('tell the life of a crawler request in at most 10 files and 900 lines', () => {
-    const text = read('ARCHITECTURE.md')
-    const life = /## Life of one crawler request\n([\s\S]*?)\n## /.exec(text)?.[1] ?? ''
-    const cited = [...new Set(citedPaths(life).filter((file) => /\.(ts|js|sql)$/.test(file)))]
-    assert(
-      cited.includes('src/edge/handler.ts') && cited.includes('src/render/renderer.ts'),
-      'the path reaches the renderer',
-    )
-    assert(cited.length <= 10, `the path has ${cited.length} files`)
-    const lines = cited.reduce((sum, file) => sum + read(file).split('\n').length - 1, 0)
-    assert(lines <= 900, `the path has grown to ${lines} lines`)
-  })
-
   it('the code map of ARCHITECTURE.md names every room', () => {
     const text = read('ARCHITECTURE.md')
     const rooms = new Set(
@@ -284,9 +273,25 @@ function importsOf(file: string, text: string): string[] {
   )
 }
 
+/** A file and all that it loads when it runs: imports of types alone are left out. */
+function closureOf(entry: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(entry)) return seen
+  seen.add(entry)
+  for (const [, statement, target] of read(entry).matchAll(/^(import\s[^'"]*?)from\s+'(\.[^']+)'/gm)) {
+    const names = /\{([^}]*)\}/
+      .exec(statement!)?.[1]
+      ?.split(',')
+      .map((name) => name.trim())
+      .filter(Boolean)
+    const isTypes = /^import type\s/.test(statement!) || names?.every((name) => name.startsWith('type '))
+    if (!isTypes) closureOf(path.posix.join(path.posix.dirname(entry), target!), seen)
+  }
+  return seen
+}
+
 function mayImport(file: string, target: string): boolean {
   const room = /^src\/[\w-]+\//.exec(file)?.[0].slice(0, -1)
-  if (room === undefined || GROUND.includes(target) || target.startsWith(`${room}/`)) return true
+  if (room === undefined || /^src\/[\w.-]+$/.test(target) || target.startsWith(`${room}/`)) return true
   return (MAY_IMPORT[room] ?? []).some((allowed) => target === allowed || target.startsWith(`${allowed}/`))
 }
 

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-
-import { runJson } from '../bin/test-command-line.ts'
-import type { Fleet as FleetView } from '../src/fleet/node.ts'
+import type { Fleet as FleetView } from '../src/insight/fleet/node.ts'
 import { startVersionOrigin, type VersionOrigin } from './chaos/version-origin.ts'
+import { runJson } from './support/command-line.ts'
 import { until } from './support/condition.ts'
 import { edgeRequest, GOOGLEBOT } from './support/edge-request.ts'
 import { type Fleet, startFleet } from './support/fleet.ts'

@@ -1,5 +1,5 @@
 import manifest from '../../package.json' with { type: 'json' }
-import type { RenderView } from '../../src/queue/render-records.ts'
+import type { RenderView } from '../../src/queue/judging/render-records.ts'
 import { edgeRequest, GOOGLEBOT } from '../../test/support/edge-request.ts'
 import { clearDataDir, makeDataDir, startNodeProcess } from '../../test/support/node-process.ts'
 import { callApi, openAccount, registerDomain } from '../../test/support/tenant.ts'

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
-
+import { runJson, runPrepaint } from '../../test/support/command-line.ts'
 import { clearDataDir, makeDataDir } from '../../test/support/node-process.ts'
-import { runJson, runPrepaint } from '../test-command-line.ts'
-import type { Seen } from './check.ts'
+import type { Seen } from '../cli/demo/check.ts'
 
 const dataDir = makeDataDir()
 after(async () => assert.deepEqual(await clearDataDir(dataDir), []))

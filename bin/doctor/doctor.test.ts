@@ -3,12 +3,11 @@ import { chmodSync, existsSync } from 'node:fs'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, describe, it } from 'node:test'
-
+import { runJson } from '../../test/support/command-line.ts'
 import { clearDataDir, makeDataDir } from '../../test/support/node-process.ts'
-import { runJson } from '../test-command-line.ts'
-import type { Finding } from './finding.ts'
-import { dataDirectory, memory, nodeVersion } from './machine.ts'
-import { portFree } from './ports.ts'
+import type { Finding } from '../cli/doctor/finding.ts'
+import { dataDirectory, memory, nodeVersion } from '../cli/doctor/machine.ts'
+import { portFree } from '../cli/doctor/services.ts'
 
 describe('doctor', () => {
   const dataDir = makeDataDir()

@@ -5,29 +5,37 @@
  */
 import type { z } from 'zod'
 
-import type { meSchema } from '../../src/api/account-schema.ts'
-import type { certificateViewSchema } from '../../src/api/certificate-schema.ts'
-import type { domainSchema, domainWithSettingsSchema, settingsSchema } from '../../src/api/domain-schema.ts'
-import type { queuedJobSchema } from '../../src/api/job-schema.ts'
-import type { factsSchema, inspectionSchema } from '../../src/api/lens-schema.ts'
-import type { listedPageSchema } from '../../src/api/listed-page-schema.ts'
-import type { purgedSchema } from '../../src/api/purged-schema.ts'
-import type { renderSchema } from '../../src/api/render-schema.ts'
-import type { dnsStateSchema, domainCheckSchema } from '../../src/api/routes/domain-dns.ts'
-import type { keySchema } from '../../src/api/routes/key-list.ts'
-import type { linkSchema } from '../../src/api/routes/link.ts'
-import type { accountInListSchema, createdLinkSchema } from '../../src/api/routes/operator-accounts.ts'
-import type { fleetSchema } from '../../src/api/routes/operator-nodes.ts'
-import type { fleetFailuresSchema, fleetQueueSchema } from '../../src/api/routes/operator-queue.ts'
-import type { lensSchema } from '../../src/api/routes/page-lens.ts'
-import type { planSchema } from '../../src/api/routes/plan-get.ts'
-import type { sessionSchema } from '../../src/api/routes/session-list.ts'
-import type { tokenSchema } from '../../src/api/routes/token-list.ts'
-import type { summaryWithRendersSchema } from '../../src/api/routes/traffic-of-account.ts'
-import type { monthOfRendersSchema, trafficPathsSchema, trafficSchema } from '../../src/api/traffic-schema.ts'
-import type { warmSchema } from '../../src/api/warm-schema.ts'
-import type { LiveEvent as Event } from '../../src/events/event.ts'
-import type { PAGE_ORDERS } from '../../src/pages/list-pages.ts'
+import type { meSchema } from '../../src/api/account/account-schema.ts'
+import type { linkSchema } from '../../src/api/account/link.ts'
+import type { planSchema } from '../../src/api/account/plan.ts'
+import type { sessionSchema } from '../../src/api/account/sessions.ts'
+import type { queuedJobSchema } from '../../src/api/cache/jobs.ts'
+import type { purgedSchema } from '../../src/api/cache/purge.ts'
+import type { warmSchema } from '../../src/api/cache/warm.ts'
+import type { certificateViewSchema } from '../../src/api/domains/certificate.ts'
+import type { dnsStateSchema, domainCheckSchema } from '../../src/api/domains/dns.ts'
+import type {
+  domainSchema,
+  domainWithSettingsSchema,
+  settingsSchema,
+} from '../../src/api/domains/domain-schema.ts'
+import type { renderSchema } from '../../src/api/domains/renders.ts'
+import type { accountInListSchema, createdLinkSchema } from '../../src/api/operator/accounts.ts'
+import type { fleetSchema } from '../../src/api/operator/nodes.ts'
+import type { fleetFailuresSchema, fleetQueueSchema } from '../../src/api/operator/queue.ts'
+import type { lensSchema } from '../../src/api/pages/inspection.ts'
+import type { factsSchema, inspectionSchema } from '../../src/api/pages/inspection-schema.ts'
+import type { listedPageSchema } from '../../src/api/pages/list.ts'
+import type { keySchema } from '../../src/api/secrets/keys.ts'
+import type { tokenSchema } from '../../src/api/secrets/tokens.ts'
+import type { summaryWithRendersSchema } from '../../src/api/traffic/traffic.ts'
+import type {
+  monthOfRendersSchema,
+  trafficPathsSchema,
+  trafficSchema,
+} from '../../src/api/traffic/traffic-schema.ts'
+import type { LiveEvent as Event } from '../../src/insight/events/event.ts'
+import type { PAGE_ORDERS } from '../../src/store/list-pages.ts'
 
 export type LiveEvent = Event
 export type Dns = z.infer<typeof dnsStateSchema>

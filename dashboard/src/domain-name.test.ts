@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
-import { parseDomainName } from '../../src/accounts/domain-name.ts'
+import { parseDomainName } from '../../src/sites/domain-name.ts'
 import { asciiName, domainProblem, originProblem } from './domain-name.ts'
 
 describe('a domain name as it is typed', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
-import { DEFAULT_DOMAIN_SETTINGS, domainSettingsPatchSchema } from '../../src/accounts/domain-settings.ts'
+import { DEFAULT_DOMAIN_SETTINGS, domainSettingsPatchSchema } from '../../src/sites/domain-settings.ts'
 import type { DomainWithSettings, Settings } from './api-types.ts'
 import { aheadADay, formOf, settingsOf, settingsProblems } from './domain-settings-form.ts'
 

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { z } from 'zod'
-
-import { domainSettingsPatchSchema } from '../../src/accounts/domain-settings.ts'
-import { firstProblem } from '../../src/api/field-words.ts'
+import { firstProblem } from '../../src/api/http/validation.ts'
+import { domainSettingsPatchSchema } from '../../src/sites/domain-settings.ts'
 import { problemOfServer } from './server-problem.ts'
 
 const body = z.object({ settings: domainSettingsPatchSchema })

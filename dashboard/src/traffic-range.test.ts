@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
-import { startsOf, timeRange } from '../../src/traffic/time-range.ts'
+import { startsOf, timeRange } from '../../src/insight/traffic/time-range.ts'
 import { RANGES, rangeNamed, rangeParams } from './traffic-range.ts'
 
 it('each range has as many steps as it says, at the server too, at any moment of an hour or day', () => {

@@ -12,8 +12,8 @@ import { parse } from 'yaml'
 
 import { DEFAULT_PLANS } from '../../src/accounts/plans.ts'
 import { createToken } from '../../src/accounts/tokens.ts'
-import { startTestApi, TEST_START_MS, type TestAccount, type TestApi } from '../../src/api/test-api.ts'
 import type { DomainId, DomainName } from '../../src/ids.ts'
+import { startTestApi, TEST_START_MS, type TestAccount, type TestApi } from '../../test/support/api.ts'
 
 type Ran = { code: number | null; stdout: string; stderr: string; ms: number }
 type Run = (paths: readonly string[], environment: Record<string, string>) => Promise<Ran>

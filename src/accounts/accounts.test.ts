@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-
+import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
 import { createListener } from '../db/listener.ts'
-import { type TestDatabase, testDatabase } from '../db/test-database.ts'
 import { AppError, publicError } from '../errors.ts'
 import type { AccountId } from '../ids.ts'
 import { silentLog } from '../log.ts'
 import { createAccount, findAccount, listAccounts, setPlan } from './accounts.ts'
-import { verifyPassword } from './password-hash.ts'
 import { DEFAULT_PLANS } from './plans.ts'
+import { verifyPassword } from './sign-in/password-hash.ts'
 
 let database: TestDatabase
 before(async () => {

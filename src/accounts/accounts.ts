@@ -1,12 +1,12 @@
 import type pg from 'pg'
+import { z } from 'zod'
+import { utcMonth } from '../clock.ts'
 import { type Queryable, transaction } from '../db/transaction.ts'
 import { AppError } from '../errors.ts'
 import type { AccountId } from '../ids.ts'
-import { announceAccount } from './announce.ts'
-import { parseEmail } from './email.ts'
-import { utcMonth } from './month.ts'
-import { hashPassword, PASSWORD_MAX_CHARS, PASSWORD_MIN_CHARS } from './password-hash.ts'
+import { announceAccount } from '../store/invalidation.ts'
 import type { PlanCatalogue } from './plans.ts'
+import { hashPassword, PASSWORD_MAX_CHARS, PASSWORD_MIN_CHARS } from './sign-in/password-hash.ts'
 
 /** `operator`: may see and change all accounts, too. */
 export type Role = 'owner' | 'operator'
@@ -179,4 +179,12 @@ export function checkedPassword(password: string): string {
 function toAccount(row: AccountRow): Account {
   const { id, email, plan, role } = row
   return { id, email, plan, role, created_at: row.created_at.toISOString() }
+}
+
+const emailSchema = z.email().max(254)
+
+/** An e-mail address in the one spelling that is stored (lower case), or null for what is none. */
+export function parseEmail(raw: string): string | null {
+  const parsed = emailSchema.safeParse(raw.trim().toLowerCase())
+  return parsed.success ? parsed.data : null
 }

@@ -4,8 +4,7 @@ import { type Queryable, transaction } from '../db/transaction.ts'
 import { AppError } from '../errors.ts'
 import type { AccountId } from '../ids.ts'
 import { type PlanCatalogue, planNamed } from './plans.ts'
-import { createSecret } from './secret.ts'
-import { parseSecretName } from './secret-name.ts'
+import { createSecret, parseSecretName } from './secrets.ts'
 
 export const ACTIVE_KEY_LIMIT = 5
 
@@ -23,7 +22,7 @@ export type ApiKey = {
 }
 
 /** The only time that a raw key is seen. */
-export type CreatedKey = { id: number; name: string; key: string }
+type CreatedKey = { id: number; name: string; key: string }
 
 /**
  * Makes an API key. `expiresAt` null: it never ends by itself.

@@ -3,13 +3,13 @@ import { after, before, it } from 'node:test'
 
 import pg from 'pg'
 
-import { type TestDatabase, testDatabase } from '../db/test-database.ts'
+import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
 import { silentLog } from '../log.ts'
 import { createAccount } from './accounts.ts'
 import { createKey, listKeys } from './keys.ts'
 import { createLastUse } from './last-use.ts'
 import { DEFAULT_PLANS } from './plans.ts'
-import { findKeyOwner } from './secret-check.ts'
+import { findKeyOwner } from './secrets.ts'
 
 const T0 = Date.parse('2026-11-15T12:30:00.000Z')
 

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
-
 import { z } from 'zod'
+import { utcMonth } from '../clock.ts'
+import type { Queryable } from '../db/transaction.ts'
+import type { AccountId } from '../ids.ts'
 
 const planSchema = z.strictObject({
   /** Domains an account may own; null for no limit. */
@@ -55,4 +57,25 @@ const NO_PLAN: Plan = { site_limit: 0, monthly_render_limit: 0, api_keys: false,
 /** The plan of that name; for a name that the catalogue does not have, a plan that allows nothing. */
 export function planNamed(plans: PlanCatalogue, name: string): Plan {
   return Object.hasOwn(plans, name) ? plans[name]! : NO_PLAN
+}
+
+/** What an account uses of its plan. `renders`: of all its domains in the UTC month of `nowMs`; keys and tokens: active ones. */
+type PlanUse = { plan: string; domains: number; renders: number; keys: number; tokens: number }
+
+/** One query; throws for an account that is gone. */
+export async function readUse(db: Queryable, account: AccountId, nowMs: number): Promise<PlanUse> {
+  const { rows } = await db.query<PlanUse>(
+    `select a.plan,
+            (select count(*)::int from domain where account_id = a.id) as domains,
+            (select coalesce(sum(c.renders), 0)::int from render_count c join domain d on d.id = c.domain_id
+              where d.account_id = a.id and c.month = $2) as renders,
+            (select count(*)::int from api_key
+              where account_id = a.id and revoked_at is null and (expires_at is null or expires_at > $3)) as keys,
+            (select count(*)::int from webhook_token t join domain d on d.id = t.domain_id
+              where d.account_id = a.id and t.revoked_at is null) as tokens
+       from account a where a.id = $1`,
+    [account, utcMonth(nowMs), new Date(nowMs)],
+  )
+  if (rows[0] === undefined) throw new Error('the account of this request is gone')
+  return rows[0]
 }

@@ -1,10 +1,10 @@
+import { utcDay, utcMonth } from '../clock.ts'
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId } from '../ids.ts'
-import { utcDay, utcMonth } from './month.ts'
 import { type PlanCatalogue, planNamed } from './plans.ts'
 
 /** A domain's renders in a UTC month, and what its account's plan allows. */
-export type Quota = { used: number; limit: number }
+type Quota = { used: number; limit: number }
 
 /** 100 %: a webhook refresh is refused. A limit of 0 is reached at once. */
 export function limitReached({ used, limit }: Quota): boolean {

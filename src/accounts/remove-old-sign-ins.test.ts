@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
 
-import { type TestDatabase, testDatabase } from '../db/test-database.ts'
-import { removeOldSignIns } from './remove-old-sign-ins.ts'
+import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
+import { removeOldSignIns } from './retention.ts'
 
 let database: TestDatabase
 before(async () => {

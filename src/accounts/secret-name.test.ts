@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
 import { AppError, publicError } from '../errors.ts'
-import { parseSecretName } from './secret-name.ts'
+import { parseSecretName } from './secrets.ts'
 
 it('100 characters are a name, 101 are none', () => {
   assert.equal(parseSecretName('🔑'.repeat(100)).length, 200)

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
-
-import { enqueue } from '../queue/enqueue.ts'
-import { refreshAhead } from '../queue/refresh-ahead.ts'
-import { createStalest } from '../queue/stalest.ts'
-import { paths, type TestQueue, testQueue } from '../queue/test-queue.ts'
-import { testWarm } from '../queue/test-warm.ts'
-import { startWarm } from '../queue/warm.ts'
+import { paths, type TestQueue, testQueue } from '../../test/support/queue.ts'
+import { testWarm } from '../../test/support/warm.ts'
+import { enqueue } from '../queue/jobs/enqueue.ts'
+import { refreshAhead } from '../queue/upkeep/refresh-ahead.ts'
+import { createStalest } from '../queue/upkeep/stalest.ts'
+import { startWarm } from '../queue/warm/warm.ts'
 import { DEFAULT_PLANS } from './plans.ts'
 import { setSuspended } from './suspend.ts'
 

@@ -1,11 +1,11 @@
 import type pg from 'pg'
 
-import { retriedTransaction } from '../db/retried-transaction.ts'
+import { retriedTransaction } from '../db/transaction.ts'
 import { AppError } from '../errors.ts'
 import type { AccountId, DomainId } from '../ids.ts'
-import { cancelJobs } from '../queue/cancel-jobs.ts'
-import { cancelWarm } from '../queue/warm-control.ts'
-import { announceAccount } from './announce.ts'
+import { cancelJobs } from '../queue/jobs/cancel.ts'
+import { cancelWarm } from '../queue/warm/warm-control.ts'
+import { announceAccount } from '../store/invalidation.ts'
 
 /**
  * Suspends an account, or lets it go on. While it is suspended nobody signs in

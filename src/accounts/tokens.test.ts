@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 
-import { type TestDatabase, testDatabase } from '../db/test-database.ts'
+import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
 import { AppError, publicError } from '../errors.ts'
 import type { AccountId, DomainName } from '../ids.ts'
+import { createDomain } from '../sites/domain-changes.ts'
 import { createAccount } from './accounts.ts'
-import { createDomain } from './domain-changes.ts'
 import { DEFAULT_PLANS } from './plans.ts'
-import { findTokenOwner } from './secret-check.ts'
+import { findTokenOwner } from './secrets.ts'
 import {
   ACTIVE_TOKEN_LIMIT,
   createToken,

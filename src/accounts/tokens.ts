@@ -4,8 +4,7 @@ import { type Queryable, transaction } from '../db/transaction.ts'
 import { AppError } from '../errors.ts'
 import type { AccountId, DomainId, DomainName } from '../ids.ts'
 import { type PlanCatalogue, planNamed } from './plans.ts'
-import { createSecret } from './secret.ts'
-import { parseSecretName } from './secret-name.ts'
+import { createSecret, parseSecretName } from './secrets.ts'
 
 export const ACTIVE_TOKEN_LIMIT = 5
 
@@ -22,7 +21,7 @@ export type WebhookToken = {
 }
 
 /** The only time that a raw token is seen. */
-export type CreatedToken = { id: number; name: string; token: string }
+type CreatedToken = { id: number; name: string; token: string }
 
 /**
  * Makes a webhook token for one domain of the account. The domain's row is

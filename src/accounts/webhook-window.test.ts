@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 
-import { type TestDatabase, testDatabase } from '../db/test-database.ts'
+import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
 import type { DomainId } from '../ids.ts'
 import { countWebhookRequest, WEBHOOK_WINDOW_MS, WEBHOOK_WINDOW_REQUESTS } from './webhook-window.ts'
 

@@ -5,7 +5,7 @@ import type { DomainId } from '../ids.ts'
 export const WEBHOOK_WINDOW_REQUESTS = 10
 export const WEBHOOK_WINDOW_MS = 3_600_000
 
-export type WindowVerdict = { allowed: true } | { allowed: false; retryAfterSeconds: number }
+type WindowVerdict = { allowed: true } | { allowed: false; retryAfterSeconds: number }
 
 /**
  * Counts one request into the domain's window and says whether it may pass.

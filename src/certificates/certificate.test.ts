@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { describe, it } from 'node:test'
-
+import { createTestCa, type LeafOptions } from '../../test/support/certificate-authority.ts'
 import { pem, readDer } from '../der.ts'
 import { certificateFacts, checkCertificate, keyPem } from './certificate.ts'
-import { createTestCa, type LeafOptions } from './test-ca.ts'
 
 const nowMs = Date.UTC(2026, 10, 21)
 const DAY_MS = 86_400_000

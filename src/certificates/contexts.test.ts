@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { SecureContext } from 'node:tls'
-
+import { createTestCa } from '../../test/support/certificate-authority.ts'
 import type { DomainId } from '../ids.ts'
 import { silentLog } from '../log.ts'
-import { ACME_TLS } from './alpn-certificate.ts'
+import { ACME_TLS } from './acme/alpn-certificate.ts'
 import { createContexts } from './contexts.ts'
-import { parseMasterKeys } from './master-key.ts'
-import { seal, unseal } from './sealed.ts'
 import type { ServedCertificate } from './stored-certificate.ts'
-import { createTestCa } from './test-ca.ts'
-import { certificatePurpose } from './vault.ts'
+import { parseMasterKeys } from './vault/master-key.ts'
+import { certificatePurpose, seal, unseal } from './vault/vault.ts'
 
 const START_MS = Date.UTC(2026, 10, 21)
 const DAY_MS = 86_400_000

@@ -4,13 +4,13 @@ import { LRUCache } from 'lru-cache'
 
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
-import type { Held, Invalidation } from '../pages/invalidation.ts'
-import { ACME_TLS, alpnContext } from './alpn-certificate.ts'
+import type { Held, Invalidation } from '../store/invalidation.ts'
+import { ACME_TLS, alpnContext } from './acme/alpn-certificate.ts'
 import { keyPem } from './certificate.ts'
 import type { ServedCertificate } from './stored-certificate.ts'
-import { certificatePurpose, type Vault } from './vault.ts'
+import { certificatePurpose, type Vault } from './vault/vault.ts'
 
-export type ContextsDeps = {
+type ContextsDeps = {
   /** By a name in lower case. */
   read(name: string): Promise<ServedCertificate | null>
   vault: Pick<Vault, 'open'>

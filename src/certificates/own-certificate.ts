@@ -1,18 +1,17 @@
 import type pg from 'pg'
-
-import { retriedTransaction } from '../db/retried-transaction.ts'
 import type { Queryable } from '../db/transaction.ts'
+import { retriedTransaction } from '../db/transaction.ts'
 import { AppError } from '../errors.ts'
 import type { AccountId, DomainId, DomainName } from '../ids.ts'
 import { checkCertificate } from './certificate.ts'
-import { MasterKeyError } from './master-key.ts'
 import {
   type CertificateView,
   removeCertificate,
   storeCertificate,
   viewCertificate,
 } from './stored-certificate.ts'
-import type { Vault } from './vault.ts'
+import { MasterKeyError } from './vault/master-key.ts'
+import type { Vault } from './vault/vault.ts'
 
 /**
  * Puts a certificate into use that the owner supplies, on all nodes at the

@@ -1,8 +1,8 @@
-import { announceHost } from '../accounts/announce.ts'
 import type { Queryable } from '../db/transaction.ts'
 import type { AccountId, DomainId, DomainName } from '../ids.ts'
+import { announceHost } from '../store/invalidation.ts'
 import { type Certificate, type CertificateFacts, certificateFacts } from './certificate.ts'
-import { certificatePurpose, type Vault } from './vault.ts'
+import { certificatePurpose, type Vault } from './vault/vault.ts'
 
 /** `acme`: ordered by us; `own`: supplied by the owner, and never replaced by ours before its end. */
 export type CertificateSource = 'acme' | 'own'

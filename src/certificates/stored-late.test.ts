@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
-
+import { startTestAcme, type TestAcmeServer } from '../../test/support/acme-server.ts'
+import { type TestFleet, type TestNode, testFleet } from '../../test/support/certificate-fleet.ts'
 import { until } from '../../test/support/condition.ts'
 import { silentLog } from '../log.ts'
-import { startTestAcme, type TestAcmeServer } from './test-acme-server.ts'
-import { type TestFleet, type TestNode, testFleet } from './test-fleet.ts'
 
 let fleet: TestFleet
 let node: TestNode

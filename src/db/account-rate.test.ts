@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, it } from 'node:test'
-
+import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
 import type { AccountId } from '../ids.ts'
 import { takeOfRate } from './account-rate.ts'
-import { type TestDatabase, testDatabase } from './test-database.ts'
 
 const [red, blue] = [1, 2] as [AccountId, AccountId]
 const FIVE = { what: 'five', most: 5, withinMs: 3_600_000 }

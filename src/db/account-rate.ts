@@ -2,7 +2,7 @@ import type { AccountId } from '../ids.ts'
 import type { Queryable } from './transaction.ts'
 
 /** `what` names the limit in the table: at most `most` times in any `withinMs`. */
-export type AccountRate = { what: string; most: number; withinMs: number }
+type AccountRate = { what: string; most: number; withinMs: number }
 
 // A row that is locked is waited for, and then read as the other has left it: of many at once exactly `most` pass.
 const TAKE = `

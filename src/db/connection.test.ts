@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
 
 import pg from 'pg'
-
+import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
 import { isNotUpYet } from './connection.ts'
-import { type TestDatabase, testDatabase } from './test-database.ts'
 
 let database: TestDatabase
 before(async () => {

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-
 import pg from 'pg'
 
 /**
@@ -63,4 +62,9 @@ async function closeClient(client: pg.Client): Promise<void> {
   await Promise.race([client.end().catch(() => {}), silence])
   patience.abort()
   client.connection.stream.destroy()
+}
+
+/** The database cannot be used. The message is a whole sentence for the operator and says what to do. */
+export class DatabaseError extends Error {
+  override name = 'DatabaseError'
 }

@@ -1,9 +1,8 @@
-import type pg from 'pg'
-
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
 import type { Log } from '../log.ts'
-import { reachGivenServer } from './given-server.ts'
-import { createPool } from './pool.ts'
-import { openPrivatePostgres } from './private-postgres.ts'
+import { CONNECTION_DEFAULTS, DatabaseError, errorCode, isNotUpYet, withClient } from './connection.ts'
+import { openPrivatePostgres } from './private-postgres/private-postgres.ts'
 
 export type Database = {
   pool: pg.Pool
@@ -13,7 +12,7 @@ export type Database = {
   close(): Promise<void>
 }
 
-export type DatabaseOptions = {
+type DatabaseOptions = {
   /** null: the private PostgreSQL under `dataDir`. */
   databaseUrl: string | null
   dataDir: string
@@ -52,4 +51,112 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       return closing
     },
   }
+}
+
+const OLDEST_MAJOR = 15
+const RETRY_MS = 250
+
+/**
+ * Connects to the server of DATABASE_URL and sees that it will do. A server
+ * that is still coming up (started together with us) is waited for.
+ */
+async function reachGivenServer(
+  databaseUrl: string,
+  waitMs: number,
+  onLongStep: (line: string) => void,
+): Promise<pg.ClientConfig> {
+  const connection = { ...CONNECTION_DEFAULTS, connectionString: databaseUrl }
+  const name = nameOf(databaseUrl)
+  const deadline = AbortSignal.timeout(waitMs)
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await withClient(connection, (client) => checkServer(client, name))
+      return connection
+    } catch (error) {
+      if (error instanceof DatabaseError) throw error
+      if (!isNotUpYet(error) || deadline.aborted) throw unreachable(name, error)
+      if (attempt === 1) onLongStep(`Waiting for ${name} ...`)
+      await sleep(RETRY_MS)
+    }
+  }
+}
+
+async function checkServer(client: pg.Client, name: string): Promise<void> {
+  const { rows } = await client.query<{
+    version: string
+    number: number
+    encoding: string
+    replica: boolean
+  }>(`select current_setting('server_version') as version,
+             current_setting('server_version_num')::int as number,
+             current_setting('server_encoding') as encoding,
+             pg_is_in_recovery() as replica`)
+  const { version, number, encoding, replica } = rows[0]!
+  if (number < OLDEST_MAJOR * 10_000) {
+    throw new DatabaseError(
+      `${name} is PostgreSQL ${version}; Prepaint needs PostgreSQL ${OLDEST_MAJOR} or newer.`,
+    )
+  }
+  if (encoding !== 'UTF8') {
+    throw new DatabaseError(
+      `${name} has the encoding ${encoding}; Prepaint needs a database with the encoding UTF8.`,
+    )
+  }
+  if (replica) {
+    throw new DatabaseError(`${name} is a read-only replica; set DATABASE_URL to the primary server.`)
+  }
+}
+
+function unreachable(name: string, cause: unknown): DatabaseError {
+  const words =
+    cause instanceof AggregateError
+      ? cause.errors.map((error) => (error as Error).message).join('; ')
+      : (cause as Error).message
+  const advice: Record<string, string> = {
+    '28P01': ' Check user and password in DATABASE_URL.',
+    '28000': ' Check the user in DATABASE_URL and the pg_hba.conf of the server.',
+    '3D000': ' Create the database, or correct its name in DATABASE_URL.',
+  }
+  return new DatabaseError(`Cannot use ${name}: ${words}.${advice[errorCode(cause)] ?? ''}`, { cause })
+}
+
+/** Host, port and database of the URL: what may be shown; the password may not. */
+function nameOf(databaseUrl: string): string {
+  let client: pg.Client
+  try {
+    client = new pg.Client({ connectionString: databaseUrl })
+  } catch (cause) {
+    throw new DatabaseError(`DATABASE_URL cannot be used: ${(cause as Error).message}`, { cause })
+  }
+  const { host, port, database } = client
+  return `the database ${database ?? ''} at ${host.startsWith('/') ? host : `${host}:${port}`}`
+}
+
+/** Connections of one node; a server of default settings (100) so carries several nodes. */
+const POOL_MAX = 16
+
+/**
+ * The pool of a node. All statements of ours are short: one that is not is cut
+ * off rather than left to hold its connection and its locks.
+ */
+export function createPool(connection: pg.ClientConfig, log: Log): pg.Pool {
+  const pool = new pg.Pool({
+    ...connection,
+    max: POOL_MAX,
+    idleTimeoutMillis: 30_000,
+    statement_timeout: 30_000,
+    idle_in_transaction_session_timeout: 30_000,
+    // For a connection whose other end vanished without a word.
+    query_timeout: 45_000,
+    // An idle pool must not keep a command from ending.
+    allowExitOnIdle: true,
+  })
+  // Without a listener, an idle connection that breaks would end the process.
+  pool.on('error', (error) => {
+    // `end` does not wait for its connections to be gone: a server that stops right after it cuts them off.
+    if (!pool.ending) log.warn({ err: error.message }, 'an idle database connection broke')
+  })
+  // The same for one that is in use, between two queries of a transaction; its next query tells.
+  pool.on('connect', (client) => client.on('error', () => {}))
+  return pool
 }

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { after, before, describe, it } from 'node:test'
-
+import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
+import { until } from '../../test/support/database-process.ts'
 import { silentLog } from '../log.ts'
+import { DatabaseError } from './connection.ts'
 import { openDatabase } from './database.ts'
-import { DatabaseError } from './database-error.ts'
-import { type TestDatabase, testDatabase } from './test-database.ts'
-import { until } from './test-process.ts'
 
 const open = (databaseUrl: string, waitMs = 0, lines: string[] = []) =>
   openDatabase({

@@ -4,11 +4,10 @@ import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 
 import type pg from 'pg'
-
+import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
+import { until } from '../../test/support/database-process.ts'
 import { silentLog } from '../log.ts'
 import { createListener, type ListenerTimes } from './listener.ts'
-import { type TestDatabase, testDatabase } from './test-database.ts'
-import { until } from './test-process.ts'
 
 const TIMES: ListenerTimes = {
   heartbeatMs: 60_000,

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
 
 import pg from 'pg'
-
+import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
 import { LONG_AT_ONCE, letTakeLong } from './long-statements.ts'
-import { type TestDatabase, testDatabase } from './test-database.ts'
 import { transaction } from './transaction.ts'
 
 let database: TestDatabase

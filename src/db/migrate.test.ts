@@ -3,13 +3,11 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, beforeEach, describe, it } from 'node:test'
-
+import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
+import { until } from '../../test/support/database-process.ts'
 import { silentLog } from '../log.ts'
-import { withClient } from './connection.ts'
-import { DatabaseError } from './database-error.ts'
+import { DatabaseError, withClient } from './connection.ts'
 import { migrate } from './migrate.ts'
-import { type TestDatabase, testDatabase } from './test-database.ts'
-import { until } from './test-process.ts'
 
 const log = silentLog()
 const directory = mkdtempSync(path.join(tmpdir(), 'prepaint-migrations-'))

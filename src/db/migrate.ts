@@ -6,8 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 
 import type { Log } from '../log.ts'
-import { errorCode, withClient } from './connection.ts'
-import { DatabaseError } from './database-error.ts'
+import { DatabaseError, errorCode, withClient } from './connection.ts'
 
 /** Where the migrations are. */
 export const MIGRATIONS = path.join(import.meta.dirname, 'migrations')

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
-
-import { retriedTransaction } from './retried-transaction.ts'
-import { type TestDatabase, testDatabase } from './test-database.ts'
+import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
+import { retriedTransaction } from './transaction.ts'
 
 let database: TestDatabase
 before(async () => {

@@ -10,7 +10,13 @@ import type http from 'node:http'
 import type http2 from 'node:http2'
 import { describe, it } from 'node:test'
 
-import { ask, CUSTOM_DOMAIN, readAll, startTestGateway, type TestGateway } from './test-gateway.ts'
+import {
+  ask,
+  CUSTOM_DOMAIN,
+  readAll,
+  startTestGateway,
+  type TestGateway,
+} from '../../test/support/gateway.ts'
 
 /** Every spelling of 127.0.0.2 that some program reads as an address. */
 const LITERALS = [

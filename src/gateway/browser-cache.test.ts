@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
-import { browserCacheControl } from './browser-cache.ts'
+import { browserCacheControl } from './own-domain.ts'
 
 const cases: [destination: string | undefined, cacheControl: string | undefined, kept: string | undefined][] =
   [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
-import { browserPolicy } from './browser-policy.ts'
+import { browserPolicy } from './own-domain.ts'
 
 it('adds a policy of its own to pages and frames', () => {
   for (const destination of ['document', 'iframe', 'frame']) {

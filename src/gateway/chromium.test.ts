@@ -9,9 +9,9 @@ import { once } from 'node:events'
 import type http from 'node:http'
 import { describe, it } from 'node:test'
 
-import { CUSTOM_DOMAIN } from './test-gateway.ts'
-import { type Canary, hostileHeaders, hostilePage } from './test-hostile-page.ts'
-import { html, openTestPage } from './test-page.ts'
+import { CUSTOM_DOMAIN } from '../../test/support/gateway.ts'
+import { html, openTestPage } from '../../test/support/gateway-page.ts'
+import { type Canary, hostileHeaders, hostilePage } from '../../test/support/hostile-page.ts'
 
 describe('Chromium behind the gateway', () => {
   it('sees the custom domain over HTTP/2, and what it asks for comes from the origin', async (t) => {

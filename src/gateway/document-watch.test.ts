@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict'
 import type http from 'node:http'
 import { it } from 'node:test'
-
+import { startTestGateway } from '../../test/support/gateway.ts'
 import { createDocumentWatch, type DocumentJudge } from './document-watch.ts'
-import { startTestGateway } from './test-gateway.ts'
 
 const DOCUMENT = { 'sec-fetch-dest': 'document' }
 

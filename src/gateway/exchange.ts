@@ -1,14 +1,14 @@
 import http from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import https from 'node:https'
-import type { GuardedAgents } from './guarded-agents.ts'
-import { ConnectError } from './guarded-connect.ts'
-import { connectFault } from './guarded-sockets.ts'
-import { GATEWAY_HEADER } from './headers.ts'
-import type { Authority } from './host-name.ts'
+import { GATEWAY_HEADER } from '../outbound/gateway-headers.ts'
+import type { GuardedAgents } from '../outbound/guarded-agents.ts'
+import { ConnectError } from '../outbound/guarded-connect.ts'
+import { connectFault } from '../outbound/guarded-sockets.ts'
+import type { Authority } from '../outbound/origin-url.ts'
 import type { GatewayLimits } from './limits.ts'
 import type { Underway } from './preload/preloads.ts'
-import type { Tally } from './tally.ts'
+import type { Tally } from './request-counts.ts'
 
 /** A request of the page: HTTP/1.1 or a stream of HTTP/2. */
 export type PageRequest = http.IncomingMessage | Http2ServerRequest

@@ -7,7 +7,7 @@ import { describe, it } from 'node:test'
 import { setTimeout as stalledFor } from 'node:timers/promises'
 
 import { until } from '../../test/support/condition.ts'
-import { ask, CUSTOM_DOMAIN, readAll, readHead, startTestGateway } from './test-gateway.ts'
+import { ask, CUSTOM_DOMAIN, readAll, readHead, startTestGateway } from '../../test/support/gateway.ts'
 
 /** Answers with what it was asked. */
 const echo: http.RequestListener = async (request, response) => {

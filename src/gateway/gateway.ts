@@ -1,9 +1,9 @@
 import type { AllowedRange } from '../address-range.ts'
 import type { Log } from '../log.ts'
+import { createAddressGuard } from '../outbound/address-guard.ts'
+import type { Lookup } from '../outbound/lookup.ts'
 import { RecentMap } from '../recent-map.ts'
-import { createAddressGuard } from './address-guard.ts'
 import { GATEWAY_LIMITS, type GatewayLimits } from './limits.ts'
-import type { Lookup } from './lookup.ts'
 import { createKnowledge, type Knowledge } from './preload/knowledge.ts'
 import { type GatewaySite, openSite } from './site.ts'
 import { createGatewayKey } from './tls-key.ts'
@@ -26,7 +26,7 @@ export type Gateway = {
 /** Whose habits are remembered: 64 KiB each at most, of most a few. */
 const KNOWN_SITES = 256
 
-export type GatewayOptions = {
+type GatewayOptions = {
   allowed: readonly AllowedRange[]
   log: Log
   /** Whether pages' requests are sent ahead; without it: yes. */

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import type http from 'node:http'
 import { describe, it } from 'node:test'
 
-import { ask, CUSTOM_DOMAIN, readAll, startTestGateway } from './test-gateway.ts'
+import { ask, CUSTOM_DOMAIN, readAll, startTestGateway } from '../../test/support/gateway.ts'
 
 /** `/100` answers 100 bytes; `/100?chunked` without saying so before. */
 const bytes: http.RequestListener = (request, response) => {

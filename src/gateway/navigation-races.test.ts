@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
-import { html, openTestPage } from './test-page.ts'
+import { html, openTestPage } from '../../test/support/gateway-page.ts'
 
 /** Frames that are sent to and fro before they are where they were sent first. */
 const RACES = `<script>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
 import { until } from '../../test/support/condition.ts'
-import { startTestGateway } from './test-gateway.ts'
+import { startTestGateway } from '../../test/support/gateway.ts'
 
 it('an answer is delivered when its last byte has gone, not before', async (t) => {
   let finish = () => {}

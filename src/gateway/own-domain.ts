@@ -1,12 +1,9 @@
 import http from 'node:http'
 import http2 from 'node:http2'
 import type { Duplex } from 'node:stream'
-
-import { browserCacheControl } from './browser-cache.ts'
-import { browserPolicy } from './browser-policy.ts'
+import { headersForOrigin, headersFromOrigin, ORIGIN_CACHE_CONTROL } from '../outbound/gateway-headers.ts'
 import type { DocumentWatch } from './document-watch.ts'
 import { answer, type ExchangeDeps, exchange, type PageRequest, type PageResponse } from './exchange.ts'
-import { headersForOrigin, headersFromOrigin, ORIGIN_CACHE_CONTROL } from './headers.ts'
 import type { Preloads } from './preload/preloads.ts'
 import { namesOwnHost, type Site } from './target.ts'
 import type { GatewayKey } from './tls-key.ts'
@@ -15,7 +12,7 @@ import { answerRaw, upgrade } from './upgrade.ts'
 type Scheme = 'http' | 'https'
 
 /** The custom domain as the page sees it: a web server whose every answer comes from the origin. */
-export type OwnDomain = {
+type OwnDomain = {
   /** Takes over a connection that the page believes to be one with the custom domain. */
   accept(socket: Duplex, scheme: Scheme): void
   /** Answers one request that came whole (plain http through a proxy). */
@@ -142,3 +139,56 @@ export function createOwnDomain(
 }
 
 function ignore(): void {}
+
+/**
+ * What Chromium may keep of the origin's answers from one render to the next.
+ * A render has to see the site as it is now: a page is rendered again because
+ * something has changed. So documents and data are never kept, whatever the
+ * origin allows its visitors' browsers, and scripts and style sheets only as
+ * long as the origin says so in so many words; without that Chromium would
+ * guess from their age (RFC 9111, section 4.2.2), which for an old file means weeks.
+ */
+export function browserCacheControl(
+  destination: string | string[] | undefined,
+  received: { cacheControl: string | undefined; expires: string | undefined },
+): string | undefined {
+  if (!KEPT.has(String(destination))) return 'no-store'
+  const isExplicit = /(?:^|[,\s])(?:max-age|no-cache|no-store|immutable)/i.test(received.cacheControl ?? '')
+  if (isExplicit || received.expires !== undefined) return received.cacheControl
+  return 'no-cache'
+}
+
+/** Values of `Sec-Fetch-Dest`. A module that a script imports has the destination of its importer. */
+const KEPT = new Set([
+  'audioworklet',
+  'font',
+  'image',
+  'paintworklet',
+  'script',
+  'sharedworker',
+  'style',
+  'worker',
+  'xslt',
+])
+
+/**
+ * Fonts and media are not downloaded: nobody hears, sees or reads them in a
+ * snapshot. A policy that goes with the document is the one way to say so by
+ * what a thing is for, whatever its address, host or protocol, and the page is
+ * told of a failure as with a visitor who blocks them. What it made itself loads.
+ */
+const NOTHING_HEAVY = 'font-src data: blob:; media-src data: blob: mediastream:'
+
+/** Values of `Sec-Fetch-Dest` whose answer is a page. */
+const PAGES = new Set(['document', 'iframe', 'frame'])
+
+/** `Content-Security-Policy` as Chromium gets it; `received`: the origin's own, which holds as before. */
+export function browserPolicy(
+  destination: string | string[] | undefined,
+  received: string | string[] | undefined,
+): string | undefined {
+  const own = received === undefined ? undefined : String(received)
+  if (!PAGES.has(String(destination))) return own
+  // Several policies in one header: each holds by itself (Content Security Policy Level 3, section 2.2.2).
+  return own === undefined ? NOTHING_HEAVY : `${own}, ${NOTHING_HEAVY}`
+}

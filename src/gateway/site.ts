@@ -4,19 +4,19 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
 import type { Log } from '../log.ts'
-import type { AddressGuard } from './address-guard.ts'
+import type { AddressGuard } from '../outbound/address-guard.ts'
+import { headersForOther, headersFromOther } from '../outbound/gateway-headers.ts'
+import { createGuardedAgents } from '../outbound/guarded-agents.ts'
+import { guardedConnect } from '../outbound/guarded-connect.ts'
+import type { Lookup } from '../outbound/lookup.ts'
+import type { Authority } from '../outbound/origin-url.ts'
 import { createDocumentWatch, type DocumentWatch } from './document-watch.ts'
 import { answer, type ExchangeDeps, exchange, faultOf, openUpstream, tallyFault } from './exchange.ts'
-import { createGuardedAgents } from './guarded-agents.ts'
-import { guardedConnect } from './guarded-connect.ts'
-import { headersForOther, headersFromOther } from './headers.ts'
-import type { Authority } from './host-name.ts'
 import type { GatewayLimits } from './limits.ts'
-import type { Lookup } from './lookup.ts'
 import { createOwnDomain } from './own-domain.ts'
 import type { Knowledge } from './preload/knowledge.ts'
 import { createPreloads } from './preload/preloads.ts'
-import { createTally, type Excess, type RefusalReason, type SiteTally } from './tally.ts'
+import { createTally, type Excess, type RefusalReason, type SiteTally } from './request-counts.ts'
 import { connectTarget, hostHeader, readSite, requestTarget } from './target.ts'
 import type { GatewayKey } from './tls-key.ts'
 import { tunnel } from './tunnel.ts'
@@ -37,7 +37,7 @@ export type GatewaySite = {
   close(): Promise<void>
 }
 
-export type SiteDeps = {
+type SiteDeps = {
   guard: AddressGuard
   key: GatewayKey
   /** Of what this site's pages ask for; shared by its contexts. */

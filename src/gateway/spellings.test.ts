@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
-import { createAddressGuard } from './address-guard.ts'
-import { vettedOptions } from './guarded-connect.ts'
-import { checkOriginUrl } from './origin-url.ts'
+import { createAddressGuard } from '../outbound/address-guard.ts'
+import { vettedOptions } from '../outbound/guarded-connect.ts'
+import { checkOriginUrl } from '../outbound/origin-url.ts'
 import { connectTarget, readSite } from './target.ts'
 
 const ROUNDS = 400

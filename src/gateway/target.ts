@@ -1,5 +1,5 @@
-import { type Authority, hostInUrl, parseAuthority } from './host-name.ts'
-import type { RefusalReason } from './tally.ts'
+import { type Authority, hostInUrl, parseAuthority } from '../outbound/origin-url.ts'
+import type { RefusalReason } from './request-counts.ts'
 
 /** The site whose page is behind a listener: its public name and where it is fetched from. */
 export type Site = {

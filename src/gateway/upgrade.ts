@@ -1,8 +1,7 @@
 import type http from 'node:http'
 import type { Duplex } from 'node:stream'
-
+import { GATEWAY_HEADER } from '../outbound/gateway-headers.ts'
 import { type ExchangeDeps, faultOf, openUpstream, tallyFault, type Upstream } from './exchange.ts'
-import { GATEWAY_HEADER } from './headers.ts'
 import { tunnel } from './tunnel.ts'
 
 /**

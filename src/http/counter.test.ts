@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
-import { createCounter } from './counter.ts'
+import { createCounter } from './client-limits.ts'
 
 it('counts each key by itself, up to the limit, and forgets keys of which nothing is under way', () => {
   const counter = createCounter(2)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 
-import { type AddressRanges, createClientReader, isAmong } from '../client-address.ts'
+import { type AddressRanges, createClientReader, isAmong } from './client-address.ts'
 
 type Asked = {
   headers: IncomingHttpHeaders

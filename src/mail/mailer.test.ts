@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 
-import { createTestCa } from '../certificates/test-ca.ts'
+import { createTestCa } from '../../test/support/certificate-authority.ts'
+import { startTestSmtp, type TestSmtpOptions } from '../../test/support/smtp-server.ts'
 import { silentLog } from '../log.ts'
-import { write } from './letters.ts'
-import { createMailer, type Mail } from './mailer.ts'
-import { startTestSmtp, type TestSmtpOptions } from './test-smtp.ts'
+import { createMailer, type Mail, write } from './mailer.ts'
 
 const ca = createTestCa('mail', Date.now())
 const good = ca.leaf({ names: ['localhost'] })

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import type http from 'node:http'
 import { after, describe, it } from 'node:test'
 
-import { scripted, startTestRenderer } from './test-renderer.ts'
+import { scripted, startTestRenderer } from '../../test/support/renderer.ts'
 
 const renderer = await startTestRenderer()
 after(() => renderer.close())

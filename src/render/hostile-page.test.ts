@@ -6,8 +6,8 @@ import http from 'node:http'
 import type net from 'node:net'
 import { after, it } from 'node:test'
 
-import { hostileHeaders, hostilePage } from '../gateway/test-hostile-page.ts'
-import { startTestRenderer } from './test-renderer.ts'
+import { hostileHeaders, hostilePage } from '../../test/support/hostile-page.ts'
+import { startTestRenderer } from '../../test/support/renderer.ts'
 
 const MARK = 'canary-was-here'
 const renderer = await startTestRenderer({ timeoutMs: 100_000 })

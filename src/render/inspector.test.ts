@@ -10,13 +10,13 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import ipaddr from 'ipaddr.js'
 
 import { until } from '../../test/support/condition.ts'
+import { TEST_IDENTITY } from '../../test/support/renderer.ts'
 import { systemClock } from '../clock.ts'
 import { startGateway } from '../gateway/gateway.ts'
 import { silentLog } from '../log.ts'
-import { findBrowser } from './browser-binary.ts'
+import { findBrowser } from './browser/browser-binary.ts'
 import { createInspector, type Inspector, type LookRequest } from './inspector.ts'
 import { PICTURE_LIMIT_BYTES } from './look.ts'
-import { TEST_IDENTITY } from './test-renderer.ts'
 
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAP8AAP///yH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==', 'base64')
 

@@ -1,13 +1,13 @@
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
-import { findBrowser } from './browser-binary.ts'
-import { type BrowserProcess, launchBrowser } from './browser-process.ts'
-import type { RenderGateway } from './browsers.ts'
+import { findBrowser } from './browser/browser-binary.ts'
+import { type BrowserProcess, launchBrowser } from './browser/browser-process.ts'
+import type { RenderGateway } from './browser/browsers.ts'
 import { type GivenDocument, type Look, lookAt } from './look.ts'
 import type { Visitor } from './outcome.ts'
 import { PAGE_LIMITS } from './page-limits.ts'
 
-export type InspectorOptions = {
+type InspectorOptions = {
   chromium: string | null
   dataDir: string
   requireSandbox: boolean

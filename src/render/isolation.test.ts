@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 
-import { startTestRenderer } from './test-renderer.ts'
+import { startTestRenderer } from '../../test/support/renderer.ts'
 
 const renderer = await startTestRenderer()
 after(() => renderer.close())

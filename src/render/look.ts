@@ -1,14 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
-
-import { blockedUrlPatterns } from './blocked-hosts.ts'
-import type { BrowserProcess } from './browser-process.ts'
-import type { CdpListeners, CdpSession } from './cdp.ts'
+import type { BrowserProcess } from './browser/browser-process.ts'
+import type { CdpListeners, CdpSession } from './browser/cdp.ts'
 import type { Visitor } from './outcome.ts'
 import type { PageLimits } from './page-limits.ts'
 import type { Trouble } from './record.ts'
-import { allHear, createRecorder } from './recorder.ts'
-import { takeSnapshot } from './snapshot.ts'
-import { appearAs } from './visitor.ts'
+import { blockedUrlPatterns } from './tab/blocked-hosts.ts'
+import { appearAs } from './tab/visitor.ts'
+import { allHear, createRecorder } from './visit/recorder.ts'
+import { takeSnapshot } from './visit/snapshot.ts'
 
 /** A document that is shown instead of what the site answers; without its scripts. */
 export type GivenDocument = { status: number; html: string }

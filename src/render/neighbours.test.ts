@@ -1,9 +1,8 @@
 /** What a page makes the browser's own process do for it must not keep that from the pages of others: they share its one main thread. */
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
-
+import { scripted, startTestRenderer } from '../../test/support/renderer.ts'
 import type { RenderOutcome } from './outcome.ts'
-import { scripted, startTestRenderer } from './test-renderer.ts'
 
 const renderer = await startTestRenderer({ slots: 2, timeoutMs: 60_000 })
 after(() => renderer.close())

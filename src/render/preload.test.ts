@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 
-import { type Answer, scripted, startTestRenderer, type TestRenderer } from './test-renderer.ts'
+import { type Answer, scripted, startTestRenderer, type TestRenderer } from '../../test/support/renderer.ts'
 
 let test: TestRenderer
 before(async () => {

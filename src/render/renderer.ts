@@ -1,11 +1,10 @@
-import type { Sandbox } from './browser-process.ts'
-import { type Browsers, type BrowsersOptions, startBrowsers } from './browsers.ts'
+import type { Sandbox } from './browser/browser-process.ts'
+import { type Browsers, type BrowsersOptions, startBrowsers } from './browser/browsers.ts'
 import type { Excess, RenderOutcome, RenderRequest } from './outcome.ts'
 import { PAGE_LIMITS, type PageLimits } from './page-limits.ts'
 import type { Rendering } from './record.ts'
-import { createRecorder } from './recorder.ts'
-import { createSlots } from './slots.ts'
-import { visit } from './visit.ts'
+import { createRecorder } from './visit/recorder.ts'
+import { visit } from './visit/visit.ts'
 
 export type RendererOptions = BrowsersOptions & {
   /** Real time for one render, from the moment it has its slot. */
@@ -91,4 +90,51 @@ function withoutNetwork(found: RenderOutcome): RenderOutcome {
 function leavesSound(outcome: RenderOutcome): boolean {
   const { kind } = outcome
   return kind !== 'timed-out' && kind !== 'crashed' && kind !== 'aborted' && kind !== 'too-large'
+}
+
+/** So many renders at once; the others wait their turn, first come first served. */
+export type Slots = {
+  /** Resolves with the function that gives the slot back; null when `signal` ended the wait. */
+  take(signal: AbortSignal): Promise<(() => void) | null>
+}
+
+export function createSlots(count: number): Slots {
+  let free = count
+  const waiting: (() => void)[] = []
+
+  const giveBack = () => {
+    const next = waiting.shift()
+    if (next === undefined) free++
+    else next()
+  }
+  /** Each slot is given back once, however often that is said. */
+  const once = (): (() => void) => {
+    let isTaken = true
+    return () => {
+      if (isTaken) giveBack()
+      isTaken = false
+    }
+  }
+
+  return {
+    take(signal) {
+      if (signal.aborted) return Promise.resolve(null)
+      if (free > 0) {
+        free--
+        return Promise.resolve(once())
+      }
+      return new Promise((resolve) => {
+        const turn = () => {
+          signal.removeEventListener('abort', leave)
+          resolve(once())
+        }
+        const leave = () => {
+          waiting.splice(waiting.indexOf(turn), 1)
+          resolve(null)
+        }
+        waiting.push(turn)
+        signal.addEventListener('abort', leave, { once: true })
+      })
+    },
+  }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
-import { createSlots } from './slots.ts'
+import { createSlots } from './renderer.ts'
 
 const never = new AbortController().signal
 

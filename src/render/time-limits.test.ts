@@ -1,9 +1,8 @@
 /** Limits of time, before them and past them, while another domain is rendered beside. */
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-
+import { scripted, startTestRenderer } from '../../test/support/renderer.ts'
 import type { RenderOutcome } from './outcome.ts'
-import { scripted, startTestRenderer } from './test-renderer.ts'
 
 const FIRST_BYTE_MS = 2_000
 const IDLE_MS = 1_500

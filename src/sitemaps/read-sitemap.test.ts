@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import zlib from 'node:zlib'
-
+import { startTestSite, type TestSite } from '../../test/support/site.ts'
 import type { PagePath } from '../ids.ts'
 import { NotASitemap } from './entry-scanner.ts'
 import { type OwnEntry, readSitemap } from './read-sitemap.ts'
-import { startTestSite, type TestSite } from './test-site.ts'
 
 let test: TestSite
 before(async () => {

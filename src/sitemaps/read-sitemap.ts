@@ -4,8 +4,8 @@ import { pipeline } from 'node:stream/promises'
 import zlib from 'node:zlib'
 
 import type { PagePath } from '../ids.ts'
+import { type GetOptions, getFromSite } from '../outbound/get.ts'
 import { createEntryScanner, NotASitemap, type SitemapEntry } from './entry-scanner.ts'
-import { type GetOptions, getFromSite } from './get.ts'
 import { pathOn, type Site } from './site.ts'
 
 /** Written out. Five times what the protocol allows; also what stops a decompression bomb. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-
+import { startTestSite, type TestSite } from '../../test/support/site.ts'
 import type { PagePath } from '../ids.ts'
 import {
   fetchRobots,
@@ -10,7 +10,6 @@ import {
   readRobots,
   WILDCARD_RULES_LIMIT,
 } from './robots.ts'
-import { startTestSite, type TestSite } from './test-site.ts'
 
 let test: TestSite
 before(async () => {

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 
 import type { PagePath } from '../ids.ts'
-import { type GetOptions, getFromSite } from './get.ts'
+import { type GetOptions, getFromSite } from '../outbound/get.ts'
 import { pathOn, type Site } from './site.ts'
 
 type ParseRobots = (
@@ -13,7 +13,7 @@ type ParseRobots = (
 const robotsParser: ParseRobots = createRequire(import.meta.url)('robots-parser')
 
 /** Of the user agent, as sites name it in robots.txt. */
-export const ROBOTS_TOKEN = 'Prepaint'
+const ROBOTS_TOKEN = 'Prepaint'
 
 /** Crawlers read no further either (RFC 9309, section 2.5). */
 export const ROBOTS_LIMIT_BYTES = 500 * 1024

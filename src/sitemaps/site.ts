@@ -1,5 +1,5 @@
 import type { DomainId, DomainName, PagePath } from '../ids.ts'
-import { normalisePath, type QueryRule } from '../pages/path.ts'
+import { normalisePath, type QueryRule } from '../store/path.ts'
 
 /** A domain, as whoever reads its origin's robots.txt and sitemaps needs it. */
 export type Site = {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { runJson } from '../../bin/test-command-line.ts'
+import { runJson } from '../support/command-line.ts'
 import { edgeRequest, GOOGLEBOT } from '../support/edge-request.ts'
 import type { NodeProcess } from '../support/node-process.ts'
 import { callApi } from '../support/tenant.ts'

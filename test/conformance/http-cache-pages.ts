@@ -1,8 +1,8 @@
 import http from 'node:http'
 
-import { ORIGIN_CACHE_CONTROL } from '../../src/gateway/headers.ts'
-import { judgeMainResponse, keptHeaders, type ResponseHeader } from '../../src/render/main-response.ts'
+import { ORIGIN_CACHE_CONTROL } from '../../src/outbound/gateway-headers.ts'
 import type { RenderOutcome } from '../../src/render/outcome.ts'
+import { judgeMainResponse, keptHeaders, type ResponseHeader } from '../../src/render/visit/main-response.ts'
 import type { CacheTest, Fetch } from './http-cache-run.ts'
 
 /** What the package's server says of itself to its client; they travel with the page, as its own headers would. */

@@ -1,7 +1,7 @@
 import type http from 'node:http'
 import { pathToFileURL } from 'node:url'
 
-import { GOOGLEBOT, PERSON, startTestEdge } from '../../src/edge/test-edge.ts'
+import { GOOGLEBOT, PERSON, startTestEdge } from '../support/edge.ts'
 import { installedPeer } from '../support/installed-peer.ts'
 import { createPagesOf } from './http-cache-pages.ts'
 

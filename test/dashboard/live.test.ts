@@ -6,9 +6,9 @@ import type { Locator, Page } from 'playwright-core'
 
 import { openDatabase } from '../../src/db/database.ts'
 import { silentLog } from '../../src/log.ts'
-import { startTestSmtp } from '../../src/mail/test-smtp.ts'
 import { until as untilWithin } from '../support/condition.ts'
 import { edgeRequest, GOOGLEBOT } from '../support/edge-request.ts'
+import { startTestSmtp } from '../support/smtp-server.ts'
 import { axeEverywhere, axeFindings } from './axe.ts'
 import { type OpenDashboard, openDashboard } from './open-dashboard.ts'
 

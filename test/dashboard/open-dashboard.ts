@@ -6,7 +6,7 @@ import path from 'node:path'
 
 import { type Browser, chromium, type Page } from 'playwright-core'
 
-import { findBrowser } from '../../src/render/browser-binary.ts'
+import { findBrowser } from '../../src/render/browser/browser-binary.ts'
 import { clearDataDir, makeDataDir, type NodeProcess, startNodeProcess } from '../support/node-process.ts'
 
 export type OpenDashboard = {

@@ -6,9 +6,9 @@ import { after, before, describe, it } from 'node:test'
 
 import { startBrowser, type Tab } from '../../dashboard/shots/browser.ts'
 import { setPassword } from '../../src/accounts/accounts.ts'
-import { DASHBOARD_DIR } from '../../src/api/routes/dashboard.ts'
-import { startTestApi, type TestAccount, type TestApi } from '../../src/api/test-api.ts'
-import { GPTBOT, startTestTraffic } from '../../src/traffic/test-traffic.ts'
+import { DASHBOARD_DIR } from '../../src/api/service/dashboard.ts'
+import { startTestApi, type TestAccount, type TestApi } from '../support/api.ts'
+import { GPTBOT, startTestTraffic } from '../support/traffic.ts'
 
 const PASSWORD = 'seven quiet otters paint'
 

@@ -9,7 +9,7 @@ import { before, describe, it } from 'node:test'
 
 import { parse } from 'yaml'
 
-import { createMetrics } from '../../src/metrics/metrics.ts'
+import { createMetrics } from '../../src/insight/metrics/metrics.ts'
 
 const root = path.resolve(import.meta.dirname, '..', '..')
 const read = (file: string) => readFileSync(path.join(root, file), 'utf8')
@@ -103,7 +103,8 @@ describe('dashboard and alerts', () => {
   })
 
   it('know reasons and categories that the edge has', () => {
-    const source = read('src/edge/verdict.ts') + read('src/queue/job.ts') + read('src/render/outcome.ts')
+    const source =
+      read('src/edge/request/verdict.ts') + read('src/queue/jobs/job.ts') + read('src/render/outcome.ts')
     for (const { where, expr } of expressions) {
       for (const [, whys] of expr.matchAll(/why=~"([^"]*)"/g)) {
         for (const why of whys!.split('|')) assert(source.includes(`'${why}'`), `${where}: ${why}`)
@@ -112,7 +113,7 @@ describe('dashboard and alerts', () => {
   })
 
   it('take no browser that is replaced as usual for one that died', () => {
-    const usual = /renders: ([\d_]+),\s+ageMs: (\d+) \* 60_000/.exec(read('src/render/browsers.ts'))
+    const usual = /renders: ([\d_]+),\s+ageMs: (\d+) \* 60_000/.exec(read('src/render/browser/browsers.ts'))
     assert.deepEqual([usual?.[1], usual?.[2]], ['1_000', '30'], 'docs/prometheus/alerts.yml says so')
     const { expr = '' } = rules.find(({ alert }) => alert === 'PrepaintBrowsersDie') ?? {}
     assert.match(expr, /prepaint_renders_total\[1h\]\)\) \/ 1000/)

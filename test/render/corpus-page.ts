@@ -1,7 +1,7 @@
 import type http from 'node:http'
 
 import type { RenderOutcomeKind } from '../../src/render/outcome.ts'
-import type { Answer } from '../../src/render/test-renderer.ts'
+import type { Answer } from '../support/renderer.ts'
 import type { Speak } from './web-socket.ts'
 
 /**

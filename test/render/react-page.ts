@@ -5,7 +5,7 @@ import path from 'node:path'
 import { createElement as h, Suspense, use } from 'react'
 import { renderToPipeableStream } from 'react-dom/server'
 
-import type { Answer } from '../../src/render/test-renderer.ts'
+import type { Answer } from '../support/renderer.ts'
 import { script } from './corpus-page.ts'
 
 const requireHere = createRequire(import.meta.url)

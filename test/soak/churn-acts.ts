@@ -1,5 +1,5 @@
-import { runJson } from '../../bin/test-command-line.ts'
 import { pick, type Random } from '../chaos/seeded-random.ts'
+import { runJson } from '../support/command-line.ts'
 import { edgeRequest, GOOGLEBOT, PERSON } from '../support/edge-request.ts'
 import type { NodeProcess } from '../support/node-process.ts'
 import { callApi } from '../support/tenant.ts'

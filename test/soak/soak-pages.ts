@@ -1,9 +1,9 @@
-import { scripted, type TestRenderer } from '../../src/render/test-renderer.ts'
 import { pick, type Random } from '../chaos/seeded-random.ts'
 import { CORPUS } from '../render/corpus.ts'
 import { type CorpusPage, type Expectation, page, slugOf } from '../render/corpus-page.ts'
 import { judge } from '../render/judge.ts'
 import { speakWebSocket } from '../render/web-socket.ts'
+import { scripted, type TestRenderer } from '../support/renderer.ts'
 
 /** One page to render and what must come of it. */
 export type SoakPage = {

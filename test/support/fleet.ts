@@ -3,11 +3,10 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 
 import pg from 'pg'
-
-import { startTestServer, type TestServer } from '../../src/db/test-cluster.ts'
-import { type DatabaseProxy, startDatabaseProxy } from '../../src/db/test-database-proxy.ts'
-import { findBrowser } from '../../src/render/browser-binary.ts'
+import { findBrowser } from '../../src/render/browser/browser-binary.ts'
+import { type DatabaseProxy, startDatabaseProxy } from './database-proxy.ts'
 import { clearDataDir, makeDataDir, type NodeProcess, startNodeProcess } from './node-process.ts'
+import { startTestServer, type TestServer } from './postgres-server.ts'
 
 /** A node of a fleet: its process changes with every restart, all else stays. */
 export type Member = {

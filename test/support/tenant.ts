@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 
-import { runJson } from '../../bin/test-command-line.ts'
+import { runJson } from './command-line.ts'
 import type { NodeProcess } from './node-process.ts'
 
 /** An account with a key, made by the command line beside the running node, as an operator makes them. */

@@ -1,4 +1,4 @@
--- What each render did, for the owner who asks why. The last 20 of a page, for a week; src/queue/render-records.ts.
+-- What each render did, for the owner who asks why. The last 20 of a page, for a week; src/queue/judging/render-records.ts.
 create table render_record (
   id         bigint generated always as identity primary key,
   domain_id  integer not null references domain on delete cascade,

@@ -1,5 +1,5 @@
 -- A page that says itself that it is an error of the moment (5xx): never stored as a page, and yet somebody waits for
--- it, maybe at another node. It lies here for a minute; src/queue/unstored.ts. Need not survive the server.
+-- it, maybe at another node. It lies here for a minute; src/queue/judging/unstored.ts. Need not survive the server.
 create unlogged table unstored_page (
   job_id     uuid primary key references job on delete cascade,
   domain_id  integer not null references domain on delete cascade,
@@ -14,7 +14,7 @@ alter table unstored_page alter column body_br set storage external;
 create index unstored_page_domain on unstored_page (domain_id, made_at);
 create index unstored_page_made on unstored_page (made_at);
 
--- How a domain's site looks where there is no page; src/queue/soft-404.ts. finding: null until the first probe has
+-- How a domain's site looks where there is no page; src/queue/judging/soft-404.ts. finding: null until the first probe has
 -- ended, and kept while the next one is under way.
 create table probe (
   domain_id  integer primary key references domain on delete cascade,

@@ -1,4 +1,4 @@
--- What has outlived its time is found by age, without reading what has not; src/pages/remove-expired.ts.
+-- What has outlived its time is found by age, without reading what has not; src/store/remove-expired.ts.
 create index page_age on page (domain_id, rendered_at);
 create index redirect_age on redirect (domain_id, stored_at);
 create index known_path_asked on known_path (seen_at) where source = 'asked';

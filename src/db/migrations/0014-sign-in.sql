@@ -1,5 +1,5 @@
 -- Who may sign in to the dashboard, how, and where he is signed in. The first three tables are those of better-auth
--- (its user, account, session and verification), under words of our own; src/accounts/sign-in.ts names the fields.
+-- (its user, account, session and verification), under words of our own; src/accounts/sign-in/sign-in.ts names the fields.
 
 alter table account
   add column role           text not null default 'owner' check (role in ('owner', 'operator')),

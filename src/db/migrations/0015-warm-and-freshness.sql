@@ -1,4 +1,4 @@
--- The last warm of each domain, under way or over; src/queue/warm.ts has its states. What an older version asks for
+-- The last warm of each domain, under way or over; src/queue/warm/warm.ts has its states. What an older version asks for
 -- stays in `warm_run`, where newer nodes take it from, and older ones never see what stands here.
 create sequence warm_number;
 create table warm (
@@ -79,8 +79,8 @@ create trigger job_counts_for_warm after update of state on job for each row
   when (new.warm is not null and old.state in ('queued', 'running') and new.state in ('done', 'failed', 'cancelled'))
   execute function count_warmed();
 
--- When a page last read otherwise; null: when it was rendered. Its build, as src/render/application.ts names it, and the
--- one it had before that. A deploy is seen when several pages agree: src/queue/deploy.ts.
+-- When a page last read otherwise; null: when it was rendered. Its build, as src/render/visit/recorder.ts names it, and the
+-- one it had before that. A deploy is seen when several pages agree: src/queue/upkeep/deploy.ts.
 alter table page
   add column changed_at           timestamptz,
   add column application          text,
@@ -90,7 +90,7 @@ create index page_application on page (domain_id, application, rendered_at) wher
 -- What a sitemap says of a page's last change.
 alter table known_path add column lastmod timestamptz;
 
--- Refreshes of a domain that no crawler waited for, and deploys that were acted on; src/queue/refresh-ahead.ts.
+-- Refreshes of a domain that no crawler waited for, and deploys that were acted on; src/queue/upkeep/refresh-ahead.ts.
 create table freshness (
   domain_id integer primary key references domain on delete cascade,
   next_at   timestamptz not null default now(),

@@ -1,5 +1,5 @@
 -- The list of a domain's pages in every order, what is told of each page beside what is stored of it, what its last
--- renders said, and inspections: src/pages/list-pages.ts, src/lens/.
+-- renders said, and inspections: src/store/list-pages.ts, src/lens/.
 
 -- Each order ends with the path, so that a list goes on after its last row, and a search for part of a path reads
 -- nothing but the index. Freshness depends on age, status and the domain's settings.
@@ -10,7 +10,7 @@ create index page_size on page (domain_id, html_bytes, path);
 drop index page_age;
 
 -- Who asked last for a page that was served, as it calls itself. Not in `page`: it outlives a refresh, and an edge
--- that notes visits never waits for a page that is being stored or purged. src/pages/last-visits.ts.
+-- that notes visits never waits for a page that is being stored or purged. src/store/last-visits.ts.
 create table last_visit (
   domain_id integer not null references domain on delete cascade,
   path      text collate "C" not null,

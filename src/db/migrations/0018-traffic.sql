@@ -1,7 +1,7 @@
 -- Live traffic by hour, for owners. Nodes count in memory and add their counts up here every few seconds; src/traffic/.
 
 -- category: those of crawlers, or `people`, whose visits are one row an hour. crawler: a name of the kept list, or `other`.
--- times: how many took how long, by the fixed steps of src/traffic/time-steps.ts; zeros at the end are left out.
+-- times: how many took how long, by the fixed steps of src/insight/traffic/time-range.ts; zeros at the end are left out.
 -- The statuses that are not counted here were 2xx.
 create table traffic_hour (
   domain_id  integer     not null references domain on delete cascade,

@@ -15,7 +15,7 @@ create table traffic_summary (
   primary key (domain_id, day, part)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 
--- `NO_PAGES` of src/traffic/verdict-kind.ts: a verdict that is added there needs a migration here. A test compares them.
+-- `NO_PAGES` of src/insight/traffic/verdict-kind.ts: a verdict that is added there needs a migration here. A test compares them.
 create function is_for_page(category text, verdict text) returns boolean language sql immutable as $$
   select category <> 'people' and verdict not in (
     'pass; not-a-crawler', 'pass; method', 'pass; category', 'pass; authorization', 'pass; asset', 'pass; excluded',

@@ -4,7 +4,7 @@ import type http from 'node:http'
 import { describe, it } from 'node:test'
 
 import { until } from '../../../test/support/condition.ts'
-import { startShop, USUAL } from './test-shop.ts'
+import { startShop, USUAL } from '../../../test/support/preload-shop.ts'
 
 describe('an origin that breaks what is sent ahead', () => {
   it('an origin that breaks off is asked again when the page asks', async (t) => {

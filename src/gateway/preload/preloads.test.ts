@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
 import { until } from '../../../test/support/condition.ts'
-import { CUSTOM_DOMAIN } from '../test-gateway.ts'
+import { CUSTOM_DOMAIN } from '../../../test/support/gateway.ts'
+import { startShop, USUAL } from '../../../test/support/preload-shop.ts'
 import { createKnowledge } from './knowledge.ts'
 import { createPreloads } from './preloads.ts'
-import { startShop, USUAL } from './test-shop.ts'
 
 describe('requests sent ahead of the page', () => {
   it('go out when its document is there, and answer what it asks then; the origin is asked once', async (t) => {

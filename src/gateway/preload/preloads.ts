@@ -4,7 +4,7 @@ import { isAlike, type Knowledge, type Prediction, type SiteRequest } from './kn
 import { type PageAddress, readPageAddress } from './page-address.ts'
 
 /** A request of a page as the gateway has it. */
-export type PageAsk = SiteRequest & {
+type PageAsk = SiteRequest & {
   method: string
   /** `Sec-Fetch-Dest`, which no script can choose. */
   destination: string | string[] | undefined

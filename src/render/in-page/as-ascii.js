@@ -1,8 +1,8 @@
 // Evaluated with snapshot.js. A text on its way out of Chromium passes through
 // two of its processes, which take three times as long over one that is not all
-// ASCII. src/render/ascii-text.ts reads what this writes.
+// ASCII. src/render/visit/snapshot.ts reads what this writes.
 /** @param {string} text @returns {{ form: 'plain' | 'escaped' | 'base64', text: string }} */
-// biome-ignore lint/correctness/noUnusedVariables: src/render/snapshot.ts calls it
+// biome-ignore lint/correctness/noUnusedVariables: src/render/visit/snapshot.ts calls it
 function asAscii(text) {
   const bytes = new TextEncoder().encode(text)
   const foreignBytes = bytes.length - text.length

@@ -3,7 +3,7 @@
 // live document knows into the DOM, takes out what must not run again, and
 // returns the whole as text. The document is thrown away afterwards.
 /** @param {number} maxChars @param {number} maxElements */
-// biome-ignore lint/correctness/noUnusedVariables: src/render/snapshot.ts calls it
+// biome-ignore lint/correctness/noUnusedVariables: src/render/visit/snapshot.ts calls it
 function takeSnapshot(maxChars, maxElements) {
   const JAVASCRIPT =
     /^(?:(?:text|application)\/(?:x-)?(?:java|ecma|live)script(?:[\d.]*)|text\/jscript|module|importmap|speculationrules)?$/i

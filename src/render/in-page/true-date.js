@@ -4,7 +4,7 @@
 // (performance.now, timers, frames) is right as it is, for both ends of a span
 // are ahead alike.
 /** @param {number} aheadMs */
-// biome-ignore lint/correctness/noUnusedVariables: what src/render/page-date.ts makes of it calls it
+// biome-ignore lint/correctness/noUnusedVariables: what src/render/tab/page-date.ts makes of it calls it
 function tellTrueDate(aheadMs) {
   const { apply, construct } = Reflect
   const { Performance, PerformanceTiming } = globalThis

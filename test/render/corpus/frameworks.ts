@@ -1,4 +1,4 @@
-import { scripted } from '../../../src/render/test-renderer.ts'
+import { scripted } from '../../support/renderer.ts'
 import { cutOff, html, inParts, json, page, script, type Theme } from '../corpus-page.ts'
 import { reactClient, streamedByReact } from '../react-page.ts'
 

@@ -1,4 +1,4 @@
-import { scripted } from '../../../src/render/test-renderer.ts'
+import { scripted } from '../../support/renderer.ts'
 import { html, page, type Theme } from '../corpus-page.ts'
 
 /** What crawlers read before anything else, and how a document is written down. */

@@ -1,4 +1,4 @@
-import { scripted } from '../../../src/render/test-renderer.ts'
+import { scripted } from '../../support/renderer.ts'
 import { css, json, page, script, type Theme } from '../corpus-page.ts'
 
 const module = (text: string) => page(`<ul id="out"></ul><script type="module">${text}</script>`)

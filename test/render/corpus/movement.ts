@@ -1,4 +1,4 @@
-import { scripted } from '../../../src/render/test-renderer.ts'
+import { scripted } from '../../support/renderer.ts'
 import { json, type Theme } from '../corpus-page.ts'
 
 const ROW = `const box = document.createElement('div'); document.body.append(box)`

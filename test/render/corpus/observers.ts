@@ -1,4 +1,4 @@
-import { scripted } from '../../../src/render/test-renderer.ts'
+import { scripted } from '../../support/renderer.ts'
 import { html, json, page, type Theme } from '../corpus-page.ts'
 
 const END = `const end = document.createElement('p'); end.style.marginTop = '20000px'; document.body.append(end)`

@@ -1,4 +1,4 @@
-import { scripted } from '../../../src/render/test-renderer.ts'
+import { scripted } from '../../support/renderer.ts'
 import { html, inParts, json, page, script, type Theme } from '../corpus-page.ts'
 
 /** What the platform has got of late, and what another process answers. */

@@ -1,4 +1,4 @@
-import { scripted } from '../../../src/render/test-renderer.ts'
+import { scripted } from '../../support/renderer.ts'
 import { html, json, page, status, type Theme } from '../corpus-page.ts'
 
 /** Ways to another address, and what only looks like one. */

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 
-import { type Answer, scripted } from '../../../src/render/test-renderer.ts'
+import { type Answer, scripted } from '../../support/renderer.ts'
 import { cutOff, html, json, never, page, script, status, type Theme } from '../corpus-page.ts'
 
 /** Connections that have had their one answer. */

@@ -1,4 +1,4 @@
-import { scripted } from '../../../src/render/test-renderer.ts'
+import { scripted } from '../../support/renderer.ts'
 import { json, type Theme } from '../corpus-page.ts'
 
 /** What a page may keep, which must be gone at the next render, and what it may ask of its browser. */

@@ -1,6 +1,6 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 
-import { scripted } from '../../../src/render/test-renderer.ts'
+import { scripted } from '../../support/renderer.ts'
 import { cutOff, html, never, status as only, page, script, type Theme } from '../corpus-page.ts'
 
 /** What the origin, the page and its metas say of themselves. */

@@ -1,4 +1,4 @@
-import { scripted } from '../../../src/render/test-renderer.ts'
+import { scripted } from '../../support/renderer.ts'
 import { inParts, json, never, page, script, status, type Theme } from '../corpus-page.ts'
 
 /** Connections that stay open, documents that come slowly, and workers, which live in real time. */

@@ -1,5 +1,5 @@
 import { PAGE_LIMITS } from '../../../src/render/page-limits.ts'
-import { scripted } from '../../../src/render/test-renderer.ts'
+import { scripted } from '../../support/renderer.ts'
 import { page, type Theme } from '../corpus-page.ts'
 
 /** A document whose snapshot has exactly so many bytes, most of them data in a script, as large shops have it. */

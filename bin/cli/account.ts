@@ -1,0 +1,117 @@
+import { createAccount, findAccount, listAccounts, setPlan, setRole } from '../../src/accounts/accounts.ts'
+import { createLink } from '../../src/accounts/sign-in/links.ts'
+import { CommandError, defineCommand, UsageError } from '../command-line/command.ts'
+import { withDatabase } from '../command-line/open-database.ts'
+import { askHidden, canAsk, readStdin, table } from '../command-line/output.ts'
+import { welcomeUrl } from '../node/first-account.ts'
+import { apiUrl } from './demo/steps.ts'
+
+export const accountCreate = defineCommand({
+  options: {
+    email: { value: 'E', text: 'e-mail address; names the account in other commands', required: true },
+    plan: { value: 'P', text: 'one of the plan catalogue, such as agency_plus', required: true },
+    password: { value: 'W', text: 'for the dashboard; others can see it in the list of processes' },
+    'password-stdin': { value: null, text: 'read the password from stdin' },
+  },
+  async run(values, around) {
+    if (values.password !== null && values['password-stdin']) {
+      throw new UsageError('Give --password or --password-stdin, not both')
+    }
+    const password = values['password-stdin']
+      ? await readStdin()
+      : (values.password ?? (canAsk() && !around.json ? await askPassword() : null))
+    const account = await withDatabase(around, ({ pool }) =>
+      createAccount(pool, around.config.plans, { email: values.email, plan: values.plan, password }),
+    )
+    const without =
+      password === null ? ' without a password: nobody can sign in to the dashboard with it' : ''
+    return {
+      json: account,
+      text: `Account ${account.email} created on plan ${account.plan}${without}.`,
+    }
+  },
+})
+
+/** Enter alone: an account without a password, for use by keys only. */
+async function askPassword(): Promise<string | null> {
+  const answers: string[] = []
+  await askHidden('Password for the dashboard (Enter for none): ', (answer) => {
+    answers.push(answer)
+    return answers.length === 1 && answer !== '' ? 'Once more: ' : null
+  })
+  const [password = '', again] = answers
+  if (password === '') return null
+  if (password !== again) throw new CommandError('The two passwords differ')
+  return password
+}
+
+export const accountInvite = defineCommand({
+  options: {
+    email: { value: 'E', text: 'whom to invite', required: true },
+    plan: { value: 'P', text: 'the plan of the account', required: true },
+    operator: { value: null, text: 'may see and change all accounts' },
+  },
+  async run({ email, plan, operator }, around) {
+    const role = operator ? 'operator' : 'owner'
+    const made = await withDatabase(around, ({ pool, nowMs }) =>
+      createLink(pool, around.config.plans, { kind: 'invitation', email, plan, role }, nowMs),
+    )
+    const url = welcomeUrl(apiUrl(around.config), made.token)
+    around.say('An invitation. The link is shown this once and works once, for a week:')
+    return { json: { email, url, expires_at: made.expires_at }, text: url }
+  },
+})
+
+export const accountList = defineCommand({
+  options: {},
+  async run(_values, around) {
+    const accounts = await withDatabase(around, ({ pool }) => listAccounts(pool))
+    const rows = accounts.map(({ id, email, plan, created_at }) => [String(id), email, plan, created_at])
+    return {
+      json: { accounts },
+      text: table([{ heading: 'id', right: true }, 'email', 'plan', 'created'], rows, 'No accounts yet.'),
+    }
+  },
+})
+
+export const accountResetLink = defineCommand({
+  options: { email: { value: 'E', text: 'the account', required: true } },
+  async run({ email }, around) {
+    const made = await withDatabase(around, async ({ pool, nowMs }) => {
+      const { id } = await findAccount(pool, email)
+      return createLink(pool, around.config.plans, { kind: 'reset', account: id }, nowMs)
+    })
+    const url = welcomeUrl(apiUrl(around.config), made.token)
+    around.say('A link to set a new password. It is shown this once and works once, for an hour:')
+    return { json: { email, url, expires_at: made.expires_at }, text: url }
+  },
+})
+
+export const accountSetPlan = defineCommand({
+  options: {
+    email: { value: 'E', text: 'the account', required: true },
+    plan: { value: 'P', text: 'the new plan; takes effect on the next request', required: true },
+  },
+  async run({ email, plan }, around) {
+    const account = await withDatabase(around, async ({ pool }) => {
+      const { id } = await findAccount(pool, email)
+      return setPlan(pool, around.config.plans, id, plan)
+    })
+    return { json: account, text: `Account ${account.email} is now on plan ${account.plan}.` }
+  },
+})
+
+export const accountSetRole = defineCommand({
+  options: {
+    email: { value: 'E', text: 'the account', required: true },
+    role: { value: 'R', text: 'owner, or operator: may see and change all accounts', required: true },
+  },
+  async run({ email, role }, around) {
+    if (role !== 'owner' && role !== 'operator') throw new CommandError('--role must be owner or operator')
+    const account = await withDatabase(around, async ({ pool }) => {
+      const { id } = await findAccount(pool, email)
+      return setRole(pool, id, role)
+    })
+    return { json: account, text: `Account ${account.email} is now an ${account.role}.` }
+  },
+})

@@ -1,0 +1,121 @@
+import { createReadStream, createWriteStream } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { pipeline } from 'node:stream/promises'
+import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib'
+import { readMasterKeyText, writeMasterKeyText } from '../../src/certificates/vault/master-key.ts'
+import { createVault } from '../../src/certificates/vault/vault.ts'
+import { readBackup } from '../../src/db/backup/backup.ts'
+import { restoreBackup } from '../../src/db/backup/restore.ts'
+import { silentLog } from '../../src/log.ts'
+import { CommandError, defineCommand } from '../command-line/command.ts'
+import { openCommandDatabase, withDatabase } from '../command-line/open-database.ts'
+
+const MIB = 1024 * 1024
+
+export const backup = defineCommand({
+  options: {
+    'without-pages': { value: null, text: 'leave out the render cache; it fills again' },
+    'with-key': {
+      value: null,
+      text: 'put the master key of the data directory into it: whoever has the file then has the certificates',
+    },
+  },
+  operand: { name: 'FILE', text: 'where to; a file that is there is replaced once the new one is whole' },
+  async run(values, around, file) {
+    const { config } = around
+    const masterKey =
+      values['with-key'] && config.secretKeys === null ? readMasterKeyText(config.dataDir) : null
+    let head = ''
+    const bytes = await withDatabase(around, async ({ connection }) => {
+      const options = { version: config.version, masterKey, pages: !values['without-pages'] }
+      async function* watched() {
+        for await (const piece of readBackup(connection, options)) {
+          if (head === '') head = piece
+          yield piece
+        }
+      }
+      return writeBackupFile(file, watched())
+    })
+    const { master_key_id: keyId, made_at: madeAt } = JSON.parse(head) as Record<string, string | null>
+    const key =
+      keyId === null
+        ? 'Nothing in it is sealed with a master key.'
+        : masterKey !== null
+          ? 'The master key is in it: keep it as you would keep private keys.'
+          : `Private keys in it are sealed with the master key ${keyId}, which is not in it: ${
+              config.secretKeys === null ? `${config.dataDir}/secret-key` : 'PREPAINT_SECRET_KEY'
+            } must be kept elsewhere, or certificates have to be made anew.`
+    return {
+      json: { file, bytes, made_at: madeAt, master_key_id: keyId, has_key: masterKey !== null },
+      text: `${file}: all that was stored at ${madeAt} (${(bytes / MIB).toFixed(1)} MiB before compression).\n${key}`,
+    }
+  },
+})
+
+export const restore = defineCommand({
+  options: {},
+  operand: { name: 'FILE', text: 'a file that "prepaint backup" has written' },
+  async run(_values, { config, say }, file) {
+    const { dataDir, secretKeys: keys } = config
+    const database = await openCommandDatabase(config, say)
+    try {
+      const { head, rows } = await restoreBackup(database.connection, readBackupFile(file), silentLog())
+      if (head.master_key !== null && keys === null) writeMasterKeyText(dataDir, head.master_key)
+      const fits = await createVault({ pool: database.pool, keys, dataDir }).fits()
+      const count = (table: string) => rows[table] ?? 0
+      const words = [
+        `Restored what was stored at ${head.made_at}: ${count('account')} accounts, ${count('domain')} domains, ${count('page')} pages.`,
+        ...(fits
+          ? []
+          : [
+              `Private keys in it are sealed with the master key ${head.master_key_id}, which is not here: set ` +
+                `PREPAINT_SECRET_KEY to it, or put it into ${dataDir}/secret-key, before you start a node.`,
+            ]),
+      ]
+      return { json: { made_at: head.made_at, rows, master_key_fits: fits }, text: words.join('\n') }
+    } finally {
+      await database.close()
+    }
+  },
+})
+
+/**
+ * Writes the pieces to a file that only its owner may read; under another name
+ * until it is whole and on disk, so that what has the name is a backup. Gives its bytes.
+ */
+async function writeBackupFile(file: string, pieces: AsyncIterable<string>): Promise<number> {
+  const draft = `${file}.unfinished`
+  const packed = createZstdCompress({ params: { [constants.ZSTD_c_checksumFlag]: 1 } })
+  try {
+    await pipeline(pieces, packed, createWriteStream(draft, { mode: 0o600, flags: 'wx', flush: true }))
+    await rename(draft, file)
+    const dir = await open(path.dirname(path.resolve(file)))
+    await dir.sync()
+    await dir.close()
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST')
+      throw new CommandError(`${draft} is there: another backup writes it, or was cut off; remove it`)
+    await rm(draft, { force: true })
+    if (code !== undefined && /^E[A-Z]+$/.test(code))
+      throw new CommandError(`${file} cannot be written: ${(error as Error).message}`)
+    throw error
+  }
+  return packed.bytesWritten
+}
+
+/** The lines of a backup. Throws CommandError for a file that cannot be read or is damaged. */
+export async function* readBackupFile(file: string): AsyncGenerator<string> {
+  const unpacked = createZstdDecompress()
+  const fed = pipeline(createReadStream(file), unpacked)
+  // Told below; whoever reads the lines has to hear of it, not the process.
+  fed.catch(() => {})
+  try {
+    yield* createInterface({ input: unpacked, crlfDelay: Number.POSITIVE_INFINITY })
+    await fed
+  } catch (cause) {
+    throw new CommandError(`${file} cannot be read as a backup: ${(cause as Error).message}`, { cause })
+  }
+}

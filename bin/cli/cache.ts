@@ -1,0 +1,135 @@
+import { DEFAULT_PATHS } from '../../src/api/cache/refresh.ts'
+import { databaseNow, retriedTransaction, transaction } from '../../src/db/transaction.ts'
+import { AppError } from '../../src/errors.ts'
+import type { DomainName, PagePath } from '../../src/ids.ts'
+import { refreshPages } from '../../src/queue/jobs/enqueue.ts'
+import { startWarm } from '../../src/queue/warm/warm.ts'
+import { cancelWarm, pauseWarm, resumeWarm } from '../../src/queue/warm/warm-control.ts'
+import { readWarm } from '../../src/queue/warm/warm-progress.ts'
+import { listStoredPaths } from '../../src/store/page-match.ts'
+import { normalisePath, normalisePrefix, type QueryRule } from '../../src/store/path.ts'
+import { type PurgeWhat, purgeAhead, purgePages } from '../../src/store/purge.ts'
+import { CommandError, defineCommand, UsageError } from '../command-line/command.ts'
+import { withDatabase } from '../command-line/open-database.ts'
+import { domainNamed, domainNameOf } from '../command-line/options.ts'
+import { tellQueued, warmText, watchWarm } from './watch.ts'
+
+export const cacheList = defineCommand({
+  options: { domain: { value: 'D', text: 'the domain', required: true } },
+  async run(values, around) {
+    const name = domainNameOf(values.domain)
+    const paths = await withDatabase(around, async ({ pool }) => {
+      const domain = await domainNamed(pool, name)
+      const all: PagePath[] = []
+      for await (const batch of listStoredPaths(pool, domain.id)) all.push(...batch)
+      return all
+    })
+    return {
+      json: {
+        domain: name,
+        cachedPages: paths.length,
+        pages: paths.map((path) => ({ path, cacheKey: `render:${name}:${path}` })),
+      },
+      text: paths.length === 0 ? `No pages of ${name} are stored.` : paths.join('\n'),
+    }
+  },
+})
+
+export const cachePurge = defineCommand({
+  options: {
+    domain: { value: 'D', text: 'the domain', required: true },
+    path: { value: 'P', text: 'only this page; with * at the end, all pages that begin so' },
+  },
+  async run(values, around) {
+    const name = domainNameOf(values.domain)
+    const keysDeleted = await withDatabase(around, async ({ pool }) => {
+      const domain = await domainNamed(pool, name)
+      const what = whatOf(values.path, domain.settings.query)
+      const ahead = await purgeAhead(pool, domain.id, what)
+      return ahead + (await transaction(pool, (client) => purgePages(client, domain.id, what)))
+    })
+    return {
+      json: { domain: name, keysDeleted },
+      text: `Deleted ${keysDeleted} stored ${keysDeleted === 1 ? 'entry' : 'entries'} of ${name}.`,
+    }
+  },
+})
+
+function whatOf(raw: string | null, query: QueryRule): PurgeWhat {
+  if (raw === null) return { kind: 'all' }
+  if (raw.endsWith('*')) {
+    const prefix = normalisePrefix(raw.slice(0, -1))
+    if (prefix !== null) return { kind: 'prefix', prefix }
+  } else {
+    const path = normalisePath(raw, query)
+    if (path !== null) return { kind: 'path', path }
+  }
+  throw new UsageError(`--path must be a path that begins with /, got "${raw}"`)
+}
+
+export const cacheRefresh = defineCommand({
+  options: {
+    domain: { value: 'D', text: 'the domain', required: true },
+    path: { value: 'P', text: `a page, as often as wanted; without: ${DEFAULT_PATHS.join(' ')}`, many: true },
+    wait: { value: null, text: 'wait until they are rendered, also when not at a terminal' },
+  },
+  async run(values, around) {
+    const name = domainNameOf(values.domain)
+    const raw = values.path.length > 0 ? values.path : DEFAULT_PATHS
+    return withDatabase(around, async ({ pool }) => {
+      const domain = await domainNamed(pool, name)
+      if (!domain.isActive) throw new AppError('domain_inactive')
+      const paths = raw.map((text) => {
+        const path = normalisePath(text, domain.settings.query)
+        if (path === null) throw new UsageError(`--path must be a path that begins with /, got "${text}"`)
+        return path
+      })
+      const since = await databaseNow(pool)
+      const jobs = await retriedTransaction(pool, (client) => refreshPages(client, domain.id, paths))
+      const words = `Queued ${jobs.length} ${jobs.length === 1 ? 'page' : 'pages'} of ${name}.`
+      const told = { domain, since, wait: values.wait, words, json: { domain: name, jobs } }
+      return tellQueued({ pool, around }, told)
+    })
+  },
+})
+
+export const cacheWarm = defineCommand({
+  options: {
+    domain: { value: 'D', text: 'the domain', required: true },
+    outdated: { value: null, text: 'only what is not stored, stale, or older than its sitemap says' },
+    wait: { value: null, text: 'wait until all are rendered, also when not at a terminal' },
+    status: { value: null, text: 'start none, say how far the last one is' },
+    pause: { value: null, text: 'pause the one under way' },
+    resume: { value: null, text: 'go on with the one that is paused' },
+    cancel: { value: null, text: 'end the one under way; what was rendered stays' },
+  },
+  async run(values, around) {
+    const name = domainNameOf(values.domain)
+    const actions = (['status', 'pause', 'resume', 'cancel'] as const).filter((action) => values[action])
+    const [action = null] = actions
+    if (actions.length > 1) throw new UsageError(`--${actions.join(' and --')} cannot be given together`)
+    if (action !== null && values.outdated)
+      throw new UsageError(`--outdated starts a warm, --${action} does not`)
+    return withDatabase(around, async ({ pool }) => {
+      const domain = await domainNamed(pool, name)
+      const since = await databaseNow(pool)
+      if (action === null) {
+        if (!domain.isActive) throw new AppError('domain_inactive')
+        await startWarm(pool, domain.id, values.outdated ? 'outdated' : 'all')
+      } else if (action !== 'status') {
+        const change = { pause: pauseWarm, resume: resumeWarm, cancel: cancelWarm }[action]
+        const isChanged = await transaction(pool, (client) => change(client, domain.id))
+        if (!isChanged) throw new CommandError(unchanged(name, action))
+      }
+      const isWatched = action === null || action === 'resume' || (action === 'status' && values.wait)
+      if (isWatched) return watchWarm({ pool, around }, { domain, since, wait: values.wait })
+      const warm = await readWarm(pool, domain.id)
+      const text = warm === null ? `${name} was never warmed.` : warmText(warm)
+      return { json: { domain: name, warm }, text }
+    })
+  },
+})
+
+function unchanged(name: DomainName, action: 'pause' | 'resume' | 'cancel'): string {
+  return action === 'resume' ? `No warm of ${name} is paused` : `No warm of ${name} is under way`
+}

@@ -1,0 +1,139 @@
+import { findAccount } from '../../src/accounts/accounts.ts'
+import { ownerOfDomain } from '../../src/accounts/tokens.ts'
+import { firstProblem } from '../../src/api/http/validation.ts'
+import { AppError } from '../../src/errors.ts'
+import { createDomain, deleteDomain, updateDomain } from '../../src/sites/domain-changes.ts'
+import { type DomainSettings, domainSettingsPatchSchema } from '../../src/sites/domain-settings.ts'
+import { type DomainWithSettings, findDomain, listAllDomains, listDomains } from '../../src/sites/domains.ts'
+import { defineCommand, UsageError } from '../command-line/command.ts'
+import { withDatabase } from '../command-line/open-database.ts'
+import { domainNameOf, originOf, yesOrNo } from '../command-line/options.ts'
+import { fields, table } from '../command-line/output.ts'
+
+export const domainAdd = defineCommand({
+  options: {
+    email: { value: 'E', text: 'the account that owns it', required: true },
+    domain: { value: 'D', text: 'the name that visitors use', required: true },
+    origin: { value: 'URL', text: 'where the site really lives', required: true },
+  },
+  async run(values, around) {
+    const { config } = around
+    const name = domainNameOf(values.domain)
+    const originUrl = await originOf(values.origin, config)
+    const domain = await withDatabase(around, async ({ pool, nowMs }) => {
+      const { id } = await findAccount(pool, values.email)
+      return createDomain(pool, id, { name, originUrl }, { plans: config.plans, nowMs })
+    })
+    return {
+      json: { domain },
+      text: `Domain ${domain.custom_domain} is registered; its origin is ${domain.origin_url}.`,
+    }
+  },
+})
+
+export const domainList = defineCommand({
+  options: { email: { value: 'E', text: 'only the domains of this account' } },
+  async run({ email }, around) {
+    const domains = await withDatabase(around, async ({ pool, nowMs }) => {
+      const view = { plans: around.config.plans, nowMs }
+      if (email === null) return listAllDomains(pool, view)
+      const account = await findAccount(pool, email)
+      const own = await listDomains(pool, account.id, view)
+      return own.map((domain) => ({ ...domain, email: account.email }))
+    })
+    const rows = domains.map((domain) => [
+      domain.custom_domain,
+      domain.origin_url,
+      domain.email,
+      domain.is_active ? 'yes' : 'no',
+      domain.ssl_enabled ? 'in use' : '-',
+      `${domain.renders_used} of ${domain.monthly_render_limit}`,
+    ])
+    const columns = [
+      'domain',
+      'origin',
+      'account',
+      'active',
+      'certificate',
+      { heading: 'renders this month', right: true },
+    ] as const
+    return { json: { domains }, text: table(columns, rows, 'No domains yet.') }
+  },
+})
+
+export const domainRemove = defineCommand({
+  options: { domain: { value: 'D', text: 'the domain', required: true } },
+  async run(values, around) {
+    const name = domainNameOf(values.domain)
+    const deleted = await withDatabase(around, async ({ pool }) =>
+      deleteDomain(pool, await ownerOfDomain(pool, name), name),
+    )
+    return { json: { deleted }, text: `Domain ${name} and everything stored for it are gone.` }
+  },
+})
+
+export const domainSet = defineCommand({
+  options: {
+    domain: { value: 'D', text: 'the domain', required: true },
+    origin: { value: 'URL', text: 'where the site really lives' },
+    active: { value: 'yes|no', text: 'no: live traffic passes to the origin' },
+    settings: { value: 'JSON', text: 'those to change, such as {"fresh_seconds": 3600}' },
+  },
+  async run(values, around) {
+    const { config } = around
+    const name = domainNameOf(values.domain)
+    if (values.origin === null && values.active === null && values.settings === null) {
+      throw new UsageError('Nothing to change: give --origin, --active or --settings')
+    }
+    const change = {
+      isActive: values.active === null ? undefined : yesOrNo('active', values.active),
+      settings: values.settings === null ? undefined : settingsOf(values.settings),
+      originUrl: values.origin === null ? undefined : await originOf(values.origin, config),
+    }
+    const { plans } = config
+    const domain = await withDatabase(around, async ({ pool, nowMs }) =>
+      updateDomain(pool, await ownerOfDomain(pool, name), name, change, { plans, nowMs }),
+    )
+    return { json: { domain }, text: domainText(domain) }
+  },
+})
+
+function settingsOf(raw: string): Partial<DomainSettings> {
+  let json: unknown
+  try {
+    json = JSON.parse(raw)
+  } catch (error) {
+    throw new UsageError(`--settings is not JSON: ${(error as Error).message}`)
+  }
+  const parsed = domainSettingsPatchSchema.safeParse(json)
+  if (parsed.success) return parsed.data as Partial<DomainSettings>
+  throw new UsageError(`--settings: ${firstProblem(domainSettingsPatchSchema, json, 'JSON') ?? 'not valid'}`)
+}
+
+export const domainShow = defineCommand({
+  options: { domain: { value: 'D', text: 'the domain', required: true } },
+  async run(values, around) {
+    const name = domainNameOf(values.domain)
+    const { plans } = around.config
+    const domain = await withDatabase(around, async ({ pool, nowMs }) =>
+      findDomain(pool, await ownerOfDomain(pool, name), name, { plans, nowMs }),
+    )
+    if (domain === null) throw new AppError('domain_not_found')
+    return { json: { domain }, text: domainText(domain) }
+  },
+})
+
+/** One domain with its settings, for a person. */
+function domainText(domain: DomainWithSettings): string {
+  return fields([
+    ['domain', domain.custom_domain],
+    ['id', String(domain.id)],
+    ['origin', domain.origin_url],
+    ['active', domain.is_active ? 'yes' : 'no'],
+    ['certificate', domain.ssl_enabled ? 'in use' : 'none'],
+    ['renders', `${domain.renders_used} of ${domain.monthly_render_limit} this month`],
+    ['created', domain.created_at],
+    ['updated', domain.updated_at],
+    ...Object.entries(domain.settings).map(([name, value]) => [name, JSON.stringify(value)] as const),
+  ])
+}

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+
+import type { RenderRecord } from '../../src/render/record.ts'
+import { explanation } from './render.ts'
+
+const RECORD: RenderRecord = {
+  phases: { slot: 0, tab: 80, navigate: 90, firstResponse: 130, settled: 290, snapshot: 300 },
+  capture: 'budget',
+  requests: { made: 7, spared: 1, blocked: 1, failed: 2 },
+  troubles: [
+    { url: 'https://t.example/a.js', kind: 'blocked', reason: 'its host is on the list of blocked hosts' },
+    { url: 'https://shop.example/api', kind: 'failed', reason: 'status 500' },
+  ],
+  consoleErrors: { count: 1, texts: ['TypeError: x is null\n    at app.js:1'] },
+  htmlBytes: 23_456,
+}
+const ENDED_AT_MS = Date.UTC(2026, 10, 21, 16, 5, 12, 123)
+
+describe('the explanation of a render', () => {
+  it('of a page', () => {
+    assert.equal(
+      explanation({ kind: 'rendered', details: ['status 200'] }, RECORD, ENDED_AT_MS),
+      `outcome        rendered, status 200
+taken because  budget: its virtual time was used up and nothing was pending
+size           23 kB (23,456 bytes)
+requests       7 made, of them 1 blocked and 2 failed; 1 picture not downloaded
+console        1 error
+ended          2026-11-21T16:05:12.123Z
+
+   at ms    took
+       0       0  a slot was free
+      80      80  a clean tab was there        ############
+      90      10  the page was asked for       ##
+     130      40  its first answer came        ######
+     290     160  nothing more was waited for  ########################
+     300      10  the outcome was there        ##
+
+blocked and failed requests
+  blocked https://t.example/a.js (its host is on the list of blocked hosts)
+  failed https://shop.example/api (status 500)
+  and 1 more
+
+errors on the console
+  TypeError: x is null at app.js:1`,
+    )
+  })
+
+  it('says how many requests were sent ahead of the page', () => {
+    const requests = { ...RECORD.requests, preloaded: 3 }
+    const text = explanation({ kind: 'rendered', details: [] }, { ...RECORD, requests }, ENDED_AT_MS)
+    assert.match(
+      text,
+      /^requests {7}7 made, of them 1 blocked and 2 failed, 3 sent ahead; 1 picture not downloaded$/m,
+    )
+  })
+
+  it('of what ended early: what was not reached has no time, the next one counts from the last that was', () => {
+    const phases = { slot: 5, tab: 50, navigate: 60, firstResponse: null, settled: null, snapshot: 3_060 }
+    const text = explanation(
+      { kind: 'timed-out', details: [] },
+      {
+        ...RECORD,
+        phases,
+        capture: null,
+        troubles: [],
+        consoleErrors: { count: 0, texts: [] },
+        htmlBytes: null,
+      },
+      ENDED_AT_MS,
+    )
+    assert.match(text, /^outcome +timed-out\ntaken because +it was not taken\nsize +there is no page$/m)
+    assert.match(text, /^console +no errors$/m)
+    assert.match(text, /^ {7}- {7}- {2}its first answer came$/m)
+    assert.match(text, /^ {4}3060 {4}3000 {2}the outcome was there +#{24}$/m)
+    assert.match(text, /and 3 more$/)
+  })
+
+  it('lets no page move the cursor or write a line of its own', () => {
+    const evil = 'a\u001b[2J\nb\u202ec\u2028d\re'
+    const text = explanation(
+      { kind: 'redirect', details: [`to ${evil}`] },
+      {
+        ...RECORD,
+        troubles: [{ url: evil, kind: 'failed', reason: evil }],
+        consoleErrors: { count: 1, texts: [evil] },
+      },
+      ENDED_AT_MS,
+    )
+    assert.doesNotMatch(text, /[\u001b\u202e\u2028\r]/)
+    assert.equal(text.split('\n').length, 21)
+  })
+})

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+
+import { type Shop, startShop } from '../../examples/shop/server.ts'
+import { loadConfig } from '../../src/config.ts'
+import { runJson, runPrepaint } from '../../test/support/command-line.ts'
+import { clearDataDir, makeDataDir } from '../../test/support/node-process.ts'
+
+describe('render URL', () => {
+  const dataDir = makeDataDir()
+  let shop: Shop
+  let settings: Record<string, string>
+  before(async () => {
+    shop = await startShop({ port: 0 })
+    const { port } = new URL(shop.url)
+    settings = {
+      PREPAINT_DATA_DIR: dataDir,
+      PREPAINT_ALLOW_PRIVATE_ORIGINS: `127.0.0.1/32:${port}`,
+      // It needs no database: this one does not exist.
+      DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+    }
+  })
+  after(async () => {
+    await shop.close()
+    assert.deepEqual(await clearDataDir(dataDir), [])
+  })
+
+  it('prints the finished page and nothing else on stdout', async () => {
+    const { code, stdout } = await runPrepaint(['render', `${shop.url}/product/morning-mug`], settings)
+    assert.equal(code, 0)
+    assert.match(stdout, /^<!DOCTYPE html>/i)
+    assert.match(stdout, /<h1>Morning mug<\/h1>/)
+    assert.match(stdout, /"@type":"Product"/)
+    assert.match(stdout, /In the hand|Better in the hand/, 'what the second API call brought')
+    assert.doesNotMatch(stdout, /<script type="module"/)
+  })
+
+  it('says what came of it with --json, also the status that the page asks for', async () => {
+    const { code, json } = await runJson(['render', `${shop.url}/nothing`], settings)
+    assert.equal(code, 0)
+    assert.equal(json['outcome'], 'rendered')
+    assert.equal(json['status'], 404)
+    assert.match(String(json['html']), /This shelf is empty/)
+  })
+
+  it('ends with 1 and the reason when it is no page', async () => {
+    const picture = await runPrepaint(['render', `${shop.url}/icon.svg`], settings)
+    assert.equal(picture.code, 1)
+    assert.equal(picture.stdout, '')
+    assert.match(picture.stderr, /image\/svg\+xml, not HTML/)
+  })
+
+  it('explains with --explain how the render went', async () => {
+    const { code, stdout } = await runPrepaint(['render', '--explain', `${shop.url}/`], settings)
+    assert.equal(code, 0)
+    assert.match(stdout, /outcome +rendered/)
+    assert.match(stdout, /taken because +(budget|idle|ready-signal): /)
+    assert.match(stdout, /\d+ {2}its first answer came/)
+    const { json } = await runJson(['render', '--explain', `${shop.url}/icon.svg`], settings)
+    const record = json['record'] as { phases: Record<string, unknown>; capture: unknown }
+    assert.equal(typeof record.phases['firstResponse'], 'number')
+    assert.equal(record.capture, null)
+  })
+
+  it('sees a site as the node does: the same visitor, with the page that explains it', async () => {
+    const seen: (string | undefined)[] = []
+    const origin = http.createServer((req, res) => {
+      seen.push(req.headers['user-agent'])
+      res.setHeader('content-type', 'text/html').end('<p>content</p>')
+    })
+    origin.listen(0, '127.0.0.1')
+    await once(origin, 'listening')
+    const { port } = origin.address() as AddressInfo
+    const allowed = { ...settings, PREPAINT_ALLOW_PRIVATE_ORIGINS: '127.0.0.1/32' }
+    for (const [publicUrl, comment] of [
+      ['https://render.example/', ' (+https://render.example/bot)'],
+      ['', ''],
+    ] as const) {
+      const around = { ...allowed, PREPAINT_PUBLIC_URL: publicUrl }
+      assert.equal((await runPrepaint(['render', `http://127.0.0.1:${port}/`], around)).code, 0)
+      const { version } = loadConfig({})
+      assert(seen.at(-1)?.endsWith(` Safari/537.36 Prepaint/${version}${comment}`), seen.at(-1))
+    }
+    origin.close()
+    origin.closeAllConnections()
+  })
+
+  it('prints a page that says 503 of itself, and says that it is never stored', async () => {
+    const origin = http.createServer((_req, res) =>
+      res
+        .setHeader('content-type', 'text/html')
+        .end('<!doctype html><meta name="prerender-status-code" content="503"><p>Back soon'),
+    )
+    origin.listen(0, '127.0.0.1')
+    await once(origin, 'listening')
+    const url = `http://127.0.0.1:${(origin.address() as AddressInfo).port}/`
+    const around = { ...settings, PREPAINT_ALLOW_PRIVATE_ORIGINS: '127.0.0.1/32' }
+    const { code, stdout, stderr } = await runPrepaint(['render', url], around)
+    assert.equal(code, 0)
+    assert.match(stdout, /Back soon/)
+    assert.match(stderr, /says 503 of itself/)
+    origin.close()
+    origin.closeAllConnections()
+  })
+
+  it('refuses a private address that is not allowed, and says how to allow it', async () => {
+    const { code, json } = await runJson(['render', 'http://127.0.0.1:9/'], settings)
+    assert.equal(code, 1)
+    assert.match(String(json['error']), /PREPAINT_ALLOW_PRIVATE_ORIGINS=127\.0\.0\.1\/32:9/)
+    assert.equal((await runJson(['render', 'file:///etc/passwd'], settings)).code, 2)
+  })
+})

@@ -1,0 +1,240 @@
+import { isIP } from 'node:net'
+import { systemClock } from '../../src/clock.ts'
+import { unreachable } from '../../src/errors.ts'
+import { startGateway } from '../../src/gateway/gateway.ts'
+import type { DomainName, PagePath } from '../../src/ids.ts'
+import { createLog } from '../../src/log.ts'
+import { createAddressGuard } from '../../src/outbound/address-guard.ts'
+import { checkOriginUrl } from '../../src/outbound/origin-url.ts'
+import { identityOf } from '../../src/render/identity.ts'
+import type { RenderOutcome } from '../../src/render/outcome.ts'
+import { PHASES, type Phase, type Rendering, type RenderRecord } from '../../src/render/record.ts'
+import { startRenderer } from '../../src/render/renderer.ts'
+import { normalisePath } from '../../src/store/path.ts'
+import { CommandError, defineCommand, type Surroundings, UsageError } from '../command-line/command.ts'
+import { fields } from '../command-line/output.ts'
+import { watchForEnding } from '../node/shutdown.ts'
+
+const NAME_SERVERS_WITHIN_MS = 5_000
+
+/** Stands in for the name of a site that is given by its address: a page is rendered at a name. */
+const NAME_OF_AN_ADDRESS = 'page.localhost'
+
+export const render = defineCommand({
+  options: { explain: { value: null, text: 'say how the render went instead of printing the page' } },
+  operand: { name: 'URL', text: 'the page; http or https' },
+  async run({ explain }, around, url) {
+    const page = await pageAt(url, around)
+    const begunMs = systemClock.nowMs()
+    const { outcome, record } = await renderOnce(page, around)
+    const { kind, ...details } = outcome
+    const endedMs = systemClock.nowMs()
+    const found = { url, outcome: kind, ms: endedMs - begunMs, ...details }
+    const json = explain ? { ...found, ended_at: new Date(endedMs).toISOString(), record } : found
+    const told = { kind, details: outcomeDetails(outcome) }
+    const explained = explain && record !== null ? explanation(told, record, endedMs) : ''
+    if (outcome.kind === 'rendered' || outcome.kind === 'site-error') {
+      if (outcome.kind === 'site-error' && !around.json)
+        around.say(
+          `prepaint: the page says ${outcome.status} of itself: a crawler gets it so, it is never stored`,
+        )
+      return { json, text: explain ? explained : outcome.html }
+    }
+    const reason = reasonOf(outcome)
+    if (!around.json) around.say(`prepaint: no page: ${reason}`)
+    return { json: { ...json, error: reason }, text: explained, exitCode: 1 }
+  },
+})
+
+/** Beside the name of the outcome, in the explanation; why it is no page stands on a line of its own. */
+function outcomeDetails(outcome: RenderOutcome): string[] {
+  if ('html' in outcome) {
+    return [`status ${outcome.status}`, ...outcome.headers.map(([name, value]) => `${name}: ${value}`)]
+  }
+  return outcome.kind === 'redirect' ? [`status ${outcome.status}`, `to ${outcome.location}`] : []
+}
+
+type Page = { customDomain: DomainName; originUrl: string; path: PagePath }
+
+/** The page at its public address; a private one only where the operator allows it. */
+async function pageAt(raw: string, { config }: Surroundings): Promise<Page> {
+  const url = URL.parse(raw)
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new UsageError(`URL must begin with http:// or https://, got "${raw}"`)
+  }
+  const guard = createAddressGuard(config.allowedPrivateOrigins)
+  const check = await checkOriginUrl(url.origin, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS })
+  if (!check.ok) throw new CommandError(`${url.origin}: ${check.reason}.${allowanceFor(url)}`)
+  const path = normalisePath(url.pathname + url.search)
+  if (path === null) throw new CommandError(`${raw}: the path is too long or not one that a page can have`)
+  const host = url.hostname.replace(/\.$/, '')
+  const isAddress = isIP(host.replace(/^\[|\]$/g, '')) !== 0
+  return {
+    customDomain: (isAddress ? NAME_OF_AN_ADDRESS : host) as DomainName,
+    originUrl: check.originUrl,
+    path,
+  }
+}
+
+function allowanceFor(url: URL): string {
+  const port = url.port || (url.protocol === 'https:' ? '443' : '80')
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const range =
+    isIP(host) === 6 ? `[${host}/128]:${port}` : `${isIP(host) === 4 ? host : '127.0.0.1'}/32:${port}`
+  return ` If the site is yours, allow its address: PREPAINT_ALLOW_PRIVATE_ORIGINS=${range} (CIDR:port)`
+}
+
+async function renderOnce(page: Page, { config, say }: Surroundings): Promise<Rendering> {
+  // Warnings only: stdout is the page, and stderr is for the person who asked for it.
+  const log = createLog(config.logLevel === 'info' ? 'error' : config.logLevel)
+  const { chromium, timeoutMs, requireSandbox } = config.render
+  const ending = watchForEnding(config)
+  const stop = new AbortController()
+  void ending.asked.then(() => stop.abort())
+  const renderer = await startRenderer({
+    chromium,
+    dataDir: config.dataDir,
+    slots: 1,
+    timeoutMs,
+    requireSandbox,
+    identity: identityOf(config),
+    openGateway: () => startGateway({ allowed: config.allowedPrivateOrigins, log }),
+    clock: systemClock,
+    log,
+    onLongStep: say,
+  })
+  try {
+    return await renderer.render({ ...page, signal: stop.signal })
+  } finally {
+    await renderer.close()
+    ending.unwatch()
+  }
+}
+
+function reasonOf(outcome: Exclude<RenderOutcome, { kind: 'rendered' | 'site-error' }>): string {
+  switch (outcome.kind) {
+    case 'redirect':
+      return `it redirects (${outcome.status}) to ${outcome.location}`
+    case 'not-html':
+      return `the origin answers ${outcome.contentType}, not HTML`
+    case 'origin-error':
+      return `the origin answers with the error ${outcome.status}`
+    case 'origin-unreachable':
+      return `the origin cannot be reached: ${outcome.reason}`
+    case 'timed-out':
+      return outcome.afterMs === 0
+        ? 'it loads itself again and again'
+        : `it was not finished after ${outcome.afterMs} ms`
+    case 'blank':
+      return 'it stayed blank'
+    case 'challenge':
+      return `${outcome.mark} asks whether we are human`
+    case 'error-page':
+      return `it is nothing but an error (${outcome.mark})`
+    case 'too-large':
+      return `it uses up more than a page may: ${outcome.what}`
+    case 'crashed':
+      return `the browser crashed: ${outcome.reason}`
+    case 'aborted':
+      return 'it was stopped'
+    default:
+      return unreachable(outcome)
+  }
+}
+
+const PHASE_TEXTS: Record<Phase, string> = {
+  slot: 'a slot was free',
+  tab: 'a clean tab was there',
+  navigate: 'the page was asked for',
+  firstResponse: 'its first answer came',
+  settled: 'nothing more was waited for',
+  snapshot: 'the outcome was there',
+}
+
+const CAPTURE_TEXTS: Record<NonNullable<RenderRecord['capture']>, string> = {
+  'ready-signal': 'the page said that it was ready',
+  budget: 'its virtual time was used up and nothing was pending',
+  idle: 'only streams or requests that never end were left',
+  cap: 'it always found something more to do',
+}
+
+/** The longest phase has so many. */
+const BAR_CHARS = 24
+
+/**
+ * The record of a render, for a person. `outcome`: its name, and what there is
+ * to say about it. `endedAtMs`: since the Unix epoch.
+ */
+export function explanation(
+  outcome: { kind: string; details: readonly string[] },
+  record: RenderRecord,
+  endedAtMs: number,
+): string {
+  const { capture, requests, troubles, consoleErrors, htmlBytes } = record
+  const trouble = requests.blocked + requests.failed
+  return [
+    fields([
+      ['outcome', [outcome.kind, ...outcome.details].join(', ')],
+      ['taken because', capture === null ? 'it was not taken' : `${capture}: ${CAPTURE_TEXTS[capture]}`],
+      ['size', htmlBytes === null ? 'there is no page' : sizeOf(htmlBytes)],
+      [
+        'requests',
+        `${requests.made} made, of them ${requests.blocked} blocked and ${requests.failed} failed` +
+          (requests.preloaded ? `, ${requests.preloaded} sent ahead` : '') +
+          (requests.spared === 0 ? '' : `; ${counted(requests.spared, 'picture')} not downloaded`),
+      ],
+      ['console', consoleErrors.count === 0 ? 'no errors' : counted(consoleErrors.count, 'error')],
+      ['ended', new Date(endedAtMs).toISOString()],
+    ]),
+    '',
+    ...phaseLines(record.phases),
+    ...section(
+      'blocked and failed requests',
+      troubles.map(({ url, kind, reason }) => `${kind} ${url} (${reason})`),
+      trouble,
+    ),
+    ...section('errors on the console', consoleErrors.texts, consoleErrors.count),
+  ].join('\n')
+}
+
+/** When each phase was reached, and how long it took from the one before that was. */
+function phaseLines(phases: RenderRecord['phases']): string[] {
+  let beforeMs = 0
+  const steps = PHASES.map((phase) => {
+    const atMs = phases[phase]
+    const tookMs = atMs === null ? null : atMs - beforeMs
+    beforeMs = atMs ?? beforeMs
+    return { text: PHASE_TEXTS[phase], atMs, tookMs }
+  })
+  const longestMs = Math.max(1, ...steps.map(({ tookMs }) => tookMs ?? 0))
+  const width = Math.max(...steps.map(({ text }) => text.length))
+  const column = (ms: number | null) => String(ms ?? '-').padStart(8)
+  return [
+    '   at ms    took',
+    ...steps.map(({ text, atMs, tookMs }) => {
+      const bar = '#'.repeat(Math.round(((tookMs ?? 0) / longestMs) * BAR_CHARS))
+      return `${column(atMs)}${column(tookMs)}  ${text.padEnd(width)}  ${bar}`.trimEnd()
+    }),
+  ]
+}
+
+/** `lines`: the first of `count`. */
+function section(heading: string, lines: readonly string[], count: number): string[] {
+  if (count === 0) return []
+  const more = count > lines.length ? [`  and ${count - lines.length} more`] : []
+  return ['', heading, ...lines.map((line) => `  ${onOneLine(line)}`), ...more]
+}
+
+function sizeOf(bytes: number): string {
+  const inFull = `${bytes.toLocaleString('en-US')} bytes`
+  return bytes < 10_000 ? inFull : `${Math.round(bytes / 1_000).toLocaleString('en-US')} kB (${inFull})`
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/** What a page says must not move a person's cursor. */
+function onOneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').replace(/\p{Cf}/gu, '?')
+}

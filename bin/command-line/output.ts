@@ -1,0 +1,107 @@
+import { createInterface } from 'node:readline'
+import { Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { CommandError } from './command.ts'
+
+/** A column: its heading, and whether it holds numbers (set to the right). */
+type Column = string | { heading: string; right: true }
+
+/**
+ * Rows under headings, aligned by spaces, two between columns. `none` is said
+ * instead of a table without rows. Control characters in a cell are shown as
+ * `?`: a name that a customer chose must not move the operator's cursor.
+ */
+export function table(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  none: string,
+): string {
+  if (rows.length === 0) return none
+  const headings = columns.map((column) => (typeof column === 'string' ? column : column.heading))
+  const lines = [headings, ...rows.map((row) => row.map(printable))]
+  const widths = headings.map((_, at) => Math.max(...lines.map((line) => (line[at] ?? '').length)))
+  return lines
+    .map((line) =>
+      line
+        .map((cell, at) =>
+          typeof columns[at] === 'string' ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0),
+        )
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+/** `name  value` lines, values aligned. */
+export function fields(entries: readonly (readonly [name: string, value: string])[]): string {
+  const width = Math.max(...entries.map(([name]) => name.length))
+  return entries.map(([name, value]) => `${name.padEnd(width)}  ${printable(value)}`).join('\n')
+}
+
+function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?')
+}
+
+/** Longer than any password that is allowed; what is piped in by mistake is not read whole. */
+const STDIN_LIMIT_CHARS = 4_096
+
+/** Whether a person is there to be asked. */
+export function canAsk(): boolean {
+  return process.stdin.isTTY === true && process.stderr.isTTY === true
+}
+
+/**
+ * Asks on the terminal without showing what is typed; `next` is called with
+ * each answer and gives the next question, or null. One reader for all of
+ * them: what was typed ahead is kept. Ctrl-C and Ctrl-D give up.
+ */
+export async function askHidden(question: string, next: (answer: string) => string | null): Promise<void> {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true })
+  const answers = lines[Symbol.asyncIterator]()
+  try {
+    for (let asked: string | null = question; asked !== null; ) {
+      process.stderr.write(asked)
+      const answer = await answers.next()
+      process.stderr.write('\n')
+      if (answer.done === true) throw new CommandError('Given up at the prompt: nothing was done')
+      asked = next(answer.value)
+    }
+  } finally {
+    lines.close()
+  }
+}
+
+/** Everything on stdin without its last line break: `--password-stdin <<< "..."`. */
+export async function readStdin(): Promise<string> {
+  const all = await text(process.stdin)
+  if (all.length > STDIN_LIMIT_CHARS) {
+    throw new CommandError(`stdin has more than ${STDIN_LIMIT_CHARS} characters`)
+  }
+  return all.replace(/\r?\n$/, '')
+}
+
+/** A bar on stderr that redraws itself in place, for people at a terminal. */
+export function progressBar(): { update(finished: number, total: number): void; end(): void } {
+  const width = 30
+  return {
+    update(finished, total) {
+      const filled = total === 0 ? 0 : Math.floor((finished / total) * width)
+      const bar = '█'.repeat(filled) + '░'.repeat(width - filled)
+      // The total can shrink: what was longer before is cleared to the end of the line.
+      process.stderr.write(`\r${bar} ${finished} of ${total}\u001b[K`)
+    },
+    end: () => process.stderr.write('\n'),
+  }
+}
+
+/** A line on stderr that is written anew in place. */
+export function progressLine(): { update(text: string): void; end(): void } {
+  return {
+    update(text) {
+      const width = (process.stderr.columns ?? 80) - 1
+      process.stderr.write(`\r${text.slice(0, width)}\u001b[K`)
+    },
+    end: () => process.stderr.write('\n'),
+  }
+}

@@ -1,0 +1,130 @@
+import manifest from '../../package.json' with { type: 'json' }
+import { ConfigError, loadConfig } from '../../src/config.ts'
+import { AppError, publicError } from '../../src/errors.ts'
+import { COMMANDS } from '../cli/commands.ts'
+import { COMMON_OPTIONS, parseArguments } from './arguments.ts'
+import { type Command, CommandError, type Result, UsageError } from './command.ts'
+import { fields } from './output.ts'
+
+const HELP: readonly string[] = ['help', '--help', '-h']
+
+/**
+ * One command line, from its words to its result; never rejects. null: the
+ * command has already said everything. Settings come from `environment`, in
+ * tests; else from the process's own.
+ */
+export async function runCommandLine(
+  args: readonly string[],
+  environment?: Record<string, string>,
+): Promise<Result | null> {
+  const json = args.includes('--json')
+  try {
+    return await run(args, { json, environment })
+  } catch (error) {
+    return failure(error, json)
+  }
+}
+
+async function run(
+  args: readonly string[],
+  { json, environment }: { json: boolean; environment: Record<string, string> | undefined },
+): Promise<Result | null> {
+  // Help and version come before the settings are read: who has to mend those may need them.
+  const words = args.filter((arg) => arg !== '--json')
+  const [first = '', second] = words
+  if (words.length === 0 || (HELP.includes(first) && second === undefined)) {
+    return helpResult(generalHelp(manifest.version))
+  }
+  if (first === '--version') return { json: { version: manifest.version }, text: manifest.version }
+  if (second !== undefined && HELP.includes(second) && groupHelp(first) !== '') {
+    return helpResult(groupHelp(first))
+  }
+
+  const { name, rest } = commandNamed(first === 'help' ? [...words.slice(1), '--help'] : args)
+  const command = await COMMANDS[name]!.load()
+  const { values, operand, help } = parseArguments(command, rest)
+  if (help) return helpResult(commandHelp(name, command))
+  return command.run(values, operand, {
+    config: loadConfig(environment),
+    json,
+    say: (line) => process.stderr.write(`${line}\n`),
+  })
+}
+
+function helpResult(text: string): Result {
+  return { json: { help: text }, text }
+}
+
+/** Commands have one word or two. */
+function commandNamed(words: readonly string[]): { name: string; rest: readonly string[] } {
+  for (const length of [2, 1]) {
+    const name = words.slice(0, length).join(' ')
+    if (Object.hasOwn(COMMANDS, name)) return { name, rest: words.slice(length) }
+  }
+  const [first = '', second] = words
+  const group = groupHelp(first)
+  if (group === '') throw new UsageError(`Unknown command "${first}". "prepaint --help" lists all commands`)
+  const wrong = second === undefined || second.startsWith('-') ? '' : `Unknown command "${first} ${second}". `
+  throw new UsageError(`${wrong}The commands of "${first}":\n${group}`)
+}
+
+/** Errors go to stderr for a person, and as the one object on stdout for a program. */
+function failure(error: unknown, json: boolean): Result {
+  const exitCode = error instanceof UsageError ? 2 : 1
+  const body = error instanceof AppError ? publicError(error).body : { error: wordsOf(error) }
+  if (!json) process.stderr.write(`prepaint: ${body.error}\n`)
+  return { json: body, text: '', exitCode }
+}
+
+function wordsOf(error: unknown): string {
+  if (error instanceof UsageError || error instanceof CommandError) return error.message
+  if (error instanceof ConfigError) return `settings: ${error.message}`
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** All commands, one line each. */
+function generalHelp(version: string): string {
+  return [
+    `prepaint ${version}: people get the site, crawlers get finished HTML`,
+    '',
+    'Usage: prepaint <command> [options]',
+    '',
+    indented(fields(Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary]))),
+    '',
+    'Every command takes --help and --json. Settings are environment variables: see README.md.',
+  ].join('\n')
+}
+
+/** The commands that begin with one word, such as `account`; empty when there are none. */
+function groupHelp(word: string): string {
+  const group = Object.entries(COMMANDS).filter(([name]) => name.startsWith(`${word} `))
+  return group.length === 0 ? '' : indented(fields(group.map(([name, { summary }]) => [name, summary])))
+}
+
+export function commandHelp(name: string, command: Command): string {
+  const options = Object.entries({ ...command.options, ...COMMON_OPTIONS })
+  const spelt = (option: string, value: string | null) =>
+    value === null ? `--${option}` : `--${option} ${value}`
+  const usage = Object.entries(command.options).map(
+    ([option, { value, required, many }]) =>
+      (required === true ? spelt(option, value) : `[${spelt(option, value)}]`) +
+      (many === true ? ' ...' : ''),
+  )
+  const operand = command.operand === null ? [] : [command.operand.name]
+  return [
+    `Usage: prepaint ${[name, ...operand, ...usage].join(' ')}`,
+    '',
+    `${COMMANDS[name]?.summary ?? ''}.`,
+    '',
+    indented(
+      fields([
+        ...(command.operand === null ? [] : [[command.operand.name, command.operand.text] as const]),
+        ...options.map(([option, { value, text }]) => [spelt(option, value), text] as const),
+      ]),
+    ),
+  ].join('\n')
+}
+
+function indented(text: string): string {
+  return text.replaceAll(/^/gm, '  ')
+}

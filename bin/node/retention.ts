@@ -1,0 +1,66 @@
+import type pg from 'pg'
+import { removeOldCounts, removeOldSecrets, removeOldSignIns } from '../../src/accounts/retention.ts'
+import type { Clock } from '../../src/clock.ts'
+import { removeOldTraffic } from '../../src/insight/traffic/retention.ts'
+import type { Log } from '../../src/log.ts'
+import { removeOldLastRenders, removeOldRecords } from '../../src/queue/judging/render-records.ts'
+import { removeOldUnstored } from '../../src/queue/judging/unstored.ts'
+import { removeOldJobs } from '../../src/queue/upkeep/remove-old-jobs.ts'
+import { removeOldDigests } from '../../src/sites/inspection/digests.ts'
+import { removeOldInspections } from '../../src/sites/inspection/inspections.ts'
+import { removeOldVisits } from '../../src/store/last-visits.ts'
+import { removeExpired } from '../../src/store/remove-expired.ts'
+
+const EVERY_MS = 3_600_000
+
+/**
+ * Removes what has outlived its time: at the start and then every hour, table
+ * by table, in small steps. Every node does it; they take different rows. A
+ * table that fails holds none of the others up.
+ */
+export function startRetention(deps: { pool: pg.Pool; clock: Clock; log: Log; everyMs?: number }): {
+  /** Ends after the step that is under way. */
+  close(): Promise<void>
+} {
+  const { pool, clock, log, everyMs = EVERY_MS } = deps
+  const closing = new AbortController()
+  const { signal } = closing
+  const tables: Record<string, () => Promise<number>> = {
+    jobs: () => removeOldJobs(pool, { signal }),
+    records: () => removeOldRecords(pool, { signal }),
+    'last renders': () => removeOldLastRenders(pool, { signal }),
+    unstored: () => removeOldUnstored(pool, clock.nowMs()),
+    pages: () => removeExpired(pool, { signal }),
+    digests: () => removeOldDigests(pool, { signal }),
+    inspections: () => removeOldInspections(pool, { signal }),
+    visits: () => removeOldVisits(pool, { signal }),
+    counts: () => removeOldCounts(pool, { signal }),
+    traffic: () => removeOldTraffic(pool, { signal }),
+    secrets: () => removeOldSecrets(pool, { signal }),
+    'sign-ins': () => removeOldSignIns(pool, { signal }),
+  }
+
+  let running = run()
+  const timer = setInterval(() => {
+    running = running.then(run)
+  }, everyMs)
+  return {
+    async close() {
+      clearInterval(timer)
+      closing.abort()
+      await running
+    },
+  }
+
+  async function run(): Promise<void> {
+    for (const [what, remove] of Object.entries(tables)) {
+      if (signal.aborted) return
+      try {
+        const removed = await remove()
+        if (removed > 0) log.info({ what, removed }, 'removed what had outlived its time')
+      } catch (error) {
+        log.warn({ err: error, what }, 'what has outlived its time could not be removed; it is tried again')
+      }
+    }
+  }
+}

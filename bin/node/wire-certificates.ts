@@ -1,0 +1,103 @@
+import type pg from 'pg'
+import { findHttpChallenge } from '../../src/certificates/acme/challenge.ts'
+import { createTransport } from '../../src/certificates/acme/transport.ts'
+import { createContexts } from '../../src/certificates/contexts.ts'
+import { type Ordering, startOrdering } from '../../src/certificates/orders/ordering.ts'
+import { reachesUs } from '../../src/certificates/orders/reachability.ts'
+import { readServedCertificate } from '../../src/certificates/stored-certificate.ts'
+import { MasterKeyError } from '../../src/certificates/vault/master-key.ts'
+import type { Vault } from '../../src/certificates/vault/vault.ts'
+import type { Clock } from '../../src/clock.ts'
+import type { Config } from '../../src/config.ts'
+import type { Listener } from '../../src/db/listener.ts'
+import type { Queryable } from '../../src/db/transaction.ts'
+import type { EdgeTls } from '../../src/edge/server/servers.ts'
+import type { Log } from '../../src/log.ts'
+import type { AddressGuard } from '../../src/outbound/address-guard.ts'
+import { findWord } from '../../src/sites/reachability/published-word.ts'
+import type { Held } from '../../src/store/invalidation.ts'
+import { CommandError } from '../command-line/command.ts'
+
+type Deps = {
+  config: Config
+  pool: pg.Pool
+  listener: Listener
+  guard: AddressGuard
+  vault: Vault
+  clock: Clock
+  log: Log
+}
+
+/**
+ * Where this node's master key does not fit the database: an error where it is to order certificates, for then it
+ * was meant to have TLS; else a line in the log, for it can still do all the rest.
+ */
+export async function checkMasterKey({
+  config,
+  vault,
+  log,
+}: Pick<Deps, 'config' | 'vault' | 'log'>): Promise<void> {
+  if (config.acme.directory !== null && config.roles.has('edge')) {
+    return vault.admit().catch((error: unknown) => {
+      if (error instanceof MasterKeyError) throw new CommandError(error.message, { cause: error })
+      throw error
+    })
+  }
+  // Also where an older key of ours is in use: it is replaced now.
+  const fits = await vault.fits()
+  if (fits && config.secretKeys !== null) return vault.admit()
+  if (!fits) {
+    log.error(
+      'certificates in this database are sealed with another master key: this node serves no TLS for them and takes ' +
+        'none. Give every node the same PREPAINT_SECRET_KEY, see README.md.',
+    )
+  }
+}
+
+export type Certificates = {
+  tls: EdgeTls
+  held: Held
+  findChallenge: (host: string, token: string) => Promise<string | null>
+}
+
+/** What the edge serves TLS with, and the proofs that it gives to CAs. */
+export function wireCertificates({
+  db,
+  listener,
+  vault,
+  clock,
+  log,
+}: Omit<Deps, 'config' | 'guard' | 'pool'> & { db: Queryable }): Certificates {
+  const contexts = createContexts({
+    read: (name) => readServedCertificate(db, name),
+    vault,
+    connected: () => listener.connected,
+    clock,
+    log,
+  })
+  return {
+    tls: contexts,
+    held: contexts.held,
+    findChallenge: async (host, token) =>
+      (await findHttpChallenge(db, host, token)) ?? findWord(db, host, token),
+  }
+}
+
+/** Begins to order and renew; null: the operator has named no CA. */
+export function wireOrdering({ config, pool, listener, guard, vault, clock, log }: Deps): Ordering | null {
+  const { directory, email, selfCheck, ordersPerHour } = config.acme
+  if (directory === null) return null
+  const transport = createTransport({ userAgent: `Prepaint/${config.version}` })
+  return startOrdering(
+    {
+      pool,
+      listener,
+      vault,
+      transport,
+      clock,
+      log,
+      reach: selfCheck ? (name, publish, signal) => reachesUs({ guard }, name, publish, signal) : null,
+    },
+    { directoryUrl: directory, email, perHour: ordersPerHour },
+  )
+}

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import http from 'node:http'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { it, type TestContext } from 'node:test'
+
+import { systemClock } from '../../src/clock.ts'
+import { loadConfig } from '../../src/config.ts'
+import { createPatience } from '../../src/db/database-timeouts.ts'
+import { createListener } from '../../src/db/listener.ts'
+import { silentLog } from '../../src/log.ts'
+import { createAddressGuard } from '../../src/outbound/address-guard.ts'
+import { createJobWaiter } from '../../src/queue/jobs/await.ts'
+import { testDatabase } from '../../test/support/database.ts'
+import { listening, request } from '../../test/support/edge.ts'
+import { wireEdge } from './wire-edge.ts'
+
+const GPTBOT = 'Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)'
+
+/** The edge of a node that nobody renders for, with these settings, in front of an origin on loopback. */
+async function edgeOf(t: TestContext, env: Record<string, string>): Promise<number> {
+  const database = await testDatabase()
+  const log = silentLog()
+  const listener = await createListener(database.connection, log)
+  const config = loadConfig({
+    PREPAINT_ALLOW_PRIVATE_ORIGINS: '127.0.0.1/32',
+    PREPAINT_LIVE_WAIT_MS: '0',
+    ...env,
+  })
+  const origin = http.createServer((_req, res) => res.end('the origin'))
+  const originUrl = `http://127.0.0.1:${await listening(origin)}`
+  await database.pool.query(
+    `with owner as (insert into account (email, plan) values ('red@example.com', 'starter') returning id)
+     insert into domain (account_id, custom_domain, origin_url) select id, 'red.example', $1 from owner`,
+    [originUrl],
+  )
+  const edge = wireEdge({
+    config,
+    pool: database.pool,
+    patience: createPatience({ pool: database.pool, connection: database.connection, log }),
+    listener,
+    guard: createAddressGuard(config.allowedPrivateOrigins),
+    certificates: null,
+    clock: systemClock,
+    log,
+    metrics: { answered: () => {}, holds: () => {} },
+    waiter: createJobWaiter(listener, database.pool, log),
+    enqueueLive: null,
+  })
+  t.after(async () => {
+    edge.server.closeAllConnections()
+    edge.server.close()
+    await edge.close()
+    await listener.close()
+    origin.closeAllConnections()
+    origin.close()
+    await database.close()
+  })
+  return listening(edge.server)
+}
+
+it('PREPAINT_VERIFY_CRAWLERS: a crawler from outside the published ranges is forged, from inside it is not', async (t) => {
+  const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-ranges-'))
+  t.after(() => rm(dir, { recursive: true }))
+  const file = path.join(dir, 'gptbot.json')
+  const settings = { PREPAINT_CRAWLER_RANGES_DIR: dir }
+  await writeFile(file, '{"prefixes": [{"ipv4Prefix": "192.0.2.0/24"}]}')
+  const verdict = async (env: Record<string, string>) =>
+    (await request(await edgeOf(t, env), '/', { agent: GPTBOT })).verdict
+  assert.equal(await verdict({ ...settings, PREPAINT_VERIFY_CRAWLERS: '1' }), 'pass; forged')
+  assert.equal(await verdict(settings), 'pass; late', 'believed, and nobody renders')
+  await writeFile(file, '{"prefixes": [{"ipv4Prefix": "127.0.0.0/8"}]}')
+  assert.equal(await verdict({ ...settings, PREPAINT_VERIFY_CRAWLERS: '1' }), 'pass; late')
+})

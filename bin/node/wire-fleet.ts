@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto'
+import { availableParallelism, hostname, loadavg } from 'node:os'
+import type pg from 'pg'
+import { type Clock, utcMonth } from '../../src/clock.ts'
+import type { Config } from '../../src/config.ts'
+import type { Listener } from '../../src/db/listener.ts'
+import { lastMigration } from '../../src/db/migrate.ts'
+import { type Registration, startRegistration } from '../../src/insight/fleet/registration.ts'
+import { readFleetFigures } from '../../src/insight/metrics/fleet-figures.ts'
+import { createMetrics, type Metrics } from '../../src/insight/metrics/metrics.ts'
+import { treeMemory } from '../../src/insight/metrics/tree-memory.ts'
+import type { Log } from '../../src/log.ts'
+
+/** The name of this run of the node. Pids come again after a restart, in containers at once; the name of a lease must not. */
+export function nodeId(): string {
+  return `${hostname()}:${process.pid}:${randomUUID()}`
+}
+
+/** Every so many beats all processes are looked through for the memory of ours: that takes some milliseconds. */
+const BEATS_A_LOOK = 6
+
+/** Puts this node into the list of nodes. */
+export function wireRegistration(deps: {
+  config: Config
+  pool: pg.Pool
+  log: Log
+  id: string
+  isDraining(): boolean
+  /** Null where this node does not render. */
+  worker: { readonly running: number } | null
+  renderer: { readonly healthy: boolean; readonly browsers: { alive: number; started: number } } | null
+}): Promise<Registration> {
+  const { config, pool, log, id, isDraining, worker, renderer } = deps
+  let beats = 0
+  let memoryBytes = 0
+  const pulse = () => {
+    if (beats++ % BEATS_A_LOOK === 0) {
+      memoryBytes = Object.values(treeMemory()).reduce((sum, bytes) => sum + bytes, 0)
+    }
+    return {
+      draining: isDraining(),
+      running: worker?.running ?? 0,
+      load: loadavg()[0] ?? 0,
+      memoryBytes,
+      browser:
+        renderer === null ? ('none' as const) : renderer.healthy ? ('ok' as const) : ('broken' as const),
+      ...(renderer !== null && { browsers: renderer.browsers }),
+    }
+  }
+  return startRegistration(
+    { pool, log, pulse },
+    {
+      id,
+      host: hostname(),
+      version: config.version,
+      roles: [...config.roles],
+      cores: availableParallelism(),
+      slots: config.roles.has('render') ? config.render.slots : 0,
+      schema: lastMigration(),
+    },
+  )
+}
+
+/** The figures of this node, and of the fleet as PostgreSQL has them. */
+export function wireMetrics(deps: {
+  config: Config
+  pool: pg.Pool
+  listener: Listener
+  clock: Clock
+  log: Log
+}): Metrics {
+  const { config, pool, listener, clock, log } = deps
+  const limits = Object.fromEntries(
+    Object.entries(config.plans).map(([name, plan]) => [name, plan.monthly_render_limit]),
+  )
+  return createMetrics(
+    { version: config.version, pool, listener },
+    { slots: config.roles.has('render') ? config.render.slots : 0 },
+    {
+      read: () => readFleetFigures(pool, utcMonth(clock.nowMs()), limits),
+      nowMs: clock.nowMs,
+      onFault: (error) => log.warn({ err: error }, 'the figures of the fleet could not be read'),
+    },
+  )
+}

@@ -1,0 +1,125 @@
+import { randomBytes } from 'node:crypto'
+import type pg from 'pg'
+import type { Clock } from '../../src/clock.ts'
+import type { Config } from '../../src/config.ts'
+import type { Database } from '../../src/db/database.ts'
+import type { Listener } from '../../src/db/listener.ts'
+import { startGateway } from '../../src/gateway/gateway.ts'
+import type { RenderMetrics } from '../../src/insight/metrics/render-metrics.ts'
+import type { Log } from '../../src/log.ts'
+import { createAddressGuard } from '../../src/outbound/address-guard.ts'
+import { createGuardedAgents } from '../../src/outbound/guarded-agents.ts'
+import type { Ended } from '../../src/queue/jobs/await.ts'
+import { startWorker, type Worker } from '../../src/queue/jobs/worker.ts'
+import { createProber } from '../../src/queue/judging/prober.ts'
+import { createDeployWatch } from '../../src/queue/upkeep/deploy.ts'
+import { startRefreshAhead } from '../../src/queue/upkeep/refresh-ahead.ts'
+import { startWarmRuns } from '../../src/queue/warm/warm-runs.ts'
+import { identityOf } from '../../src/render/identity.ts'
+import { createInspector } from '../../src/render/inspector.ts'
+import { type Renderer, startRenderer } from '../../src/render/renderer.ts'
+import { startInspectionWorker } from '../../src/sites/inspection/inspection-worker.ts'
+
+/** Chromium behind its gateway. */
+export function wireRenderer(deps: {
+  config: Config
+  clock: Clock
+  log: Log
+  say(line: string): void
+}): Promise<Renderer> {
+  const { config, clock, log, say } = deps
+  return startRenderer({
+    ...config.render,
+    dataDir: config.dataDir,
+    identity: identityOf(config),
+    openGateway: () => startGateway({ allowed: config.allowedPrivateOrigins, preload: config.preload, log }),
+    clock,
+    log,
+    onLongStep: say,
+  })
+}
+
+/** What takes jobs from the queue to the renderer, and keeps the queue in order. */
+export async function wireWorker(deps: {
+  config: Config
+  database: Pick<Database, 'pool' | 'connection'>
+  listener: Listener
+  renderer: Renderer
+  clock: Clock
+  log: Log
+  metrics: RenderMetrics
+  /** The name of this run of the node. */
+  node: string
+  /** Crawlers wait at this node: see `JobWaiter.ended`. */
+  ended?: Ended
+}): Promise<Worker> {
+  const { config, database, listener, renderer, clock, log, metrics, node, ended } = deps
+  const { pool, connection } = database
+  metrics.watches(renderer)
+  const prober = createProber(pool, randomBytes)
+  const deploys = createDeployWatch({ pool, clock, log })
+  const worker = await startWorker(
+    {
+      pool,
+      connection,
+      notifications: listener,
+      ...(ended && { ended }),
+      canRender: () => renderer.healthy,
+      render: metrics.measured(renderer.render, clock.nowMs),
+      prober: {
+        async after(job, found, end, nowMs) {
+          await deploys.after(job, found, end)
+          return prober.after(job, found, end, nowMs)
+        },
+      },
+      plans: config.plans,
+      clock,
+      log,
+    },
+    { node, slots: config.render.slots },
+  )
+  const agents = createGuardedAgents(createAddressGuard(config.allowedPrivateOrigins))
+  const get = { agents, userAgent: identityOf(config) }
+  const warmRuns = startWarmRuns({ pool, listener, plans: config.plans, get, clock, log })
+  const ahead = startRefreshAhead({ pool, plans: config.plans, clock, log })
+  return {
+    get running() {
+      return worker.running
+    },
+    enqueueLive: worker.enqueueLive,
+    async close(deadlineMs) {
+      await Promise.all([warmRuns.close(), ahead.close()])
+      agents.close()
+      await worker.close(deadlineMs)
+    },
+  }
+}
+
+/** Whoever wants to look at a page has it looked at here, in a browser that is started for it. */
+export function wireInspections(deps: {
+  config: Config
+  pool: pg.Pool
+  listener: Listener
+  clock: Clock
+  log: Log
+  /** The name of this run of the node. */
+  node: string
+}): { close(): Promise<void> } {
+  const { config, pool, listener, clock, log, node } = deps
+  const inspector = createInspector({
+    ...config.render,
+    dataDir: config.dataDir,
+    identity: identityOf(config),
+    openGateway: () => startGateway({ allowed: config.allowedPrivateOrigins, log }),
+    clock,
+    log,
+  })
+  const worker = startInspectionWorker({ pool, notifications: listener, look: inspector.look, log }, { node })
+  return {
+    async close() {
+      const closed = worker.close()
+      await inspector.close()
+      await closed
+    },
+  }
+}

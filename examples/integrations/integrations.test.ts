@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { until } from '../../test/support/condition.ts'
+import { type Answer, GOOGLEBOT, listening, PERSON, request } from '../../test/support/edge.ts'
+import { type Line, type Mood, startExample, startLine } from '../../test/support/integration-front.ts'
+import {
+  clearDataDir,
+  makeDataDir,
+  type NodeProcess,
+  startNodeProcess,
+} from '../../test/support/node-process.ts'
+import { hasProgram } from '../../test/support/program.ts'
+import { callApi, openAccount, registerDomain } from '../../test/support/tenant.ts'
+import { PEOPLE_AGENTS } from '../../test/support/user-agents.ts'
+
+// The doors as sites use them: a real node with a real Chromium, and before it the
+// guides' own configurations, of which each site is its own origin: the renderer
+// comes back through the same front.
+
+const SPA = `<!doctype html><meta charset="utf-8"><title>Shop</title><div id="app"></div>
+<script>document.getElementById('app').textContent = 'drawn ' + location.href + ' ' + 'ä'.repeat(9)</script>`
+const WAIT_MS = 3_000
+const here = (file: string) => path.join(import.meta.dirname, file)
+
+const dataDir = makeDataDir()
+const siteDir = mkdtempSync(path.join(tmpdir(), 'prepaint-doors-'))
+const closing: (() => void)[] = []
+let node: NodeProcess
+let key: string
+let line: Line
+before(async () => {
+  writeFileSync(path.join(siteDir, 'index.html'), SPA)
+  node = await startNodeProcess(dataDir, { PREPAINT_RENDER_SLOTS: '2', PREPAINT_LOG_LEVEL: 'info' })
+  key = (await openAccount(node, { email: 'owner@example.com', plan: 'agency' })).key
+  line = await startLine(node.api)
+  closing.push(() => line.close())
+})
+after(async () => {
+  for (const close of closing.reverse()) close()
+  await node?.stop()
+  rmSync(siteDir, { recursive: true, force: true })
+  assert.deepEqual(await clearDataDir(dataDir), [])
+})
+
+type Site = { host: string; port: number }
+
+const MOODS = ['away', 'hang', 'half', 500, 401, 400] as const satisfies Mood[]
+
+/** What every guide promises of its configuration. */
+function promises(start: () => Promise<Site>, moods: readonly Mood[] = MOODS): void {
+  let site: Site
+  before(async () => {
+    site = await start()
+    await registerDomain(node, key, { customDomain: site.host, originUrl: `http://127.0.0.1:${site.port}` })
+  })
+  const get = (url: string, agent: string | null, how: { method?: string } = {}): Promise<Answer> =>
+    request(site.port, url, { host: site.host, agent, ...how })
+  const isApp = ({ status, verdict, body }: Answer) =>
+    status === 200 && verdict === undefined && body.toString().includes('<div id="app"></div>')
+
+  it('a person gets the app, and we are not asked', async () => {
+    line.asked = 0
+    assert(isApp(await get('/', PERSON)))
+    assert(isApp(await get('/', null)))
+    assert.equal(line.asked, 0)
+  })
+
+  it('a crawler gets the finished page, rendered once, though the renderer comes through the same front', async () => {
+    const first = await get('/shoes?size=38', GOOGLEBOT)
+    assert.deepEqual([first.status, first.verdict], [200, 'rendered'])
+    assert.match(first.body.toString(), new RegExp(`drawn https://${site.host}/shoes\\?size=38 ä{9}<`))
+    assert.doesNotMatch(first.body.toString(), /<script/)
+    const second = await get('/shoes?size=38&utm_source=x', GOOGLEBOT)
+    assert.deepEqual([second.status, second.verdict], [200, 'hit'])
+    assert.equal(second.body.toString(), first.body.toString())
+    const head = await get('/shoes?size=38', GOOGLEBOT, { method: 'HEAD' })
+    assert.deepEqual([head.status, head.verdict, head.body.length], [200, 'hit', 0])
+  })
+
+  it('knows crawlers of today, and people in apps that have crawlers too', async () => {
+    for (const agent of PEOPLE_AGENTS.filter((one) => /tumblr|pinterest|yandex|cubot/i.test(one))) {
+      assert(isApp(await get('/shoes?size=38', agent)), agent)
+    }
+    for (const name of ['GPTBot/1.2', 'ClaudeBot/1.0', 'AhrefsBot/7.0', 'facebookexternalhit/1.1']) {
+      const agent = `Mozilla/5.0 (compatible; ${name}; +https://bots.example/about)`
+      assert.equal((await get('/shoes?size=38', agent)).verdict, 'hit', agent)
+    }
+  })
+
+  it('a renderer that calls itself a crawler is not sent back to us', async () => {
+    const settings = { render: { user_agent: GOOGLEBOT } }
+    await callApi(node, key, { method: 'PUT', path: `/api/domains/${site.host}`, body: { settings } })
+    const page = await get('/as-crawler', GOOGLEBOT)
+    assert.equal(page.verdict, 'rendered')
+    assert.match(page.body.toString(), /drawn https:/)
+  })
+
+  for (const mood of moods) {
+    it(`Prepaint that is ${mood}: the app answers crawlers too`, { timeout: 240_000 }, async () => {
+      line.turn(mood)
+      try {
+        const answer = await get('/shoes?size=38', GOOGLEBOT)
+        assert(isApp(answer), `${answer.status} ${answer.body}`)
+      } finally {
+        line.turn('well')
+      }
+      // Each at its own time finds out that it is back.
+      await until(
+        'crawlers get pages again',
+        async () => (await get('/shoes?size=38', GOOGLEBOT)).verdict === 'hit',
+      )
+    })
+  }
+}
+
+describe('express.mjs, with the unmodified prerender-node', () => {
+  promises(async () => {
+    const host = 'express.example.com'
+    const { port, child } = await startExample('express.mjs', {
+      PREPAINT_URL: line.url,
+      PREPAINT_KEY: key,
+      SITE_HOST: host,
+      SITE_DIR: siteDir,
+      WAIT_MS: `${WAIT_MS}`,
+      PORT: '0',
+    })
+    closing.push(() => child.kill())
+    return { host, port }
+  })
+})
+
+describe('middleware.mjs', () => {
+  promises(async () => {
+    const host = 'connect.example.com'
+    const { prepaint } = await import(here('middleware.mjs'))
+    const middleware = prepaint({ service: line.url, key, site: `https://${host}`, waitMs: WAIT_MS })
+    const server = http.createServer((req, res) => middleware(req, res, () => res.end(SPA)))
+    closing.push(() => server.close().closeAllConnections())
+    return { host, port: await listening(server) }
+  })
+})
+
+describe('cloudflare-worker.mjs, in Node', () => {
+  promises(async () => {
+    const host = 'worker.example.com'
+    const worker = (await import(here('cloudflare-worker.mjs'))).default
+    const env = { PREPAINT_URL: `${line.url}/`, PREPAINT_KEY: key, WAIT_MS: `${WAIT_MS}` }
+    // On the edge, what `fetch` is given of the zone goes to its origin.
+    const { fetch } = globalThis
+    globalThis.fetch = async (to, init) =>
+      to instanceof Request && new URL(to.url).host === host
+        ? new Response(SPA, { headers: { 'Content-Type': 'text/html' } })
+        : fetch(to, init)
+    closing.push(() => {
+      globalThis.fetch = fetch
+    })
+    const server = http.createServer(async (req, res) => {
+      const headers = req.headers as Record<string, string>
+      const asked = new Request(`https://${host}${req.url}`, { method: req.method ?? 'GET', headers })
+      const answer: Response = await worker.fetch(asked, env)
+      res.writeHead(answer.status, Object.fromEntries(answer.headers))
+      res.end(Buffer.from(await answer.arrayBuffer()))
+    })
+    closing.push(() => server.close().closeAllConnections())
+    return { host, port: await listening(server) }
+  })
+})
+
+if (hasProgram('nginx', 'nginx-light')) {
+  // It hands on what it has while more comes: a page that breaks off breaks off for the crawler, who asks again.
+  const moods = MOODS.filter((mood) => mood !== 'half')
+  describe('nginx.conf', () => promises(startNginx, moods))
+} else it('nginx.conf is not tried here: there is no nginx', () => {})
+
+it('one name of a request leads through the log: the answer, the request, its job, the record of the render', async () => {
+  const host = 'connect.example.com'
+  const asked = await request(Number(new URL(node.edge).port), '/named', { host, agent: GOOGLEBOT })
+  assert.equal(asked.verdict, 'rendered')
+  const id = String(asked.headers['x-request-id'])
+  const lines = () =>
+    node
+      .log()
+      .split('\n')
+      .filter((line) => line.includes(`"${id}"`))
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+  await until('both lines are there', () => lines().length === 2)
+  const [one, other] = lines()
+  const [job, live] = one!['msg'] === 'job' ? [one!, other!] : [other!, one!]
+  assert.deepEqual([job['domain'], job['path'], job['outcome']], [host, '/named', 'rendered'])
+  assert.deepEqual([live['host'], live['path'], live['verdict']], [host, '/named', 'rendered'])
+  const renders = await until('the record is there', async () => {
+    const { body } = await callApi(node, key, { method: 'GET', path: `/api/domains/${host}/renders` })
+    return (body['renders'] as Record<string, unknown>[]).filter(({ requestId }) => requestId === id)
+  })
+  assert.deepEqual(
+    renders.map(({ jobId, path }) => [jobId, path]),
+    [[job['job'], '/named']],
+  )
+})
+
+it('and the node counted them: what its operator reads on /metrics', async () => {
+  const metrics = await (await fetch(`${node.api}/metrics`)).text()
+  const value = (line: RegExp) => Number(new RegExp(`^${line.source} (\\d+)$`, 'm').exec(metrics)?.[1])
+  assert(value(/prepaint_edge_requests_total\{verdict="rendered",why="",crawler="search"\}/) >= 6)
+  assert(value(/prepaint_edge_requests_total\{verdict="hit",why="",crawler="search"\}/) >= 6)
+  assert(value(/prepaint_renders_total\{outcome="rendered"\}/) >= 6)
+  assert.equal(value(/prepaint_browser_up/), 1)
+  for (const part of ['node', 'browsers', 'database']) {
+    assert(value(new RegExp(`prepaint_tree_memory_bytes\\{part="${part}"\\}`)) > 1_000_000, part)
+  }
+})
+
+async function startNginx(): Promise<Site> {
+  const host = 'nginx.example.com'
+  const app = http.createServer((_req, res) => res.end(SPA))
+  const appPort = await listening(app)
+  const dir = mkdtempSync(path.join(tmpdir(), 'prepaint-nginx-'))
+  for (const made of ['temp', 'logs']) mkdirSync(path.join(dir, made))
+  const probe = http.createServer()
+  const port = await listening(probe)
+  await new Promise((resolve) => probe.close(resolve))
+
+  const given = readFileSync(here('nginx.conf'), 'utf8')
+  const changed = replaceAll(given, {
+    'listen 80;': `listen 127.0.0.1:${port};`,
+    '127.0.0.1:8000': `127.0.0.1:${appPort}`,
+    '127.0.0.1:3000': `127.0.0.1:${line.port}`,
+    'www.example.com': host,
+    pp_live_KEY: key,
+    'proxy_read_timeout 15s': 'proxy_read_timeout 3s',
+  })
+  const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path temp/${name};`,
+  )
+  writeFileSync(
+    path.join(dir, 'nginx.conf'),
+    `daemon off; master_process off; pid nginx.pid; error_log logs/error.log;
+     events {}
+     http { access_log off; ${temp.join(' ')}
+     ${changed} }`,
+  )
+  const nginx: ChildProcess = spawn('nginx', [
+    '-p',
+    dir,
+    '-c',
+    path.join(dir, 'nginx.conf'),
+    '-e',
+    'logs/error.log',
+  ])
+  closing.push(() => {
+    nginx.kill()
+    app.close().closeAllConnections()
+    rmSync(dir, { recursive: true, force: true })
+  })
+  const log = () => readFileSync(path.join(dir, 'logs/error.log'), 'utf8')
+  await until(
+    'nginx answers',
+    async () => (await request(port, '/', { host, agent: PERSON })).status === 200,
+  ).catch((error: unknown) => {
+    throw new Error(log(), { cause: error })
+  })
+  return { host, port }
+}
+
+function replaceAll(text: string, changes: Record<string, string>): string {
+  return Object.entries(changes).reduce((changed, [from, to]) => {
+    assert(changed.includes(from), from)
+    return changed.replaceAll(from, to)
+  }, text)
+}

@@ -1,0 +1,130 @@
+import type pg from 'pg'
+
+import { type Queryable, transaction } from '../../db/transaction.ts'
+import { AppError } from '../../errors.ts'
+import type { AccountId } from '../../ids.ts'
+import { checkPlan, emailOf, insertAccount, type Role, setPassword } from '../accounts.ts'
+import type { PlanCatalogue } from '../plans.ts'
+import { createSecret, hashSecret } from '../secrets.ts'
+
+/**
+ * `first`: the operator of a new installation makes his account. `invitation`:
+ * somebody makes the account that an operator offers him. `reset`: the owner of
+ * an account sets a new password.
+ */
+type LinkKind = 'first' | 'invitation' | 'reset'
+
+export type NewLink =
+  | { kind: 'first'; plan: string }
+  | { kind: 'invitation'; email: string; plan: string; role: Role }
+  | { kind: 'reset'; account: AccountId }
+
+/** The only time that the token of a link is seen. */
+export type CreatedLink = { token: string; expires_at: string }
+
+/** What a link offers. `email` null: whoever uses it says his own. */
+type LinkView = { kind: LinkKind; email: string | null; expires_at: string }
+
+const HOUR_MS = 3_600_000
+const LIFE_MS: Record<LinkKind, number> = {
+  first: 24 * HOUR_MS,
+  invitation: 7 * 24 * HOUR_MS,
+  reset: HOUR_MS,
+}
+
+const OPERATORS = `select from account a join sign_in_method m on m.account_id = a.id where a.role = 'operator'`
+/** The first link was in a terminal or a log: once somebody is operator, however he became it, it lets nobody in. */
+const STANDS = `(l.kind <> 'first' or not exists (${OPERATORS}))`
+
+/**
+ * Makes a link that works once. A newer one of the same kind for the same
+ * person ends those before it. Throws `invalid_field`, and `account_exists` for
+ * an invitation of somebody who has an account.
+ */
+export async function createLink(
+  pool: pg.Pool,
+  plans: PlanCatalogue,
+  link: NewLink,
+  nowMs: number,
+): Promise<CreatedLink> {
+  const email = link.kind === 'invitation' ? emailOf(link.email) : null
+  const plan = link.kind === 'reset' ? null : link.plan
+  if (plan !== null) checkPlan(plans, plan)
+  const account = link.kind === 'reset' ? link.account : null
+  const role: Role = link.kind === 'first' ? 'operator' : link.kind === 'invitation' ? link.role : 'owner'
+  const secret = createSecret('pp_in_')
+  const expiresAt = new Date(nowMs + LIFE_MS[link.kind])
+  await transaction(pool, async (client) => {
+    if (email !== null) {
+      const { rowCount } = await client.query('select from account where email = $1', [email])
+      if (rowCount !== 0) throw new AppError('account_exists')
+    }
+    await client.query(
+      `delete from sign_in_link where kind = $1 and email is not distinct from $2
+          and account_id is not distinct from $3`,
+      [link.kind, email, account],
+    )
+    await client.query(
+      `insert into sign_in_link (token_hash, kind, email, plan, role, account_id, expires_at)
+       values ($1, $2, $3, $4, $5, $6, $7)`,
+      [secret.hash, link.kind, email, plan, role, account, expiresAt],
+    )
+  })
+  return { token: secret.raw, expires_at: expiresAt.toISOString() }
+}
+
+/** What the link with this token offers; throws `link_not_found` for one that is none, was used, or has ended. */
+export async function readLink(db: Queryable, token: string, nowMs: number): Promise<LinkView> {
+  const { rows } = await db.query<{ kind: LinkKind; email: string | null; expires_at: Date }>(
+    `select l.kind, coalesce(l.email, a.email) as email, l.expires_at
+       from sign_in_link l left join account a on a.id = l.account_id
+      where l.token_hash = $1 and l.expires_at > $2 and ${STANDS}`,
+    [hashSecret(token), new Date(nowMs)],
+  )
+  const row = rows[0]
+  if (row === undefined) throw new AppError('link_not_found')
+  return { ...row, expires_at: row.expires_at.toISOString() }
+}
+
+/**
+ * Uses the link up: makes the account or sets its password, ends all its
+ * sessions, and gives it. Of two at once one gets `link_not_found`. `email`
+ * counts only where the link has none. Throws `invalid_field` and
+ * `account_exists`, and then the link is as it was.
+ */
+export async function useLink(
+  pool: pg.Pool,
+  plans: PlanCatalogue,
+  token: string,
+  input: { email: string | null; password: string },
+  nowMs: number,
+): Promise<AccountId> {
+  return transaction(pool, async (client) => {
+    const { rows } = await client.query<{
+      kind: LinkKind
+      email: string | null
+      plan: string | null
+      role: Role
+      account_id: AccountId | null
+    }>(
+      `delete from sign_in_link l where token_hash = $1 and expires_at > $2 and ${STANDS}
+       returning kind, email, plan, role, account_id`,
+      [hashSecret(token), new Date(nowMs)],
+    )
+    const link = rows[0]
+    if (link === undefined) throw new AppError('link_not_found')
+    if (link.account_id !== null) {
+      await setPassword(client, link.account_id, input.password)
+      return link.account_id
+    }
+    const email = emailOf(link.email ?? input.email ?? '')
+    const account = { email, plan: link.plan ?? '', role: link.role, password: input.password }
+    return (await insertAccount(client, plans, account)).id
+  })
+}
+
+/** Whether there is an operator who can sign in. */
+export async function hasOperator(db: Queryable): Promise<boolean> {
+  const { rowCount } = await db.query(`${OPERATORS} limit 1`)
+  return rowCount !== 0
+}

@@ -1,0 +1,32 @@
+import { z } from 'zod'
+
+import type { Plan } from '../../accounts/plans.ts'
+import type { Session } from '../../accounts/sign-in/sign-in.ts'
+import { apiSchema } from '../http/app.ts'
+
+export const roleSchema = z
+  .enum(['owner', 'operator'])
+  .describe('`operator`: may see and change all accounts')
+
+/** Whoever is signed in, with what his plan allows. */
+export const meSchema = apiSchema(
+  'Me',
+  z.object({
+    email: z.string(),
+    role: roleSchema,
+    plan: z.object({
+      name: z.string(),
+      site_limit: z.int().nullable().describe('null: as many as wanted'),
+      monthly_render_limit: z.int().describe('For each domain'),
+      api_keys: z.boolean(),
+      webhooks: z.boolean(),
+    }),
+  }),
+)
+
+export function me({ email, role, plan: name }: Session, plan: Plan): z.infer<typeof meSchema> {
+  return { email, role, plan: { name, ...plan } }
+}
+
+export const passwordSchema = z.string().min(1).max(1_000)
+export const emailSchema = z.string().min(1).max(254)

@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import type { Queryable } from '../../db/transaction.ts'
+import { AppError } from '../../errors.ts'
+import type { AccountId, DomainName } from '../../ids.ts'
+import { parseDomainName } from '../../sites/domain-name.ts'
+import { domainSettingsSchema } from '../../sites/domain-settings.ts'
+import { findOwnedDomain, type OwnedDomain } from '../../sites/domains.ts'
+import { apiSchema } from '../http/app.ts'
+
+const time = z.iso.datetime({ precision: 3 }).describe('ISO 8601 UTC timestamp with milliseconds')
+
+const fields = z.object({
+  id: z.int().describe('Identifier of the domain record'),
+  custom_domain: z.string().describe('Domain name: lower case, IDN in punycode'),
+  origin_url: z.string().describe('Origin address, HTTP or HTTPS'),
+  ssl_enabled: z.boolean().describe('Whether a certificate for the domain is in use'),
+  renders_used: z.int().describe('Renders consumed in the current month (UTC)'),
+  monthly_render_limit: z.int().describe('Monthly render quota of the domain, by the plan of its account'),
+  is_active: z
+    .boolean()
+    .describe('Whether crawlers get rendered pages; of an inactive domain all traffic goes to the origin'),
+  created_at: time,
+  updated_at: time,
+})
+
+export const domainSchema = apiSchema('Domain', fields)
+
+export const settingsSchema = apiSchema('DomainSettings', domainSettingsSchema)
+
+export const domainWithSettingsSchema = apiSchema(
+  'DomainWithSettings',
+  fields.extend({ settings: settingsSchema }),
+)
+
+export const deletedDomainSchema = apiSchema(
+  'DeletedDomain',
+  fields.pick({ id: true, custom_domain: true, origin_url: true, is_active: true }),
+)
+
+/** `:domain` of a path. What is no name is no domain of anybody, so it is not refused here. */
+export const domainParams = z.object({
+  domain: z.string().describe('Domain name, in any case; IDN as it is or in punycode'),
+})
+
+/** The name as a caller wrote it, in its one spelling. What is no name is a domain that nobody has: `domain_not_found`. */
+export function domainNameOf(raw: string): DomainName {
+  const parsed = parseDomainName(raw)
+  if (!parsed.ok) throw new AppError('domain_not_found')
+  return parsed.name
+}
+
+/** The domain that the caller names, if he owns it; else throws `domain_not_found`. */
+export async function ownedDomain(db: Queryable, account: AccountId, raw: string): Promise<OwnedDomain> {
+  const domain = await findOwnedDomain(db, account, domainNameOf(raw))
+  if (domain === null) throw new AppError('domain_not_found')
+  return domain
+}

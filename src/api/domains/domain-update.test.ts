@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { startTestApi, type TestAccount, type TestApi } from '../../../test/support/api.ts'
+import { createListener } from '../../db/listener.ts'
+import { silentLog } from '../../log.ts'
+import { DEFAULT_DOMAIN_SETTINGS } from '../../sites/domain-settings.ts'
+
+let api: TestApi
+let owner: TestAccount
+before(async () => {
+  api = await startTestApi()
+  owner = await api.account()
+  await api.domain(owner, 'shop.example.com')
+})
+after(() => api.close())
+
+const put = (body?: unknown, key = owner.key, name = 'shop.example.com') =>
+  api.call('PUT', `/api/domains/${name}`, { key, body })
+const current = async () =>
+  (await api.get('/api/domains/shop.example.com', owner.key)).body['domain'] as Record<string, unknown>
+
+describe('PUT /api/domains/:domain', () => {
+  it('200: changes what is given and leaves the rest', async () => {
+    const before = await current()
+    const { status, body } = await put({ origin_url: 'http://new.example.com:8080' })
+    assert.equal(status, 200)
+    const changed = body['domain'] as Record<string, unknown>
+    assert.deepEqual(
+      { ...changed, updated_at: null },
+      { ...before, origin_url: 'http://new.example.com:8080', updated_at: null },
+    )
+    assert(String(changed['updated_at']) >= String(before['updated_at']))
+    assert.deepEqual(await current(), changed)
+
+    await put({ is_active: false })
+    assert.deepEqual(
+      [(await current())['is_active'], (await current())['origin_url']],
+      [false, 'http://new.example.com:8080'],
+    )
+    await put({ is_active: true })
+    assert.equal((await current())['is_active'], true)
+  })
+
+  it('200: deactivation cancels what waits', async () => {
+    await put({ is_active: true })
+    const queued = (
+      await api.post('/api/cache/refresh', owner.key, { domain: 'shop.example.com', paths: ['/a'] })
+    ).body['jobs'] as { jobId: string }[]
+    const state = async () => (await api.get(`/api/jobs/${queued[0]!.jobId}`, owner.key)).body['state']
+    await put({ settings: { fresh_seconds: 86_400 } })
+    assert.equal(await state(), 'queued')
+    await put({ is_active: false })
+    assert.equal(await state(), 'cancelled')
+    await put({ is_active: true })
+  })
+
+  it('200: settings field by field', async () => {
+    await put({ settings: { fresh_seconds: 60, query: ['page'] } })
+    await put({ settings: { stale_seconds: 0, rules: [{ path: '/cart*', action: 'pass' }] } })
+    assert.deepEqual((await current())['settings'], {
+      ...DEFAULT_DOMAIN_SETTINGS,
+      fresh_seconds: 60,
+      query: ['page'],
+      stale_seconds: 0,
+      rules: [{ path: '/cart*', action: 'pass' }],
+    })
+  })
+
+  it('200: the whole domain can be sent back: fields that cannot be changed are not looked at', async () => {
+    const before = await current()
+    const { status } = await put({ ...before, renders_used: 99, custom_domain: 'other.example.com', id: 0 })
+    assert.equal(status, 200)
+    const { renders_used, custom_domain } = await current()
+    assert.deepEqual([renders_used, custom_domain], [0, 'shop.example.com'])
+  })
+
+  it('200: every node is told', async () => {
+    const listener = await createListener(api.database.connection, silentLog())
+    try {
+      const { promise, resolve } = Promise.withResolvers<string>()
+      listener.on('invalidate', resolve)
+      await listener.settled()
+      await put({ is_active: true })
+      assert.deepEqual(JSON.parse(await promise), { host: 'shop.example.com' })
+    } finally {
+      await listener.close()
+    }
+  })
+
+  describe('400: what is wrong is named', () => {
+    const cases: [unknown, string | RegExp][] = [
+      [undefined, 'origin_url, is_active or settings is required'],
+      [{}, 'origin_url, is_active or settings is required'],
+      [{ custom_domain: 'x.example.com' }, 'origin_url, is_active or settings is required'],
+      [[], 'body must be an object'],
+      [{ origin_url: null }, 'origin_url must be a string'],
+      [{ origin_url: 'http://10.0.0.1' }, /^Invalid origin URL: /],
+      [{ origin_url: '' }, /^Invalid origin URL: /],
+      [{ is_active: 'yes' }, 'is_active must be a boolean'],
+      [{ settings: [] }, 'settings must be an object'],
+      [{ settings: { speed: 5 } }, 'settings has unknown fields: "speed"'],
+      [{ settings: { fresh_seconds: -1 } }, 'settings.fresh_seconds must be at least 0'],
+      [{ settings: { fresh_seconds: 1.5 } }, 'settings.fresh_seconds must be an integer'],
+      [{ settings: { fresh_seconds: 1e12 } }, 'settings.fresh_seconds must be at most 316224000'],
+      ...['fresh_seconds', 'stale_seconds', 'keep_seconds'].map((name): [unknown, string] => [
+        { settings: { [name]: 1e308 } },
+        `settings.${name} must be at most 316224000`,
+      ]),
+      [{ settings: { fresh_seconds: -1e308 } }, 'settings.fresh_seconds must be at least 0'],
+      [{ settings: { fresh_seconds: null } }, 'settings.fresh_seconds must be a number'],
+      [
+        { settings: { query: 'some' } },
+        'settings.query must be "keep", "ignore" or a list of at most 100 names',
+      ],
+      [{ settings: { rules: [{ path: 'a', action: 'pass' }] } }, 'settings.rules[0].path must start with /'],
+      [
+        { settings: { rules: [{ path: '/', action: 'stop' }] } },
+        'settings.rules[0].action must be "pass" or "render"',
+      ],
+      [
+        { settings: { rules: Array(101).fill({ path: '/', action: 'pass' }) } },
+        'settings.rules must have at most 100 entries',
+      ],
+      [{ settings: { rules: [{ path: '/' }] } }, 'settings.rules[0] must have an action or fresh_seconds'],
+      [
+        { settings: { crawlers: { add: [{ pattern: '*a*', category: 'ai' }] } } },
+        'settings.crawlers.add[0].pattern must have 3 characters other than *',
+      ],
+      [{ settings: { categories: { people: 'pass' } } }, 'settings.categories has unknown fields: "people"'],
+      [
+        { settings: { origin_cache_control: 'no-store' } },
+        'settings.origin_cache_control must be "ignore" or "respect"',
+      ],
+    ]
+    for (const [body, error] of cases) {
+      it(String(error), async () => {
+        const before = await current()
+        const answer = await put(body)
+        assert.equal(answer.status, 400)
+        if (typeof error === 'string') assert.deepEqual(answer.body, { error })
+        else assert.match(String(answer.body['error']), error)
+        assert.deepEqual(await current(), before)
+      })
+    }
+  })
+
+  it("404: unknown, or another account's, which stays as it is", async () => {
+    const before = await current()
+    const stranger = await api.account()
+    const answers = [
+      await put({ is_active: false }, stranger.key),
+      await put({ origin_url: 'http://10.0.0.1' }, stranger.key),
+      await put({ is_active: false }, owner.key, 'unknown.example.com'),
+    ]
+    for (const { status, body } of answers)
+      assert.deepEqual([status, body], [404, { error: 'Domain not found' }])
+    assert.deepEqual(await current(), before)
+  })
+})

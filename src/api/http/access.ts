@@ -1,0 +1,169 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+import type { LastUse } from '../../accounts/last-use.ts'
+import { type Plan, type PlanCatalogue, planNamed } from '../../accounts/plans.ts'
+import { findKeyOwner, findTokenOwner, type TokenOwner } from '../../accounts/secrets.ts'
+import type { Session, SignIn } from '../../accounts/sign-in/sign-in.ts'
+import { countWebhookRequest } from '../../accounts/webhook-window.ts'
+import type { Clock } from '../../clock.ts'
+import type { Queryable } from '../../db/transaction.ts'
+import { AppError, unreachable } from '../../errors.ts'
+import type { AccountId } from '../../ids.ts'
+import type { ApiApp } from './app.ts'
+import { checkOperator, sessionOf } from './session-access.ts'
+
+/**
+ * What a request must bring: an API key or the session of somebody who is
+ * signed in (`key`), a session (`session`), an operator's (`operator`), a
+ * webhook token, or nothing. Every route says it; there is no default. The doors of a site's own front take the
+ * key also where such fronts put it: as a Bearer token, or as middlewares do in `X-Prerender-Token`.
+ * `scrape`: whoever may read the node's figures, see `operator-check.ts`.
+ */
+export type Access =
+  | 'key'
+  | 'session'
+  | 'operator'
+  | 'bearer-key'
+  | 'prerender-key'
+  | 'token'
+  | 'scrape'
+  | 'open'
+
+/** Who sent a request, once its API key or session has been found good. */
+type Caller = { account: AccountId; plan: Plan } & (
+  | { session: Session; keyId: null }
+  | { session: null; keyId: number }
+)
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: Access
+  }
+  interface FastifyRequest {
+    caller: Caller | null
+    tokenOwner: TokenOwner | null
+  }
+}
+
+type AccessDeps = {
+  pool: Queryable
+  plans: PlanCatalogue
+  clock: Clock
+  lastUse: LastUse
+  signIn: SignIn
+  /** PREPAINT_METRICS_TOKEN. */
+  operatorToken: string | null
+}
+
+/**
+ * Guards every route before its body is read. A route without `config.access`
+ * is refused when the server is built, so that none is open by oversight.
+ */
+export function guardRoutes(app: ApiApp, deps: AccessDeps): void {
+  app.decorateRequest('caller', null)
+  app.decorateRequest('tokenOwner', null)
+
+  app.addHook('onRoute', (route) => {
+    if (route.config?.access === undefined) throw new Error(`${route.method} ${route.url} names no access`)
+  })
+
+  app.addHook('onRequest', async (request, reply) => {
+    const { access } = request.routeOptions.config
+    switch (access) {
+      case 'key':
+        request.caller =
+          (await ofSession(deps, request, reply)) ?? (await checkKey(deps, request.headers['x-api-key']))
+        return
+      case 'session':
+        request.caller = await ofSession(deps, request, reply)
+        if (request.caller === null) throw new AppError('sign_in_required')
+        return
+      case 'operator':
+        request.caller = await ofSession(deps, request, reply)
+        if (request.caller === null) throw new AppError('sign_in_required')
+        if (request.caller.session?.role !== 'operator') throw new AppError('operator_required')
+        return
+      case 'bearer-key':
+        request.caller = await checkKey(deps, bearerOf(request) ?? request.headers['x-api-key'])
+        return
+      case 'prerender-key':
+        request.caller = await checkKey(deps, request.headers['x-prerender-token'])
+        return
+      case 'token':
+        request.tokenOwner = await checkToken(deps, request)
+        return
+      case 'scrape':
+        checkOperator(request.raw, deps.operatorToken)
+        return
+      case 'open':
+        return
+      case undefined:
+        throw new Error('a request without a route came this far')
+      default:
+        unreachable(access)
+    }
+  })
+}
+
+export function callerOf(request: FastifyRequest): Caller {
+  if (request.caller === null) throw new Error('this route is not guarded by a key')
+  return request.caller
+}
+
+export function tokenOwnerOf(request: FastifyRequest): TokenOwner {
+  if (request.tokenOwner === null) throw new Error('this route is not guarded by a token')
+  return request.tokenOwner
+}
+
+/** Of a route that only sessions may call. */
+export function sessionCaller(request: FastifyRequest): Caller & { session: Session } {
+  const caller = callerOf(request)
+  if (caller.session === null) throw new Error('this route is not guarded by a session')
+  return caller
+}
+
+/** Null for nobody, and where a key was sent: then that counts. A plan without keys has the dashboard all the same. */
+async function ofSession(
+  deps: AccessDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Caller | null> {
+  if (request.headers['x-api-key'] !== undefined) return null
+  const session = await sessionOf(deps.signIn, request, reply)
+  if (session === null) return null
+  return { account: session.account, plan: planNamed(deps.plans, session.plan), session, keyId: null }
+}
+
+function bearerOf(request: FastifyRequest): string | undefined {
+  return /^bearer +([^\s,]+) *$/i.exec(request.headers.authorization ?? '')?.[1]
+}
+
+async function checkKey(deps: AccessDeps, raw: string | string[] | undefined): Promise<Caller> {
+  if (raw === undefined || raw === '') throw new AppError('api_key_required')
+  const owner = typeof raw === 'string' ? await findKeyOwner(deps.pool, raw, deps.clock.nowMs()) : null
+  if (owner === null) throw new AppError('invalid_api_key')
+  if (owner.suspended) throw new AppError('account_suspended')
+
+  const plan = planNamed(deps.plans, owner.plan)
+  if (!plan.api_keys) throw new AppError('plan_without_api')
+  deps.lastUse.note('api_key', owner.keyId, owner.lastUsedAt)
+  return { account: owner.account, plan, session: null, keyId: owner.keyId }
+}
+
+/** In the order that was decided; from the window on, the request counts, whatever its body holds. */
+async function checkToken(deps: AccessDeps, request: FastifyRequest): Promise<TokenOwner> {
+  const raw = bearerOf(request)
+  if (raw === undefined) throw new AppError('webhook_header_missing')
+  const owner = await findTokenOwner(deps.pool, raw)
+  if (owner === null) throw new AppError('invalid_token')
+  if (owner.suspended) throw new AppError('account_suspended')
+  if (!planNamed(deps.plans, owner.plan).webhooks) throw new AppError('plan_without_webhooks')
+  if (!owner.isActive) throw new AppError('domain_inactive')
+
+  const verdict = await countWebhookRequest(deps.pool, owner.domain, deps.clock.nowMs())
+  if (!verdict.allowed) {
+    throw new AppError('webhook_rate', { headers: { 'Retry-After': String(verdict.retryAfterSeconds) } })
+  }
+  deps.lastUse.note('webhook_token', owner.tokenId, owner.lastUsedAt)
+  return owner
+}

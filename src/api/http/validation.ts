@@ -1,0 +1,77 @@
+import type { FastifySchemaCompiler } from 'fastify'
+import { z } from 'zod'
+import { AppError } from '../../errors.ts'
+
+/**
+ * Checks what a request brings against the schema that also documents it. An
+ * absent body counts as one without fields. Unknown fields are dropped.
+ */
+export const checkAgainstSchema: FastifySchemaCompiler<z.core.$ZodType> = ({ schema, httpPart }) => {
+  return (given: unknown) => {
+    const data = httpPart === 'body' ? (given ?? {}) : given
+    const parsed = z.safeParse(schema, data)
+    if (parsed.success) return { value: parsed.data }
+    return {
+      error: new AppError('invalid_field', { word: firstProblem(schema, data) ?? 'body is not valid' }),
+    }
+  }
+}
+
+/**
+ * What is wrong with a field, to stand behind its name. A schema may bring
+ * words of its own; these are for the rest.
+ */
+const wordsFor: z.core.$ZodErrorMap = (issue) => {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined ? 'is required' : `must be ${withArticle(issue.expected)}`
+    case 'too_small':
+      if (issue.origin === 'string' || issue.origin === 'array') {
+        return issue.minimum === 1
+          ? 'must not be empty'
+          : `must have at least ${issue.minimum} ${unit(issue.origin)}`
+      }
+      return `must be at least ${issue.minimum}`
+    case 'too_big':
+      if (issue.origin === 'string' || issue.origin === 'array') {
+        return `must have at most ${issue.maximum} ${unit(issue.origin)}`
+      }
+      return `must be at most ${issue.maximum}`
+    case 'unrecognized_keys':
+      return `has unknown fields: ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}`
+    case 'invalid_value':
+      return `must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`
+    default:
+      return 'is not valid'
+  }
+}
+
+/** The first thing that is wrong, as a sentence that begins with the field, or with `whole`: `paths[3] must start with /`. */
+export function firstProblem(schema: z.core.$ZodType, value: unknown, whole = 'body'): string | null {
+  const parsed = z.safeParse(schema, value, { error: wordsFor })
+  const [first, ...others] = parsed.error?.issues ?? []
+  if (first === undefined) return null
+  // What is past the limit of all integers is past the field's own, too, and that one helps.
+  const own = others.filter(
+    ({ code, path }) => code === first.code && fieldName(path) === fieldName(first.path),
+  )
+  return `${fieldName(first.path) || whole} ${(own.at(-1) ?? first).message}`
+}
+
+function fieldName(path: readonly PropertyKey[]): string {
+  let name = ''
+  for (const part of path) {
+    if (typeof part === 'number') name += `[${part}]`
+    else name += name === '' ? String(part) : `.${String(part)}`
+  }
+  return name
+}
+
+function withArticle(type: string): string {
+  if (type === 'int') return 'an integer'
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`
+}
+
+function unit(origin: string): string {
+  return origin === 'string' ? 'characters' : 'entries'
+}

@@ -1,0 +1,113 @@
+import { z } from 'zod'
+
+import type { Digest } from '../../sites/inspection/digests.ts'
+import type { Inspection } from '../../sites/inspection/inspections.ts'
+import type { NoSide, Side } from '../../sites/inspection/side.ts'
+import { apiSchema } from '../http/app.ts'
+
+const time = z.iso.datetime({ precision: 3 })
+const text = z.string().nullable()
+
+export const factsSchema = apiSchema(
+  'PageFacts',
+  z.object({
+    title: text,
+    description: text,
+    canonical: text.describe('Absolute'),
+    robots: text,
+    lang: text,
+    headings: z.array(z.string()).describe('The first `h1` and `h2`'),
+    text: z
+      .array(z.string())
+      .describe('As a reader finds it, a line for each block; the first 100,000 characters'),
+    textChars: z.int().describe('Of the whole text'),
+    links: z
+      .array(z.object({ href: z.string(), text: z.string() }))
+      .describe('Each address once, within the site without its origin; the first 1,000'),
+    linkCount: z.int(),
+    structured: z
+      .array(
+        z.object({
+          kind: z.enum(['json-ld', 'microdata']),
+          types: z.array(z.string()),
+          json: z.string(),
+          isBroken: z.boolean().describe('It cannot be read'),
+        }),
+      )
+      .describe('Structured data'),
+    social: z.record(z.string(), z.string()).describe('`og:` and `twitter:` and the like, the first of each'),
+  }),
+)
+
+const sideSchema = z.object({
+  reason: z.string().nullable().describe('Why it could not be loaded; null: it was'),
+  status: z.int().nullable(),
+  url: z.string().nullable().describe('Where one has arrived'),
+  loadedMs: z.int().nullable().describe('Milliseconds until its load event; null: it never came'),
+  isCut: z.boolean().describe('The page goes on below its picture'),
+  requests: z.object({ made: z.int(), blocked: z.int(), failed: z.int() }),
+  troubles: z.array(z.object({ url: z.string(), kind: z.string(), reason: z.string() })),
+  consoleErrors: z.object({ count: z.int(), texts: z.array(z.string()) }),
+  facts: factsSchema.nullable(),
+})
+
+export const inspectionSchema = apiSchema(
+  'Inspection',
+  z.object({
+    id: z.string(),
+    path: z.string(),
+    state: z.enum(['queued', 'running', 'done', 'failed']),
+    reason: z.string().nullable().describe('Why it failed'),
+    requested_at: time,
+    finished_at: time.nullable(),
+    crawler: sideSchema
+      .nullable()
+      .describe(
+        'The stored page, shown without scripts; null: there is none, or it is not done, or no longer kept',
+      ),
+    person: sideSchema.nullable().describe('What a person gets, loaded in real time'),
+  }),
+)
+
+export const digestSchema = apiSchema(
+  'PageDigest',
+  z.object({
+    rendered_at: time,
+    status: z.int(),
+    html_bytes: z.int(),
+    etag: z.string(),
+    facts: factsSchema.describe('Texts and lists are shorter than those of the stored page'),
+  }),
+)
+
+export function inspectionView(inspection: Inspection): z.infer<typeof inspectionSchema> {
+  const { id, path, state, reason, requestedAt, finishedAt, crawler, person } = inspection
+  return {
+    id,
+    path,
+    state,
+    reason,
+    requested_at: requestedAt.toISOString(),
+    finished_at: finishedAt?.toISOString() ?? null,
+    crawler: crawler && sideView(crawler),
+    person: person && sideView(person),
+  }
+}
+
+export function digestView(digest: Digest): z.infer<typeof digestSchema> {
+  const { renderedAt, status, htmlBytes, etag, facts } = digest
+  return { rendered_at: renderedAt.toISOString(), status, html_bytes: htmlBytes, etag, facts }
+}
+
+function sideView(side: Side | NoSide): z.infer<typeof sideSchema> {
+  if ('reason' in side) {
+    return {
+      reason: side.reason,
+      ...{ status: null, url: null, loadedMs: null, isCut: false, facts: null, troubles: [] },
+      requests: { made: 0, blocked: 0, failed: 0 },
+      consoleErrors: { count: 0, texts: [] },
+    }
+  }
+  const { status, url, loadedMs, isCut, facts, troubles, requests, consoleErrors } = side
+  return { reason: null, status, url, loadedMs, isCut, facts, troubles, requests, consoleErrors }
+}

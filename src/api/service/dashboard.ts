@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { chooseEncoding, type Encoding } from '../../http/accept-encoding.ts'
+import type { ApiApp } from '../http/app.ts'
+
+/** Where `npm run build` puts the dashboard. */
+export const DASHBOARD_DIR = path.join(import.meta.dirname, '..', '..', '..', 'dashboard', 'dist')
+
+/** Its pages: each is the same document, whose script shows what the address names. Those of the dashboard's route map. */
+export const DASHBOARD_PAGES = [
+  '/welcome',
+  '/sign-in',
+  '/domains',
+  '/domains/:domain',
+  '/domains/:domain/cache',
+  '/domains/:domain/pages',
+  '/domains/:domain/renders',
+  '/domains/:domain/settings',
+  '/domains/:domain/tokens',
+  '/domains/:domain/traffic',
+  '/traffic',
+  '/keys',
+  '/plan',
+  '/account',
+  '/forgotten-password',
+  '/operator/accounts',
+  '/operator/nodes',
+  '/operator/queue',
+  '/operator/failures',
+] as const
+
+/**
+ * Nothing but what we serve ourselves: no inline script or style, no `eval`, no
+ * other host, no frame, no form that a browser sends by itself.
+ */
+export const DASHBOARD_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const NOT_BUILT = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>The dashboard has not been built</title>
+<h1>The dashboard has not been built</h1>
+<p>Run <code>npm run build</code> where Prepaint is installed, then start it again. Everything else works meanwhile:
+<a href="/docs">the HTTP interface</a>, the command line, and the edge.</p>
+</html>
+`
+
+/** The dashboard: `/` leads to it. Each file is a route of its own, so there is no path to get out by. */
+export function dashboard(app: ApiApp, options: { dashboardDir?: string | undefined }): void {
+  const built = readDashboard(options.dashboardDir ?? DASHBOARD_DIR)
+
+  for (const file of built?.others ?? []) {
+    app.route({ ...OPEN, url: file.url, handler: (request, reply) => sendFile(request, reply, file) })
+  }
+  for (const url of DASHBOARD_PAGES) {
+    app.route({
+      ...OPEN,
+      url,
+      handler: (request, reply) => {
+        if (built !== null) return sendFile(request, reply, built.index)
+        return reply.code(503).type('text/html; charset=utf-8').send(NOT_BUILT)
+      },
+    })
+  }
+  app.route({ ...OPEN, url: '/', handler: (_request, reply) => reply.redirect('/domains') })
+}
+
+const OPEN = { method: 'GET', config: { access: 'open' }, schema: { hide: true } } as const
+
+function sendFile(request: FastifyRequest, reply: FastifyReply, file: DashboardFile): FastifyReply {
+  const encoding = chooseEncoding(request.headers['accept-encoding'], [...file.forms.keys()])
+  const { body, etag } = file.forms.get(encoding)!
+  reply.headers({
+    'Content-Security-Policy': DASHBOARD_POLICY,
+    // A name with a hash is never given to other content; of the rest a browser asks each time.
+    'Cache-Control': file.isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
+    Vary: 'Accept-Encoding',
+    ETag: etag,
+  })
+  if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send()
+  if (encoding !== 'identity') reply.header('Content-Encoding', encoding)
+  return reply.type(file.type).send(body)
+}
+
+/** RFC 9110, 13.1.2: compared weakly; no entry of ours holds a comma. */
+function isKnown(header: string | undefined, etag: string): boolean {
+  return (header ?? '').split(',').some((each) => [etag, `W/${etag}`, '*'].includes(each.trim()))
+}
+
+/** A file of the built dashboard, with all forms in which it can be sent. */
+type DashboardFile = {
+  /** Where it is served: begins with `/`. */
+  url: string
+  type: string
+  /** The preferred first. */
+  forms: ReadonlyMap<Encoding, DashboardForm>
+  /** Its name changes with its content. */
+  isHashed: boolean
+}
+
+/** `etag`: strong, so it is that of exactly these bytes (RFC 9110, section 8.8.3). */
+type DashboardForm = { body: Buffer; etag: string }
+
+export type Dashboard = { index: DashboardFile; others: readonly DashboardFile[] }
+
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+/** What the build of the dashboard puts beside a file. */
+const COMPRESSED = { '.br': 'br', '.gz': 'gzip' } as const satisfies Record<string, Encoding>
+
+/**
+ * All files of the built dashboard, read once: what is not among them cannot be
+ * asked for, whatever a path looks like. Null: it has not been built. Throws
+ * for a file of a kind that it does not know.
+ */
+export function readDashboard(dir: string): Dashboard | null {
+  if (!existsSync(path.join(dir, 'index.html'))) return null
+  const files = readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !(path.extname(entry.name) in COMPRESSED))
+    .map((entry) => readDashboardFile(dir, path.join(entry.parentPath, entry.name)))
+  const others = files.filter(({ url }) => url !== '/index.html')
+  return { index: files.find(({ url }) => url === '/index.html')!, others }
+}
+
+function readDashboardFile(dir: string, file: string): DashboardFile {
+  const type = TYPES[path.extname(file)]
+  if (type === undefined) throw new Error(`${file} is no file of a dashboard`)
+  const forms = new Map<Encoding, DashboardForm>()
+  for (const [ending, encoding] of Object.entries(COMPRESSED)) {
+    if (existsSync(file + ending)) forms.set(encoding, readForm(file + ending))
+  }
+  forms.set('identity', readForm(file))
+  const url = `/${path.relative(dir, file).split(path.sep).join('/')}`
+  return { url, type, forms, isHashed: url.startsWith('/assets/') }
+}
+
+function readForm(file: string): DashboardForm {
+  const body = readFileSync(file)
+  return { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
+}

@@ -1,0 +1,294 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import net from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { startTestApi, TEST_START_MS, type TestAccount, type TestApi } from '../../../test/support/api.ts'
+import { openStream, type TestReader } from '../../../test/support/event-reader.ts'
+import { until } from '../../../test/support/queue.ts'
+import { setPlan, setRole } from '../../accounts/accounts.ts'
+import { revokeKey } from '../../accounts/keys.ts'
+import { DEFAULT_PLANS } from '../../accounts/plans.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { DomainId } from '../../ids.ts'
+import { startWarm } from '../../queue/warm/warm.ts'
+import { tellVisited } from '../../store/last-visits.ts'
+import { purgePages } from '../../store/purge.ts'
+
+let api: TestApi
+let owner: TestAccount
+let other: TestAccount
+let domain: { id: DomainId; name: string }
+let elsewhere: { id: DomainId; name: string }
+const opened: TestReader[] = []
+
+before(async () => {
+  const limits = { perAccount: 3, perNode: 5, bufferBytes: 512 * 1024 }
+  api = await startTestApi({ events: { limits, times: { gatherMs: 20, beatMs: 100 } } })
+  owner = await api.account()
+  other = await api.account()
+  domain = await api.domain(owner, 'one.example.com')
+  elsewhere = await api.domain(other, 'two.example.com')
+})
+after(async () => {
+  await closed()
+  await api.close()
+})
+
+/** A stream that is known to stand. */
+async function follow(headers: Record<string, string>, path = '/api/events'): Promise<TestReader> {
+  const reader = await openStream(api.url + path, headers)
+  opened.push(reader)
+  assert.equal(reader.status, 200)
+  await reader.next('last-event-id' in headers ? 'reread' : 'hello')
+  return reader
+}
+
+/** Ends all streams, and waits until the node has noticed. */
+async function closed(): Promise<void> {
+  for (const reader of opened.splice(0)) reader.close()
+  await until('all streams are closed', () => api.events!.open === 0)
+}
+
+/** Live ones of the first domain, all in one transaction. */
+async function endJobs(paths: readonly string[], state = 'done'): Promise<void> {
+  await api.pool.query(
+    `with ended as (
+       insert into job (domain_id, path, priority, turn, state, outcome, finished_at)
+       select $1, path, 0, 0, $3, 'blank', now() from unnest($2::text[]) path returning id)
+     select pg_notify('job_done', id::text) from ended`,
+    [domain.id, paths, state],
+  )
+}
+
+async function endJob(of: DomainId, path: string, outcome = 'rendered'): Promise<void> {
+  await api.pool.query(
+    `with ended as (
+       insert into job (domain_id, path, priority, turn, state, outcome, finished_at)
+       values ($1, $2, 2, 0, 'done', $3, now()) returning id)
+     select pg_notify('job_done', id::text) from ended`,
+    [of, path, outcome],
+  )
+}
+
+describe('GET /api/events', () => {
+  it('a reader who has gone before his key was found takes no stream from those who stay', async () => {
+    await closed()
+    const { port } = new URL(api.url)
+    const near: net.Socket[] = []
+    const take = (socket: net.Socket) => near.push(socket)
+    api.app.server.on('connection', take)
+    const looks = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%api_key%'`
+    await transaction(api.pool, async (client) => {
+      await client.query('lock table api_key in access exclusive mode')
+      const gone = Array.from({ length: 3 }, () => net.connect(Number(port), '127.0.0.1'))
+      for (const socket of gone) {
+        socket.on('error', () => {})
+        socket.write(`GET /api/events HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${owner.key}\r\n\r\n`)
+      }
+      await until(
+        'their keys are looked up',
+        async () => (await api.pool.query(looks)).rowCount === gone.length,
+      )
+      for (const socket of gone) socket.resetAndDestroy()
+      await until('the node has heard of it', () => near.every(({ destroyed }) => destroyed))
+      // Then the keys are found.
+    })
+    api.app.server.off('connection', take)
+    assert.equal(near.length, 3)
+    await until('nobody holds a stream', async () => {
+      const { rowCount } = await api.pool.query(looks)
+      return rowCount === 0 && api.events!.open === 0
+    })
+    for (let at = 0; at < 3; at++) await follow({ 'x-api-key': owner.key })
+    await closed()
+  })
+
+  it('tells an account what happens to its domains, and nothing of what happens to others', async () => {
+    const mine = await follow({ 'x-api-key': owner.key })
+    const theirs = await follow({ 'x-api-key': other.key })
+    assert.equal(mine.headers.get('content-type'), 'text/event-stream; charset=utf-8')
+    assert.equal(mine.headers.get('cache-control'), 'no-store')
+    assert.equal(mine.headers.get('x-content-type-options'), 'nosniff')
+
+    await api.pool.query(`insert into render_count values ($1, '2026-11-01', 7)`, [elsewhere.id])
+    await endJob(elsewhere.id, '/secret')
+    assert.deepEqual((await theirs.next('render')).data, {
+      domain: 'two.example.com',
+      path: '/secret',
+      priority: 'warm',
+      state: 'done',
+      outcome: 'rendered',
+    })
+    assert.deepEqual((await theirs.next('quota')).data, {
+      domain: 'two.example.com',
+      renders_used: 7,
+      monthly_render_limit: 200_000,
+    })
+    assert.deepEqual((await theirs.next('warm')).data, {
+      domain: 'two.example.com',
+      queued: 0,
+      running: 0,
+      warming: false,
+    })
+    await purgePages(api.pool, elsewhere.id, { kind: 'all' })
+    assert.deepEqual((await theirs.next('pages')).data, { domain: 'two.example.com', path: null })
+
+    await tellVisited(api.pool, [elsewhere.id])
+    assert.deepEqual((await theirs.next('visits')).data, { domain: 'two.example.com' })
+
+    await purgePages(api.pool, domain.id, { kind: 'path', path: '/p' as never })
+    assert.deepEqual((await mine.next('pages')).data, { domain: 'one.example.com', path: '/p' })
+    await startWarm(api.pool, domain.id)
+    assert.equal((await mine.next('warm')).data['warming'], true)
+    const put = { body: { is_active: false }, key: owner.key }
+    await api.call('PUT', '/api/domains/one.example.com', put)
+    const changed = { domain: 'one.example.com', is_active: false, certificate_ends_at: null }
+    assert.deepEqual((await mine.next('domain')).data, changed)
+    await setPlan(api.pool, DEFAULT_PLANS, owner.id, 'enterprise')
+    await mine.next('account')
+
+    // All that came on the whole stream, and not only what was looked for.
+    const session = await api.session(owner)
+    const watched = await follow({ cookie: session })
+    await endJob(elsewhere.id, '/secret-2')
+    await theirs.next('render')
+    await api.call('DELETE', '/api/session', { cookie: session })
+    assert.deepEqual(
+      (await watched.rest()).map(({ event }) => event),
+      ['end'],
+    )
+    await closed()
+  })
+
+  it('a deleted domain is told to its account', async () => {
+    await api.domain(owner, 'short-lived.example.com')
+    const mine = await follow({ 'x-api-key': owner.key })
+    await api.call('DELETE', '/api/domains/short-lived.example.com', { key: owner.key })
+    await mine.next('account')
+    await closed()
+  })
+
+  it('ends when what let it in ends: sign-out, expiry, revocation, a plan without keys, suspension', async () => {
+    const ends: [string, () => Promise<unknown>, Record<string, string>][] = []
+    const session = await api.session(owner)
+    const signOut = () => api.call('DELETE', '/api/session', { cookie: session })
+    ends.push(['sign-out', signOut, { cookie: session }])
+
+    const { key, id } = (
+      await api.call('POST', '/api/keys', { cookie: await api.session(owner), body: { name: 'x' } })
+    ).body as { key: string; id: number }
+    const revoke = () => revokeKey(api.pool, owner.id, id, TEST_START_MS)
+    ends.push(['revocation', revoke, { 'x-api-key': key }])
+
+    const expire = () =>
+      api.pool.query('update sign_in_session set expires_at = $2 where account_id = $1', [
+        other.id,
+        new Date(TEST_START_MS - 1),
+      ])
+    ends.push(['expiry', expire, { cookie: await api.session(other) }])
+
+    const demote = () => setPlan(api.pool, DEFAULT_PLANS, other.id, 'starter')
+    ends.push(['a plan without keys', demote, { 'x-api-key': other.key }])
+
+    const suspend = (at: string | null) =>
+      api.pool.query('update account set suspended_at = $2 where id = $1', [owner.id, at])
+    ends.push(['suspension', () => suspend('2026-11-15'), { 'x-api-key': owner.key }])
+
+    for (const [why, act, headers] of ends) {
+      const reader = await follow(headers)
+      await act()
+      assert.deepEqual((await reader.rest()).at(-1)?.data, { reason: 'access' }, why)
+    }
+    await suspend(null)
+    await setPlan(api.pool, DEFAULT_PLANS, other.id, 'agency_plus')
+    await closed()
+  })
+
+  it('401 without, 429 one too many of an account, 503 one too many of the node; at the limit neither', async () => {
+    const refused = async (headers: Record<string, string>) => {
+      const { status, body, text } = await api.call('GET', '/api/events', { headers })
+      assert.match(text, /error/)
+      return [status, body['error']]
+    }
+    assert.deepEqual(await refused({}), [401, 'API key required'])
+    assert.deepEqual(await refused({ 'x-api-key': 'pp_live_x' }), [401, 'Invalid API key'])
+    for (let n = 0; n < 3; n++) await follow({ 'x-api-key': owner.key })
+    const full = [429, 'Too many event streams (20 per account)']
+    assert.deepEqual(await refused({ 'x-api-key': owner.key }), full)
+    for (let n = 0; n < 2; n++) await follow({ 'x-api-key': other.key })
+    const unavailable = [503, 'Events cannot be followed here now, try again later']
+    assert.deepEqual(await refused({ 'x-api-key': other.key }), unavailable)
+    await closed()
+    await follow({ 'x-api-key': owner.key })
+    await closed()
+  })
+
+  it('whoever comes again reads all anew; HEAD is no way to open a stream', async () => {
+    await follow({ 'x-api-key': owner.key, 'last-event-id': 'before-7' })
+    const head = await fetch(`${api.url}/api/events`, { method: 'HEAD', headers: { 'x-api-key': owner.key } })
+    assert.deepEqual([head.status, head.headers.get('allow')], [405, 'GET, OPTIONS'])
+    await closed()
+  })
+
+  it('whoever does not read is cut off, and what he left is not kept', async (t) => {
+    const socket = net.connect(Number(new URL(api.url).port), '127.0.0.1')
+    t.after(() => socket.destroy())
+    await once(socket, 'connect')
+    socket.pause()
+    socket.write(`GET /api/events HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${owner.key}\r\n\r\n`)
+    const quick = await follow({ 'x-api-key': owner.key })
+    await until('both streams are open', () => api.events!.open === 2)
+    const gone = once(socket, 'close')
+    const paths = Array.from({ length: 90 }, (_, n) => `/${'p'.repeat(2_000)}${n}`)
+    // The kernel holds some megabytes before it says that nobody reads.
+    for (let round = 0; api.events!.open > 1; round++) {
+      assert(round < 1_000, 'somebody who does not read is still served')
+      await endJobs(paths.map((path) => path + round))
+      for (const _ of paths) await quick.next('render')
+    }
+    socket.resume()
+    await gone
+    await closed()
+  })
+
+  it('a hundred events at a time are told one by one, of more only that there was much', async () => {
+    const reader = await follow({ 'x-api-key': owner.key })
+    const jobs = (count: number, name: string) =>
+      endJobs(
+        Array.from({ length: count }, (_, n) => `/${name}-${n}`),
+        'failed',
+      )
+    await jobs(100, 'some')
+    for (let n = 0; n < 100; n++) await reader.next('render')
+    await jobs(101, 'many')
+    await reader.next('reread')
+    await closed()
+  })
+})
+
+describe('GET /api/operator/events', () => {
+  it('operators hear how many jobs ended in the fleet, and of others no more than that', async () => {
+    const boss = await api.account()
+    const cookie = await api.session(boss)
+    assert.equal((await api.call('GET', '/api/operator/events', { cookie })).status, 403)
+    await setRole(api.pool, boss.id, 'operator')
+    const reader = await follow({ cookie }, '/api/operator/events')
+    await endJob(domain.id, '/of-somebody-else')
+    assert.deepEqual((await reader.next('fleet')).data, { jobs_ended: 1 })
+    await setRole(api.pool, boss.id, 'owner')
+    const rest = await reader.rest()
+    assert.deepEqual(
+      rest.map(({ event }) => event),
+      ['end'],
+    )
+    await closed()
+  })
+})
+
+it('a node that ends tells those who listen, and opens no stream any more', async () => {
+  const reader = await follow({ 'x-api-key': owner.key })
+  api.events!.close()
+  assert.deepEqual((await reader.rest()).at(-1)?.data, { reason: 'node' })
+  const { status } = await api.get('/api/events', owner.key)
+  assert.equal(status, 503)
+})

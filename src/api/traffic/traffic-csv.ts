@@ -1,0 +1,54 @@
+import type { MonthOfRenders } from '../../insight/traffic/read-renders.ts'
+import type { PathsView } from '../../insight/traffic/read-summaries.ts'
+import type { TrafficView } from '../../insight/traffic/read-traffic.ts'
+import { type CsvCell, csvText } from '../http/csv.ts'
+
+const KINDS = ['hit', 'stale', 'rendered', 'failed', 'passed', 'sitemap'] as const
+
+/** A line for each step; behind the columns that are always there, one for each category, crawler, verdict and class of statuses. */
+export function trafficCsv(view: TrafficView): string {
+  const names = [
+    ...['time', 'visits', 'people', ...KINDS, 'hit_ratio', 'p50_ms', 'p95_ms'],
+    ...view.categories.map(({ name }) => `category ${name}`),
+    ...view.crawlers.map(({ name, category }) => `crawler ${name} (${category})`),
+    ...view.verdicts.map(({ name }) => `verdict ${name}`),
+    ...view.statuses.map(({ name }) => `status ${name}`),
+  ]
+  const lists = [...view.categories, ...view.crawlers, ...view.verdicts, ...view.statuses]
+  return csvText(
+    names,
+    view.times.map((time, at): CsvCell[] => {
+      const ofKind = (kind: string) =>
+        view.verdicts.reduce((sum, each) => sum + (each.kind === kind ? each.visits[at]! : 0), 0)
+      const kinds = KINDS.map(ofKind)
+      return [
+        ...[time, kinds.reduce((sum, count) => sum + count, 0), view.people.visits[at]!, ...kinds],
+        ...[view.hit_ratio[at]!, view.p50_ms[at]!, view.p95_ms[at]!],
+        ...lists.map(({ visits }) => visits[at]!),
+      ]
+    }),
+  )
+}
+
+export function pathsCsv({ top, failing, others }: PathsView): string {
+  const lines = (list: string, paths: PathsView['top'], rest: number): CsvCell[][] => [
+    ...paths.map(({ path, visits, verdict, status }) => [list, path, visits, verdict, status]),
+    ...(rest > 0 ? [[list, 'all others', rest, null, null]] : []),
+  ]
+  return csvText(
+    ['list', 'path', 'visits', 'last_verdict', 'last_status'],
+    [...lines('top', top, others.top), ...lines('failing', failing, others.failing)],
+  )
+}
+
+/** A line for each day; `forecast` stands on the last. */
+export function rendersCsv({ days, limit, forecast }: MonthOfRenders): string {
+  let month = 0
+  return csvText(
+    ['day', 'renders', 'renders_of_month', 'limit', 'forecast_of_month'],
+    days.map(({ day, renders }, at): CsvCell[] => {
+      month += renders
+      return [day, renders, month, limit, at === days.length - 1 ? (forecast?.renders ?? null) : null]
+    }),
+  )
+}

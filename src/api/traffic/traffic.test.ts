@@ -1,0 +1,391 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { startTestApi, TEST_START_MS, type TestAccount, type TestApi } from '../../../test/support/api.ts'
+import { GPTBOT, startTestTraffic, type TestVisit } from '../../../test/support/traffic.ts'
+import type { DomainId } from '../../ids.ts'
+import { readRenders } from '../../insight/traffic/read-renders.ts'
+import { readPaths, readSummaries } from '../../insight/traffic/read-summaries.ts'
+import { readTraffic } from '../../insight/traffic/read-traffic.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const BINGBOT = 'Mozilla/5.0 (compatible; bingbot/2.0)'
+
+let api: TestApi
+let owner: TestAccount
+let shop: DomainId
+before(async () => {
+  api = await startTestApi()
+  owner = await api.account()
+  shop = (await api.domain(owner, 'shop.example.com')).id
+  const blog = (await api.domain(owner, 'blog.example.com')).id
+  const stranger = await api.account()
+  const other = (await api.domain(stranger, 'other.example.com')).id
+
+  await visits(shop, 0, [
+    ...several(6, { path: '/', verdict: 'hit', seconds: 0.001 }),
+    { path: '/gone', verdict: 'rendered', status: 404, seconds: 0.5 },
+    { path: '/', verdict: 'stale', crawler: 'ai', agent: GPTBOT, seconds: 0.001 },
+    { url: '/slow', verdict: 'pass; timed-out', agent: BINGBOT, seconds: 10 },
+    { url: '/app.js', verdict: 'pass; asset', seconds: 3 },
+    { verdict: 'pass; sitemap' },
+    ...several(4, { crawler: null, verdict: 'pass; not-a-crawler', seconds: 0.1 }),
+  ])
+  await visits(shop, -HOUR_MS, [{ path: '/=1+1', verdict: 'rendered', seconds: 2 }])
+  await visits(shop, -3 * DAY_MS, several(3, { path: '/', verdict: 'rendered' }))
+  await visits(shop, -89 * DAY_MS, [{ path: '/old' }])
+  await visits(blog, 0, several(2, { path: '/blog', crawler: 'ai', agent: GPTBOT }))
+  await visits(other, 0, several(50, { path: '/other' }))
+})
+after(() => api.close())
+
+async function visits(domain: DomainId, fromNowMs: number, all: readonly TestVisit[]): Promise<void> {
+  const traffic = startTestTraffic(api.pool, { nowMs: () => TEST_START_MS + fromNowMs })
+  for (const visit of all) traffic.visit(domain, visit)
+  await traffic.close()
+}
+
+function several(count: number, visit: TestVisit): TestVisit[] {
+  return Array.from({ length: count }, () => visit)
+}
+
+type Listed = { name: string; total: number }
+type Traffic = {
+  times: string[]
+  totals: Record<string, number | null>
+  categories: Listed[]
+  crawlers: (Listed & { category: string })[]
+  verdicts: (Listed & { kind: string; p50_ms: number; visits: number[] })[]
+  statuses: Listed[]
+  hit_ratio: (number | null)[]
+  p50_ms: (number | null)[]
+  people: { total: number; visits: number[]; p50_ms: number }
+}
+
+async function traffic(path: string, key = owner.key): Promise<Traffic & { from: string; step: string }> {
+  const { status, body, text } = await api.get(path, key)
+  assert.equal(status, 200, text)
+  return { ...(body['traffic'] as Traffic), from: body['from'] as string, step: body['step'] as string }
+}
+const totals = (listed: readonly Listed[]) => listed.map(({ name, total }) => `${name} ${total}`)
+
+describe('GET /api/domains/:domain/traffic', () => {
+  it('200: the last 24 hours, by category, crawler, verdict and status; people beside them', async () => {
+    const found = await traffic('/api/domains/SHOP.example.com/traffic')
+    assert.deepEqual([found.step, found.from], ['hour', '2026-11-14T12:00:00.000Z'])
+    assert.deepEqual([found.times.length, found.times[0]], [25, '2026-11-14T12:00:00.000Z'])
+    const { p50_ms, p95_ms, ...counts } = found.totals
+    assert.deepEqual(counts, {
+      ...{ visits: 12, pages: 10, people: 4, hit_ratio: 0.7 },
+      ...{ hit: 6, stale: 1, rendered: 2, failed: 1, passed: 1, sitemap: 1 },
+    })
+    // Seven of ten took a millisecond; the slowest is in the twentieth part.
+    assert(p50_ms! > 0.8 && p50_ms! < 1.2, `${p50_ms}`)
+    assert(p95_ms! > 7_000 && p95_ms! < 12_000, `${p95_ms}`)
+    assert.deepEqual(totals(found.categories), ['search 11', 'ai 1'])
+    assert.deepEqual(totals(found.crawlers), ['Googlebot 10', 'Bingbot 1', 'GPTBot 1'])
+    assert.deepEqual(
+      found.verdicts.map(({ name, kind, total }) => `${name} (${kind}) ${total}`),
+      [
+        'hit (hit) 6',
+        'rendered (rendered) 2',
+        'pass; asset (passed) 1',
+        'pass; timed-out (failed) 1',
+        'sitemap (sitemap) 1',
+        'stale (stale) 1',
+      ],
+    )
+    assert.deepEqual(totals(found.statuses), ['2xx 11', '3xx 0', '4xx 1', '5xx 0', 'none 0'])
+    assert.deepEqual(found.hit_ratio.slice(-2), [0, 0.7778])
+    assert.equal(found.hit_ratio[0], null)
+    assert.equal(found.p50_ms[0], null)
+    assert.deepEqual([found.people.total, found.people.visits.at(-1)], [4, 4])
+    assert(found.people.p50_ms > 80 && found.people.p50_ms < 120)
+    assert.deepEqual(found.verdicts[1]!.visits.slice(-2), [1, 1])
+  })
+
+  it('200: by UTC days, as far back as it is kept', async () => {
+    const found = await traffic('/api/domains/shop.example.com/traffic?from=2026-08-18&step=day')
+    assert.deepEqual([found.times.length, found.times[0]], [90, '2026-08-18T00:00:00.000Z'])
+    assert.deepEqual(
+      found.times.flatMap((time, at) => {
+        const count = found.verdicts.reduce((sum, { visits }) => sum + visits[at]!, 0)
+        return count === 0 ? [] : [`${time.slice(0, 10)} ${count}`]
+      }),
+      ['2026-08-18 1', '2026-11-12 3', '2026-11-15 12'],
+    )
+  })
+
+  it('200: nothing yet', async () => {
+    await api.domain(owner, 'new.example.com')
+    const found = await traffic('/api/domains/new.example.com/traffic')
+    assert.deepEqual(
+      [found.totals['visits'], found.totals['hit_ratio'], found.totals['p50_ms']],
+      [0, null, null],
+    )
+    assert.deepEqual([found.categories, found.crawlers, found.verdicts], [[], [], []])
+    assert.equal(found.times.length, 25)
+  })
+
+  it('200: CSV by `format` and by `Accept`; JSON to everybody else', async () => {
+    const path = '/api/domains/shop.example.com/traffic?from=2026-11-15T11:00Z'
+    const { text, headers } = await api.get(`${path}&format=csv`, owner.key)
+    assert.equal(headers.get('content-type'), 'text/csv; charset=utf-8')
+    assert.equal(
+      headers.get('content-disposition'),
+      'attachment; filename="traffic-shop.example.com-2026-11-15.csv"',
+    )
+    const [names, eleven, twelve, rest] = text.split('\r\n')
+    assert.equal(
+      names,
+      'time,visits,people,hit,stale,rendered,failed,passed,sitemap,hit_ratio,p50_ms,p95_ms,category search,category ai,crawler Googlebot (search),crawler Bingbot (search),crawler GPTBot (ai),verdict hit,verdict rendered,"verdict pass; asset","verdict pass; timed-out",verdict sitemap,verdict stale,status 2xx,status 3xx,status 4xx,status 5xx,status none',
+    )
+    assert.match(
+      eleven ?? '',
+      /^2026-11-15T11:00:00\.000Z,1,0,0,0,1,0,0,0,0,[\d.]+,[\d.]+,1,0,1,0,0,0,1,0,0,0,0,1,0,0,0,0$/,
+    )
+    assert.match(
+      twelve ?? '',
+      /^2026-11-15T12:00:00\.000Z,11,4,6,1,1,1,1,1,0\.7778,[\d.]+,[\d.]+,10,1,9,1,1,6,1,1,1,1,1,10,0,1,0,0$/,
+    )
+    assert.equal(rest, '')
+
+    const typeFor = async (accept: string, query = '') => {
+      const answer = await api.call('GET', path + query, { key: owner.key, headers: { accept } })
+      return answer.headers.get('content-type')?.split(';', 1)[0]
+    }
+    assert.equal(await typeFor('text/csv'), 'text/csv')
+    assert.equal(await typeFor('application/json;q=0.5, Text/CSV;q=0.9'), 'text/csv')
+    assert.equal(await typeFor('text/csv;q=0.5, */*'), 'application/json')
+    assert.equal(await typeFor('text/html, */*;q=0.8'), 'application/json')
+    assert.equal(await typeFor('text/csv', '&format=json'), 'application/json')
+  })
+
+  it('400: what is wrong with the range is named', async () => {
+    const cases = {
+      'from=yesterday': 'from must be a day (2026-11-01) or a moment in UTC (2026-11-01T12:00:00Z)',
+      'to=0000-01-01T00:00:00Z': 'to must be a day (2026-11-01) or a moment in UTC (2026-11-01T12:00:00Z)',
+      'to=1969-12-31': 'to must be a day (2026-11-01) or a moment in UTC (2026-11-01T12:00:00Z)',
+      'from=2026-11-16': 'from must not lie in the future',
+      'from=2026-11-02&to=2026-11-01': 'to must be later than from',
+      'from=2026-10-01&step=hour': 'from must be at most 31 days before to, in steps of one hour',
+      'from=2025-11-12&step=day': 'from must be at most 366 days before to, in steps of one day',
+      'step=week': 'step must be "hour" or "day"',
+      'format=xml': 'format must be "json" or "csv"',
+    }
+    for (const [query, error] of Object.entries(cases)) {
+      const { status, body } = await api.get(`/api/domains/shop.example.com/traffic?${query}`, owner.key)
+      assert.deepEqual([status, body], [400, { error }], query)
+    }
+  })
+
+  it("404 on each route of a domain: unknown, or another account's; 401 without a key", async () => {
+    for (const part of ['', '/paths', '/renders']) {
+      for (const domain of ['other.example.com', 'unknown.example.com', 'no%00name']) {
+        const { status, body } = await api.get(`/api/domains/${domain}/traffic${part}`, owner.key)
+        assert.deepEqual([status, body], [404, { error: 'Domain not found' }])
+      }
+      assert.equal((await api.get(`/api/domains/shop.example.com/traffic${part}`)).status, 401)
+    }
+    for (const path of ['/api/traffic', '/api/traffic/domains', '/api/plan']) {
+      assert.equal((await api.get(path)).status, 401)
+    }
+  })
+})
+
+describe('GET /api/domains/:domain/traffic/paths', () => {
+  const paths = async (query = '') =>
+    (await api.get(`/api/domains/shop.example.com/traffic/paths${query}`, owner.key)).body
+
+  it('200: what was asked for most, and what failed most, in whole days', async () => {
+    assert.deepEqual(await paths('?from=2026-11-15'), {
+      domain: 'shop.example.com',
+      ...{ from: '2026-11-15', to: '2026-11-15' },
+      top: [
+        { path: '/', visits: 7, verdict: 'stale', status: 200 },
+        { path: '/=1+1', visits: 1, verdict: 'rendered', status: 200 },
+        { path: '/gone', visits: 1, verdict: 'rendered', status: 404 },
+        { path: '/slow', visits: 1, verdict: 'pass; timed-out', status: 200 },
+      ],
+      failing: [
+        { path: '/gone', visits: 1, verdict: 'rendered', status: 404 },
+        { path: '/slow', visits: 1, verdict: 'pass; timed-out', status: 200 },
+      ],
+      others: { top: 0, failing: 0 },
+    })
+    const { from, top } = await paths('?limit=1')
+    assert.deepEqual([from, top], ['2026-10-16', [{ path: '/', visits: 10, verdict: 'stale', status: 200 }]])
+  })
+
+  it('200: visits to paths that are not told apart are counted', async () => {
+    await api.pool.query(`insert into traffic_path values ($1, '2026-11-01', false, '', 12, '', 0)`, [shop])
+    const { others, top } = await paths()
+    assert.deepEqual(others, { top: 12, failing: 0 })
+    assert(!(top as { path: string }[]).some(({ path }) => path === ''))
+    const { text } = await api.get(
+      '/api/domains/shop.example.com/traffic/paths?format=csv&limit=1',
+      owner.key,
+    )
+    assert.equal(
+      text,
+      'list,path,visits,last_verdict,last_status\r\ntop,/,10,stale,200\r\ntop,all others,12,,\r\nfailing,/gone,1,rendered,404\r\n',
+    )
+  })
+
+  it('400: as many paths as may be asked for, and one more', async () => {
+    for (const limit of [1, 300]) {
+      assert.equal(
+        (await api.get(`/api/domains/shop.example.com/traffic/paths?limit=${limit}`, owner.key)).status,
+        200,
+      )
+    }
+    const wrong = {
+      0: 'must be at least 1',
+      301: 'must be at most 300',
+      x: 'must be a number',
+      1.5: 'must be an integer',
+    }
+    for (const [limit, words] of Object.entries(wrong)) {
+      assert.deepEqual(await paths(`?limit=${limit}`), { error: `limit ${words}` })
+    }
+    assert.deepEqual(await paths('?from=x'), {
+      error: 'from must be a day (2026-11-01) or a moment in UTC (2026-11-01T12:00:00Z)',
+    })
+  })
+})
+
+describe('GET /api/domains/:domain/traffic/renders', () => {
+  const month = (path = '') => api.get(`/api/domains/shop.example.com/traffic/renders${path}`, owner.key)
+
+  it('200: each day until today, against the limit; without a whole day, no forecast', async () => {
+    const { body } = await month()
+    assert.deepEqual([body['used'], body['limit'], body['forecast']], [0, 200_000, null])
+    assert.equal((body['days'] as unknown[]).length, 15)
+  })
+
+  it('200: the forecast is of the last seven whole days; of today only what has been counts', async () => {
+    await api.pool.query(`update domain set created_at = '2026-01-01' where id = $1`, [shop])
+    await api.pool.query(
+      `insert into render_count values ($1, '2026-11-01', 500), ($1, '2026-10-01', 9999)`,
+      [shop],
+    )
+    await api.pool.query(
+      `insert into render_day values ($1, '2026-11-07', 9999), ($1, '2026-11-08', 10), ($1, '2026-11-09', 10),
+        ($1, '2026-11-10', 40), ($1, '2026-11-11', 40), ($1, '2026-11-12', 400), ($1, '2026-11-13', 40), ($1, '2026-11-15', 77)`,
+      [shop],
+    )
+    const { body } = await month()
+    assert.deepEqual(body['forecast'], {
+      per_day: 40,
+      days_left: 15.48,
+      renders: Math.round(500 + 40 * (15 + 11.5 / 24)),
+      reaches_limit_on: null,
+    })
+    const days = body['days'] as { day: string; renders: number }[]
+    assert.deepEqual(days.slice(-3), [
+      { day: '2026-11-13', renders: 40 },
+      { day: '2026-11-14', renders: 0 },
+      { day: '2026-11-15', renders: 77 },
+    ])
+    const { text } = await month('?format=csv')
+    const lines = text.split('\r\n')
+    assert.equal(lines[0], 'day,renders,renders_of_month,limit,forecast_of_month')
+    assert.deepEqual(lines.slice(-3), ['2026-11-14,0,10539,200000,', '2026-11-15,77,10616,200000,1119', ''])
+  })
+})
+
+describe('GET /api/traffic and /api/traffic/domains', () => {
+  it("200: all domains of the account together, and no other's", async () => {
+    const found = await traffic('/api/traffic')
+    assert.deepEqual([found.totals['visits'], found.totals['people']], [14, 4])
+    assert.deepEqual(totals(found.categories), ['search 11', 'ai 3'])
+    const { text, headers } = await api.get('/api/traffic?format=csv', owner.key)
+    assert.equal(headers.get('content-disposition'), 'attachment; filename="traffic-2026-11-14.csv"')
+    assert.equal(text.split('\r\n').length, 27)
+    assert.deepEqual((await api.get('/api/traffic?to=1', owner.key)).status, 400)
+  })
+
+  it('200: each domain by name, with what its last day and week were like and who came last', async () => {
+    const { body } = await api.get('/api/traffic/domains', owner.key)
+    const domains = body['domains'] as Record<string, unknown>[]
+    const at = new Date(TEST_START_MS).toISOString()
+    assert.deepEqual(
+      domains.map(({ renders, ...each }) => each),
+      [
+        {
+          domain: 'blog.example.com',
+          day: { pages: 2, hit_ratio: 1 },
+          week: { pages: 2, hit_ratio: 1 },
+          last_crawler: { name: 'GPTBot', category: 'ai', at },
+        },
+        {
+          domain: 'new.example.com',
+          day: { pages: 0, hit_ratio: null },
+          week: { pages: 0, hit_ratio: null },
+          last_crawler: null,
+        },
+        {
+          domain: 'shop.example.com',
+          day: { pages: 10, hit_ratio: 0.7 },
+          week: { pages: 13, hit_ratio: 0.5385 },
+          last_crawler: { name: 'Googlebot', category: 'search', at },
+        },
+      ],
+    )
+    const { used, limit } = domains[2]!['renders'] as { used: number; limit: number }
+    assert.deepEqual([used, limit], [500, 200_000])
+  })
+})
+
+it("what is read is the account's own, each time by SQL: also where another's domain is named", async () => {
+  const stranger = await api.account()
+  const { account, domain } = { account: stranger.id, domain: shop }
+  const range = { fromMs: Date.UTC(2026, 10, 15), toMs: Date.UTC(2026, 10, 16), step: 'day' } as const
+  const days = { from: '2026-11-01', to: '2026-11-30' }
+  for (const of of [
+    { account, domain },
+    { account, domain: null },
+  ]) {
+    const view = await readTraffic(api.pool, of, range)
+    assert.deepEqual([view.totals.visits, view.totals.people, view.crawlers], [0, 0, []])
+    const nobody = { top: [], failing: [], others: { top: 0, failing: 0 } }
+    assert.deepEqual(await readPaths(api.pool, of, days, 10), nobody)
+    assert.deepEqual(await readRenders(api.pool, of, 100, TEST_START_MS), [])
+  }
+  assert.deepEqual(await readSummaries(api.pool, account, TEST_START_MS), [])
+  // That the owner does find something shows that there is something.
+  const own = { account: owner.id, domain }
+  assert((await readTraffic(api.pool, own, range)).totals.visits > 0)
+  assert((await readPaths(api.pool, own, days, 10)).top.length > 0)
+  assert.equal((await readRenders(api.pool, own, 100, TEST_START_MS)).length, 1)
+  assert.equal((await readSummaries(api.pool, owner.id, TEST_START_MS)).length, 3)
+})
+
+describe('GET /api/plan', () => {
+  it('200: what the plan allows and how much of it is in use', async () => {
+    const { body } = await api.get('/api/plan', owner.key)
+    assert.deepEqual(body['plan'], {
+      name: 'agency_plus',
+      sites: { used: 3, limit: 100 },
+      renders: { used: 500, limit_per_domain: 200_000, stops_at: 240_000 },
+      api_keys: { included: true, used: 1, limit: 5 },
+      webhooks: { included: true, used: 0, limit_per_domain: 5, requests_per_hour: 10, urls_per_request: 20 },
+      requests: { paths_per_refresh: 1_000, body_bytes: 1_048_576 },
+    })
+  })
+
+  it('200: to whoever is signed in on a plan without keys', async () => {
+    const starter = await api.account()
+    await api.pool.query(`update account set plan = 'starter' where id = $1`, [starter.id])
+    const cookie = await api.session(starter)
+    const { body } = await api.call('GET', '/api/plan', { cookie })
+    const { sites, api_keys } = body['plan'] as { sites: unknown; api_keys: unknown }
+    assert.deepEqual(
+      [sites, api_keys],
+      [
+        { used: 0, limit: 1 },
+        { included: false, used: 1, limit: 5 },
+      ],
+    )
+  })
+})

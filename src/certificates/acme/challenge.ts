@@ -1,0 +1,54 @@
+import type { Queryable } from '../../db/transaction.ts'
+import type { DomainId, DomainName } from '../../ids.ts'
+import { announceHost } from '../../store/invalidation.ts'
+
+/** How a CA finds out that a name is ours: on the plain port (RFC 8555, 8.3) or in the TLS handshake (RFC 8737). */
+export type ChallengeKind = 'http-01' | 'tls-alpn-01'
+
+export type Challenge = { kind: ChallengeKind; token: string; keyAuthorization: string }
+
+/** Longer than any CA takes to ask; what a killed node left behind is over then. */
+const KEPT_SECONDS = 600
+
+/** Where a CA asks (RFC 8555, section 8.3). */
+export const CHALLENGE_PREFIX = '/.well-known/acme-challenge/'
+
+/** From the commit on, every node gives this answer for the domain, in the place of an earlier one of its kind. */
+export async function publishChallenge(
+  db: Queryable,
+  domain: { id: DomainId; name: DomainName },
+  { kind, token, keyAuthorization }: Challenge,
+): Promise<void> {
+  await db.query(
+    `insert into acme_challenge (domain_id, kind, token, key_authorization, expires_at)
+     values ($1, $2, $3, $4, clock_timestamp() + make_interval(secs => $5))
+     on conflict (domain_id, kind) do update set
+       token = excluded.token, key_authorization = excluded.key_authorization, expires_at = excluded.expires_at`,
+    [domain.id, kind, token, keyAuthorization, KEPT_SECONDS],
+  )
+  // The answer within a handshake is made beforehand; the one on the plain port is read when it is asked for.
+  if (kind === 'tls-alpn-01') await announceHost(db, domain.name)
+}
+
+export async function withdrawChallenges(
+  db: Queryable,
+  domain: { id: DomainId; name: DomainName },
+): Promise<void> {
+  const { rows } = await db.query<{ kind: ChallengeKind }>(
+    'delete from acme_challenge where domain_id = $1 returning kind',
+    [domain.id],
+  )
+  if (rows.some(({ kind }) => kind === 'tls-alpn-01')) await announceHost(db, domain.name)
+}
+
+/** What to answer at `CHALLENGE_PREFIX` + token of that host; null: it is not ours to answer. */
+export async function findHttpChallenge(db: Queryable, host: string, token: string): Promise<string | null> {
+  const { rows } = await db.query<{ key_authorization: string }>({
+    name: 'http-challenge',
+    text: `select c.key_authorization
+             from domain d join acme_challenge c on c.domain_id = d.id and c.kind = 'http-01'
+            where d.custom_domain = $1 and c.token = $2 and c.expires_at > clock_timestamp()`,
+    values: [host, token],
+  })
+  return rows[0]?.key_authorization ?? null
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { startTestAcme, type TestAcme } from '../../../test/support/acme-server.ts'
+import { type TestFleet, type TestNode, testFleet } from '../../../test/support/certificate-fleet.ts'
+import { until as untilWithin } from '../../../test/support/condition.ts'
+import { startPebble } from '../../../test/support/pebble.ts'
+import { hasProgram } from '../../../test/support/program.ts'
+
+/** However busy the machine is. */
+const until = <T>(what: string, probe: () => T | Promise<T>) => untilWithin(what, probe, 60_000)
+
+/** The same, whoever the CA is. */
+const AUTHORITIES = [
+  { name: 'our own test server', start: startTestAcme },
+  ...(hasProgram('pebble', 'pebble') ? [{ name: 'Pebble', start: startPebble }] : []),
+]
+
+for (const { name: authority, start } of AUTHORITIES) {
+  describe(`certificates from ${authority}`, () => {
+    let fleet: TestFleet
+    let orders: TestNode
+    let answers: TestNode
+    let acme: TestAcme
+    let root: string
+    before(async () => {
+      fleet = await testFleet()
+      orders = await fleet.node()
+      answers = await fleet.node()
+      // The CA comes to another node than the one that orders.
+      acme = await start(answers.ports)
+      root = await acme.root()
+    })
+    after(async () => {
+      await fleet.close()
+      await acme.close()
+    })
+
+    const issued = (name: string) =>
+      until(`a certificate for ${name}`, async () => {
+        const { certificate, order } = await fleet.view(name)
+        assert.equal(order.last_error, null)
+        return certificate
+      })
+
+    it('http-01: one node orders, another answers the CA, all serve it without a restart', async () => {
+      const ordering = orders.order(acme)
+      await assert.rejects(answers.handshake('plain.example'))
+      await fleet.addDomain('plain.example')
+      const certificate = await issued('plain.example')
+      assert.deepEqual([certificate.source, certificate.names], ['acme', ['plain.example']])
+      assert.equal(certificate.key, 'EC prime256v1')
+      for (const node of [orders, answers]) {
+        const seen = await until('it is served', () => node.handshake('plain.example', root))
+        assert.deepEqual(seen, { serial: certificate.serial, protocol: 'h2', authorized: true })
+      }
+      await until('the proof is withdrawn', async () => {
+        const { rowCount } = await fleet.pool.query('select from acme_challenge')
+        return rowCount === 0
+      })
+      await ordering.close()
+    })
+
+    it('tls-alpn-01: the proof is given within the handshake, also of a renewal, while visitors get theirs', async () => {
+      const ordering = orders.order(acme, { reach: async () => ({ kind: 'tls-alpn-01' }) })
+      await fleet.addDomain('shaken.example')
+      const first = await issued('shaken.example')
+      await fleet.pool.query(
+        'update certificate_order set next_at = now(), renew_at = now() where domain_id = (select id from domain where custom_domain = $1)',
+        ['shaken.example'],
+      )
+      ordering.wake()
+      await until('a renewal', async () => {
+        // Whenever a visitor comes, it is a certificate of the CA.
+        assert.equal((await answers.handshake('shaken.example', root)).authorized, true)
+        const { certificate } = await fleet.view('shaken.example')
+        return certificate?.serial !== first.serial
+      })
+      await ordering.close()
+    })
+
+    it('each name has its own, and an unknown one is refused', async () => {
+      orders.order(acme)
+      const names = ['one.example', 'two.example', 'xn--bcher-kva.example']
+      for (const name of names) await fleet.addDomain(name)
+      const serials = new Set<string>()
+      for (const name of names) {
+        const { serial } = await issued(name)
+        const seen = await until('it is served', () => answers.handshake(name.toUpperCase(), root))
+        assert.equal(seen.serial, serial)
+        serials.add(serial)
+      }
+      assert.equal(serials.size, names.length)
+      for (const name of ['three.example', 'www.one.example', 'example']) {
+        await assert.rejects(answers.handshake(name), name)
+      }
+    })
+
+    it('no key is in the database in clear, and a deleted domain leaves nothing', async () => {
+      const domain = await fleet.addDomain('secret.example')
+      await issued('secret.example')
+      const { rows } = await fleet.pool.query<{ chain: string; key_sealed: Buffer }>(
+        'select * from certificate',
+      )
+      const accounts = await fleet.pool.query<{ key_sealed: Buffer }>('select * from acme_account')
+      assert.equal(accounts.rows.length, 1)
+      for (const { key_sealed: sealed } of [...rows, ...accounts.rows]) {
+        // A P-256 key in PKCS #8 is known by its algorithm.
+        assert(!sealed.includes(Buffer.from('2a8648ce3d0201', 'hex')))
+        assert(!sealed.includes('PRIVATE'))
+      }
+      await fleet.pool.query('delete from domain where id = $1', [domain.id])
+      await fleet.pool.query(`select pg_notify('invalidate', $1)`, [
+        JSON.stringify({ host: 'secret.example' }),
+      ])
+      await until('it is served no more', () =>
+        answers.handshake('secret.example').then(
+          () => false,
+          () => true,
+        ),
+      )
+      const left = await fleet.pool.query('select from certificate where domain_id = $1', [domain.id])
+      assert.equal(left.rowCount, 0)
+    })
+
+    it('a proof that fails: nothing is served, the owner reads why, and it is tried later', async () => {
+      // The answer that the CA finds is another one's.
+      await fleet.pool.query(`create or replace function forget() returns trigger language plpgsql as
+        'begin if (select custom_domain from domain where id = new.domain_id) = ''lost.example'' then
+           new.key_authorization = ''wrong''; end if; return new; end'`)
+      await fleet.pool.query(
+        'create trigger forget before insert or update on acme_challenge for each row execute function forget()',
+      )
+      await fleet.addDomain('lost.example')
+      await until('a failure', async () => (await fleet.view('lost.example')).order.failures > 0)
+      const { order, certificate } = await fleet.view('lost.example')
+      assert.equal(certificate, null)
+      assert.equal(order.failures, 1)
+      assert.match(order.last_error ?? '', /proof|challenge|key authorization|Error|response/i)
+      const waitMs = Date.parse(order.next_attempt_at!) - Date.parse(order.last_error_at!)
+      assert(7 * 60_000 <= waitMs && waitMs <= 10 * 60_000, `${waitMs}`)
+      await assert.rejects(answers.handshake('lost.example'))
+    })
+  })
+}

@@ -1,0 +1,397 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+import { after, afterEach, before, describe, it } from 'node:test'
+import { startTestAcme, type TestAcmeServer } from '../../../test/support/acme-server.ts'
+import { type TestFleet, type TestNode, testFleet } from '../../../test/support/certificate-fleet.ts'
+import { until as untilWithin } from '../../../test/support/condition.ts'
+import type { Ordering } from './ordering.ts'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+
+/** However busy the machine is. */
+const until = <T>(what: string, probe: () => T | Promise<T>) => untilWithin(what, probe, 60_000)
+
+// What can go wrong, with a CA that fails on request.
+describe('ordering under trouble', () => {
+  let fleet: TestFleet
+  let one: TestNode
+  let two: TestNode
+  let acme: TestAcmeServer
+  let orderings: Ordering[] = []
+  before(async () => {
+    fleet = await testFleet()
+    one = await fleet.node()
+    two = await fleet.node()
+    acme = await startTestAcme(two.ports)
+  })
+  afterEach(async () => {
+    for (const ordering of orderings) await ordering.close()
+    orderings = []
+    acme.fault = null
+    acme.retryAfter = '7200'
+    acme.window = null
+    acme.lifetimeMs = 90 * DAY_MS
+    acme.beforeJudging = async () => {}
+    await fleet.pool.query('delete from domain')
+    await fleet.pool.query('delete from acme_order')
+  })
+  after(async () => {
+    await fleet.close()
+    await acme.close()
+  })
+
+  const order = (
+    node: TestNode,
+    ...options: Parameters<TestNode['order']> extends [unknown, ...infer R] ? R : never
+  ) => {
+    const ordering = node.order(acme, { random: () => 0, ...options[0] }, options[1])
+    orderings.push(ordering)
+    return ordering
+  }
+  const issued = (name: string) =>
+    until(`a certificate for ${name}`, async () => (await fleet.view(name)).certificate)
+  const failed = (name: string, failures: number) =>
+    until(`failure ${failures} of ${name}`, async () => {
+      const view = await fleet.view(name)
+      return view.order.failures === failures ? view.order : null
+    })
+  const ordersOf = (name: string) => acme.orders.filter((each) => each === name).length
+  /** From the last failure to the next attempt. */
+  const waitOf = (it: { next_attempt_at: string | null; last_error_at: string | null }) =>
+    Date.parse(it.next_attempt_at ?? '') - Date.parse(it.last_error_at ?? '')
+  /** The time of the next attempt has come. */
+  const nextAttempt = async (name: string, ordering: Ordering) => {
+    const { order: due } = await fleet.view(name)
+    fleet.turn(Date.parse(due.next_attempt_at!) - fleet.clock.nowMs() + 1)
+    ordering.wake()
+  }
+
+  it('the CA is away: tried again after 1, 2, 4 ... minutes, at most an hour; then it is back', async () => {
+    acme.fault = 'away'
+    const ordering = order(one)
+    await fleet.addDomain('patient.example')
+    for (const [at, minutes] of [1, 2, 4, 8, 16, 32, 60, 60].entries()) {
+      const it_ = await failed('patient.example', at + 1)
+      assert.match(it_.last_error ?? '', /the CA is not available \(status 503\)/)
+      assert.equal(waitOf(it_), minutes * MINUTE_MS)
+      if (minutes === 60) break
+      await nextAttempt('patient.example', ordering)
+    }
+    acme.fault = null
+    await nextAttempt('patient.example', ordering)
+    await issued('patient.example')
+    assert.equal((await fleet.view('patient.example')).order.last_error, null)
+    assert.equal((await fleet.view('patient.example')).order.failures, 0)
+  })
+
+  it('the CA is silent, or gives only bad nonces: that ends too', async () => {
+    const ordering = order(one)
+    acme.fault = 'silent'
+    await fleet.addDomain('silent.example')
+    assert.match((await failed('silent.example', 1)).last_error ?? '', /no answer within 5 s/)
+    acme.fault = 'nonces'
+    await nextAttempt('silent.example', ordering)
+    const { last_error: words } = await failed('silent.example', 2)
+    assert.match(words ?? '', /stale/)
+  })
+
+  it('the CA limits us: it is left alone for as long as it says', async () => {
+    acme.fault = 'rate-limited'
+    order(one)
+    await fleet.addDomain('limited.example')
+    const it_ = await failed('limited.example', 1)
+    assert.equal(it_.last_error, 'too many certificates')
+    assert.equal(waitOf(it_), 7_200_000)
+  })
+
+  it('the CA is too busy for a nonce: that is no refusal, and it is left alone for as long as it says', async () => {
+    acme.fault = 'no-nonce'
+    order(one)
+    await fleet.addDomain('busy.example')
+    const it_ = await failed('busy.example', 1)
+    assert.match(it_.last_error ?? '', /the CA is not available \(status 503\)/)
+    assert.equal(waitOf(it_), 7_200_000)
+  })
+
+  it('a name that does not lead to us costs no order', async () => {
+    order(one, { reach: async (name) => ({ unreachable: `${name} leads elsewhere` }) })
+    await fleet.addDomain('elsewhere.example')
+    const it_ = await failed('elsewhere.example', 1)
+    assert.equal(it_.last_error, 'elsewhere.example leads elsewhere')
+    assert.equal(waitOf(it_), MINUTE_MS)
+    assert.equal(ordersOf('elsewhere.example'), 0)
+    const { rows } = await fleet.pool.query('select from acme_order')
+    assert.equal(rows.length, 0)
+  })
+
+  it('without a look beforehand, the other challenge is tried after a failure', async () => {
+    // The plain port of the node that the CA comes to answers nothing.
+    const ordering = order(one, { reach: null })
+    await fleet.pool.query(`create or replace function hide() returns trigger language plpgsql as
+      'begin if new.kind = ''http-01'' then new.token = ''hidden''; end if; return new; end'`)
+    await fleet.pool.query(
+      'create trigger hide before insert or update on acme_challenge for each row execute function hide()',
+    )
+    await fleet.addDomain('other-way.example')
+    assert.match((await failed('other-way.example', 1)).last_error ?? '', /no proof by http-01/)
+    await nextAttempt('other-way.example', ordering)
+    await issued('other-way.example')
+    await fleet.pool.query('drop trigger hide on acme_challenge')
+  })
+
+  it('the budget of the fleet: one order more than it allows waits for the hour to pass', async () => {
+    const ordering = order(one, {}, { perHour: 2 })
+    for (const name of ['b1.example', 'b2.example', 'b3.example']) await fleet.addDomain(name)
+    const views = () =>
+      Promise.all(['b1.example', 'b2.example', 'b3.example'].map((name) => fleet.view(name)))
+    await until(
+      'two',
+      async () => (await views()).filter(({ certificate }) => certificate !== null).length === 2,
+    )
+    const waiting = await until('the third is told to wait', async () =>
+      (await views()).find(
+        ({ certificate, order: it_ }) =>
+          certificate === null &&
+          Date.parse(it_.next_attempt_at ?? '') > fleet.clock.nowMs() + 59 * MINUTE_MS,
+      ),
+    )
+    assert.equal(waiting.order.failures, 0)
+    fleet.turn(61 * MINUTE_MS)
+    ordering.wake()
+    for (const name of ['b1.example', 'b2.example', 'b3.example']) await issued(name)
+  })
+
+  it("the budget is everybody's: an account with many new names does not keep out another", async () => {
+    const { rows } = await fleet.pool.query<{ id: number }>(
+      `insert into account (email, plan) values ('many@example.com', 'enterprise') returning id`,
+    )
+    await fleet.pool.query(
+      `insert into domain (account_id, custom_domain, origin_url)
+       select $1, 'many-' || n || '.example', 'https://origin.example.com' from generate_series(1, 5) n`,
+      [rows[0]!.id],
+    )
+    await fleet.addDomain('only.example')
+    order(one, {}, { perHour: 2, slots: 1 })
+    await issued('only.example')
+    assert.match(acme.orders.slice(-2).sort().join(), /^many-\d\.example,only\.example$/)
+    await fleet.pool.query('delete from account where id = $1', [rows[0]!.id])
+  })
+
+  it('renewal: at a third of the lifetime, the old one is served until then, the order names what it replaces', async () => {
+    acme.lifetimeMs = 9 * DAY_MS
+    acme.window = { start: new Date(Date.now() + 5 * DAY_MS), end: new Date(Date.now() + 5 * DAY_MS) }
+    const ordering = order(one)
+    await fleet.addDomain('renewed.example')
+    const first = await issued('renewed.example')
+    assert.equal((await two.handshake('renewed.example')).serial, first.serial)
+    assert.equal(ordersOf('renewed.example'), 1)
+
+    // The CA is asked from time to time, and changes its mind: at once.
+    await nextAttempt('renewed.example', ordering)
+    await until('it was asked', async () => {
+      const { order: it_ } = await fleet.view('renewed.example')
+      return Date.parse(it_.next_attempt_at!) > fleet.clock.nowMs()
+    })
+    assert.equal(ordersOf('renewed.example'), 1)
+    acme.window = { start: new Date(0), end: new Date(1) }
+    await nextAttempt('renewed.example', ordering)
+    const second = await until('a renewal', async () => {
+      const { certificate } = await fleet.view('renewed.example')
+      return certificate?.serial !== first.serial && certificate
+    })
+    const [, serial = ''] = (acme.replaced.at(-1) ?? '').split('.')
+    assert.equal(Buffer.from(serial, 'base64url').toString('hex').toUpperCase(), first.serial)
+    await until('it is served', async () => {
+      assert(second)
+      return (await two.handshake('renewed.example')).serial === second.serial
+    })
+    // It still says so, also of the new one: an hour later is soon enough.
+    const { order: it_ } = await fleet.view('renewed.example')
+    assert(Date.parse(it_.next_attempt_at!) > fleet.clock.nowMs() + 59 * MINUTE_MS)
+    ordering.wake()
+    assert.equal(ordersOf('renewed.example'), 2)
+  })
+
+  it('a renewal that fails keeps the old certificate until its end', async () => {
+    acme.lifetimeMs = 9 * DAY_MS
+    const ordering = order(one)
+    await fleet.addDomain('kept.example')
+    const { serial, not_after: end } = await issued('kept.example')
+    acme.fault = 'rate-limited'
+    await fleet.pool.query('update certificate_order set next_at = $1, renew_at = $1', [
+      new Date(fleet.clock.nowMs()),
+    ])
+    ordering.wake()
+    // What the CA wants is what is waited, also now.
+    assert.equal(waitOf(await failed('kept.example', 1)), 7_200_000)
+    // But not for years.
+    acme.retryAfter = '999999999'
+    await nextAttempt('kept.example', ordering)
+    assert.equal(waitOf(await failed('kept.example', 2)), 2 * DAY_MS)
+    assert.equal((await two.handshake('kept.example')).serial, serial)
+    // This clock runs on by itself.
+    fleet.turn(Date.parse(end) - fleet.clock.nowMs() - 5_000)
+    assert.equal((await two.handshake('kept.example')).serial, serial)
+    fleet.turn(5_000)
+    await assert.rejects(two.handshake('kept.example'))
+  })
+
+  it('a CA that has seen it replaced already, or gave it to another account, gives another one all the same', async () => {
+    const ordering = order(one)
+    await fleet.addDomain('again.example')
+    for (const fault of ['replaced-already', 'not-his'] as const) {
+      const { serial } = await issued('again.example')
+      acme.fault = fault
+      await fleet.pool.query('update certificate_order set next_at = $1, renew_at = $1', [
+        new Date(fleet.clock.nowMs()),
+      ])
+      ordering.wake()
+      await until('another', async () => (await fleet.view('again.example')).certificate?.serial !== serial)
+    }
+  })
+
+  it('another CA is named: what the first one has issued is replaced at once', async () => {
+    const first = order(one)
+    await fleet.addDomain('moved.example')
+    const { serial } = await issued('moved.example')
+    await first.close()
+    const other = await startTestAcme(two.ports)
+    orderings.push(one.order(other))
+    await until('another', async () => (await fleet.view('moved.example')).certificate?.serial !== serial)
+    assert.deepEqual(other.orders, ['moved.example'])
+    await other.close()
+  })
+
+  it('two nodes order: each name once', async () => {
+    order(one)
+    order(two)
+    const names = Array.from({ length: 12 }, (_, at) => `shared-${at}.example`)
+    for (const name of names) await fleet.addDomain(name)
+    for (const name of names) await issued(name)
+    assert.deepEqual(names.map(ordersOf), Array(12).fill(1))
+  })
+
+  it('a node that is killed in the middle of an order: another takes it up, and all serve', async () => {
+    const asked = Promise.withResolvers<void>()
+    const hold = Promise.withResolvers<void>()
+    acme.beforeJudging = async () => {
+      asked.resolve()
+      await hold.promise
+    }
+    await fleet.addDomain('orphan.example')
+    const child = spawn(
+      process.execPath,
+      [
+        path.join(import.meta.dirname, '../../../test/support/ordering-main.ts'),
+        fleet.database.url,
+        acme.directoryUrl,
+        acme.ca,
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] },
+    )
+    await asked.promise
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    assert.equal(ordersOf('orphan.example'), 1)
+    order(one)
+    acme.beforeJudging = async () => {}
+    hold.resolve()
+    const { serial } = await issued('orphan.example')
+    assert.equal(ordersOf('orphan.example'), 2)
+    for (const node of [one, two]) assert.equal((await node.handshake('orphan.example')).serial, serial)
+    await until('nothing of the dead one is left', async () => {
+      const { rows } = await fleet.pool.query('select from acme_challenge')
+      return rows.length === 0
+    })
+  })
+
+  it('a node that ends gives back what it is at: another begins at once', async () => {
+    const asked = Promise.withResolvers<void>()
+    acme.beforeJudging = async () => {
+      asked.resolve()
+      await new Promise(() => {})
+    }
+    const ending = order(one, {}, { leaseMs: 60_000 })
+    await fleet.addDomain('handed-over.example')
+    await asked.promise
+    acme.beforeJudging = async () => {}
+    // Another one takes it up in that moment, and publishes a proof.
+    await fleet.pool.query(`create function take_up() returns trigger language plpgsql as $$ begin
+      insert into acme_challenge values (new.domain_id, 'http-01', 'theirs', 'theirs', now() + interval '1 minute')
+        on conflict (domain_id, kind) do update set token = 'theirs';
+      return null; end $$`)
+    await fleet.pool.query(
+      'create trigger take_up after update on certificate_order for each row when (new.lease is null) execute function take_up()',
+    )
+    await ending.close()
+    const { rows } = await fleet.pool.query('select token from acme_challenge')
+    assert.deepEqual(rows, [{ token: 'theirs' }])
+    await fleet.pool.query('drop trigger take_up on certificate_order')
+    order(two)
+    await issued('handed-over.example')
+    assert.equal(ordersOf('handed-over.example'), 2)
+  })
+
+  it('what a node brings after it lost its lease is dropped', async () => {
+    const asked = Promise.withResolvers<void>()
+    const hold = Promise.withResolvers<void>()
+    acme.beforeJudging = async () => {
+      asked.resolve()
+      await hold.promise
+    }
+    order(one, {}, { leaseMs: 60_000 })
+    const domain = await fleet.addDomain('late.example')
+    await asked.promise
+    await fleet.pool.query(
+      `update certificate_order set lease = gen_random_uuid(), lease_until = now() + interval '1 hour' where domain_id = $1`,
+      [domain.id],
+    )
+    hold.resolve()
+    await until('the CA has given it', async () => acme.asked.length > 0)
+    await orderings[0]!.close()
+    assert.equal((await fleet.view('late.example')).certificate, null)
+  })
+
+  it('a domain that is deleted and registered by another while an order runs: he gets one of his own', async () => {
+    const asked = Promise.withResolvers<void>()
+    const hold = Promise.withResolvers<void>()
+    acme.beforeJudging = async () => {
+      asked.resolve()
+      await hold.promise
+    }
+    order(one)
+    const before = await fleet.addDomain('sold.example')
+    await asked.promise
+    acme.beforeJudging = async () => {}
+    await fleet.pool.query('delete from domain where id = $1', [before.id])
+    const now = await fleet.addDomain('sold.example')
+    hold.resolve()
+    await issued('sold.example')
+    const { rows } = await fleet.pool.query('select domain_id from certificate')
+    assert.deepEqual(rows, [{ domain_id: now.id }])
+    assert.equal(ordersOf('sold.example'), 2)
+  })
+
+  it('an inactive domain is not ordered for, and is once it is active', async () => {
+    const ordering = order(one)
+    await fleet.pool.query(
+      `insert into domain (account_id, custom_domain, origin_url, is_active) values ($1, 'idle.example', 'https://o.example', false)`,
+      [fleet.account],
+    )
+    await fleet.addDomain('awake.example')
+    await issued('awake.example')
+    assert.equal(ordersOf('idle.example'), 0)
+    await fleet.pool.query(`update domain set is_active = true where custom_domain = 'idle.example'`)
+    ordering.wake()
+    const { serial } = await issued('idle.example')
+
+    // Switched off again, it passes its visitors: they shall not find its certificate ended one day.
+    await fleet.pool.query(`update domain set is_active = false where custom_domain = 'idle.example'`)
+    fleet.turn(61 * DAY_MS)
+    ordering.wake()
+    await until('a renewal', async () => (await fleet.view('idle.example')).certificate?.serial !== serial)
+  })
+})

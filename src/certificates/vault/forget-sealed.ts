@@ -1,0 +1,38 @@
+import type pg from 'pg'
+import { retriedTransaction } from '../../db/transaction.ts'
+import type { DomainId, DomainName } from '../../ids.ts'
+import { announceHost } from '../../store/invalidation.ts'
+import type { CertificateSource } from '../stored-certificate.ts'
+
+/** What was sealed and is gone; by name. */
+export type Forgotten = { ordered: DomainName[]; supplied: DomainName[] }
+
+/**
+ * For a master key that is lost: deletes all that is sealed with it, and which
+ * one it was, in one go. Where a CA is named, certificates are ordered anew from
+ * `nowMs` on; those of owners have to be supplied again; everybody signs in again.
+ */
+export async function forgetSealed(pool: pg.Pool, nowMs: number): Promise<Forgotten> {
+  return retriedTransaction(pool, async (client) => {
+    // As storing does it, the rows of the orders first: it asks for the master key while it holds one.
+    await client.query('select from certificate_order order by domain_id for update')
+    await client.query('select from master_key for update')
+    const { rows } = await client.query<{ id: DomainId; name: DomainName; source: CertificateSource }>(
+      `delete from certificate c using domain d where d.id = c.domain_id
+       returning d.id, d.custom_domain as name, c.source`,
+    )
+    await client.query(
+      `update certificate_order set next_at = $1, renew_at = null, failures = 0, reason = null, failed_at = null,
+              lease = null, lease_until = null
+        where domain_id = any ($2::integer[])`,
+      [new Date(nowMs), rows.map(({ id }) => id)],
+    )
+    for (const table of ['acme_account', 'sign_in_secret', 'master_key']) {
+      await client.query(`delete from ${table}`)
+    }
+    for (const { name } of rows) await announceHost(client, name)
+    const of = (source: CertificateSource) =>
+      rows.flatMap((row) => (row.source === source ? [row.name] : [])).sort()
+    return { ordered: of('acme'), supplied: of('own') }
+  })
+}

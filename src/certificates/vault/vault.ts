@@ -1,0 +1,175 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import type pg from 'pg'
+import { type Queryable, transaction } from '../../db/transaction.ts'
+import { createMasterKeyFile, MasterKeyError, type MasterKeys, readMasterKeyFile } from './master-key.ts'
+
+/**
+ * Seals and opens secrets that are stored in PostgreSQL. The database remembers
+ * the id of the master key that is in use: a node with another one is found
+ * out here, before it seals what nobody else can open.
+ */
+export type Vault = {
+  /** Throws MasterKeyError when the database's secrets are sealed with a key that this node does not have. */
+  seal(purpose: string, secret: Buffer): Promise<Buffer>
+  /** Throws SealError or MasterKeyError. */
+  open(purpose: string, sealed: Buffer): Buffer
+  /**
+   * Finds or makes this node's keys and registers the first one; where the
+   * database knows one of our other keys, everything is sealed anew with the
+   * first. Throws MasterKeyError as `seal` does.
+   */
+  admit(): Promise<void>
+  /** Whether what is sealed in this database can be opened here; nothing is made or registered. */
+  fits(): Promise<boolean>
+}
+
+type VaultOptions = {
+  pool: pg.Pool
+  /** From the settings; null: from the file in the data directory, which is made when it is needed first. */
+  keys: MasterKeys | null
+  dataDir: string
+}
+
+/** Every column that holds something sealed, with the purpose of its rows. */
+const SEALED_COLUMNS = [
+  { table: 'certificate', id: 'domain_id', purposeOf: (id: string) => certificatePurpose(Number(id)) },
+  { table: 'acme_account', id: 'directory', purposeOf: (id: string) => accountPurpose(id) },
+  { table: 'sign_in_secret', id: 'one_row', purposeOf: () => SIGN_IN_PURPOSE },
+] as const
+
+export function createVault({ pool, keys: given, dataDir }: VaultOptions): Vault {
+  let keys = given
+  let admitted: Promise<MasterKeys> | null = null
+
+  function admit(): Promise<MasterKeys> {
+    admitted ??= register().catch((error: unknown) => {
+      admitted = null
+      throw error
+    })
+    return admitted
+  }
+
+  async function register(): Promise<MasterKeys> {
+    return transaction(pool, async (client) => {
+      const registered = await registeredId(client)
+      keys ??= readMasterKeyFile(dataDir)
+      // A key of this node's own would only be wrong where another one is in use already.
+      if (keys === null && registered !== null) throw new MasterKeyError(mismatch(registered))
+      keys ??= createMasterKeyFile(dataDir)
+      const own = keys
+      await client.query('insert into master_key (id) values ($1) on conflict do nothing', [own[0].id])
+      const { rows } = await client.query<{ id: string }>('select id from master_key for update')
+      const id = rows[0]?.id ?? ''
+      if (!own.some((key) => key.id === id)) throw new MasterKeyError(mismatch(id))
+      if (id !== own[0].id) await sealAnew(client, own)
+      return own
+    })
+  }
+
+  function known(): MasterKeys {
+    keys ??= readMasterKeyFile(dataDir)
+    if (keys === null) throw new MasterKeyError(mismatch('another'))
+    return keys
+  }
+
+  return {
+    seal: async (purpose, secret) => seal(await admit(), purpose, secret),
+    open: (purpose, sealed) => unseal(known(), purpose, sealed),
+    admit: async () => void (await admit()),
+    async fits() {
+      const id = await registeredId(pool)
+      if (id === null) return true
+      keys ??= readMasterKeyFile(dataDir)
+      return keys?.some((key) => key.id === id) ?? false
+    },
+  }
+}
+
+/** Of what signs the cookies of the dashboard. */
+export const SIGN_IN_PURPOSE = 'signing in'
+
+export function certificatePurpose(domain: number): string {
+  return `certificate of domain ${domain}`
+}
+
+export function accountPurpose(directory: string): string {
+  return `account at ${directory}`
+}
+
+/** Rotation: `id` was the key in use so far, and is one of ours. The row of master_key is locked. */
+async function sealAnew(client: Queryable, keys: MasterKeys): Promise<void> {
+  for (const { table, id, purposeOf } of SEALED_COLUMNS) {
+    const { rows } = await client.query<{ id: string; key_sealed: Buffer }>(
+      `select ${id}::text as id, key_sealed from ${table} for update`,
+    )
+    for (const row of rows) {
+      const purpose = purposeOf(row.id)
+      const anew = seal(keys, purpose, unseal(keys, purpose, row.key_sealed))
+      await client.query(`update ${table} set key_sealed = $2 where ${id}::text = $1`, [row.id, anew])
+    }
+  }
+  await client.query('update master_key set id = $1', [keys[0].id])
+}
+
+async function registeredId(db: Queryable): Promise<string | null> {
+  const { rows } = await db.query<{ id: string }>('select id from master_key')
+  return rows[0]?.id ?? null
+}
+
+function mismatch(id: string): string {
+  return (
+    `The keys of certificates in this database are sealed with a master key (${id}) that this node does not have. ` +
+    'Give every node the same one: set PREPAINT_SECRET_KEY to what the file secret-key in the data directory of the first node holds.'
+  )
+}
+
+/**
+ * What a sealed value is, byte by byte: version (1), id of the master key (8),
+ * nonce (12), tag (16), then the secret under AES-256-GCM. `purpose` is bound
+ * into the tag: a value that is moved to another row does not open there.
+ */
+const VERSION = 1
+const HEAD_BYTES = 9
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+export function seal(keys: MasterKeys, purpose: string, secret: Buffer): Buffer {
+  const [{ id, key }] = keys
+  const head = Buffer.concat([Buffer.of(VERSION), Buffer.from(id, 'hex')])
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(bound(head, purpose))
+  const body = Buffer.concat([cipher.update(secret), cipher.final()])
+  return Buffer.concat([head, nonce, cipher.getAuthTag(), body])
+}
+
+/** Throws SealError when it was sealed with a key that we do not have, for another purpose, or was changed. */
+export function unseal(keys: MasterKeys, purpose: string, sealed: Buffer): Buffer {
+  if (sealed.length < HEAD_BYTES + NONCE_BYTES + TAG_BYTES || sealed[0] !== VERSION) {
+    throw new SealError('this is nothing sealed that this version knows')
+  }
+  const head = sealed.subarray(0, HEAD_BYTES)
+  const id = head.subarray(1).toString('hex')
+  const known = keys.find((each) => each.id === id)
+  if (known === undefined) throw new SealError(`it is sealed with another master key (${id})`)
+  const [nonce, tag, body] = parts(sealed.subarray(HEAD_BYTES))
+  const cipher = createDecipheriv('aes-256-gcm', known.key, nonce, { authTagLength: TAG_BYTES })
+  cipher.setAAD(bound(head, purpose)).setAuthTag(tag)
+  try {
+    return Buffer.concat([cipher.update(body), cipher.final()])
+  } catch (cause) {
+    throw new SealError('it was changed, or sealed for another purpose', { cause })
+  }
+}
+
+export class SealError extends Error {
+  override name = 'SealError'
+}
+
+function parts(rest: Buffer): [nonce: Buffer, tag: Buffer, body: Buffer] {
+  const bodyAt = NONCE_BYTES + TAG_BYTES
+  return [rest.subarray(0, NONCE_BYTES), rest.subarray(NONCE_BYTES, bodyAt), rest.subarray(bodyAt)]
+}
+
+function bound(head: Buffer, purpose: string): Buffer {
+  return Buffer.concat([head, Buffer.from(purpose)])
+}

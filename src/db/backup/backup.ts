@@ -1,0 +1,139 @@
+import pg from 'pg'
+import type { Queryable } from '../transaction.ts'
+
+/**
+ * A backup is lines of JSON: first this, then for each table its name with its
+ * columns, and each of its rows as PostgreSQL writes it; at the end how many
+ * there were, so that half of one is never taken for a whole.
+ */
+export type BackupHead = {
+  prepaint: 'backup'
+  format: 1
+  version: string
+  made_at: string
+  /** Migrations of the database that it is of, in order. */
+  migrations: string[]
+  /** What certificates' keys in it are sealed with; null: nothing in it is sealed. */
+  master_key_id: string | null
+  /** The key itself, where it was asked for. */
+  master_key: string | null
+  /** Whether the render cache is in it. */
+  pages: boolean
+}
+export type TableLine = { table: string; columns: string[] }
+export type EndLine = { end: Record<string, number> }
+
+/** The render cache and what tells of renders: all of it comes again by rendering. */
+const CACHE: ReadonlySet<string> = new Set(['page', 'redirect', 'sitemap', 'unstored_page', 'render_record'])
+
+/** Rows are fetched so many at a time that they take about this. */
+const FETCH_BYTES = 4 * 1024 * 1024
+const FETCH_MOST = 5_000
+
+/**
+ * All that is stored, as it was at one moment, whatever nodes change meanwhile;
+ * in pieces of some lines each. What was committed before the first piece is
+ * asked for is in it.
+ */
+export async function* readBackup(
+  connection: pg.ClientConfig,
+  options: { version: string; masterKey: string | null; pages: boolean },
+): AsyncGenerator<string> {
+  const { version, masterKey, pages } = options
+  const client = new pg.Client(connection)
+  // A connection that breaks is told by the query that is under way.
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0')
+    await client.query('begin isolation level repeatable read read only')
+    yield `${JSON.stringify(await headOf(client, { version, master_key: masterKey, pages }))}\n`
+    const end: Record<string, number> = {}
+    for (const { name, columns } of await tablesInOrder(client)) {
+      if (!pages && CACHE.has(name)) continue
+      yield `${JSON.stringify({ table: name, columns } satisfies TableLine)}\n`
+      end[name] = yield* rowsOf(client, name)
+    }
+    yield `${JSON.stringify({ end } satisfies EndLine)}\n`
+  } finally {
+    await client.end()
+  }
+}
+
+async function headOf(
+  client: pg.Client,
+  given: Pick<BackupHead, 'version' | 'master_key' | 'pages'>,
+): Promise<BackupHead> {
+  const { rows: migrations } = await client.query<{ name: string }>(
+    'select name from schema_migration order by name collate "C"',
+  )
+  const { rows: keys } = await client.query<{ id: string }>('select id from master_key')
+  const { rows: now } = await client.query<{ now: Date }>('select now()')
+  return {
+    ...{ prepaint: 'backup', format: 1, made_at: now[0]!.now.toISOString() },
+    migrations: migrations.map(({ name }) => name),
+    master_key_id: keys[0]?.id ?? null,
+    ...given,
+  }
+}
+
+/** Gives how many there were. */
+async function* rowsOf(client: pg.Client, table: string): AsyncGenerator<string, number> {
+  const name = client.escapeIdentifier(table)
+  await client.query(
+    `declare all_rows no scroll cursor for select row_to_json(t)::text as row from ${name} t`,
+  )
+  let count = 0
+  for (let step = 10; ; ) {
+    const { rows } = await client.query<{ row: string }>(`fetch ${step} from all_rows`)
+    if (rows.length === 0) break
+    // A line break inside of a JSON text is escaped; what is left stands between its parts.
+    const text = rows.map(({ row }) => `${row.replaceAll('\n', ' ')}\n`).join('')
+    yield text
+    count += rows.length
+    step = Math.max(1, Math.min(FETCH_MOST, Math.floor((rows.length * FETCH_BYTES) / text.length)))
+  }
+  await client.query('close all_rows')
+  return count
+}
+
+type BackupTable = { name: string; columns: string[] }
+
+/** What is not carried from one database to another: who runs there, and what was applied to it. */
+const OF_ITS_PLACE: ReadonlySet<string> = new Set(['node', 'schema_migration'])
+
+/**
+ * Every table of ours with its columns (without those that PostgreSQL computes),
+ * those that others refer to before those that refer to them.
+ */
+export async function tablesInOrder(db: Queryable): Promise<BackupTable[]> {
+  const { rows: tables } = await db.query<BackupTable>(
+    `select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns
+       from pg_class c
+       join pg_namespace n on n.oid = c.relnamespace and n.nspname = current_schema()
+       join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+      where c.relkind = 'r'
+      group by 1 order by 1`,
+  )
+  const { rows: references } = await db.query<{ from: string; to: string }>(
+    `select f.relname as from, t.relname as to
+       from pg_constraint k join pg_class f on f.oid = k.conrelid join pg_class t on t.oid = k.confrelid
+      where k.contype = 'f' and k.conrelid <> k.confrelid`,
+  )
+  const left = new Map(
+    tables.filter(({ name }) => !OF_ITS_PLACE.has(name)).map((table) => [table.name, table]),
+  )
+  const ordered: BackupTable[] = []
+  while (left.size > 0) {
+    const free = [...left.values()].filter(
+      ({ name }) => !references.some(({ from, to }) => from === name && left.has(to)),
+    )
+    if (free.length === 0)
+      throw new Error(`tables refer to each other in a circle: ${[...left.keys()].join(', ')}`)
+    for (const table of free) {
+      ordered.push(table)
+      left.delete(table.name)
+    }
+  }
+  return ordered
+}

@@ -1,0 +1,180 @@
+import pg from 'pg'
+
+import type { Log } from '../../log.ts'
+import { DatabaseError } from '../connection.ts'
+import { MIGRATIONS, migrate } from '../migrate.ts'
+import type { BackupHead, EndLine, TableLine } from './backup.ts'
+import { tablesInOrder } from './backup.ts'
+
+/** Rows are inserted so many at a time, or when they have so many characters. */
+const BATCH_ROWS = 1_000
+const BATCH_CHARS = 4 * 1024 * 1024
+
+export type Restored = { head: BackupHead; rows: Record<string, number> }
+
+/**
+ * Writes a backup into a database that holds nothing yet: first the schema as
+ * the backup has it, then all rows in one transaction, then what this version
+ * adds to the schema. Throws DatabaseError, with nothing stored, when the
+ * database is not empty, when the backup is of a newer Prepaint, and when it is
+ * not whole.
+ */
+export async function restoreBackup(
+  connection: pg.ClientConfig,
+  lines: AsyncIterable<string>,
+  log: Log,
+): Promise<Restored> {
+  const reader = lines[Symbol.asyncIterator]()
+  const head = readHead((await reader.next()).value)
+  const last = head.migrations.at(-1) ?? ''
+  const client = new pg.Client(connection)
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0')
+    await refuseUnlessEmpty(client)
+    await migrate(connection, log, MIGRATIONS, last)
+    await refuseOtherSchema(client, head)
+    await client.query('begin')
+    const tables = await tablesInOrder(client)
+    // Migrations have put some rows of their own there.
+    await client.query(`truncate ${tables.map(({ name }) => client.escapeIdentifier(name)).join(', ')}`)
+    // What a trigger did when the rows were new is in the backup itself.
+    await setTriggers(client, tables, 'disable')
+    const rows = await insertAll(client, reader, new Set(tables.map(({ name }) => name)))
+    await setTriggers(client, tables, 'enable')
+    for (const { name, columns } of tables) await continueNumbers(client, name, columns)
+    await client.query('commit')
+    await client.query('analyze')
+    await migrate(connection, log)
+    return { head, rows }
+  } finally {
+    await client.end()
+  }
+}
+
+function readHead(line: string | undefined): BackupHead {
+  const head = parsed<Partial<BackupHead>>(line)
+  if (head.prepaint !== 'backup' || head.format !== 1 || !Array.isArray(head.migrations)) {
+    throw new DatabaseError('This is no backup of Prepaint, or one of a newer version.')
+  }
+  return head as BackupHead
+}
+
+async function refuseUnlessEmpty(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ there: string | null }>(
+    `select to_regclass('account')::text as there`,
+  )
+  if (rows[0]?.there === null) return
+  const { rowCount } = await client.query('select from account union all select from domain limit 1')
+  if (rowCount !== 0) {
+    throw new DatabaseError(
+      'The database has accounts already. A backup is restored into an empty one: set PREPAINT_DATA_DIR to a new ' +
+        'directory, or DATABASE_URL to a new database.',
+    )
+  }
+}
+
+async function refuseOtherSchema(client: pg.Client, { migrations, version }: BackupHead): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    'select name from schema_migration order by name collate "C"',
+  )
+  const here = rows.map(({ name }) => name)
+  const unknown = migrations.find((name) => !here.includes(name))
+  if (unknown !== undefined) {
+    throw new DatabaseError(
+      `The backup was made by Prepaint ${version}, which has the migration ${unknown}: restore it with that version or a newer one.`,
+    )
+  }
+  if (here.length > migrations.length) {
+    throw new DatabaseError(
+      `A newer Prepaint has made tables here already (${here.at(-1)}): restore into a database without any.`,
+    )
+  }
+}
+
+async function setTriggers(
+  client: pg.Client,
+  tables: readonly { name: string }[],
+  to: 'disable' | 'enable',
+): Promise<void> {
+  for (const { name } of tables) {
+    await client.query(`alter table ${client.escapeIdentifier(name)} ${to} trigger user`)
+  }
+}
+
+/** Gives how many rows each table has got. */
+async function insertAll(
+  client: pg.Client,
+  reader: AsyncIterator<string>,
+  known: ReadonlySet<string>,
+): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  let into: { table: string; sql: string } | null = null
+  let batch: string[] = []
+  let chars = 0
+
+  const flush = async () => {
+    if (into !== null && batch.length > 0) {
+      await client.query(into.sql, [`[${batch.join(',')}]`])
+      counts[into.table] = (counts[into.table] ?? 0) + batch.length
+    }
+    batch = []
+    chars = 0
+  }
+  for (let next = await reader.next(); !next.done; next = await reader.next()) {
+    const line = next.value
+    // No column of ours is called so; rows are not parsed here.
+    if (line.startsWith('{"table":')) {
+      await flush()
+      const { table, columns } = parsed<TableLine>(line)
+      if (!known.has(table))
+        throw new DatabaseError(`The backup has a table ${table} that nobody knows here.`)
+      counts[table] = 0
+      into = { table, sql: insertion(client, table, columns) }
+    } else if (line.startsWith('{"end":')) {
+      await flush()
+      const { end } = parsed<EndLine>(line)
+      const wrong = Object.keys({ ...end, ...counts }).find((table) => end[table] !== counts[table])
+      if (wrong === undefined) return counts
+      throw new DatabaseError(`The backup is damaged: ${wrong} has ${counts[wrong]} rows of ${end[wrong]}.`)
+    } else {
+      batch.push(line)
+      chars += line.length
+      if (batch.length >= BATCH_ROWS || chars >= BATCH_CHARS) await flush()
+    }
+  }
+  throw new DatabaseError('The backup ends in the middle: it was cut off.')
+}
+
+function insertion(client: pg.Client, table: string, columns: readonly string[]): string {
+  const name = client.escapeIdentifier(table)
+  const list = columns.map((column) => client.escapeIdentifier(column)).join(', ')
+  return `insert into ${name} (${list}) overriding system value select ${list} from json_populate_recordset(null::${name}, $1::json)`
+}
+
+/** The next number that PostgreSQL gives is one that was not given yet. */
+async function continueNumbers(client: pg.Client, table: string, columns: readonly string[]): Promise<void> {
+  const name = client.escapeIdentifier(table)
+  for (const column of columns) {
+    const { rows } = await client.query<{ sequence: string | null }>(
+      'select pg_get_serial_sequence($1, $2) as sequence',
+      [name, column],
+    )
+    const sequence = rows[0]?.sequence
+    if (sequence === null || sequence === undefined) continue
+    const named = client.escapeIdentifier(column)
+    await client.query(
+      `select setval($1, coalesce((select max(${named}) from ${name}), 1), exists (select from ${name}))`,
+      [sequence],
+    )
+  }
+}
+
+function parsed<T extends object>(line: string | undefined): T {
+  try {
+    return JSON.parse(line ?? '') as T
+  } catch (cause) {
+    throw new DatabaseError('This is no backup of Prepaint.', { cause })
+  }
+}

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
+import path from 'node:path'
+
+import type { SystemUser } from '../../system-user.ts'
+import { DatabaseError } from '../connection.ts'
+import type { Binaries } from './binaries.ts'
+import { startWatchedChild } from './watched-child.ts'
+
+/** The role and the database that Prepaint uses in its private PostgreSQL. */
+export const PRIVATE_USER = 'prepaint'
+
+const UNFINISHED = 'data.init-'
+
+/**
+ * Sees to it that `<home>/data` is a whole cluster of our major version.
+ * A new one is made under another name and renamed when it is complete and on
+ * disk, so that a first start that is cut off leaves nothing that looks like a
+ * database. The caller holds the owner lock.
+ */
+export async function prepareCluster(options: {
+  home: string
+  user: SystemUser
+  binaries: Binaries
+  onLongStep(line: string): void
+  /** For tests, whose databases need not outlive the machine. */
+  args?: readonly string[]
+}): Promise<string> {
+  const { home, user, binaries, onLongStep } = options
+  const data = path.join(home, 'data')
+  removeUnfinished(home)
+  if (existsSync(data)) {
+    checkVersion(data, binaries.major)
+    return data
+  }
+  onLongStep('Creating the database (first start) ...')
+  const unfinished = path.join(home, UNFINISHED + randomUUID())
+  const { status, lastWords } = await startWatchedChild({
+    command: binaries.initdb,
+    args: [
+      ...['-D', unfinished, '-U', PRIVATE_USER, '-E', 'UTF8'],
+      // One order and one case mapping on every machine, whatever it has installed.
+      ...['--locale-provider=builtin', '--locale=C.UTF-8'],
+      // Who may connect is decided by the directory of the socket (0700).
+      ...['--auth=trust', '--no-instructions'],
+      ...(options.args ?? []),
+    ],
+    user,
+    signal: 'TERM',
+  }).ended
+  if (status !== 0) {
+    removeUnfinished(home)
+    throw new DatabaseError(explainInitdb(lastWords, home))
+  }
+  renameSync(unfinished, data)
+  syncDirectory(home)
+  return data
+}
+
+/** An initdb that was orphaned a moment ago may still write into its own; the next start removes that. */
+function removeUnfinished(home: string): void {
+  for (const name of readdirSync(home).filter((entry) => entry.startsWith(UNFINISHED))) {
+    try {
+      rmSync(path.join(home, name), { recursive: true, force: true, maxRetries: 3, retryDelay: 50 })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY') throw error
+    }
+  }
+}
+
+function checkVersion(data: string, major: number): void {
+  const file = path.join(data, 'PG_VERSION')
+  const found = existsSync(file) ? readFileSync(file, 'utf8').trim() : 'unknown'
+  if (found === String(major)) return
+  throw new DatabaseError(
+    `The database in ${data} was made by PostgreSQL ${found}, and this Prepaint brings PostgreSQL ${major}. ` +
+      'Run the version of Prepaint that made it, or carry the data over to a PostgreSQL server of your own ' +
+      'and set DATABASE_URL.',
+  )
+}
+
+function explainInitdb(lastWords: string, home: string): string {
+  if (lastWords.includes('could not look up effective user ID')) {
+    return (
+      'PostgreSQL refuses to run as a user without an entry in /etc/passwd (usual in containers that get any user id). ' +
+      'Add an entry, or set DATABASE_URL to a PostgreSQL server of your own.'
+    )
+  }
+  return `The database could not be created in ${home}: ${lastWords.trim()}`
+}
+
+function syncDirectory(dir: string): void {
+  const fd = openSync(dir, 'r')
+  fsyncSync(fd)
+  closeSync(fd)
+}

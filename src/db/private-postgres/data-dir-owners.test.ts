@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { after, afterEach, describe, it } from 'node:test'
+import {
+  killTestProcesses,
+  processesIn,
+  removeDataDir,
+  startTestProcess,
+  testDataDir,
+  until,
+} from '../../../test/support/database-process.ts'
+import { silentLog } from '../../log.ts'
+import { openDatabase } from '../database.ts'
+import { takeOwnerLock } from './owner-lock.ts'
+
+const dataDir = testDataDir()
+afterEach(killTestProcesses)
+/** A watcher may take an instant to leave behind its server. */
+const gone = () => until('no process is left', () => processesIn(dataDir).length === 0)
+after(async () => {
+  await gone()
+  removeDataDir(dataDir)
+})
+
+describe('one data directory, several processes', () => {
+  it('two nodes that start at the same moment on an empty directory: one serves, the other is refused', async () => {
+    const nodes = [1, 2, 3].map(() => startTestProcess(dataDir))
+    const ends = await Promise.all(nodes.map((node) => node.nextEnd()))
+    const winner = nodes[ends.findIndex(({ event }) => event === 'open')]
+    const refused = ends.flatMap((end) => (end.event === 'refused' ? [end] : []))
+    assert(winner !== undefined && refused.length === 2, JSON.stringify(ends))
+    for (const { name, message } of refused) {
+      assert.equal(name, 'DatabaseError')
+      assert(message.includes(`The data directory ${dataDir} is in use by another Prepaint`), message)
+      assert(message.includes(`process ${winner.pid} on `), message)
+    }
+    assert.deepEqual(await winner.query('select 1 as one'), [{ one: 1 }])
+    await winner.close()
+  })
+
+  it('a second one in the same process is refused as well', async () => {
+    const options = { databaseUrl: null, dataDir, log: silentLog() }
+    const first = await openDatabase(options)
+    await assert.rejects(openDatabase(options), new RegExp(`process ${process.pid} on `))
+    await first.close()
+  })
+
+  it('a refused node disturbs nothing, and the directory is free once the first has ended', async () => {
+    const first = startTestProcess(dataDir)
+    await first.next('open')
+    const second = startTestProcess(dataDir)
+    assert.equal((await second.nextEnd()).event, 'refused')
+    assert.deepEqual(await first.query('select 2 as two'), [{ two: 2 }])
+    await first.close()
+    const third = startTestProcess(dataDir)
+    await third.next('open')
+    await third.close()
+  })
+
+  it('a command beside a node uses its PostgreSQL, and leaves it running', async () => {
+    const node = startTestProcess(dataDir)
+    const { host } = await node.next('open')
+    await node.query('create table seen (n integer)')
+    const command = startTestProcess(dataDir, { attach: true })
+    assert.equal((await command.next('open')).host, host)
+    await command.query('insert into seen values (3)')
+    await command.close()
+    assert.deepEqual(await node.query('select n from seen'), [{ n: 3 }])
+    await node.close()
+  })
+
+  it('a command that comes while a node is making the database waits for it', async () => {
+    const fresh = testDataDir()
+    const node = startTestProcess(fresh)
+    await node.next('step')
+    const command = startTestProcess(fresh, { attach: true })
+    const [fromNode, fromCommand] = await Promise.all([node.next('open'), command.next('open')])
+    assert.equal(fromCommand.host, fromNode.host)
+    await command.close()
+    await node.close()
+    removeDataDir(fresh)
+  })
+
+  it('a command alone starts PostgreSQL for its own life; a node that comes meanwhile waits', async () => {
+    const command = startTestProcess(dataDir, { attach: true })
+    await command.next('open')
+    const node = startTestProcess(dataDir)
+    assert.match((await node.next('step')).line, /^Waiting for another process/)
+    await command.close()
+    await node.next('open')
+    assert.deepEqual(await node.query('select 4 as four'), [{ four: 4 }])
+    await node.close()
+  })
+
+  it('the command that started PostgreSQL does not stop it under another that uses it', async () => {
+    const first = startTestProcess(dataDir, { attach: true })
+    await first.next('open')
+    const second = startTestProcess(dataDir, { attach: true })
+    await second.next('open')
+    const closing = first.close()
+    // Long enough that the first would have stopped it, were it not waiting.
+    assert.deepEqual(await second.query('select 5 as five from pg_sleep(0.5)'), [{ five: 5 }])
+    await second.close()
+    await closing
+    await gone()
+  })
+
+  it('commands one upon another all succeed', async () => {
+    const commands = await Promise.all(
+      [1, 2, 3, 4].map(async (n) => {
+        const command = startTestProcess(dataDir, { attach: true })
+        await command.next('open')
+        const rows = await command.query(`select ${n} as n`)
+        await command.close()
+        return rows
+      }),
+    )
+    assert.deepEqual(commands, [[{ n: 1 }], [{ n: 2 }], [{ n: 3 }], [{ n: 4 }]])
+  })
+})
+
+describe('the owner lock', () => {
+  const file = path.join(testDataDir(), 'owner.lock')
+  after(() => removeDataDir(path.dirname(file)))
+
+  it('is held by one at a time and free again after release', () => {
+    const first = takeOwnerLock(file, 'node', null)
+    assert(first !== null)
+    assert.equal(takeOwnerLock(file, 'node', null), null)
+    first.release()
+    const second = takeOwnerLock(file, 'command', null)
+    assert(second !== null)
+    second.release()
+    assert(existsSync(file))
+  })
+
+  it('follows no link: the directory may belong to somebody less trusted than we', async () => {
+    const { symlinkSync, readFileSync, writeFileSync } = await import('node:fs')
+    const target = `${file}.target`
+    writeFileSync(target, 'precious')
+    symlinkSync(target, `${file}.link`)
+    assert.throws(() => takeOwnerLock(`${file}.link`, 'node', null), /ELOOP/)
+    assert.equal(readFileSync(target, 'utf8'), 'precious')
+  })
+})

@@ -1,0 +1,193 @@
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import type { Log } from '../../log.ts'
+import { CONNECTION_DEFAULTS, DatabaseError, errorCode, isNotUpYet, withClient } from '../connection.ts'
+import { findBinaries } from './binaries.ts'
+import { PRIVATE_USER, prepareCluster } from './cluster.ts'
+import { type DatabaseHome, databaseHome, prepareSocketDir, removeSocketDir } from './home.ts'
+import { type OwnerLock, readOwner, readPidFile, takeOwnerLock } from './owner-lock.ts'
+import { PRIVATE_SETTINGS } from './postmaster.ts'
+import { superviseServer } from './supervised-server.ts'
+
+type PrivatePostgres = {
+  connection: pg.ClientConfig
+  /** Stops the server if this process started it. */
+  close(): Promise<void>
+}
+
+type PrivatePostgresOptions = {
+  dataDir: string
+  log: Log
+  /** A command that may run beside a node: uses the server of whoever has started one. */
+  attach: boolean
+  onLongStep(line: string): void
+}
+
+const POLL_MS = 100
+/** How long a node waits for a command that has the database just now. */
+const COMMAND_WAIT_MS = 15_000
+/** How long a command waits for a server that another process is starting. */
+const ATTACH_WAIT_MS = 60_000
+/** How long a command that started the server leaves it to others that are still using it. */
+const UNUSED_WAIT_MS = 10_000
+const SLOW_START_MS = 3_000
+/** A holder writes its name a moment after it has the lock. */
+const UNNAMED_WAIT_MS = 1_000
+
+/**
+ * The PostgreSQL of a data directory: starts it, or (`attach`) connects to the
+ * one that runs. Throws DatabaseError when another node has the directory.
+ */
+export async function openPrivatePostgres(options: PrivatePostgresOptions): Promise<PrivatePostgres> {
+  const { dataDir, attach, onLongStep } = options
+  const home = databaseHome(dataDir)
+  const lockFile = path.join(home.dir, 'owner.lock')
+  for (let waitedMs = 0; ; waitedMs += POLL_MS) {
+    const lock = takeOwnerLock(lockFile, attach ? 'command' : 'node', home.user)
+    if (lock !== null) return start(home, lock, options)
+    const running = attach ? await connectToRunning(home.dir) : null
+    if (running !== null) return running
+    const owner = readOwner(lockFile)
+    const limitMs = attach
+      ? ATTACH_WAIT_MS
+      : owner === null
+        ? UNNAMED_WAIT_MS
+        : owner.kind === 'command'
+          ? COMMAND_WAIT_MS
+          : 0
+    if (waitedMs >= limitMs) {
+      const who = owner === null ? 'another process' : `process ${owner.pid} on ${owner.host}`
+      throw new DatabaseError(
+        attach
+          ? `The database in ${dataDir} is held by ${who} and did not become ready in ${ATTACH_WAIT_MS / 1_000} s.`
+          : `The data directory ${dataDir} is in use by another Prepaint (${who}). ` +
+              'Stop that one first, or set PREPAINT_DATA_DIR to another directory.',
+      )
+    }
+    if (waitedMs === UNNAMED_WAIT_MS) onLongStep('Waiting for another process to free the database ...')
+    await sleep(POLL_MS)
+  }
+}
+
+async function start(
+  home: DatabaseHome,
+  lock: OwnerLock,
+  { log, attach, onLongStep }: PrivatePostgresOptions,
+): Promise<PrivatePostgres> {
+  try {
+    const { dir, user } = home
+    const binaries = findBinaries({ user, copyTo: dir, onLongStep })
+    const data = await prepareCluster({ home: dir, user, binaries, onLongStep })
+    const socketDir = prepareSocketDir(dir, user)
+    const server = await toldWhenSlow(
+      onLongStep,
+      superviseServer({ binaries, data, socketDir, user, log, settings: PRIVATE_SETTINGS }),
+    )
+    const connection = connectionTo(socketDir)
+    try {
+      await createDatabase(connection)
+    } catch (error) {
+      await server.stop()
+      throw error
+    }
+    return {
+      connection,
+      async close() {
+        if (attach) await stopWhenUnused(connection, UNUSED_WAIT_MS, server.stop)
+        else await server.stop()
+        removeSocketDir(socketDir, dir)
+        lock.release()
+      },
+    }
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+/** Recovery after a crash of the machine can take minutes: silence would look like a fault. */
+async function toldWhenSlow<T>(onLongStep: (line: string) => void, starting: Promise<T>): Promise<T> {
+  const timer = setTimeout(
+    () => onLongStep('The database is starting, perhaps recovering ...'),
+    SLOW_START_MS,
+  )
+  try {
+    return await starting
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function connectionTo(socketDir: string): pg.ClientConfig {
+  return { ...CONNECTION_DEFAULTS, host: socketDir, port: 5432, user: PRIVATE_USER, database: PRIVATE_USER }
+}
+
+/** Done at each start, so that a first start cut off between the two steps is mended. */
+async function createDatabase(connection: pg.ClientConfig): Promise<void> {
+  await withClient({ ...connection, database: 'postgres' }, async (client) => {
+    const found = await client.query('select from pg_database where datname = $1', [PRIVATE_USER])
+    if (found.rowCount === 0) await client.query(`create database ${PRIVATE_USER}`)
+  })
+}
+
+/** Null while the server of the lock's holder is not there yet, or about to stop. */
+async function connectToRunning(home: string): Promise<PrivatePostgres | null> {
+  const file = readPidFile(path.join(home, 'data'))
+  if (!file?.ready || file.socketDir === null) return null
+  const connection = connectionTo(file.socketDir)
+  try {
+    const attached = await attachCommand(connection)
+    return attached === null ? null : { connection, close: () => attached.end() }
+  } catch (error) {
+    if (isNotUpYet(error) || errorCode(error) === '3D000') return null
+    throw error
+  }
+}
+
+/**
+ * Several commands may share the private PostgreSQL that the first of them has
+ * started. Each of the others says so by a shared lock; the first, when done,
+ * asks for it alone before it stops the server. So nobody loses the server
+ * under his feet, and who comes after that question knows to wait for the next.
+ */
+const ATTACHED_LOCK = 7_226_411_029
+
+/** Connects for as long as the command runs; null when the server is about to be stopped. */
+async function attachCommand(connection: pg.ClientConfig): Promise<pg.Client | null> {
+  const client = new pg.Client(connection)
+  // Should the server go away, the command's own queries tell.
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ taken: boolean }>(
+      'select pg_try_advisory_lock_shared($1) as taken',
+      [ATTACHED_LOCK],
+    )
+    if (rows[0]?.taken) return client
+  } catch (error) {
+    client.connection.stream.destroy()
+    throw error
+  }
+  await client.end()
+  return null
+}
+
+/** Runs `stop` when no other command uses the server, and while none can begin to; after `limitMs` in any case. */
+async function stopWhenUnused(
+  connection: pg.ClientConfig,
+  limitMs: number,
+  stop: () => Promise<void>,
+): Promise<void> {
+  const client = new pg.Client(connection)
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await client.query(`set lock_timeout = ${limitMs}`)
+    await client.query('select pg_advisory_lock($1)', [ATTACHED_LOCK])
+  } catch {
+    // Somebody takes longer, or the server is gone already: it is stopped all the same.
+  }
+  await stop()
+  await client.end().catch(() => {})
+}

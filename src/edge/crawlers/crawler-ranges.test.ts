@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import http from 'node:http'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import ipaddr from 'ipaddr.js'
+
+import { until } from '../../../test/support/condition.ts'
+import { listening } from '../../../test/support/edge.ts'
+import { silentLog } from '../../log.ts'
+import { createAddressGuard } from '../../outbound/address-guard.ts'
+import { createFetchText } from '../../outbound/fetch-text.ts'
+import { createGuardedAgents } from '../../outbound/guarded-agents.ts'
+import { createCrawlerRanges, RangesError } from './crawler-ranges.ts'
+
+const google = (prefix: string) => JSON.stringify({ prefixes: [{ ipv4Prefix: prefix }] })
+
+describe('ranges of crawlers', () => {
+  it('come from files, several for one owner', async (t) => {
+    const { rangesOf } = await ranges(t, {
+      'googlebot.json': google('192.0.2.0/24'),
+      'googlebot.special.json': google('198.51.100.0/24'),
+      'gptbot.txt': '203.0.113.0/24',
+      'README.md': 'notes of the operator',
+    })
+    const googlebot = rangesOf('googlebot')
+    assert.deepEqual(
+      ['192.0.2.1', '198.51.100.1', '203.0.113.1'].map((address) => googlebot?.has(address)),
+      [true, true, false],
+    )
+    assert.equal(rangesOf('gptbot')?.has('203.0.113.1'), true)
+    assert.equal(rangesOf('bingbot'), null)
+  })
+
+  it('without a directory there are none', async (t) => {
+    assert.equal((await ranges(t, null)).rangesOf('googlebot'), null)
+  })
+
+  it('come from addresses, through the guard; until all of an owner came, none are believed', async (t) => {
+    const site = await lists(t, { '/one': google('192.0.2.0/24') })
+    const sources = { googlebot: [`${site.url}/one`, `${site.url}/two`], bingbot: [`${site.url}/one`] }
+    const { rangesOf, refresh } = await ranges(t, { 'sources.json': JSON.stringify(sources) })
+    assert.equal(rangesOf('bingbot'), null)
+    await refresh()
+    assert.equal(rangesOf('bingbot')?.has('192.0.2.1'), true)
+    assert.equal(rangesOf('googlebot'), null)
+    site.files['/two'] = google('198.51.100.0/24')
+    await refresh()
+    assert.equal(rangesOf('googlebot')?.has('192.0.2.1'), true)
+    assert.equal(rangesOf('googlebot')?.has('198.51.100.1'), true)
+  })
+
+  it('stay as they were while an address fails or says nonsense, and follow it afterwards', async (t) => {
+    const site = await lists(t, { '/': google('192.0.2.0/24') })
+    const { rangesOf, refresh } = await ranges(t, {
+      'sources.json': JSON.stringify({ gptbot: [`${site.url}/`] }),
+    })
+    await refresh()
+    for (const bad of [
+      undefined,
+      '<html>',
+      '{"prefixes": []}',
+      google('0.0.0.0/0'),
+      '#'.repeat(1024 * 1024 + 1),
+    ]) {
+      site.files['/'] = bad
+      await refresh()
+      assert.equal(rangesOf('gptbot')?.has('192.0.2.1'), true)
+    }
+    site.files['/'] = google('198.51.100.0/24')
+    await refresh()
+    assert.equal(rangesOf('gptbot')?.has('192.0.2.1'), false)
+    assert.equal(rangesOf('gptbot')?.has('198.51.100.1'), true)
+  })
+
+  it('are fetched again by themselves', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] })
+    const site = await lists(t, { '/': google('192.0.2.0/24') })
+    await ranges(t, { 'sources.json': JSON.stringify({ gptbot: [`${site.url}/`] }) })
+    const { promise, resolve } = Promise.withResolvers<void>()
+    site.onRequest = resolve
+    t.mock.timers.tick(86_400_000)
+    await promise
+  })
+
+  it('are asked for again soon where they could not be had, and no others are', async (t) => {
+    const site = await lists(t, { '/there': google('192.0.2.0/24') })
+    const sources = { gptbot: [`${site.url}/late`], bingbot: [`${site.url}/there`] }
+    const { rangesOf, refresh } = await ranges(t, { 'sources.json': JSON.stringify(sources) }, undefined, 20)
+    await refresh()
+    assert.equal(rangesOf('gptbot'), null)
+    site.files['/late'] = google('198.51.100.0/24')
+    site.files['/there'] = google('203.0.113.0/24')
+    await until('the late one', () => rangesOf('gptbot')?.has('198.51.100.1') === true)
+    assert.equal(rangesOf('bingbot')?.has('192.0.2.1'), true)
+  })
+
+  it('the guard refuses addresses that are not public', async (t) => {
+    const site = await lists(t, { '/': google('192.0.2.0/24') })
+    const sources = { 'sources.json': JSON.stringify({ gptbot: [`${site.url}/`] }) }
+    const { rangesOf, refresh } = await ranges(t, sources, [])
+    await refresh()
+    assert.equal(rangesOf('gptbot'), null)
+    assert.equal(site.requests, 0)
+  })
+
+  const refused: Record<string, [files: Record<string, string>, why: RegExp]> = {
+    'a file of nobody': [
+      { 'google.json': google('192.0.2.0/24') },
+      /google\.json: no crawler is called "google"; known are googlebot, /,
+    ],
+    'a file that is no list': [{ 'gptbot.json': '{}' }, /gptbot\.json: has no ranges/],
+    'sources that are no JSON': [{ 'sources.json': 'gptbot' }, /sources\.json: /],
+    'sources of nobody': [{ 'sources.json': '{"openai": []}' }, /no crawler is called "openai"/],
+    'sources that are no addresses': [
+      { 'sources.json': '{"gptbot": ["file:///etc/passwd"]}' },
+      /sources\.json: .*URL/s,
+    ],
+    'too many sources': [
+      { 'sources.json': JSON.stringify({ gptbot: Array(11).fill('https://a.example/') }) },
+      /sources\.json: /,
+    ],
+  }
+  for (const [what, [files, why]] of Object.entries(refused)) {
+    it(`stop the start: ${what}`, async (t) => {
+      await assert.rejects(ranges(t, files), { name: 'RangesError', message: why })
+    })
+  }
+
+  it('stop the start: a directory that is not there', () => {
+    const options = { dir: '/nonexistent', fetchText: async () => '', log: silentLog() }
+    assert.throws(() => createCrawlerRanges(options), RangesError)
+  })
+})
+
+async function ranges(
+  t: TestContext,
+  files: Record<string, string> | null,
+  allowed = ['127.0.0.1/32'],
+  retryAfterMs = 60_000,
+) {
+  const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-ranges-'))
+  t.after(() => rm(dir, { recursive: true }))
+  for (const [name, text] of Object.entries(files ?? {})) await writeFile(path.join(dir, name), text)
+  const guard = createAddressGuard(allowed.map((cidr) => ({ cidr: ipaddr.parseCIDR(cidr), port: null })))
+  const agents = createGuardedAgents(guard)
+  t.after(() => agents.close())
+  const made = createCrawlerRanges({
+    dir: files === null ? null : dir,
+    fetchText: createFetchText(agents),
+    log: silentLog(),
+    retryAfterMs,
+  })
+  t.after(() => made.close())
+  return made
+}
+
+/** A site that publishes lists; what is undefined is not found. */
+async function lists(t: TestContext, files: Record<string, string | undefined>) {
+  const site = { url: '', files, requests: 0, onRequest: () => {} }
+  const server = http.createServer((req, res) => {
+    site.requests++
+    site.onRequest()
+    const text = site.files[req.url ?? '']
+    res.statusCode = text === undefined ? 404 : 200
+    res.end(text ?? 'not found')
+  })
+  site.url = `http://127.0.0.1:${await listening(server)}`
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return site
+}

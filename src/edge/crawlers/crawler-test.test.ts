@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { CRAWLER_AGENTS, PEOPLE_AGENTS, TOOL_AGENTS } from '../../../test/support/user-agents.ts'
+import { createCrawlerTest, ownCrawlers } from './crawler-test.ts'
+
+const categoryOf = createCrawlerTest()
+const chrome = PEOPLE_AGENTS[0]!
+
+for (const [category, agents] of Object.entries(CRAWLER_AGENTS)) {
+  describe(`category ${category}`, () => {
+    for (const agent of agents) it(agent, () => assert.equal(categoryOf(agent), category))
+  })
+}
+
+describe('people are no crawlers', () => {
+  for (const agent of PEOPLE_AGENTS) it(agent, () => assert.equal(categoryOf(agent), null))
+})
+
+describe('tools are no crawlers', () => {
+  for (const agent of TOOL_AGENTS) it(agent, () => assert.equal(categoryOf(agent), null))
+  it('an empty header', () => assert.equal(categoryOf(''), null))
+  it('no header at all', () => assert.equal(categoryOf(undefined), null))
+})
+
+it('the table has 150 user agents, none of them twice', () => {
+  const all = [...Object.values(CRAWLER_AGENTS).flat(), ...PEOPLE_AGENTS, ...TOOL_AGENTS]
+  assert(all.length >= 150, `${all.length}`)
+  assert.equal(new Set(all).size, all.length)
+})
+
+describe('what a domain says', () => {
+  const own = ownCrawlers({
+    add: [
+      { pattern: 'MyShop/', category: 'other' },
+      { pattern: 'acme*tester', category: 'social' },
+      { pattern: 'GPTBot', category: 'search' },
+    ],
+    remove: ['ahrefs', 'MyShop/9'],
+  })
+  const rows: [string, string | null][] = [
+    ['MyShop/3.2.1', 'other'],
+    ['myshop/3.2.1', 'other'],
+    ['MyShop/9.0', null],
+    ['Acme Link-Tester/2', 'social'],
+    ['Tester of acme', null],
+    [CRAWLER_AGENTS.ai[0]!, 'search'],
+    [CRAWLER_AGENTS.seo[0]!, null],
+    [CRAWLER_AGENTS.seo[2]!, 'seo'],
+    [chrome, null],
+  ]
+  for (const [agent, category] of rows) {
+    it(`${agent.slice(0, 60)} -> ${category}`, () => {
+      assert.equal(categoryOf(agent, own), category)
+      assert.equal(categoryOf(agent, own), category, 'from memory')
+    })
+  }
+
+  it('counts on that domain alone', () => {
+    assert.equal(categoryOf('MyShop/3.2.1'), null)
+    assert.equal(
+      categoryOf(CRAWLER_AGENTS.seo[0], ownCrawlers({ add: [{ pattern: 'xyz', category: 'ai' }] })),
+      'seo',
+    )
+    assert.equal(ownCrawlers({}), null)
+    assert.equal(ownCrawlers({ add: [], remove: [] }), null)
+  })
+
+  it('is compared with the first 512 characters', () => {
+    const padded = (length: number) => `${'x'.repeat(length)}MyShop/1`
+    assert.equal(categoryOf(padded(505), own), 'other')
+    assert.equal(categoryOf(padded(506), own), null)
+  })
+})
+
+it('gives the same answer the second time, from memory', () => {
+  const agent = 'Twitterbot/1.0 second time'
+  assert.deepEqual([categoryOf(agent), categoryOf(agent)], ['social', 'social'])
+})
+
+it('reads the first 512 characters and no further', () => {
+  const padded = (length: number) => `${chrome.padEnd(length, ' x')} Twitterbot/1.0`
+  assert.equal(categoryOf(padded(512 - ' Twitterbot/1.0'.length)), 'social')
+  assert.equal(categoryOf(padded(512)), null)
+})

@@ -1,0 +1,149 @@
+import crawlerUserAgents from 'crawler-user-agents'
+import { isbot } from 'isbot'
+import { LRUCache } from 'lru-cache'
+import type { CrawlerCategory, DomainSettings } from '../../sites/domain-settings.ts'
+import { KNOWN_CRAWLERS } from './known-crawlers.ts'
+
+const CATEGORY_OF_TAG: readonly (readonly [tag: string, category: CrawlerCategory])[] = [
+  ['search-engine', 'search'],
+  ['ai-crawler', 'ai'],
+  ['social-preview', 'social'],
+  ['seo', 'seo'],
+]
+
+/** They run scripts themselves, or want what people get: a probe that is given a cached page measures nothing. */
+const TOOL_TAGS = ['http-library', 'monitoring', 'browser-automation', 'scanner']
+
+/** With none of the four categories, but crawlers all the same. */
+const OTHER_TAGS = ['advertising', 'feed-reader', 'archiver', 'academic']
+
+/**
+ * What a crawler that no list knows calls itself. The gate also takes every
+ * `App/1.0` for a bot, and with it the native apps that talk to a shop's API.
+ */
+const SAYS_SO = /bot\b|bot[/_-]|crawl|spider|slurp|preview|archiv|fetcher|indexer|\+https?:/i
+
+/** Tools that the list does not have, or has under the name of what is built on them. */
+const TOOLS =
+  /^(?:$|curl|libcurl|wget|node\b|undici|bun\/|deno\/|dart|java\/|ruby|python|php\b|perl|go-http|okhttp|axios|got\b|guzzle|faraday|reactornetty|postman|insomnia|httpie|k6\/|wrk\b|autocannon|apachebench|vegeta|hey\/)|lighthouse|headlesschrome|pagespeed|gtmetrix|pingdom|uptime|statuscake|site24x7|datadog|newrelic|check_http/i
+
+/** Longer ones are cut: no crawler needs more to say who it is, and patterns cost time by length. */
+const READ_CHARS = 512
+
+/**
+ * Says what kind of crawler a `User-Agent` is, or null for people and tools.
+ * What the domain says counts first, then the kept list of names; beneath it
+ * isbot is the gate, and the data of crawler-user-agents tells the categories.
+ * A user agent that was seen before costs one look-up, and one more where the domain has a list.
+ */
+export function createCrawlerTest(): CrawlerTest {
+  const tagged = CATEGORY_OF_TAG.map(([tag, category]) => [patternOf([tag]), category] as const)
+  const tools = patternOf(TOOL_TAGS)
+  const others = patternOf(OTHER_TAGS)
+  const seen = new LRUCache<string, { category: CrawlerCategory | null }>({ max: 10_000 })
+
+  function look(userAgent: string): CrawlerCategory | null {
+    const lower = userAgent.toLowerCase()
+    for (const [holds, category] of KNOWN_CRAWLERS) {
+      if (holds.startsWith('^') ? lower.startsWith(holds.slice(1)) : lower.includes(holds)) return category
+    }
+    if (!isbot(userAgent)) return null
+    for (const [pattern, category] of tagged) if (pattern.test(userAgent)) return category
+    if (TOOLS.test(userAgent) || tools.test(userAgent)) return null
+    return SAYS_SO.test(userAgent) || others.test(userAgent) ? 'other' : null
+  }
+
+  function categoryOf(userAgent: string): CrawlerCategory | null {
+    const found = seen.get(userAgent)
+    if (found !== undefined) return found.category
+    const category = look(userAgent.slice(0, READ_CHARS))
+    // So much and no more of each is remembered, whatever it is; a longer one is looked at each time.
+    seen.set(userAgent.slice(0, 4_096), { category })
+    return category
+  }
+
+  return (userAgent, own = null) => {
+    if (userAgent === undefined || userAgent === '') return null
+    const said = own?.categoryOf(userAgent)
+    return said === undefined ? categoryOf(userAgent) : said
+  }
+}
+
+/** `own`: the lists of the domain that is asked. */
+export type CrawlerTest = (userAgent: string | undefined, own?: OwnCrawlers | null) => CrawlerCategory | null
+
+function patternOf(tags: readonly string[]): RegExp {
+  // The package's own types do not know its tags.
+  const list: readonly { pattern: string; tags?: readonly string[] }[] = crawlerUserAgents
+  const entries = list.filter((entry) => entry.tags?.some((tag) => tags.includes(tag)))
+  return new RegExp(entries.map(({ pattern }) => `(?:${pattern})`).join('|'))
+}
+
+/** What one domain says about a user agent: a category, `null` for no crawler, or `undefined` for nothing. */
+export type OwnCrawlers = { categoryOf(userAgent: string): CrawlerCategory | null | undefined }
+
+/** User agents remembered for one domain; patterns are tried once for each. */
+const REMEMBERED = 100
+/** A domain's additions and removals; null: it has none. Who is removed is no crawler, even when added as well. */
+export function ownCrawlers({ add = [], remove = [] }: DomainSettings['crawlers']): OwnCrawlers | null {
+  if (add.length === 0 && remove.length === 0) return null
+  const removed = remove.map(globOf)
+  const added = add.map(({ pattern, category }) => [globOf(pattern), category] as const)
+  const seen = new LRUCache<string, { said: CrawlerCategory | null | undefined }>({ max: REMEMBERED })
+
+  function look(userAgent: string): CrawlerCategory | null | undefined {
+    const text = userAgent.slice(0, READ_CHARS).toLowerCase()
+    if (removed.some((glob) => matchesWithin(glob, text))) return null
+    return added.find(([glob]) => matchesWithin(glob, text))?.[1]
+  }
+
+  return {
+    categoryOf(userAgent) {
+      const found = seen.get(userAgent)
+      if (found !== undefined) return found.said
+      const said = look(userAgent)
+      if (userAgent.length <= READ_CHARS) seen.set(userAgent, { said })
+      return said
+    },
+  }
+}
+
+function globOf(pattern: string): Glob {
+  return parseGlob(pattern.toLowerCase())
+}
+
+/** Pieces of a pattern in which `*` stands for any characters, also none. */
+type Glob = readonly string[]
+
+export function parseGlob(pattern: string): Glob {
+  return pattern.replace(/\*{2,}/g, '*').split('*')
+}
+
+/**
+ * Whether the whole of `text` is as the pattern says. Every piece is looked for
+ * once, from where the one before it ended, so that no pattern of a customer
+ * can hold the edge up.
+ */
+export function matchesWhole(glob: Glob, text: string): boolean {
+  const first = glob[0]!
+  if (glob.length === 1) return text === first
+  const last = glob.at(-1)!
+  if (!text.startsWith(first) || !text.endsWith(last)) return false
+  // No character counts for two pieces: `/ab*ba` is not `/aba`.
+  return inOrder(glob.slice(1, -1), text, first.length, text.length - last.length)
+}
+
+/** Whether `text` holds what the pattern says, anywhere. */
+function matchesWithin(glob: Glob, text: string): boolean {
+  return inOrder(glob, text, 0, text.length)
+}
+
+function inOrder(pieces: Glob, text: string, from: number, to: number): boolean {
+  let at = from
+  for (const piece of pieces) {
+    const found = text.indexOf(piece, at)
+    if (found === -1) return false
+    at = found + piece.length
+  }
+  return at <= to
+}

@@ -1,0 +1,71 @@
+import { LRUCache } from 'lru-cache'
+
+import type { Clock } from '../../clock.ts'
+import type { AddressList } from './address-list.ts'
+import { claimedOwner } from './crawler-owners.ts'
+import type { ReverseDns, Standing } from './reverse-dns.ts'
+
+/** Says whether a crawler is who its user agent claims; never rejects. */
+export type VerifyCrawler = (userAgent: string, address: string) => Standing | Promise<Standing>
+
+type VerifyDeps = {
+  clock: Clock
+  /** The published ranges of an owner, by its name; null: they are not here. */
+  rangesOf(owner: string): AddressList | null
+  reverseDns: ReverseDns
+}
+
+const HOUR_MS = 3_600_000
+/** How long an answer is used again. */
+export const KEPT_MS: Readonly<Record<Standing, number>> = {
+  verified: 24 * HOUR_MS,
+  forged: HOUR_MS,
+  unknown: 60_000,
+}
+/** Addresses that are remembered; the oldest go first. */
+const REMEMBERED = 50_000
+/** Look-ups at one time; past it nobody is asked. */
+export const LOOKUPS_LIMIT = 64
+/** Who waits longer than this is `unknown` for now; the answer is kept when it comes. */
+const WAIT_MS = 3_000
+
+/**
+ * Published ranges first; where the address is in none, forward-confirmed
+ * reverse DNS for owners whose addresses have names. With ranges alone, what
+ * is outside them is forged; with neither, nobody can tell: `unknown`, as for
+ * user agents that claim nobody in particular. Asked for misses and refreshes, never for a hit.
+ */
+export function createVerifyCrawler({ clock, rangesOf, reverseDns }: VerifyDeps): VerifyCrawler {
+  const known = new LRUCache<string, { standing: Standing; untilMs: number }>({ max: REMEMBERED })
+  const asking = new Map<string, Promise<Standing>>()
+
+  return (userAgent, address) => {
+    const owner = claimedOwner(userAgent)
+    if (owner === null || address === '') return 'unknown'
+    const ranges = rangesOf(owner.name)
+    if (ranges?.has(address) === true) return 'verified'
+    if (owner.hosts.length === 0) return ranges === null ? 'unknown' : 'forged'
+
+    const key = `${owner.name} ${address}`
+    const found = known.get(key)
+    if (found !== undefined && clock.nowMs() < found.untilMs) return found.standing
+    const open = asking.get(key)
+    if (open !== undefined) return inTime(open)
+    if (asking.size >= LOOKUPS_LIMIT) return 'unknown'
+    const asked = reverseDns(address, owner.hosts).then((standing) => {
+      asking.delete(key)
+      known.set(key, { standing, untilMs: clock.nowMs() + KEPT_MS[standing] })
+      return standing
+    })
+    asking.set(key, asked)
+    return inTime(asked)
+  }
+}
+
+async function inTime(asked: Promise<Standing>): Promise<Standing> {
+  const { promise: late, resolve } = Promise.withResolvers<Standing>()
+  const timer = setTimeout(() => resolve('unknown'), WAIT_MS)
+  const standing = await Promise.race([asked, late])
+  clearTimeout(timer)
+  return standing
+}

@@ -1,0 +1,183 @@
+import { createClientReader } from '../../http/client-address.ts'
+import { requestIdHeader } from '../../http/request-id.ts'
+import type { AnswerHead } from '../../outbound/client/answer-reader.ts'
+import { OriginCall, type RequestBody } from '../../outbound/client/call.ts'
+import { ClientSlow, pageFor } from '../../outbound/client/faults.ts'
+import type { OriginPool } from '../../outbound/client/pool.ts'
+import type { OriginAgents } from '../../outbound/client/request.ts'
+import {
+  type Front,
+  passedTrailers,
+  requestHeaders,
+  responseHeaders,
+} from '../../outbound/forwarded-headers.ts'
+import { PASSED_METHODS, type PlainPage, sendPlainPage } from '../page/plain-page.ts'
+import { timesThroughUs } from '../request/decide.ts'
+import type { EdgeDomain } from '../request/domain.ts'
+import type { Verdict } from '../request/verdict.ts'
+import type { EdgeRequest, EdgeResponse } from '../server/exchange.ts'
+import { createAnswerStream, watchBodyPace } from './stream-answer.ts'
+
+export type PassOptions = {
+  /** For handshakes. */
+  agents: OriginAgents
+  /** For all else. */
+  origins: OriginPool
+  /** The origin may be silent for so long before its answer begins. */
+  answerWaitMs: number
+  /** And for so long in the middle of it. */
+  idleMs: number
+  /** How often the pace of a body on its way to the origin is looked at. */
+  bodyLookMs: number
+  /** How the client sees the site; by default, as it sees us. */
+  frontOf?: FrontOf
+  /** A request failed on the way to the origin; for the log. Gives the reference that people are told. */
+  onFault(fault: { domain: string; page: PlainPage; error: Error }): string
+}
+
+export type FrontOf = (req: EdgeRequest, domain: EdgeDomain) => Front
+
+export type Pass = (req: EdgeRequest, res: EdgeResponse, domain: EdgeDomain, verdict: Verdict) => void
+
+/** An origin that is this node again: one time round is a misconfiguration, more would never end. */
+export const MAX_TIMES_THROUGH_US = 3
+
+/** How long a body may go on once its answer has ended. */
+const BODY_AFTER_ANSWER_MS = 2_000
+
+/** A request that may not be sent twice goes on a connection that was in use so lately, or on a new one. */
+const SURELY_OPEN_MS = 2_000
+
+/** Methods that may be sent twice (RFC 9110, section 9.2.2) and carry no body. */
+const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS'])
+const EXPECTS_BODY = new Set(['POST', 'PUT', 'PATCH'])
+
+/**
+ * Hands requests to the origin and its answers back, streamed both ways: each
+ * side is read only as fast as the other takes it. When one side goes away, so
+ * does the other. Whatever goes wrong before the answer has begun is a page of
+ * ours with 502 or 504; after that the connection is cut, so that nobody takes
+ * half an answer for a whole one.
+ */
+export function createPass(options: PassOptions): Pass {
+  const { origins, answerWaitMs, idleMs, bodyLookMs, onFault } = options
+  const seen = options.frontOf ?? frontOf
+
+  return (req, res, domain, verdict) => {
+    if (timesThroughUs(req.headers.via) >= MAX_TIMES_THROUGH_US) sendPlainPage(res, 'loop', verdict)
+    else if (!lastHop(req, res, verdict)) attempt(req, res, domain, verdict, false)
+  }
+
+  function attempt(...[req, res, domain, verdict, again]: [...Parameters<Pass>, boolean]): void {
+    const front = seen(req, domain)
+    const { body, framing } = bodyOf(req)
+    const repeatable = body === 'none' && REPEATABLE.has(req.method ?? '')
+    const named = requestIdHeader(req)
+    const headers = [...requestHeaders(req, front, domain.origin, framing), ...named]
+    const stream = createAnswerStream(res, () => call.resume())
+    let begun = false
+
+    const fail = (error: Error) => {
+      if (begun) return void res.destroy()
+      if (res.destroyed) return
+      // The origin closed an idle connection at the moment we used it again.
+      if (repeatable && !again && call.onKeptConnection && !call.isAnswered) {
+        return attempt(req, res, domain, verdict, true)
+      }
+      const page = pageFor(error)
+      const reference = onFault({ domain: domain.name, page, error })
+      // The rest of a body would be taken for the next request.
+      if (!req.complete) res.shouldKeepAlive = false
+      sendPlainPage(res, page, verdict, reference)
+    }
+
+    const request = { method: req.method ?? 'GET', path: req.url ?? '/', headers, body, answerWaitMs, idleMs }
+    const call = new OriginCall(request, {
+      // Clients of HTTP/1.0 know no interim answers.
+      continued: () => req.httpVersion !== '1.0' && res.writeContinue(),
+      head(head) {
+        writeHead(head)
+        begun = true
+        if (body !== 'none') res.on('finish', () => req.complete || endBody(req, call))
+        stream.begin(head)
+      },
+      data: stream.data,
+      end: stream.end,
+      ready: () => sendBody(req, call),
+      drain: () => req.resume(),
+      fail,
+    })
+    res.on('close', () => {
+      if (!res.writableFinished) call.destroy()
+    })
+    origins.send(call, domain.origin, again ? 0 : repeatable ? undefined : SURELY_OPEN_MS)
+
+    /** Throws for a status or header that no HTTP message may have: node would not write it. */
+    function writeHead(head: AnswerHead): void {
+      const list = [...responseHeaders(head, front, domain, verdict), ...named]
+      res.writeHead(head.statusCode, head.statusMessage, list)
+    }
+  }
+
+  function sendBody(req: EdgeRequest, call: OriginCall): void {
+    req.on('error', () => call.destroy())
+    req.on('data', (part: Buffer) => call.write(part) || req.pause())
+    req.on('end', () => call.end(passedTrailers(req.rawTrailers)))
+    watchBodyPace(req, call, bodyLookMs, () => call.destroy(new ClientSlow()))
+  }
+}
+
+/** All is answered: what is left of the body is for nobody, but who is about to have sent it need not be cut off. */
+function endBody(req: EdgeRequest, call: OriginCall): void {
+  const late = setTimeout(() => {
+    call.destroy()
+    req.socket.destroy()
+  }, BODY_AFTER_ANSWER_MS)
+  req.once('close', () => clearTimeout(late))
+}
+
+/** How the client sees us, for what is said to the origin about it. */
+export function frontOf(req: EdgeRequest, domain: EdgeDomain): Front {
+  return { ...readClient(req), host: req.headers.host ?? domain.name }
+}
+
+const readClient = createClientReader([])
+
+/** What there is of a body, and the headers that say so to the origin (RFC 9112, section 6). */
+function bodyOf(req: EdgeRequest): { body: RequestBody; framing: string[] } {
+  // node refuses a request that has both, so the two can never disagree.
+  if (req.headers['transfer-encoding'] !== undefined) {
+    return { body: 'chunks', framing: ['Transfer-Encoding', 'chunked'] }
+  }
+  const length = req.headers['content-length']
+  if (length !== undefined) return { body: { bytes: Number(length) }, framing: ['Content-Length', length] }
+  // Origins are told where one could be expected (RFC 9110, section 8.6).
+  return { body: 'none', framing: EXPECTS_BODY.has(req.method ?? '') ? ['Content-Length', '0'] : [] }
+}
+
+/** Not passed on: TRACE shows a client what only the origin is told, CONNECT is for open proxies. */
+const NOT_PASSED = new Set(['TRACE', 'CONNECT'])
+
+/**
+ * Answers what goes no further than to us, and says whether it did: methods
+ * that are not passed on, and OPTIONS whose Max-Forwards is used up. One that is
+ * not is counted down (RFC 9110, section 7.6.2).
+ */
+function lastHop(req: EdgeRequest, res: EdgeResponse, verdict: string): boolean {
+  if (NOT_PASSED.has(req.method ?? '')) {
+    sendPlainPage(res, 'method-not-allowed', verdict)
+    return true
+  }
+  const left = req.headers['max-forwards']
+  if (req.method !== 'OPTIONS' || typeof left !== 'string' || !/^\d{1,9}$/.test(left)) return false
+  if (Number(left) === 0) {
+    res.writeHead(204, ['Allow', PASSED_METHODS, 'X-Prepaint', verdict])
+    res.end()
+    return true
+  }
+  const fewer = `${Number(left) - 1}`
+  req.rawHeaders.forEach((text, at) => {
+    if (at % 2 === 0 && text.toLowerCase() === 'max-forwards') req.rawHeaders[at + 1] = fewer
+  })
+  return false
+}

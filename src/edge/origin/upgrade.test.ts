@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type http from 'node:http'
+import net from 'node:net'
+import type { Duplex } from 'node:stream'
+import { after, before, describe, it } from 'node:test'
+import { PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { requestIdOf } from '../../http/request-id.ts'
+import type { EdgeParts } from '../edge.ts'
+
+let edge: TestEdge
+let seen: string[]
+/** Verdict and request id of all that was counted. */
+const told: string[] = []
+before(async () => {
+  const answered: EdgeParts['answered'] = (req, { verdict }) => told.push(`${verdict} ${requestIdOf(req)}`)
+  edge = await startTestEdge({
+    parts: { answered },
+    origin: (_req, res) => res.writeHead(426, { 'x-why': 'no' }).end('not here'),
+  })
+})
+after(() => edge.close())
+
+const handshake = (extra = '') =>
+  `GET /live?x=1 HTTP/1.1\r\nHost: red.example\r\nUser-Agent: ${PERSON}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
+  `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n${extra}\r\n`
+
+/** The origin accepts and says `greeting` in the same breath; then it repeats what it hears. */
+function accept(greeting: string): Promise<Duplex> {
+  return new Promise((resolve) => {
+    edge.originServer.once('upgrade', (req, socket: Duplex, head: Buffer) => {
+      seen = [req.url ?? '', ...req.rawHeaders]
+      socket.on('error', () => {})
+      socket.write(
+        `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: abc\r\n\r\n${greeting}`,
+      )
+      socket.write(head)
+      socket.pipe(socket)
+      resolve(socket)
+    })
+  })
+}
+
+function connect(): net.Socket {
+  const socket = net.connect(edge.port, '127.0.0.1')
+  socket.on('error', () => {})
+  return socket
+}
+
+async function readUntil(socket: net.Socket, pattern: RegExp): Promise<string> {
+  let got = ''
+  for await (const part of socket.iterator({ destroyOnReturn: false })) {
+    got += String(part)
+    if (pattern.test(got)) break
+  }
+  return got
+}
+
+describe('a WebSocket goes through', () => {
+  it('with what both sides send right behind the handshake, and then both ways', async () => {
+    const accepted = accept('greeting')
+    const socket = connect()
+    socket.write(`${handshake('X-Forwarded-For: 10.0.0.1\r\n')}first`)
+    const got = await readUntil(socket, /greetingfirst/)
+    assert.match(got, /^HTTP\/1\.1 101 Switching Protocols\r\n/)
+    assert.match(got, /\r\nUpgrade: websocket\r\n/)
+    assert.match(got, /\r\nSec-WebSocket-Accept: abc\r\n/)
+    assert.match(got, /\r\nX-Prepaint: pass; not-a-crawler\r\n/)
+    socket.write('second')
+    await readUntil(socket, /second/)
+
+    assert.equal(seen[0], '/live?x=1')
+    const sent = (name: string) => seen[seen.findIndex((text, at) => at % 2 === 1 && text === name) + 1]
+    assert.equal(sent('Host'), new URL(edge.origin).host)
+    assert.equal(sent('X-Forwarded-For'), '127.0.0.1')
+    assert.equal(sent('Upgrade'), 'websocket')
+    const [, id] = /\r\nX-Request-Id: ([\w-]+)\r\n/.exec(got)!
+    assert.deepEqual([told, sent('X-Request-Id')], [[`pass; not-a-crawler ${id}`], id])
+    assert.equal(sent('Sec-WebSocket-Key'), 'dGhlIHNhbXBsZSBub25jZQ==')
+
+    const origin = await accepted
+    const closed = once(origin, 'close')
+    socket.destroy()
+    await closed
+  })
+
+  it('and ends for the client when the origin ends it', async () => {
+    const accepted = accept('')
+    const socket = connect()
+    socket.write(handshake())
+    await readUntil(socket, /\r\n\r\n/)
+    const closed = once(socket, 'close')
+    socket.resume()
+    ;(await accepted).destroy()
+    await closed
+  })
+})
+
+/** All connections to the edge are closed, on its side. */
+async function allClosed(): Promise<void> {
+  const open = () =>
+    new Promise<number>((resolve) => edge.server.getConnections((_error, count) => resolve(count)))
+  while ((await open()) > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+describe('no connection is left', { timeout: 240_000 }, () => {
+  it('when the client ends its half and the origin says nothing more', async () => {
+    const accepted = new Promise<Duplex>((resolve) => {
+      edge.originServer.once('upgrade', (_req, socket: Duplex) => {
+        socket.on('error', () => {})
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n')
+        resolve(socket)
+      })
+    })
+    const socket = connect()
+    socket.write(handshake())
+    await readUntil(socket, /\r\n\r\n/)
+    const origin = await accepted
+    const closed = once(origin, 'close')
+    socket.end('last words')
+    assert.equal(String((await once(origin, 'data'))[0]), 'last words')
+    await allClosed()
+    origin.destroy()
+    await closed
+  })
+
+  it('when the client goes before the origin has answered', async () => {
+    const asked = once(edge.originServer, 'upgrade')
+    const socket = connect()
+    socket.write(handshake())
+    const [, origin] = (await asked) as [unknown, Duplex]
+    origin.on('error', () => {})
+    const closed = once(origin.resume(), 'close')
+    socket.end()
+    await allClosed()
+    origin.end()
+    await closed
+  })
+
+  it('when the origin ends, whatever the client does', async () => {
+    const accepted = accept('')
+    const socket = net.connect({ port: edge.port, host: '127.0.0.1', allowHalfOpen: true })
+    socket.on('error', () => {})
+    socket.write(handshake())
+    await readUntil(socket, /\r\n\r\n/)
+    ;(await accepted).end('goodbye')
+    await readUntil(socket, /goodbye/)
+    await allClosed()
+    socket.destroy()
+  })
+
+  it('after a refusal, whatever the client does', async () => {
+    for (const host of ['red.example', 'nobody.example']) {
+      const socket = net.connect({ port: edge.port, host: '127.0.0.1', allowHalfOpen: true })
+      socket.on('error', () => {})
+      socket.write(handshake().replace('red.example', host))
+      await readUntil(socket, /not here|<\/html>/)
+      await allClosed()
+      socket.destroy()
+    }
+  })
+})
+
+describe('no WebSocket', () => {
+  it("the origin's refusal comes through", async () => {
+    const socket = connect()
+    socket.write(handshake())
+    const got = await readUntil(socket, /not here/)
+    assert.match(got, /^HTTP\/1\.1 426 /)
+    assert.match(got, /\r\nx-why: no\r\n/)
+  })
+
+  it('each is counted once, by the name that its answer has', async () => {
+    // Those of before have been counted.
+    await allClosed()
+    told.length = 0
+    for (const [text, verdict] of [
+      [handshake(), 'pass; not-a-crawler'],
+      [handshake().replace('red.example', 'nobody.example'), 'none; unknown-host'],
+    ] as const) {
+      const socket = connect()
+      socket.write(text)
+      const [, id] = /\r\nX-Request-Id: ([\w-]+)\r\n/.exec(await readUntil(socket, /\r\n\r\n/))!
+      await once(socket.resume(), 'close')
+      assert.deepEqual(told.splice(0), [`${verdict} ${id}`])
+    }
+  })
+
+  it('on a connection of its own, that serves nobody else afterwards', async (t) => {
+    const ports: (number | undefined)[] = []
+    const note = (req: http.IncomingMessage) => ports.push(req.socket.remotePort)
+    edge.originServer.on('request', note)
+    t.after(() => void edge.originServer.off('request', note))
+    for (let n = 0; n < 2; n++) {
+      const socket = connect()
+      socket.write(handshake())
+      assert.match(await readUntil(socket, /not here/), /^HTTP\/1\.1 426 /)
+      await once(socket.resume(), 'close')
+    }
+    assert.equal(new Set(ports).size, 2)
+  })
+
+  it('an origin that breaks off: 502', async () => {
+    edge.originServer.once('upgrade', (_req, socket: Duplex) => socket.destroy())
+    const socket = connect()
+    socket.write(handshake())
+    assert.match(await readUntil(socket, /<\/html>/), /^HTTP\/1\.1 502 /)
+  })
+
+  it('an unknown host: 404', async () => {
+    const socket = connect()
+    socket.write(handshake().replace('red.example', 'nobody.example'))
+    assert.match(await readUntil(socket, /<\/html>/), /^HTTP\/1\.1 404 /)
+  })
+
+  it('once too often through us: 508', async () => {
+    const socket = connect()
+    socket.write(handshake('Via: 1.1 prepaint, 1.1 prepaint, 1.1 prepaint\r\n'))
+    assert.match(await readUntil(socket, /<\/html>/), /^HTTP\/1\.1 508 /)
+  })
+
+  it('another protocol is ignored: the request is answered as if it had not been asked for', async () => {
+    const socket = connect()
+    const h2c = 'Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABk\r\n\r\n'
+    socket.write(`GET / HTTP/1.1\r\nHost: red.example\r\n${h2c}`)
+    assert.match(await readUntil(socket, /not here/), /^HTTP\/1\.1 426 /)
+    socket.destroy()
+  })
+})

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import zlib from 'node:zlib'
+
+import { type AskOptions, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+
+const HTML = `<!doctype html><h1>Lamp</h1>${'<p>text</p>'.repeat(500)}`
+let edge: TestEdge
+before(async () => {
+  edge = await startTestEdge()
+  edge.script({ kind: 'rendered', status: 200, html: HTML, headers: [] })
+  assert.equal(await edge.verdict('/lamp'), 'rendered')
+})
+after(() => edge.close())
+
+const ask = (headers: Record<string, string> = {}, options: AskOptions = {}) =>
+  edge.ask('/lamp', { headers, ...options })
+
+describe('encodings', () => {
+  const plain = (body: Buffer) => body
+  const cases: [
+    accepted: string | undefined,
+    encoding: string | undefined,
+    decode: (body: Buffer) => Buffer,
+  ][] = [
+    ['gzip, deflate, br', 'br', zlib.brotliDecompressSync],
+    ['gzip', 'gzip', zlib.gunzipSync],
+    [undefined, undefined, plain],
+    ['br;q=0, gzip;q=0.1', 'gzip', zlib.gunzipSync],
+  ]
+  for (const [accepted, encoding, decode] of cases) {
+    it(`${accepted ?? 'none'} -> ${encoding ?? 'identity'}, the same page each time`, async () => {
+      for (const _ of [1, 2]) {
+        const { headers, body } = await ask(accepted === undefined ? {} : { 'accept-encoding': accepted })
+        assert.equal(headers['content-encoding'], encoding)
+        assert.equal(Number(headers['content-length']), body.length)
+        assert.equal(decode(body).toString(), HTML)
+      }
+    })
+  }
+
+  it('each has an ETag of its own: a strong one names bytes', async () => {
+    const etags = await Promise.all(
+      ['br', 'gzip', 'identity'].map(
+        async (encoding) => (await ask({ 'accept-encoding': encoding })).headers.etag,
+      ),
+    )
+    assert.equal(new Set(etags).size, 3)
+    for (const etag of etags) assert.match(etag!, /^"[\w-]+"$/)
+  })
+
+  it('twenty that want an encoding that is not ready get it', async () => {
+    await edge.purge({ kind: 'all' }).then(edge.settled)
+    await ask({ 'accept-encoding': 'br' })
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ask({ 'accept-encoding': 'gzip' })))
+    assert.equal(new Set(answers.map(({ body }) => body.toString('base64'))).size, 1)
+  })
+})
+
+describe('headers', () => {
+  before(async () => {
+    await edge.purge({ kind: 'all' }).then(edge.settled)
+    edge.script({
+      kind: 'rendered',
+      status: 200,
+      html: HTML,
+      headers: [
+        ['content-type', 'text/html; charset=iso-8859-1'],
+        ['Content-Language', 'de'],
+        ['Set-Cookie', 'secret=1'],
+        ['HTTP2-Settings', 'a'],
+        ['Transfer-Encoding', 'chunked'],
+        ['Content-Length', '3'],
+        ['X-Prepaint', 'nonsense'],
+        ['Cache-Control', 'max-age=60'],
+        ['X-Break', 'a\r\nX-Injected: 1'],
+        ['X-Break\r\nX-Injected', '1'],
+        ['X-Wide', '☃'],
+        ['X-Robots-Tag', 'noarchive'],
+      ],
+    })
+    await ask()
+  })
+
+  it('are those of the contract', async () => {
+    edge.wait(90_500)
+    const { headers, status } = await ask()
+    assert.equal(status, 200)
+    assert.equal(headers['x-prepaint'], 'hit')
+    assert.equal(headers['age'], '90')
+    assert.equal(headers['cache-status'], 'Prepaint; hit; ttl=86309')
+    assert.equal(headers['vary'], 'Accept-Encoding, User-Agent')
+    assert.equal(headers['cache-control'], 'private, no-cache')
+    assert.equal(Date.parse(headers['last-modified']!), Math.floor((edge.nowMs() - 90_500) / 1_000) * 1_000)
+  })
+
+  it('stored ones are sent where they are safe and still true', async () => {
+    const { headers } = await ask()
+    assert.equal(headers['content-language'], 'de')
+    assert.equal(headers['x-robots-tag'], 'noarchive')
+    assert.equal(headers['content-type'], 'text/html; charset=utf-8')
+    for (const name of [
+      'set-cookie',
+      'http2-settings',
+      'transfer-encoding',
+      'x-injected',
+      'x-break',
+      'x-wide',
+    ]) {
+      assert.equal(headers[name], undefined, name)
+    }
+  })
+
+  it('a first answer says that it was forwarded and stored', async () => {
+    const { headers } = await edge.ask('/first')
+    assert.equal(headers['cache-status'], 'Prepaint; fwd=miss; stored')
+    assert.equal(headers['age'], '0')
+  })
+})
+
+describe('conditions', () => {
+  it('If-None-Match: 304 without a body for the same encoding, weakly compared, in lists', async () => {
+    const { etag } = (await ask({ 'accept-encoding': 'gzip' })).headers
+    for (const value of [etag!, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const got = await ask({ 'accept-encoding': 'gzip', 'if-none-match': value })
+      assert.deepEqual(
+        [got.status, got.body.length, got.headers.etag, got.verdict],
+        [304, 0, etag, 'hit'],
+        value,
+      )
+      assert.equal(got.headers['content-encoding'], undefined)
+      assert.equal(got.headers['vary'], 'Accept-Encoding, User-Agent')
+    }
+    for (const value of ['"other"', 'garbage', '', '"']) {
+      assert.equal((await ask({ 'accept-encoding': 'gzip', 'if-none-match': value })).status, 200, value)
+    }
+    assert.equal((await ask({ 'accept-encoding': 'br', 'if-none-match': etag! })).status, 200)
+  })
+
+  it('If-Modified-Since: to the second; ignored beside If-None-Match or when it is no date', async () => {
+    const modified = (await ask()).headers['last-modified']!
+    const before = new Date(Date.parse(modified) - 1_000).toUTCString()
+    assert.equal((await ask({ 'if-modified-since': modified })).status, 304)
+    assert.equal((await ask({ 'if-modified-since': before })).status, 200)
+    for (const none of ['yesterday', '2099', '2099-01-01T00:00:00Z']) {
+      assert.equal((await ask({ 'if-modified-since': none })).status, 200, none)
+    }
+    assert.equal((await ask({ 'if-modified-since': modified, 'if-none-match': '"x"' })).status, 200)
+  })
+
+  it('HEAD says what GET would, without the body', async () => {
+    const got = await ask({ 'accept-encoding': 'br' })
+    const head = await ask({ 'accept-encoding': 'br' }, { method: 'HEAD' })
+    const { date: _, 'x-request-id': _id, ...headers } = got.headers
+    const { date: __, 'x-request-id': __id, ...same } = head.headers
+    assert.deepEqual(same, headers)
+    assert.equal(head.body.length, 0)
+  })
+
+  it('a range gets the whole, whatever its condition', async () => {
+    const { etag } = (await ask()).headers
+    for (const more of [{}, { 'if-range': etag! }, { 'if-range': '"other"' }] as Record<string, string>[]) {
+      const got = await ask({ range: 'bytes=0-9', ...more })
+      assert.deepEqual([got.status, got.body.length], [200, HTML.length])
+      assert.equal(got.headers['content-range'], undefined)
+    }
+  })
+
+  it('what a crawler says about caching changes nothing', async () => {
+    for (const directive of ['no-cache', 'no-store', 'max-age=0', 'min-fresh=9999999', 'only-if-cached']) {
+      assert.equal((await ask({ 'cache-control': directive, pragma: 'no-cache' })).verdict, 'hit', directive)
+    }
+    assert.equal(
+      (await edge.ask('/asked', { headers: { 'cache-control': 'only-if-cached' } })).verdict,
+      'rendered',
+    )
+  })
+
+  it('conditions of other methods are not ours to look at', async () => {
+    const got = await ask({ 'if-match': '"other"', 'if-unmodified-since': 'Sun, 06 Nov 1994 08:49:37 GMT' })
+    assert.equal(got.status, 200)
+  })
+
+  it('a page that is gone is not conditional', async () => {
+    edge.script({ kind: 'rendered', status: 404, headers: [], html: 'gone' })
+    const { headers, status } = await edge.ask('/gone')
+    assert.equal(status, 404)
+    assert.equal((await edge.ask('/gone', { headers: { 'if-none-match': headers.etag! } })).status, 404)
+  })
+})
+
+describe('redirects', () => {
+  it('lead where the page led, for a Host with a port too', async () => {
+    const { host } = new URL(edge.origin)
+    const cases: [stored: string, seen: string][] = [
+      ['/new', '/new'],
+      ['https://red.example/new?x=1#y', '/new?x=1#y'],
+      ['https://red.example//else.example/', 'https://red.example//else.example/'],
+      ['https://red.example/\\else.example/', 'https://red.example/\\else.example/'],
+      ['https://red.example:8443/new', 'https://red.example:8443/new'],
+      ['http://red.example/new', 'http://red.example/new'],
+      [`http://${host}/new`, 'http://red.example:8080/new'],
+      ['https://else.example/', 'https://else.example/'],
+    ]
+    for (const [at, [location, seen]] of cases.entries()) {
+      edge.script({ kind: 'redirect', status: 308, location })
+      for (const verdict of ['rendered', 'hit']) {
+        const got = await edge.ask(`/old-${at}`, { host: 'red.example:8080' })
+        assert.deepEqual([got.status, got.headers.location, got.verdict], [308, seen, verdict])
+      }
+    }
+  })
+
+  it('to the same place under https stay one, else they would lead round in circles', async () => {
+    edge.script({ kind: 'redirect', status: 301, location: 'https://red.example/secure?x=1#y' })
+    const got = await edge.ask('/secure?x=1')
+    assert.deepEqual([got.status, got.headers.location], [301, 'https://red.example/secure?x=1#y'])
+  })
+
+  it('a location that would break a header is sent so that it does not', async () => {
+    edge.script({ kind: 'redirect', status: 301, location: '/new\r\nX-Injected: 1' })
+    const got = await edge.ask('/broken')
+    assert.deepEqual([got.status, got.headers.location], [301, '/newX-Injected:%201'])
+    assert.equal(got.headers['x-injected'], undefined)
+  })
+})
+
+it('a stored page that cannot be read is passed, never an error of ours', async () => {
+  await edge.ask('/torn', { headers: { 'accept-encoding': 'br' } })
+  await edge.pool.query(`update page set body_br = 'torn', stale_since = null where path = '/torn'`)
+  await edge.pool.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ domain: edge.red })])
+  await edge.settled()
+  const got = await edge.ask('/torn')
+  assert.deepEqual([got.status, got.verdict], [200, 'pass; unservable'])
+})

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import http from 'node:http'
+import { after, before, beforeEach, describe, it, type TestContext } from 'node:test'
+import ipaddr from 'ipaddr.js'
+import { GOOGLEBOT, listening, request, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { startNameServer, type Zone } from '../../../test/support/name-server.ts'
+import { parsePageUrl } from '../../store/path.ts'
+import { createReverseDns } from '../crawlers/reverse-dns.ts'
+import { createVerifyCrawler, type VerifyCrawler } from '../crawlers/verify-crawler.ts'
+
+const HOUR = 3_600_000
+const CLIENT = '127.0.0.1'
+const OWN: Zone = { [CLIENT]: ['crawl-1.googlebot.com'], 'crawl-1.googlebot.com': [CLIENT] }
+const FORGED: Zone = { [CLIENT]: ['host.example'], 'host.example': [CLIENT] }
+
+describe('where crawlers are verified', () => {
+  let edge: TestEdge
+  let verify: VerifyCrawler
+  before(async () => {
+    edge = await startTestEdge({ parts: { verifyCrawler: (...asked) => verify(...asked) } })
+  })
+  after(() => edge.close())
+  beforeEach(async () => {
+    await edge.purge({ kind: 'all' })
+    await edge.settled()
+    edge.rendered.length = 0
+    edge.refreshed.length = 0
+  })
+
+  /** Who asks is looked up in this zone from now on; nothing of before is known. */
+  async function names(t: TestContext, zone: Zone) {
+    const { server, asked } = await startNameServer(t, zone)
+    verify = createVerifyCrawler({
+      clock: { nowMs: edge.nowMs },
+      rangesOf: () => null,
+      reverseDns: createReverseDns([server]),
+    })
+    return asked
+  }
+
+  it('a crawler that is who it says is rendered for', async (t) => {
+    await names(t, OWN)
+    assert.equal(await edge.verdict('/own'), 'rendered')
+    assert.equal(await edge.verdict('/own'), 'hit')
+  })
+
+  it('a forged one gets the origin, and causes no render', async (t) => {
+    await names(t, FORGED)
+    assert.equal(await edge.verdict('/forged'), 'pass; forged')
+    assert.equal(await edge.verdict('/forged'), 'pass; forged')
+    assert.deepEqual(edge.rendered, [])
+    const { rows } = await edge.pool.query(`select from job where path = '/forged'`)
+    assert.equal(rows.length, 0)
+  })
+
+  it('a forged one gets what is stored: nobody is asked who it is', async (t) => {
+    await names(t, OWN)
+    await edge.verdict('/both')
+    const asked = await names(t, FORGED)
+    assert.equal(await edge.verdict('/both'), 'hit')
+    assert.deepEqual(asked, [])
+  })
+
+  it('a forged one gets a stale page, and no refresh comes of it; of an honest one it does', async (t) => {
+    await names(t, OWN)
+    await edge.verdict('/old')
+    edge.wait(25 * HOUR)
+    const asked = await names(t, FORGED)
+    assert.equal(await edge.verdict('/old'), 'stale')
+    // The answer to the first question is there before the second is asked.
+    assert.equal(await edge.verdict('/other'), 'pass; forged')
+    assert.equal(asked.length, 1)
+    assert.deepEqual(edge.refreshed, [])
+    await names(t, OWN)
+    assert.equal(await edge.verdict('/old'), 'stale')
+    assert.equal(await edge.verdict('/last'), 'rendered')
+    assert.deepEqual(edge.refreshed, ['/old'])
+  })
+
+  it('a page that is only kept for failures is not for a forged one', async (t) => {
+    await names(t, OWN)
+    await edge.verdict('/kept')
+    edge.wait(9 * 24 * HOUR)
+    await names(t, FORGED)
+    assert.equal(await edge.verdict('/kept'), 'pass; forged')
+  })
+
+  it('behind a door stands the front of the site, whose address says nothing', async (t) => {
+    await names(t, FORGED)
+    const front = http.createServer((req, res) => {
+      const url = parsePageUrl('https://red.example/door')
+      edge.doors.answer(req, res, { url: url!, userAgent: GOOGLEBOT })
+    })
+    const port = await listening(front)
+    t.after(() => front.close())
+    assert.equal((await request(port, '/')).verdict, 'rendered')
+  })
+
+  it('who cannot be told is rendered for', async (t) => {
+    await names(t, { [CLIENT]: 'fails' })
+    assert.equal(await edge.verdict('/unknown'), 'rendered')
+    await names(t, FORGED)
+    assert.equal(await edge.verdict('/nobody', { agent: 'SomeNewBot/1.0 (+https://a.example)' }), 'rendered')
+  })
+})
+
+it('the address is that of the client, as trusted proxies tell it', async () => {
+  const addresses: string[] = []
+  const edge = await startTestEdge({
+    parts: {
+      verifyCrawler: (_agent, address) => {
+        addresses.push(address)
+        return 'verified'
+      },
+    },
+    clients: {
+      connections: 100,
+      requests: 100,
+      connectionsInTotal: 100,
+      unlimited: [],
+      trustedProxies: [ipaddr.parseCIDR('127.0.0.1/32')],
+    },
+  })
+  try {
+    await edge.verdict('/a', { headers: { 'x-forwarded-for': '198.51.100.1, 66.249.66.1' } })
+    assert.deepEqual(addresses, ['66.249.66.1'])
+  } finally {
+    await edge.close()
+  }
+})

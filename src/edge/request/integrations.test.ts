@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict'
+import http from 'node:http'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import zlib from 'node:zlib'
+import {
+  type Answer,
+  GOOGLEBOT,
+  listening,
+  PERSON,
+  request,
+  startTestEdge,
+  type TestEdge,
+} from '../../../test/support/edge.ts'
+import { utcMonth } from '../../clock.ts'
+import type { RenderOutcome } from '../../render/outcome.ts'
+import { parsePageUrl } from '../../store/path.ts'
+
+const RENDERER = 'Mozilla/5.0 (X11; Linux x86_64) Chrome/153.0.0.0 Safari/537.36 Prepaint/1.0'
+const DAY = 86_400_000
+
+let edge: TestEdge
+let front: http.Server
+let port: number
+/** What the origin was sent last. */
+let atOrigin: http.IncomingMessage | null
+before(async () => {
+  edge = await startTestEdge({
+    liveWaitMs: 2_000,
+    origin: (req, res) => {
+      atOrigin = req
+      if (req.url === '/robots.txt') return void res.end('User-agent: *')
+      if (req.url === '/sitemap.xml') {
+        const loc = `<url><loc>http://${req.headers.host}/a</loc></url>`
+        return void res.end(`<?xml version="1.0"?><urlset>${loc}</urlset>`)
+      }
+      if (req.url === '/gone') return void res.writeHead(410, { 'Content-Type': 'text/html' }).end('gone')
+      res.end('<div id="app"></div>')
+    },
+  })
+  // As the API hands requests on: whose the domain is has been found out.
+  front = http.createServer((req, res) => {
+    const [, door, rest = ''] = /^\/(answer|offer)\/(.*)$/.exec(req.url ?? '') ?? []
+    const asked = { url: parsePageUrl(rest)!, userAgent: req.headers['user-agent'] ?? null }
+    if (door === 'answer') edge.doors.answer(req, res, asked)
+    else edge.doors.offer(req, res, asked)
+  })
+  port = await listening(front)
+})
+after(async () => {
+  front.closeAllConnections()
+  front.close()
+  await edge.close()
+})
+beforeEach(async () => {
+  await edge.purge({ kind: 'all' })
+  await edge.pool.query('delete from job')
+  await edge.pool.query('delete from render_count')
+  await edge.set(`is_active = true, settings = '{}'`)
+  await edge.settled()
+  edge.rendered.length = 0
+  atOrigin = null
+})
+
+type How = { agent?: string | null; method?: string; headers?: Record<string, string>; scheme?: string }
+const ask = (door: string, path: string, { scheme = 'https', ...how }: How = {}): Promise<Answer> =>
+  request(port, `/${door}/${scheme}://red.example${path}`, { host: 'service.example', ...how })
+const answer = (path: string, how?: How) => ask('answer', path, how)
+const offer = (path: string, how?: How) => ask('offer', path, { method: 'POST', ...how })
+
+const page = (status: number, headers: Record<string, string> = {}): RenderOutcome => ({
+  kind: 'rendered',
+  status,
+  headers: Object.entries(headers),
+  html: `<h1>page ${status}</h1>`,
+})
+
+describe('the door of middlewares', () => {
+  it('answers from the same pages as the edge: rendered there, a hit here, and the other way round', async () => {
+    assert.equal(await edge.verdict('/a'), 'rendered')
+    const hit = await answer('/a')
+    assert.deepEqual([hit.status, hit.verdict], [200, 'hit'])
+    assert.match(hit.headers['cache-status'] as string, /^Prepaint; hit; ttl=\d+$/)
+    assert.equal((await answer('/b?utm_source=x&b=2&a=1')).verdict, 'rendered')
+    assert.equal(await edge.verdict('/b?a=1&b=2'), 'hit')
+    assert.equal((await answer('/b?a=1&b=2', { scheme: 'http' })).verdict, 'hit')
+    assert.deepEqual(edge.rendered, ['red.example/a', 'red.example/b?a=1&b=2'])
+  })
+
+  it('whoever asks is a crawler: the middleware has decided that', async () => {
+    for (const agent of [PERSON, null, 'curl/8'])
+      assert.match((await answer('/a', { agent })).verdict!, /rendered|hit/)
+    assert.equal(edge.rendered.length, 1)
+  })
+
+  it('what the owner says holds: a crawler that is removed, or of a category that passes, gets the origin', async () => {
+    await answer('/a')
+    await edge.set(`settings = '{"crawlers": {"remove": ["SemrushBot"]}, "categories": {"ai": "pass"}}'`)
+    await edge.settled()
+    const verdictOf = async (agent: string) => (await answer('/a', { agent })).verdict
+    assert.equal(await verdictOf('Mozilla/5.0 (compatible; SemrushBot/7)'), 'pass; not-a-crawler')
+    assert.equal(await verdictOf('Mozilla/5.0 (compatible; GPTBot/1.2)'), 'pass; category')
+    assert.equal(await verdictOf(GOOGLEBOT), 'hit')
+  })
+
+  it('gives gzip to who takes gzip, 304 to who has it, HEAD without a body', async () => {
+    const packed = await answer('/a', { headers: { 'accept-encoding': 'gzip' } })
+    assert.equal(packed.headers['content-encoding'], 'gzip')
+    assert.match(zlib.gunzipSync(packed.body).toString(), /red\.example\/a/)
+    const { etag } = packed.headers
+    const headers = { 'accept-encoding': 'gzip', 'if-none-match': etag! }
+    assert.equal((await answer('/a', { headers })).status, 304)
+    const head = await answer('/a', { method: 'HEAD' })
+    assert.deepEqual([head.status, head.verdict, head.body.length], [200, 'hit', 0])
+  })
+
+  it('a page has its own status; a redirect leads where the edge would lead', async () => {
+    edge.script(page(404))
+    assert.deepEqual([(await answer('/none')).status, edge.rendered.length], [404, 1])
+    edge.script({ kind: 'redirect', status: 301, location: 'https://red.example/new' })
+    const moved = await answer('/old')
+    assert.deepEqual([moved.status, moved.headers.location, moved.verdict], [301, '/new', 'rendered'])
+  })
+
+  it('a redirect to the origin leads to the site, by the scheme that visitors use, which is not how we are asked', async () => {
+    for (const [door, scheme] of [
+      [answer, 'https'],
+      [answer, 'http'],
+      [offer, 'https'],
+    ] as const) {
+      await edge.purge({ kind: 'all' }).then(edge.settled)
+      edge.script({ kind: 'redirect', status: 302, location: `${edge.origin}/new` })
+      assert.equal((await door('/old', { scheme })).headers.location, `${scheme}://red.example/new`)
+    }
+  })
+
+  it('what fails or is late is the stale page, else the origin, never an error of ours', async () => {
+    edge.script({ kind: 'timed-out', afterMs: 1 })
+    const passed = await answer('/a')
+    assert.deepEqual([passed.status, passed.verdict], [200, 'pass; timed-out'])
+    assert.equal(passed.body.toString(), '<div id="app"></div>')
+    await answer('/b')
+    edge.wait(9 * DAY)
+    edge.script({ kind: 'timed-out', afterMs: 1 })
+    assert.equal((await answer('/b')).verdict, 'stale')
+  })
+
+  it('late: the origin, after the time that a crawler waits', async () => {
+    edge.script('hang')
+    assert.equal((await answer('/slow')).verdict, 'pass; late')
+  })
+
+  it('an inactive domain, an excluded path and an error of the origin pass through', async () => {
+    assert.equal((await answer('/robots.txt')).verdict, 'pass; excluded')
+    await edge.set('is_active = false')
+    await edge.settled()
+    const gone = await answer('/gone')
+    assert.deepEqual([gone.status, gone.verdict, gone.body.toString()], [410, 'pass; inactive', 'gone'])
+  })
+
+  it('the origin learns neither the key nor our own headers, is told not to send it back, and what the visitor sees', async () => {
+    const headers = {
+      'X-Prerender-Token': 'pp_live_secret',
+      'X-Prerender-Int-Type': 'Node',
+      'X-Api-Key': 'pp_live_secret',
+      Cookie: 'a=1',
+      'X-Prerender': 'twice',
+    }
+    await answer('/robots.txt', { headers })
+    const sent = atOrigin!
+    assert.doesNotMatch(JSON.stringify(sent.rawHeaders), /pp_live_secret|Int-Type/i)
+    assert.equal(sent.headers['x-prerender'], '1')
+    assert.equal(sent.headers['user-agent'], GOOGLEBOT)
+    assert.equal(sent.headers['cookie'], 'a=1')
+    assert.equal(sent.headers['x-forwarded-host'], 'red.example')
+    assert.equal(sent.headers['x-forwarded-proto'], 'https')
+    assert.equal(sent.headers['via'], '1.1 prepaint')
+    await answer('/robots.txt', { scheme: 'http' })
+    assert.equal(atOrigin!.headers['x-forwarded-proto'], 'http')
+  })
+
+  it('our own renderer, sent back by a front, gets the origin and no render of its own', async () => {
+    assert.equal((await answer('/a', { agent: RENDERER })).verdict, 'pass; loop')
+    assert.equal((await answer('/a', { headers: { via: '1.1 prepaint' } })).verdict, 'pass; loop')
+    assert.deepEqual(edge.rendered, [])
+  })
+})
+
+describe('the door of edge workers', () => {
+  it('200 with the page, its own status beside it', async () => {
+    edge.script(page(404, { 'x-robots-tag': 'noindex' }))
+    const missing = await offer('/none', { agent: null })
+    assert.deepEqual(
+      [missing.status, missing.headers['x-prepaint-status'], missing.verdict],
+      [200, '404', 'rendered'],
+    )
+    assert.equal(missing.body.toString(), '<h1>page 404</h1>')
+    const again = await offer('/none', { agent: null })
+    assert.deepEqual([again.status, again.headers['x-prepaint-status'], again.verdict], [200, '404', 'hit'])
+    assert.equal(again.rawHeaders.filter((name) => name === 'X-Prepaint-Status').length, 1)
+  })
+
+  it('a redirect: its status, where it leads, no body', async () => {
+    edge.script({ kind: 'redirect', status: 301, location: 'https://other.example/new' })
+    for (const verdict of ['rendered', 'hit']) {
+      const moved = await offer('/old', { agent: null })
+      assert.deepEqual(
+        [moved.status, moved.headers['x-prepaint-status'], moved.headers.location, moved.verdict],
+        [200, '301', 'https://other.example/new', verdict],
+      )
+    }
+  })
+
+  it('nothing of the request but the accepted encodings has a say: no condition, no header', async () => {
+    const first = await offer('/a', { agent: null, headers: { 'accept-encoding': 'gzip' } })
+    assert.equal(first.headers['content-encoding'], 'gzip')
+    const headers = { 'if-none-match': '*', via: '1.1 prepaint', 'accept-encoding': 'br' }
+    const second = await offer('/a', { agent: null, headers })
+    assert.deepEqual([second.status, second.verdict, second.headers['content-encoding']], [200, 'hit', 'br'])
+  })
+
+  it('a sitemap as the edge gives it: fetched, and then kept', async () => {
+    for (const verdict of ['pass; sitemap', 'hit']) {
+      const sitemap = await offer('/sitemap.xml')
+      assert.deepEqual(
+        [sitemap.status, sitemap.headers['x-prepaint-status'], sitemap.verdict],
+        [200, '200', verdict],
+      )
+      assert.match(sitemap.body.toString(), /<loc>https:\/\/red\.example\/a<\/loc>/)
+    }
+  })
+
+  it('204 for all that the worker is to ask its origin; the origin is not asked by us', async () => {
+    const cases: [path: string, how: How, verdict: string][] = [
+      ['/a', { agent: PERSON }, 'pass; not-a-crawler'],
+      ['/a', { agent: 'curl/8' }, 'pass; not-a-crawler'],
+      ['/a', { agent: RENDERER }, 'pass; not-a-crawler'],
+      ['/style.css', {}, 'pass; asset'],
+      ['/robots.txt', {}, 'pass; excluded'],
+      [`/${'a'.repeat(2_048)}`, {}, 'pass; path'],
+    ]
+    for (const [path, how, verdict] of cases) {
+      const passed = await offer(path, how)
+      assert.deepEqual([passed.status, passed.verdict, passed.body.length], [204, verdict, 0])
+    }
+    assert.equal(atOrigin, null)
+    assert.deepEqual(edge.rendered, [])
+  })
+
+  it('204 when the render fails, is late, or the month is used up', async () => {
+    edge.script({ kind: 'timed-out', afterMs: 1 })
+    assert.equal((await offer('/a')).verdict, 'pass; timed-out')
+    edge.script('hang')
+    assert.equal((await offer('/slow')).verdict, 'pass; late')
+    const used = [edge.red, utcMonth(edge.nowMs()), 1_200]
+    await edge.pool.query('insert into render_count (domain_id, month, renders) values ($1, $2, $3)', used)
+    assert.equal((await offer('/b')).verdict, 'pass; over-quota')
+  })
+
+  it('204 when the domain has gone in between', async () => {
+    const gone = await request(port, '/offer/https://nobody.example/', { method: 'POST' })
+    assert.deepEqual([gone.status, gone.verdict, gone.body.length], [204, 'pass; unavailable', 0])
+  })
+})

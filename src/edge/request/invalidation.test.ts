@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { after, before, it } from 'node:test'
+
+import { path, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+
+let edge: TestEdge
+let other: Awaited<ReturnType<TestEdge['node']>>
+before(async () => {
+  edge = await startTestEdge()
+  other = await edge.node()
+})
+after(async () => {
+  await other.close()
+  await edge.close()
+})
+
+/** Both nodes hold the page in memory. */
+async function warm(page: string): Promise<void> {
+  for (const node of [edge, other]) {
+    await node.verdict(page)
+    await node.verdict(page)
+  }
+}
+
+/** It is a second at most on a machine that has nothing else to do; and nothing but the notification brings it about. */
+const PATIENCE_MS = 5_000
+
+/** The verdict of the other node, once it has changed. */
+async function soon(page: string, wanted: string): Promise<void> {
+  const deadline = Date.now() + PATIENCE_MS
+  for (;;) {
+    const { verdict } = await other.ask(page)
+    if (verdict === wanted) return
+    assert(Date.now() < deadline, `still ${verdict}`)
+  }
+}
+
+it('a purge of a page takes effect on the other node within a second', async () => {
+  await warm('/a')
+  await edge.purge({ kind: 'path', path: path('/a') })
+  await soon('/a', 'rendered')
+})
+
+it('so do a purge by prefix and one of everything', async () => {
+  await warm('/a/b')
+  await edge.purge({ kind: 'prefix', prefix: '/a' })
+  await soon('/a/b', 'rendered')
+  await warm('/c')
+  await edge.purge({ kind: 'all' })
+  await soon('/c', 'rendered')
+})
+
+it('a purge of one page takes the redirects of the domain with it', async () => {
+  edge.script({ kind: 'redirect', status: 301, location: '/new' })
+  await warm('/old')
+  await edge.purge({ kind: 'path', path: path('/a') })
+  await soon('/old', 'rendered')
+})
+
+it('the other node serves what this one has rendered anew', async () => {
+  await warm('/d')
+  await edge.purge({ kind: 'path', path: path('/d') })
+  await edge.settled()
+  const { body } = await edge.ask('/d')
+  const deadline = Date.now() + PATIENCE_MS
+  while (!(await other.ask('/d')).body.equals(body)) assert(Date.now() < deadline)
+})
+
+it('a purge while the other node had lost its notifications takes effect all the same', async () => {
+  await warm('/e')
+  const lost = new Promise<void>((resolve) => other.listener.onLost(resolve))
+  await edge.pool.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and query ilike 'listen%' and pid <> pg_backend_pid()`,
+  )
+  await lost
+  await edge.purge({ kind: 'all' })
+  await soon('/e', 'rendered')
+  const deadline = Date.now() + 5_000
+  while (!other.listener.connected) {
+    assert(Date.now() < deadline)
+    await other.ask('/e')
+  }
+  await other.listener.settled()
+  await other.ask('/e')
+  assert.equal(await other.verdict('/e'), 'hit')
+  await edge.purge({ kind: 'all' })
+  await soon('/e', 'rendered')
+})
+
+it('a domain that is deactivated passes on the other node within a second, also its stored pages', async () => {
+  await warm('/f')
+  await edge.set('is_active = false')
+  await soon('/f', 'pass; inactive')
+  await edge.set('is_active = true')
+  await soon('/f', 'hit')
+})

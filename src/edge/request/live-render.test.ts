@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { describe, it } from 'node:test'
+
+import type { DomainId, JobId, PagePath } from '../../ids.ts'
+import { silentLog } from '../../log.ts'
+import { pageKey } from '../../store/page-memory.ts'
+import { edgeDomain } from './domain.ts'
+import { createLiveRender, type JobEnd, type LiveRenderDeps, WAITING_LIMIT } from './live-render.ts'
+
+const row = { account_id: 1, custom_domain: 'red.example', origin_url: 'http://o.example', is_active: true }
+const domain = edgeDomain({ id: 1, ...row, settings: {} })
+const key = (path: string) => pageKey(1 as DomainId, path as PagePath)
+const connection = () => Object.assign(new EventEmitter(), { req: { headers: {} } }) as ServerResponse
+
+function start(deps: Partial<LiveRenderDeps>, liveWaitMs = 60_000) {
+  const asked: string[] = []
+  const renderNow = createLiveRender(
+    {
+      log: silentLog(),
+      pages: { reread: async () => null, admission: () => () => null },
+      unstored: async () => null,
+      enqueueLive: async (_domain, path) => {
+        asked.push(path)
+        return path as string as JobId
+      },
+      waitForJob: () => new Promise(() => {}),
+      ...deps,
+    },
+    { liveWaitMs },
+  )
+  return { renderNow, asked }
+}
+
+describe('crawlers that wait for renders', () => {
+  it('are limited: one past the limit is passed, and there is room again when one has gone', async () => {
+    const { renderNow, asked } = start({})
+    const connections = Array.from({ length: WAITING_LIMIT }, connection)
+    const first = connections[0]!
+    const waiting = connections.map((res, at) => renderNow(domain, key(`/${at}`), res))
+    assert.equal(await renderNow(domain, key('/more'), connection()), 'busy')
+    first.emit('close')
+    assert.equal(await waiting[0], 'late')
+    const again = renderNow(domain, key('/more'), first)
+    await Promise.resolve()
+    first.emit('close')
+    assert.equal(await again, 'late')
+    assert(asked.includes('/more'))
+    for (const res of connections) res.emit('close')
+    await Promise.all(waiting)
+  })
+
+  it('for one page share one job, which is waited for until the last has gone', async () => {
+    let signalled: AbortSignal | undefined
+    const { renderNow, asked } = start({
+      waitForJob: (_job, signal) => {
+        signalled = signal
+        return new Promise(() => {})
+      },
+    })
+    const [one, two] = [connection(), connection()]
+    const waiting = [renderNow(domain, key('/a'), one), renderNow(domain, key('/a'), two)]
+    await new Promise(setImmediate)
+    one.emit('close')
+    await waiting[0]
+    assert.equal(signalled?.aborted, false)
+    two.emit('close')
+    await waiting[1]
+    assert.equal(signalled?.aborted, true)
+    assert.deepEqual(asked, ['/a'])
+  })
+
+  it('are told at the deadline, also when PostgreSQL answers nothing at all', async () => {
+    const { renderNow } = start({ enqueueLive: () => new Promise(() => {}) }, 10)
+    assert.equal(await renderNow(domain, key('/a'), connection()), 'late')
+  })
+
+  it('hear a plain word of every end', async () => {
+    const ends: [JobEnd | 'late', string][] = [
+      [{ state: 'failed', outcome: 'crashed' }, 'crashed'],
+      [{ state: 'cancelled', outcome: 'cancelled' }, 'cancelled'],
+      [{ state: 'failed', outcome: 'a\r\nX-Injected: 1' }, 'failed'],
+      // Done, and purged a moment later.
+      [{ state: 'done', outcome: 'rendered' }, 'rendered'],
+      ['late', 'late'],
+    ]
+    for (const [end, word] of ends) {
+      const { renderNow } = start({ waitForJob: async () => end })
+      assert.equal(await renderNow(domain, key('/a'), connection()), word)
+    }
+  })
+
+  it('are passed when the queue or PostgreSQL fails', async () => {
+    const { renderNow } = start({
+      enqueueLive: async () => {
+        throw new Error('no database')
+      },
+    })
+    assert.equal(await renderNow(domain, key('/a'), connection()), 'database')
+  })
+})

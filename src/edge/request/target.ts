@@ -1,0 +1,77 @@
+import { RecentMap } from '../../recent-map.ts'
+import { ruleFor } from '../../sites/domain-settings.ts'
+import type { Lifetimes } from '../../store/freshness.ts'
+import { type PageKey, pageKey } from '../../store/page-memory.ts'
+import { normalisePath } from '../../store/path.ts'
+import type { EdgeDomain } from './domain.ts'
+
+/** What a URL of a domain stands for. Depends on nothing but the two, so it is worked out once and remembered. */
+export type Target = PageTarget | { kind: 'asset' | 'excluded' | 'rule' | 'path' }
+
+export type PageTarget = {
+  /** `xml`: an asset, or a sitemap if the site names it as one. */
+  kind: 'page' | 'sitemap' | 'xml'
+  key: PageKey
+  lifetimes: Lifetimes
+  /** The day (since the epoch) on which this node last noted that crawlers ask for it. */
+  notedDay: number
+  /** When this node last queued a refresh of it. */
+  refreshedMs: number
+  /** Whose visit this node noted last. */
+  visit: { userAgent: string; atMs: number }
+}
+
+// What browsers fetch for a page or people download; never a page itself. html, php, aspx and the like are pages.
+const ASSET =
+  /\.(?:js|mjs|cjs|css|map|json|jsonld|webmanifest|wasm|xml|xsl|rss|atom|txt|csv|tsv|png|jpe?g|jfif|gif|svgz?|ico|cur|webp|avif|heic|bmp|tiff?|psd|ai|eps|woff2?|ttf|otf|eot|mp[34]|m4[av]|aac|wav|flac|og[gav]|opus|weba|webm|mov|avi|wmv|flv|mpe?g|mkv|m3u8|ts|mpd|vtt|srt|pdf|docx?|xlsx?|pptx?|od[tsp]|rtf|epub|zip|gz|tgz|bz2|xz|7z|rar|tar|br|zst|dmg|pkg|exe|msi|deb|rpm|apk|ipa|iso|bin|torrent|swf|dat|ics|vcf|ya?ml)$/i
+
+// Asked for by machines that want the origin's own word.
+const EXCLUDED =
+  /^\/(?:robots\.txt|ads\.txt|app-ads\.txt|llms\.txt|security\.txt|favicon\.ico|\.well-known(?:\/.*)?)$/
+
+/** `/sitemap.xml`, `/sitemap-products.xml.gz`, `/post-sitemap1.xml`, in any folder. */
+const SITEMAP = /sitemap[^/]*\.xml(?:\.gz)?$/i
+
+const XML = /\.xml(?:\.gz)?$/i
+
+const NOT_ASCII = /[^\x21-\x7e]/
+
+/** URLs that are remembered, over all domains; some 300 bytes each. */
+const REMEMBERED = 50_000
+
+/** Gives the target of a request's URL (as it came) on a domain. */
+export function createTargets(): (domain: EdgeDomain, url: string) => Target {
+  const remembered = new RecentMap<{ domain: EdgeDomain; target: Target }>({ limit: REMEMBERED })
+
+  return (domain, url) => {
+    const name = `${domain.id}${url}` // digits, then `/`
+    const found = remembered.get(name)
+    // Settings changed: then the domain is another object.
+    if (found !== undefined && found.domain === domain) return found.target
+    const target = targetOf(domain, url)
+    if (url.length <= 2_048) remembered.set(name, { domain, target })
+    return target
+  }
+}
+
+function targetOf(domain: EdgeDomain, url: string): Target {
+  // Bytes beyond ASCII have no place in a URL that is sent; node:http refuses them by itself.
+  const path = NOT_ASCII.test(url) ? null : normalisePath(url, domain.query)
+  if (path === null) return { kind: 'path' }
+
+  const name = path.split('?', 1)[0]!
+  if (EXCLUDED.test(name)) return { kind: 'excluded' }
+  const key = pageKey(domain.id, path)
+  const rule = ruleFor(domain.rules, path)
+  if (rule?.action === 'pass') return { kind: 'rule' }
+  const lifetimes =
+    rule?.fresh_seconds === undefined
+      ? domain.lifetimes
+      : { ...domain.lifetimes, freshMs: rule.fresh_seconds * 1_000 }
+  const visit = { userAgent: '', atMs: 0 }
+  const page: PageTarget = { kind: 'page', key, lifetimes, notedDay: 0, refreshedMs: 0, visit }
+  if (rule?.action === 'render') return page
+  if (SITEMAP.test(name)) return { ...page, kind: 'sitemap' }
+  if (XML.test(name)) return { ...page, kind: 'xml' }
+  return ASSET.test(name) ? { kind: 'asset' } : page
+}

@@ -1,0 +1,220 @@
+/** One client that asks for too much at a time: it is told so, and everybody else is served. */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import type http from 'node:http'
+import http2 from 'node:http2'
+import net from 'node:net'
+import type { Duplex } from 'node:stream'
+import { after, afterEach, before, describe, it } from 'node:test'
+
+import ipaddr from 'ipaddr.js'
+import { type Answer, PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { rawExchange } from '../../../test/support/raw-edge.ts'
+import { loadConfig } from '../../config.ts'
+import { requestIdOf } from '../../http/request-id.ts'
+import { MOST_OF_ONE_CLIENT } from '../origin/origin-share.ts'
+
+const REQUESTS = MOST_OF_ONE_CLIENT + 2
+const waiting: http.ServerResponse[] = []
+let edge: TestEdge
+const told: [verdict: string, requestId: string][] = []
+before(async () => {
+  edge = await startTestEdge({
+    parts: { answered: (req, { verdict }) => told.push([verdict, requestIdOf(req)]) },
+    clients: {
+      ...loadConfig({}).clients,
+      requests: REQUESTS,
+      connections: 400,
+      unlimited: [],
+      trustedProxies: [ipaddr.parseCIDR('127.0.0.0/8')],
+    },
+    origin: (req, res) => {
+      if (req.url?.startsWith('/hangs')) waiting.push(res)
+      else if (req.url === '/events')
+        res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
+      else res.end('from the origin')
+    },
+  })
+})
+after(() => edge.close())
+afterEach(() => {
+  for (const res of waiting.splice(0)) res.end()
+})
+
+const from = (client: string, host = 'red.example') => ({
+  agent: PERSON,
+  host,
+  headers: { 'x-forwarded-for': client },
+})
+async function hang(client: string, count: number, host?: string): Promise<Promise<Answer>[]> {
+  const already = waiting.length
+  const asked = Array.from({ length: count }, () => edge.ask('/hangs', from(client, host)))
+  while (waiting.length < already + count) await new Promise((next) => setTimeout(next, 5))
+  return asked
+}
+
+describe('requests of one client to one origin', () => {
+  it('so many, and one more is 429; others and other sites are served', async () => {
+    const asked = await hang('203.0.113.1', MOST_OF_ONE_CLIENT)
+    const past = await edge.ask('/hangs', from('203.0.113.1'))
+    assert.deepEqual([past.status, past.headers['retry-after']], [429, '30'])
+    assert.equal((await edge.ask('/', from('203.0.113.2'))).status, 200)
+    assert.equal((await edge.ask('/', from('203.0.113.1', 'blue.example'))).status, 200)
+    // What is stored needs no connection to the origin.
+    await edge.ask('/stored')
+    const stored = await edge.ask('/stored', { headers: { 'x-forwarded-for': '203.0.113.1' } })
+    assert.equal(stored.verdict, 'hit')
+    for (const res of waiting.splice(0)) res.end()
+    for (const answer of asked) assert.equal((await answer).status, 200)
+    assert.equal((await edge.ask('/', from('203.0.113.1'))).status, 200)
+  })
+})
+
+describe('a site whose people have much open', () => {
+  it('a browser that asks for a hundred things at once gets them, beside a hundred event streams', async (t) => {
+    const streams: net.Socket[] = []
+    t.after(() => {
+      for (const socket of streams) socket.destroy()
+    })
+    for (let at = 0; at < 100; at++) {
+      const socket = net.connect(edge.port, '127.0.0.1')
+      streams.push(socket)
+      socket.on('error', () => {})
+      socket.write(`GET /events HTTP/1.1\r\nHost: red.example\r\nX-Forwarded-For: 198.51.100.${at}\r\n\r\n`)
+    }
+    await Promise.all(streams.map((socket) => once(socket, 'data')))
+    const asked = await hang('203.0.113.7', 100)
+    for (const res of waiting.splice(0)) res.end()
+    for (const answer of asked) assert.equal((await answer).status, 200)
+  })
+})
+
+describe('WebSockets of one client to one origin', () => {
+  it('those that the origin has not answered are requests to it; those that it took are not', async (t) => {
+    const handshakes: Duplex[] = []
+    edge.originServer.on('upgrade', (_req, socket: Duplex) => {
+      socket.on('error', () => {})
+      handshakes.push(socket)
+    })
+    t.after(() => void edge.originServer.removeAllListeners('upgrade'))
+    const open = () => {
+      const socket = net.connect(edge.port, '127.0.0.1')
+      t.after(() => void socket.destroy())
+      socket.on('error', () => {})
+      socket.write(
+        'GET /live HTTP/1.1\r\nHost: red.example\r\nX-Forwarded-For: 203.0.113.9\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+      )
+      return once(socket, 'data').then(([part]) => String(part).split('\r\n', 1)[0])
+    }
+    const asked = Array.from({ length: MOST_OF_ONE_CLIENT }, open)
+    while (handshakes.length < asked.length) await new Promise((next) => setTimeout(next, 5))
+    assert.match((await open()) ?? '', /^HTTP\/1\.1 429 /)
+    assert.equal((await edge.ask('/', from('203.0.113.9'))).status, 429)
+    for (const socket of handshakes) {
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+    }
+    for (const line of await Promise.all(asked)) assert.match(line ?? '', /^HTTP\/1\.1 101 /)
+    assert.equal((await edge.ask('/', from('203.0.113.9'))).status, 200)
+  })
+})
+
+it('a WebSocket over HTTP/2 counts as a connection of its client for as long as it is open', async (t) => {
+  const other = await startTestEdge({
+    // One for the connection itself.
+    clients: { ...loadConfig({}).clients, connections: 3, unlimited: [] },
+    tls: true,
+  })
+  t.after(() => other.close())
+  other.originServer.on('upgrade', (req, socket: Duplex) => {
+    socket.on('error', () => {})
+    const accept = createHash('sha1')
+      .update(`${req.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
+      .digest('base64')
+    socket.write(
+      `HTTP/1.1 101 X\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+    )
+  })
+  const session = http2.connect(`https://127.0.0.1:${other.tlsPort}`, {
+    ...{ servername: 'red.example', rejectUnauthorized: false },
+  })
+  t.after(() => session.destroy())
+  await once(session, 'remoteSettings')
+  const open = async () => {
+    const stream = session.request({
+      ...{ ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': 'https', ':path': '/live' },
+      ':authority': 'red.example',
+    })
+    stream.on('error', () => {})
+    const [head] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]
+    return { stream, status: Number(head[':status']) }
+  }
+  const [first, second] = [await open(), await open()]
+  assert.deepEqual([first.status, second.status, (await open()).status], [200, 200, 429])
+  first.stream.close()
+  // Nothing says when its end has been counted.
+  let { status } = await open()
+  while (status === 429) status = (await open()).status
+  assert.equal(status, 200)
+})
+
+describe('requests of one client in all', () => {
+  it('so many, and one more is 429, whatever it asks for; a crawler of another address gets its page', async () => {
+    const asked = [
+      ...(await hang('203.0.113.3', MOST_OF_ONE_CLIENT)),
+      ...(await hang('203.0.113.3', REQUESTS - MOST_OF_ONE_CLIENT, 'blue.example')),
+    ]
+    const past = await edge.ask('/', from('203.0.113.3'))
+    assert.deepEqual([past.status, past.verdict], [429, 'none; too-many-requests'])
+    assert.match(String(past.body), /Too many requests at once come from your address/)
+    assert.deepEqual(told.at(-1), ['none; too-many-requests', past.headers['x-request-id']])
+    const crawler = await edge.ask('/page', { headers: { 'x-forwarded-for': '66.249.66.1' } })
+    assert.equal(crawler.verdict, 'rendered')
+    for (const res of waiting.splice(0)) res.end()
+    await Promise.all(asked)
+  })
+
+  it('a refused body is not taken for the next request', async () => {
+    const asked = await hang('203.0.113.4', MOST_OF_ONE_CLIENT)
+    const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: red.example\r\n\r\n'
+    const got = await rawExchange(
+      edge.port,
+      `POST /hangs HTTP/1.1\r\nHost: red.example\r\nX-Forwarded-For: 203.0.113.4\r\nContent-Length: ${smuggled.length + 10}\r\n\r\n${smuggled}`,
+    )
+    assert.deepEqual(
+      [...got.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => status),
+      ['429'],
+    )
+    for (const res of waiting.splice(0)) res.end()
+    await Promise.all(asked)
+  })
+})
+
+it('connections of one client: one past the limit is told 429 before it says anything', async (t) => {
+  const other = await startTestEdge({
+    clients: { ...loadConfig({}).clients, connections: 2, unlimited: [] },
+  })
+  const sockets: net.Socket[] = []
+  t.after(async () => {
+    for (const socket of sockets) socket.destroy()
+    await other.close()
+  })
+  const connect = (localAddress: string) => {
+    const socket = net.connect({ port: other.port, host: '127.0.0.1', localAddress })
+    sockets.push(socket)
+    return socket
+  }
+  for (let at = 0; at < 2; at++) {
+    const socket = connect('127.0.0.5')
+    await new Promise<void>((resolve) => socket.once('connect', resolve))
+  }
+  let text = ''
+  const third = connect('127.0.0.5').on('data', (part) => {
+    text += part
+  })
+  await new Promise<void>((resolve) => third.once('close', () => resolve()))
+  assert.match(text, /^HTTP\/1\.1 429 /)
+  assert.match(text, /X-Prepaint: none; too-many-connections\r\n/)
+  assert.match(text, /Too many are open from your address/)
+  assert.equal((await other.ask('/', { agent: PERSON })).status, 200)
+})

@@ -1,0 +1,256 @@
+/** What one connection of HTTP/2 can make the edge hold or do. Each limit at it and one past it, or the attack that it ends. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http2 from 'node:http2'
+import { after, before, describe, it, type TestContext } from 'node:test'
+import { GOOGLEBOT, PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import {
+  END_HEADERS,
+  END_STREAM,
+  ENHANCE_YOUR_CALM,
+  FRAME,
+  frame,
+  get,
+  headerBlock,
+  rawHttp2,
+  setting,
+  uint32,
+} from '../../../test/support/http2-frames.ts'
+import { CONTROL_FRAMES, HEADER_BYTES, HEADER_LINES, RESETS_AT_ONCE, STREAMS } from './connection-limits.ts'
+
+const IDLE_MS = 1_500
+const KEEP_ALIVE_MS = 1_000
+
+let edge: TestEdge
+let asked = 0
+let underWay = 0
+before(async () => {
+  edge = await startTestEdge({
+    ...{ tls: true, idleMs: IDLE_MS, keepAliveMs: KEEP_ALIVE_MS },
+    origin: (req, res) => {
+      asked += 1
+      underWay += 1
+      res.once('close', () => {
+        underWay -= 1
+      })
+      if (req.url === '/large') return void res.end(Buffer.alloc(32 * 1024 * 1024))
+      if (req.url === '/hangs') return
+      res.end('fine')
+    },
+  })
+})
+after(() => edge.close())
+
+async function connect(t: TestContext) {
+  const connection = await rawHttp2(edge.tlsPort)
+  t.after(() => void connection.socket.destroy())
+  return connection
+}
+
+function connectHttp2(t: TestContext): http2.ClientHttp2Session {
+  const session = http2.connect(`https://127.0.0.1:${edge.tlsPort}`, {
+    ...{ servername: 'red.example', rejectUnauthorized: false },
+  })
+  session.on('error', () => {})
+  t.after(() => session.destroy())
+  return session
+}
+
+/** The session ends with this error code (in the GOAWAY, where one came through), and others are answered. */
+async function endsCalm({ closed, frames }: Awaited<ReturnType<typeof connect>>): Promise<void> {
+  await closed
+  const goaway = frames.findLast(({ type }) => type === FRAME.goaway)
+  if (goaway !== undefined) assert.equal(goaway.payload.readUInt32BE(4), ENHANCE_YOUR_CALM)
+  assert.equal((await edge.ask('/', { agent: PERSON })).status, 200)
+}
+
+describe('limits of HTTP/2', { timeout: 240_000 }, () => {
+  it(`${STREAMS} streams at once; one more is refused, and may be sent again`, async (t) => {
+    const { send, until, frames } = await connect(t)
+    await until(({ type, flags }) => type === FRAME.settings && flags === 1)
+    for (let n = 0; n < STREAMS; n++) send(get(2 * n + 1, '/hangs'))
+    send(get(2 * STREAMS + 1, '/hangs'))
+    const refused = await until(({ type }) => type === FRAME.reset || type === FRAME.goaway)
+    assert.deepEqual(
+      [refused.type, refused.stream, refused.payload.readUInt32BE(0)],
+      [FRAME.reset, 2 * STREAMS + 1, 7],
+    )
+    assert.equal(frames.filter(({ type }) => type === FRAME.reset).length, 1)
+  })
+
+  it('headers of 16 KiB in all; more is 431, and the origin hears nothing of it', async (t) => {
+    // What a request has besides, with two bytes for each name and value.
+    const around = ':methodGET:schemehttps:authorityred.example:path/x-0'.length + 2 * 10
+    const session = connectHttp2(t)
+    const status = async (bytes: number) => {
+      const stream = session.request({
+        ':path': '/',
+        ':authority': 'red.example',
+        'x-0': 'y'.repeat(bytes - around),
+      })
+      const [head] = (await once(stream.resume(), 'response')) as [http2.IncomingHttpHeaders]
+      // The origin would say 431 too.
+      return Number(head[':status']) === 431 ? head['x-prepaint'] : Number(head[':status'])
+    }
+    assert.equal(await status(HEADER_BYTES - 1_000), 200)
+    const before = asked
+    assert.equal(await status(HEADER_BYTES + 1), 'none; headers-too-large')
+    assert.equal(asked, before)
+    await assert.rejects(status(2 * HEADER_BYTES + 1), /ENHANCE_YOUR_CALM/)
+    assert.equal(await status(1_000), 200)
+  })
+
+  it(`${HEADER_LINES} header lines; a request with more is refused`, async (t) => {
+    const { send, until } = await connect(t)
+    const lines = (count: number) =>
+      Array.from({ length: count - 4 }, (_, n): [string, string] => [`x-${n}`, 'y'])
+    send(get(1, '/', lines(HEADER_LINES)))
+    await until(({ type, stream }) => type === FRAME.headers && stream === 1)
+    send(get(3, '/', lines(HEADER_LINES + 1)))
+    await until(({ type, stream }) => type === FRAME.reset && stream === 3)
+  })
+
+  it('a flood of CONTINUATION ends the session', async (t) => {
+    const connection = await connect(t)
+    const { send, socket } = connection
+    const before = asked
+    send(frame(FRAME.headers, END_STREAM, 1, headerBlock([[':method', 'GET']])))
+    let sent = 0
+    while (!socket.destroyed && sent < 20_000) {
+      send(frame(FRAME.continuation, 0, 1, headerBlock([[`x-${sent}`, 'y'.repeat(100)]])))
+      sent += 1
+      if (sent % 20 === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    await connection.closed
+    assert(sent < 20_000)
+    assert.equal(asked, before)
+  })
+
+  it('streams that are opened and taken back without end (CVE-2023-44487) end the session', async (t) => {
+    const connection = await connect(t)
+    const { send, socket } = connection
+    let sent = 0
+    while (!socket.destroyed && sent < 50 * RESETS_AT_ONCE) {
+      const stream = 2 * sent + 1
+      send(get(stream, '/hangs'), frame(FRAME.reset, 0, stream, uint32(8)))
+      sent += 1
+      if (sent % 20 === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    await connection.closed
+    assert(sent >= RESETS_AT_ONCE, `${sent} were taken`)
+    assert(sent < 50 * RESETS_AT_ONCE)
+    // Nothing of it is left at the origin.
+    while (underWay > 0) await new Promise((resolve) => setTimeout(resolve, 10))
+    assert.equal((await edge.ask('/', { agent: PERSON })).status, 200)
+  })
+
+  const FLOODS: Record<string, Buffer> = {
+    pings: frame(FRAME.ping, 0, 0, Buffer.alloc(8)),
+    settings: frame(FRAME.settings, 0, 0, setting(4, 65_535)),
+  }
+  for (const [name, bytes] of Object.entries(FLOODS)) {
+    it(`${CONTROL_FRAMES - 1} ${name} in ten seconds are answered`, async (t) => {
+      const { send, frames, until } = await connect(t)
+      // The settings of the greeting count too.
+      for (let n = 0; n < CONTROL_FRAMES - 1; n++) send(bytes)
+      send(get(1, '/'))
+      await until(({ type, stream }) => type === FRAME.headers && stream === 1)
+      assert.equal(frames.filter(({ type }) => type === FRAME.goaway).length, 0)
+    })
+
+    it(`more ${name} end the session`, async (t) => {
+      const connection = await connect(t)
+      for (let n = 0; n < CONTROL_FRAMES + 1; n++) connection.send(bytes)
+      await endsCalm(connection)
+    })
+  }
+
+  it('a stream whose window stays 0 does not hold its answer for ever', async (t) => {
+    const { send, until } = await connect(t)
+    send(frame(FRAME.settings, 0, 0, setting(4, 0)))
+    send(get(1, '/large'))
+    await until(({ type, stream }) => type === FRAME.headers && stream === 1)
+    // Whoever keeps the session awake by pings gains nothing.
+    const pings = setInterval(() => send(FLOODS['pings']!), 100)
+    t.after(() => clearInterval(pings))
+    await until(({ type, stream }) => type === FRAME.reset && stream === 1)
+    while (underWay > 0) await new Promise((resolve) => setTimeout(resolve, 10))
+  })
+
+  it('nor does a page of ours', async (t) => {
+    const { send, until } = await connect(t)
+    send(frame(FRAME.settings, 0, 0, setting(4, 0)))
+    send(get(1, '/page', [['user-agent', GOOGLEBOT]]))
+    await until(({ type, stream }) => type === FRAME.headers && stream === 1)
+    const pings = setInterval(() => send(FLOODS['pings']!), 100)
+    t.after(() => clearInterval(pings))
+    await until(({ type, stream }) => type === FRAME.reset && stream === 1)
+  })
+
+  it('a session that is read no more does not hold its answers for ever', async (t) => {
+    const { send, socket, until, closed } = await connect(t)
+    send(frame(FRAME.settings, 0, 0, setting(4, 0x7fffffff)))
+    send(frame(FRAME.window, 0, 0, uint32(0x70000000)))
+    for (let n = 0; n < 4; n++) send(get(2 * n + 1, '/large'))
+    await until(({ type }) => type === FRAME.data)
+    socket.pause()
+    while (underWay > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    socket.resume()
+    await closed
+  })
+
+  it('a session without a request ends, with a GOAWAY, pings or not', async (t) => {
+    const { send, frames, closed } = await connect(t)
+    const pings = setInterval(() => send(FLOODS['pings']!), 50)
+    await closed
+    clearInterval(pings)
+    assert(frames.some(({ type, payload }) => type === FRAME.goaway && payload.readUInt32BE(4) === 0))
+  })
+
+  it('a body that is broken off hurts nobody, whether anybody reads it or not', async (t) => {
+    await edge.ask('/known')
+    const { send, until, closed } = await connect(t)
+    const agents = [PERSON, GOOGLEBOT]
+    for (let n = 0; n < 40; n++) {
+      const stream = 2 * n + 1
+      const whole = get(stream, n % 4 < 2 ? '/known' : '/hangs', [['user-agent', agents[n % 2]!]])
+      // Without the flag that there is no body.
+      whole[4] = END_HEADERS
+      send(whole, frame(FRAME.data, 0, stream, Buffer.alloc(10)))
+      if (n % 8 < 4) await new Promise((resolve) => setImmediate(resolve))
+      // CANCEL, or no error at all.
+      send(frame(FRAME.reset, 0, stream, uint32(n % 3 === 0 ? 0 : 8)))
+    }
+    send(get(1_001, '/'))
+    await until(({ type, stream }) => type === FRAME.headers && stream === 1_001)
+    // Nothing is left open: here, or the session would not be an idle one, and at the origin.
+    await closed
+    while (underWay > 0) await new Promise((resolve) => setTimeout(resolve, 10))
+  })
+
+  it('random frames hurt nobody', async (t) => {
+    let seed = 7
+    const random = (below: number) => {
+      seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31
+      return seed % below
+    }
+    for (let n = 0; n < 60; n++) {
+      const { send, socket, closed } = await connect(t)
+      for (let sent = 0; sent < 20 && !socket.destroyed; sent++) {
+        const bytes = Buffer.from(Array.from({ length: random(40) }, () => random(256)))
+        const whole = get(2 * random(8) + 1, '/', [['x-a', 'y'.repeat(random(50))]])
+        send(random(3) === 0 ? whole : frame(random(12), random(256), random(16), bytes))
+      }
+      socket.end()
+      await closed
+    }
+    assert.equal((await edge.ask('/', { agent: PERSON })).status, 200)
+  })
+
+  it('frames that are none end the session', async (t) => {
+    const { send, closed } = await connect(t)
+    send(frame(FRAME.headers, END_HEADERS, 2, Buffer.alloc(1)))
+    await closed
+    assert.equal((await edge.ask('/', { agent: PERSON })).status, 200)
+  })
+})

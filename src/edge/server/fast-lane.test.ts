@@ -1,0 +1,494 @@
+import assert from 'node:assert/strict'
+import net from 'node:net'
+import { after, before, beforeEach, describe, it, type TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import tls from 'node:tls'
+import ipaddr from 'ipaddr.js'
+import { until } from '../../../test/support/condition.ts'
+import { GOOGLEBOT, PERSON, path, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { loadConfig } from '../../config.ts'
+import type { RenderOutcome } from '../../render/outcome.ts'
+import type { CrawlerCategory } from '../../sites/domain-settings.ts'
+import type { Visit } from '../request/visit-recorder.ts'
+
+const HTML = `<!doctype html><h1>Lamp</h1>${'<p>text</p>'.repeat(500)}`
+const rendered = (html: string, status = 200): RenderOutcome => ({
+  kind: 'rendered',
+  status,
+  html,
+  headers: [],
+})
+
+/** More than all that lies between client and edge can hold. */
+const LARGE = `<p>${'x'.repeat(16 * 1024 * 1024)}</p>`
+
+const HEADERS_MS = 1_000
+/** With node's grace, three seconds. */
+const KEEP_ALIVE_MS = 2_000
+const IDLE_MS = 1_000
+
+let edge: TestEdge
+/** Requests that node has read. */
+let byNode = 0
+/** The edge's ends of connections, by the client's port. */
+const ends = new Map<number | undefined, net.Socket>()
+const told: { verdict: string; crawler: CrawlerCategory | null; path: string | undefined; status: number }[] =
+  []
+const visits: Visit[] = []
+before(async () => {
+  edge = await startTestEdge({
+    ...{
+      tls: true,
+      memoryBytes: 256 * 1024 * 1024,
+      headersMs: HEADERS_MS,
+      idleMs: IDLE_MS,
+      keepAliveMs: KEEP_ALIVE_MS,
+    },
+    parts: {
+      answered: (req, { verdict, crawler }, { statusCode }) => {
+        told.push({ verdict, crawler, path: req.askedFor, status: statusCode })
+      },
+      noteVisit: (visit) => void visits.push(visit),
+    },
+  })
+  edge.server.on('request', () => byNode++)
+  edge.server.on('connection', (socket) => void ends.set(socket.remotePort, socket))
+  edge.script(rendered(HTML), rendered('<p>gone</p>', 404), rendered(LARGE))
+  for (const page of ['/lamp', '/gone', '/large']) assert.equal(await edge.verdict(page), 'rendered')
+  // Made when it is first asked for.
+  for (const encoding of ['gzip', 'identity'])
+    await edge.ask('/lamp', { headers: { 'accept-encoding': encoding } })
+  await edge.ask('/gone')
+  assert.equal((await edge.ask('/large')).body.length, LARGE.length)
+})
+after(() => edge.close())
+beforeEach(() => {
+  byNode = 0
+  told.length = 0
+  visits.length = 0
+})
+
+const head = (target: string, lines = '', host = 'red.example', method = 'GET') =>
+  `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nUser-Agent: ${GOOGLEBOT}\r\n${lines}\r\n`
+const personal = `GET /x HTTP/1.1\r\nHost: red.example\r\nUser-Agent: ${PERSON}\r\n\r\n`
+
+/** A client that writes and reads as it is told. */
+function connect(
+  t: Pick<TestContext, 'after'>,
+  to: { secure?: boolean; allowHalfOpen?: boolean; at?: number } = {},
+) {
+  const place = { port: to.at ?? edge.port, host: '127.0.0.1', allowHalfOpen: to.allowHalfOpen ?? false }
+  const socket =
+    to.secure === true
+      ? tls.connect({ ...place, port: edge.tlsPort, servername: 'red.example', rejectUnauthorized: false })
+      : net.connect(place)
+  t.after(() => void socket.destroy())
+  socket.on('error', () => {})
+  let [come, parts]: [number, Buffer[]] = [0, []]
+  socket.on('data', (part: Buffer) => {
+    come += part.length
+    parts.push(part)
+  })
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  const more = async () => {
+    if (socket.destroyed) throw new Error(`no whole answer came, but ${come} bytes`)
+    await Promise.race([new Promise((resolve) => socket.once('data', resolve)), closed])
+  }
+  const text = () => {
+    parts = [Buffer.concat(parts)]
+    return parts[0]!.toString('latin1')
+  }
+
+  /** The next answer that comes. */
+  async function answer(method = 'GET'): Promise<string> {
+    while (come === 0 || !text().includes('\r\n\r\n')) await more()
+    const end = text().indexOf('\r\n\r\n') + 4
+    const head = text().slice(0, end)
+    const hasBody = method !== 'HEAD' && !head.startsWith('HTTP/1.1 304')
+    const bytes = end + (hasBody ? Number(/^content-length: (\d+)/im.exec(head)![1]) : 0)
+    while (come < bytes) await more()
+    const whole = text()
+    parts = [Buffer.from(whole.slice(bytes), 'latin1')]
+    come = parts[0]!.length
+    return whole.slice(0, bytes)
+  }
+
+  async function ask(request: string): Promise<string> {
+    socket.write(request, 'latin1')
+    return answer(request.slice(0, 4) === 'HEAD' ? 'HEAD' : 'GET')
+  }
+  /** The edge's end of it. */
+  const served = () => ends.get(socket.localPort)!
+  return { socket, ask, answer, closed, served, rest: text }
+}
+
+/** Not by `once`, which fails with the reset that the client sends. */
+function gone(socket: net.Socket): Promise<unknown> {
+  return new Promise((resolve) => socket.once('close', resolve))
+}
+
+async function servedBy({ served }: { served: () => net.Socket | undefined }): Promise<net.Socket> {
+  await until('the edge has the connection', () => served() !== undefined)
+  return served()!
+}
+
+type Client = ReturnType<typeof connect>
+
+/** What differs from one answer to the next. */
+function comparable(answer: string): string {
+  return answer.replace(/^Date: .*$/m, 'Date: now').replace(/^X-Request-Id: .*$/m, 'X-Request-Id: one')
+}
+
+const verdictIn = (answer: string) => /^X-Prepaint: (.*)\r$/m.exec(answer)?.[1]
+
+describe('a page that lies ready is answered without node’s parser, with the same bytes', () => {
+  const etag = async (encoding: string) =>
+    (await edge.ask('/lamp', { headers: { 'accept-encoding': encoding } })).headers.etag!
+  const cases: [what: string, request: () => Promise<string> | string][] = [
+    ['as it is', () => head('/lamp')],
+    ['brotli', () => head('/lamp', 'Accept-Encoding: gzip, br\r\n')],
+    ['gzip', () => head('/lamp', 'Accept-Encoding: gzip\r\n')],
+    ['HEAD', () => head('/lamp', 'Accept-Encoding: br\r\n', 'red.example', 'HEAD')],
+    ['a 404', () => head('/gone')],
+    [
+      '304 by ETag',
+      async () => head('/lamp', `Accept-Encoding: br\r\nIf-None-Match: ${await etag('br')}\r\n`),
+    ],
+    [
+      'the ETag of another encoding',
+      async () => head('/lamp', `Accept-Encoding: br\r\nIf-None-Match: ${await etag('gzip')}\r\n`),
+    ],
+    [
+      '304 by date',
+      () => head('/lamp', `If-Modified-Since: ${new Date(edge.nowMs() + 5_000).toUTCString()}\r\n`),
+    ],
+    ['a range, which is not served', () => head('/lamp', 'Range: bytes=0-9\r\n')],
+    ['a port in Host', () => head('/lamp', '', 'Red.Example:8080')],
+    ['parameters in another order', () => head('/lamp?utm_source=a', 'Connection: keep-alive\r\n')],
+  ]
+  for (const [what, request] of cases) {
+    it(what, async (t) => {
+      const text = await request()
+      byNode = 0
+      const [lane, nodes] = [connect(t), connect(t)]
+      const direct = await lane.ask(text)
+      assert.equal(byNode, 0)
+      // Whatever a person has asked on stays with node.
+      await nodes.ask(personal)
+      const usual = await nodes.ask(text)
+      assert.equal(byNode, 2)
+      assert.equal(comparable(direct), comparable(usual))
+      assert.equal(verdictIn(direct), 'hit')
+      assert.match(direct, /^X-Request-Id: [\w-]+-\w+\r$/m)
+      assert.notEqual(/^X-Request-Id: (.*)$/m.exec(direct)?.[1], /^X-Request-Id: (.*)$/m.exec(usual)?.[1])
+      assert(Math.abs(Date.parse(/^Date: (.*)$/m.exec(direct)![1]!) - edge.nowMs()) < 60_000)
+    })
+  }
+
+  it('and told alike: verdict, crawler, page, status; who visited last', async (t) => {
+    const { ask } = connect(t)
+    await ask(head('/lamp'))
+    await ask(personal)
+    await ask(head('/lamp'))
+    const known = `If-Modified-Since: ${new Date(edge.nowMs() + 5_000).toUTCString()}\r\n`
+    await connect(t).ask(head('/lamp', known))
+    await ask(head('/lamp', known))
+    const hit = { verdict: 'hit', crawler: 'search', path: '/lamp', status: 200 }
+    assert.deepEqual(
+      told.filter(({ verdict }) => verdict === 'hit'),
+      [hit, hit, { ...hit, status: 304 }, { ...hit, status: 304 }],
+    )
+    edge.wait(61_000)
+    await connect(t).ask(head('/lamp'))
+    const [{ path, crawler, category }] = visits as [Visit]
+    assert.deepEqual(
+      { path, crawler, category, times: visits.length },
+      { path: '/lamp', crawler: 'Googlebot', category: 'search', times: 1 },
+    )
+  })
+
+  it('a thousand on one connection, with TLS and without', async (t) => {
+    for (const secure of [false, true]) {
+      const { ask } = connect(t, { secure })
+      for (let time = 0; time < 500; time++)
+        assert.equal(verdictIn(await ask(head(time % 2 === 0 ? '/lamp' : '/gone'))), 'hit')
+    }
+    assert.equal(byNode, 0)
+  })
+})
+
+describe('everything else is node’s, from the first byte on', () => {
+  const hit = head('/lamp')
+  const cases: [what: string, request: string, verdict: string | undefined, node?: number][] = [
+    ['a person', personal, 'pass; not-a-crawler'],
+    ['another method', head('/lamp', 'Content-Length: 0\r\n', 'red.example', 'POST'), 'pass; method'],
+    ['a password', head('/lamp', 'Authorization: Basic YTpi\r\n'), 'pass; authorization'],
+    ['one that has been through us', head('/lamp', 'Via: 1.1 prepaint\r\n'), 'pass; loop'],
+    ['an asset', head('/app.js'), 'pass; asset'],
+    ['a name that nobody registered', head('/lamp', '', 'nobody.example'), 'none; unknown-host'],
+    ['what a CA asks', head(`/.well-known/acme-challenge/${'a'.repeat(30)}`), 'pass; excluded'],
+    ['an absolute target', head('http://red.example/lamp'), 'hit'],
+    ['two Hosts', head('/lamp', 'Host: red.example\r\n'), 'none; bad-request'],
+    ['the last one of its connection', head('/lamp', 'Connection: close\r\n'), 'hit'],
+  ]
+  for (const [what, request, verdict] of cases) {
+    it(what, async (t) => {
+      const { ask } = connect(t)
+      assert.equal(verdictIn(await ask(request)), verdict)
+      assert.equal(byNode, 1)
+    })
+  }
+
+  it('a page that is not stored, and is a hit from then on', async (t) => {
+    const { ask } = connect(t)
+    assert.equal(verdictIn(await ask(head('/new'))), 'rendered')
+    assert.equal(verdictIn(await ask(head('/new'))), 'hit')
+    assert.equal(byNode, 2)
+    assert.equal(verdictIn(await connect(t).ask(head('/new'))), 'hit')
+    assert.equal(byNode, 2)
+  })
+
+  it('a stored redirect', async (t) => {
+    edge.script({ kind: 'redirect', status: 301, location: '/lamp', headers: [] } as RenderOutcome)
+    assert.equal(await edge.verdict('/old'), 'rendered')
+    byNode = 0
+    assert.match(await connect(t).ask(head('/old')), /^HTTP\/1\.1 301 (?:.*\r\n)*X-Prepaint: hit\r\n/)
+    assert.equal(byNode, 1)
+  })
+
+  it('a page whose status has no body', async (t) => {
+    edge.script(rendered('<p>nothing</p>', 204))
+    const asked = head('/none')
+    for (const page of ['/none', '/none']) await edge.ask(page)
+    byNode = 0
+    const { ask, answer, socket } = connect(t)
+    socket.write(asked)
+    assert.match(await answer('HEAD'), /^HTTP\/1\.1 204 (?:.*\r\n)*X-Prepaint: hit\r\n/)
+    assert.match(await ask(hit), /^HTTP\/1\.1 200 /)
+    assert.equal(byNode, 2)
+  })
+
+  it('a page that was purged, or of a domain that was switched off, at once', async (t) => {
+    await edge.ask('/purged')
+    const { ask } = connect(t)
+    assert.equal(verdictIn(await ask(head('/purged'))), 'hit')
+    await edge.purge({ kind: 'path', path: path('/purged') }).then(edge.settled)
+    assert.equal(verdictIn(await ask(head('/purged'))), 'rendered')
+    const other = connect(t)
+    assert.equal(verdictIn(await other.ask(hit)), 'hit')
+    await edge.set('is_active = false').then(edge.settled)
+    assert.equal(verdictIn(await other.ask(hit)), 'pass; inactive')
+    await edge.set('is_active = true').then(edge.settled)
+  })
+
+  it('several at once: each is answered, in order', async (t) => {
+    const { socket, answer } = connect(t)
+    socket.write(hit + head('/gone') + personal + hit)
+    const verdicts = [await answer(), await answer(), await answer(), await answer()].map(verdictIn)
+    assert.deepEqual(verdicts, ['hit', 'hit', 'pass; not-a-crawler', 'hit'])
+    assert.equal(byNode, 4)
+  })
+
+  it('one in pieces, of whatever size', async (t) => {
+    for (const at of [1, 20, hit.length - 2, hit.length - 1]) {
+      const { socket, ask, answer, served } = connect(t)
+      await ask(hit)
+      const [before, read] = [byNode, served().bytesRead]
+      socket.write(hit.slice(0, at))
+      await until('the first piece has come', () => served().bytesRead === read + at)
+      socket.write(hit.slice(at))
+      assert.equal(verdictIn(await answer()), 'hit')
+      assert.equal(byNode, before + 1)
+    }
+  })
+
+  it('one that comes before the client has taken its answer', async (t) => {
+    const { socket, answer, served } = connect(t)
+    socket.pause().write(head('/large'))
+    await until('it is being answered', () => (served()?.writableLength ?? 0) > 0)
+    socket.write(hit)
+    await until('node has the second', () => byNode === 1)
+    socket.resume()
+    assert.equal((await answer()).length > LARGE.length, true)
+    assert.equal(verdictIn(await answer()), 'hit')
+  })
+})
+
+describe('a connection with nothing but hits on it', { concurrency: true }, () => {
+  const hit = head('/lamp')
+
+  it('rests for longer than a head may take', async (t) => {
+    const { ask } = connect(t)
+    await ask(hit)
+    await delay(1.5 * HEADERS_MS)
+    assert.equal(verdictIn(await ask(hit)), 'hit')
+  })
+
+  it('is closed when no other request comes, without a word', async (t) => {
+    const { ask, closed, rest } = connect(t)
+    await ask(hit)
+    await closed
+    assert.equal(rest(), '')
+  })
+
+  it('stays open for requests that come in time', async (t) => {
+    const { ask } = connect(t)
+    const from = performance.now()
+    while (performance.now() - from < 1.3 * (KEEP_ALIVE_MS + 1_000)) {
+      assert.equal(verdictIn(await ask(hit)), 'hit')
+      await delay(200)
+    }
+    assert.equal(byNode, 0)
+  })
+
+  it('is broken off when its client takes nothing of an answer for so long', async (t) => {
+    const client = connect(t)
+    client.socket.pause().write(head('/large'))
+    await gone(await servedBy(client))
+    client.socket.resume()
+    await assert.rejects(client.answer())
+  })
+
+  it('and not while it takes some of it now and then, however long that goes on', async (t) => {
+    const { socket, ask } = connect(t)
+    const from = performance.now()
+    let some = 0
+    socket.on('data', (part: Buffer) => {
+      some += part.length
+      if (some < 1024 * 1024) return
+      some = 0
+      socket.pause()
+      setTimeout(() => socket.resume(), IDLE_MS / 10)
+    })
+    assert.equal((await ask(head('/large'))).length > LARGE.length, true)
+    assert(performance.now() - from > IDLE_MS)
+    assert.equal(byNode, 0)
+  })
+
+  it('rests as long as usual when a slow client has taken its answer', async (t) => {
+    const { socket, answer, ask, served } = connect(t)
+    socket.pause().write(head('/large'))
+    await until('it is being answered', () => (served()?.writableLength ?? 0) > 0)
+    socket.resume()
+    await answer()
+    // Longer than somebody may take nothing of an answer.
+    await delay(IDLE_MS + 300)
+    assert.equal(verdictIn(await ask(hit)), 'hit')
+    assert.equal(byNode, 0)
+  })
+
+  it('ends when the client ends its half, and all is sent', async (t) => {
+    const { socket, answer, closed } = connect(t, { allowHalfOpen: true })
+    socket.pause().write(head('/large'))
+    socket.end()
+    socket.resume()
+    assert.equal((await answer()).length > LARGE.length, true)
+    await closed
+  })
+
+  it('408 where nothing is said, after the time for a head', async (t) => {
+    const { answer, rest, closed } = connect(t)
+    await closed
+    assert.equal(rest(), 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n')
+    await assert.rejects(answer())
+  })
+
+  it('a client that goes in the middle of an answer leaves nothing behind', async (t) => {
+    const client = connect(t)
+    client.socket.pause().write(head('/large'))
+    const socket = await servedBy(client)
+    await until('it is being answered', () => socket.writableLength > 0)
+    client.socket.resetAndDestroy()
+    await gone(socket)
+    assert.equal(verdictIn(await connect(t).ask(hit)), 'hit')
+  })
+})
+
+describe('what one client may hold', () => {
+  let limited: TestEdge
+  before(async () => {
+    const clients = {
+      ...loadConfig({}).clients,
+      requests: 2,
+      unlimited: [],
+      trustedProxies: [ipaddr.parseCIDR('127.0.0.0/8')],
+    }
+    limited = await startTestEdge({ clients, memoryBytes: 256 * 1024 * 1024 })
+    limited.server.on('connection', (socket) => void ends.set(socket.remotePort, socket))
+    limited.script(rendered(LARGE))
+    for (const _ of [1, 2]) await limited.ask('/large')
+  })
+  after(() => limited.close())
+
+  it('answers that it has not taken count: so many, and one more is 429', async (t) => {
+    const open = () => connect(t, { at: limited.port })
+    const from = (client: string) => head('/large', `X-Forwarded-For: ${client}\r\n`)
+    const held = [open(), open()]
+    for (const client of held) {
+      client.socket.pause().write(from('203.0.113.1'))
+      const socket = await servedBy(client)
+      await until('it is being answered', () => socket.writableLength > 0)
+    }
+    assert.match(await open().ask(from('203.0.113.1')), /^HTTP\/1\.1 429 /)
+    assert.match(await open().ask(from('203.0.113.2')), /^HTTP\/1\.1 200 /)
+    held[0]!.socket.resume()
+    await held[0]!.answer()
+    const third = open()
+    third.socket.pause().write(from('203.0.113.1'))
+    const socket = await servedBy(third)
+    await until('it is being answered', () => socket.writableLength > 0)
+    // One that breaks off holds nothing either.
+    third.socket.resetAndDestroy()
+    await gone(socket)
+    assert.match(await open().ask(from('203.0.113.1')), /^HTTP\/1\.1 200 /)
+  })
+})
+
+describe('at the end of a node', () => {
+  const hit = head('/lamp')
+
+  it('a request that began behind an answer under way is answered, as the last of its connection', async (t) => {
+    const other = await edge.node()
+    t.after(() => other.close())
+    other.server.on('connection', (socket) => void ends.set(socket.remotePort, socket))
+    for (const page of ['/large', '/large']) await other.ask(page)
+    const client = connect(t, { at: other.port })
+    client.socket.pause().write(head('/large'))
+    const socket = await servedBy(client)
+    await until('it is being answered', () => socket.writableLength > 0)
+    other.edge.endSessions()
+    other.server.closeIdleConnections()
+    const read = socket.bytesRead
+    client.socket.write(hit.slice(0, 20))
+    await until('its beginning has come', () => socket.bytesRead > read)
+    client.socket.resume()
+    assert.equal((await client.answer()).length > LARGE.length, true)
+    assert.match(await client.ask(hit.slice(20)), /^Connection: close\r$/m)
+    await client.closed
+  })
+
+  it('connections between two requests are closed, answers under way are given whole, then their connections end', async (t) => {
+    const other = await edge.node()
+    t.after(() => other.close())
+    other.server.on('connection', (socket) => void ends.set(socket.remotePort, socket))
+    for (const page of ['/lamp', '/large', '/large']) await other.ask(page)
+    await other.ask('/lamp', { headers: { 'accept-encoding': 'br' } })
+    const [resting, busy, unused] = [0, 1, 2].map(() => connect(t, { at: other.port })) as [
+      Client,
+      Client,
+      Client,
+    ]
+    assert.equal(verdictIn(await resting.ask(hit)), 'hit')
+    busy.socket.pause().write(head('/large'))
+    for (const client of [busy, unused]) await servedBy(client)
+    await until('it is being answered', () => busy.served().writableLength > 0)
+    other.edge.endSessions()
+    const closed = new Promise((resolve) => other.server.close(resolve))
+    await resting.closed
+    // A request that was on its way is answered, and told that it is the last.
+    assert.match(await unused.ask(hit), /^Connection: close\r$/m)
+    busy.socket.resume()
+    assert.equal((await busy.answer()).length > LARGE.length, true)
+    await Promise.all([busy.closed, unused.closed, closed])
+  })
+})

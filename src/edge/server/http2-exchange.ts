@@ -1,0 +1,240 @@
+import http, { type IncomingHttpHeaders } from 'node:http'
+import { constants, type ServerHttp2Stream } from 'node:http2'
+import { Readable, Writable } from 'node:stream'
+
+import type { EdgeRequest, EdgeResponse } from './exchange.ts'
+
+/** The client's end of the connection; its session forgets it when it closes. */
+type Http2Peer = { remoteAddress: string | undefined }
+
+/** One request of HTTP/2 in the words of HTTP/1.1. */
+export class Http2Request extends Readable implements EdgeRequest {
+  readonly httpVersion = '2.0'
+  readonly method: string
+  url: string
+  readonly headers: IncomingHttpHeaders
+  readonly rawHeaders: string[]
+  readonly rawTrailers: string[] = []
+  readonly socket: EdgeRequest['socket']
+  /** Somebody wants the body. */
+  reading = false
+  readonly #stream: ServerHttp2Stream
+  #ended = false
+
+  /** `raw` as node gives it with a stream; `bodiless`: what comes on it, if anything, is not read here. */
+  constructor(stream: ServerHttp2Stream, raw: readonly string[], bodiless: boolean, peer: Http2Peer) {
+    // What is not read is the stream's to keep, within its window.
+    super({ highWaterMark: 0, autoDestroy: true })
+    this.#stream = stream
+    // A client may break off a body that nobody reads, or in which nobody is interested any more.
+    this.on('error', () => {})
+    const { pseudo, rawHeaders } = inWordsOfHttp1(raw)
+    this.method = pseudo.get(':method') ?? ''
+    this.url = pseudo.get(':path') ?? ''
+    this.rawHeaders = rawHeaders
+    this.headers = joined(rawHeaders)
+    this.socket = {
+      remoteAddress: peer.remoteAddress,
+      encrypted: true,
+      destroy: () => this.endStream(),
+    }
+    if (bodiless) {
+      this.push(null)
+      return
+    }
+    // What delimits a body here are the frames; for the origin it is in chunks.
+    if (this.headers['content-length'] === undefined) this.headers['transfer-encoding'] = 'chunked'
+    stream.pause()
+    stream.on('data', (part: Buffer) => {
+      if (!this.#ended && !this.push(part)) stream.pause()
+    })
+    stream.on('trailers', (_headers, _flags, ...rest: unknown[]) => {
+      if (Array.isArray(rest[0])) this.rawTrailers.push(...(rest[0] as string[]))
+    })
+    stream.once('end', () => this.#ended || this.push(null))
+    // A reset without an error closes a stream only when all that came has been read.
+    stream.once('aborted', () => {
+      this.#discard()
+      this.destroy(new Error('The client broke off'))
+    })
+    stream.once('close', () => {
+      if (!this.readableEnded) this.destroy(stream.aborted ? new Error('The client broke off') : undefined)
+    })
+  }
+
+  get complete(): boolean {
+    return this.readableEnded
+  }
+
+  /** All is answered: what is left of the body is for nobody. */
+  endStream(): void {
+    this.#discard()
+    this.#stream.close(constants.NGHTTP2_NO_ERROR)
+  }
+
+  #discard(): void {
+    this.#ended = true
+    this.#stream.resume()
+  }
+
+  override _read(): void {
+    this.reading = true
+    this.#stream.resume()
+  }
+}
+
+/** The answer to it. Reasons are not sent; there are none in HTTP/2 (RFC 9113, section 8.3.2). */
+export class Http2Response extends Writable implements EdgeResponse {
+  shouldKeepAlive = true
+  statusCode = 200
+  readonly req: EdgeResponse['req']
+  readonly #stream: ServerHttp2Stream
+  #trailers: [string, string][] = []
+  #handedBytes = 0
+
+  constructor(stream: ServerHttp2Stream, req: EdgeResponse['req']) {
+    // Back-pressure is the stream's.
+    super({ decodeStrings: true })
+    this.#stream = stream
+    this.req = req
+    stream.on('error', () => {})
+    stream.once('wantTrailers', () => {
+      try {
+        stream.sendTrailers(Object.fromEntries(grouped(this.#trailers)))
+      } catch (error) {
+        // Nobody above hears of it; what an origin says must not end the node.
+        stream.destroy(error as Error)
+      }
+    })
+    const broken = () => {
+      if (!this.writableFinished) this.destroy()
+    }
+    stream.once('close', broken).once('aborted', broken)
+  }
+
+  /** Bytes of the body that wait for the client to take them, and those that it has taken. */
+  get progress(): { waitingBytes: number; takenBytes: number } {
+    const waitingBytes = this.#stream.bufferSize
+    return { waitingBytes, takenBytes: this.#handedBytes - waitingBytes }
+  }
+
+  get headersSent(): boolean {
+    return this.#stream.headersSent
+  }
+
+  writeHead(
+    status: number,
+    ...rest: [headers: string[]] | [reason: string | undefined, headers: string[]]
+  ): this {
+    if (this.#stream.destroyed || this.#stream.closed) return this
+    if (status < 200 || status > 599) throw new RangeError(`HTTP/2 has no status ${status}`)
+    this.statusCode = status
+    const headers = rest.at(-1) as string[]
+    for (let at = 0; at < headers.length; at += 2) http.validateHeaderValue(headers[at]!, headers[at + 1]!)
+    // Whoever knows the length at once has no trailers; waiting for them would take another frame.
+    const waitForTrailers = !headers.some(
+      (text, at) => at % 2 === 0 && text.toLowerCase() === 'content-length',
+    )
+    // Node adds to the list that it is given.
+    this.#stream.respond([':status', `${status}`, ...headers], { waitForTrailers })
+    return this
+  }
+
+  addTrailers(trailers: [string, string][]): void {
+    for (const [name, value] of trailers) http.validateHeaderValue(name, value)
+    this.#trailers = trailers
+  }
+
+  writeContinue(): void {
+    const gone = this.#stream.destroyed || this.#stream.closed
+    if (!gone && !this.headersSent) this.#stream.additionalHeaders({ ':status': 100 })
+  }
+
+  /** `writeHead` has sent them. */
+  flushHeaders(): void {}
+
+  /** A body that is whole goes out as one, with its end. */
+  override end(part?: unknown, encoding?: BufferEncoding | (() => void), done?: () => void): this {
+    const whole = typeof part === 'string' || part instanceof Uint8Array
+    if (!whole || this.writableLength > 0 || this.writableEnded || !this.headersSent) {
+      return super.end(part, encoding as BufferEncoding, done)
+    }
+    if (!this.#stream.writableEnded) {
+      this.#handedBytes += part.length
+      this.#stream.end(part)
+    }
+    return super.end(typeof encoding === 'function' ? encoding : done)
+  }
+
+  override _write(part: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    // Of a HEAD, 204 or 304 nothing can be sent any more.
+    if (this.#stream.writableEnded) return void done()
+    this.#handedBytes += part.length
+    this.#stream.write(part, done)
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    if (this.#stream.destroyed || this.#stream.writableFinished) {
+      done()
+      return
+    }
+    this.#stream.once('finish', () => done())
+    if (!this.#stream.writableEnded) this.#stream.end()
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    // Nobody takes half an answer for a whole one; `close` would end it in peace first.
+    if (!this.#stream.writableFinished) this.#stream.destroy(error ?? new Error('broken off'))
+    done(error)
+  }
+}
+
+/**
+ * `:authority` is `Host`; where both stand and differ both are kept, which is
+ * refused as two. Cookie crumbs are one header (RFC 9113, sections 8.2.3 and 8.3.1).
+ */
+function inWordsOfHttp1(raw: readonly string[]): { pseudo: Map<string, string>; rawHeaders: string[] } {
+  const pseudo = new Map<string, string>()
+  const rawHeaders: string[] = []
+  const cookies: string[] = []
+  for (let at = 0; at < raw.length; at += 2) {
+    const [name, value] = [raw[at]!, raw[at + 1]!]
+    if (name.startsWith(':')) {
+      pseudo.set(name, value)
+      if (name === ':authority') rawHeaders.unshift('host', value)
+    } else if (name === 'cookie') cookies.push(value)
+    else if (name !== 'host' || pseudo.get(':authority') !== value) rawHeaders.push(name, value)
+  }
+  if (cookies.length > 0) rawHeaders.push('cookie', cookies.join('; '))
+  return { pseudo, rawHeaders }
+}
+
+/** As node joins headers; these are the only ones of a request of which the first counts. */
+const FIRST_COUNTS = new Set([
+  'host',
+  'content-length',
+  'content-type',
+  'user-agent',
+  'authorization',
+  'referer',
+])
+
+function joined(raw: readonly string[]): IncomingHttpHeaders {
+  const headers: IncomingHttpHeaders = Object.create(null)
+  for (let at = 0; at < raw.length; at += 2) {
+    const [name, value] = [raw[at]!, raw[at + 1]!]
+    const before = headers[name]
+    if (before === undefined) headers[name] = value
+    else if (!FIRST_COUNTS.has(name)) headers[name] = `${before}, ${value}`
+  }
+  return headers
+}
+
+function grouped(pairs: readonly [string, string][]): Map<string, string[]> {
+  const groups = new Map<string, string[]>()
+  for (const [name, value] of pairs) {
+    const lower = name.toLowerCase()
+    groups.set(lower, [...(groups.get(lower) ?? []), value])
+  }
+  return groups
+}

@@ -1,0 +1,162 @@
+/** Bytes as an attacker writes them: nobody behind the edge may read another request out of them than the edge did. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, it } from 'node:test'
+
+import { ambiguousBodies, BAD_REQUEST_LINES } from '../../../test/support/ambiguous-requests.ts'
+import { GOOGLEBOT, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { rawExchange } from '../../../test/support/raw-edge.ts'
+
+let edge: TestEdge
+let asked: { method: string; url: string; body: string }[] = []
+before(async () => {
+  edge = await startTestEdge({
+    answerWaitMs: 2_000,
+    origin: async (req, res) => {
+      let body = ''
+      try {
+        for await (const part of req) body += part
+      } catch {
+        return // broken off by the edge
+      }
+      asked.push({ method: req.method ?? '', url: req.url ?? '', body })
+      res.end('from the origin')
+    },
+  })
+})
+after(() => edge.close())
+beforeEach(() => {
+  asked = []
+})
+
+const raw = (bytes: string) => rawExchange(edge.port, bytes)
+const SMUGGLED = 'GET /smuggled HTTP/1.1\r\nHost: red.example\r\n\r\n'
+
+describe('a body that could be read in two ways is refused, and nothing of it reaches the origin', () => {
+  for (const [name, rest] of Object.entries(ambiguousBodies(SMUGGLED))) {
+    it(name, async () => {
+      const got = await raw(`POST / HTTP/1.1\r\nHost: red.example\r\n${rest}`)
+      const statuses = [...got.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => status)
+      assert.notEqual(statuses.length, 0)
+      // The head may have been whole and gone on; what stood behind never comes to be a request.
+      assert(
+        statuses.every((status) => status === '400' || status === '502'),
+        got,
+      )
+      assert.deepEqual(asked, [])
+    })
+  }
+
+  it('a body in one way only arrives as it was sent, once', async () => {
+    const end = 'GET /last HTTP/1.1\r\nHost: red.example\r\nConnection: close\r\n\r\n'
+    await raw(
+      `POST /a HTTP/1.1\r\nHost: red.example\r\nContent-Length: ${SMUGGLED.length}\r\n\r\n${SMUGGLED}${end}`,
+    )
+    const chunk = `${SMUGGLED.length.toString(16)}\r\n${SMUGGLED}\r\n0\r\n\r\n`
+    await raw(`POST /b HTTP/1.1\r\nHost: red.example\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}${end}`)
+    // The case of a coding means nothing.
+    await raw(`POST /c HTTP/1.1\r\nHost: red.example\r\nTransfer-Encoding: Chunked\r\n\r\n${chunk}${end}`)
+    // Requests of one connection may overtake each other on their way to the origin.
+    const got = asked.map(({ url, body }) => `${url} ${body}`).sort()
+    const whole = ['/a', '/b', '/c'].map((url) => `${url} ${SMUGGLED}`)
+    assert.deepEqual(got, [...whole, '/last ', '/last ', '/last '])
+  })
+
+  it('two Hosts: 400, and the connection ends', async () => {
+    const got = await raw(`GET / HTTP/1.1\r\nHost: red.example\r\nHost: blue.example\r\n\r\n${SMUGGLED}`)
+    assert.equal([...got.matchAll(/^HTTP\/1\.1 400/gm)].length, 1)
+    assert.deepEqual(asked, [])
+  })
+
+  it('chunks in HTTP/1.0: 400, and the connection ends', async () => {
+    const head =
+      'POST / HTTP/1.0\r\nHost: red.example\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n'
+    assert.match(await raw(`${head}0\r\n\r\n${SMUGGLED}`), /^HTTP\/1\.1 400 /)
+    assert.deepEqual(asked, [])
+  })
+
+  it('a GET with a body hides no second request either', async () => {
+    await raw(
+      `GET /a HTTP/1.1\r\nHost: red.example\r\nContent-Length: ${SMUGGLED.length}\r\nConnection: close\r\n\r\n${SMUGGLED}`,
+    )
+    assert.deepEqual(asked, [{ method: 'GET', url: '/a', body: SMUGGLED }])
+  })
+})
+
+describe('a body that nobody reads', () => {
+  it('of a crawler whose page is in the cache is not taken for its next request', async () => {
+    await edge.ask('/cached')
+    asked = []
+    const head = `Host: red.example\r\nUser-Agent: ${GOOGLEBOT}\r\n`
+    const got = await raw(
+      `GET /cached HTTP/1.1\r\n${head}Content-Length: ${SMUGGLED.length}\r\n\r\n${SMUGGLED}` +
+        `GET /cached HTTP/1.1\r\n${head}Connection: close\r\n\r\n`,
+    )
+    assert.equal([...got.matchAll(/^X-Prepaint: hit\r$/gim)].length, 2)
+    assert.deepEqual(asked, [])
+  })
+
+  it('of an unknown host is not taken for its next request', async () => {
+    const got = await raw(
+      `POST / HTTP/1.1\r\nHost: nobody.example\r\nContent-Length: ${SMUGGLED.length}\r\n\r\n${SMUGGLED}` +
+        'GET / HTTP/1.1\r\nHost: nobody.example\r\nConnection: close\r\n\r\n',
+    )
+    assert.equal([...got.matchAll(/^HTTP\/1\.1 404/gm)].length, 2)
+    assert.deepEqual(asked, [])
+  })
+})
+
+describe('request lines', () => {
+  for (const [name, line] of Object.entries(BAD_REQUEST_LINES)) {
+    it(`${name}: 400`, async () => {
+      const got = await raw(`${line}\r\nHost: red.example\r\nConnection: close\r\n\r\n`)
+      assert.match(got, /^HTTP\/1\.1 400 /)
+      assert.deepEqual(asked, [])
+    })
+  }
+})
+
+describe('size', () => {
+  const request = (headers: string) =>
+    `GET / HTTP/1.1\r\nHost: red.example\r\nConnection: close\r\n${headers}\r\n`
+
+  it('of all headers together: 431 past 16 KiB, and the origin hears nothing', async () => {
+    assert.match(await raw(request(`X-A: ${'x'.repeat(15_000)}\r\n`)), /^HTTP\/1\.1 200 /)
+    assert.equal(asked.length, 1)
+    assert.match(await raw(request(`X-A: ${'x'.repeat(16 * 1024)}\r\n`)), /^HTTP\/1\.1 431 /)
+    assert.match(await raw(request('X-A: 1\r\n'.repeat(2_100))), /^HTTP\/1\.1 431 /)
+    assert.equal(asked.length, 1)
+  })
+
+  it('of the head: its last byte is read, one more is 431', async () => {
+    // The target, names and values count; of 16 KiB the last byte is one too many.
+    const counted = '/Hostred.exampleConnectioncloseX-A'.length
+    // Nobody's: an origin's own limit would be met before, by what is added on the way.
+    const fill = (bytes: number) =>
+      request(`X-A: ${'x'.repeat(bytes - counted)}\r\n`).replace('red.example', 'nob.example')
+    assert.match(await raw(fill(16 * 1024 - 1)), /^HTTP\/1\.1 404 /)
+    assert.match(await raw(fill(16 * 1024)), /^HTTP\/1\.1 431 /)
+    assert.deepEqual(asked, [])
+  })
+
+  it('of the path: 431 past it, also when no end comes', async () => {
+    assert.match(await raw(`GET /${'x'.repeat(20_000)}`), /^HTTP\/1\.1 431 /)
+    assert.deepEqual(asked, [])
+  })
+
+  it('of very many headers: 431, none is left out, and with it what says how long the body is', async () => {
+    const many = (count: number) =>
+      `POST /many HTTP/1.1\r\nHost: red.example\r\n${'A:\r\n'.repeat(count)}Connection: close\r\nContent-Length: 3\r\n\r\nabc`
+    await raw(many(900))
+    assert.deepEqual(asked, [{ method: 'POST', url: '/many', body: 'abc' }])
+    assert.match(await raw(many(2_100)), /^HTTP\/1\.1 431 /)
+    assert.equal(asked.length, 1)
+  })
+
+  it('chunk extensions without end', async () => {
+    const got = await raw(
+      `POST / HTTP/1.1\r\nHost: red.example\r\nTransfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(100_000)}`,
+    )
+    assert.doesNotMatch(got, / 200 /)
+    assert.deepEqual(asked, [])
+  })
+})

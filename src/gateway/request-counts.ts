@@ -1,0 +1,111 @@
+import type { ConnectFault } from '../outbound/guarded-connect.ts'
+import type { GatewayLimits } from './limits.ts'
+
+export type RefusalReason =
+  /** Not a request that a browser sends to a proxy. */
+  | 'malformed'
+  | 'scheme'
+  | 'port'
+  | 'refused-address'
+  /** Inside the custom domain's connection, but for another host. */
+  | 'misdirected'
+  | 'too-many-requests'
+  | 'page-too-large'
+  | 'response-too-large'
+
+/** The limits that a page can meet. */
+export type Excess = 'requests' | 'response-bytes' | 'page-bytes'
+
+export type Refusal = { target: string; why: RefusalReason }
+
+/** What went through one site's gateway since the last time it was asked. */
+export type SiteTally = {
+  requests: number
+  /** Received by the page, as it came over the wire. */
+  bytes: number
+  /** All of them; `refusals` holds the first. */
+  refused: number
+  refusals: Refusal[]
+  /** Hosts that were permitted but gave no connection, by reason. */
+  unconnected: Partial<Record<ConnectFault, number>>
+}
+
+/** The counting half of a site. One page's limits apply between two calls of `take`. */
+export type Tally = {
+  /** Counts a request; false when it is one too many. */
+  admit(target: string): boolean
+  /** A counter for one response or tunnel: told of each chunk's bytes, it says false where to cut. */
+  receiver(target: string): (bytes: number) => boolean
+  refuse(target: string, why: RefusalReason): void
+  failConnect(fault: ConnectFault): void
+  /** The first limit that was met since the last `take`. */
+  excess(): Excess | null
+  take(): SiteTally
+}
+
+const EXCESS_OF: Partial<Record<RefusalReason, Excess>> = {
+  'too-many-requests': 'requests',
+  'response-too-large': 'response-bytes',
+  'page-too-large': 'page-bytes',
+}
+
+const MAX_LISTED = 50
+const MAX_TARGET_CHARS = 300
+
+export function createTally(limits: GatewayLimits): Tally {
+  let now = emptyTally()
+  let excess: Excess | null = null
+
+  function refuse(target: string, why: RefusalReason): void {
+    now.refused += 1
+    excess ??= EXCESS_OF[why] ?? null
+    if (now.refusals.length >= MAX_LISTED) return
+    now.refusals.push({ target: target.slice(0, MAX_TARGET_CHARS), why })
+  }
+
+  return {
+    refuse,
+    admit(target) {
+      now.requests += 1
+      if (now.requests > limits.requestsPerPage) {
+        refuse(target, 'too-many-requests')
+        return false
+      }
+      if (now.bytes > limits.pageBytes) {
+        refuse(target, 'page-too-large')
+        return false
+      }
+      return true
+    },
+    receiver(target) {
+      let responseBytes = 0
+      return (bytes) => {
+        responseBytes += bytes
+        now.bytes += bytes
+        if (responseBytes > limits.responseBytes) {
+          refuse(target, 'response-too-large')
+          return false
+        }
+        if (now.bytes > limits.pageBytes) {
+          refuse(target, 'page-too-large')
+          return false
+        }
+        return true
+      }
+    },
+    failConnect(fault) {
+      now.unconnected[fault] = (now.unconnected[fault] ?? 0) + 1
+    },
+    excess: () => excess,
+    take() {
+      excess = null
+      const taken = now
+      now = emptyTally()
+      return taken
+    },
+  }
+}
+
+function emptyTally(): SiteTally {
+  return { requests: 0, bytes: 0, refused: 0, refusals: [], unconnected: {} }
+}

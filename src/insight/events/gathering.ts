@@ -1,0 +1,104 @@
+import { type DomainId, type JobId, type PagePath, parseJobId } from '../../ids.ts'
+import { parseInvalidation } from '../../store/invalidation.ts'
+import { parseVisited } from '../../store/last-visits.ts'
+
+/** What notifications have named since the last look, each thing once. */
+export type Gathered = {
+  jobs: Set<JobId>
+  /** null: more than one path of the domain. */
+  pages: Map<DomainId, PagePath | null>
+  hosts: Set<string>
+  accounts: Set<number>
+  warms: Set<DomainId>
+  /** Of these visits were counted. */
+  visited: Set<DomainId>
+  /** Notifications about jobs, of all accounts. */
+  jobsEnded: number
+  /** More than is kept, or what this version does not understand. */
+  overflown: boolean
+}
+
+type Gathering = {
+  job(payload: string): void
+  invalidation(payload: string): void
+  warm(payload: string): void
+  visited(payload: string): void
+  /** All of it; what comes next is gathered anew. */
+  take(): Gathered
+  /** Whether there is something to take. */
+  pending(): boolean
+}
+
+/** Of all domains that are visited, for it is not known here whose they are; one is a number. */
+const VISITED_LIMIT = 100_000
+
+/** Keeps at most `most` things: memory does not grow with what others do while the database is slow. */
+export function createGathering(most = 2_000): Gathering {
+  let now = nothing()
+  const room = () => {
+    now.overflown ||= now.jobs.size + now.pages.size + now.hosts.size + now.accounts.size >= most
+    return !now.overflown
+  }
+  return {
+    job(payload) {
+      now.jobsEnded++
+      const id = parseJobId(payload)
+      if (id !== null && room()) now.jobs.add(id)
+    },
+    invalidation(payload) {
+      const what = parseInvalidation(payload)
+      switch (what.kind) {
+        case 'path': {
+          const known = now.pages.get(what.domain)
+          if (known === undefined && room()) now.pages.set(what.domain, what.path)
+          else if (known !== what.path) now.pages.set(what.domain, null)
+          return
+        }
+        case 'prefix':
+        case 'domain':
+          if (room()) now.pages.set(what.domain, null)
+          return
+        case 'host':
+          if (room()) now.hosts.add(what.host)
+          return
+        case 'account':
+          if (room()) now.accounts.add(what.account)
+          return
+        case 'everything':
+          now.overflown = true
+      }
+    },
+    warm(payload) {
+      const domain = Number(payload)
+      if (Number.isInteger(domain) && room()) now.warms.add(domain as DomainId)
+    },
+    visited(payload) {
+      for (const domain of parseVisited(payload) ?? []) {
+        // Past it, it is seen when it is next asked for: no reason to have everything read anew.
+        if (now.visited.size < VISITED_LIMIT) now.visited.add(domain)
+      }
+    },
+    take() {
+      const taken = now
+      now = nothing()
+      return taken
+    },
+    pending() {
+      const { jobsEnded, overflown, ...sets } = now
+      return overflown || jobsEnded > 0 || Object.values(sets).some(({ size }) => size > 0)
+    },
+  }
+}
+
+function nothing(): Gathered {
+  return {
+    jobs: new Set(),
+    pages: new Map(),
+    hosts: new Set(),
+    accounts: new Set(),
+    warms: new Set(),
+    visited: new Set(),
+    jobsEnded: 0,
+    overflown: false,
+  }
+}

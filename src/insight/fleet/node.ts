@@ -1,0 +1,103 @@
+import type { Queryable } from '../../db/transaction.ts'
+
+/** `dead`: it has not been heard of for three beats. */
+export const NODE_STATES = ['serving', 'draining', 'dead'] as const
+export type NodeState = (typeof NODE_STATES)[number]
+
+/** `none`: this node does not render. */
+export const BROWSER_STATES = ['ok', 'broken', 'none'] as const
+export type BrowserState = (typeof BROWSER_STATES)[number]
+
+/** What a node says of itself once. */
+export type NodeSelf = {
+  /** The name of this run of the node; no other run ever has it. */
+  id: string
+  host: string
+  version: string
+  roles: readonly string[]
+  cores: number
+  /** Pages that it renders at once; 0 where it does not render. */
+  slots: number
+  /** The last migration that it knows. */
+  schema: string
+}
+
+/** What it says with every beat. */
+export type NodePulse = {
+  draining: boolean
+  /** Jobs that it runs at this moment. */
+  running: number
+  /** Of its machine, over the last minute. */
+  load: number
+  /** Resident, of the node with its browsers and its private PostgreSQL. */
+  memoryBytes: number
+  browser: BrowserState
+  /** Absent where it does not render. */
+  browsers?: { readonly alive: number; readonly started: number }
+}
+
+/** A node as others see it; times are of the database's clock. */
+export type FleetNode = {
+  id: string
+  host: string
+  version: string
+  roles: string[]
+  state: NodeState
+  started_at: string
+  seen_at: string
+  slots: number
+  running: number
+  cores: number
+  load: number
+  memory_bytes: number
+  browser: BrowserState
+  /** That run; two while one takes another's place. */
+  browsers: number
+  /** Since the node began: the first, and each that replaced one. */
+  browsers_started: number
+  schema: string
+}
+
+export type Fleet = {
+  /** The last migration that was applied to the database; a node whose own is older was started before it. */
+  schema: string
+  nodes: FleetNode[]
+}
+
+export const BEAT_MS = 5_000
+/** Three beats missed. */
+const DEAD_AFTER_MS = 3 * BEAT_MS
+/** For so long a dead node is shown. */
+export const REMOVED_AFTER_MS = 600_000
+
+type Row = Omit<FleetNode, 'started_at' | 'seen_at' | 'memory_bytes'> & {
+  started_at: Date
+  seen_at: Date
+  memory_bytes: string
+}
+
+/** All nodes of this database, those that died a moment ago too; by host, the oldest first. */
+export async function readFleet(db: Queryable): Promise<Fleet> {
+  const { rows } = await db.query<Row>(
+    `select id, host, version, roles, started_at, seen_at, slots, running, cores, load, memory_bytes, browser, browsers, browsers_started,
+            schema,
+            case when seen_at < clock_timestamp() - $1 * interval '1 millisecond' then 'dead'
+                 when draining then 'draining' else 'serving' end as state
+       from node
+      where seen_at >= clock_timestamp() - $2 * interval '1 millisecond'
+      order by host, started_at, id`,
+    [DEAD_AFTER_MS, REMOVED_AFTER_MS],
+  )
+  const applied = await db.query<{ name: string }>(
+    'select name from schema_migration order by name collate "C" desc limit 1',
+  )
+  return {
+    schema: applied.rows[0]?.name ?? '',
+    nodes: rows.map((row) => ({
+      ...row,
+      started_at: row.started_at.toISOString(),
+      seen_at: row.seen_at.toISOString(),
+      memory_bytes: Number(row.memory_bytes),
+    })),
+  }
+}

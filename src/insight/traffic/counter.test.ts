@@ -1,0 +1,325 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+
+import pg from 'pg'
+
+import { type TestDatabase, testDatabase } from '../../../test/support/database.ts'
+import {
+  addTestDomain,
+  GPTBOT,
+  NOON_MS,
+  startTestTraffic,
+  storedLines,
+} from '../../../test/support/traffic.ts'
+import type { DomainId } from '../../ids.ts'
+import { PATHS_KEPT } from './retention.ts'
+import { stepOf } from './time-range.ts'
+
+let database: TestDatabase
+let domains = 0
+before(async () => {
+  database = await testDatabase()
+})
+after(() => database.close())
+
+const newDomain = (): Promise<DomainId> => addTestDomain(database.pool, `d${++domains}.example.com`)
+const paths = async (domain: DomainId, isFailing = false) =>
+  (
+    await database.pool.query(
+      `select path, visits::int, verdict, status from traffic_path
+        where domain_id = $1 and is_failing = $2 order by visits desc, path`,
+      [domain, isFailing],
+    )
+  ).rows.map((row) => Object.values(row).join(' '))
+
+describe('counting live traffic', () => {
+  it('visits by hour, category, name and verdict; people as one line', async () => {
+    const domain = await newDomain()
+    let nowMs = NOON_MS
+    const traffic = startTestTraffic(database.pool, { nowMs: () => nowMs })
+    for (const verdict of ['hit', 'hit', 'rendered', 'pass; late'])
+      traffic.visit(domain, { verdict, path: '/' })
+    traffic.visit(domain, { crawler: 'ai', agent: GPTBOT, path: '/' })
+    traffic.visit(domain, { crawler: 'ai', agent: 'InventedBot/7', path: '/' })
+    // The site's own front said that it was a crawler, and nobody else does.
+    traffic.visit(domain, { crawler: null, agent: 'curl/8', verdict: 'pass; late' })
+    traffic.visit(domain, { verdict: 'hit' })
+    traffic.visit(domain, { verdict: 'pass; sitemap' })
+    for (let at = 0; at < 3; at++) traffic.visit(domain, { verdict: 'pass; not-a-crawler', crawler: null })
+    nowMs += 3_600_000
+    traffic.visit(domain, { path: '/' })
+    // A clock that is set back opens no hour twice.
+    nowMs -= 3_600_000
+    traffic.visit(domain, { path: '/' })
+    await traffic.close()
+    assert.deepEqual(await storedLines(database.pool, domain), [
+      '12:00 ai GPTBot hit 1',
+      '12:00 ai other hit 1',
+      '12:00 other other pass; late 1',
+      '12:00 people pass; not-a-crawler 3',
+      '12:00 search Googlebot hit 2',
+      '12:00 search Googlebot pass; late 1',
+      '12:00 search Googlebot rendered 1',
+      '12:00 search Googlebot sitemap 2',
+      '13:00 search Googlebot hit 2',
+    ])
+    // Two hours of a day in one batch.
+    const { rows } = await database.pool.query(
+      `select day::text, visits::int, cardinality(times) as steps from traffic_day where domain_id = $1 and crawler = 'Googlebot' and verdict = 'hit'`,
+      [domain],
+    )
+    assert.deepEqual(rows, [{ day: '2026-11-15', visits: 4, steps: stepOf(0.001) + 1 }])
+  })
+
+  it('statuses and times', async () => {
+    const domain = await newDomain()
+    const traffic = startTestTraffic(database.pool)
+    for (const status of [200, 304, 301, 404, 410, 500, 0]) {
+      traffic.visit(domain, { path: '/', status, seconds: status === 404 ? 2 : 0.000_03 })
+    }
+    await traffic.flush()
+    traffic.visit(domain, { path: '/', seconds: 60 })
+    await traffic.close()
+    const { rows } = await database.pool.query(
+      `select visits::int, status_3xx::int, status_4xx::int, status_5xx::int, unanswered::int, times
+         from traffic_hour where domain_id = $1`,
+      [domain],
+    )
+    const times = new Array<number>(stepOf(60) + 1).fill(0)
+    times[0] = 6
+    times[stepOf(2)] = 1
+    times[stepOf(60)] = 1
+    assert.deepEqual(rows, [{ visits: 8, status_3xx: 2, status_4xx: 2, status_5xx: 1, unanswered: 1, times }])
+    const days = await database.pool.query(
+      `select visits::int, status_3xx::int, status_4xx::int, status_5xx::int, unanswered::int, times
+         from traffic_day where domain_id = $1`,
+      [domain],
+    )
+    assert.deepEqual(days.rows, rows)
+  })
+
+  it('paths of pages, and those that failed; of what passes by rule no path is kept', async () => {
+    const domain = await newDomain()
+    const traffic = startTestTraffic(database.pool)
+    for (const path of ['/a', '/a', '/b']) traffic.visit(domain, { path })
+    traffic.visit(domain, { path: '/gone', verdict: 'rendered', status: 404 })
+    traffic.visit(domain, { url: '/slow?b=1&utm_source=x&a=2', verdict: 'pass; timed-out' })
+    traffic.visit(domain, { url: '/app.js', verdict: 'pass; asset' })
+    traffic.visit(domain, { verdict: 'stale' })
+    traffic.visit(domain, { crawler: null, url: '/people', verdict: 'pass; not-a-crawler' })
+    await traffic.flush()
+    traffic.visit(domain, { path: '/b', verdict: 'stale' })
+    await traffic.close()
+    assert.deepEqual(await paths(domain), [
+      '/a 2 hit 200',
+      '/b 2 stale 200',
+      '/gone 1 rendered 404',
+      '/slow?a=2&b=1 1 pass; timed-out 200',
+    ])
+    assert.deepEqual(await paths(domain, true), [
+      '/gone 1 rendered 404',
+      '/slow?a=2&b=1 1 pass; timed-out 200',
+    ])
+  })
+
+  it('our own renderer is not counted, nor what is nobody’s', async () => {
+    const domain = await newDomain()
+    const traffic = startTestTraffic(database.pool)
+    traffic.visit(domain, { path: '/', via: '1.1 prepaint' })
+    traffic.visit(domain, { verdict: 'pass; loop', via: '1.1 cdn.example, 1.1 prepaint (x)' })
+    traffic.count(
+      { headers: {} },
+      { verdict: 'none; unknown-host', crawler: null, seconds: 1 },
+      { headersSent: true, statusCode: 404 },
+    )
+    traffic.visit(domain, { path: '/', via: '1.1 cdn.example' })
+    await traffic.close()
+    assert.deepEqual(await storedLines(database.pool, domain), ['12:00 search Googlebot hit 1'])
+  })
+
+  it('the crawler that came last, and no earlier one after it', async () => {
+    const domain = await newDomain()
+    let nowMs = NOON_MS
+    const [one, two] = [1, 2].map(() => startTestTraffic(database.pool, { nowMs: () => nowMs }))
+    one!.visit(domain)
+    nowMs += 1_000
+    two!.visit(domain, { crawler: 'ai', agent: GPTBOT })
+    nowMs += 1_000
+    two!.visit(domain, { crawler: null, verdict: 'pass; not-a-crawler' })
+    await two!.close()
+    await one!.close()
+    const { rows } = await database.pool.query(
+      'select crawler, category, seen_at from traffic_last where domain_id = $1',
+      [domain],
+    )
+    assert.deepEqual(rows, [{ crawler: 'GPTBot', category: 'ai', seen_at: new Date(NOON_MS + 1_000) }])
+  })
+})
+
+describe('the bounds of what is counted', () => {
+  it('names past those of one domain count as other; lines past all are lost, and nothing else is', async () => {
+    const [crowded, quiet] = [await newDomain(), await newDomain()]
+    const limits = { domainLines: 2, lines: 4, domainPaths: 1, paths: 1 }
+    const traffic = startTestTraffic(database.pool, { limits })
+    traffic.visit(crowded, { path: '/a' })
+    traffic.visit(crowded, { agent: 'bingbot', path: '/b' })
+    // The third name, and the fourth with the same verdict.
+    traffic.visit(crowded, { agent: 'YandexBot', path: '/c' })
+    traffic.visit(crowded, { agent: 'Baiduspider', path: '/d' })
+    traffic.visit(quiet, { path: '/a' })
+    // There are four lines: these need one more each.
+    traffic.visit(quiet, { agent: 'bingbot', path: '/a' })
+    traffic.visit(await newDomain())
+    traffic.visit(quiet, { path: '/a' })
+    await traffic.flush()
+    assert.deepEqual(await storedLines(database.pool, crowded), [
+      '12:00 search Bingbot hit 1',
+      '12:00 search Googlebot hit 1',
+      '12:00 search other hit 2',
+    ])
+    assert.deepEqual(await storedLines(database.pool, quiet), ['12:00 search Googlebot hit 2'])
+    assert.deepEqual(await paths(crowded), [' 3  0', '/d 1 hit 200'])
+    // What was written makes room.
+    traffic.visit(quiet, { agent: 'bingbot' })
+    await traffic.close()
+    assert.equal((await storedLines(database.pool, quiet)).length, 2)
+  })
+
+  it('ever new paths leave few rows, those that come often, and the number of the rest', async () => {
+    const domain = await newDomain()
+    const traffic = startTestTraffic(database.pool)
+    let asked = 0
+    for (let flush = 0; flush < 12; flush++) {
+      for (let at = 0; at < 200; at++) {
+        traffic.visit(domain, { path: '/often' })
+        traffic.visit(domain, { path: `/invented-${flush}-${at}` })
+        asked += 2
+      }
+      await traffic.flush()
+    }
+    await traffic.close()
+    const rows = await paths(domain)
+    assert(rows.length > 100 && rows.length <= 2 * PATHS_KEPT + 1, `${rows.length} rows`)
+    assert(rows.includes('/often 2400 hit 200'))
+    const { rows: sums } = await database.pool.query(
+      'select sum(visits)::int as n, max(visits) filter (where path = $2)::int as rest from traffic_path where domain_id = $1 and not is_failing',
+      [domain, ''],
+    )
+    assert.equal(sums[0].n, asked)
+    assert(sums[0].rest > 0)
+  })
+})
+
+describe('writing what was counted', () => {
+  it('nodes add up, whatever they write at the same time', async () => {
+    const all = await Promise.all(Array.from({ length: 10 }, newDomain))
+    const nodes = Array.from({ length: 4 }, () => startTestTraffic(database.pool))
+    for (let round = 0; round < 5; round++) {
+      for (const [at, node] of nodes.entries()) {
+        // Each in another order.
+        for (const domain of at % 2 === 0 ? all : all.toReversed()) node.visit(domain, { path: '/' })
+      }
+      await Promise.all(nodes.map((node) => node.flush()))
+    }
+    await Promise.all(nodes.map((node) => node.close()))
+    for (const domain of all) {
+      assert.deepEqual(await storedLines(database.pool, domain), ['12:00 search Googlebot hit 20'])
+      assert.deepEqual(await paths(domain), ['/ 20 hit 200'])
+    }
+  })
+
+  it('while PostgreSQL is away nothing is lost: the counts wait and go on', async () => {
+    const domain = await newDomain()
+    const { pool, away } = poolThatGoesAway(database)
+    let nowMs = NOON_MS
+    const traffic = startTestTraffic(pool, { nowMs: () => nowMs })
+    away.now = true
+    for (let hour = 0; hour < 3; hour++) {
+      traffic.visit(domain, { path: '/' })
+      await traffic.flush()
+      nowMs += 3_600_000
+    }
+    assert.deepEqual(await storedLines(database.pool, domain), [])
+    away.now = false
+    await traffic.flush()
+    await traffic.close()
+    await pool.end()
+    assert.deepEqual(await storedLines(database.pool, domain), [
+      '12:00 search Googlebot hit 1',
+      '13:00 search Googlebot hit 1',
+      '14:00 search Googlebot hit 1',
+    ])
+  })
+
+  it('a batch whose commit was not answered is not added twice', async () => {
+    const domain = await newDomain()
+    const { pool, away } = poolThatGoesAway(database)
+    const traffic = startTestTraffic(pool)
+    traffic.visit(domain, { path: '/' })
+    away.afterCommit = true
+    await traffic.flush()
+    assert.deepEqual(await storedLines(database.pool, domain), ['12:00 search Googlebot hit 1'])
+    away.afterCommit = false
+    traffic.visit(domain, { path: '/' })
+    await traffic.flush()
+    await traffic.close()
+    await pool.end()
+    assert.deepEqual(await storedLines(database.pool, domain), ['12:00 search Googlebot hit 2'])
+    assert.deepEqual(await paths(domain), ['/ 2 hit 200'])
+  })
+
+  it('at the end the rest is written, also where PostgreSQL comes back only then', async () => {
+    const domain = await newDomain()
+    const { pool, away } = poolThatGoesAway(database)
+    const traffic = startTestTraffic(pool)
+    traffic.visit(domain, { path: '/' })
+    away.now = true
+    const closed = traffic.close()
+    away.now = false
+    await closed
+    await pool.end()
+    assert.deepEqual(await storedLines(database.pool, domain), ['12:00 search Googlebot hit 1'])
+  })
+
+  it('a domain that is gone takes none of the others with it', async () => {
+    const [gone, stays] = [await newDomain(), await newDomain()]
+    const traffic = startTestTraffic(database.pool)
+    traffic.visit(gone, { path: '/' })
+    traffic.visit(stays, { path: '/' })
+    await database.pool.query('delete from domain where id = $1', [gone])
+    await traffic.close()
+    assert.deepEqual(await storedLines(database.pool, stays), ['12:00 search Googlebot hit 1'])
+    assert.deepEqual(await storedLines(database.pool, gone), [])
+  })
+
+  it('what PostgreSQL can never store is dropped, and what comes after it is stored', async () => {
+    const domain = await newDomain()
+    const traffic = startTestTraffic(database.pool)
+    traffic.visit(domain, { path: '/a\0b' })
+    await traffic.flush()
+    traffic.visit(domain, { path: '/' })
+    await traffic.close()
+    assert.deepEqual(await storedLines(database.pool, domain), ['12:00 search Googlebot hit 1'])
+  })
+})
+
+/** A pool on which nothing goes through, or from which no answer to a commit comes, while it is told so. */
+function poolThatGoesAway({ connection }: TestDatabase) {
+  const pool = new pg.Pool(connection)
+  const away = { now: false, afterCommit: false }
+  const connect = pool.connect.bind(pool)
+  const failing = async () => {
+    if (away.now) throw new Error('PostgreSQL is away')
+    const client = await connect()
+    const query = client.query.bind(client) as (...asked: unknown[]) => Promise<unknown>
+    const commits = async (...asked: unknown[]) => {
+      const result = await query(...asked)
+      if (asked[0] === 'commit' && away.afterCommit) throw new Error('the connection broke off')
+      return result
+    }
+    client.query = commits as typeof client.query
+    return client
+  }
+  pool.connect = failing as typeof pool.connect
+  return { pool, away }
+}

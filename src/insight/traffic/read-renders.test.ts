@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { after, before, it } from 'node:test'
+import { type TestDatabase, testDatabase } from '../../../test/support/database.ts'
+import { DEFAULT_PLANS } from '../../accounts/plans.ts'
+import type { AccountId, DomainId } from '../../ids.ts'
+import { type MonthOfRenders, readMonths, readRenders } from './read-renders.ts'
+
+const NOW = Date.UTC(2026, 10, 10)
+const of = { account: 1 as AccountId, domain: 1 as DomainId }
+
+let database: TestDatabase
+before(async () => {
+  database = await testDatabase()
+  await database.pool.query(`insert into account (email, plan) values ('a@example.com', 'pro')`)
+  await database.pool.query(
+    `insert into domain (account_id, custom_domain, origin_url, created_at)
+     values (1, 'shop.example', 'http://o.example', '2026-10-01')`,
+  )
+})
+after(() => database.close())
+
+const days = async (renders: Record<string, number>) => {
+  await database.pool.query('truncate render_day')
+  await database.pool.query(
+    'insert into render_day select 1, key::date, value::integer from jsonb_each_text($1::jsonb)',
+    [JSON.stringify(renders)],
+  )
+}
+const pace = async () =>
+  (await readRenders(database.pool, of, 10_000, NOW, DEFAULT_PLANS))[0]?.forecast?.per_day
+
+it('days on which a smaller plan was used up do not count for the pace', async () => {
+  await days({ '2026-11-01': 700, '2026-11-02': 500, '2026-11-08': 690, '2026-11-09': 710 })
+  // 1,200 by the second: at 120 % of `starter` until the seventh, on another plan from the eighth on.
+  assert.equal(await pace(), 700)
+  await days({ '2026-11-01': 700, '2026-11-02': 300, '2026-11-09': 710 })
+  assert.equal(await pace(), 710, 'at 100 %')
+})
+
+it('other quiet days do, and months begin anew', async () => {
+  await days({ '2026-11-01': 700, '2026-11-02': 499, '2026-11-08': 690, '2026-11-09': 710 })
+  assert.equal(await pace(), 0)
+  await days({ '2026-10-31': 501, '2026-11-01': 700, '2026-11-02': 499, '2026-11-09': 710 })
+  assert.equal(await pace(), 0)
+})
+
+it('of all domains at once the same as of one: a young domain has its own whole days', async () => {
+  await days({ '2026-10-31': 1_000, '2026-11-03': 10, '2026-11-07': 20, '2026-11-08': 30, '2026-11-09': 50 })
+  await database.pool.query(`insert into render_count values (1, '2026-11-01', 110)`)
+  for (const [born, perDay] of [
+    ['2026-10-01', 10],
+    ['2026-11-06 23:59:59.999', 30],
+    ['2026-11-07 00:00:00', 40],
+    ['2026-11-08 12:00', 50],
+    ['2026-11-09 00:00:01', undefined],
+  ] as const) {
+    await database.pool.query('update domain set created_at = $1', [`${born}Z`])
+    const [{ days: each, ...month }] = (await readRenders(database.pool, of, 10_000, NOW, DEFAULT_PLANS)) as [
+      MonthOfRenders,
+    ]
+    assert.deepEqual(await readMonths(database.pool, of.account, 10_000, NOW, DEFAULT_PLANS), [month])
+    assert.deepEqual([month.used, month.forecast?.per_day, each.length], [110, perDay, 10], born)
+    assert.deepEqual(each[8], { day: '2026-11-09', renders: 50 })
+  }
+})

@@ -1,0 +1,166 @@
+import type { PlanCatalogue } from '../../accounts/plans.ts'
+import { utcDay, utcMonth } from '../../clock.ts'
+import type { Queryable } from '../../db/transaction.ts'
+import type { AccountId, DomainName } from '../../ids.ts'
+import type { TrafficOf } from './read-traffic.ts'
+
+const DAY_MS = 86_400_000
+
+/** Renders of a domain in the UTC month that runs, against what its plan allows. */
+type RendersOfMonth = {
+  domain: DomainName
+  used: number
+  limit: number
+  forecast: Forecast | null
+}
+
+export type MonthOfRenders = RendersOfMonth & {
+  /** Every day of the month until today. */
+  days: { day: string; renders: number }[]
+}
+
+const RENDERS = `
+  select d.custom_domain as domain, d.created_at, coalesce(c.renders, 0) as used,
+         coalesce((select json_object_agg(r.day, r.renders) from render_day r
+                    where r.domain_id = d.id and r.day >= $4), '{}') as days
+    from domain d
+    left join render_count c on c.domain_id = d.id and c.month = $3
+   where d.account_id = $1 and ($2::integer is null or d.id = $2)
+   order by d.custom_domain`
+
+type Row = {
+  domain: DomainName
+  created_at: Date
+  used: number
+  /** By UTC day, since the month began in which the pace does. */
+  days: Record<string, number>
+}
+
+/** All domains of the account, by name, without their days. One query. */
+export async function readMonths(
+  db: Queryable,
+  account: AccountId,
+  limit: number,
+  nowMs: number,
+  plans: PlanCatalogue = {},
+): Promise<RendersOfMonth[]> {
+  const monthOf = months(limit, nowMs, plans)
+  return (await read(db, { account, domain: null }, nowMs)).map(monthOf)
+}
+
+/** The same with every day, for one domain, or for all. */
+export async function readRenders(
+  db: Queryable,
+  of: TrafficOf,
+  limit: number,
+  nowMs: number,
+  plans: PlanCatalogue = {},
+): Promise<MonthOfRenders[]> {
+  const monthOf = months(limit, nowMs, plans)
+  const days = daysBetween(utcMonth(nowMs), nowMs)
+  return (await read(db, of, nowMs)).map((row) => ({
+    ...monthOf(row),
+    days: days.map(({ day }) => ({ day, renders: row.days[day] ?? 0 })),
+  }))
+}
+
+async function read(db: Queryable, of: TrafficOf, nowMs: number): Promise<Row[]> {
+  const values = [of.account, of.domain, utcMonth(nowMs), paceSince(nowMs)]
+  return (await db.query<Row>({ name: 'traffic-renders', text: RENDERS, values })).rows
+}
+
+/**
+ * What is the same for all domains is found once. A day at whose end the renders
+ * of a smaller plan of `plans` were used up, to 100 % or to 120 %, says nothing of
+ * what there is to render: the account was on that one then.
+ */
+function months(limit: number, nowMs: number, plans: PlanCatalogue): (row: Row) => RendersOfMonth {
+  const smaller = Object.values(plans)
+    .map((plan) => plan.monthly_render_limit)
+    .filter((most) => most > 0 && most < limit)
+  // 120 % as `takeRender` has it: while five times the renders are less than six times the limit.
+  const ends = new Set(smaller.flatMap((most) => [most, Math.ceil((most * 6) / 5)]))
+  const days = daysBetween(paceSince(nowMs), nowMs - DAY_MS)
+  const before = days.length - FORECAST_DAYS
+
+  return ({ domain, created_at, used, days: renders }) => {
+    const bornMs = created_at.getTime()
+    const pace: number[] = []
+    let ofMonth = 0
+    for (const [at, { day, startMs, isFirst }] of days.entries()) {
+      const ofDay = renders[day] ?? 0
+      ofMonth = isFirst ? ofDay : ofMonth + ofDay
+      // Of a domain that is younger than a week, the whole days that it has had.
+      if (at >= before && startMs > bornMs && !ends.has(ofMonth)) pace.push(ofDay)
+    }
+    return { domain, used, limit, forecast: forecastRenders({ used, limit, days: pace, nowMs }) }
+  }
+}
+
+/** The first day of the month in which the whole days begin that a forecast looks back on. */
+function paceSince(nowMs: number): string {
+  return utcMonth(nowMs - FORECAST_DAYS * DAY_MS)
+}
+
+/** The UTC days from `first` to that of `lastMs`. */
+function daysBetween(first: string, lastMs: number): { day: string; startMs: number; isFirst: boolean }[] {
+  const firstMs = Date.parse(first)
+  return Array.from({ length: Math.floor((lastMs - firstMs) / DAY_MS) + 1 }, (_, at) => {
+    const startMs = firstMs + at * DAY_MS
+    const day = utcDay(startMs)
+    return { day, startMs, isFirst: day.endsWith('-01') }
+  })
+}
+
+/** Whole days on which a forecast looks back. */
+const FORECAST_DAYS = 7
+
+export type Forecast = {
+  /** Renders of an ordinary day: the median of the last whole days. */
+  per_day: number
+  /** Until the month ends, with the part of today that is left. */
+  days_left: number
+  /** Renders of the month at its end: those until now, and `per_day` for each day that is left. */
+  renders: number
+  /** The UTC day on which the limit is reached at that pace; null: not in this month. */
+  reaches_limit_on: string | null
+}
+
+/**
+ * What a month comes to: month-to-date + median of the last 7 whole UTC days ×
+ * days left. A median, as one deploy that renders a whole site anew says
+ * nothing of the days to come. Null: there is no whole day yet.
+ * `used`: renders of the month so far; `days`: of the last whole days, none left out.
+ */
+export function forecastRenders(month: {
+  used: number
+  limit: number
+  days: readonly number[]
+  nowMs: number
+}): Forecast | null {
+  const { used, limit, days, nowMs } = month
+  if (days.length === 0) return null
+  const perDay = median(days)
+  const now = new Date(nowMs)
+  const endMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
+  const daysLeft = (endMs - nowMs) / DAY_MS
+  return {
+    per_day: perDay,
+    days_left: Math.round(daysLeft * 100) / 100,
+    renders: Math.round(used + perDay * daysLeft),
+    reaches_limit_on: reachedOn(limit - used, perDay, nowMs, endMs),
+  }
+}
+
+function reachedOn(left: number, perDay: number, nowMs: number, endMs: number): string | null {
+  if (left <= 0) return new Date(nowMs).toISOString().slice(0, 10)
+  if (perDay === 0) return null
+  const atMs = nowMs + (left / perDay) * DAY_MS
+  return atMs < endMs ? new Date(atMs).toISOString().slice(0, 10) : null
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const [low, high] = [sorted[(sorted.length - 1) >> 1]!, sorted[sorted.length >> 1]!]
+  return (low + high) / 2
+}

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { type TestDatabase, testDatabase } from '../../../test/support/database.ts'
+import { addTestDomain, NOON_MS, startTestTraffic } from '../../../test/support/traffic.ts'
+import { MIGRATIONS, migrate } from '../../db/migrate.ts'
+import type { AccountId, DomainId } from '../../ids.ts'
+import { silentLog } from '../../log.ts'
+import { readSummaries } from './read-summaries.ts'
+import { kindOfVerdict, NO_PAGES } from './verdict-kind.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const DOMAINS = 6
+const VERDICTS = ['hit', 'stale', 'rendered', 'pass; timed-out', 'pass; asset', 'sitemap']
+
+let database: TestDatabase
+before(async () => {
+  database = await testDatabase()
+})
+after(() => database.close())
+
+/** Domains of one account, by name. */
+async function account(pool: TestDatabase['pool'], name: string): Promise<[AccountId, DomainId[]]> {
+  const domains: DomainId[] = []
+  for (let n = 0; n < DOMAINS; n++) domains.push(await addTestDomain(pool, `${n}.${name}`))
+  const { rows } = await pool.query<{ account_id: AccountId }>(
+    `update domain set account_id = (select account_id from domain where id = $1) where id = any ($2) returning account_id`,
+    [domains[0], domains],
+  )
+  return [rows[0]!.account_id, domains]
+}
+
+/** As a node of any version writes lines, each by domain, hour, verdict and category; so many visits. */
+type Line = [DomainId, number, string, string, number]
+async function write(pool: TestDatabase['pool'], lines: readonly Line[]): Promise<void> {
+  await pool.query(
+    `insert into traffic_hour as t
+     select domain_id, hour, category, 'x', verdict, visits, 0, 0, 0, 0, '{}'
+       from unnest($1::integer[], $2::timestamptz[], $3::text[], $4::text[], $5::bigint[])
+            as n (domain_id, hour, verdict, category, visits)
+      order by 1, 2, 3, 4, 5
+     on conflict (domain_id, hour, category, crawler, verdict) do update set visits = t.visits + excluded.visits`,
+    [
+      lines.map(([domain]) => domain),
+      lines.map(([, hour]) => new Date(hour * HOUR_MS)),
+      ...[2, 3, 4].map((at) => lines.map((line) => line[at])),
+    ],
+  )
+}
+
+/** Lines of the last nine days and of the hour to come, some of which are there already. */
+function* someLines(domains: readonly DomainId[], nowMs: number, count: number): Generator<Line> {
+  let seed = 7
+  const any = (below: number) => {
+    seed = (seed * 48_271) % 2_147_483_647
+    return seed % below
+  }
+  for (let n = 0; n < count; n++) {
+    const hour = Math.floor(nowMs / HOUR_MS) + 1 - any(n % 3 === 0 ? 30 : 9 * 24)
+    const category = ['search', 'ai', 'people'][any(3)]!
+    // One domain is never asked for.
+    yield [domains[any(DOMAINS - 1)]!, hour, VERDICTS[any(VERDICTS.length)]!, category, 1 + any(40)]
+  }
+}
+
+/** Added up from the lines themselves. */
+async function addedUp(pool: TestDatabase['pool'], of: AccountId, nowMs: number) {
+  const { rows } = await pool.query<{ domain: string; hour: Date; verdict: string; visits: string }>(
+    `select d.custom_domain as domain, t.hour, t.verdict, t.visits
+       from domain d left join traffic_hour t on t.domain_id = d.id and t.category <> 'people'
+      where d.account_id = $1 order by 1`,
+    [of],
+  )
+  const since = (ms: number) => Math.floor((nowMs - ms) / HOUR_MS) * HOUR_MS
+  const within = (domain: string, fromMs: number) => {
+    const kinds = rows
+      .filter((row) => row.domain === domain && row.verdict !== null && row.hour.getTime() >= fromMs)
+      .map(({ verdict, visits }) => ({ kind: kindOfVerdict(verdict), visits: Number(visits) }))
+      .filter(({ kind }) => kind !== 'passed' && kind !== 'sitemap')
+    const sum = (all: typeof kinds) => all.reduce((total, { visits }) => total + visits, 0)
+    const pages = sum(kinds)
+    const hits = sum(kinds.filter(({ kind }) => kind === 'hit' || kind === 'stale'))
+    return { pages, hit_ratio: pages === 0 ? null : Math.round((hits / pages) * 10_000) / 10_000 }
+  }
+  return [...new Set(rows.map(({ domain }) => domain))].map((domain) => ({
+    domain,
+    day: within(domain, since(DAY_MS)),
+    week: within(domain, since(7 * DAY_MS)),
+  }))
+}
+
+async function assertSame(pool: TestDatabase['pool'], of: AccountId, nowMs: number): Promise<void> {
+  const found = await readSummaries(pool, of, nowMs)
+  assert.deepEqual(
+    found.map(({ last_crawler, ...counts }) => counts),
+    await addedUp(pool, of, nowMs),
+    new Date(nowMs).toISOString(),
+  )
+}
+
+describe('summaries', () => {
+  it('are what the lines add up to, at every hour of the day', async () => {
+    const { pool } = database
+    const [of, domains] = await account(pool, 'every.example')
+    for (let batch = 0; batch < 4; batch++) {
+      const lines = new Map(
+        [...someLines(domains, NOON_MS, 400)].map((line) => [line.slice(0, 4).join(), line]),
+      )
+      await write(pool, batch === 0 ? [...lines.values()] : [...lines.values()].slice(batch * 20))
+    }
+    const summaries = await readSummaries(pool, of, NOON_MS)
+    assert.deepEqual(summaries.filter(({ week }) => week.pages > 0).length, DOMAINS - 1)
+    assert(summaries.some(({ day, week }) => day.pages > 0 && day.pages < week.pages))
+    for (let hour = 0; hour < 24; hour++) await assertSame(pool, of, NOON_MS - hour * HOUR_MS)
+  })
+
+  it('begin with a whole hour, and end with the newest', async () => {
+    const { pool } = database
+    const [of, domains] = await account(pool, 'edges.example')
+    const now = Math.floor(NOON_MS / HOUR_MS)
+    const counted = async () => {
+      const [first] = await readSummaries(pool, of, NOON_MS)
+      return [first?.day.pages, first?.week.pages]
+    }
+    const found: unknown[] = []
+    for (const hour of [now - 7 * 24 - 1, now - 7 * 24, now - 25, now - 24, now, now + 1]) {
+      await write(pool, [[domains[0]!, hour, 'hit', 'search', 1]])
+      found.push(await counted())
+    }
+    assert.deepEqual(found, [
+      [0, 0],
+      [0, 1],
+      [0, 2],
+      [1, 3],
+      [2, 4],
+      [3, 5],
+    ])
+  })
+
+  it('follow what a node counts, hours of two days in one batch', async () => {
+    const { pool } = database
+    const [of, domains] = await account(pool, 'counted.example')
+    const midnightMs = Date.UTC(2026, 10, 15)
+    let nowMs = midnightMs - 60_000
+    const traffic = startTestTraffic(pool, { nowMs: () => nowMs })
+    for (const flushes of [false, true, true]) {
+      for (const verdict of VERDICTS)
+        for (const domain of domains) traffic.visit(domain, { verdict, path: '/' })
+      traffic.visit(domains[0]!, { verdict: 'pass; not-a-crawler', crawler: null })
+      nowMs += 120_000
+      if (flushes) await traffic.flush()
+    }
+    await traffic.close()
+    const [first] = await readSummaries(pool, of, nowMs)
+    assert.deepEqual(first?.day, { pages: 12, hit_ratio: 0.5 })
+    await assertSame(pool, of, nowMs)
+  })
+
+  it('of nodes that count the same domains at once: none waits for another in a circle', async () => {
+    const { pool } = database
+    const [of, [first, second]] = (await account(pool, 'together.example')) as [
+      AccountId,
+      [DomainId, DomainId],
+    ]
+    const now = Math.floor(NOON_MS / HOUR_MS)
+    const line = (domain: DomainId, verdict: string): Line => [domain, now, verdict, 'search', 1]
+    for (let n = 0; n < 2; n++) await write(pool, [line(first, 'hit'), line(second, 'hit')])
+    const holder = await pool.connect()
+    await holder.query('begin')
+    await holder.query('select from traffic_summary where domain_id = any ($1) for update', [[first, second]])
+    // Of one domain a line grows, of the other there is a new one.
+    const nodes = [
+      write(pool, [line(first, 'hit'), line(second, 'rendered')]),
+      write(pool, [line(second, 'hit'), line(first, 'rendered')]),
+    ]
+    for (let waiting = 0; waiting < 2; ) {
+      const { rows } = await pool.query<{ waiting: number }>(
+        'select count(distinct pid)::int as waiting from pg_locks where not granted',
+      )
+      waiting = rows[0]!.waiting
+    }
+    await holder.query('commit')
+    holder.release()
+    await Promise.all(nodes)
+    const summaries = await readSummaries(pool, of, NOON_MS)
+    assert.deepEqual(
+      summaries.map(({ day }) => day.pages),
+      [4, 4, 0, 0, 0, 0],
+    )
+  })
+
+  it('know the same verdicts for no pages as the code does', async () => {
+    for (const verdict of [...NO_PAGES, ...VERDICTS, 'pass; late', 'pass; other', 'pass; x']) {
+      const { rows } = await database.pool.query(
+        `select is_for_page('search', $1) as of_crawler, is_for_page('people', $1) as of_people`,
+        [verdict],
+      )
+      const isPage = !NO_PAGES.includes(verdict)
+      assert.deepEqual(rows, [{ of_crawler: isPage, of_people: false }], verdict)
+    }
+  })
+
+  it('of a database of before begin with what it has counted', async () => {
+    const { pool, connection, close } = await testDatabase({ empty: true })
+    try {
+      await migrate(connection, silentLog(), MIGRATIONS, '0023-ended-secrets.sql')
+      const [of, domains] = await account(pool, 'before.example')
+      const lines = new Map(
+        [...someLines(domains, Date.now(), 300)].map((line) => [line.slice(0, 4).join(), line]),
+      )
+      await write(pool, [...lines.values()])
+      await migrate(connection, silentLog())
+      await assertSame(pool, of, Date.now())
+      await write(pool, [...lines.values()].slice(0, 50))
+      await assertSame(pool, of, Date.now())
+    } finally {
+      await close()
+    }
+  })
+})

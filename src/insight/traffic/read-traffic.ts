@@ -1,0 +1,208 @@
+import type { Queryable } from '../../db/transaction.ts'
+import type { AccountId, DomainId } from '../../ids.ts'
+import { quantileMs, roundedMs, STEPS, startsOf, type TimeRange } from './time-range.ts'
+import {
+  hitRatio,
+  kindOfVerdict,
+  NO_PAGES,
+  noVisits,
+  type VerdictKind,
+  type VisitsByKind,
+} from './verdict-kind.ts'
+import { PEOPLE } from './visit-counts.ts'
+
+/** One line of a chart: visits in each step of the range. */
+type Series = { visits: number[]; total: number }
+
+/** Live traffic of a range; every list runs along `times`. Times are milliseconds. */
+export type TrafficView = {
+  times: string[]
+  /** Of crawlers, but for `people`. `pages`: requests for pages, of which the hit ratio is. */
+  totals: VisitsByKind & {
+    visits: number
+    pages: number
+    people: number
+    hit_ratio: number | null
+    p50_ms: number | null
+    p95_ms: number | null
+  }
+  categories: (Series & { name: string })[]
+  crawlers: (Series & { name: string; category: string })[]
+  verdicts: (Series & { name: string; kind: VerdictKind; p50_ms: number | null; p95_ms: number | null })[]
+  /** Answers to crawlers by class of their status; `none`: the client went before there was one. */
+  statuses: (Series & { name: '2xx' | '3xx' | '4xx' | '5xx' | 'none' })[]
+  hit_ratio: (number | null)[]
+  p50_ms: (number | null)[]
+  p95_ms: (number | null)[]
+  people: Series & { p50_ms: number | null; p95_ms: number | null }
+}
+
+/** Where the steps of a range stand: hours and days each in a table of their own. */
+const SOURCE = {
+  hour: { table: 'traffic_hour', at: 'hour', within: 'hour >= $3::timestamptz and hour < $4::timestamptz' },
+  day: {
+    table: 'traffic_day',
+    at: `day::timestamp at time zone 'UTC'`,
+    within: `day >= ($3::timestamptz at time zone 'UTC')::date and day < ($4::timestamptz at time zone 'UTC')::date`,
+  },
+} as const
+
+// Of the account in SQL, also where one domain is named.
+const visitsBy = (step: TimeRange['step']) => `
+  with t as (
+    select ${SOURCE[step].at} as at, category, crawler, verdict, visits, status_3xx, status_4xx, status_5xx,
+           unanswered, times, category <> '${PEOPLE}' and verdict <> all ($5) as is_page
+      from ${SOURCE[step].table}
+     where domain_id = any (array(select id from domain where account_id = $1 and ($2::integer is null or id = $2)))
+       and ${SOURCE[step].within})`
+
+const countsBy = (step: TimeRange['step']) => `${visitsBy(step)}
+  select at, category, crawler, verdict, sum(visits)::float8 as visits, sum(status_3xx)::float8 as status_3xx,
+         sum(status_4xx)::float8 as status_4xx, sum(status_5xx)::float8 as status_5xx,
+         sum(unanswered)::float8 as unanswered
+    from t
+   group by grouping sets ((at, category, crawler), (at, category, verdict))`
+
+const timesBy = (step: TimeRange['step']) => `${visitsBy(step)}
+  select at, is_page, verdict,
+         array[${Array.from({ length: STEPS }, (_, at) => `sum(times[${at + 1}])`).join()}]::float8[] as times
+    from t
+   group by grouping sets ((at, is_page), (verdict))`
+
+const COUNTS = { hour: countsBy('hour'), day: countsBy('day') }
+const TIMES = { hour: timesBy('hour'), day: timesBy('day') }
+
+type CountRow = {
+  at: Date
+  category: string
+  /** One of the two is null. */
+  crawler: string | null
+  verdict: string | null
+  visits: number
+  status_3xx: number
+  status_4xx: number
+  status_5xx: number
+  unanswered: number
+}
+
+/** Of a step of the range, or of a verdict over all of it. */
+type TimesRow = { at: Date | null; is_page: boolean | null; verdict: string | null; times: (number | null)[] }
+
+/** Whose traffic: all domains of the account, or one of them. */
+export type TrafficOf = { account: AccountId; domain: DomainId | null }
+
+/** The live traffic of a range. Two queries, both of the account. */
+export async function readTraffic(db: Queryable, of: TrafficOf, range: TimeRange): Promise<TrafficView> {
+  const { step } = range
+  const values = [of.account, of.domain, new Date(range.fromMs), new Date(range.toMs), NO_PAGES]
+  const counts = await db.query<CountRow>({ name: `traffic-counts-${step}`, text: COUNTS[step], values })
+  const times = await db.query<TimesRow>({ name: `traffic-times-${step}`, text: TIMES[step], values })
+  return shape(startsOf(range), counts.rows, times.rows)
+}
+
+function shape(times: string[], counts: readonly CountRow[], timed: readonly TimesRow[]): TrafficView {
+  const places = new Map(times.map((time, at) => [Date.parse(time), at]))
+  const placeOf = (at: Date) => places.get(at.getTime())!
+  const none = (): Series => ({ visits: times.map(() => 0), total: 0 })
+  const add = (series: Series, at: Date, visits: number) => {
+    series.visits[placeOf(at)]! += visits
+    series.total += visits
+  }
+
+  const people = none()
+  const categories = new Map<string, Series & { name: string }>()
+  const crawlers = new Map<string, Series & { name: string; category: string }>()
+  const verdicts = new Map<string, Series & { name: string; kind: VerdictKind }>()
+  const statuses = (['2xx', '3xx', '4xx', '5xx', 'none'] as const).map((name) => ({ name, ...none() }))
+  const byStep = times.map(noVisits)
+  const kinds = noVisits()
+  for (const { at, category, crawler, verdict, visits, ...row } of counts) {
+    if (category === PEOPLE) {
+      if (verdict !== null) add(people, at, visits)
+    } else if (crawler !== null) {
+      add(
+        upsert(categories, category, () => ({ name: category, ...none() })),
+        at,
+        visits,
+      )
+      const of = `${category} ${crawler}`
+      add(
+        upsert(crawlers, of, () => ({ name: crawler, category, ...none() })),
+        at,
+        visits,
+      )
+    } else if (verdict !== null) {
+      const kind = kindOfVerdict(verdict)
+      add(
+        upsert(verdicts, verdict, () => ({ name: verdict, kind, ...none() })),
+        at,
+        visits,
+      )
+      kinds[kind] += visits
+      byStep[placeOf(at)]![kind] += visits
+      const { status_3xx, status_4xx, status_5xx, unanswered } = row
+      const others = status_3xx + status_4xx + status_5xx + unanswered
+      for (const [place, count] of [
+        visits - others,
+        status_3xx,
+        status_4xx,
+        status_5xx,
+        unanswered,
+      ].entries()) {
+        add(statuses[place]!, at, count)
+      }
+    }
+  }
+
+  const ofVerdict = new Map(
+    timed.flatMap((row) => (row.verdict === null ? [] : [[row.verdict, numbers(row)]])),
+  )
+  const ofPages = times.map((): number[] => [])
+  const allPages = new Array<number>(STEPS).fill(0)
+  for (const row of timed) {
+    if (row.at === null || row.is_page !== true) continue
+    ofPages[placeOf(row.at)] = numbers(row)
+    for (const [step, count] of numbers(row).entries()) allPages[step]! += count
+  }
+  const { hit, stale, rendered, failed, passed, sitemap } = kinds
+  return {
+    times,
+    totals: {
+      visits: hit + stale + rendered + failed + passed + sitemap,
+      pages: hit + stale + rendered + failed,
+      ...kinds,
+      people: people.total,
+      hit_ratio: hitRatio(kinds),
+      ...quantiles(allPages),
+    },
+    categories: sorted(categories),
+    crawlers: sorted(crawlers),
+    verdicts: sorted(verdicts).map((each) => ({ ...each, ...quantiles(ofVerdict.get(each.name)) })),
+    statuses,
+    hit_ratio: byStep.map(hitRatio),
+    p50_ms: ofPages.map((each) => quantiles(each).p50_ms),
+    p95_ms: ofPages.map((each) => quantiles(each).p95_ms),
+    people: { ...people, ...quantiles(ofVerdict.get('pass; not-a-crawler')) },
+  }
+}
+
+/** The most visits first. */
+function sorted<Each extends Series & { name: string }>(series: ReadonlyMap<string, Each>): Each[] {
+  return [...series.values()].toSorted((a, b) => b.total - a.total || (a.name < b.name ? -1 : 1))
+}
+
+function upsert<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
+  const known = map.get(key)
+  if (known !== undefined) return known
+  const made = make()
+  map.set(key, made)
+  return made
+}
+
+function numbers({ times }: TimesRow): number[] {
+  return times.map((count) => count ?? 0)
+}
+
+function quantiles(times: readonly number[] = []): { p50_ms: number | null; p95_ms: number | null } {
+  return { p50_ms: roundedMs(quantileMs(times, 0.5)), p95_ms: roundedMs(quantileMs(times, 0.95)) }
+}

@@ -1,0 +1,124 @@
+import type pg from 'pg'
+import { deleteInSteps } from '../../db/remove-old.ts'
+import type { DomainId } from '../../ids.ts'
+
+/** For so long hours of traffic are kept, and paths. */
+export const HOURS_KEPT_DAYS = 90
+/** And days of it: a year to look back on, and a month. */
+export const DAYS_KEPT = 400
+/** Sums of days for summaries, which look back on seven days and a part of one. */
+export const SUMMARY_DAYS_KEPT = 9
+/** Renders of days are kept like those of months: a year to look back on, beside the month that runs. */
+const RENDER_MONTHS_KEPT = 12
+/** A node that has written nothing for so long has no batch left whose end it does not know. */
+const BATCH_DAYS_KEPT = 2
+
+// By domain, off the primary key: no table needs an index for its age alone.
+const oldOf = (table: string, column: string, before: string, names: string) => `
+  with old as materialized (
+    select o.* from domain d cross join lateral (
+      select ${names} from ${table} t where t.domain_id = d.id and t.${column} < ${before}
+       limit $1 for update skip locked) o
+     limit $1)
+  delete from ${table} t using old where (${prefixed('t', names)}) = (${prefixed('old', names)})`
+
+const HOURS = oldOf(
+  'traffic_hour',
+  'hour',
+  `now() - make_interval(days => $2)`,
+  'domain_id, hour, category, crawler, verdict',
+)
+const DAYS = oldOf(
+  'traffic_day',
+  'day',
+  `(now() at time zone 'UTC')::date - $2::integer`,
+  'domain_id, day, category, crawler, verdict',
+)
+const PATHS = oldOf(
+  'traffic_path',
+  'day',
+  `(now() at time zone 'UTC')::date - $2::integer`,
+  'domain_id, day, is_failing, path',
+)
+const SUMMARIES = oldOf(
+  'traffic_summary',
+  'day',
+  `(now() at time zone 'UTC')::date - $2::integer`,
+  'domain_id, day, part',
+)
+const RENDERS = oldOf(
+  'render_day',
+  'day',
+  `(date_trunc('month', now() at time zone 'UTC') - make_interval(months => $2))::date`,
+  'domain_id, day',
+)
+const BATCHES = `
+  with old as materialized (
+    select node from traffic_batch where written_at < now() - make_interval(days => $2)
+     limit $1 for update skip locked)
+  delete from traffic_batch t using old where t.node = old.node`
+
+/** Removes counts of traffic past their time. Gives how many rows. */
+export async function removeOldTraffic(
+  pool: pg.Pool,
+  options: { step?: number; signal?: AbortSignal } = {},
+): Promise<number> {
+  const hours = await deleteInSteps(pool, HOURS, [HOURS_KEPT_DAYS], options)
+  const days = await deleteInSteps(pool, DAYS, [DAYS_KEPT], options)
+  const paths = await deleteInSteps(pool, PATHS, [HOURS_KEPT_DAYS], options)
+  const summaries = await deleteInSteps(pool, SUMMARIES, [SUMMARY_DAYS_KEPT], options)
+  const renders = await deleteInSteps(pool, RENDERS, [RENDER_MONTHS_KEPT], options)
+  const batches = await deleteInSteps(pool, BATCHES, [BATCH_DAYS_KEPT], options)
+  return hours + days + paths + summaries + renders + batches
+}
+
+function prefixed(table: string, names: string): string {
+  return names
+    .split(', ')
+    .map((name) => `${table}.${name}`)
+    .join(', ')
+}
+
+/** Of one domain, UTC day and list. */
+export const PATHS_KEPT = 300
+
+// A row of the rest at a time, so that two nodes that trim the same day move each row once.
+const TRIM = `
+  with ranked as (
+    select is_failing, path, row_number() over (partition by is_failing order by visits desc, path) as rank
+      from traffic_path where domain_id = $1 and day = $2 and path <> ''),
+  dropped as (
+    delete from traffic_path t using ranked r
+     where t.domain_id = $1 and t.day = $2 and t.is_failing = r.is_failing and t.path = r.path and r.rank > $3
+    returning t.is_failing, t.visits)
+  insert into traffic_path as t (domain_id, day, is_failing, path, visits, verdict, status)
+  select $1, $2, is_failing, '', sum(visits), '', 0 from dropped group by is_failing
+  on conflict (domain_id, day, is_failing, path) do update set visits = t.visits + excluded.visits`
+
+/** Days of domains of which is remembered how many paths are new; then all are forgotten, and begin anew. */
+const REMEMBERED = 20_000
+
+/**
+ * Keeps the stored paths of a day few: once as many new ones have come as are
+ * kept, the rarest of that day are counted together. `added`: the paths that a
+ * node has just stored; `is_new`: they were not there before.
+ */
+export function createTrimPaths(
+  pool: pg.Pool,
+): (added: readonly { domain_id: DomainId; day: string; is_new: boolean }[]) => Promise<void> {
+  const news = new Map<string, number>()
+
+  return async (added) => {
+    for (const { domain_id, day, is_new } of added) {
+      if (!is_new) continue
+      const name = `${domain_id} ${day}`
+      news.set(name, (news.get(name) ?? 0) + 1)
+    }
+    for (const [name, count] of news) {
+      if (count < PATHS_KEPT) continue
+      news.delete(name)
+      await pool.query({ name: 'traffic-trim-paths', text: TRIM, values: [...name.split(' '), PATHS_KEPT] })
+    }
+    if (news.size > REMEMBERED) news.clear()
+  }
+}

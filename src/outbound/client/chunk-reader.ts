@@ -1,0 +1,72 @@
+import { headerLines } from './call.ts'
+
+/** A chunk's size and its extensions, which are not read. */
+export const CHUNK_LINE_BYTES = 4_096
+export const TRAILER_BYTES = 16 * 1024
+
+/** Trailers (flat), and the bytes behind the body. */
+type ChunksEnd = { flat: string[]; rest: Buffer }
+
+// RFC 9112, section 7.1. Quotes in extensions are not looked into: a line break ends the line wherever it stands.
+const SIZE_LINE = /^([0-9A-Fa-f]{1,12})(?:;[\t\x20-\x7e\x80-\xff]*)?$/
+const CR = 0x0d
+const LF = 0x0a
+
+/** Reads one body that comes in chunks (RFC 9112, section 7.1). */
+export class ChunkReader {
+  /** Of the chunk that is being read. */
+  #leftBytes = 0
+  #state: 'size' | 'data' | 'data-end' | 'trailers' = 'size'
+  /** Of a line that is not there to its end. */
+  #waiting = ''
+
+  /** null: there is more to come; a text: what is wrong. */
+  push(bytes: Buffer, take: { data(part: Buffer): void }): ChunksEnd | string | null {
+    let at = 0
+    while (at < bytes.length) {
+      if (this.#state === 'data') {
+        const end = Math.min(bytes.length, at + this.#leftBytes)
+        this.#leftBytes -= end - at
+        take.data(bytes.subarray(at, end))
+        at = end
+        if (this.#leftBytes === 0) this.#state = 'data-end'
+        continue
+      }
+      const end = bytes.indexOf(LF, at)
+      const line = this.#waiting + bytes.toString('latin1', at, end === -1 ? bytes.length : end + 1)
+      if (line.length > (this.#state === 'trailers' ? TRAILER_BYTES : CHUNK_LINE_BYTES)) {
+        return 'A line between the chunks of the answer is too long'
+      }
+      if (end === -1) {
+        this.#waiting = line
+        return null
+      }
+      at = end + 1
+      if (line.length < 2 || line.charCodeAt(line.length - 2) !== CR)
+        return 'A line without CR between chunks'
+      if (this.#state === 'trailers') {
+        // Lines are gathered to the empty one.
+        this.#waiting = line
+        if (line !== '\r\n' && !line.endsWith('\r\n\r\n')) continue
+        const flat = headerLines(line.slice(0, -2))
+        return flat === null ? 'The trailers of the answer are malformed' : { flat, rest: bytes.subarray(at) }
+      }
+      this.#waiting = ''
+      const wrong = this.#line(line.slice(0, -2))
+      if (wrong !== null) return wrong
+    }
+    return null
+  }
+
+  #line(line: string): string | null {
+    if (this.#state === 'data-end') {
+      this.#state = 'size'
+      return line === '' ? null : 'A chunk of the answer is longer than it says'
+    }
+    const size = SIZE_LINE.exec(line)
+    if (size === null) return 'The size of a chunk is malformed'
+    this.#leftBytes = Number.parseInt(size[1]!, 16)
+    this.#state = this.#leftBytes === 0 ? 'trailers' : 'data'
+    return null
+  }
+}

@@ -1,0 +1,194 @@
+import type net from 'node:net'
+
+import { type AnswerHead, AnswerReader, type TakeAnswer } from './answer-reader.ts'
+import type { OriginCall } from './call.ts'
+import { OriginSilent } from './faults.ts'
+
+/** Whoever keeps connections is told when one is free again or has ended. */
+export type ConnectionKeeper = {
+  free(connection: OriginConnection): void
+  gone(connection: OriginConnection): void
+}
+
+/**
+ * One connection to an origin, one call at a time (no pipelining). It is free for
+ * another only when the call has been sent to its end and answered to its end, and nothing came behind that.
+ */
+export class OriginConnection implements TakeAnswer {
+  readonly socket: net.Socket
+  readonly openedMs: number
+  /** When it became free; of one in use, nothing. */
+  freeSinceMs = 0
+  readonly #keeper: ConnectionKeeper
+  readonly #reader = new AnswerReader()
+  #call: OriginCall | null = null
+  /** The head of the answer has come. */
+  #isBegun = false
+  /** Answered, but for what is left to be sent. */
+  #isAnswered = false
+  #isPaused = false
+  #hasServed = false
+  #isGone = false
+  /** As the origin's `Keep-Alive` says. */
+  #keptMs = Number.POSITIVE_INFINITY
+
+  constructor(socket: net.Socket, keeper: ConnectionKeeper, openedMs: number) {
+    this.socket = socket
+    this.openedMs = openedMs
+    this.#keeper = keeper
+    socket.on('data', (bytes: Buffer) => this.#receive(bytes))
+    socket.on('drain', () => this.#drain())
+    socket.on('end', () => this.#ended())
+    socket.on('timeout', () => this.#fail(new OriginSilent()))
+    socket.on('error', (error) => this.#fail(error))
+    socket.on('close', () => this.#fail(new Error('The origin closed without an answer')))
+  }
+
+  start(call: OriginCall): void {
+    this.#call = call
+    this.#isBegun = false
+    this.#isAnswered = false
+    call.connection = this
+    call.onKeptConnection = this.#hasServed
+    this.#hasServed = true
+    this.#reader.begin(call.request.method, this)
+    this.socket.setTimeout(call.request.answerWaitMs)
+    if (call.isSent) return void this.socket.write(call.head, 'latin1')
+    // What stands of the body already goes out together with the head.
+    this.socket.cork()
+    this.socket.write(call.head, 'latin1')
+    process.nextTick(() => this.socket.uncork())
+    call.take.ready()
+  }
+
+  /** The call has been sent to its end. */
+  sent(): void {
+    if (this.#isAnswered) this.#settle()
+  }
+
+  resume(call: OriginCall): void {
+    if (this.#call !== call || !this.#isPaused) return
+    this.#isPaused = false
+    this.socket.resume()
+  }
+
+  /** Nobody wants the call any more. */
+  drop(call: OriginCall): void {
+    if (this.#call === call) this.destroy()
+  }
+
+  destroy(): void {
+    this.#call = null
+    this.socket.destroy()
+    this.#leave()
+  }
+
+  /** Free, for so long at most. */
+  keepFor(ms: number): void {
+    this.socket.setTimeout(Math.min(ms, this.#keptMs))
+  }
+
+  get isUsable(): boolean {
+    return !this.#isGone && this.#keptMs > 0
+  }
+
+  interim(statusCode: number): void {
+    // 103 and others are dropped: not every client reads them (RFC 9110, section 15.2).
+    if (statusCode === 100) this.#call?.take.continued()
+  }
+
+  head(head: AnswerHead): void {
+    const call = this.#call!
+    this.#keptMs = keptMs(head)
+    this.#isBegun = true
+    call.take.head(head)
+  }
+
+  data(part: Buffer): void {
+    const call = this.#call
+    if (call === null || call.take.data(part) || this.#isPaused) return
+    this.#isPaused = true
+    this.socket.pause()
+  }
+
+  end(trailers: string[]): void {
+    this.#isAnswered = true
+    const call = this.#call
+    if (call === null) return
+    call.isOver = call.isSent
+    call.take.end(trailers)
+  }
+
+  #receive(bytes: Buffer): void {
+    const call = this.#call
+    // Nobody asked for it.
+    if (call === null || this.#isAnswered)
+      return void this.#fail(new Error('The origin said more than an answer'))
+    call.isAnswered = true
+    const begun = this.#isBegun
+    try {
+      this.#reader.push(bytes)
+    } catch (error) {
+      return void this.#fail(error as Error)
+    }
+    // What may stand behind the answer has been seen by now.
+    if (this.#isAnswered) {
+      if (call.isSent) this.#settle()
+    } else if (this.#isBegun && !begun) this.socket.setTimeout(call.request.idleMs)
+  }
+
+  #drain(): void {
+    const call = this.#call
+    if (call === null || !call.needsDrain) return
+    call.needsDrain = false
+    call.take.drain()
+  }
+
+  #ended(): void {
+    try {
+      this.#reader.finish()
+    } catch (error) {
+      return void this.#fail(error as Error)
+    }
+    if (this.#call?.isSent === true) this.#settle()
+    // The rest of the body is for nobody; the client is answered.
+    else this.destroy()
+  }
+
+  #settle(): void {
+    const call = this.#call
+    this.#call = null
+    if (call !== null) call.isOver = true
+    if (this.#isPaused) {
+      this.#isPaused = false
+      this.socket.resume()
+    }
+    if (!this.#reader.isReusable || this.socket.destroyed) this.destroy()
+    else this.#keeper.free(this)
+  }
+
+  #fail(error: Error): void {
+    const call = this.#call
+    this.destroy()
+    if (call === null || call.isOver) return
+    call.isOver = true
+    if (!this.#isAnswered) call.take.fail(error)
+  }
+
+  #leave(): void {
+    if (this.#isGone) return
+    this.#isGone = true
+    this.#keeper.gone(this)
+  }
+}
+
+/** How long the origin says that it keeps the connection; a second less, so that it does not end it under a request. */
+function keptMs({ rawHeaders }: AnswerHead): number {
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!
+    if (name.length !== 10 || name.toLowerCase() !== 'keep-alive') continue
+    const said = /(?:^|[\s,])timeout=(\d{1,6})/i.exec(rawHeaders[at + 1]!)
+    if (said !== null) return Math.max(0, Number(said[1]) - 1) * 1_000
+  }
+  return Number.POSITIVE_INFINITY
+}

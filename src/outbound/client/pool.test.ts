@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import net from 'node:net'
+import { describe, it, type TestContext } from 'node:test'
+import { listening } from '../../../test/support/edge.ts'
+import { edgeDomain, type Origin } from '../../edge/request/domain.ts'
+import { OriginCall } from './call.ts'
+import { createOriginPool, type OriginPoolOptions } from './pool.ts'
+
+const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+
+/** An origin that says what the test says, and what it was asked, by connection. */
+async function start(t: TestContext, options: Partial<OriginPoolOptions> = {}) {
+  const server = net.createServer()
+  const connections: net.Socket[] = []
+  const said: string[] = []
+  let answer: ((socket: net.Socket) => void) | null = (socket) => socket.write(ANSWER)
+  server.on('connection', (socket) => {
+    const which = connections.push(socket) - 1
+    said.push('')
+    socket.on('error', () => {})
+    socket.on('data', (part) => {
+      said[which] += part.toString('latin1')
+      if (said[which]!.endsWith('\r\n\r\n')) answer?.(socket)
+    })
+  })
+  const port = await listening(server)
+  let nowMs = 0
+  const pool = createOriginPool({
+    connect: (to) => net.connect(to.port, '127.0.0.1'),
+    clock: { nowMs: () => nowMs },
+    ...options,
+  })
+  const authority = `127.0.0.1:${port}`
+  const origin: Origin = { protocol: 'http:', hostname: '127.0.0.1', port, authority, key: `1 ${authority}` }
+  t.after(() => {
+    for (const socket of connections) socket.destroy()
+    server.close()
+  })
+
+  /** What comes of a call: its body, or the name of its error. */
+  function ask(path = '/', { freeForMs, to = origin, answerWaitMs = 5_000 }: Asking = {}) {
+    const { promise, resolve } = Promise.withResolvers<string>()
+    let body = ''
+    const call = new OriginCall(
+      { method: 'GET', path, headers: ['Host', 'x'], body: 'none', answerWaitMs, idleMs: 5_000 },
+      {
+        ...{ ready: () => {}, drain: () => {}, continued: () => {}, head: () => {} },
+        data: (part) => {
+          body += part.toString()
+          return true
+        },
+        end: () => resolve(body),
+        fail: (error) => resolve(error.name),
+      },
+    )
+    pool.send(call, to, freeForMs)
+    return Object.assign(promise, { call })
+  }
+  return {
+    ...{ pool, ask, origin, connections, said },
+    answers: (next: typeof answer) => {
+      answer = next
+    },
+    wait: (ms: number) => {
+      nowMs += ms
+    },
+  }
+}
+
+type Asking = { freeForMs?: number; to?: Origin; answerWaitMs?: number }
+
+/** Two names of the same server are two origins. */
+const other = (origin: Origin, name: string): Origin => ({ ...origin, key: `1 ${name}` })
+
+describe('connections to origins', () => {
+  it('are used again, one call at a time', async (t) => {
+    const { ask, connections, pool } = await start(t)
+    for (let n = 0; n < 5; n++) assert.equal(await ask(), 'ok')
+    assert.deepEqual([connections.length, pool.open], [1, 1])
+    assert.deepEqual(await Promise.all([ask(), ask(), ask()]), ['ok', 'ok', 'ok'])
+    assert.deepEqual([connections.length, pool.open], [3, 3])
+  })
+
+  it('so many to one origin; further calls wait, and are sent in their order', async (t) => {
+    const { ask, connections, said, pool } = await start(t, { perOrigin: 1 })
+    const all = ['/1', '/2', '/3'].map((path) => ask(path))
+    assert.deepEqual([pool.open, pool.waiting], [1, 2])
+    await Promise.all(all)
+    assert.deepEqual([connections.length, pool.waiting], [1, 0])
+    assert.match(said[0]!, /GET \/1 .*GET \/2 .*GET \/3 /s)
+  })
+
+  it('so many in all: free ones of others make room, and whoever waits elsewhere gets what is left', async (t) => {
+    const { ask, origin, pool, answers, said } = await start(t, { inTotal: 2 })
+    await Promise.all([ask(), ask()])
+    answers(null)
+    const [first, second] = [ask('/', { to: other(origin, 'a') }), ask('/', { to: other(origin, 'b') })]
+    assert.deepEqual([pool.open, pool.waiting], [2, 0])
+    const third = ask('/', { to: other(origin, 'c') })
+    assert.deepEqual([pool.open, pool.waiting], [2, 1])
+    while (said.filter((text) => text.endsWith('\r\n\r\n')).length < 4) await new Promise(setImmediate)
+    answers((socket) => socket.write(ANSWER))
+    first.call.destroy()
+    assert.equal(await third, 'ok')
+    second.call.destroy()
+    assert.deepEqual([pool.open, pool.waiting], [1, 0])
+  })
+
+  it('accounts that name the same origin share none, nor the places for them', async (t) => {
+    const { ask, origin, pool, answers, connections, said } = await start(t, { perOrigin: 1 })
+    const domain = {
+      id: 1,
+      custom_domain: 'x',
+      is_active: true,
+      settings: {},
+      origin_url: 'http://same.example',
+    }
+    const [red, blue] = [1, 2].map((id) => edgeDomain({ ...domain, account_id: id }).origin.key)
+    assert.notEqual(red, blue)
+    assert.equal(await ask('/red', { to: { ...origin, key: red! } }), 'ok')
+    assert.equal(await ask('/blue', { to: { ...origin, key: blue! } }), 'ok')
+    assert.equal(connections.length, 2)
+    answers(null)
+    const held = ask('/held', { to: { ...origin, key: red! } })
+    while (!said[0]!.includes('/held')) await new Promise(setImmediate)
+    answers((socket) => socket.write(ANSWER))
+    assert.equal(await ask('/blue', { to: { ...origin, key: blue! } }), 'ok')
+    held.call.destroy()
+    assert.equal(pool.open, 1)
+  })
+
+  it('one that is old is not used again: its name may lead elsewhere by now', async (t) => {
+    const { ask, connections, wait, pool } = await start(t, { maxAgeMs: 1_000 })
+    await ask()
+    wait(999)
+    await ask()
+    assert.equal(pool.open, 1)
+    wait(1)
+    await ask()
+    assert.deepEqual([connections.length, pool.open], [1, 0])
+    await ask()
+    assert.equal(connections.length, 2)
+  })
+
+  it('so many are kept when nobody needs them', async (t) => {
+    const { ask, connections, pool } = await start(t, { freePerOrigin: 2 })
+    await Promise.all([ask(), ask(), ask()])
+    assert.deepEqual([connections.length, pool.open], [3, 2])
+  })
+
+  it('whoever waits is not sent on one that the origin is about to close', async (t) => {
+    const { ask, answers, connections } = await start(t, { perOrigin: 1 })
+    answers((socket) => socket.write(ANSWER.replace('\r\n', '\r\nKeep-Alive: timeout=1\r\n')))
+    assert.deepEqual(await Promise.all([ask(), ask()]), ['ok', 'ok'])
+    assert.equal(connections.length, 2)
+  })
+
+  it('a call that waits for too long fails; one that is taken back waits no more', async (t) => {
+    const { ask, answers, pool } = await start(t, { perOrigin: 1 })
+    answers(null)
+    const first = ask()
+    const gone = ask()
+    gone.call.destroy()
+    assert.equal(pool.waiting, 0)
+    assert.equal(await ask('/', { answerWaitMs: 50 }), 'OriginSilent')
+    assert.equal(pool.waiting, 0)
+    first.call.destroy()
+    assert.equal(pool.open, 0)
+  })
+
+  it('an origin that is silent is not waited for, nor is its connection kept', async (t) => {
+    const { ask, answers, pool } = await start(t)
+    answers(null)
+    assert.equal(await ask('/', { answerWaitMs: 50 }), 'OriginSilent')
+    assert.equal(pool.open, 0)
+  })
+
+  it('one that became free so lately, or a new one', async (t) => {
+    const { ask, connections, wait, pool } = await start(t)
+    await ask()
+    wait(1_999)
+    await ask('/', { freeForMs: 2_000 })
+    assert.equal(connections.length, 1)
+    wait(2_000)
+    await ask('/', { freeForMs: 2_000 })
+    assert.equal(connections.length, 2)
+    await ask('/', { freeForMs: 0 })
+    assert.deepEqual([connections.length, pool.open], [3, 1])
+  })
+})
+
+describe('a connection is not used again', () => {
+  const NOT: Record<string, string> = {
+    'when the answer says so': 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok',
+    'when something stands behind the answer': `${ANSWER}x`,
+    'when a whole answer stands behind the answer': `${ANSWER}${ANSWER}`,
+    'when the origin keeps it for no second':
+      'HTTP/1.1 200 OK\r\nKeep-Alive: timeout=1\r\nContent-Length: 2\r\n\r\nok',
+    'when its version does not keep it': 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok',
+  }
+  for (const [name, text] of Object.entries(NOT)) {
+    it(name, async (t) => {
+      const { ask, answers, pool } = await start(t)
+      answers((socket) => socket.write(text))
+      assert.equal(await ask(), 'ok')
+      assert.equal(pool.open, 0)
+    })
+  }
+
+  it('when the origin says something that nobody asked for, or ends it', async (t) => {
+    const { ask, connections, pool } = await start(t)
+    for (const [at, act] of [(s: net.Socket) => s.write(ANSWER), (s: net.Socket) => s.end()].entries()) {
+      await ask()
+      assert.equal(pool.open, 1)
+      act(connections[at]!)
+      await once(connections[at]!, 'close')
+      while (pool.open > 0) await new Promise(setImmediate)
+    }
+  })
+
+  it('when it has been free for too long', async (t) => {
+    const { ask, pool } = await start(t, { keepAliveMs: 20 })
+    await ask()
+    assert.equal(pool.open, 1)
+    // Its timer keeps no process alive, and so no test.
+    const alive = setInterval(() => {}, 1_000)
+    t.after(() => clearInterval(alive))
+    while (pool.open > 0) await new Promise(setImmediate)
+  })
+})
+
+describe('what no request can say', () => {
+  const request = {
+    method: 'GET',
+    path: '/',
+    headers: ['Host', 'x'],
+    body: 'none',
+    answerWaitMs: 1,
+    idleMs: 1,
+  } as const
+  const take = { ready() {}, drain() {}, continued() {}, head() {}, data: () => true, end() {}, fail() {} }
+  const WRONG: Record<string, Partial<{ method: string; path: string; headers: string[] }>> = {
+    'a line break in the path': { path: '/\r\nX: y' },
+    'a space in the path': { path: '/a b' },
+    'a path beyond Latin-1': { path: '/\u010a' },
+    'no path': { path: '' },
+    'a space in the method': { method: 'GET /' },
+    'a line break in a value': { headers: ['Host', 'x\r\nX: y'] },
+    'a bare line feed in a value': { headers: ['Host', 'x\nX: y'] },
+    'a value beyond Latin-1': { headers: ['Host', '\u010d\u010a'] },
+    'a colon in a name': { headers: ['X: y', 'z'] },
+    'no name': { headers: ['', 'z'] },
+  }
+  for (const [name, wrong] of Object.entries(WRONG)) {
+    it(name, () => assert.throws(() => new OriginCall({ ...request, ...wrong }, take), TypeError))
+  }
+})

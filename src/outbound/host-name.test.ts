@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+
+import { hostInUrl, parseAuthority, parseHost } from './origin-url.ts'
+
+describe('host names', () => {
+  const READ: [raw: string, kind: 'name' | 'address', text: string][] = [
+    ['www.example.com', 'name', 'www.example.com'],
+    ['WWW.Example.COM.', 'name', 'www.example.com'],
+    ['localhost', 'name', 'localhost'],
+    ['_dmarc.a-b.example', 'name', '_dmarc.a-b.example'],
+    ['xn--bcher-kva.example', 'name', 'xn--bcher-kva.example'],
+    ['1.2.3.4.example', 'name', '1.2.3.4.example'],
+    ['0x.example', 'name', '0x.example'],
+    [`${'a'.repeat(63)}.example`, 'name', `${'a'.repeat(63)}.example`],
+    ['8.8.8.8', 'address', '8.8.8.8'],
+    ['[2606:4700::1111]', 'address', '2606:4700::1111'],
+    ['[::FFFF:1.2.3.4]', 'address', '::ffff:1.2.3.4'],
+  ]
+  for (const [raw, kind, text] of READ) {
+    it(`reads ${raw.slice(0, 40)}`, () => assert.deepEqual(parseHost(raw), { kind, text }))
+  }
+
+  const REFUSED = [
+    '',
+    '.',
+    '..',
+    'a..b',
+    '.example',
+    'example..',
+    '-a.example',
+    'a-.example',
+    'a b.example',
+    'a/b',
+    'a@b',
+    'a:80',
+    'a%2e.example',
+    'bücher.example',
+    '１２７.0.0.1',
+    '127。0。0。1',
+    'a\u0000.example',
+    'a\n.example',
+    '127.1',
+    '127.0.0.1.',
+    '2130706433',
+    '0177.0.0.1',
+    '0x7f.1',
+    '0x7f000001',
+    'example.0x7f',
+    'example.0x',
+    'example.1',
+    '1.2.3.4.5',
+    '2606:4700::1111',
+    '[2606:4700::1111',
+    '[fe80::1%eth0]',
+    '[127.0.0.1]',
+    '[]',
+    `${'a'.repeat(64)}.example`,
+    `${'a.'.repeat(127)}example`,
+  ]
+  for (const raw of REFUSED) {
+    it(`refuses ${JSON.stringify(raw.slice(0, 40))}`, () => assert.equal(parseHost(raw), null))
+  }
+
+  it('takes 253 characters and no more', () => {
+    const labels = (last: number) => `${`${'a'.repeat(62)}.`.repeat(3)}${'b'.repeat(60)}.${'c'.repeat(last)}`
+    assert.equal(labels(3).length, 253)
+    assert.notEqual(parseHost(labels(3)), null)
+    assert.equal(parseHost(labels(4)), null)
+  })
+})
+
+describe('authorities', () => {
+  const READ: [raw: string, written: string][] = [
+    ['example.com', 'example.com:443'],
+    ['example.com:80', 'example.com:80'],
+    ['example.com:1', 'example.com:1'],
+    ['example.com:65535', 'example.com:65535'],
+    ['[2606:4700::1111]:80', '[2606:4700::1111]:80'],
+  ]
+  for (const [raw, written] of READ) {
+    it(`reads ${raw}`, () => {
+      const authority = parseAuthority(raw, 443)
+      assert(authority !== null)
+      assert.equal(`${hostInUrl(authority.host)}:${authority.port}`, written)
+    })
+  }
+  for (const raw of [
+    '',
+    ':80',
+    'a:',
+    'a:0',
+    'a:65536',
+    'a:99999',
+    'a:-1',
+    'a: 80',
+    'a:80:80',
+    'u@a:80',
+    'a:80/',
+    'a:8O',
+  ]) {
+    it(`refuses ${JSON.stringify(raw)}`, () => assert.equal(parseAuthority(raw, 443), null))
+  }
+  it('needs a port where there is no default', () => assert.equal(parseAuthority('example.com', null), null))
+})

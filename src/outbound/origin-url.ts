@@ -1,0 +1,137 @@
+import { isIP, isIPv6 } from 'node:net'
+import { type AddressGuard, isPublicAddress } from './address-guard.ts'
+import { type Lookup, lookupAddresses } from './lookup.ts'
+
+/** `reason` is a few readable words, to stand behind "Invalid origin URL: ". */
+type OriginUrlCheck = { ok: true; originUrl: string } | { ok: false; reason: string }
+
+type OriginUrlOptions = {
+  lookup?: Lookup
+  /** How long the name servers may take; a silent one does not speak against the origin. */
+  timeoutMs: number
+}
+
+const MAX_ORIGIN_URL_CHARS = 2_048
+
+/** Names that lead into a network, never to the internet (RFC 6761, RFC 8375, ICANN 2024, draft-chapin-rfc2606bis). */
+const INTERNAL_SUFFIX =
+  /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|home|lan|home\.arpa|in-addr\.arpa|ip6\.arpa)$/
+
+/**
+ * Checks `origin_url` at registration and gives it in the one spelling that is
+ * stored: scheme, lower-case host, port unless it is the default one, no slash
+ * at the end. A name that does not resolve now is accepted: whether a
+ * connection may be made is decided at each connection, by the same guard.
+ */
+export async function checkOriginUrl(
+  raw: string,
+  guard: AddressGuard,
+  { lookup = lookupAddresses, timeoutMs }: OriginUrlOptions,
+): Promise<OriginUrlCheck> {
+  if (raw.length > MAX_ORIGIN_URL_CHARS) {
+    return refuse(`must be at most ${MAX_ORIGIN_URL_CHARS} characters`)
+  }
+  // The URL parser would silently drop or turn these.
+  if (/[\s\p{Cc}\\]/u.test(raw)) return refuse('must not contain spaces, control characters or backslashes')
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(raw)?.[1]?.toLowerCase()
+  if (scheme === undefined) return refuse('must be a full URL such as https://www.example.com')
+  if (scheme !== 'http' && scheme !== 'https') return refuse('must use http or https')
+  if (!/^[a-z]+:\/\/[^/?#]/i.test(raw)) return refuse('must name a host')
+  // The parser forgives an empty user (http://@host) and an empty query; here they are mistakes.
+  const [, authority = '', rest = ''] = /^[a-z]+:\/\/([^/?#]*)(.*)$/i.exec(raw) ?? []
+  if (authority.includes('@')) return refuse('must not contain a user name or password')
+  if (!URL.canParse(raw)) return refuse('is not a valid URL')
+  if (rest !== '' && rest !== '/') return refuse('must not have a path, query or fragment')
+
+  const url = new URL(raw)
+  const host = parseHost(url.hostname)
+  if (host === null || url.port === '0')
+    return refuse(url.port === '0' ? 'must not use port 0' : 'is not a valid host name')
+  const port = Number(url.port || (scheme === 'https' ? 443 : 80))
+  const originUrl = `${scheme}://${hostInUrl(host)}${url.port === '' ? '' : `:${port}`}`
+
+  if (host.kind === 'address') {
+    if (!guard.permits(host.text, port)) return refuse('internal addresses are not allowed')
+    // 010.1.2.3 is 8.1.2.3 to some programs and 10.1.2.3 to others.
+    const plain = host.text.includes(':') || authority.replace(/:\d*$/, '') === host.text
+    return plain ? { ok: true, originUrl } : refuse('must write an IP address as four decimal numbers')
+  }
+  const internal = internalName(host.text)
+  // Without an allowed range no internal name can be right, whatever it resolves to.
+  if (internal !== null && !guard.allowsPrivate) return refuse(internal)
+
+  const addresses = await answerOrNothing(lookup(host.text), timeoutMs)
+  if (internal !== null) {
+    // localhost is two addresses, and the operator may have allowed one of them.
+    const allowed = addresses.filter((address) => !isPublicAddress(address) && guard.permits(address, port))
+    const enough = host.text === 'localhost' ? allowed.length > 0 : allowed.length === addresses.length
+    return addresses.length > 0 && enough ? { ok: true, originUrl } : refuse(internal)
+  }
+  if (!addresses.every((address) => guard.permits(address, port))) {
+    return refuse('the name resolves to an internal address')
+  }
+  return { ok: true, originUrl }
+}
+
+function internalName(name: string): string | null {
+  if (name === 'localhost' || name.endsWith('.localhost')) return 'localhost is not allowed'
+  if (INTERNAL_SUFFIX.test(name)) return 'internal names are not allowed'
+  return name.includes('.') ? null : 'must be a full domain name'
+}
+
+async function answerOrNothing(
+  asked: Promise<readonly string[]>,
+  timeoutMs: number,
+): Promise<readonly string[]> {
+  const { promise: late, resolve } = Promise.withResolvers<readonly string[]>()
+  const timer = setTimeout(() => resolve([]), timeoutMs)
+  try {
+    return await Promise.race([asked.catch(() => []), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function refuse(reason: string): OriginUrlCheck {
+  return { ok: false, reason }
+}
+
+/** A host in the one spelling that is compared and connected to. */
+export type Host = { kind: 'name' | 'address'; text: string }
+
+export type Authority = { host: Host; port: number }
+
+const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
+
+/**
+ * Reads a host as it stands in a URL: a DNS name (lower-cased, one trailing dot
+ * dropped), four decimal octets, or IPv6 in brackets. null for anything else,
+ * above all for what other programs would take for an address: a name whose
+ * last label is a number (127.1, 2130706433, 0x7f.1) is one to getaddrinfo.
+ */
+export function parseHost(raw: string): Host | null {
+  if (raw.startsWith('[')) {
+    const address = raw.endsWith(']') ? raw.slice(1, -1) : ''
+    return isIPv6(address) && !address.includes('%') ? { kind: 'address', text: address.toLowerCase() } : null
+  }
+  if (isIP(raw) === 4) return { kind: 'address', text: raw }
+  const name = raw.toLowerCase().replace(/\.$/, '')
+  const labels = name.split('.')
+  if (name.length > 253 || !labels.every((label) => LABEL.test(label))) return null
+  if (/^(?:\d+|0x[0-9a-f]*)$/.test(labels.at(-1)!)) return null
+  return { kind: 'name', text: name }
+}
+
+/** `host` or `host:port`, without user information; null when it is neither. */
+export function parseAuthority(raw: string, defaultPort: number | null): Authority | null {
+  const match = /^(\[[^\]]*\]|[^:@/?#\\]*)(?::(\d{1,5}))?$/.exec(raw)
+  if (match === null) return null
+  const host = parseHost(match[1] ?? '')
+  const port = match[2] === undefined ? defaultPort : Number(match[2])
+  return host === null || port === null || port < 1 || port > 65_535 ? null : { host, port }
+}
+
+/** The host as it stands in a URL or a Host header: IPv6 gets its brackets back. */
+export function hostInUrl(host: Host): string {
+  return host.text.includes(':') ? `[${host.text}]` : host.text
+}

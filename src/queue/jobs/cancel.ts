@@ -1,0 +1,43 @@
+import type { Queryable } from '../../db/transaction.ts'
+import type { DomainId, JobId } from '../../ids.ts'
+
+/**
+ * Cancels one open job, whoever's it is; false: there is none of that id that
+ * is open. What runs goes on for a moment, but what it brings is refused. Who
+ * waits for it is told. For the operator only.
+ */
+export async function cancelJob(db: Queryable, id: JobId): Promise<boolean> {
+  const { rows } = await db.query(
+    `with cancelled as (
+       update job set state = 'cancelled', outcome = 'cancelled', detail = 'by the operator', finished_at = now(),
+              lease_until = null
+        where id = $1 and state in ('queued', 'running')
+       returning id)
+     select pg_notify('job_done', id::text) from cancelled`,
+    [id],
+  )
+  return rows.length > 0
+}
+
+/**
+ * Cancels all open jobs of a domain and gives how many. What runs goes on for
+ * a moment, but what it brings is refused. The domain id was obtained through
+ * its account. `client` is inside a transaction (read committed): the lock of a
+ * bulk enqueue comes first, in a statement of its own, so that the next one sees
+ * what the other has queued.
+ */
+export async function cancelJobs(client: Queryable, domain: DomainId): Promise<number> {
+  await client.query('select pg_advisory_xact_lock(7227, $1)', [domain])
+  const { rows } = await client.query<{ cancelled: number }>(
+    `with cancelled as (
+       update job set state = 'cancelled', outcome = 'cancelled', finished_at = now(), lease_until = null
+        where domain_id = $1 and state in ('queued', 'running')
+       returning id, priority
+     ),
+     -- Crawlers wait for these; whoever waits for another looks twice a second.
+     told as (select pg_notify('job_done', id::text) from cancelled where priority = 0)
+     select (select count(*) from cancelled)::integer as cancelled, (select count(*) from told) as told`,
+    [domain],
+  )
+  return rows[0]?.cancelled ?? 0
+}

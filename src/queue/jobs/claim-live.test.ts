@@ -1,0 +1,99 @@
+/** A miss at a node that renders: queued and claimed in one step, by the rules of every claim. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, it } from 'node:test'
+import { HOME, paths, type TestQueue, testQueue } from '../../../test/support/queue.ts'
+import { DEFAULT_PLANS } from '../../accounts/plans.ts'
+import { systemClock } from '../../clock.ts'
+import { AppError } from '../../errors.ts'
+import type { DomainId, PagePath } from '../../ids.ts'
+import { createClaimLive } from './claim.ts'
+import { enqueue } from './enqueue.ts'
+
+let queue: TestQueue
+before(async () => {
+  queue = await testQueue()
+})
+after(() => queue.close())
+beforeEach(async () => {
+  await queue.pool.query('delete from job')
+})
+
+/** One miss at a node with `slots` free ones, of which all but one take other work too. */
+function miss(domain: DomainId, path: PagePath = HOME, slots = 1, cap = 4) {
+  const rules = { domainCap: cap, domainBackgroundCap: cap, leaseMs: 60_000 }
+  const ask = createClaimLive({ pool: queue.pool, plans: DEFAULT_PLANS }, 'node', rules)
+  const want = { slots, backgroundSlots: slots - 1 }
+  return ask({ domain, path, requestId: 'request' }, want, systemClock.nowMs())
+}
+const renders = (domain: DomainId, count: number) =>
+  queue.pool.query(
+    `insert into render_count (domain_id, month, renders) values ($1, date_trunc('month', now() at time zone 'utc'), $2)`,
+    [domain, count],
+  )
+
+it('is queued, with the name of its request, and claimed with all that its render needs', async () => {
+  const domain = await queue.domain()
+  const { job, claimed } = await miss(domain)
+  const [again] = await (async () => {
+    await queue.pool.query(`update job set state = 'queued' where id = $1`, [job])
+    return queue.claim({ node: 'node' })
+  })()
+  assert.deepEqual(claimed, [{ ...again, attempts: 1 }], 'as any claim gives it')
+  const { rows } = await queue.pool.query('select id, request_id from job')
+  assert.deepEqual(rows, [{ id: job, request_id: 'request' }])
+})
+
+it('joins the open job of its page, and does not claim what runs', async () => {
+  const domain = await queue.domain()
+  const first = await miss(domain)
+  const second = await miss(domain)
+  assert.equal(second.job, first.job)
+  assert.deepEqual(second.claimed, [])
+})
+
+it('takes its turn: what is claimed is whoever is first, and others as far as there is room', async () => {
+  const [domain, other] = [await queue.domain(), await queue.domain()]
+  await enqueue(queue.pool, domain, paths(2), 'live')
+  const one = await miss(domain, '/a' as PagePath, 1)
+  assert.deepEqual(
+    one.claimed.map(({ path }) => path),
+    ['/p0'],
+  )
+  await enqueue(queue.pool, other, [HOME], 'warm')
+  const more = await miss(domain, '/b' as PagePath, 3)
+  assert.deepEqual(
+    more.claimed.map(({ path }) => path),
+    ['/p1', '/a', '/b'],
+    'a crawler before all that nobody waits for',
+  )
+})
+
+it('waits while its domain is at its cap', async () => {
+  const domain = await queue.domain()
+  for (const path of paths(2)) assert.equal((await miss(domain, path, 4, 2)).claimed.length, 1)
+  const third = await miss(domain, '/third' as PagePath, 4, 2)
+  assert.deepEqual(third.claimed, [])
+  assert.equal((await queue.jobs(domain)).filter(({ state }) => state === 'queued').length, 1)
+})
+
+it('at 120 % of its month nothing is queued, nor claimed for anybody; one render before it is', async () => {
+  const [domain, other] = [await queue.domain({ plan: 'starter' }), await queue.domain()]
+  await renders(domain, 1_200)
+  await enqueue(queue.pool, other, [HOME], 'live')
+  assert.deepEqual(await miss(domain), { job: 'over-quota', claimed: [] })
+  assert.deepEqual(await queue.jobs(domain), [])
+  assert.equal((await queue.jobs(other))[0]?.state, 'queued')
+  await queue.pool.query('update render_count set renders = 1199 where domain_id = $1', [domain])
+  assert.notEqual((await miss(domain)).job, 'over-quota')
+})
+
+it('a plan that nobody knows allows nothing', async () => {
+  assert.equal((await miss(await queue.domain({ plan: 'gone' }))).job, 'over-quota')
+})
+
+it('a domain that is gone is said to be', async () => {
+  await assert.rejects(
+    miss(0 as DomainId),
+    (error) => error instanceof AppError && error.code === 'domain_not_found',
+  )
+})

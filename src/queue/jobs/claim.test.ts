@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { HOME, paths, RENDERED, type TestQueue, testQueue, until } from '../../../test/support/queue.ts'
+import type { DomainId, PagePath } from '../../ids.ts'
+import { enqueue } from './enqueue.ts'
+
+let queue: TestQueue
+before(async () => {
+  queue = await testQueue()
+})
+after(() => queue.close())
+beforeEach(async () => {
+  await queue.pool.query('delete from job')
+})
+
+describe('the order of claims', () => {
+  it('live before refresh before warm, whenever they came', async () => {
+    const domain = await queue.domain()
+    await enqueue(queue.pool, domain, paths(2, '/warm'), 'warm')
+    await enqueue(queue.pool, domain, paths(2, '/refresh'), 'refresh')
+    await enqueue(queue.pool, domain, paths(2, '/live'), 'live')
+    const claimed: string[] = []
+    for (let i = 0; i < 6; i++) claimed.push((await queue.claim({ slots: 1 }))[0]!.path)
+    assert.deepEqual(claimed, ['/live0', '/live1', '/refresh0', '/refresh1', '/warm0', '/warm1'])
+    assert.deepEqual(await queue.claim(), [])
+  })
+
+  it('a raised job is claimed at its new priority', async () => {
+    const domain = await queue.domain()
+    await enqueue(queue.pool, domain, paths(100), 'warm')
+    await enqueue(queue.pool, domain, ['/p99' as PagePath], 'live')
+    const [first] = await queue.claim({ slots: 1 })
+    assert.deepEqual([first?.path, first?.priority], ['/p99', 'live'])
+  })
+
+  it('50 jobs of one domain take turns with 10,000 of another', async () => {
+    const [big, small] = [await queue.domain(), await queue.domain()]
+    await enqueue(queue.pool, big, paths(10_000), 'warm')
+    // What was served before does not count for or against anybody.
+    for (let i = 0; i < 3; i++) await serve(10)
+    await enqueue(queue.pool, small, paths(50), 'warm')
+    const served: DomainId[] = []
+    for (let i = 0; i < 11; i++) served.push(...(await serve(10)))
+    const ofSmall = served.slice(0, 102).filter((domain) => domain === small).length
+    assert.equal(ofSmall, 50, 'two domains share claims one to one until the small one is served')
+    const third = await queue.domain()
+    await enqueue(queue.pool, third, paths(5), 'warm')
+    assert.equal((await serve(12)).filter((domain) => domain === third).length, 5)
+  })
+
+  it('who asks for one page again and again does not overtake who has a line', async () => {
+    const [line, nagger, capped] = [await queue.domain(), await queue.domain(), await queue.domain()]
+    // A domain that is at its cap stands in front with the lowest turns, and the clock must not stand with it.
+    await enqueue(queue.pool, capped, paths(20), 'warm')
+    await queue.claim({ slots: 2, cap: 2 })
+    await enqueue(queue.pool, line, paths(20), 'warm')
+    const served: DomainId[] = []
+    for (let i = 0; i < 20; i++) {
+      if (served.at(-1) !== line) await enqueue(queue.pool, nagger, [`/n${i}` as PagePath], 'warm')
+      const [job] = await queue.claim({ slots: 1, cap: 2 })
+      served.push(job!.domain)
+      await queue.complete(job!, RENDERED)
+    }
+    const ofLine = served.filter((domain) => domain === line).length
+    assert(ofLine >= 8 && ofLine <= 12, `the line got ${ofLine} of 20`)
+  })
+
+  it('slots that only live may take stay free for live', async () => {
+    const domain = await queue.domain()
+    await enqueue(queue.pool, domain, paths(5, '/warm'), 'warm')
+    assert.equal((await queue.claim({ slots: 3, backgroundSlots: 2 })).length, 2)
+    assert.equal((await queue.claim({ slots: 1, backgroundSlots: 0 })).length, 0)
+    await enqueue(queue.pool, domain, [HOME], 'live')
+    assert.deepEqual(
+      (await queue.claim({ slots: 3, backgroundSlots: 0 })).map(({ path }) => path),
+      ['/'],
+    )
+  })
+
+  it('a job waits for its back-off, and others pass it', async () => {
+    const domain = await queue.domain()
+    await enqueue(queue.pool, domain, paths(2), 'live')
+    await queue.pool.query(`update job set run_at = now() + interval '1 hour' where path = '/p0'`)
+    assert.deepEqual(
+      (await queue.claim()).map(({ path }) => path),
+      ['/p1'],
+    )
+    await queue.pool.query('update job set run_at = now()')
+    assert.deepEqual(
+      (await queue.claim()).map(({ path }) => path),
+      ['/p0'],
+    )
+  })
+})
+
+describe('the cap of renders at once', () => {
+  it('holds exactly with eight claimers at once, and is reached', async () => {
+    const domains = [await queue.domain(), await queue.domain(), await queue.domain()]
+    for (const domain of domains) await enqueue(queue.pool, domain, paths(60), 'warm')
+    let most = 0
+    let completed = 0
+    async function claimer(): Promise<void> {
+      for (;;) {
+        const jobs = await queue.claim({ slots: 2, cap: 2 })
+        const { rows } = await queue.pool.query<{ n: string }>(
+          `select count(*) as n from job where state = 'running' group by domain_id order by n desc limit 1`,
+        )
+        most = Math.max(most, Number(rows[0]?.n ?? 0))
+        for (const job of jobs) {
+          await queue.complete(job, RENDERED)
+          completed++
+        }
+        if (completed === 180) return
+      }
+    }
+    await Promise.all(Array.from({ length: 8 }, claimer))
+    assert.equal(most, 2)
+  })
+
+  it('background work leaves a crawler room under the cap of the same domain', async () => {
+    const domain = await queue.domain()
+    await enqueue(queue.pool, domain, paths(5), 'warm')
+    const { rows: warm } = await claimRaw({ cap: 3, backgroundCap: 2 })
+    assert.equal(warm.length, 2)
+    await enqueue(queue.pool, domain, paths(3, '/live'), 'live')
+    const { rows: live } = await claimRaw({ cap: 3, backgroundCap: 2 })
+    assert.deepEqual(
+      live.map(({ path }) => path),
+      ['/live0'],
+    )
+  })
+
+  it('a capped domain with a long line does not hide the others behind it', async () => {
+    const [capped, other, third] = [await queue.domain(), await queue.domain(), await queue.domain()]
+    await enqueue(queue.pool, capped, paths(1_000), 'warm')
+    await queue.claim({ slots: 2, cap: 2 })
+    await enqueue(queue.pool, other, paths(3), 'warm')
+    await enqueue(queue.pool, third, paths(1), 'refresh')
+    // The turns of the capped domain lie before all others.
+    await queue.pool.query('update job set turn = turn + 5000 where domain_id <> $1', [capped])
+    const jobs = await queue.claim({ slots: 10, cap: 2 })
+    assert.deepEqual(
+      jobs.map(({ domain, path }) => [domain, path]),
+      [
+        [third, '/p0'],
+        [other, '/p0'],
+        [other, '/p1'],
+      ],
+    )
+  })
+
+  function claimRaw({ cap, backgroundCap }: { cap: number; backgroundCap: number }) {
+    return queue.pool.query<{ path: string }>(
+      `select path from claim_jobs('node', 10, 10, $1, $2, interval '1 minute', '2026-01-01')`,
+      [cap, backgroundCap],
+    )
+  }
+})
+
+it('no job is ever claimed twice', async () => {
+  const domain = await queue.domain()
+  await enqueue(queue.pool, domain, paths(200), 'warm')
+  const claims = await Promise.all(Array.from({ length: 12 }, () => queue.claim({ slots: 20, cap: 1_000 })))
+  const ids = claims.flat().map(({ id }) => id)
+  assert.equal(ids.length, 200)
+  assert.equal(new Set(ids).size, 200)
+})
+
+it('a claim brings all that a render needs', async () => {
+  const domain = await queue.domain({ plan: 'pro', active: false })
+  await queue.pool.query(
+    `insert into render_count (domain_id, month, renders) values ($1, date_trunc('month', now() at time zone 'utc'), 42)`,
+    [domain],
+  )
+  await enqueue(queue.pool, domain, [HOME], 'live')
+  const [job] = await queue.claim({ node: 'me' })
+  const { id: _, customDomain, ...rest } = job!
+  assert.match(customDomain, /^d\d+\.example$/)
+  assert.deepEqual(rest, {
+    ...{ node: 'me', attempts: 1, faults: 0, priority: 'live', domain, path: '/' },
+    ...{ originUrl: 'http://127.0.0.1:1', isActive: false, plan: 'pro', rendersUsed: 42 },
+    respectsNoStore: false,
+    isProbe: false,
+    query: 'keep',
+    visitor: { userAgent: undefined, viewport: undefined, locale: undefined, timeZone: undefined },
+  })
+})
+
+it('settings that are saved while a claim waits for its turn count', async () => {
+  const domain = await queue.domain()
+  await enqueue(queue.pool, domain, [HOME], 'live')
+  const other = await queue.pool.connect()
+  try {
+    await other.query('begin')
+    await other.query('select pg_advisory_xact_lock(7226, 0)')
+    const claiming = queue.claim()
+    await until('the claim waits', async () => {
+      const { rowCount } = await queue.pool.query(
+        `select from pg_locks where locktype = 'advisory' and classid = 7226 and objid = 0 and not granted
+            and database = (select oid from pg_database where datname = current_database())`,
+      )
+      return rowCount === 1
+    })
+    await queue.pool.query(
+      `update domain set settings = '{"render": {"locale": "de-CH"}, "origin_cache_control": "respect"}' where id = $1`,
+      [domain],
+    )
+    await other.query('commit')
+    const [job] = await claiming
+    assert.deepEqual([job?.visitor.locale, job?.respectsNoStore], ['de-CH', true])
+  } finally {
+    // Also its lock, which every claim takes.
+    other.release(true)
+  }
+})
+
+/** Claims and completes. */
+async function serve(count: number): Promise<DomainId[]> {
+  const domains: DomainId[] = []
+  for (let i = 0; i < count; i++) {
+    const [job] = await queue.claim({ slots: 1 })
+    await queue.complete(job!, RENDERED)
+    domains.push(job!.domain)
+  }
+  return domains
+}

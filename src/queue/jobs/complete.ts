@@ -1,0 +1,131 @@
+import type pg from 'pg'
+import { type PlanCatalogue, planNamed } from '../../accounts/plans.ts'
+import { takeRender } from '../../accounts/quota.ts'
+import type { Clock } from '../../clock.ts'
+import { type Queryable, retriedTransaction } from '../../db/transaction.ts'
+import { unreachable } from '../../errors.ts'
+import { effectOf, type Found, lookOf, MAX_FAULTS } from '../judging/effect.ts'
+import { createPageKeeper } from '../judging/keep-page.ts'
+import { createUnstoredKeeper } from '../judging/unstored.ts'
+import { readStatement, type Statement } from '../statement.ts'
+import type { Ended } from './await.ts'
+import type { ClaimedJob } from './claim.ts'
+import type { JobEnd } from './job.ts'
+
+export type Completion =
+  | (JobEnd & { detail?: string })
+  /** It runs once more, now or after a back-off. */
+  | { state: 'queued' }
+  /** It was no longer ours: nothing happened. */
+  | { state: 'taken-away' }
+
+export type Complete = (job: ClaimedJob, found: Found) => Promise<Completion>
+
+const FAULT_BACK_OFF_MS = 500
+
+/** `ended`: for whoever waits at this node; absent: nobody does. */
+type CompleteDeps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock; ended?: Ended }
+
+/**
+ * Makes what was found true, in one transaction: the job is still ours, no
+ * purge came meanwhile, the month has room, the page is stored, the job ends,
+ * and whoever waits or holds the old page is told at the commit. The last good
+ * copy is touched only by a better one.
+ */
+export function createComplete(deps: CompleteDeps): Complete {
+  const { pool, plans, clock, ended: tell = () => {} } = deps
+  const sql = {
+    fence: readStatement('fence'),
+    requeue: readStatement('requeue'),
+    end: readStatement('end'),
+    storeRedirect: readStatement('store-redirect'),
+    storeProbe: readStatement('store-probe'),
+    markDoubted: readStatement('mark-doubted'),
+  }
+
+  const keeper = createPageKeeper(deps)
+  const giveOnce = createUnstoredKeeper()
+
+  return async function complete(job, found) {
+    // Compressed before the transaction: nothing that takes milliseconds holds locks. And judged meanwhile.
+    const judging = found.kind === 'rendered' ? keeper.judging(job, lookOf(job, found)) : null
+    const [effect, known] = await Promise.all([effectOf(job, found), judging])
+    const kept = effect.do === 'store-page' ? await keeper.keep(job, effect, known) : null
+    if (kept?.kept === 'stored') {
+      const end: JobEnd = { state: 'done', outcome: 'rendered' }
+      tell(job.id, end, kept.page)
+      return kept.page === null ? { ...end, detail: 'unchanged' } : end
+    }
+    const completion = await retriedTransaction(pool, async (client): Promise<Completion> => {
+      const fence = await run(client, sql.fence, [job.id, job.node, job.attempts])
+      if (fence.rows[0] === undefined) return { state: 'taken-away' }
+      if (fence.rows[0]['superseded']) return requeue(client, false)
+
+      const at = new Date(clock.nowMs())
+      switch (effect.do) {
+        case 'store-page': {
+          if (kept?.kept !== 'refused') throw new Error('a job that was lost is there again')
+          const { outcome, detail } = kept
+          if (kept.isDoubted) await run(client, sql.markDoubted, [job.domain, job.path, at])
+          return {
+            ...(await end(client, { state: 'failed', outcome }, detail)),
+            ...(detail !== '' && { detail }),
+          }
+        }
+        case 'store-probe': {
+          const finding = effect.finding && JSON.stringify(effect.finding)
+          await run(client, sql.storeProbe, [job.domain, job.id, finding, at])
+          return end(client, { state: 'done', outcome: 'probed' }, effect.detail)
+        }
+        case 'store-redirect':
+          await run(client, sql.storeRedirect, [job.domain, job.path, effect.status, effect.location, at])
+          return end(client, { state: 'done', outcome: 'redirect' })
+        case 'give-once': {
+          const isGiven = await giveOnce(client, job, effect, fence.rows[0]['priority'] === 0, at)
+          const counts = !isGiven || (await isWithinQuota(client))
+          const outcome = counts ? effect.outcome : 'over-quota'
+          return end(client, { state: 'failed', outcome }, effect.detail)
+        }
+        case 'end':
+          return end(client, { state: effect.state, outcome: found.kind }, effect.detail)
+        case 'requeue':
+          return requeue(client, effect.fault)
+        default:
+          return unreachable(effect)
+      }
+    })
+    if ('outcome' in completion) tell(job.id, completion, null)
+    return completion
+
+    /** Counts the render. */
+    function isWithinQuota(client: Queryable): Promise<boolean> {
+      return takeRender(client, job.domain, planNamed(plans, job.plan).monthly_render_limit, clock.nowMs())
+    }
+
+    async function end(client: Queryable, ended: JobEnd, detail = ''): Promise<JobEnd> {
+      await run(client, sql.end, [job.id, ended.state, ended.outcome, detail === '' ? null : detail])
+      return ended
+    }
+
+    async function requeue(client: Queryable, fault: boolean): Promise<{ state: 'queued' }> {
+      await run(client, sql.requeue, [job.id, fault ? FAULT_BACK_OFF_MS : 0, fault ? 1 : 0])
+      return { state: 'queued' }
+    }
+  }
+}
+
+function run(client: Queryable, statement: Statement, values: readonly unknown[]): Promise<pg.QueryResult> {
+  return client.query({ ...statement, values: [...values] })
+}
+
+/**
+ * Takes the jobs of dead nodes away from them: back into the queue, or ended
+ * where a job was at fault too often. Gives how many. Every node does it.
+ */
+export function createReaper(pool: pg.Pool): () => Promise<number> {
+  const reap = readStatement('reap')
+  return async () => {
+    const { rowCount } = await pool.query({ ...reap, values: [MAX_FAULTS + 1] })
+    return rowCount ?? 0
+  }
+}

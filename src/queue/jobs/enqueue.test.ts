@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { HOME, paths, type TestQueue, testQueue } from '../../../test/support/queue.ts'
+import { transaction } from '../../db/transaction.ts'
+import { AppError } from '../../errors.ts'
+import type { DomainId, PagePath } from '../../ids.ts'
+import { purgePages } from '../../store/purge.ts'
+import { enqueue, enqueueLive } from './enqueue.ts'
+
+let queue: TestQueue
+before(async () => {
+  queue = await testQueue()
+})
+after(() => queue.close())
+
+const full = (error: unknown) => error instanceof AppError && error.code === 'queue_full'
+
+describe('enqueue', () => {
+  it('gives one job a path, in the order asked, duplicates joined', async () => {
+    const domain = await queue.domain()
+    const asked = ['/b', '/a', '/b', '/c'] as PagePath[]
+    const jobs = await enqueue(queue.pool, domain, asked, 'refresh')
+    assert.deepEqual(
+      jobs.map(({ path }) => path),
+      ['/b', '/a', '/c'],
+    )
+    assert.equal(new Set(jobs.map(({ jobId }) => jobId)).size, 3)
+    assert.deepEqual(await enqueue(queue.pool, domain, [], 'live'), [])
+  })
+
+  it('joins the open job of a page and raises its priority, never lowers it', async () => {
+    const domain = await queue.domain()
+    const [first] = await enqueue(queue.pool, domain, [HOME], 'warm')
+    for (const priority of ['live', 'refresh', 'warm'] as const) {
+      assert.deepEqual(await enqueue(queue.pool, domain, [HOME], priority), [first])
+    }
+    const [job, ...more] = await queue.jobs(domain)
+    assert.equal(job?.priority, 0)
+    assert.deepEqual(more, [])
+    // In bulk as well, where some pages have a job and others none.
+    const mixed = await enqueue(queue.pool, domain, [...paths(3), HOME], 'refresh')
+    assert.deepEqual(mixed[3], first)
+    assert.deepEqual(
+      (await queue.jobs(domain)).map(({ priority }) => priority),
+      [0, 1, 1, 1],
+    )
+    await cancelAll(domain)
+  })
+
+  it('a live job has the name of its request at once: a second statement would hold its row while a node claims', async () => {
+    const domain = await queue.domain()
+    let statements = 0
+    const one = {
+      query(...given: Parameters<typeof queue.pool.query>) {
+        statements++
+        return queue.pool.query(...given)
+      },
+    }
+    const job = await enqueueLive(one as typeof queue.pool, domain, HOME, 'first')
+    assert.equal(await enqueueLive(queue.pool, domain, HOME, 'joins later'), job)
+    const { rows } = await queue.pool.query('select request_id from job where id = $1', [job])
+    assert.deepEqual([rows, statements], [[{ request_id: 'first' }], 1])
+    await cancelAll(domain)
+    await assert.rejects(
+      enqueueLive(queue.pool, 0 as DomainId, HOME, 'nobody'),
+      (error) => error instanceof AppError && error.code === 'domain_not_found',
+    )
+  })
+
+  it('50 callers at once get one job', async () => {
+    const domain = await queue.domain()
+    const all = await Promise.all(
+      Array.from({ length: 50 }, () => enqueue(queue.pool, domain, [HOME], 'live')),
+    )
+    assert.equal(new Set(all.map(([job]) => job?.jobId)).size, 1)
+    assert.equal((await queue.jobs(domain)).length, 1)
+    await cancelAll(domain)
+  })
+
+  it('bulks of the same pages in different orders do not lock each other out', async () => {
+    const domain = await queue.domain()
+    const some = paths(200)
+    const both = await Promise.all([
+      enqueue(queue.pool, domain, some, 'warm'),
+      enqueue(queue.pool, domain, some.toReversed(), 'refresh'),
+      enqueue(queue.pool, domain, some.toReversed(), 'live'),
+    ])
+    assert.deepEqual(both[1].toReversed(), both[0])
+    assert.deepEqual(both[2].toReversed(), both[0])
+    await cancelAll(domain)
+  })
+
+  it('joins a running job; only a purge makes it run again', async () => {
+    const domain = await queue.domain()
+    const [asked] = await enqueue(queue.pool, domain, [HOME], 'warm')
+    await queue.claim()
+    assert.deepEqual(await enqueue(queue.pool, domain, [HOME], 'refresh'), [asked])
+    assert.equal((await queue.jobs(domain))[0]?.superseded, false)
+    await transaction(queue.pool, async (client) => {
+      await purgePages(client, domain, { kind: 'path', path: HOME })
+      assert.deepEqual(await enqueue(client, domain, [HOME], 'refresh'), [asked])
+    })
+    assert.equal((await queue.jobs(domain))[0]?.superseded, true)
+    await cancelAll(domain)
+  })
+
+  it('a transaction that is undone has queued nothing', async () => {
+    const domain = await queue.domain()
+    const undone = transaction(queue.pool, async (client) => {
+      await enqueue(client, domain, [HOME], 'refresh')
+      throw new Error('undone')
+    })
+    await assert.rejects(undone, /undone/)
+    assert.deepEqual(await queue.jobs(domain), [])
+  })
+
+  it('a domain that is gone is said to be', async () => {
+    const gone = 999_999 as DomainId
+    await assert.rejects(
+      enqueue(queue.pool, gone, [HOME], 'live'),
+      (error: unknown) => error instanceof AppError && error.code === 'domain_not_found',
+    )
+  })
+})
+
+describe('the bound of the queue', () => {
+  for (const priority of ['live', 'refresh', 'warm'] as const) {
+    it(`${priority}: one domain may take half, and not one more`, async () => {
+      const domain = await queue.domain()
+      await recount()
+      await enqueue(queue.pool, domain, paths(4), priority, 10)
+      await enqueue(queue.pool, domain, paths(5), priority, 10)
+      await assert.rejects(enqueue(queue.pool, domain, paths(6), priority, 10), full)
+      assert.equal((await queue.jobs(domain)).length, 5, 'nothing of what was refused was queued')
+      // What joins takes no room.
+      assert.equal((await enqueue(queue.pool, domain, paths(5), priority, 10)).length, 5)
+      // What runs does not wait.
+      await queue.claim({ slots: 1 })
+      assert.equal((await enqueue(queue.pool, domain, paths(6), priority, 10)).length, 6)
+      await cancelAll(domain)
+    })
+
+    it(`${priority}: a domain may have as many as it leaves for others`, async () => {
+      const [greedy, modest] = [await queue.domain(), await queue.domain()]
+      await recount()
+      await enqueue(queue.pool, greedy, paths(5), priority, 10)
+      await recount()
+      await enqueue(queue.pool, modest, paths(2), priority, 10)
+      await recount()
+      await assert.rejects(enqueue(queue.pool, greedy, paths(6), priority, 10), full)
+      await assert.rejects(enqueue(queue.pool, modest, paths(3), priority, 10), full)
+      const newcomer = await queue.domain()
+      await enqueue(queue.pool, newcomer, paths(1), priority, 10)
+      for (const domain of [greedy, modest, newcomer]) await cancelAll(domain)
+    })
+  }
+
+  it('a queue full of background jobs has room for crawlers', async () => {
+    const domain = await queue.domain()
+    await recount()
+    await enqueue(queue.pool, domain, paths(5), 'warm', 10)
+    await assert.rejects(enqueue(queue.pool, domain, paths(6), 'refresh', 10), full)
+    await enqueue(queue.pool, domain, paths(6), 'live', 12)
+    await cancelAll(domain)
+  })
+
+  it('a purge that comes with a refresh is undone when the queue is full', async () => {
+    const domain = await queue.domain()
+    await queue.pool.query(
+      `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
+       values ($1, '/', 200, '[]', '', 0, 'e', now())`,
+      [domain],
+    )
+    const refused = transaction(queue.pool, async (client) => {
+      await purgePages(client, domain, { kind: 'all' })
+      await enqueue(client, domain, paths(6), 'refresh', 10)
+    })
+    await assert.rejects(refused, full)
+    const { rowCount } = await queue.pool.query('select from page where domain_id = $1', [domain])
+    assert.equal(rowCount, 1)
+  })
+})
+
+/** The bound takes a count that is up to five seconds old: a test makes it count again. */
+async function recount(): Promise<void> {
+  await queue.pool.query(`update queue_depth set counted_at = '-infinity'`)
+}
+
+async function cancelAll(domain: DomainId): Promise<void> {
+  await queue.pool.query(`delete from job where domain_id = $1`, [domain])
+}

@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import pg from 'pg'
+
+import type { JobId } from '../../ids.ts'
+import type { Log } from '../../log.ts'
+import { readStatement } from '../statement.ts'
+
+type LeaseOptions = {
+  /** The name of this run of the node; no other run ever has it. */
+  node: string
+  leaseMs: number
+  renewMs: number
+}
+
+type Lease = {
+  /** While false, others may take our jobs at once: nothing new is claimed. */
+  readonly held: boolean
+  close(): Promise<void>
+}
+
+/** A job that this node believes to have; `abort` ends its render. */
+export type Held = { job: { id: JobId; attempts: number }; abort: AbortController }
+
+const BACK_OFF_FIRST_MS = 50
+const BACK_OFF_MAX_MS = 2_000
+
+/**
+ * Keeps this node's jobs its own, on a connection of its own. The connection
+ * holds an advisory lock under the node's name: when the process dies, its
+ * kernel closes the connection, PostgreSQL frees the lock, and the next reaper
+ * sees it. A node that hangs, or whose machine vanished, keeps the lock; it
+ * stops renewing, and the lease ends by the database's clock.
+ *
+ * A render whose job was taken away is aborted at the next renewal.
+ * Rejects when the first connection fails; later it comes back by itself.
+ */
+export async function startLease(
+  connection: pg.ClientConfig,
+  { node, leaseMs, renewMs }: LeaseOptions,
+  runs: Iterable<Held>,
+  log: Log,
+): Promise<Lease> {
+  const renew = readStatement('renew')
+  const closing = new AbortController()
+  let client: pg.Client | null = null
+
+  async function connect(): Promise<pg.Client> {
+    const fresh = new pg.Client({ ...connection, query_timeout: Math.min(leaseMs, 10_000) })
+    fresh.on('error', () => {})
+    try {
+      await fresh.connect()
+      await fresh.query(`select pg_advisory_lock(hashtextextended('prepaint node ' || $1, 0))`, [node])
+      return fresh
+    } catch (error) {
+      discard(fresh)
+      throw error
+    }
+  }
+
+  /** Until the connection fails or `close` was called. */
+  async function renewOn(current: pg.Client): Promise<void> {
+    const lost = new AbortController()
+    const end = () => lost.abort()
+    current.once('end', end)
+    closing.signal.addEventListener('abort', end)
+    while (!lost.signal.aborted) {
+      try {
+        const before = [...runs]
+        const { rows } = await current.query<Held['job']>({ ...renew, values: [node, leaseMs] })
+        const ours = new Set(rows.map(({ id, attempts }) => `${id} ${attempts}`))
+        for (const { job, abort } of before) if (!ours.has(`${job.id} ${job.attempts}`)) abort.abort()
+      } catch (error) {
+        log.warn({ err: (error as Error).message }, 'the leases of running jobs could not be renewed')
+        break
+      }
+      await sleep(renewMs, undefined, { signal: lost.signal, ref: false }).catch(() => {})
+    }
+    closing.signal.removeEventListener('abort', end)
+  }
+
+  async function keep(first: pg.Client): Promise<void> {
+    client = first
+    for (let backOffMs = BACK_OFF_FIRST_MS; ; ) {
+      if (client !== null) {
+        backOffMs = BACK_OFF_FIRST_MS
+        await renewOn(client)
+        discard(client)
+        client = null
+      }
+      await sleep(backOffMs, undefined, { signal: closing.signal, ref: false }).catch(() => {})
+      if (closing.signal.aborted) return
+      backOffMs = Math.min(backOffMs * 2, BACK_OFF_MAX_MS)
+      client = await connect().catch((error: Error) => {
+        log.debug({ err: error.message }, 'the lease connection is not back yet')
+        return null
+      })
+    }
+  }
+
+  const kept = keep(await connect())
+  return {
+    get held() {
+      return client !== null
+    },
+    async close() {
+      closing.abort()
+      await kept
+    },
+  }
+}
+
+/** Ends a connection without waiting for an answer that may never come. */
+function discard(client: pg.Client): void {
+  client.connection.stream.destroy()
+}

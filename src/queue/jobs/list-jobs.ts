@@ -1,0 +1,109 @@
+import type { Queryable } from '../../db/transaction.ts'
+import type { DomainId } from '../../ids.ts'
+import { IS_WARMING } from '../warm/warm-progress.ts'
+import { JOB_COLUMNS, type JobRow, type JobState, type JobView, jobView } from './job.ts'
+
+// For the operator only: jobs of every account.
+
+/**
+ * Of all domains together, so many of the jobs that have ended are looked at,
+ * the last ones, off `job_finished`: a week of a large fleet has tens of
+ * millions, which no statement reads in its time. What is open is bounded by
+ * the queue. Of one domain, all its jobs are looked at.
+ */
+export const ENDED_LOOKED_AT = 100_000
+
+export type JobsWanted = {
+  /** null: of all domains. */
+  domain: DomainId | null
+  /** null: in every state. */
+  state: JobState | null
+  limit: number
+}
+
+const OPEN: readonly JobState[] = ['queued', 'running']
+const COLUMNS = 'id, domain_id, path, priority, state, outcome, created_at, finished_at'
+
+/** The newest first. */
+export async function listJobs(
+  db: Queryable,
+  { domain, state, limit }: JobsWanted,
+  lookedAt: number = ENDED_LOOKED_AT,
+): Promise<JobView[]> {
+  const from = domain === null ? ofAllDomains(state, lookedAt) : 'job'
+  // The names of domains are put to what is left: put to all that is looked at, they took as long as all else.
+  const { rows } = await db.query<JobRow>(
+    `select ${JOB_COLUMNS}
+       from (select ${COLUMNS} from ${from}
+              where ($1::integer is null or domain_id = $1) and ($2::text is null or state = $2)
+              order by created_at desc, id limit $3) j
+       join domain d on d.id = j.domain_id
+      order by j.created_at desc, j.id`,
+    [domain, state, limit],
+  )
+  return rows.map(jobView)
+}
+
+/** How many are in each state; `isWhole` false: of those that have ended, only the last ones were counted. */
+export async function countJobs(
+  db: Queryable,
+  domain: DomainId | null,
+  lookedAt: number = ENDED_LOOKED_AT,
+): Promise<{ counts: Record<JobState, number>; isWhole: boolean }> {
+  const { rows } = await db.query<{ state: JobState; count: number }>(
+    domain === null ? countsOfAllDomains(lookedAt) : COUNTS_OF_DOMAIN,
+    domain === null ? [] : [domain],
+  )
+  const counts = { queued: 0, running: 0, done: 0, failed: 0, cancelled: 0 }
+  for (const { state, count } of rows) counts[state] = count
+  const { done, failed, cancelled } = counts
+  if (domain !== null || done + failed + cancelled < lookedAt) return { counts, isWhole: true }
+  const { rowCount: more } = await db.query(
+    'select from job where finished_at is not null order by finished_at desc offset $1 limit 1',
+    [lookedAt],
+  )
+  return { counts, isWhole: more === 0 }
+}
+
+const COUNTS_OF_DOMAIN = 'select state, count(*)::int as count from job where domain_id = $1 group by state'
+
+function countsOfAllDomains(lookedAt: number): string {
+  const open = OPEN.map(
+    (each) => `select '${each}' as state, count(*)::int as count from job where state = '${each}'`,
+  )
+  const ended = `select state, count(*)::int from ${lastEnded('state', lookedAt)} group by state`
+  return [...open, ended].join(' union all ')
+}
+
+/** For a `from`: what is looked at of all domains, without what cannot be in that state. */
+function ofAllDomains(state: JobState | null, lookedAt: number): string {
+  if (state !== null) return OPEN.includes(state) ? 'job' : lastEnded(COLUMNS, lookedAt)
+  const open = OPEN.map((each) => `select ${COLUMNS} from job where state = '${each}'`)
+  return `(${[...open, `select ${COLUMNS} from ${lastEnded(COLUMNS, lookedAt)}`].join(' union all ')}) looked_at`
+}
+
+function lastEnded(columns: string, lookedAt: number): string {
+  return `(select ${columns} from job where finished_at is not null order by finished_at desc limit ${lookedAt}) ended`
+}
+
+/** Where the jobs of a domain stand. */
+export type Progress = {
+  queued: number
+  running: number
+  /** Ended since the moment asked about, however. */
+  ended: number
+  /** A full warm goes on: more jobs will be queued. */
+  warming: boolean
+}
+
+/** `since`: by the clock of the database, see `databaseNow`. The domain id was obtained through its account. */
+export async function readProgress(db: Queryable, domain: DomainId, since: Date): Promise<Progress> {
+  const { rows } = await db.query<Progress>(
+    `select (select count(*)::int from job where domain_id = $1 and state = 'queued') as queued,
+            (select count(*)::int from job where domain_id = $1 and state = 'running') as running,
+            (select count(*)::int from job where domain_id = $1 and finished_at >= $2) as ended,
+            ${IS_WARMING} as warming`,
+    [domain, since],
+  )
+  return rows[0]!
+}

@@ -1,0 +1,170 @@
+import { promisify } from 'node:util'
+import { brotliDecompress } from 'node:zlib'
+import type pg from 'pg'
+import { transaction } from '../../db/transaction.ts'
+import { AppError } from '../../errors.ts'
+import type { DomainId, DomainName, PagePath } from '../../ids.ts'
+import type { RenderOutcome } from '../../render/outcome.ts'
+import { normalisePath } from '../../store/path.ts'
+import { readStored } from '../../store/stored-page.ts'
+import type { ClaimedJob } from '../jobs/claim.ts'
+import type { Completion } from '../jobs/complete.ts'
+import { enqueue } from '../jobs/enqueue.ts'
+import { readStatement } from '../statement.ts'
+import type { Found } from './effect.ts'
+import { type Finding, findingOf, type Look, readsLike } from './soft-404.ts'
+
+/** What stands before the random letters; the page at `/bot` tells owners of sites about it. */
+const PROBE_PREFIX = '/prepaint-probe-'
+
+const LETTERS = 20
+
+/** An address that no site has. `random`: at least 20 bytes. */
+function probePath(random: Uint8Array): PagePath {
+  const letters = [...random.subarray(0, LETTERS)].map((byte) => String.fromCharCode(97 + (byte % 26)))
+  return `${PROBE_PREFIX}${letters.join('')}` as PagePath
+}
+
+/** Another one that nobody knows; every letter is another. */
+function otherPath(path: PagePath): PagePath {
+  const letters = [...path.slice(PROBE_PREFIX.length)]
+  const turned = letters.map((letter) => String.fromCharCode(97 + ((letter.charCodeAt(0) - 97 + 13) % 26)))
+  return `${PROBE_PREFIX}${turned.join('')}` as PagePath
+}
+
+/**
+ * Looks at a site where it has no page: at two addresses, and at `/` to know
+ * that it does not read the same everywhere. Nothing of it is stored as a page.
+ * The first crash, or the end of the node, ends it: the job comes again.
+ */
+export async function probeSite(
+  job: { customDomain: DomainName; path: PagePath },
+  render: (path: PagePath) => Promise<RenderOutcome>,
+): Promise<Found> {
+  const looks: Look[] = []
+  for (const path of [job.path, otherPath(job.path), '/' as PagePath]) {
+    const found = await lookAt(path)
+    if ('kind' in found) return found
+    looks.push(found)
+  }
+  const [one, other, home] = looks as [Look, Look, Look]
+  return { kind: 'probed', finding: findingOf(one, other, home) }
+
+  async function lookAt(path: PagePath): Promise<Look | Found> {
+    let outcome = await render(path)
+    // Many sites lead from `/` to their pages in some language.
+    const next = path === '/' && outcome.kind === 'redirect' ? ownPath(outcome.location) : null
+    if (next !== null) outcome = await render(next)
+    if (outcome.kind === 'crashed' || outcome.kind === 'aborted') return outcome
+    const moved = outcome.kind === 'rendered' && path !== '/' ? pathOf(outcome.movedTo ?? null) : null
+    if (moved !== null && moved !== path) {
+      // What is there is a page, which reads like itself.
+      return {
+        kind: 'probed',
+        finding: { kind: 'none', why: `such addresses become ${moved.slice(0, 200)}` },
+      }
+    }
+    if (outcome.kind === 'rendered' && (outcome.status === 200 || path === '/')) {
+      return { path, html: outcome.html, application: outcome.application ?? null }
+    }
+    const isLasting = ['rendered', 'redirect', 'not-html'].includes(outcome.kind)
+    const why = `${path === '/' ? 'the home page: ' : ''}${wordsFor(outcome)}`
+    return { kind: 'probed', finding: isLasting ? { kind: 'none', why } : null, why }
+  }
+
+  function pathOf(address: string | null): string | null {
+    return address === null ? null : (URL.parse(address)?.pathname ?? null)
+  }
+
+  function ownPath(location: string): PagePath | null {
+    const url = URL.parse(location)
+    return url?.hostname === job.customDomain ? normalisePath(url.pathname + url.search) : null
+  }
+}
+
+function wordsFor(outcome: RenderOutcome): string {
+  return outcome.kind === 'rendered' ? `status ${outcome.status}` : outcome.kind
+}
+
+/** What is written with the job. */
+export function probeDetail(finding: Finding | null, why = ''): string {
+  if (finding === null) return `could not be judged: ${why}`
+  if (finding.kind === 'none') return `no soft 404: ${finding.why}`
+  return `pages that do not exist are answered with 200 and ${finding.words.length} words`
+}
+
+/** Pages of a domain that are looked at again when it is found out how it looks without a page. */
+export const SWEEP_LIMIT = 200
+/** None of them is larger than this when written out. */
+const HTML_LIMIT_BYTES = 2 * 1024 * 1024
+
+const decompress = promisify(brotliDecompress)
+
+export type Prober = {
+  /**
+   * Once a job has ended, with whatever was stored in its transaction. After a
+   * page: queues a probe of its site, at `warm`, if one is due. After a probe:
+   * removes the pages that were stored before it and read like none; gives what
+   * the owner reads about it, else null.
+   */
+  after(
+    job: Pick<ClaimedJob, 'domain' | 'path'>,
+    found: Found,
+    end: Completion,
+    nowMs: number,
+  ): Promise<string | null>
+}
+
+/** Keeps what is known about how sites look without a page: asks for probes, never on the way of a crawler. */
+export function createProber(pool: pg.Pool, random: (bytes: number) => Uint8Array): Prober {
+  const due = readStatement('due-probe')
+  const ask = readStatement('ask-probe')
+  const remove = readStatement('remove-soft-404')
+
+  return {
+    async after({ domain }, found, end, nowMs) {
+      if (end.state !== 'done') return null
+      if (found.kind === 'rendered') await askIfDue(domain, found.application ?? null, nowMs)
+      if (found.kind !== 'probed' || found.finding === null) return null
+      const removed = await sweep(domain, found.finding)
+      const also = removed === 0 ? '' : `; stored pages that read the same and were removed: ${removed}`
+      return `${probeDetail(found.finding)}${also}`
+    },
+  }
+
+  async function askIfDue(domain: DomainId, application: string | null, nowMs: number): Promise<void> {
+    const values = [domain, new Date(nowMs), application]
+    const { rowCount } = await pool.query({ ...due, values })
+    if (rowCount === 0) return
+    await transaction(pool, async (client) => {
+      const asked = await client.query({ ...ask, values })
+      if (asked.rowCount === 0) return
+      const [job] = await enqueue(client, domain, [probePath(random(32))], 'warm')
+      await client.query('update probe set job_id = $2 where domain_id = $1', [domain, job?.jobId])
+    }).catch((error) => {
+      // A full queue has other worries; the next page that is stored asks again.
+      if (error instanceof AppError && error.code === 'queue_full') return
+      throw error
+    })
+  }
+
+  async function sweep(domain: DomainId, finding: Finding): Promise<number> {
+    if (finding.kind === 'none') return 0
+    const { rows } = await pool.query<{ path: PagePath }>(
+      `select path from page where domain_id = $1 and status = 200 and path <> '/' and html_bytes <= $2
+        order by rendered_at desc limit $3`,
+      [domain, HTML_LIMIT_BYTES, SWEEP_LIMIT],
+    )
+    const bad: { path: PagePath; etag: string }[] = []
+    // One at a time: together they could be hundreds of megabytes.
+    for (const { path } of rows) {
+      const page = await readStored(pool, domain, path)
+      if (page?.kind !== 'page' || page.htmlBytes > HTML_LIMIT_BYTES) continue
+      const html = String(await decompress(page.bodyBr, { maxOutputLength: HTML_LIMIT_BYTES }))
+      if (readsLike(finding, { path, html })) bad.push({ path, etag: page.etag })
+    }
+    if (bad.length === 0) return 0
+    const values = [domain, bad.map(({ path }) => path), bad.map(({ etag }) => etag)]
+    return (await pool.query({ ...remove, values })).rowCount ?? 0
+  }
+}

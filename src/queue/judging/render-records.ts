@@ -1,0 +1,114 @@
+import type pg from 'pg'
+
+import { removeOld, removeOldPaths, type Steps } from '../../db/remove-old.ts'
+import type { Queryable } from '../../db/transaction.ts'
+import type { AccountId, DomainId, DomainName, JobId, PagePath } from '../../ids.ts'
+import type { RenderRecord } from '../../render/record.ts'
+import type { ClaimedJob } from '../jobs/claim.ts'
+import { readStatement } from '../statement.ts'
+
+export const RECORDS_A_PAGE = 20
+const RECORDS_KEPT_DAYS = 7
+/** So many are shown of a domain. */
+export const RECORDS_SHOWN = 50
+
+/** How one render of a job ended. `claimedMs`: when the node began with it; `storedMs`: from then on. */
+type Explained = {
+  outcome: string
+  detail: string | null
+  claimedMs: number
+  storedMs: number
+  record: RenderRecord
+}
+
+export type KeepRecord = (job: ClaimedJob, explained: Explained) => Promise<void>
+
+/** Stores records, the last `RECORDS_A_PAGE` of each page. */
+export function createRecordKeeper(pool: pg.Pool): KeepRecord {
+  const statement = readStatement('keep-record')
+  return async ({ id, domain, path }, { outcome, detail, claimedMs, storedMs, record }) => {
+    await pool.query({
+      ...statement,
+      values: [
+        id,
+        outcome,
+        detail,
+        new Date(claimedMs),
+        Math.round(storedMs),
+        JSON.stringify(record),
+        domain,
+        path,
+        RECORDS_A_PAGE,
+      ],
+    })
+  }
+}
+
+/** A render as its owner sees it. Times are ISO 8601 in UTC with milliseconds. */
+export type RenderView = {
+  jobId: JobId
+  path: PagePath
+  outcome: string
+  detail: string | null
+  ended_at: string
+  queued_ms: number
+  stored_ms: number
+  record: RenderRecord
+  /** The crawler's request that it was queued for, as `X-Request-Id` has it; null: none. */
+  requestId: string | null
+}
+
+type Row = Omit<RenderView, 'ended_at' | 'jobId' | 'requestId'> & {
+  request_id: string | null
+  job_id: JobId
+  ended_at: Date
+}
+
+/** The last renders of one of the account's domains, newest first; null when it has no such domain. */
+export async function lastRenders(
+  db: Queryable,
+  account: AccountId,
+  domain: DomainName,
+): Promise<RenderView[] | null> {
+  const { rows } = await db.query<Row | Record<keyof Row, null>>(
+    `select r.job_id, r.path, r.outcome, r.detail, r.ended_at, r.queued_ms, r.stored_ms, r.record, r.request_id
+       from domain d
+       left join lateral (select * from render_record where domain_id = d.id order by id desc limit $3) r on true
+      where d.account_id = $1 and d.custom_domain = $2
+      order by r.id desc`,
+    [account, domain, RECORDS_SHOWN],
+  )
+  if (rows.length === 0) return null
+  return rows.filter((row): row is Row => row.job_id !== null).map(toView)
+}
+
+function toView({ job_id, request_id, ended_at, ...row }: Row): RenderView {
+  return { jobId: job_id, requestId: request_id, ...row, ended_at: ended_at.toISOString() }
+}
+
+/** The last renders of one page, newest first. The domain was found through its account. */
+export async function rendersOfPage(db: Queryable, domain: DomainId, path: PagePath): Promise<RenderView[]> {
+  const { rows } = await db.query<Row>(
+    `select job_id, path, outcome, detail, ended_at, queued_ms, stored_ms, record, request_id
+       from render_record where domain_id = $1 and path = $2 order by id desc limit $3`,
+    [domain, path, RECORDS_A_PAGE],
+  )
+  return rows.map(toView)
+}
+
+/** Removes records of more than a week ago. Gives how many. */
+export function removeOldRecords(pool: pg.Pool, steps?: Steps): Promise<number> {
+  return removeOld(pool, { table: 'render_record', at: 'ended_at', keptDays: RECORDS_KEPT_DAYS }, steps)
+}
+
+/** How the last render of a path ended is known for so long. */
+const LAST_RENDER_KEPT_DAYS = 30
+
+/** Removes how renders ended of more than 30 days ago. Gives how many. */
+export function removeOldLastRenders(pool: pg.Pool, steps?: Steps): Promise<number> {
+  return removeOldPaths(
+    pool,
+    { table: 'last_render', at: 'ended_at', keptDays: LAST_RENDER_KEPT_DAYS },
+    steps,
+  )
+}

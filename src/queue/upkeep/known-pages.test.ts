@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { type TestQueue, testQueue } from '../../../test/support/queue.ts'
+import type { DomainId, PagePath } from '../../ids.ts'
+import { recordInSitemap } from '../../store/known-paths.ts'
+import { countKnownPages, nextKnownPages } from './known-pages.ts'
+
+let queue: TestQueue
+before(async () => {
+  queue = await testQueue()
+})
+after(() => queue.close())
+
+const store = (domain: DomainId, paths: readonly string[]) =>
+  queue.pool.query(
+    `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
+     select $1, path, 200, '{}', '\\x00', 1, 'e', now() from unnest($2::text[]) as path`,
+    [domain, paths],
+  )
+const know = (domain: DomainId, source: 'asked' | 'sitemap', paths: readonly string[], age = '1 day') =>
+  queue.pool.query(
+    `insert into known_path (domain_id, path, source, seen_at)
+     select $1, path, $2, now() - $4::interval from unnest($3::text[]) as path`,
+    [domain, source, paths, age],
+  )
+
+/** All known paths, as a run walks through them. */
+async function walk(domain: DomainId, limit: number): Promise<PagePath[]> {
+  const found: PagePath[] = []
+  for (;;) {
+    const batch = (await nextKnownPages(queue.pool, domain, found.at(-1) ?? '', limit)).map(
+      ({ path }) => path,
+    )
+    assert(batch.length <= limit)
+    found.push(...batch)
+    if (batch.length < limit) return found
+  }
+}
+
+describe('known paths', () => {
+  it('are those that are stored, in sitemaps, or were asked for in the last 30 days; each once, in order', async () => {
+    const [domain, other] = [await queue.domain(), await queue.domain()]
+    await store(domain, ['/stored', '/both'])
+    await know(domain, 'asked', ['/asked', '/both', '/B'])
+    await know(domain, 'asked', ['/just'], '29 days 23 hours')
+    await know(domain, 'asked', ['/forgotten'], '30 days 1 hour')
+    await know(domain, 'sitemap', ['/mapped', '/both', '/asked'], '100 days')
+    await store(other, ['/other'])
+    for (const limit of [1, 2, 3, 100]) {
+      assert.deepEqual(await walk(domain, limit), ['/B', '/asked', '/both', '/just', '/mapped', '/stored'])
+    }
+    assert.equal(await countKnownPages(queue.pool, domain), 6)
+    assert.deepEqual(await walk(await queue.domain(), 5), [])
+    assert.equal(await countKnownPages(queue.pool, await queue.domain()), 0)
+  })
+
+  it('none is left out where many stand in two places', async () => {
+    const domain = await queue.domain()
+    const paths = Array.from({ length: 500 }, (_, n) => `/p${String(n).padStart(4, '0')}`)
+    await store(
+      domain,
+      paths.filter((_, n) => n % 3 === 0),
+    )
+    await know(
+      domain,
+      'asked',
+      paths.filter((_, n) => n % 2 === 0),
+    )
+    await know(
+      domain,
+      'sitemap',
+      paths.filter((_, n) => n % 2 === 0 || n % 5 === 0 || n % 7 === 1),
+    )
+    const known = paths.filter((_, n) => n % 3 === 0 || n % 2 === 0 || n % 5 === 0 || n % 7 === 1)
+    assert.deepEqual(await walk(domain, 7), known)
+  })
+
+  it('come with what is stored, page or redirect, and with what the sitemap says of their last change', async () => {
+    const domain = await queue.domain()
+    await store(domain, ['/page'])
+    await queue.pool.query(
+      `update page set rendered_at = '2026-01-02T00:00:00Z', stale_since = '2026-01-03T00:00:00Z' where domain_id = $1`,
+      [domain],
+    )
+    await queue.pool.query(
+      `insert into redirect (domain_id, path, status, location, stored_at)
+       values ($1, '/moved', 301, '/to', '2026-01-04T00:00:00Z')`,
+      [domain],
+    )
+    await know(domain, 'asked', ['/moved', '/page'])
+    await recordInSitemap(
+      queue.pool,
+      domain,
+      [
+        { path: '/new' as PagePath, changedAtMs: 1_000 },
+        { path: '/page' as PagePath, changedAtMs: null },
+        { path: '/new' as PagePath, changedAtMs: 2_000 },
+      ],
+      Date.now(),
+    )
+    const at = (iso: string) => Date.parse(`${iso}T00:00:00Z`)
+    assert.deepEqual(await nextKnownPages(queue.pool, domain, '', 10), [
+      {
+        path: '/moved',
+        stored: { status: 301, renderedAtMs: at('2026-01-04'), staleSinceMs: null },
+        changedAtMs: null,
+      },
+      { path: '/new', stored: null, changedAtMs: 2_000 },
+      {
+        path: '/page',
+        stored: { status: 200, renderedAtMs: at('2026-01-02'), staleSinceMs: at('2026-01-03') },
+        changedAtMs: null,
+      },
+    ])
+    // Named again within a day: only a change that is told is written.
+    await recordInSitemap(queue.pool, domain, [{ path: '/new' as PagePath, changedAtMs: 3_000 }], Date.now())
+    assert.equal((await nextKnownPages(queue.pool, domain, '/moved', 1))[0]?.changedAtMs, 3_000)
+  })
+})

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { type TestQueue, testQueue } from '../../../test/support/queue.ts'
+import { DEFAULT_PLANS } from '../../accounts/plans.ts'
+import type { DomainId, PagePath } from '../../ids.ts'
+import { enqueue } from '../jobs/enqueue.ts'
+import { AHEAD_AT_ONCE, refreshAhead } from './refresh-ahead.ts'
+import { createStalest } from './stalest.ts'
+
+let queue: TestQueue
+const clock = { atMs: Date.now(), nowMs: () => clock.atMs }
+before(async () => {
+  queue = await testQueue()
+})
+after(() => queue.close())
+beforeEach(async () => {
+  await queue.pool.query(
+    'truncate job, unstored_page, page, last_visit, last_render, render_count, freshness',
+  )
+  await queue.pool.query('delete from domain')
+})
+
+/** Page `n` is `ages[n]` hours old and was asked for `n` hours ago. */
+async function site(ages: readonly number[], plan = 'enterprise'): Promise<DomainId> {
+  const domain = await queue.domain({ plan })
+  await queue.pool.query(
+    `with page as (
+       insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
+       select $1, '/p' || n - 1, 200, '[]', '', 0, 'e', now() - make_interval(hours => age)
+         from unnest($2::integer[]) with ordinality as a(age, n))
+     insert into last_visit select $1, '/p' || n - 1, 'Googlebot', 'search', now() - make_interval(hours => n::integer - 1)
+       from unnest($2::integer[]) with ordinality as a(age, n)`,
+    [domain, ages],
+  )
+  return domain
+}
+async function look(): Promise<string[]> {
+  while (await refreshAhead({ pool: queue.pool, plans: DEFAULT_PLANS, clock, stalest: createStalest() })) {}
+  const { rows } = await queue.pool.query<{ path: string }>(
+    `select path from job where state = 'queued' and priority = 1 order by turn`,
+  )
+  return rows.map(({ path }) => path)
+}
+const again = () => queue.pool.query(`update freshness set next_at = now()`)
+const end = () =>
+  queue.pool.query(`update job set state = 'done', finished_at = now() where state = 'queued'`)
+const set = (domain: DomainId, settings: object) =>
+  queue.pool.query('update domain set settings = $2 where id = $1', [domain, settings])
+
+describe('refreshing ahead', () => {
+  it('stale pages, those that a crawler asked for last come first; none that nobody asks for', async () => {
+    const domain = await site([30, 2, 40, 1])
+    await queue.pool.query(`update page set stale_since = now() - interval '1 minute' where path = '/p3'`)
+    await queue.pool.query(`delete from last_visit where path = '/p2'`)
+    assert.deepEqual(await look(), ['/p0', '/p3'])
+    await again()
+    // What waits is not asked for twice.
+    assert.deepEqual(await look(), ['/p0', '/p3'])
+    await queue.pool.query(`update page set rendered_at = now(), stale_since = null where domain_id = $1`, [
+      domain,
+    ])
+    await end()
+    await again()
+    assert.deepEqual(await look(), [])
+  })
+
+  it('a domain for which the queue has no room holds up none for which it has', async () => {
+    const [greedy, other] = [await site([30]), await site([30])]
+    const own = Array.from({ length: 30 }, (_, n) => `/own${n}` as PagePath)
+    await enqueue(queue.pool, greedy, own, 'warm')
+    await queue.pool.query(`update queue_depth set queued = 999980, counted_at = now() + interval '1 hour'`)
+    await look()
+    await queue.pool.query(`update queue_depth set counted_at = '-infinity'`)
+    const { rows } = await queue.pool.query('select domain_id from job where priority = 1')
+    assert.deepEqual(rows, [{ domain_id: other }])
+  })
+
+  it('a domain at which a look fails holds up no other', async () => {
+    const [bad, other] = [await site([30]), await site([30])]
+    await queue.pool.query('insert into freshness values ($1, now()), ($2, now())', [bad, other])
+    await queue.pool.query(`update freshness set next_at = now() - interval '1 hour' where domain_id = $1`, [
+      bad,
+    ])
+    await queue.pool.query(
+      `create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
+       create trigger refuse before insert on job for each row when (new.domain_id = ${bad}) execute function refuse()`,
+    )
+    try {
+      await assert.rejects(look(), /refused/)
+      await look()
+      const { rows } = await queue.pool.query('select domain_id from job where priority = 1')
+      assert.deepEqual(rows, [{ domain_id: other }])
+    } finally {
+      await queue.pool.query('drop trigger refuse on job; drop function refuse')
+    }
+  })
+
+  it('by the age that the owner has set', async () => {
+    const domain = await site([3, 1])
+    await set(domain, { fresh_seconds: 7_200 })
+    assert.deepEqual(await look(), ['/p0'])
+  })
+
+  it('so many at a time', async () => {
+    const domain = await site(Array.from({ length: AHEAD_AT_ONCE + 5 }, () => 30))
+    assert.equal((await look()).length, AHEAD_AT_ONCE)
+    await again()
+    assert.equal((await look()).length, AHEAD_AT_ONCE)
+    // What crawlers have asked for themselves takes of the same room.
+    await end()
+    const own = Array.from({ length: AHEAD_AT_ONCE - 1 }, (_, n) => `/own${n}` as PagePath)
+    await enqueue(queue.pool, domain, own, 'refresh')
+    await queue.pool.query('update page set rendered_at = now() where path < $1', ['/p2'])
+    await again()
+    assert.equal((await look()).length, AHEAD_AT_ONCE)
+  })
+
+  it("a day takes a thirtieth of the owner's share of the month, and the next day as much again", async () => {
+    // 1,000 a month: 10 % of it is 3 a day.
+    await site(
+      Array.from({ length: 10 }, () => 30),
+      'starter',
+    )
+    assert.equal((await look()).length, 3)
+    await end()
+    await again()
+    assert.deepEqual(await look(), [])
+    clock.atMs += 86_400_000
+    await again()
+    assert.equal((await look()).length, 3)
+    clock.atMs -= 86_400_000
+  })
+
+  it('the share is the owner’s to say, and 0 turns it off', async () => {
+    const domain = await site(
+      Array.from({ length: 30 }, () => 30),
+      'starter',
+    )
+    await set(domain, { refresh_ahead_percent: 0 })
+    assert.deepEqual(await look(), [])
+    await set(domain, { refresh_ahead_percent: 50 })
+    await again()
+    assert.equal((await look()).length, 16)
+  })
+
+  it('never past 100 % of the month, which is for crawlers', async () => {
+    const domain = await site([30, 30, 30], 'starter')
+    await queue.pool.query(
+      `insert into render_count values ($1, date_trunc('month', now() at time zone 'utc'), 999)`,
+      [domain],
+    )
+    assert.deepEqual(await look(), ['/p0'])
+  })
+
+  it('not for an inactive domain', async () => {
+    const domain = await site([30])
+    await queue.pool.query('update domain set is_active = false where id = $1', [domain])
+    assert.deepEqual(await look(), [])
+  })
+
+  it('what came to nothing is not tried again within an hour', async () => {
+    const domain = await site([30, 30])
+    const ended = (outcome: string, age: string) =>
+      queue.pool.query(
+        `insert into last_render values ($1, '/p0', $2, now() - $3::interval)
+         on conflict (domain_id, path) do update set outcome = excluded.outcome, ended_at = excluded.ended_at`,
+        [domain, outcome, age],
+      )
+    await ended('timed-out', '59 minutes')
+    assert.deepEqual(await look(), ['/p1'])
+    await end()
+    await ended('timed-out', '61 minutes')
+    await again()
+    assert.deepEqual((await look()).sort(), ['/p0', '/p1'])
+  })
+
+  it('several nodes queue each page once, and count it once', async () => {
+    await site(Array.from({ length: 10 }, () => 30))
+    await site([30, 30])
+    await Promise.all(
+      Array.from({ length: 6 }, () =>
+        refreshAhead({ pool: queue.pool, plans: DEFAULT_PLANS, clock, stalest: createStalest() }),
+      ),
+    )
+    assert.equal((await look()).length, 12)
+    const { rows } = await queue.pool.query('select ahead from freshness order by ahead')
+    assert.deepEqual(rows, [{ ahead: 2 }, { ahead: 10 }])
+  })
+})

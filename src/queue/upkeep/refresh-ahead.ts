@@ -1,0 +1,167 @@
+import type pg from 'pg'
+import { type PlanCatalogue, planNamed } from '../../accounts/plans.ts'
+import { readQuota } from '../../accounts/quota.ts'
+import type { Clock } from '../../clock.ts'
+import type { Queryable } from '../../db/transaction.ts'
+import { retriedTransaction } from '../../db/transaction.ts'
+import { AppError } from '../../errors.ts'
+import type { DomainId } from '../../ids.ts'
+import type { Log } from '../../log.ts'
+import { readDomainSettings } from '../../sites/domain-settings.ts'
+import { enqueue } from '../jobs/enqueue.ts'
+import { createStalest, type Stalest } from './stalest.ts'
+
+/** Refreshes of one domain that are queued ahead at a time: what crawlers ask for is never far behind them. */
+export const AHEAD_AT_ONCE = 20
+/** A month of days, for what a day may take of it. */
+const DAYS = 30
+/** While there is more to do, and else. */
+const SOON_SECONDS = 60
+const LATER_SECONDS = 600
+const POLL_MS = 5_000
+
+type RefreshAhead = { close(): Promise<void> }
+
+/**
+ * Has stale pages rendered before crawlers ask for them again: those that a
+ * crawler asked for last come first, and those that none has asked for in 30
+ * days never. It counts against the month, so each day takes at most a thirtieth
+ * of what the owner gives for it, and nothing past 100 %.
+ */
+export function startRefreshAhead(deps: {
+  pool: pg.Pool
+  plans: PlanCatalogue
+  clock: Clock
+  log: Log
+}): RefreshAhead {
+  const stalest = createStalest()
+  let isClosed = false
+  let running = Promise.resolve()
+  const timer = setInterval(() => {
+    running = running.then(run)
+  }, POLL_MS)
+
+  async function run(): Promise<void> {
+    try {
+      while (!isClosed && (await refreshAhead({ ...deps, stalest }))) {}
+    } catch (error) {
+      deps.log.warn({ err: error }, 'stale pages could not be refreshed ahead; it is tried again')
+    }
+  }
+  return {
+    async close() {
+      isClosed = true
+      clearInterval(timer)
+      await running
+    },
+  }
+}
+
+type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock; stalest: Stalest }
+
+/** Looks at the domain that is due; false: none is. Nodes never take the same. */
+export async function refreshAhead(deps: Deps): Promise<boolean> {
+  return (await refreshDue(deps)) || ((await admitNew(deps.pool)) && refreshDue(deps))
+}
+
+const NOTHING = { paths: [], isMore: false }
+
+async function refreshDue({ pool, plans, clock, stalest }: Deps): Promise<boolean> {
+  const nowMs = clock.nowMs()
+  const today = new Date(nowMs).toISOString().slice(0, 10)
+  let taken: DomainId | null = null
+  try {
+    return await retriedTransaction(pool, async (client) => {
+      const due = await takeDue(client, today)
+      if (due === null) return false
+      taken = due.domain
+      const room = await roomOf(client, { plans, nowMs }, due)
+      const { domain, freshSeconds } = due
+      const { paths, isMore } =
+        room <= 0 ? NOTHING : await stalest(client, { domain, freshSeconds, limit: room, nowMs })
+      if (paths.length > 0) await enqueue(client, domain, paths, 'refresh')
+      await client.query(
+        `update freshness set day = $2, ahead = $3, next_at = now() + make_interval(secs => $4)
+          where domain_id = $1`,
+        [domain, today, due.ahead + paths.length, paths.length > 0 || isMore ? SOON_SECONDS : LATER_SECONDS],
+      )
+      return true
+    })
+  } catch (error) {
+    if (taken === null) throw error
+    // So much is waiting already, or a look at this domain fails: no reason for another to wait.
+    const later = await pool
+      .query('update freshness set next_at = now() + make_interval(secs => $2) where domain_id = $1', [
+        taken,
+        LATER_SECONDS,
+      ])
+      .catch(() => null)
+    if (!(error instanceof AppError) || error.code !== 'queue_full') throw error
+    return later?.rowCount === 1
+  }
+}
+
+/** Domains that are new are due at once; false: there is none. Looked for when nothing else is due: all domains are read for it. */
+async function admitNew(pool: pg.Pool): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `insert into freshness (domain_id)
+     select id from domain where not exists (select from freshness where domain_id = domain.id) limit 1000
+     on conflict do nothing`,
+  )
+  return rowCount !== 0
+}
+
+type Due = {
+  domain: DomainId
+  isActive: boolean
+  plan: string
+  freshSeconds: number
+  percent: number
+  /** Refreshes queued ahead today. */
+  ahead: number
+}
+
+async function takeDue(client: Queryable, today: string): Promise<Due | null> {
+  const { rows } = await client.query<{
+    domain_id: DomainId
+    is_active: boolean
+    plan: string
+    settings: unknown
+    ahead: number
+  }>(
+    `select f.domain_id, d.is_active and a.suspended_at is null as is_active, a.plan, d.settings,
+            case when f.day = $1 then f.ahead else 0 end as ahead
+       from freshness f join domain d on d.id = f.domain_id join account a on a.id = d.account_id
+      where f.next_at <= now() order by f.next_at limit 1 for update of f skip locked`,
+    [today],
+  )
+  const row = rows[0]
+  if (row === undefined) return null
+  const settings = readDomainSettings(row.settings)
+  return {
+    domain: row.domain_id,
+    isActive: row.is_active,
+    plan: row.plan,
+    freshSeconds: settings.fresh_seconds,
+    percent: settings.refresh_ahead_percent,
+    ahead: row.ahead,
+  }
+}
+
+/** How many may be queued now. */
+async function roomOf(
+  client: Queryable,
+  { plans, nowMs }: { plans: PlanCatalogue; nowMs: number },
+  { domain, isActive, plan, percent, ahead }: Due,
+): Promise<number> {
+  if (!isActive || percent === 0) return 0
+  const quota = await readQuota(client, plans, domain, nowMs)
+  if (quota === null) return 0
+  const today = Math.floor((planNamed(plans, plan).monthly_render_limit * percent) / 100 / DAYS)
+  const { rows } = await client.query<{ open: number }>(
+    `select count(*)::int as open from job
+      where domain_id = $1 and state in ('queued', 'running') and priority = 1`,
+    [domain],
+  )
+  return Math.min(today - ahead, quota.limit - quota.used, AHEAD_AT_ONCE - (rows[0]?.open ?? 0))
+}

@@ -1,0 +1,121 @@
+import type { Queryable } from '../../db/transaction.ts'
+import type { DomainId } from '../../ids.ts'
+import { UNDER_WAY, type WarmState, type WarmWhich } from './warm.ts'
+
+/** How far a domain's last warm is. Times are ISO 8601 in UTC with milliseconds. */
+export type WarmProgress = {
+  which: WarmWhich
+  state: WarmState
+  /** null: it goes on, or is over. */
+  paused_at: string | null
+  /** Why it is paused or over, where nobody wanted it: `over-quota`, `domain-inactive`, or a sentence. */
+  reason: string | null
+  started_at: string
+  ended_at: string | null
+  sitemaps: {
+    read: number
+    left: number
+    failed: number
+    /** Some of those that could not be read. */
+    failures: { path: string; reason: string }[]
+  }
+  /** Paths that were known when the sitemaps had been read; 0 until then. */
+  known: number
+  done: number
+  /** Of the done: their snapshot was the same as before. */
+  unchanged: number
+  failed: number
+  /** Left out: by the site's robots.txt, by a rule of the domain, because the stored copy is good. */
+  forbidden: number
+  passed: number
+  fresh: number
+  /** Still to be rendered; null while sitemaps are read. */
+  left: number | null
+  /** In the last minute; null: nothing has been rendered in it. */
+  pages_per_second: number | null
+  seconds_left: number | null
+}
+
+type Row = {
+  which: WarmWhich
+  state: WarmState
+  paused_at: Date | null
+  reason: string | null
+  started_at: Date
+  ended_at: Date | null
+  read: number
+  unread: number
+  unreadable: number
+  failures: { path: string; reason: string }[]
+  known: number
+  queued: number
+  done: number
+  unchanged: number
+  failed: number
+  forbidden: number
+  passed: number
+  fresh: number
+  lately: number
+  lately_seconds: number
+}
+
+const FAILURES_SHOWN = 10
+const LATELY_SECONDS = 60
+
+/** null: none was ever asked for. The domain id was obtained through its account. */
+export async function readWarm(db: Queryable, domain: DomainId): Promise<WarmProgress | null> {
+  const { rows } = await db.query<Row>(
+    `select w.which, w.state, w.paused_at, w.reason, w.started_at, w.ended_at, w.known, w.queued,
+            w.forbidden, w.passed, w.fresh, t.done, t.unchanged, t.failed,
+            s.read, s.unread, s.unreadable,
+            (select coalesce(json_agg(json_build_object('path', path, 'reason', failure)), '[]')
+               from (select path, failure from warm_sitemap
+                      where domain_id = w.domain_id and failure is not null order by path limit $2) f) as failures,
+            (select count(*)::int from job
+              where finished_at > clock_timestamp() - make_interval(secs => $3)
+                and domain_id = w.domain_id and warm = w.run) as lately,
+            least($3, extract(epoch from clock_timestamp() - w.started_at))::float8 as lately_seconds
+       from warm w join warm_tally t on t.domain_id = w.domain_id
+      cross join lateral (
+        select count(*) filter (where entries is not null)::int as read,
+               count(*) filter (where entries is null and failure is null)::int as unread,
+               count(*) filter (where failure is not null)::int as unreadable
+          from warm_sitemap where domain_id = w.domain_id) s
+      where w.domain_id = $1`,
+    [domain, FAILURES_SHOWN, LATELY_SECONDS],
+  )
+  const row = rows[0]
+  return row === undefined ? null : progressOf(row)
+}
+
+function progressOf(row: Row): WarmProgress {
+  const { which, state, reason, known, done, unchanged, failed, forbidden, passed, fresh } = row
+  const isUnderWay = state === 'reading' || state === 'queueing' || state === 'rendering'
+  const left = leftOf(row, isUnderWay)
+  const isMoving = isUnderWay && row.paused_at === null && row.lately > 0 && row.lately_seconds > 0
+  const perSecond = isMoving ? row.lately / row.lately_seconds : null
+  return {
+    which,
+    state,
+    paused_at: row.paused_at?.toISOString() ?? null,
+    reason,
+    started_at: row.started_at.toISOString(),
+    ended_at: row.ended_at?.toISOString() ?? null,
+    sitemaps: { read: row.read, left: row.unread, failed: row.unreadable, failures: row.failures },
+    ...{ known, done, unchanged, failed, forbidden, passed, fresh, left },
+    pages_per_second: perSecond === null ? null : Math.round(perSecond * 100) / 100,
+    seconds_left: perSecond === null || left === null ? null : Math.round(left / perSecond),
+  }
+}
+
+/** While paths are queued, what is known says how many there will be; then, what was queued. */
+function leftOf(row: Row, isUnderWay: boolean): number | null {
+  const { state, known, queued, done, failed, forbidden, passed, fresh } = row
+  if (!isUnderWay) return 0
+  if (state === 'reading') return null
+  const all = state === 'queueing' ? Math.max(queued, known - forbidden - passed - fresh) : queued
+  return Math.max(0, all - done - failed)
+}
+
+/** Whether a warm of the domain goes on at this moment. As SQL, for `$1`. */
+export const IS_WARMING = `exists (select from warm where domain_id = $1 and state in ${UNDER_WAY} and paused_at is null)`

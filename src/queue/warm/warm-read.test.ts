@@ -1,0 +1,336 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import type http from 'node:http'
+import path from 'node:path'
+import { after, afterEach, before, describe, it } from 'node:test'
+import zlib from 'node:zlib'
+import { type TestQueue, testQueue, until } from '../../../test/support/queue.ts'
+import { startTestSite, type TestAnswer, type TestSite } from '../../../test/support/site.ts'
+import { testWarm } from '../../../test/support/warm.ts'
+import { systemClock } from '../../clock.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { DomainId } from '../../ids.ts'
+import { silentLog } from '../../log.ts'
+import { startWarm } from './warm.ts'
+import { pauseWarm } from './warm-control.ts'
+import { DEPTH_LIMIT, readWarmSitemaps, TURN_LIMIT_SECONDS } from './warm-read.ts'
+
+let queue: TestQueue
+let warm: ReturnType<typeof testWarm>
+let origin: TestSite
+before(async () => {
+  queue = await testQueue()
+  warm = testWarm(queue)
+  origin = await startTestSite()
+})
+after(async () => {
+  await origin.close()
+  await queue.close()
+})
+afterEach(async () => {
+  await queue.pool.query(
+    'truncate warm, warm_tally, warm_held, warm_sitemap, known_path, sitemap, job, unstored_page',
+  )
+  for (const one of Object.keys(origin.answers)) delete origin.answers[one]
+  origin.asked.length = 0
+})
+
+const urlset = (...paths: string[]) =>
+  `<urlset>${paths.map((one) => `<url><loc>${one}</loc></url>`).join('')}</urlset>`
+const index = (...paths: string[]) =>
+  `<sitemapindex>${paths.map((one) => `<sitemap><loc>${one}</loc></sitemap>`).join('')}</sitemapindex>`
+
+async function site(answers: Record<string, TestAnswer>): Promise<DomainId> {
+  Object.assign(origin.answers, answers)
+  const domain = await queue.domain()
+  await queue.pool.query('update domain set origin_url = $2 where id = $1', [domain, origin.origin])
+  await startWarm(queue.pool, domain)
+  return domain
+}
+const read = (leaseMs?: number) =>
+  readWarmSitemaps(
+    {
+      ...{ pool: queue.pool, get: origin.options, clock: systemClock, log: silentLog() },
+      ...(leaseMs === undefined ? {} : { leaseMs }),
+    },
+    new AbortController().signal,
+  )
+async function known(domain: DomainId): Promise<string[]> {
+  const { rows } = await queue.pool.query<{ path: string }>(
+    `select path from known_path where domain_id = $1 and source = 'sitemap' order by path`,
+    [domain],
+  )
+  return rows.map((row) => row.path)
+}
+
+describe('what a warm reads', () => {
+  it('robots.txt, the sitemaps that it names, and what those name; then it queues', async () => {
+    const domain = await site({
+      '/robots.txt': 'User-agent: *\nDisallow: /b\nSitemap: /one.xml\nSitemap: /index.xml.gz',
+      '/one.xml': '<urlset><url><loc>/a</loc><lastmod>2026-01-02</lastmod></url></urlset>',
+      '/index.xml.gz': zlib.gzipSync(index('/two.xml', 'https://else.example/three.xml', '/one.xml')),
+      '/two.xml': urlset('/b', '/c', 'https://else.example/d'),
+    })
+    assert.equal(await read(), true)
+    assert.deepEqual(await known(domain), ['/a', '/b', '/c'])
+    assert.deepEqual(origin.asked, ['/robots.txt', '/index.xml.gz', '/one.xml', '/two.xml'])
+    const { state, known: count, sitemaps } = await warm.progress(domain)
+    assert.deepEqual([state, count, sitemaps], ['queueing', 3, { read: 3, left: 0, failed: 0, failures: [] }])
+    const { rows } = await queue.pool.query(`select lastmod from known_path where path = '/a'`)
+    assert.deepEqual(rows, [{ lastmod: new Date('2026-01-02') }])
+    assert.equal(await read(), false)
+    while ((await warm.step()) === 'moved') {}
+    const { rows: jobs } = await queue.pool.query('select path from job order by path')
+    assert.deepEqual(jobs, [{ path: '/a' }, { path: '/c' }])
+  })
+
+  it('where nobody names one: /sitemap.xml, and nothing is said when there is none', async () => {
+    const domain = await site({ '/sitemap.xml': urlset('/a') })
+    await read()
+    assert.deepEqual(await known(domain), ['/a'])
+    const without = await site({ '/sitemap.xml': { status: 404 } })
+    await read()
+    const { state, sitemaps } = await warm.progress(without)
+    assert.deepEqual([state, sitemaps], ['queueing', { read: 0, left: 0, failed: 0, failures: [] }])
+  })
+
+  it('and those that crawlers have asked for', async () => {
+    const domain = await site({ '/post-sitemap.xml': urlset('/post') })
+    await queue.pool.query(
+      `insert into sitemap (domain_id, path, headers, body, fetched_at) values ($1, '/post-sitemap.xml', '{}', '', now())`,
+      [domain],
+    )
+    await read()
+    assert.deepEqual(await known(domain), ['/post'])
+  })
+
+  it('one that cannot be read holds up none of the others, and is named', async () => {
+    const domain = await site({
+      '/robots.txt': 'Sitemap: /shell.xml\nSitemap: /gone.xml\nSitemap: /good.xml',
+      '/shell.xml': '<!doctype html><div id="app"></div>',
+      '/good.xml': urlset('/a'),
+    })
+    await read()
+    assert.deepEqual(await known(domain), ['/a'])
+    const { sitemaps } = await warm.progress(domain)
+    assert.deepEqual(sitemaps, {
+      ...{ read: 1, left: 0, failed: 2 },
+      failures: [
+        { path: '/gone.xml', reason: 'the origin answered 404' },
+        { path: '/shell.xml', reason: 'no urlset or sitemapindex' },
+      ],
+    })
+  })
+
+  it('indexes in indexes, so deep and no deeper, and never in circles', async () => {
+    const answers: Record<string, TestAnswer> = { '/robots.txt': 'Sitemap: /i0' }
+    for (let depth = 0; depth <= DEPTH_LIMIT; depth++)
+      answers[`/i${depth}`] = index(`/i${depth + 1}`, '/i0', '/')
+    const domain = await site({ ...answers, [`/i${DEPTH_LIMIT}`]: urlset('/deep') })
+    await read()
+    assert.deepEqual(await known(domain), ['/deep'])
+
+    const deeper = await site({ ...answers, [`/i${DEPTH_LIMIT + 1}`]: urlset('/deeper') })
+    await read()
+    assert.deepEqual(await known(deeper), [])
+    assert.deepEqual((await warm.progress(deeper)).sitemaps.failures, [
+      { path: `/i${DEPTH_LIMIT}`, reason: `an index inside ${DEPTH_LIMIT} others` },
+    ])
+  })
+
+  it('pages that no sitemap names any more are forgotten, where all could be read', async () => {
+    const robots = 'Sitemap: /one.xml\nSitemap: /two.xml'
+    const domain = await site({
+      '/robots.txt': robots,
+      '/one.xml': urlset('/a', '/b'),
+      '/two.xml': urlset('/c'),
+    })
+    await read()
+    const older = (interval: string) =>
+      queue.pool.query('update known_path set seen_at = now() - $1::interval', [interval])
+    const again = async () => {
+      await startWarm(queue.pool, domain)
+      await read()
+      return known(domain)
+    }
+    origin.answers['/one.xml'] = urlset('/a')
+    await older('24 hours')
+    assert.deepEqual(await again(), ['/a', '/b', '/c'], 'it may have been named a moment ago')
+    await older('26 hours')
+    origin.answers['/two.xml'] = { status: 500 }
+    assert.deepEqual(await again(), ['/a', '/b', '/c'], 'the other sitemap may name it')
+    await older('26 hours')
+    origin.answers['/two.xml'] = urlset('/c')
+    assert.deepEqual(await again(), ['/a', '/c'])
+  })
+
+  it('nothing, where robots.txt cannot be read: then nothing is allowed', async () => {
+    const domain = await site({ '/robots.txt': { status: 503 }, '/sitemap.xml': urlset('/a') })
+    await read()
+    const { state, reason } = await warm.progress(domain)
+    assert.deepEqual([state, reason], ['failed', 'robots.txt could not be read: the origin answered 503'])
+    assert.equal(await warm.step(), 'idle')
+    assert.equal(origin.asked.filter((one) => one === '/robots.txt').length, 3)
+  })
+})
+
+describe('a run whose sitemaps are read', () => {
+  /** Its second sitemap answers when told to. */
+  async function held() {
+    const asked = Promise.withResolvers<void>()
+    const go = Promise.withResolvers<void>()
+    const domain = await site({
+      '/robots.txt': 'Sitemap: /1.xml\nSitemap: /2.xml',
+      '/1.xml': urlset('/a'),
+      '/2.xml': async (res) => {
+        asked.resolve()
+        await go.promise
+        res.end(urlset('/b'))
+      },
+    })
+    return { domain, asked: asked.promise, go: go.resolve }
+  }
+
+  it('is read by one node at a time', async () => {
+    const { domain, asked, go } = await held()
+    const first = read()
+    await asked
+    assert.equal(await read(), false)
+    go()
+    assert.equal(await first, true)
+    assert.deepEqual(await known(domain), ['/a', '/b'])
+  })
+
+  it('a pause ends the reading; later it goes on with the sitemap that it was at', async () => {
+    const { domain, asked, go } = await held()
+    const reading = read(30)
+    await asked
+    await transaction(queue.pool, (client) => pauseWarm(client, domain))
+    await reading
+    assert.equal(await read(), false)
+    go()
+    await queue.pool.query('update warm set paused_at = null')
+    origin.asked.length = 0
+    await read()
+    assert.deepEqual(origin.asked, ['/2.xml'])
+    assert.deepEqual(await known(domain), ['/a', '/b'])
+  })
+
+  it('begun anew, what the old reading brings ends nothing', async () => {
+    const { domain, asked, go } = await held()
+    const old = read(30)
+    await asked
+    await startWarm(queue.pool, domain)
+    await old
+    assert.equal((await warm.progress(domain)).state, 'reading')
+    go()
+    await read()
+    assert.equal((await warm.progress(domain)).state, 'queueing')
+  })
+
+  it('killed with -9, the next node goes on with the sitemap that it was at', async () => {
+    const { domain, asked, go } = await held()
+    const node = spawn(
+      process.execPath,
+      [
+        path.join(import.meta.dirname, '../../../test/support/warm-main.ts'),
+        JSON.stringify({ connection: { ...queue.connection, types: undefined }, leaseMs: 1_000 }),
+      ],
+      { stdio: 'inherit' },
+    )
+    await asked
+    node.kill('SIGKILL')
+    go()
+    origin.asked.length = 0
+    await until('its lease has ended', () => read())
+    assert.deepEqual(origin.asked, ['/2.xml'])
+    assert.deepEqual(await known(domain), ['/a', '/b'])
+    assert.equal((await warm.progress(domain)).state, 'queueing')
+  })
+})
+
+describe('a turn at reading', () => {
+  /** Its seconds pass as the sitemaps of `slow` are answered, and not otherwise. */
+  const time = { seconds: 1_000 }
+  const turn = () =>
+    readWarmSitemaps(
+      {
+        ...{ pool: queue.pool, get: origin.options, clock: systemClock, log: silentLog() },
+        stopwatch: () => time.seconds,
+      },
+      new AbortController().signal,
+    )
+  const slow = (seconds: number, paths: readonly string[]) => (res: http.ServerResponse) => {
+    time.seconds += seconds
+    res.end(urlset(...paths))
+  }
+  /** Three sitemaps, the first of which takes so long; an index leads to two of them. */
+  const slowSite = (seconds: number) =>
+    site({
+      '/robots.txt': 'Sitemap: /1.xml\nSitemap: /index.xml',
+      '/1.xml': slow(seconds, ['/a', '/b']),
+      '/index.xml': index('/2.xml', '/3.xml'),
+      '/2.xml': slow(TURN_LIMIT_SECONDS + 1, ['/b', '/c']),
+      '/3.xml': slow(TURN_LIMIT_SECONDS + 1, ['/d']),
+    })
+  const counted = async (domain: DomainId) => {
+    const { rows } = await queue.pool.query<{ path: string; entries: number | null }>(
+      'select path, entries from warm_sitemap where domain_id = $1 order by depth, path',
+      [domain],
+    )
+    return rows.map(({ path, entries }) => [path, entries])
+  }
+
+  it('ends between two sitemaps once its time is over; the others go first, and the next turn goes on', async (t) => {
+    const domain = await slowSite(TURN_LIMIT_SECONDS + 0.001)
+    const quick = await startTestSite()
+    t.after(quick.close)
+    quick.answers['/sitemap.xml'] = urlset('/quick')
+    const other = await queue.domain()
+    await queue.pool.query('update domain set origin_url = $2 where id = $1', [other, quick.origin])
+    await startWarm(queue.pool, other)
+
+    assert.equal(await turn(), true)
+    assert.deepEqual(origin.asked, ['/robots.txt', '/1.xml'])
+    assert.deepEqual(await counted(domain), [
+      ['/1.xml', 2],
+      ['/index.xml', null],
+    ])
+    const { rows } = await queue.pool.query('select lease, state from warm where domain_id = $1', [domain])
+    assert.deepEqual(rows, [{ lease: null, state: 'reading' }])
+
+    assert.equal(await turn(), true)
+    assert.deepEqual(await known(other), ['/quick'])
+    assert.equal((await warm.progress(other)).state, 'queueing')
+
+    // Its last sitemap takes long as well: then nothing is left for another turn.
+    const turns = [await turn(), await turn(), await turn()]
+    assert.deepEqual(turns, [true, true, false])
+    assert.deepEqual(origin.asked, ['/robots.txt', '/1.xml', '/index.xml', '/2.xml', '/3.xml'])
+    assert.deepEqual(await counted(domain), [
+      ['/1.xml', 2],
+      ['/index.xml', 2],
+      ['/2.xml', 2],
+      ['/3.xml', 1],
+    ])
+    assert.deepEqual(await known(domain), ['/a', '/b', '/c', '/d'])
+    const { state, known: count, sitemaps } = await warm.progress(domain)
+    assert.deepEqual([state, count, sitemaps], ['queueing', 4, { read: 4, left: 0, failed: 0, failures: [] }])
+  })
+
+  it('goes on up to its limit, and one that has taken longer for nothing but robots.txt reads a sitemap', async () => {
+    await slowSite(TURN_LIMIT_SECONDS)
+    await turn()
+    assert.deepEqual(origin.asked, ['/robots.txt', '/1.xml', '/index.xml', '/2.xml'])
+
+    await queue.pool.query('delete from warm')
+    origin.asked.length = 0
+    await slowSite(0)
+    origin.answers['/robots.txt'] = (res) => {
+      time.seconds += TURN_LIMIT_SECONDS + 1
+      res.end('Sitemap: /1.xml\nSitemap: /index.xml')
+    }
+    await turn()
+    assert.deepEqual(origin.asked, ['/robots.txt', '/1.xml'])
+  })
+})

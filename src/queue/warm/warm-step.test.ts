@@ -1,0 +1,366 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, before, describe, it } from 'node:test'
+import { RENDERED, type TestQueue, testQueue } from '../../../test/support/queue.ts'
+import { testWarm } from '../../../test/support/warm.ts'
+import { DEFAULT_PLANS } from '../../accounts/plans.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { DomainId, PagePath } from '../../ids.ts'
+import { cancelJobs } from '../jobs/cancel.ts'
+import { enqueue } from '../jobs/enqueue.ts'
+import { startWarm } from './warm.ts'
+import { cancelWarm, pauseWarm, resumeWarm } from './warm-control.ts'
+
+let queue: TestQueue
+let warm: ReturnType<typeof testWarm>
+before(async () => {
+  queue = await testQueue()
+  warm = testWarm(queue)
+})
+after(() => queue.close())
+afterEach(() =>
+  queue.pool.query('truncate warm, warm_tally, warm_held, warm_sitemap, warm_run, job, unstored_page'),
+)
+
+/** Started, with its sitemaps read. */
+async function started(count: number, { plan = 'enterprise', robots = '' } = {}): Promise<DomainId> {
+  const domain = await warm.domainWith(count, plan)
+  await startWarm(queue.pool, domain)
+  await warm.read(domain, robots)
+  return domain
+}
+const settle = async () => {
+  while ((await warm.step()) === 'moved') {}
+}
+const within = <T>(work: Parameters<typeof transaction<T>>[1]) => transaction(queue.pool, work)
+const counts = async (domain: DomainId) => {
+  const { state, known, done, unchanged, failed, left } = await warm.progress(domain)
+  return { state, known, done, unchanged, failed, left }
+}
+
+describe('warmStep', () => {
+  it('moves a run by one batch of 500, at `warm`, until all is queued, and ends it when all is rendered', async () => {
+    const domain = await started(1_200)
+    for (const [step, jobs, state] of [
+      ['moved', 500, 'queueing'],
+      ['moved', 1_000, 'queueing'],
+      ['moved', 1_200, 'rendering'],
+      ['waiting', 1_200, 'rendering'],
+    ] as const) {
+      assert.equal(await warm.step(), step)
+      assert.deepEqual([await warm.queued(domain), (await warm.progress(domain)).state], [jobs, state])
+    }
+    const { rows } = await queue.pool.query('select distinct priority from job')
+    assert.deepEqual(rows, [{ priority: 2 }])
+    await warm.end(domain)
+    assert.equal(await warm.step(), 'idle')
+    assert.deepEqual(await counts(domain), {
+      ...{ state: 'done', known: 1_200, done: 1_200, unchanged: 0, failed: 0, left: 0 },
+    })
+  })
+
+  it('waits for the sitemaps to be read', async () => {
+    const domain = await warm.domainWith(10)
+    await startWarm(queue.pool, domain)
+    assert.equal(await warm.step(), 'waiting')
+    assert.equal(await warm.queued(domain), 0)
+    assert.equal((await warm.progress(domain)).left, null)
+  })
+
+  it('a domain without known paths, or with exactly one batch, comes to an end', async () => {
+    for (const count of [0, 500]) {
+      const domain = await started(count)
+      await settle()
+      assert.equal(await warm.queued(domain), count)
+      await warm.end(domain)
+      assert.equal(await warm.step(), 'idle')
+      assert.equal((await warm.progress(domain)).state, 'done')
+    }
+  })
+
+  it('waits while 2,000 of its jobs wait, and goes on when renderers have caught up; others go on meanwhile', async () => {
+    const domain = await started(2_600)
+    for (let n = 0; n < 4; n++) assert.equal(await warm.step(), 'moved')
+    assert.equal(await warm.step(), 'waiting')
+    assert.equal(await warm.queued(domain), 2_000)
+
+    const other = await started(10)
+    assert.equal(await warm.step(), 'moved')
+    assert.equal(await warm.queued(other), 10)
+
+    await warm.end(domain)
+    await settle()
+    await warm.end(domain)
+    await settle()
+    assert.deepEqual(await counts(domain), {
+      ...{ state: 'done', known: 2_600, done: 2_600, unchanged: 0, failed: 0, left: 0 },
+    })
+  })
+
+  it('domains take turns', async () => {
+    const domains = [await started(900), await started(900)]
+    await warm.step()
+    await warm.step()
+    assert.deepEqual(await Promise.all(domains.map(warm.queued)), [500, 500])
+  })
+
+  it('several nodes never queue a path twice, nor leave one out', async () => {
+    const domain = await started(1_900)
+    const { state } = await warm.progress(domain)
+    assert.equal(state, 'queueing')
+    while ((await warm.progress(domain)).state === 'queueing') {
+      await Promise.all(Array.from({ length: 8 }, () => warm.step()))
+    }
+    assert.equal(await warm.queued(domain), 1_900)
+  })
+
+  it('a run of a domain that was deactivated is cancelled; one that was deleted is gone', async () => {
+    const domain = await started(10)
+    await queue.pool.query('update domain set is_active = false where id = $1', [domain])
+    assert.equal(await warm.step(), 'moved')
+    const { state, reason } = await warm.progress(domain)
+    assert.deepEqual([await warm.queued(domain), state, reason], [0, 'cancelled', 'domain-inactive'])
+
+    const deleted = await started(10)
+    await queue.pool.query('delete from domain where id = $1', [deleted])
+    assert.equal(await warm.step(), 'idle')
+  })
+
+  it('a full queue leaves the run where it was', async () => {
+    const domain = await started(10)
+    await queue.pool.query(`update queue_depth set queued = 1000000, counted_at = now() + interval '1 hour'`)
+    assert.equal(await warm.step(), 'waiting')
+    assert.deepEqual([await warm.queued(domain), (await warm.progress(domain)).state], [0, 'queueing'])
+    await queue.pool.query(`update queue_depth set counted_at = '-infinity'`)
+    assert.equal(await warm.step(), 'moved')
+    assert.equal(await warm.queued(domain), 10)
+  })
+
+  it('what an older version was asked for is done too', async () => {
+    const domain = await warm.domainWith(3)
+    await queue.pool.query('insert into warm_run (domain_id) values ($1)', [domain])
+    assert.equal(await warm.step(), 'waiting')
+    assert.equal((await warm.progress(domain)).state, 'reading')
+    assert.equal((await queue.pool.query('select from warm_run')).rowCount, 0)
+  })
+})
+
+describe('what is left out', () => {
+  it("by the site's robots.txt and by rules of the domain, and counted", async () => {
+    const domain = await started(10, {
+      robots: 'User-agent: Prepaint\nDisallow: /p00000[1-3]$\nDisallow: /p000002',
+    })
+    await queue.pool.query(
+      `update domain set settings = '{"rules": [{"path": "/*5", "action": "pass"}, {"path": "/*6", "action": "pass"}]}'
+        where id = $1`,
+      [domain],
+    )
+    await settle()
+    await warm.end(domain)
+    await settle()
+    const { state, forbidden, passed, done } = await warm.progress(domain)
+    assert.deepEqual([state, forbidden, passed, done], ['done', 1, 2, 7])
+  })
+
+  it('for `outdated`: what is fresh, unless its sitemap says that it has changed', async () => {
+    const domain = await warm.domainWith(4)
+    const store = (path: string, ageHours: number, stale = false) =>
+      queue.pool.query(
+        `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at, stale_since)
+         values ($1, $2, 200, '[]', '', 0, 'e', now() - make_interval(hours => $3), case when $4 then now() end)`,
+        [domain, path, ageHours, stale],
+      )
+    await store('/p000001', 1)
+    await store('/p000002', 25)
+    await store('/p000003', 1, true)
+    await store('/p000004', 2)
+    await queue.pool.query(
+      `update known_path set lastmod = now() - interval '1 hour' where path = '/p000004';
+       update known_path set lastmod = now() - interval '2 hours' where path = '/p000001'`,
+    )
+    await startWarm(queue.pool, domain, 'outdated')
+    await warm.read(domain)
+    await settle()
+    const { rows } = await queue.pool.query('select path from job order by path')
+    assert.deepEqual(rows, [{ path: '/p000002' }, { path: '/p000003' }, { path: '/p000004' }])
+    assert.equal((await warm.progress(domain)).fresh, 1)
+  })
+})
+
+describe('progress', () => {
+  it('counts what was rendered, what was the same as before and what failed, and says how long it takes', async () => {
+    const domain = await started(10)
+    await warm.step()
+    await warm.end(domain, 4)
+    await warm.end(domain, 2, 'done', 'unchanged')
+    await warm.end(domain, 1, 'failed')
+    assert.deepEqual(await counts(domain), {
+      ...{ state: 'rendering', known: 10, done: 6, unchanged: 2, failed: 1, left: 3 },
+    })
+    const { pages_per_second: speed, seconds_left: left } = await warm.progress(domain)
+    assert(speed !== null && speed > 0.1, `${speed} pages/s`)
+    assert(left !== null && left >= 0 && left < 60, `${left} s`)
+  })
+
+  it('a page that somebody else has queued counts too, and is queued once', async () => {
+    const domain = await started(3)
+    await enqueue(queue.pool, domain, ['/p000002' as PagePath], 'refresh')
+    await warm.step()
+    assert.equal(await warm.queued(domain), 3)
+    await warm.end(domain)
+    await warm.step()
+    assert.equal((await warm.progress(domain)).done, 3)
+  })
+
+  it('jobs of an earlier run, and of nobody, count for nobody', async () => {
+    const domain = await started(600)
+    await warm.step()
+    await startWarm(queue.pool, domain)
+    await warm.end(domain, 100)
+    await enqueue(queue.pool, domain, ['/other' as PagePath], 'live')
+    assert.equal((await warm.progress(domain)).done, 0)
+    await warm.read(domain)
+    await settle()
+    await warm.end(domain)
+    await settle()
+    assert.deepEqual(await counts(domain), {
+      ...{ state: 'done', known: 600, done: 600, unchanged: 0, failed: 0, left: 0 },
+    })
+  })
+
+  it('is right when many workers end jobs at once, beside steps that queue', async () => {
+    const domain = await started(520)
+    await warm.step()
+    const worker = async () => {
+      for (;;) {
+        const jobs = await queue.claim({ slots: 5 })
+        for (const job of jobs) await queue.complete(job, RENDERED)
+        const { state } = await warm.progress(domain)
+        if (jobs.length === 0 && state !== 'queueing') return
+        await warm.step()
+      }
+    }
+    await Promise.all([worker(), worker(), worker()])
+    await settle()
+    assert.deepEqual(await counts(domain), {
+      // Each page was rendered for the first time.
+      ...{ state: 'done', known: 520, done: 520, unchanged: 0, failed: 0, left: 0 },
+    })
+  })
+
+  it('a deactivation cancels what waits, and nothing is left over', async () => {
+    const domain = await started(10)
+    await warm.step()
+    await cancelJobs(queue.pool, domain)
+    await warm.step()
+    assert.deepEqual(await counts(domain), {
+      ...{ state: 'done', known: 10, done: 0, unchanged: 0, failed: 10, left: 0 },
+    })
+  })
+})
+
+describe('pause, resume, cancel', () => {
+  it('a pause takes back what waits; resumed, every page is rendered once', async () => {
+    const domain = await started(700)
+    await warm.step()
+    await warm.end(domain, 100)
+    const [running] = await queue.claim({ slots: 1 })
+    assert.equal(await within((client) => pauseWarm(client, domain)), true)
+    assert.equal(await within((client) => pauseWarm(client, domain)), false)
+    assert.equal(await warm.queued(domain), 0)
+    assert.equal(await warm.step(), 'idle')
+    await queue.complete(running!, RENDERED)
+    const paused = await warm.progress(domain)
+    assert.notEqual(paused.paused_at, null)
+    assert.deepEqual([paused.done, paused.left, paused.seconds_left], [101, 599, null])
+
+    assert.equal(await within((client) => resumeWarm(client, domain)), true)
+    assert.equal(await within((client) => resumeWarm(client, domain)), false)
+    await settle()
+    assert.equal(await warm.queued(domain), 599)
+    await warm.end(domain)
+    await settle()
+    assert.deepEqual(await counts(domain), {
+      ...{ state: 'done', known: 700, done: 700, unchanged: 0, failed: 0, left: 0 },
+    })
+  })
+
+  it('a pause while the last pages wait does not end the run', async () => {
+    const domain = await started(5)
+    await warm.step()
+    await within((client) => pauseWarm(client, domain))
+    assert.equal(await warm.step(), 'idle')
+    await within((client) => resumeWarm(client, domain))
+    assert.equal(await warm.step(), 'moved')
+    assert.equal(await warm.queued(domain), 5)
+  })
+
+  it('what a crawler asks for meanwhile is not taken back', async () => {
+    const domain = await started(5)
+    await warm.step()
+    await enqueue(queue.pool, domain, ['/p000003' as PagePath], 'live')
+    await within((client) => pauseWarm(client, domain))
+    assert.deepEqual(
+      (await queue.jobs(domain)).map(({ path, priority }) => [path, priority]),
+      [['/p000003', 0]],
+    )
+  })
+
+  it('a pause that meets a step halfway takes back all the same', async () => {
+    const domain = await started(3_000)
+    for (let n = 0; n < 4; n++) {
+      await Promise.all([warm.step(), within((client) => pauseWarm(client, domain))])
+      assert.equal(await warm.queued(domain), 0)
+      await within((client) => resumeWarm(client, domain))
+    }
+    for (let n = 0; (await warm.progress(domain)).state !== 'done'; n++) {
+      assert(n < 30)
+      await settle()
+      await warm.end(domain)
+    }
+    assert.equal((await warm.progress(domain)).done, 3_000)
+  })
+
+  it('cancelled, nothing waits any more, and what runs is kept', async () => {
+    const domain = await started(700)
+    await warm.step()
+    const [running] = await queue.claim({ slots: 1 })
+    assert.equal(await within((client) => cancelWarm(client, domain)), true)
+    assert.equal(await within((client) => cancelWarm(client, domain)), false)
+    assert.equal(await within((client) => pauseWarm(client, domain)), false)
+    assert.equal(await within((client) => resumeWarm(client, domain)), false)
+    assert.deepEqual(await queue.complete(running!, RENDERED), { state: 'done', outcome: 'rendered' })
+    assert.equal(await warm.step(), 'idle')
+    const { state, done, left } = await warm.progress(domain)
+    assert.deepEqual([await warm.queued(domain), state, done, left], [0, 'cancelled', 1, 0])
+  })
+})
+
+describe('the quota of the month', () => {
+  const limit = DEFAULT_PLANS['starter']!.monthly_render_limit
+  const use = (domain: DomainId, renders: number) =>
+    queue.pool.query(
+      `insert into render_count (domain_id, month, renders)
+       values ($1, date_trunc('month', now() at time zone 'utc'), $2)
+       on conflict (domain_id, month) do update set renders = excluded.renders`,
+      [domain, renders],
+    )
+
+  it('a warm stops at 100 %, so that crawlers have what is left, and says so; with room again it goes on', async () => {
+    const domain = await started(600, { plan: 'starter' })
+    await use(domain, limit - 20)
+    assert.equal(await warm.step(), 'moved')
+    assert.equal(await warm.queued(domain), 20)
+    assert.equal(await warm.step(), 'waiting')
+    await warm.end(domain)
+    await use(domain, limit)
+    assert.equal(await warm.step(), 'waiting')
+    const { state, paused_at: pausedAt, reason } = await warm.progress(domain)
+    assert.deepEqual([state, pausedAt !== null, reason], ['queueing', true, 'over-quota'])
+    assert.equal(await warm.step(), 'idle')
+
+    await use(domain, 0)
+    await within((client) => resumeWarm(client, domain))
+    await settle()
+    assert.equal(await warm.queued(domain), 580)
+  })
+})

@@ -1,0 +1,276 @@
+import type pg from 'pg'
+import type { PlanCatalogue } from '../../accounts/plans.ts'
+import { readQuota } from '../../accounts/quota.ts'
+import type { Clock } from '../../clock.ts'
+import { type Queryable, retriedTransaction } from '../../db/transaction.ts'
+import { AppError } from '../../errors.ts'
+import type { DomainId, DomainName, PagePath } from '../../ids.ts'
+import { type Robots, readRobots } from '../../sitemaps/robots.ts'
+import { type DomainSettings, readDomainSettings, ruleFor } from '../../sites/domain-settings.ts'
+import { freshnessOf } from '../../store/freshness.ts'
+import { enqueue } from '../jobs/enqueue.ts'
+import { type KnownPage, nextKnownPages } from '../upkeep/known-pages.ts'
+import { startWarm, UNDER_WAY, WARM_MOVED_CHANNEL, WARM_PRIORITY, type WarmWhich } from './warm.ts'
+import { cancelWarm, pauseWarm } from './warm-control.ts'
+
+/** Paths that one step takes: what a run holds in memory, however many pages the domain has. */
+const STEP_PATHS = 500
+
+/**
+ * Jobs of one domain that may wait at `warm`. A run that is further ahead than
+ * this waits for the renderers, so that the bounded queue keeps its room for
+ * crawlers who wait and for the other domains.
+ */
+const WAITING_LIMIT = 2_000
+
+/**
+ * `moved`: a batch was looked at, there may be more to do. `waiting`: there are
+ * runs, but each waits for something. `idle`: there is none.
+ */
+type WarmStep = 'moved' | 'waiting' | 'idle'
+
+type Run = {
+  domain: DomainId
+  run: string
+  which: WarmWhich
+  after: string
+  robots: string
+  name: DomainName
+  originUrl: string
+  isActive: boolean
+  settings: DomainSettings
+  /** In the queue or rendered at this moment. */
+  open: number
+}
+
+/** Runs that have to wait and are passed over for those behind them, before this step says that it waits. */
+const PASSED_OVER = 20
+
+type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }
+
+/**
+ * Takes the run that moved longest ago and carries it on by one batch, in one
+ * transaction with its jobs: after a crash the next node goes on exactly there.
+ * Nodes never take the same run. One that waits, for its domain's renders or
+ * for room in the queue, holds none of the others up.
+ */
+export async function warmStep(deps: Deps): Promise<WarmStep> {
+  const waiting: DomainId[] = []
+  while (waiting.length < PASSED_OVER) {
+    const step = await stepPast(deps, waiting)
+    if (typeof step === 'string') return step === 'idle' && waiting.length > 0 ? 'waiting' : step
+    waiting.push(step.waits)
+  }
+  return 'waiting'
+}
+
+/** `waits`: the domain whose run could not be carried on at this moment. */
+async function stepPast(
+  { pool, plans, clock }: Deps,
+  passed: readonly DomainId[],
+): Promise<WarmStep | { waits: DomainId }> {
+  let taken: DomainId | null = null
+  try {
+    return await retriedTransaction(pool, async (client) => {
+      await adoptOlder(client)
+      await finish(client)
+      const run = await takeRun(client, passed)
+      if (run === null) return (await isAnyUnderWay(client)) ? 'waiting' : 'idle'
+      taken = run.domain
+      if (!run.isActive) {
+        await cancelWarm(client, run.domain, 'domain-inactive')
+        return 'moved'
+      }
+      const quota = await readQuota(client, plans, run.domain, clock.nowMs())
+      const room = quota === null ? 0 : quota.limit - quota.used - run.open
+      if (room <= 0) {
+        if (run.open === 0) await pauseWarm(client, run.domain, 'over-quota')
+        else await move(client, run.domain, {})
+        return { waits: run.domain }
+      }
+      await queueNext(client, run, Math.min(STEP_PATHS, room), clock.nowMs())
+      return 'moved'
+    })
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'queue_full' || taken === null) throw error
+    // What a domain may have waiting depends on what it has: there may be room for others.
+    await move(pool, taken, {})
+    return { waits: taken }
+  }
+}
+
+/** First what a pause took back, then the next known paths. */
+async function queueNext(client: Queryable, run: Run, limit: number, nowMs: number): Promise<void> {
+  const { rows: held } = await client.query<{ path: PagePath }>(
+    `delete from warm_held where domain_id = $1 and path in (
+       select path from warm_held where domain_id = $1 order by path limit $2)
+     returning path`,
+    [run.domain, limit],
+  )
+  if (held.length > 0) {
+    const paths = held.map(({ path }) => path)
+    await queueFor(client, run, paths.sort())
+    return move(client, run.domain, {})
+  }
+  const pages = await nextKnownPages(client, run.domain, run.after, limit)
+  const robots = readRobots(run.robots, { ...run, id: run.domain, query: run.settings.query })
+  const chosen: Record<WarmChoice, PagePath[]> = { queue: [], forbidden: [], passed: [], fresh: [] }
+  for (const page of pages) {
+    chosen[warmChoice(page, { which: run.which, robots, settings: run.settings, nowMs })].push(page.path)
+  }
+  await queueFor(client, run, chosen.queue)
+  await move(client, run.domain, {
+    after: pages.at(-1)?.path,
+    isLast: pages.length < limit,
+    queued: chosen.queue.length,
+    forbidden: chosen.forbidden.length,
+    passed: chosen.passed.length,
+    fresh: chosen.fresh.length,
+  })
+}
+
+/** Queues them, and has their ends counted for the run; what ended at this moment is done. */
+async function queueFor(client: Queryable, { domain, run }: Run, paths: readonly PagePath[]): Promise<void> {
+  if (paths.length === 0) return
+  const jobs = await enqueue(client, domain, paths, 'warm')
+  const { rowCount } = await client.query(
+    `update job set warm = $2 where id = any ($1) and state in ('queued', 'running')`,
+    [jobs.map(({ jobId }) => jobId), run],
+  )
+  const ended = paths.length - (rowCount ?? 0)
+  if (ended > 0) {
+    const values = [domain, run, ended]
+    await client.query('update warm_tally set done = done + $3 where domain_id = $1 and run = $2', values)
+  }
+}
+
+type Moved = Partial<Record<'queued' | 'forbidden' | 'passed' | 'fresh', number>> & {
+  after?: PagePath | undefined
+  isLast?: boolean
+}
+
+async function move(client: Queryable, domain: DomainId, by: Moved): Promise<void> {
+  const { after = null, isLast = false, queued = 0, forbidden = 0, passed = 0, fresh = 0 } = by
+  await client.query(
+    `update warm set after_path = coalesce($2, after_path), moved_at = clock_timestamp(),
+            state = case when $3 then 'rendering' else state end, queued = queued + $4,
+            forbidden = forbidden + $5, passed = passed + $6, fresh = fresh + $7
+      where domain_id = $1
+     returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
+    [domain, after, isLast, queued, forbidden, passed, fresh],
+  )
+}
+
+/** What a node of an older version was asked for. */
+async function adoptOlder(client: Queryable): Promise<void> {
+  const { rows } = await client.query<{ domain_id: DomainId }>(
+    `delete from warm_run where domain_id in (select domain_id from warm_run for update skip locked)
+     returning domain_id`,
+  )
+  for (const { domain_id } of rows) await startWarm(client, domain_id)
+}
+
+/** Runs of which nothing is left to do. Also where jobs went that nobody counted. */
+async function finish(client: Queryable): Promise<void> {
+  await client.query(
+    `update warm w set state = 'done', ended_at = clock_timestamp() where domain_id in (
+       select w.domain_id from warm w join warm_tally t on t.domain_id = w.domain_id
+        where w.state = 'rendering' and w.paused_at is null
+          and not exists (select from warm_held h where h.domain_id = w.domain_id)
+          and (t.done + t.failed >= w.queued
+               or not exists (select from job j where j.domain_id = w.domain_id and j.warm = w.run
+                               and j.state in ('queued', 'running')))
+          for update of w skip locked)
+     returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
+  )
+}
+
+type Row = {
+  domain_id: DomainId
+  run: string
+  which: WarmWhich
+  after_path: string
+  robots: string | null
+  custom_domain: DomainName
+  origin_url: string
+  is_active: boolean
+  settings: unknown
+  open: number
+}
+
+async function takeRun(client: Queryable, passed: readonly DomainId[]): Promise<Run | null> {
+  const { rows } = await client.query<Row>(
+    `select w.domain_id, w.run, w.which, w.after_path, w.robots, d.custom_domain, d.origin_url, d.settings,
+            d.is_active and a.suspended_at is null as is_active,
+            (select count(*)::int from job j
+              where j.domain_id = w.domain_id and j.warm = w.run and j.state in ('queued', 'running')) as open
+       from warm w join domain d on d.id = w.domain_id join account a on a.id = d.account_id
+      where (w.state = 'queueing'
+             or (w.state = 'rendering' and exists (select from warm_held h where h.domain_id = w.domain_id)))
+        and w.paused_at is null and w.domain_id <> all ($2)
+        and (select count(*) from (
+               select from job j where j.domain_id = w.domain_id and j.state = 'queued'
+                  and j.priority = ${WARM_PRIORITY} limit $1
+             ) waiting) < $1
+      order by w.moved_at limit 1 for update of w skip locked`,
+    [WAITING_LIMIT, passed],
+  )
+  const row = rows[0]
+  if (row === undefined) return null
+  return {
+    domain: row.domain_id,
+    run: row.run,
+    which: row.which,
+    after: row.after_path,
+    robots: row.robots ?? '',
+    name: row.custom_domain,
+    originUrl: row.origin_url,
+    isActive: row.is_active,
+    settings: readDomainSettings(row.settings),
+    open: row.open,
+  }
+}
+
+async function isAnyUnderWay(client: Queryable): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `select from warm where state in ${UNDER_WAY} and paused_at is null limit 1`,
+  )
+  return rowCount === 1
+}
+
+/** What is to be done with one known path. All but `queue` leave it out, and are counted. */
+type WarmChoice = 'queue' | 'forbidden' | 'passed' | 'fresh'
+
+/** A sitemap that dates its pages further ahead than clocks differ knows nothing. */
+const AHEAD_MS = 86_400_000
+
+function warmChoice(
+  page: KnownPage,
+  {
+    which,
+    robots,
+    settings,
+    nowMs,
+  }: {
+    which: WarmWhich
+    robots: Pick<Robots, 'allows'>
+    settings: Pick<DomainSettings, 'rules' | 'fresh_seconds' | 'stale_seconds' | 'keep_seconds'>
+    nowMs: number
+  },
+): WarmChoice {
+  const rule = ruleFor(settings.rules, page.path)
+  // Crawlers get the origin there: a render would be for nobody.
+  if (rule?.action === 'pass') return 'passed'
+  if (!robots.allows(page.path)) return 'forbidden'
+  const { stored, changedAtMs } = page
+  if (which === 'all' || stored === null) return 'queue'
+  const isChanged =
+    changedAtMs !== null && changedAtMs > stored.renderedAtMs && changedAtMs <= nowMs + AHEAD_MS
+  if (isChanged) return 'queue'
+  const lifetimes = {
+    freshMs: (rule?.fresh_seconds ?? settings.fresh_seconds) * 1_000,
+    staleMs: settings.stale_seconds * 1_000,
+    keepMs: settings.keep_seconds * 1_000,
+  }
+  return freshnessOf(stored, lifetimes, nowMs) === 'fresh' ? 'fresh' : 'queue'
+}

@@ -1,0 +1,64 @@
+/**
+ * A *warm* renders all known paths of a domain, deleting none. A domain has one
+ * row for its last one; each start is another *run*, and jobs count for theirs.
+ *
+ * ```
+ *   reading --> queueing --> rendering --> done
+ *   robots.txt,  500 paths    all are       |
+ *   sitemaps     at a time    in the queue  |
+ *      |            |            |
+ *      +------------+------------+--> cancelled: by the owner, or the domain became inactive
+ *      +--> failed: robots.txt could not be read, so nothing is allowed
+ * ```
+ * In each of the first three it can be *paused*, by the owner or because the
+ * month's renders are used up: what waits in the queue is taken back (`held`)
+ * and goes in again first. Everything is in PostgreSQL: whichever node is free
+ * carries it on, whoever dies.
+ */
+import type { Queryable } from '../../db/transaction.ts'
+import type { DomainId } from '../../ids.ts'
+
+export type WarmState = 'reading' | 'queueing' | 'rendering' | 'done' | 'cancelled' | 'failed'
+
+/** `outdated`: only what is not stored, stale, or older than its sitemap says. */
+export type WarmWhich = 'all' | 'outdated'
+
+/** As SQL: it is not over. */
+export const UNDER_WAY = `('reading', 'queueing', 'rendering')`
+
+/** Carries the id of the domain whose warm was asked for or goes on. */
+export const WARM_CHANNEL = 'warm_run'
+
+/** Carries the id of a domain whose warm stands otherwise than before: for those who watch, nobody is woken by it. */
+export const WARM_MOVED_CHANNEL = 'warm_moved'
+
+/** At which priority a warm queues, as the column has it. */
+export const WARM_PRIORITY = 2
+
+/**
+ * Notes that known paths of the domain are to be rendered, and returns at once:
+ * the row is the whole state, so nothing is lost when this node dies a moment
+ * later. Asked for during a run, it begins anew. The domain id was obtained
+ * through its account.
+ */
+export async function startWarm(db: Queryable, domain: DomainId, which: WarmWhich = 'all'): Promise<void> {
+  await db.query(
+    `with run as (
+       insert into warm (domain_id, which) values ($1, $2)
+       on conflict (domain_id) do update set
+         run = excluded.run, which = excluded.which, state = 'reading', paused_at = null, reason = null, robots = null,
+         after_path = '', known = 0, queued = 0, forbidden = 0, passed = 0, fresh = 0, lease = null,
+         lease_until = null, started_at = now(), moved_at = now(), ended_at = null
+       returning domain_id, run
+     ), tally as (
+       insert into warm_tally (domain_id, run) select domain_id, run from run
+       on conflict (domain_id) do update set run = excluded.run, done = 0, unchanged = 0, failed = 0
+     ), sitemaps as (
+       delete from warm_sitemap where domain_id = $1
+     ), held as (
+       delete from warm_held where domain_id = $1
+     )
+     select pg_notify($3, domain_id::text) from run`,
+    [domain, which, WARM_CHANNEL],
+  )
+}

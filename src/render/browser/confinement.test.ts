@@ -1,0 +1,196 @@
+/** What a page that has broken out of Chromium would find itself to be. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { after, before, describe, it } from 'node:test'
+
+import { listProcesses } from '../../../test/support/processes.ts'
+import { startTestRenderer, type TestRenderer } from '../../../test/support/renderer.ts'
+import { browserUser, ownUid } from '../../system-user.ts'
+import { canHide, viewOf } from '../tab/own-view.ts'
+import { BROWSER_RLIMITS, confined } from './confinement.ts'
+import { processesOfGroup } from './process-group.ts'
+
+/** Whoever reads the browser's environment must not find what stands in ours. */
+process.env['DATABASE_URL'] = 'postgres://secret-of-the-node@127.0.0.1/x'
+
+let renderer: TestRenderer
+before(async () => {
+  renderer = await startTestRenderer()
+  renderer.routes.set('/', '<!doctype html><p>page</p>')
+  await renderer.html('/')
+})
+after(() => renderer.close())
+
+const file = (pid: number, name: string) => readFileSync(`/proc/${pid}/${name}`, 'utf8')
+
+/** Looks at all of them; one that ends meanwhile has nothing left to be seen. */
+function everyProcess(look: (pid: number) => void): void {
+  let looked = 0
+  for (const pid of browserPids()) {
+    try {
+      look(pid)
+      looked++
+    } catch (error) {
+      if (!isEnding(pid)) throw error
+    }
+  }
+  assert(looked >= 3, `${looked} processes`)
+}
+
+/** Its memory is given back before all else, and with it its command line. */
+function isEnding(pid: number): boolean {
+  return listProcesses().every((one) => one.pid !== pid || one.command === '')
+}
+
+/** All processes of this renderer's browser. */
+function browserPids(): number[] {
+  const ofUs = processesOfGroupWith(renderer.dataDir)
+  assert(ofUs.length >= 3, `${ofUs.length} processes`)
+  return ofUs
+}
+
+describe('every process of the browser', () => {
+  it('has a user of its own when we are root, and no group of anybody else', () => {
+    const wanted = browserUser() ?? { uid: ownUid(), gid: process.getgid?.() ?? 0 }
+    everyProcess((pid) => {
+      const status = file(pid, 'status')
+      assert.match(status, new RegExp(`^Uid:(\\s+${wanted.uid}){4}$`, 'm'))
+      assert.match(status, new RegExp(`^Gid:(\\s+${wanted.gid}){4}$`, 'm'))
+      if (ownUid() === 0) assert.match(status, /^Groups:\s*$/m)
+    })
+  })
+
+  it('holds no capability, and cannot gain one', () => {
+    everyProcess((pid) => {
+      const isFirst = !file(pid, 'cmdline').includes('--type=')
+      // Chromium's sandbox gives its helpers some, in a user namespace where they are worth nothing outside.
+      if (isFirst || renderer.sandbox === 'off') assert.match(file(pid, 'status'), /^CapEff:\s+0+$/m)
+      // With its sandbox on, Chromium says so itself to every process but its first.
+      if (renderer.sandbox === 'on' && isFirst) return
+      assert.match(file(pid, 'status'), /^NoNewPrivs:\s+1$/m)
+    })
+  })
+
+  it('cannot gain a privilege where the sandbox is off: from the first process on', () => {
+    const status = (sandbox: 'on' | 'off') => {
+      const { file, args } = confined('/bin/cat', ['/proc/self/status'], sandbox)
+      return execFileSync(file, args, { encoding: 'utf8' })
+    }
+    assert.match(status('off'), /^NoNewPrivs:\s+1$/m)
+    assert.match(status('on'), /^NoNewPrivs:\s+0$/m)
+  })
+
+  it('has limits on files, and leaves no core behind', () => {
+    const { openFiles, fileBytes } = BROWSER_RLIMITS
+    everyProcess((pid) => {
+      const limits = file(pid, 'limits')
+      const hard = (name: string) => Number(new RegExp(`^${name}\\s+\\S+\\s+(\\d+)`, 'm').exec(limits)?.[1])
+      assert(hard('Max open files') <= openFiles)
+      assert(hard('Max file size') <= fileBytes)
+      assert.equal(hard('Max core file size'), 0)
+    })
+  })
+
+  it('has an environment without anything of ours', () => {
+    everyProcess((pid) => {
+      const environment = file(pid, 'environ')
+      assert.doesNotMatch(environment, /secret-of-the-node|DATABASE_URL|PREPAINT_|npm_/)
+    })
+  })
+
+  it('speaks its protocol over pipes: no page finds a port', () => {
+    everyProcess((pid) => {
+      assert.doesNotMatch(file(pid, 'cmdline'), /remote-debugging-port/)
+    })
+  })
+})
+
+describe('the data directory', () => {
+  it("as the browser's user: nothing can be read but its own, and its program cannot be changed", async () => {
+    const user = browserUser()
+    if (user === null) return shownNothingElse()
+    const secret = path.join(renderer.dataDir, 'postgres')
+    await mkdir(secret, { mode: 0o700 })
+    await writeFile(path.join(secret, 'key'), 'secret', { mode: 0o600 })
+    const as = (script: string) =>
+      execFileSync('/bin/sh', ['-c', script, 'sh', renderer.dataDir], { ...user, encoding: 'utf8' }).trim()
+    assert.equal(as('cat "$1/postgres/key" 2>/dev/null || echo refused'), 'refused')
+    assert.equal(as('ls "$1" 2>/dev/null || echo refused'), 'refused')
+    assert.equal(as('ls "$1/postgres" 2>/dev/null || echo refused'), 'refused')
+    assert.equal(as('touch "$1/new" 2>/dev/null && echo written || echo refused'), 'refused')
+    // The other half: the same user reads what is its own.
+    assert.notEqual(as('ls "$1/browsers"'), '')
+    const programs = as('find "$1/chromium" -type f -writable; find "$1/chromium" -type d -writable')
+    assert.equal(programs, '')
+    assert.match(as('find "$1/chromium" -name chromium -type f -executable'), /chromium$/)
+    await chmod(secret, 0o711)
+    assert.equal(as('cat "$1/postgres/key" 2>/dev/null || echo refused'), 'refused')
+  })
+})
+
+describe('processes of domains', () => {
+  /** Both pages hang in their fetch until `go`. */
+  async function hold(domains: string[]) {
+    const waiting: (() => void)[] = []
+    const { promise: all, resolve } = Promise.withResolvers<void>()
+    renderer.routes.set('/wait', (_request, response) => {
+      waiting.push(() => response.end('{}'))
+      if (waiting.length === domains.length) resolve()
+    })
+    renderer.routes.set('/hold', '<!doctype html><p>held</p><script>fetch("/wait").then(() => {})</script>')
+    const outcomes = domains.map((domain) => renderer.page('/hold', { domain }))
+    await all
+    return { outcomes, go: () => waiting.forEach((answer) => void answer()) }
+  }
+
+  const renderers = () => {
+    const pids = new Set(browserPids())
+    return listProcesses().flatMap(({ pid, command }) =>
+      pids.has(pid) && command.includes('--type=renderer') ? [pid] : [],
+    )
+  }
+
+  it('are never shared: when one dies, one domain loses its page', async () => {
+    for (const victim of [0, 1]) {
+      const before = new Set(renderers())
+      const domains = [`first${victim}.example`, `second${victim}.example`]
+      const { outcomes, go } = await hold(domains)
+      const added = renderers().filter((pid) => !before.has(pid))
+      assert.equal(added.length, 2)
+      process.kill(added[victim]!, 'SIGKILL')
+      const first = await Promise.race(outcomes)
+      assert.equal(first.kind, 'crashed')
+      go()
+      const kinds = (await Promise.all(outcomes)).map(({ kind }) => kind).sort()
+      assert.deepEqual(kinds, ['crashed', 'rendered'])
+    }
+  })
+
+  it('also while they wait to be used again', async () => {
+    const before = renderers().length
+    for (const domain of ['a.example', 'b.example', 'c.example']) await renderer.html('/', { domain })
+    // Each has its own; older ones may have been closed for them.
+    assert(renderers().length >= Math.min(before, 3) && renderers().length >= 3)
+  })
+})
+
+/** An ordinary user's browser is no other user: what it is not to read it is not shown, where that is possible. */
+function shownNothingElse(): void {
+  const { dataDir } = renderer
+  const view = viewOf(dataDir, path.join(dataDir, 'chromium', 'chromium'), path.join(dataDir, 'browsers'))
+  if (renderer.sandbox === 'on' || !canHide(view)) return
+  for (const pid of browserPids()) {
+    assert.deepEqual(readdirSync(`/proc/${pid}/root${dataDir}`).sort(), ['browsers', 'chromium'])
+  }
+}
+
+/** By the directory in the command line of the browser's first process. */
+function processesOfGroupWith(dir: string): number[] {
+  const first = listProcesses().find(
+    ({ pid, group, command }) => pid === group && command.includes(`--user-data-dir=${dir}`),
+  )
+  return first === undefined ? [] : processesOfGroup(first.group).map(({ pid }) => pid)
+}

@@ -1,0 +1,75 @@
+/** Chromium's sandbox: on where it can be, and never silently off. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, before, describe, it, type TestContext } from 'node:test'
+
+import { pino } from 'pino'
+import { PAGE_LIMITS } from '../page-limits.ts'
+import { type BrowserBinary, findBrowser } from './browser-binary.ts'
+import { BrowserStartError, launchBrowser } from './browser-process.ts'
+
+let dataDir: string
+let real: BrowserBinary
+before(async () => {
+  dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-sandbox-'))
+  await chmod(dataDir, 0o711)
+  real = await findBrowser({ chromium: null, dataDir })
+})
+after(() => rm(dataDir, { recursive: true, force: true }))
+
+/** The real browser behind a script, as on a machine where its sandbox cannot work. */
+async function behind(script: string): Promise<BrowserBinary> {
+  const executable = path.join(dataDir, `browser-${Math.random()}`)
+  await writeFile(executable, `#!/bin/sh\n${script.replaceAll('REAL', real.executable)}\n`)
+  await chmod(executable, 0o755)
+  return { ...real, executable }
+}
+
+async function launch(t: TestContext, binary: BrowserBinary, requireSandbox: boolean) {
+  const lines: string[] = []
+  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+  const browser = await launchBrowser({
+    binary,
+    dataDir,
+    spkiHash: null,
+    pageMemoryBytes: PAGE_LIMITS.memoryBytes,
+    requireSandbox,
+    log,
+  })
+  t.after(() => browser.kill('the test is over'))
+  return { browser, lines }
+}
+
+const UNUSABLE =
+  'case "$*" in *--no-sandbox*) exec REAL "$@";; *) echo "FATAL: No usable sandbox!" >&2; exit 1;; esac'
+/** Starts, and says nothing of it: only the kernel knows. */
+const LYING = 'exec REAL --no-sandbox "$@"'
+
+for (const [name, script] of Object.entries({
+  'refuses to start with it': UNUSABLE,
+  'runs without it unasked': LYING,
+})) {
+  describe(`a browser that ${name}`, () => {
+    it('is run without, under no new privileges, and the node says so with what mends it', async (t) => {
+      const { browser, lines } = await launch(t, await behind(script), false)
+      assert.equal(browser.sandbox, 'off')
+      assert.match(readFileSync(`/proc/${browser.pid}/status`, 'utf8'), /^NoNewPrivs:\s+1$/m)
+      assert.equal(lines.length, 1)
+      assert.match(lines[0]!, /without its sandbox/)
+      assert.match(lines[0]!, /apt-get install/)
+      assert.match(lines[0]!, /README/)
+    })
+
+    it('is no browser where the sandbox is required: the error says why, and what to do', async (t) => {
+      await assert.rejects(launch(t, await behind(script), true), (error) => {
+        assert(error instanceof BrowserStartError)
+        assert.match(error.message, /PREPAINT_REQUIRE_SANDBOX=1 asks for it/)
+        assert.match(error.message, /unprivileged user namespaces/)
+        return true
+      })
+    })
+  })
+}

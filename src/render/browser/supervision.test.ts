@@ -1,0 +1,217 @@
+/** Browsers and pages die, hang and grow old; only the render concerned may notice, and nothing is left behind. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { after, beforeEach, describe, it } from 'node:test'
+
+import { until } from '../../../test/support/condition.ts'
+import { processesOf } from '../../../test/support/processes.ts'
+import { scripted, startTestRenderer } from '../../../test/support/renderer.ts'
+
+const renderer = await startTestRenderer({ slots: 2, timeoutMs: 20_000 })
+after(() => renderer.close())
+
+const { routes } = renderer
+routes.set('/page', '<!doctype html><p>content</p>')
+const hang = () => {
+  const { promise: asked, resolve } = Promise.withResolvers<void>()
+  routes.set('/hang', () => resolve())
+  routes.set('/hanging', scripted(`show('a'); window.prerenderReady = false; fetch('/hang')`))
+  return { asked, outcome: renderer.page('/hanging', { domain: 'hanging.example' }) }
+}
+
+const browsers = () => processesOf(renderer.dataDir).filter(({ command }) => !command.includes('--type='))
+/** Of a browser that has just ended, something may still be there. */
+const networkOf = (browser: number) =>
+  processesOf(renderer.dataDir).find(
+    ({ group, command }) => group === browser && command.includes('NetworkService'),
+  )
+const pages = () => processesOf(renderer.dataDir).filter(({ command }) => command.includes('--type=renderer'))
+
+describe('what dies is replaced', () => {
+  // What the last test has ended may not be gone yet.
+  beforeEach(() =>
+    until('one browser and nothing of another', () => {
+      const groups = new Set(processesOf(renderer.dataDir).map(({ group }) => group))
+      return groups.size === 1 && browsers().length === 1
+    }),
+  )
+
+  it('a killed browser ends its renders as crashed; the next render has another browser', async () => {
+    const [before] = browsers()
+    const { asked, outcome } = hang()
+    await asked
+    process.kill(before!.pid, 'SIGKILL')
+    assert.equal((await outcome).kind, 'crashed')
+    assert.match(await renderer.html('/page'), /content/)
+    await until('the new browser alone', () => browsers().length === 1 && browsers()[0]!.pid !== before!.pid)
+    assert.equal(renderer.healthy, true)
+  })
+
+  it('a browser that is stopped and answers nothing is replaced too', async () => {
+    const [before] = browsers()
+    process.kill(before!.pid, 'SIGSTOP')
+    const outcome = renderer.page('/page', { domain: 'stopped.example' })
+    await until('another browser', () => browsers().some(({ pid }) => pid !== before!.pid), 20_000)
+    await outcome
+    assert.match(await renderer.html('/page'), /content/)
+  })
+
+  it('a browser that answers but can make no page any more is replaced, and the render has the next one', async () => {
+    const [before] = browsers()
+    const zygotes = () =>
+      processesOf(renderer.dataDir).filter(({ command }) => command.includes('--type=zygote'))
+    assert(zygotes().length > 0)
+    // One of them may end with the one before it: what counts is that none is left.
+    await until('no zygote is left', () => {
+      for (const { pid } of zygotes()) process.kill(pid, 'SIGKILL')
+      return zygotes().length === 0
+    })
+    assert.match(await renderer.html('/page', { domain: 'zygote.example' }), /content/)
+    assert.notEqual(browsers().at(-1)!.pid, before!.pid)
+  })
+
+  it('a network process that is killed takes the render with it, and the next has another browser', async () => {
+    const { asked, outcome } = hang()
+    await asked
+    const [before] = browsers()
+    const network = networkOf(before!.group)
+    assert(network !== undefined)
+    process.kill(network.pid, 'SIGKILL')
+    assert.equal((await outcome).kind, 'crashed')
+    assert.match(await renderer.html('/page'), /content/)
+    await until('the new browser alone', () => browsers().length === 1 && browsers()[0]!.pid !== before!.pid)
+  })
+
+  it('a page that ends in the moment its network process dies is not kept', async () => {
+    const network = networkOf(browsers().at(-1)!.group)
+    // Killed while the origin is asked for the page's data: the page shows its own failure, and is done.
+    routes.set('/data', () => void process.kill(network!.pid, 'SIGKILL'))
+    routes.set('/failing', scripted(`fetch('/data').catch(() => show('no data'))`))
+    assert.equal((await renderer.page('/failing')).kind, 'crashed')
+    assert.match(await renderer.html('/page'), /content/)
+  })
+
+  it('a GPU process that is killed is nothing to anybody', async () => {
+    const [before] = browsers()
+    routes.set('/slow', (_request, response) => {
+      const gpu = processesOf(renderer.dataDir).find(({ command }) => command.includes('--type=gpu-process'))
+      assert(gpu !== undefined)
+      process.kill(gpu.pid, 'SIGKILL')
+      setTimeout(() => response.end('data'), 100)
+    })
+    routes.set('/with-data', scripted(`fetch('/slow').then((answer) => answer.text()).then(show)`))
+    assert.match(await renderer.html('/with-data'), /<li>data</)
+    assert.match(await renderer.html('/page'), /content/)
+    assert.equal(browsers()[0]!.pid, before!.pid)
+  })
+
+  it("a page's process that is killed ends only its own render", async () => {
+    await renderer.html('/page')
+    const idle = new Set(pages().map(({ pid }) => pid))
+    const { asked, outcome } = hang()
+    await asked
+    const [mine] = pages().filter(({ pid }) => !idle.has(pid))
+    const [browser] = browsers()
+    process.kill(mine!.pid, 'SIGKILL')
+    const { kind } = await outcome
+    assert.equal(kind, 'crashed')
+    assert.match(await renderer.html('/page'), /content/)
+    assert.equal(browsers()[0]!.pid, browser!.pid)
+  })
+
+  it('a script that hangs costs its own page, and no processor time after that', async () => {
+    routes.set('/loop', scripted('while (true) {}'))
+    const calledOff = new AbortController()
+    const outcome = renderer.page('/loop', { domain: 'loop.example', signal: calledOff.signal })
+    // Half a second of processor time may be long in coming where others want it too.
+    const looping = await until('the loop', () => pages().find(({ cpuMs }) => cpuMs > 500), 18_000)
+    calledOff.abort()
+    assert.equal((await outcome).kind, 'aborted')
+    await until('the end of the looping process', () => !pages().some(({ pid }) => pid === looping.pid))
+    assert.match(await renderer.html('/page'), /content/)
+  })
+})
+
+describe('what has done enough is replaced under load', () => {
+  const seenOf = (dataDir: string) => {
+    const seen = new Set<number>()
+    let most = 0
+    const timer = setInterval(() => {
+      const now = processesOf(dataDir).filter(({ command }) => !command.includes('--type='))
+      for (const { pid } of now) seen.add(pid)
+      most = Math.max(most, now.length)
+    }, 20)
+    return { seen, most: () => most, stop: () => clearInterval(timer) }
+  }
+  const LIMITS = {
+    'after a number of renders': { renders: 6 },
+    'when it has grown': { memoryBytes: 1 },
+  }
+  for (const [name, recycle] of Object.entries(LIMITS)) {
+    it(`a browser ${name}: the next is there before it goes, and every page is whole`, async () => {
+      const short = await startTestRenderer({ slots: 2, recycle })
+      short.routes.set('/page', scripted(`fetch('/data').then((answer) => answer.text()).then(show)`))
+      short.routes.set('/data', (_request, response) => void setTimeout(() => response.end('data'), 30))
+      const watched = seenOf(short.dataDir)
+      let over = false
+      let rendered = 0
+      const renderOn = async (domain: string) => {
+        while (!over) {
+          assert.match(await short.html('/page', { domain }), /<li>data</)
+          rendered++
+        }
+      }
+      const rendering = Promise.all([renderOn('one.example'), renderOn('two.example')])
+      try {
+        await Promise.race([
+          until('the second browser', () => watched.seen.size >= 2, 30_000),
+          // What it fails with.
+          rendering,
+        ])
+        over = true
+        await rendering
+      } finally {
+        over = true
+        watched.stop()
+        await short.close()
+      }
+      // Side by side while one takes over from the other.
+      assert(watched.most() >= 2)
+      assert(rendered > 0)
+    })
+  }
+})
+
+describe('nothing is left behind', () => {
+  it('after close: no process, no directory of a browser', async () => {
+    const short = await startTestRenderer()
+    assert(processesOf(short.dataDir).length > 0)
+    await short.renderer.close()
+    assert.deepEqual(processesOf(short.dataDir), [])
+    assert.deepEqual(await readdir(path.join(short.dataDir, 'browsers')), [])
+    await short.close()
+  })
+
+  it('after a kill -9 of the node, with a page that hangs; the next start removes its directory', async () => {
+    const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-killed-'))
+    await chmod(dataDir, 0o711)
+    const node = spawn(
+      process.execPath,
+      [path.join(import.meta.dirname, '../../../test/support/renderer-main.ts'), dataDir],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    )
+    const [line] = await once(createInterface(node.stdout), 'line')
+    assert.equal(line, 'looping')
+    assert(processesOf(dataDir).length > 2)
+    node.kill('SIGKILL')
+    await until('the end of every process', () => processesOf(dataDir).length === 0, 5_000)
+    await rm(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+  })
+})

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+
+import { until } from '../../../test/support/condition.ts'
+import { silentLog } from '../../log.ts'
+import { superviseBrowser } from './supervisor.ts'
+
+const FOREVER = { renders: 1_000, ageMs: 1e9, memoryBytes: 1e12 }
+const signal = new AbortController().signal
+
+/** Browsers that can be made to fail; each is known by its number. */
+function fakeBrowsers() {
+  const state = {
+    started: 0,
+    alive: new Set<number>(),
+    failStarts: 0,
+    answers: true,
+    memoryBytes: 0,
+    canOpenPages: true,
+  }
+  const start = async () => {
+    if (state.failStarts > 0) {
+      state.failStarts--
+      throw new Error('no start today')
+    }
+    const number = ++state.started
+    state.alive.add(number)
+    const { promise: ended, resolve } = Promise.withResolvers<string>()
+    const kill = async (why: string) => {
+      state.alive.delete(number)
+      resolve(why)
+      return why
+    }
+    const process = {
+      ended,
+      kill,
+      answers: async () => state.answers || number > 1,
+      memoryBytes: () => (number === 1 ? state.memoryBytes : 0),
+      parts: { canOpenPages: () => number > 1 || state.canOpenPages },
+    }
+    return { number, process, tabs: { close: async () => {} } }
+  }
+  return { state, start }
+}
+
+function supervise(limits: Partial<typeof FOREVER> = {}) {
+  const browsers = fakeBrowsers()
+  const clock = { ms: 0, nowMs: () => clock.ms }
+  const options = { start: browsers.start, limits: { ...FOREVER, ...limits }, clock, log: silentLog() }
+  return { ...browsers, clock, supervisor: superviseBrowser({ ...options, checkEveryMs: 5 }) }
+}
+
+describe('a browser is replaced', () => {
+  it('after its number of renders: the new one takes over, the old one ends with its last render', async () => {
+    const { state, supervisor: starting } = supervise({ renders: 2 })
+    const supervisor = await starting
+    const first = await supervisor.lease(signal)
+    const second = await supervisor.lease(signal)
+    assert.deepEqual([first.browser.number, second.browser.number], [1, 1])
+    await until('the second browser', () => state.started === 2)
+    const third = await supervisor.lease(signal)
+    assert.equal(third.browser.number, 2)
+    first.release()
+    assert(state.alive.has(1), 'ended under a render')
+    second.release()
+    await until('the end of the first', () => !state.alive.has(1))
+    third.release()
+    await supervisor.close()
+    assert.equal(state.alive.size, 0)
+  })
+
+  for (const [name, age] of Object.entries({
+    'when it is old': (s: ReturnType<typeof supervise>) => {
+      s.clock.ms = 1_000
+    },
+    'when it has grown': (s: ReturnType<typeof supervise>) => {
+      s.state.memoryBytes = 1_000
+    },
+    'when it gives no answer': (s: ReturnType<typeof supervise>) => {
+      s.state.answers = false
+    },
+  })) {
+    it(name, async () => {
+      const supervised = supervise({ ageMs: 1_000, memoryBytes: 1_000 })
+      const supervisor = await supervised.supervisor
+      supervised.clock.ms = 999
+      supervised.state.memoryBytes = 999
+      const { browser, release } = await supervisor.lease(signal)
+      assert.equal(browser.number, 1)
+      release()
+      age(supervised)
+      await until('the second browser', () => supervised.state.started === 2)
+      await until('the end of the first', () => !supervised.state.alive.has(1))
+      await supervisor.close()
+    })
+  }
+
+  it('when it can open no more pages: what it renders goes on, what comes waits for the next one', async () => {
+    const { state, supervisor: starting } = supervise()
+    const supervisor = await starting
+    const first = await supervisor.lease(signal)
+    state.canOpenPages = false
+    const second = await supervisor.lease(signal)
+    assert.deepEqual([first.browser.number, second.browser.number], [1, 2])
+    assert(state.alive.has(1), 'ended under a render')
+    first.release()
+    await until('the end of the first', () => !state.alive.has(1))
+    second.release()
+    await supervisor.close()
+  })
+
+  it('although it does not start at first; who waits gets the one that does', async () => {
+    const { state, supervisor: starting } = supervise()
+    const supervisor = await starting
+    const { browser, release } = await supervisor.lease(signal)
+    state.failStarts = 2
+    await browser.process.kill('crash')
+    release()
+    await until('the gap', () => !supervisor.healthy)
+    assert.equal((await supervisor.lease(signal)).browser.number, 2)
+    assert.equal(state.failStarts, 0)
+    assert.equal(supervisor.healthy, true)
+    await supervisor.close()
+    assert.equal(supervisor.healthy, false)
+  })
+})
+
+it('waiting for a browser ends when the signal says so', async () => {
+  const { state, supervisor: starting } = supervise()
+  const supervisor = await starting
+  state.failStarts = 1_000
+  await (await supervisor.lease(signal)).browser.process.kill('crash')
+  await until('the gap', () => !supervisor.healthy)
+  await assert.rejects(supervisor.lease(AbortSignal.timeout(20)), { name: 'TimeoutError' })
+  await supervisor.close()
+})
+
+it('a first browser that does not start is an error of the start', async () => {
+  const { state, start } = fakeBrowsers()
+  state.failStarts = 1
+  const options = { limits: FOREVER, clock: { nowMs: () => 0 }, log: silentLog() }
+  await assert.rejects(superviseBrowser({ start, ...options }), /no start today/)
+})

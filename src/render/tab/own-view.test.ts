@@ -1,0 +1,139 @@
+/** An ordinary user's browser without a sandbox: what breaks out of it does not see the data directory. */
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, before, describe, it, type TestContext } from 'node:test'
+
+import { ownUid } from '../../system-user.ts'
+import { processesOfGroup } from '../browser/process-group.ts'
+import { viewOf } from './own-view.ts'
+
+type Told = {
+  uid: number
+  said: string[]
+  pid?: number
+  sandbox?: string
+  data?: string
+  evaluated?: number
+  hiding?: string[]
+  error?: string
+}
+
+/** One for all: unpacking the browser takes seconds. */
+let dataDir: string
+before(async () => {
+  dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-view-'))
+  await chmod(dataDir, 0o711)
+  await mkdir(path.join(dataDir, 'postgres'), { mode: 0o700 })
+  await writeFile(path.join(dataDir, 'postgres', 'key'), 'secret-of-the-node', { mode: 0o600 })
+})
+after(() => rm(dataDir, { recursive: true, force: true }))
+
+async function start(
+  t: TestContext,
+  { requireSandbox = false, home }: { requireSandbox?: boolean; home?: string } = {},
+) {
+  const main = path.join(import.meta.dirname, '../../../test/support/ordinary-user-main.ts')
+  const child = spawn(process.execPath, [main, dataDir, requireSandbox ? '1' : '0'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, ...(home === undefined ? {} : { HOME: home }) },
+  })
+  t.after(async () => {
+    child.stdin.end()
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  })
+  let text = ''
+  for await (const part of child.stdout) {
+    text += part
+    if (text.includes('\n')) break
+  }
+  const told = JSON.parse(text) as Told
+  assert.notEqual(told.uid, 0)
+  return told
+}
+
+describe('a browser of an ordinary user', () => {
+  it('whose sandbox cannot work sees nothing but its program and its own files, or the node says so', async (t) => {
+    const told = await start(t)
+    assert.equal(told.error, undefined)
+    assert.equal(told.sandbox, 'off')
+    assert.equal(told.evaluated, 42)
+    assert.match(told.said[0] ?? '', /without its sandbox/)
+    const user = ownUid() === 0 ? { uid: told.uid, gid: told.uid } : {}
+    const isAllowed =
+      spawnSync('unshare', ['--user', '--map-root-user', '--mount', 'true'], user).status === 0
+    assert.equal(told.data, isAllowed ? 'closed' : 'open')
+    if (!isAllowed) return saysSo(told)
+    assert.equal(told.said.length, 1)
+    assert(processesOfGroup(told.pid!).some(({ commandLine }) => commandLine.includes('--type=')))
+
+    const inside = await shell(
+      told,
+      `
+      cat "${dataDir}/postgres/key" 2>&1; ls "${dataDir}" "$HOME" /tmp
+      touch "${dataDir}/chromium/new" 2>/dev/null && echo program-written
+      touch "${dataDir}/browsers/new" && echo home-written
+      umount "${dataDir}" 2>/dev/null && echo uncovered
+      unshare --user --map-root-user --mount umount "${dataDir}" 2>/dev/null && echo uncovered
+      for pid in /proc/[0-9]*; do cat $pid/root${dataDir}/postgres/key 2>/dev/null; done
+      echo "processes: $(ls -d /proc/[0-9]* | wc -l)"
+      grep -E "^(CapEff|CapBnd|NoNewPrivs):" /proc/self/status`,
+    )
+    assert.doesNotMatch(inside, /secret-of-the-node|program-written|uncovered/)
+    assert.match(inside, /No such file/)
+    assert.match(inside, /home-written/)
+    // Its own script alone: nobody else's /proc/<pid>/root leads out.
+    assert.match(inside, /^processes: [1-9]$/m)
+    assert.match(inside, /^CapEff:\s+0+$/m)
+    assert.match(inside, /^CapBnd:\s+0+$/m)
+    assert.match(inside, /^NoNewPrivs:\s+1$/m)
+  })
+
+  it('where it cannot be hidden: the node says what can be read, and what mends it', async (t) => {
+    // Nothing can be laid over a file.
+    const told = await start(t, { home: '/etc/passwd' })
+    assert.equal(told.data, 'open')
+    saysSo(told)
+  })
+
+  it('is none where the sandbox is required and cannot work', async (t) => {
+    const told = await start(t, { requireSandbox: true })
+    assert.match(told.error ?? '', /PREPAINT_REQUIRE_SANDBOX=1 asks for it/)
+    assert.match(told.error ?? '', /sysctl kernel\.unprivileged_userns_clone=1/)
+  })
+})
+
+function saysSo({ said }: Told): void {
+  assert.match(said[0] ?? '', /without its sandbox/)
+  assert.match(said[1] ?? '', /could read the data directory: start the node as root, or allow what hides it/)
+  assert.match(said[1] ?? '', /sysctl kernel\.unprivileged_userns_clone=1/)
+}
+
+/** What a script says that is shown what the browser is shown. */
+async function shell({ hiding, uid }: Told, script: string): Promise<string> {
+  const [file = '', ...args] = hiding ?? []
+  const user = ownUid() === 0 ? { uid, gid: uid } : {}
+  const child = spawn(file, [...args, '/bin/sh', '-c', `${script} 2>&1`], {
+    ...user,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  child.stdout.on('data', (part) => {
+    text += part
+  })
+  child.stderr.on('data', (part) => {
+    text += part
+  })
+  await once(child, 'close')
+  return text
+}
+
+it('what lies in a hidden directory is hidden with it, and a program elsewhere stays where it is', () => {
+  const within = viewOf('/tmp/data', '/tmp/data/chromium/1/chromium', '/tmp/data/browsers')
+  assert.equal(within.program, '/tmp/data/chromium')
+  assert(within.hidden.includes('/tmp') && !within.hidden.includes('/tmp/data'))
+  assert.equal(viewOf('/tmp/data', '/usr/bin/chromium', '/tmp/data/browsers').program, '/usr/bin')
+})

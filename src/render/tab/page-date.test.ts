@@ -1,0 +1,128 @@
+/** The date that pages are told, however long their process has been used or has rested. */
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { scripted, startTestRenderer } from '../../../test/support/renderer.ts'
+import { systemClock } from '../../clock.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+/** The world's clock, set by hand. */
+let aheadOfWorldMs = 0
+const clock = { nowMs: () => systemClock.nowMs() + aheadOfWorldMs }
+const renderer = await startTestRenderer({ slots: 1, clock })
+after(() => renderer.close())
+
+/** Every way in which a page can ask for the date, as milliseconds since the epoch. */
+const WAYS = `{
+  now: Date.now(),
+  'new Date': new Date().getTime(),
+  'Date()': Date.parse(Date()),
+  'a class of its own': new (class extends Date {})().getTime(),
+  constructor: new (new Date(0).constructor)().getTime(),
+  timeOrigin: performance.timeOrigin + performance.now(),
+  'timeOrigin in JSON': performance.toJSON().timeOrigin + performance.now(),
+  'the start of the navigation': performance.timing.navigationStart + performance.now(),
+  format: Date.parse(new Intl.DateTimeFormat('en-US', { dateStyle: 'short', timeStyle: 'long', timeZone: 'UTC' }).format().replace(',', '')),
+  formatToParts: Date.parse(new Intl.DateTimeFormat('en-US', { dateStyle: 'short', timeStyle: 'long', timeZone: 'UTC' }).formatToParts().map(({ value }) => value).join('').replace(',', '')),
+  instant: Temporal.Now.instant().epochMilliseconds,
+  zoned: Temporal.Now.zonedDateTimeISO('Asia/Tokyo').epochMilliseconds,
+  plainDateTime: Temporal.Now.plainDateTimeISO('UTC').toZonedDateTime('UTC').epochMilliseconds,
+  'plain date and time': Temporal.Now.plainDateISO('UTC').toZonedDateTime({ timeZone: 'UTC', plainTime: Temporal.Now.plainTimeISO('UTC') }).epochMilliseconds,
+  'in a frame': document.body.appendChild(document.createElement('iframe')).contentWindow.Date.now(),
+}`
+
+before(() => {
+  renderer.routes.set('/date', scripted(`show(JSON.stringify(${WAYS}))`))
+})
+
+/** Each way of a render that begins now, and how far from the true date it may be: texts have no milliseconds. */
+async function assertTrueDate(): Promise<void> {
+  const earliestMs = clock.nowMs() - 1_500
+  const html = await renderer.html('/date')
+  const latestMs = clock.nowMs() + 500
+  const told: Record<string, number> = JSON.parse(/<li>(\{.*?\})<\/li>/.exec(html)?.[1] ?? 'null')
+  const wrong = Object.entries(told).filter(([, ms]) => !(ms >= earliestMs && ms <= latestMs))
+  assert.deepEqual(wrong, [], `not from ${earliestMs} to ${latestMs}`)
+  assert.equal(Object.keys(told).length, 15)
+}
+
+/** Of a worker: what it is told of itself, and that it is one. */
+const WORKER_WAYS = `{
+  now: Date.now(),
+  'new Date': new Date().getTime(),
+  timeOrigin: performance.timeOrigin + performance.now(),
+  instant: Temporal.Now.instant().epochMilliseconds,
+  format: Date.parse(new Intl.DateTimeFormat('en-US', { dateStyle: 'short', timeStyle: 'long', timeZone: 'UTC' }).format().replace(',', '')),
+}`
+
+describe('the date that a page is told', () => {
+  it('is true in one render after another of the same process', async () => {
+    for (let render = 0; render < 6; render++) await assertTrueDate()
+  })
+
+  it('is true in its workers too, and in theirs', async () => {
+    const worker = (script: string) =>
+      `new Worker(URL.createObjectURL(new Blob([${JSON.stringify(script)}])))`
+    const inner = `postMessage(${WORKER_WAYS})`
+    const outer = `postMessage(${WORKER_WAYS}); ${worker(inner)}.onmessage = ({ data }) => postMessage(data)`
+    renderer.routes.set(
+      '/workers',
+      scripted(`${worker(outer)}.onmessage = ({ data }) => show(JSON.stringify(data))`),
+    )
+    for (let render = 0; render < 3; render++) {
+      const earliestMs = clock.nowMs() - 1_500
+      const html = await renderer.html('/workers')
+      // While they are waited for, the page's clock goes on by seconds. By now it is half a minute ahead.
+      const latestMs = clock.nowMs() + 8_000
+      const told = [...html.matchAll(/<li>(\{.*?\})<\/li>/g)].map(([, ways = '']) => JSON.parse(ways))
+      assert.equal(told.length, 2)
+      for (const ways of told) {
+        const wrong = Object.entries(ways).filter(
+          ([, ms]) => !(Number(ms) >= earliestMs && Number(ms) <= latestMs),
+        )
+        assert.deepEqual(wrong, [], `not from ${earliestMs} to ${latestMs}`)
+      }
+    }
+  })
+
+  it('is true after a rest of a minute, an hour and ten days', async () => {
+    for (const restMs of [60_000, HOUR_MS, 10 * DAY_MS]) {
+      aheadOfWorldMs += restMs
+      await assertTrueDate()
+    }
+  })
+
+  it('is true when the clock of the machine was set back', async () => {
+    aheadOfWorldMs -= DAY_MS
+    await assertTrueDate()
+    await assertTrueDate()
+  })
+})
+
+it('a corrected date looks like any other', async () => {
+  await renderer.html('/date')
+  renderer.routes.set(
+    '/looks',
+    scripted(`
+      show([Date.name, Date.length, Date.now.name, Date.now.length, Object.keys(window).includes('Date')].join())
+      show([new Date() instanceof Date, new Date(5).getTime(), new Date(2020, 1, 2).getDate(), Date.UTC(1970, 0, 2), typeof Date()].join())
+      show([Date, Date.now].every((native) => /\\[native code\\]/.test(Function.prototype.toString.call(native))))
+      const format = new Intl.DateTimeFormat('en-US', { timeZone: 'UTC' })
+      show([format.format === format.format, format.format(0), format.format(new Date(0)), format.resolvedOptions().timeZone].join(' '))
+      show(Object.keys(window).filter((name) => /true/i.test(name)).length)
+      const began = Date.now(); setTimeout(() => show('later ' + (Date.now() - began >= 2000)), 2000)`),
+  )
+  const html = await renderer.html('/looks')
+  assert.deepEqual(
+    [...html.matchAll(/<li>(.*?)<\/li>/g)].map(([, text]) => text),
+    [
+      'Date,7,now,0,false',
+      'true,5,2,86400000,string',
+      'true',
+      'true 1/1/1970 1/1/1970 UTC',
+      '0',
+      'later true',
+    ],
+  )
+})

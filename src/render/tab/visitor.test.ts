@@ -1,0 +1,101 @@
+/** Whom a site sees: the usual visitor, or the one that its owner asks for. */
+import assert from 'node:assert/strict'
+import { after, it } from 'node:test'
+import { scripted, startTestRenderer, TEST_IDENTITY } from '../../../test/support/renderer.ts'
+import type { DomainName, PagePath } from '../../ids.ts'
+import type { Visitor } from '../outcome.ts'
+
+const renderer = await startTestRenderer()
+after(() => renderer.close())
+
+renderer.routes.set('/who', (request, response) => {
+  response.setHeader('content-type', 'text/html; charset=utf-8')
+  response.end(
+    scripted(`(async () => show(JSON.stringify({
+      header: ${JSON.stringify(request.headers['user-agent'])},
+      languages: ${JSON.stringify(request.headers['accept-language'])},
+      hints: ${JSON.stringify(request.headers['sec-ch-ua'] ?? null)},
+      userAgent: navigator.userAgent, language: navigator.language,
+      size: [innerWidth, innerHeight], zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      hour: new Date(Date.UTC(2026, 0, 1, 12)).getHours(), number: (1234.5).toLocaleString(),
+      date: new Date(Date.UTC(2026, 6, 1, 23)).toLocaleString(), offset: new Date(Date.UTC(2026, 6, 1)).getTimezoneOffset(),
+      screen: [screen.width, screen.height, devicePixelRatio], wide: matchMedia('(min-width: 1000px)').matches,
+      languageList: navigator.languages, webdriver: navigator.webdriver, appVersion: navigator.appVersion,
+      platform: navigator.platform, brands: navigator.userAgentData?.brands ?? null,
+      worker: await inWorker(),
+      full: await navigator.userAgentData?.getHighEntropyValues(['fullVersionList', 'platform', 'mobile', 'uaFullVersion']) }))
+      )()
+      function inWorker() {
+        const { promise, resolve } = Promise.withResolvers()
+        const source = 'postMessage([navigator.userAgent, navigator.language, Intl.DateTimeFormat().resolvedOptions().timeZone])'
+        new Worker(URL.createObjectURL(new Blob([source]))).onmessage = ({ data }) => resolve(data)
+        return promise
+      }`),
+  )
+})
+
+async function seen(visitor?: Visitor): Promise<Record<string, unknown>> {
+  const { outcome } = await renderer.render({
+    customDomain: 'shop.example' as DomainName,
+    originUrl: renderer.originUrl,
+    path: '/who' as PagePath,
+    visitor,
+    signal: new AbortController().signal,
+  })
+  assert(outcome.kind === 'rendered', JSON.stringify(outcome))
+  return JSON.parse(/<li>(.*)<\/li>/.exec(outcome.html)?.[1] ?? '')
+}
+
+const SWISS: Visitor = {
+  userAgent: 'Mozilla/5.0 (Shop) Own/1.0',
+  viewport: { width: 412, height: 915 },
+  locale: 'de-CH',
+  timeZone: 'Europe/Zurich',
+}
+
+it('the usual one is the same everywhere', async () => {
+  const found = await seen()
+  const { header, userAgent, language, languages, size, zone } = found
+  const normal =
+    /^Mozilla\/5\.0 \(X11; Linux x86_64\) AppleWebKit\/537\.36 .* Chrome\/\d+\.0\.0\.0 Safari\/537\.36 /
+  assert.match(String(userAgent), normal)
+  assert.equal(String(userAgent).replace(normal, ''), TEST_IDENTITY)
+  assert.equal(header, userAgent)
+  assert.deepEqual([language, languages, size, zone], ['en-US', 'en-US,en;q=0.9', [1280, 1024], 'UTC'])
+  assert.deepEqual([found['languageList'], found['offset'], found['wide']], [['en-US', 'en'], 0, true])
+  assert.deepEqual([found['screen'], found['webdriver']], [[1280, 1024, 1], false])
+  assert.deepEqual([found['number'], found['date']], ['1,234.5', '7/1/2026, 11:00:00 PM'])
+})
+
+it('client hints and workers say the same as the user agent', async () => {
+  const found = await seen()
+  const major = /Chrome\/(\d+)/.exec(String(found['userAgent']))?.[1] ?? ''
+  assert.equal(found['hints'], `"Chromium";v="${major}", "Not.A/Brand";v="8"`)
+  assert.deepEqual(found['brands'], [
+    { brand: 'Chromium', version: major },
+    { brand: 'Not.A/Brand', version: '8' },
+  ])
+  const full = found['full'] as { fullVersionList: { version: string }[]; platform: string; mobile: boolean }
+  assert.match(full.fullVersionList[0]?.version ?? '', new RegExp(`^${major}\\.\\d+\\.\\d+\\.\\d+$`))
+  assert.deepEqual([full.platform, full.mobile, found['platform']], ['Linux', false, 'Linux x86_64'])
+  assert.deepEqual(found['worker'], [found['userAgent'], 'en-US', 'UTC'])
+})
+
+it('the one that the owner asks for, also after the page was replaced, and not for others', async () => {
+  for (let render = 0; render < 30; render++) {
+    const found = await seen(SWISS)
+    assert.equal(found['header'], SWISS.userAgent)
+    assert.equal(found['userAgent'], SWISS.userAgent)
+    assert.equal(found['hints'], null)
+    assert.deepEqual([found['language'], found['languages']], ['de-CH', 'de-CH,de;q=0.9'])
+    assert.deepEqual([found['size'], found['zone'], found['hour']], [[412, 915], 'Europe/Zurich', 13])
+    assert.match(String(found['number']), /^1['’]234\.5$/)
+    assert.deepEqual([found['date'], found['offset']], ['2.7.2026, 01:00:00', -120])
+    assert.deepEqual([found['screen'], found['wide']], [[412, 915, 1], false])
+    assert.deepEqual([found['brands'], found['appVersion']], [[], '5.0 (Shop) Own/1.0'])
+    assert.deepEqual((found['worker'] as string[])[0], SWISS.userAgent)
+  }
+  const usual = await seen()
+  assert.deepEqual([usual['size'], usual['zone'], usual['language']], [[1280, 1024], 'UTC', 'en-US'])
+  assert.deepEqual(usual['screen'], [1280, 1024, 1])
+})

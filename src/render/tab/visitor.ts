@@ -1,0 +1,66 @@
+import type { BrowserProcess } from '../browser/browser-process.ts'
+import type { CdpSession } from '../browser/cdp.ts'
+import type { Visitor } from '../outcome.ts'
+
+const USUAL_LOCALE = 'en-US'
+
+/** Makes a page's visitor out of the browser. What is not asked for is alike everywhere: en-US, UTC. */
+export async function appearAs(
+  session: CdpSession,
+  browser: BrowserProcess,
+  visitor: Visitor,
+): Promise<void> {
+  const { locale, timeZone, viewport } = visitor
+  await Promise.all([
+    nameBrowser(session, browser, visitor),
+    locale === undefined ? null : session.send('Emulation.setLocaleOverride', { locale }),
+    // The screen too: a window is never larger than it.
+    viewport === undefined ? null : session.send('Emulation.setDeviceMetricsOverride', metricsOf(viewport)),
+    timeZone === undefined ? null : session.send('Emulation.setTimezoneOverride', { timezoneId: timeZone }),
+  ])
+}
+
+/** What of it `navigator` and the headers tell. */
+export async function nameBrowser(
+  session: CdpSession,
+  browser: BrowserProcess,
+  visitor: Visitor,
+): Promise<void> {
+  await session.send('Emulation.setUserAgentOverride', userAgent(browser, visitor))
+}
+
+function metricsOf({ width, height }: { width: number; height: number }) {
+  return { width, height, screenWidth: width, screenHeight: height, deviceScaleFactor: 1, mobile: false }
+}
+
+/** A normal Chromium's, with our name at its end: sites see the same as with a visitor, and can tell us. */
+function userAgent({ userAgent: own, product, identity }: BrowserProcess, visitor: Visitor) {
+  const locale = visitor.locale ?? USUAL_LOCALE
+  const language = locale.split('-', 1)[0] ?? locale
+  // Without weights: Chromium adds them to the header, scripts see the bare names.
+  const acceptLanguage = language === locale ? locale : `${locale},${language}`
+  // Whoever names another browser does not want Chromium's client hints beside it.
+  if (visitor.userAgent !== undefined) return { userAgent: visitor.userAgent, acceptLanguage }
+
+  const version = product.split('/')[1] ?? '0'
+  const major = version.split('.')[0] ?? '0'
+  const brands = (number: string) => [
+    { brand: 'Chromium', version: number },
+    { brand: 'Not.A/Brand', version: number === major ? '8' : '8.0.0.0' },
+  ]
+  return {
+    // Only the major version, as every Chromium tells it; client hints have the rest.
+    userAgent: `${own.replace(/HeadlessChrome\/\S+|Chrome\/\S+/, `Chrome/${major}.0.0.0`)} ${identity}`,
+    acceptLanguage,
+    platform: 'Linux x86_64',
+    userAgentMetadata: {
+      brands: brands(major),
+      fullVersionList: brands(version),
+      platform: 'Linux',
+      platformVersion: '',
+      architecture: 'x86',
+      model: '',
+      mobile: false,
+    },
+  }
+}

@@ -1,0 +1,133 @@
+/** A page that stays in its tab, asleep, between two renders: what it may do there, which is nothing, and when it may not stay. */
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+
+import { until } from '../../../test/support/condition.ts'
+import { scripted, startTestRenderer } from '../../../test/support/renderer.ts'
+import { createStillness } from './stillness.ts'
+
+const renderer = await startTestRenderer({ slots: 1 })
+after(() => renderer.close())
+const { routes } = renderer
+
+const KEPT = `JSON.stringify({ cookie: document.cookie, local: { ...localStorage }, session: { ...sessionStorage } })`
+const NOTHING = JSON.stringify({ cookie: '', local: {}, session: {} })
+const WRITE = (what: string) =>
+  `document.cookie = '${what}=1'; localStorage.${what} = 1; sessionStorage.${what} = 1`
+routes.set('/next', scripted(`show(${KEPT}); setTimeout(() => show('later ' + ${KEPT}), 3000)`))
+
+/** The page, and what the next one in the same tab finds. */
+async function afterPage(name: string, script: string, domain = `${name}.example`): Promise<string[]> {
+  routes.set(`/${name}`, scripted(`show('a'); ${script}`))
+  await renderer.html(`/${name}`, { domain })
+  const html = await renderer.html('/next', { domain })
+  return [...html.matchAll(/<li>(.*?)<\/li>/g)].map(([, text]) => (text ?? '').replaceAll('&quot;', '"'))
+}
+
+describe('a page that is asleep', () => {
+  const PAGES: Record<string, string> = {
+    'has written': WRITE('written'),
+    'has timers still to come': `setTimeout(() => { ${WRITE('timer')} }, 60000); setInterval(() => { ${WRITE('interval')} }, 700)`,
+    'has frames still to draw': `const draw = () => { ${WRITE('frame')}; requestAnimationFrame(draw) }; draw()`,
+    'posts itself messages for ever': `const { port1, port2 } = new MessageChannel(); port1.onmessage = () => { ${WRITE('message')}; setTimeout(() => port2.postMessage(1), 50) }; port2.postMessage(1)`,
+    'listens to its end': `for (const event of ['beforeunload', 'pageswap', 'pagehide', 'unload', 'visibilitychange']) { addEventListener(event, () => { ${WRITE('farewell')} }); window['on' + event] = () => { ${WRITE('handler')} } }`,
+    'listens to its end after document.open': `setTimeout(() => { document.open(); document.write('<!doctype html><p>new</p>'); document.close(); for (const event of ['pagehide', 'unload']) addEventListener(event, () => { ${WRITE('reopened')} }) }, 100)`,
+    'has a frame that listens to its end': `const frame = document.createElement('iframe'); frame.srcdoc = "<script>addEventListener('pagehide', () => { ${WRITE('inner')} })</" + "script>"; document.body.append(frame)`,
+    'has replaced what tells the date': `window.File = window.Date = class { lastModified = 0; static now() { return 0 } }`,
+  }
+  for (const [name, script] of Object.entries(PAGES)) {
+    it(`and ${name}: the next finds nothing of it`, async () => {
+      const seen = await afterPage(name.replaceAll(/\W+/g, '-'), script)
+      assert.deepEqual(seen, [NOTHING, `later ${NOTHING}`])
+    })
+  }
+
+  it('shared workers, sockets and open requests are left before the next page comes', async () => {
+    const asked: string[] = []
+    routes.set('/worker.js', (_request, response) =>
+      response.setHeader('content-type', 'text/javascript').end(`setInterval(() => fetch('/beat'), 50)`),
+    )
+    routes.set('/beat', (request, response) => {
+      asked.push(request.url ?? '')
+      response.end()
+    })
+    let slow = () => {}
+    routes.set('/slow', (_request, response) => {
+      slow = () => response.setHeader('set-cookie', 'slow=1').end('{}')
+    })
+    await afterPage(
+      'worker',
+      `window.worker = new SharedWorker('/worker.js'); setTimeout(() => { window.prerenderReady = true }, 100)`,
+    )
+    const seen = await afterPage('slow', `fetch('/slow').catch(() => {}); window.prerenderReady = true`)
+    slow()
+    assert.deepEqual(seen, [NOTHING, `later ${NOTHING}`])
+    const before = asked.length
+    await renderer.html('/next', { domain: 'worker.example' })
+    assert.equal(asked.length, before)
+  })
+
+  it('comes out alike when the same page is rendered again, and leaves the tab when nobody comes', async () => {
+    const script = `show([history.length, performance.getEntriesByType('navigation')[0].type, document.referrer, navigation.entries().filter(({ url }) => url?.startsWith('http')).length].join())`
+    const first = await afterPage('alike', script)
+    routes.set('/alike', scripted(script))
+    const html = await renderer.html('/alike', { domain: 'alike.example' })
+    assert.match(html, /<li>1,navigate,,1<\/li>/)
+    assert.match(await renderer.html('/alike', { domain: 'alike.example' }), /<li>1,navigate,,1<\/li>/)
+    assert.deepEqual(first, [NOTHING, `later ${NOTHING}`])
+    // Its memory is given back: a second later the tab is empty, and still good.
+    let gone = 0
+    routes.set('/large', scripted(`window.held = new Array(1000).fill('x'); show('a')`))
+    await renderer.html('/large', { domain: 'alike.example' })
+    await until('the second', () => ++gone > 60)
+    assert.match(await renderer.html('/large', { domain: 'alike.example' }), /<li>a<\/li>/)
+  })
+})
+
+describe('whether a page may sleep', () => {
+  const frame = { id: 'main' } as never
+  const request = (requestId: string) => ({ requestId }) as never
+  const say = (payload: string) => ({ payload }) as never
+
+  it('not while a request or a data base is under way', () => {
+    const { listeners, isStill } = createStillness('main')
+    listeners['Page.frameNavigated']?.({ frame, type: 'Navigation' })
+    assert.equal(isStill(), true)
+    listeners['Network.requestWillBeSent']?.(request('1'))
+    assert.equal(isStill(), false)
+    listeners['Network.loadingFinished']?.(request('1'))
+    listeners['Network.requestWillBeSent']?.(request('2'))
+    listeners['Network.loadingFailed']?.(request('2'))
+    assert.equal(isStill(), true)
+    listeners['Runtime.bindingCalled']?.(say('busy'))
+    assert.equal(isStill(), false)
+    listeners['Runtime.bindingCalled']?.(say('idle'))
+    assert.equal(isStill(), true)
+  })
+
+  it('never after a worker, a socket or document.open', () => {
+    for (const [event, params] of [
+      ['Runtime.bindingCalled', say('worker')],
+      ['Network.webSocketCreated', request('1')],
+      ['Network.webTransportCreated', request('1')],
+      ['Page.documentOpened', { frame } as never],
+    ] as const) {
+      const { listeners, isStill } = createStillness('main')
+      ;(listeners[event] as (params: never) => void)(params)
+      assert.equal(isStill(), false, event)
+    }
+  })
+
+  it('the next page has arrived when the main frame has it, not one below', async () => {
+    const { listeners, arrived } = createStillness('main')
+    let has = false
+    void arrived.then(() => {
+      has = true
+    })
+    listeners['Page.frameNavigated']?.({ frame: { id: 'other' } as never, type: 'Navigation' })
+    await Promise.resolve()
+    assert.equal(has, false)
+    listeners['Page.frameNavigated']?.({ frame, type: 'Navigation' })
+    await arrived
+  })
+})

@@ -1,0 +1,112 @@
+/** What a page that is none looks like. All that is given must hold; texts are compared in lower case. */
+type Mark = {
+  /** As the owner reads it. */
+  name: string
+  title?: RegExp
+  /** In the first lines of what can be read. */
+  text?: RegExp
+  /** In the HTML of the snapshot. */
+  markup?: RegExp
+}
+
+const ASKS_FOR_HUMANS =
+  /(?:verify|confirm|prove|make sure|checking) (?:that )?(?:you are|you're|you’re|if you are)(?: not)? (?:a )?(?:human|robot|bot)/
+
+/**
+ * Interstitials that ask whether somebody is human. The scripts that make them
+ * are gone from a snapshot, so they are known by their words, and by what they
+ * leave in the document. Pages of any length that merely hold a captcha beside
+ * their content are none: see `TEXT_LIMIT_CHARS`.
+ */
+const CHALLENGES: readonly Mark[] = [
+  { name: 'Cloudflare', title: /^(just a moment\.\.\.|attention required! \| cloudflare)$/ },
+  { name: 'Cloudflare', text: /checking (if the site connection is secure|your browser before accessing)/ },
+  { name: 'Cloudflare', text: /performance (&|and) security by cloudflare/, markup: /ray id|cf-/i },
+  {
+    name: 'Akamai',
+    title: /^access denied$/,
+    markup: /errors\.edgesuite\.net|reference\s*#?\d+\.[0-9a-f]+/i,
+  },
+  { name: 'Akamai', markup: /\bid="sec-(?:if-)?cpt-(?:container|if)"/i },
+  { name: 'Imperva', markup: /_Incapsula_Resource|incapsula incident id/i },
+  { name: 'DataDome', markup: /geo\.captcha-delivery\.com|ct\.captcha-delivery\.com/i },
+  { name: 'HUMAN', markup: /\bid="px-captcha"/i },
+  { name: 'HUMAN', title: /^access to this page has been denied/ },
+  {
+    name: 'AWS WAF',
+    markup: /\bid="(?:captcha-container|challenge-container)"/i,
+    title: /^(human verification)?$/,
+  },
+  { name: 'Sucuri', title: /^sucuri website firewall/ },
+  { name: 'DDoS-Guard', title: /^ddos-guard$/ },
+  { name: 'Vercel', title: /^vercel security checkpoint$/ },
+  { name: 'hCaptcha', markup: /hcaptcha\.com\/|class="[^"]*\bh-captcha\b/i, text: ASKS_FOR_HUMANS },
+  { name: 'reCAPTCHA', markup: /recaptcha\/|class="[^"]*\bg-recaptcha\b/i, text: ASKS_FOR_HUMANS },
+  { name: 'Turnstile', markup: /challenges\.cloudflare\.com/i, text: ASKS_FOR_HUMANS },
+]
+
+/** Pages with status 200 that say nothing but that something is broken. */
+const ERROR_SHELLS: readonly Mark[] = [
+  {
+    name: 'server error',
+    title: /^(error )?5\d\d\b|^(internal server error|bad gateway|service unavailable|gateway time-?out)/,
+  },
+  {
+    name: 'server error',
+    text: /^(error )?(5\d\d )?(internal server error|bad gateway|service (temporarily )?unavailable|gateway time-?out)/,
+  },
+  { name: 'Next.js', text: /^application error: a (client|server)-side exception has occurred/ },
+  { name: 'React Router', text: /^unexpected application error!/ },
+  { name: 'Spring', text: /^whitelabel error page/ },
+  { name: 'ASP.NET', text: /^server error in '/ },
+  { name: 'Heroku', title: /^(application error|heroku \| application error)$/ },
+  {
+    name: 'WordPress',
+    text: /^(error establishing a database connection|there has been a critical error on this website)/,
+  },
+  { name: 'PHP', text: /^(php )?(fatal|parse) error: / },
+  { name: 'script', text: /(loading chunk \S+ failed|failed to fetch dynamically imported module)/ },
+  { name: 'script', text: /^(oops!? ?)?(something went wrong|an (unexpected )?error (has )?occurred)/ },
+]
+
+/** A page that has more to say is a page, whatever it holds beside that. */
+export const TEXT_LIMIT_CHARS = 1_000
+/** Where the words of an error stand, if it is one. */
+const FIRST_CHARS = 400
+
+type Badness = { kind: 'challenge' | 'error-page'; mark: string }
+
+/** Who challenges us by what the response says of itself, whatever its status; null: nobody. */
+export function challengerOf(headers: readonly { name: string; value: string }[]): string | null {
+  const isCloudflare = headers.some(
+    ({ name, value }) => name.toLowerCase() === 'cf-mitigated' && /^challenge$/i.test(value.trim()),
+  )
+  return isCloudflare ? 'Cloudflare' : null
+}
+
+/**
+ * What a snapshot is instead of a page; null when nothing speaks against it.
+ * `text`: what can be read on it, at least its first `TEXT_LIMIT_CHARS` and one more.
+ */
+export function badnessOf(html: string, text: string, status: number): Badness | null {
+  if (text.length > TEXT_LIMIT_CHARS) return null
+  const page = {
+    title: (/<title[^>]*>([^<]*)</i.exec(html)?.[1] ?? '').trim().toLowerCase(),
+    text: text.slice(0, FIRST_CHARS).toLowerCase(),
+    html,
+  }
+  const challenge = CHALLENGES.find((mark) => matches(mark, page))
+  if (challenge !== undefined) return { kind: 'challenge', mark: challenge.name }
+  // A page with an error's status may speak of it.
+  const shell = status < 300 ? ERROR_SHELLS.find((mark) => matches(mark, page)) : undefined
+  return shell === undefined ? null : { kind: 'error-page', mark: shell.name }
+}
+
+function matches(
+  { title, text, markup }: Mark,
+  page: { title: string; text: string; html: string },
+): boolean {
+  return (
+    (title?.test(page.title) ?? true) && (text?.test(page.text) ?? true) && (markup?.test(page.html) ?? true)
+  )
+}

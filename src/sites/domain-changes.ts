@@ -1,0 +1,144 @@
+import type pg from 'pg'
+import { type PlanCatalogue, planNamed } from '../accounts/plans.ts'
+import { letTakeLong } from '../db/long-statements.ts'
+import { type Queryable, retriedTransaction, transaction } from '../db/transaction.ts'
+import { AppError } from '../errors.ts'
+import type { AccountId, DomainId, DomainName } from '../ids.ts'
+import { cancelJobs } from '../queue/jobs/cancel.ts'
+import { announceAccount, announceHost } from '../store/invalidation.ts'
+import { purgeAhead, purgePages } from '../store/purge.ts'
+import type { DomainSettings } from './domain-settings.ts'
+import { type Domain, type DomainView, type DomainWithSettings, findDomain } from './domains.ts'
+
+export type DeletedDomain = {
+  id: DomainId
+  custom_domain: DomainName
+  origin_url: string
+  is_active: boolean
+}
+
+/** Fields that are absent stay as they are; of the settings, each field by itself. */
+type DomainChange = {
+  originUrl?: string | undefined
+  isActive?: boolean | undefined
+  settings?: { [Field in keyof DomainSettings]?: DomainSettings[Field] | undefined } | undefined
+}
+
+/** Throws `site_limit`, with what is and what may be, when the account may have no further domain. */
+export async function checkSiteLimit(db: Queryable, plans: PlanCatalogue, account: AccountId): Promise<void> {
+  const { rows } = await db.query<{ plan: string; current: number }>(
+    `select plan, (select count(*)::int from domain where account_id = $1) as current
+     from account where id = $1`,
+    [account],
+  )
+  const row = rows[0]
+  if (row === undefined) throw new AppError('account_not_found')
+  const { site_limit: allowed } = planNamed(plans, row.plan)
+  if (allowed !== null && row.current >= allowed) {
+    throw new AppError('site_limit', { fields: { current: row.current, allowed } })
+  }
+}
+
+/**
+ * Registers a domain. The origin has been checked by the caller.
+ * The account's row is locked meanwhile, so that of many that come at once no
+ * more get in than the plan allows. Throws `site_limit` and `domain_exists`.
+ */
+export async function createDomain(
+  pool: pg.Pool,
+  account: AccountId,
+  input: { name: DomainName; originUrl: string },
+  view: DomainView,
+): Promise<Domain> {
+  return transaction(pool, async (client) => {
+    await client.query('select from account where id = $1 for no key update', [account])
+    await checkSiteLimit(client, view.plans, account)
+    const { rowCount } = await client.query(
+      `insert into domain (account_id, custom_domain, origin_url) values ($1, $2, $3)
+       on conflict (custom_domain) do nothing`,
+      [account, input.name, input.originUrl],
+    )
+    if (rowCount === 0) throw new AppError('domain_exists')
+    await announceHost(client, input.name)
+    const { settings: _, ...domain } = await foundDomain(client, account, input.name, view)
+    return domain
+  })
+}
+
+/** Changes a domain; deactivation also cancels its open jobs. Throws `domain_not_found` when it is unknown or another account's. */
+export async function updateDomain(
+  pool: pg.Pool,
+  account: AccountId,
+  name: DomainName,
+  change: DomainChange,
+  view: DomainView,
+): Promise<DomainWithSettings> {
+  return retriedTransaction(pool, async (client) => {
+    await client.query(
+      `update domain
+       set origin_url = coalesce($3, origin_url), is_active = coalesce($4, is_active),
+           settings = settings || $5::jsonb, updated_at = now()
+       where account_id = $1 and custom_domain = $2`,
+      [
+        account,
+        name,
+        change.originUrl ?? null,
+        change.isActive ?? null,
+        JSON.stringify(change.settings ?? {}),
+      ],
+    )
+    const changed = await foundDomain(client, account, name, view)
+    // What waits would be rendered for nobody.
+    if (change.isActive === false) await cancelJobs(client, changed.id)
+    await announceHost(client, name)
+    return changed
+  })
+}
+
+/**
+ * Removes a domain and everything stored for it. Its jobs go first: a render
+ * that completes at this moment holds its job's row and then wants the
+ * domain's, and must not find us waiting the other way round.
+ * Throws `domain_not_found` when it is unknown or another account's.
+ */
+export async function deleteDomain(
+  pool: pg.Pool,
+  account: AccountId,
+  name: DomainName,
+): Promise<DeletedDomain> {
+  const { rows: owned } = await pool.query<{ id: DomainId }>(
+    'select id from domain where account_id = $1 and custom_domain = $2',
+    [account, name],
+  )
+  const id = owned[0]?.id
+  if (id === undefined) throw new AppError('domain_not_found')
+  await purgeAhead(pool, id, { kind: 'all' })
+  return retriedTransaction(pool, async (client) => {
+    await purgePages(client, id, { kind: 'all' })
+    const patient = await letTakeLong(client)
+    await patient.query('delete from job where domain_id = $1', [id])
+    const { rows } = await patient.query<DeletedDomain>(
+      `delete from domain where id = $1 and account_id = $2
+       returning id, custom_domain, origin_url, is_active`,
+      [id, account],
+    )
+    const deleted = rows[0]
+    // Two deletions at once: the other one has it.
+    if (deleted === undefined) throw new AppError('domain_not_found')
+    await announceHost(client, name)
+    // Whoever watches is told by his account: the name leads to it no more.
+    await announceAccount(client, account)
+    return deleted
+  })
+}
+
+async function foundDomain(
+  db: Queryable,
+  account: AccountId,
+  name: DomainName,
+  view: DomainView,
+): Promise<DomainWithSettings> {
+  const domain = await findDomain(db, account, name, view)
+  if (domain === null) throw new AppError('domain_not_found')
+  return domain
+}

@@ -1,0 +1,46 @@
+import { isIP } from 'node:net'
+import { domainToASCII } from 'node:url'
+
+import type { DomainName } from '../ids.ts'
+
+type DomainNameResult = { ok: true; name: DomainName } | { ok: false; reason: string }
+
+/** RFC 1035, 2.3.4: 255 octets on the wire, which is 253 characters as text. */
+const NAME_LIMIT_CHARS = 253
+const RAW_LIMIT_CHARS = 1_000
+
+// What belongs to a URL around the name, and what domainToASCII would decode or cut off in silence.
+const NOT_OF_A_NAME = /[\x00-\x20\x7f/:@?#\\%[\]*|<>^"'`{}(),;!$&+=~_]/
+
+const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
+
+/**
+ * A domain name in its one spelling: lower case, ASCII (IDN in punycode),
+ * without the root's dot. Refuses whatever is not the plain name of a site,
+ * with the reason in words.
+ */
+export function parseDomainName(raw: string): DomainNameResult {
+  const refuse = (reason: string): DomainNameResult => ({ ok: false, reason })
+
+  const trimmed = raw.trim()
+  if (trimmed === '') return refuse('must not be empty')
+  if (trimmed.length > RAW_LIMIT_CHARS) return refuse(`must have at most ${NAME_LIMIT_CHARS} characters`)
+  if (isIP(trimmed.replace(/^\[|\]$/g, '')) !== 0) return refuse('must be a name, not an IP address')
+  if (NOT_OF_A_NAME.test(trimmed)) {
+    return refuse('must be a name only: letters, digits, hyphens and dots, without scheme, port or path')
+  }
+
+  const ascii = domainToASCII(trimmed).replace(/\.$/, '')
+  if (ascii === '') return refuse('is not a valid domain name')
+  // The URL standard also reads 127.1 and 0x7f000001 as addresses.
+  if (isIP(ascii) !== 0) return refuse('must be a name, not an IP address')
+  if (ascii.length > NAME_LIMIT_CHARS) return refuse(`must have at most ${NAME_LIMIT_CHARS} characters`)
+
+  const labels = ascii.split('.')
+  if (labels.length < 2) return refuse('must have at least two labels, like shop.example.com')
+  if (!labels.every((label) => LABEL.test(label))) {
+    return refuse('each label must have 1 to 63 letters, digits or hyphens, no hyphen at its ends')
+  }
+  if (/^\d+$/.test(labels.at(-1)!)) return refuse('must not end in a number')
+  return { ok: true, name: ascii as DomainName }
+}

@@ -1,0 +1,176 @@
+import { z } from 'zod'
+import { matchesWhole, parseGlob } from '../edge/crawlers/crawler-test.ts'
+
+const TEN_YEARS_SECONDS = 10 * 366 * 86_400
+
+const seconds = z.int().min(0).max(TEN_YEARS_SECONDS)
+
+/** What crawlers are for; the owner decides for each kind. */
+export const CRAWLER_CATEGORIES = ['search', 'ai', 'social', 'seo', 'other'] as const
+export type CrawlerCategory = (typeof CRAWLER_CATEGORIES)[number]
+
+/**
+ * What the owner decides for some of the domain's paths. `path` is compared
+ * with the stored path; `*` stands for any characters, also none, so that
+ * `/shop*` is a prefix. The first rule that matches counts, alone.
+ */
+const ruleSchema = z
+  .strictObject({
+    path: z.string().startsWith('/', 'must start with /').max(2_048),
+    /** `pass`: always the origin. `render`: finished pages, also where the path looks like an asset. Absent: as without the rule. */
+    action: z.enum(['pass', 'render']).optional(),
+    fresh_seconds: seconds.optional(),
+  })
+  .refine(
+    ({ action, fresh_seconds }) => action !== undefined || fresh_seconds !== undefined,
+    'must have an action or fresh_seconds',
+  )
+
+/** Of a user agent, in any case: text that it holds; `*` stands for any characters, also none. Never an expression. */
+const agentPattern = z
+  .string()
+  .max(100)
+  .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII')
+  .refine((pattern) => pattern.replaceAll('*', '').trim().length >= 3, 'must have 3 characters other than *')
+
+/** Who is a crawler on this domain, other than everywhere. Replaced as a whole. */
+const crawlersSchema = z.strictObject({
+  /** They get finished pages. */
+  add: z
+    .array(z.strictObject({ pattern: agentPattern, category: z.enum(CRAWLER_CATEGORIES) }))
+    .max(100)
+    .optional(),
+  /** They get what people get, whatever else says that they are crawlers. */
+  remove: z.array(agentPattern).max(100).optional(),
+})
+
+const treatment = z.enum(['render', 'pass']).optional()
+
+/** `pass`: crawlers of that kind get the origin. Replaced as a whole. */
+const categoriesSchema = z.strictObject(
+  Object.fromEntries(CRAWLER_CATEGORIES.map((category) => [category, treatment])) as Record<
+    CrawlerCategory,
+    typeof treatment
+  >,
+)
+
+const querySchema = z.union(
+  [z.literal('keep'), z.literal('ignore'), z.array(z.string().min(1).max(200)).max(100)],
+  'must be "keep", "ignore" or a list of at most 100 names',
+)
+
+/** A locale or zone that this machine's ICU does not know is refused, not replaced by another. */
+const knownTo = (make: (name: string) => unknown) => (name: string) => {
+  try {
+    make(name)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Whom the site sees when it is rendered; what is absent is as with everybody else. Replaced as a whole. */
+const renderSchema = z.strictObject({
+  user_agent: z
+    .string()
+    .min(1)
+    .max(500)
+    .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII')
+    .optional(),
+  /** In CSS pixels. */
+  viewport: z
+    .strictObject({ width: z.int().min(200).max(4_000), height: z.int().min(200).max(4_000) })
+    .optional(),
+  locale: z
+    .string()
+    .max(35)
+    .regex(/^[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*$/, 'must be a BCP 47 language tag such as "de-CH"')
+    .refine(
+      knownTo((name) => Intl.getCanonicalLocales(name)),
+      'must be a BCP 47 language tag such as "de-CH"',
+    )
+    .optional(),
+  time_zone: z
+    .string()
+    .max(50)
+    .regex(/^[A-Za-z]/, 'must be an IANA time zone such as "Europe/Zurich"')
+    .refine(
+      knownTo((name) => new Intl.DateTimeFormat('en', { timeZone: name })),
+      'must be an IANA time zone such as "Europe/Zurich"',
+    )
+    .optional(),
+})
+
+const fields = {
+  /** How long after its render a page is served without a second thought. */
+  fresh_seconds: seconds,
+  /** How long after that it is served while a refresh is queued. */
+  stale_seconds: seconds,
+  /** Age up to which it is kept for when the origin or the renderer fails. */
+  keep_seconds: seconds,
+  /** Query parameters that name a page: all (`keep`), none (`ignore`), or those listed. */
+  query: querySchema,
+  rules: z.array(ruleSchema).max(100),
+  /** User agents that are crawlers, or none, on this domain. */
+  crawlers: crawlersSchema,
+  /** Kinds of crawlers that get the origin. */
+  categories: categoriesSchema,
+  /** Whether pages that the origin forbids to store (`no-store`, `private`) are stored all the same. */
+  origin_cache_control: z.enum(['ignore', 'respect']),
+  /** A page that reads like one that does not exist, with status 200: refused, or stored all the same. */
+  soft_404: z.enum(['refuse', 'store']),
+  /** Plain http is sent to https while a certificate is in use. */
+  https_redirect: z.boolean(),
+  /** Pages of an application that has been deployed anew are stale: served on, and rendered when they are asked for. */
+  refresh_on_deploy: z.boolean(),
+  /** Of the month's renders, spent on stale pages before crawlers ask for them again; a thirtieth of it each day. */
+  refresh_ahead_percent: z.int().min(0).max(100),
+  /** User agent, viewport, locale and time zone of renders. */
+  render: renderSchema,
+}
+
+/** A domain's whole settings, as they are shown. */
+export const domainSettingsSchema = z.strictObject(fields)
+
+/** What an update may carry: each field or none. Merge it over the stored settings. */
+export const domainSettingsPatchSchema = z.strictObject(fields).partial()
+
+export type DomainSettings = z.infer<typeof domainSettingsSchema>
+export type PathRule = z.infer<typeof ruleSchema>
+
+export const DEFAULT_DOMAIN_SETTINGS: DomainSettings = Object.freeze({
+  fresh_seconds: 86_400,
+  stale_seconds: 7 * 86_400,
+  keep_seconds: 30 * 86_400,
+  query: 'keep',
+  rules: [],
+  crawlers: {},
+  categories: {},
+  origin_cache_control: 'ignore',
+  soft_404: 'refuse',
+  https_redirect: false,
+  refresh_on_deploy: true,
+  refresh_ahead_percent: 10,
+  render: {},
+})
+
+/**
+ * The settings of a row of `domain`: what is stored, the defaults for the rest.
+ * A stored field that this version cannot read counts as absent, so that a
+ * node of an older version goes on serving beside a newer one.
+ */
+export function readDomainSettings(stored: unknown): DomainSettings {
+  const merged: Record<string, unknown> = { ...DEFAULT_DOMAIN_SETTINGS }
+  if (typeof stored === 'object' && stored !== null) {
+    for (const [name, schema] of Object.entries(fields)) {
+      const parsed = schema.safeParse((stored as Record<string, unknown>)[name])
+      if (parsed.success) merged[name] = parsed.data
+    }
+  }
+  return merged as DomainSettings
+}
+
+/** The first of a domain's rules that matches the stored path; null: none does. */
+export function ruleFor(rules: readonly PathRule[], path: string): PathRule | null {
+  return rules.find((rule) => matchesWhole(parseGlob(rule.path), path)) ?? null
+}

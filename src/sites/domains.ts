@@ -1,0 +1,175 @@
+import { type PlanCatalogue, planNamed } from '../accounts/plans.ts'
+import { utcMonth } from '../clock.ts'
+import type { Queryable } from '../db/transaction.ts'
+import type { AccountId, DomainId, DomainName } from '../ids.ts'
+import { type DomainSettings, readDomainSettings } from './domain-settings.ts'
+
+/** A domain as its owner sees it; the fields of the contract. Times are ISO 8601 UTC with milliseconds. */
+export type Domain = {
+  id: DomainId
+  custom_domain: DomainName
+  origin_url: string
+  ssl_enabled: boolean
+  /** In the current UTC month. */
+  renders_used: number
+  monthly_render_limit: number
+  is_active: boolean
+  created_at: string
+  updated_at: string
+}
+
+export type DomainWithSettings = Domain & { settings: DomainSettings }
+
+/** What a domain's row alone does not say: the limits of plans, and which month it is. */
+export type DomainView = { plans: PlanCatalogue; nowMs: number }
+
+/** The domain that a request is about, once it is known to belong to the caller. */
+export type OwnedDomain = {
+  id: DomainId
+  name: DomainName
+  isActive: boolean
+  settings: DomainSettings
+}
+
+/** All domains of the account, by name. */
+export async function listDomains(db: Queryable, account: AccountId, view: DomainView): Promise<Domain[]> {
+  const { rows } = await db.query<DomainRow>(
+    `${SELECT_DOMAIN} where d.account_id = $3 order by d.custom_domain`,
+    [utcMonth(view.nowMs), new Date(view.nowMs), account],
+  )
+  return rows.map((row) => toDomain(row, view))
+}
+
+/** One domain with its settings; null when it is unknown or another account's. */
+export async function findDomain(
+  db: Queryable,
+  account: AccountId,
+  name: DomainName,
+  view: DomainView,
+): Promise<DomainWithSettings | null> {
+  const { rows } = await db.query<DomainRow>(
+    `${SELECT_DOMAIN} where d.account_id = $3 and d.custom_domain = $4`,
+    [utcMonth(view.nowMs), new Date(view.nowMs), account, name],
+  )
+  const row = rows[0]
+  return row === undefined ? null : { ...toDomain(row, view), settings: readDomainSettings(row.settings) }
+}
+
+/** Every domain of every account, by name, with its owner's e-mail. For the operator only. */
+export async function listAllDomains(
+  db: Queryable,
+  view: DomainView,
+): Promise<(Domain & { email: string })[]> {
+  const { rows } = await db.query<DomainRow>(`${SELECT_DOMAIN} order by d.custom_domain`, [
+    utcMonth(view.nowMs),
+    new Date(view.nowMs),
+  ])
+  return rows.map((row) => ({ ...toDomain(row, view), email: row.email }))
+}
+
+/** The domain if the account owns it, else null: whether another account has it is not told. */
+export async function findOwnedDomain(
+  db: Queryable,
+  account: AccountId,
+  name: DomainName,
+): Promise<OwnedDomain | null> {
+  const { rows } = await db.query<OwnedRow>({
+    name: 'owned-domain',
+    text: `select id, custom_domain, is_active, settings from domain
+           where account_id = $1 and custom_domain = $2`,
+    values: [account, name],
+  })
+  const row = rows[0]
+  return row === undefined ? null : toOwnedDomain(row)
+}
+
+/** All domains of the account, by id: the order in which work on several of them locks their rows. */
+export async function listOwnedDomains(db: Queryable, account: AccountId): Promise<OwnedDomain[]> {
+  const { rows } = await db.query<OwnedRow>(
+    'select id, custom_domain, is_active, settings from domain where account_id = $1 order by id',
+    [account],
+  )
+  return rows.map(toOwnedDomain)
+}
+
+type OwnedRow = { id: DomainId; custom_domain: DomainName; is_active: boolean; settings: unknown }
+
+function toOwnedDomain(row: OwnedRow): OwnedDomain {
+  return {
+    id: row.id,
+    name: row.custom_domain,
+    isActive: row.is_active,
+    settings: readDomainSettings(row.settings),
+  }
+}
+
+type DomainRow = {
+  id: DomainId
+  custom_domain: DomainName
+  origin_url: string
+  ssl_enabled: boolean
+  is_active: boolean
+  settings: unknown
+  created_at: Date
+  updated_at: Date
+  email: string
+  plan: string
+  renders: number
+}
+
+const SELECT_DOMAIN = `
+  select d.id, d.custom_domain, d.origin_url, d.is_active, d.settings, d.created_at, d.updated_at,
+         a.email, a.plan, coalesce(c.renders, 0) as renders,
+         exists (select from certificate t
+                  where t.domain_id = d.id and $2 < t.not_after) as ssl_enabled
+  from domain d
+  join account a on a.id = d.account_id
+  left join render_count c on c.domain_id = d.id and c.month = $1`
+
+function toDomain(row: DomainRow, view: DomainView): Domain {
+  return {
+    id: row.id,
+    custom_domain: row.custom_domain,
+    origin_url: row.origin_url,
+    ssl_enabled: row.ssl_enabled,
+    renders_used: row.renders,
+    monthly_render_limit: planNamed(view.plans, row.plan).monthly_render_limit,
+    is_active: row.is_active,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  }
+}
+
+/** Whether somebody, whoever it is, has registered this name: an attempt to register it would say as much. */
+export async function isTaken(db: Queryable, name: DomainName): Promise<boolean> {
+  const { rowCount } = await db.query('select from domain where custom_domain = $1', [name])
+  return rowCount !== 0
+}
+
+/** What live traffic needs of a domain; it is found by its public name, by anybody who asks for it. */
+type HostedDomain = {
+  id: number
+  account_id: number
+  custom_domain: string
+  origin_url: string
+  /** Neither switched off nor of a suspended account. */
+  is_active: boolean
+  settings: unknown
+  /** Of its certificate, which may have ended already; null: there is none. */
+  certificate_ends_at: Date | null
+}
+
+/** `host`: lower case, without a port. null: nobody registered it. */
+export async function domainByHost(db: Queryable, host: string): Promise<HostedDomain | null> {
+  const { rows } = await db.query<HostedDomain>({
+    name: 'domain-by-host',
+    text: `select d.id, d.account_id, d.custom_domain, d.origin_url, d.settings,
+                  d.is_active and a.suspended_at is null as is_active,
+                  c.not_after as certificate_ends_at
+             from domain d join account a on a.id = d.account_id
+             left join certificate c on c.domain_id = d.id
+            where d.custom_domain = $1`,
+    values: [host],
+  })
+  return rows[0] ?? null
+}

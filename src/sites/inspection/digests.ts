@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { brotliCompress, brotliDecompress, constants } from 'node:zlib'
+
+import type pg from 'pg'
+
+import { removeOld, type Steps } from '../../db/remove-old.ts'
+import type { Queryable } from '../../db/transaction.ts'
+import type { DomainId, DomainName, PagePath } from '../../ids.ts'
+import type { Log } from '../../log.ts'
+import { DIGEST_FACTS, factsOf, type PageFacts } from './facts.ts'
+
+const compress = promisify(brotliCompress)
+const decompress = promisify(brotliDecompress)
+
+/** Different snapshots of a page that are told apart. */
+export const DIGESTS_A_PAGE = 5
+const KEPT_DAYS = 30
+/** Larger documents have no history: reading them takes as long as a render. In characters. */
+export const DIGEST_LIMIT_CHARS = 2_000_000
+/** Stored pages that wait to be read; past it, those that come have no entry. */
+export const WAITING_LIMIT = 50
+const FACTS_LIMIT_BYTES = 1_000_000
+
+export type Digest = {
+  etag: string
+  status: number
+  htmlBytes: number
+  renderedAt: Date
+  facts: PageFacts
+}
+
+export type Stored = { domain: DomainId; customDomain: DomainName; path: PagePath; html: string }
+
+/**
+ * Keeps what snapshots say, for the history of their pages: one after the
+ * other, beside the renders and after them, and only where it is another
+ * document than the last time.
+ */
+export function createDigester({ pool, log }: { pool: pg.Pool; log: Log }) {
+  let waiting = 0
+  let chain = Promise.resolve()
+
+  /** The page has been stored. */
+  function note(stored: Stored): void {
+    if (waiting >= WAITING_LIMIT || stored.html.length > DIGEST_LIMIT_CHARS) return
+    waiting++
+    chain = chain
+      .then(async () => void (await keepDigest(pool, stored)))
+      .catch((error: Error) =>
+        log.warn({ err: error, domain: stored.customDomain }, 'what a page says could not be kept'),
+      )
+      .finally(() => {
+        waiting--
+      })
+  }
+
+  /** Resolves once everything noted so far is kept, or was given up. */
+  return { note, close: () => chain }
+}
+
+/** False: it is no longer what is stored, or says what the last one said. */
+export async function keepDigest(
+  db: Queryable,
+  { domain, customDomain, path, html }: Stored,
+): Promise<boolean> {
+  // As `pageBody` makes it.
+  const etag = createHash('sha256').update(html, 'utf8').digest('base64url').slice(0, 22)
+  const values = [domain, path, etag]
+  const { rowCount: isNew } = await db.query(
+    `select from page p where p.domain_id = $1 and p.path = $2 and p.etag = $3 and $3 is distinct from (
+       select d.etag from page_digest d where d.domain_id = $1 and d.path = $2 order by d.id desc limit 1)`,
+    values,
+  )
+  if (isNew === 0) return false
+  const facts = Buffer.from(JSON.stringify(factsOf(html, `https://${customDomain}${path}`, DIGEST_FACTS)))
+  const packed = await compress(facts, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } })
+  // Purged meanwhile: then nothing of it is kept here either.
+  const { rowCount } = await db.query(
+    `with kept as (
+       insert into page_digest (domain_id, path, etag, status, html_bytes, rendered_at, facts)
+       select p.domain_id, p.path, p.etag, p.status, p.html_bytes, p.rendered_at, $4
+         from page p where p.domain_id = $1 and p.path = $2 and p.etag = $3
+       returning id
+     ), old as (
+       delete from page_digest where id in (
+         select id from page_digest where domain_id = $1 and path = $2 and exists (select from kept)
+          order by id desc offset $5 - 1 limit 100)
+     )
+     select from kept`,
+    [...values, packed, DIGESTS_A_PAGE],
+  )
+  return rowCount === 1
+}
+
+/** What the last snapshots of a page said, newest first. The domain was found through its account. */
+export async function listDigests(db: Queryable, domain: DomainId, path: PagePath): Promise<Digest[]> {
+  const { rows } = await db.query<{
+    etag: string
+    status: number
+    html_bytes: number
+    rendered_at: Date
+    facts: Buffer
+  }>(
+    `select etag, status, html_bytes, rendered_at, facts from page_digest
+      where domain_id = $1 and path = $2 order by id desc limit $3`,
+    [domain, path, DIGESTS_A_PAGE],
+  )
+  return Promise.all(
+    rows.map(async ({ etag, status, html_bytes, rendered_at, facts }) => ({
+      etag,
+      status,
+      htmlBytes: html_bytes,
+      renderedAt: rendered_at,
+      facts: JSON.parse(
+        (await decompress(facts, { maxOutputLength: FACTS_LIMIT_BYTES })).toString(),
+      ) as PageFacts,
+    })),
+  )
+}
+
+/** Removes what pages said more than 30 days ago. Gives how many. */
+export function removeOldDigests(pool: pg.Pool, steps: Steps = {}): Promise<number> {
+  return removeOld(pool, { table: 'page_digest', at: 'rendered_at', keptDays: KEPT_DAYS }, steps)
+}

@@ -1,0 +1,164 @@
+import type pg from 'pg'
+
+import { takeOfRate } from '../../db/account-rate.ts'
+import { removeOld, type Steps } from '../../db/remove-old.ts'
+import { type Queryable, transaction } from '../../db/transaction.ts'
+import { AppError } from '../../errors.ts'
+import type { AccountId, DomainId, DomainName, PagePath } from '../../ids.ts'
+import type { NoSide, Side } from './side.ts'
+
+/** A node that renders is told that somebody wants to look. */
+export const INSPECTION_CHANNEL = 'inspection'
+
+/** Of one account: each is two loads in a browser, and one of them asks the origin for a whole page. */
+export const INSPECTIONS_AN_HOUR = 60
+export const INSPECTIONS_OPEN = 5
+/** Of one account; older ones are known, and what they found is not kept. */
+export const INSPECTIONS_WITH_FINDINGS = 20
+const KEPT_DAYS = 1
+const RATE = { what: 'inspection', most: INSPECTIONS_AN_HOUR, withinMs: 3_600_000 }
+
+type InspectionState = 'queued' | 'running' | 'done' | 'failed'
+
+export type Inspection = {
+  id: string
+  path: PagePath
+  state: InspectionState
+  /** Why it failed. */
+  reason: string | null
+  requestedAt: Date
+  finishedAt: Date | null
+  /** What crawlers get, shown without scripts; null: nothing is stored, or it is not done, or no longer kept. */
+  crawler: Side | NoSide | null
+  /** What a person gets. */
+  person: Side | NoSide | null
+}
+
+/** `card`: of a link preview, as the stored page wants it. */
+export const PICTURES = ['crawler', 'person', 'card'] as const
+type PictureOf = (typeof PICTURES)[number]
+
+type Row = {
+  id: string
+  path: PagePath
+  state: InspectionState
+  reason: string | null
+  requested_at: Date
+  finished_at: Date | null
+  crawler: Side | NoSide | null
+  person: Side | NoSide | null
+}
+
+const COLUMNS = `i.id, i.path, i.state, i.reason, i.requested_at, i.finished_at, i.crawler - 'card' as crawler, i.person`
+const LOCK = 7229
+
+/**
+ * Asks for a look at a page, or joins the one that is open. Throws
+ * `too_many_inspections` and `inspection_rate`. The domain was found through
+ * the account.
+ */
+export async function requestInspection(
+  pool: pg.Pool,
+  account: AccountId,
+  domain: DomainId,
+  path: PagePath,
+): Promise<Inspection> {
+  return transaction(pool, async (client) => {
+    // One at a time of an account, so that its limits are exact.
+    await client.query('select pg_advisory_xact_lock($1, $2)', [LOCK, account])
+    const open = await client.query<Row>(
+      `select ${COLUMNS} from inspection i
+        where i.domain_id = $1 and i.path = $2 and i.state in ('queued', 'running')`,
+      [domain, path],
+    )
+    const joined = open.rows[0]
+    if (joined !== undefined) return toInspection(joined)
+
+    const { rows } = await client.query<{ open: number }>(
+      `select count(*)::integer as open from inspection i join domain d on d.id = i.domain_id
+        where d.account_id = $1 and i.state in ('queued', 'running')`,
+      [account],
+    )
+    if ((rows[0]?.open ?? 0) >= INSPECTIONS_OPEN) throw new AppError('too_many_inspections')
+    // Apart from the inspections, which go with a purge of their page.
+    const seconds = await takeOfRate(client, account, RATE)
+    if (seconds !== null) {
+      throw new AppError('inspection_rate', { headers: { 'Retry-After': String(seconds) } })
+    }
+    const made = await client.query<Row>(
+      `insert into inspection as i (domain_id, path) values ($1, $2) returning ${COLUMNS}`,
+      [domain, path],
+    )
+    await client.query(
+      `update inspection set crawler = null, person = null, crawler_picture = null, person_picture = null
+        where (crawler is not null or person is not null) and id in (
+          select i.id from inspection i join domain d on d.id = i.domain_id
+           where d.account_id = $1 and i.state = 'done' order by i.requested_at desc offset $2)`,
+      [account, INSPECTIONS_WITH_FINDINGS - 1],
+    )
+    await client.query(`select pg_notify($1, '')`, [INSPECTION_CHANNEL])
+    return toInspection(made.rows[0] as Row)
+  })
+}
+
+/** One of the account's; null: it has none of that name, or no longer. `id` is a UUID. */
+export async function findInspection(
+  db: Queryable,
+  account: AccountId,
+  domain: DomainName,
+  id: string,
+): Promise<Inspection | null> {
+  const { rows } = await db.query<Row>(
+    `select ${COLUMNS} from inspection i join domain d on d.id = i.domain_id
+      where d.account_id = $1 and d.custom_domain = $2 and i.id = $3`,
+    [account, domain, id],
+  )
+  return rows[0] === undefined ? null : toInspection(rows[0])
+}
+
+/** The newest of a page; null: nobody has looked for a day. The domain was found through its account. */
+export async function lastInspection(
+  db: Queryable,
+  domain: DomainId,
+  path: PagePath,
+): Promise<Inspection | null> {
+  const { rows } = await db.query<Row>(
+    `select ${COLUMNS} from inspection i where i.domain_id = $1 and i.path = $2
+      order by i.requested_at desc limit 1`,
+    [domain, path],
+  )
+  return rows[0] === undefined ? null : toInspection(rows[0])
+}
+
+const PICTURE_COLUMNS: Record<PictureOf, string> = {
+  crawler: 'i.crawler_picture',
+  person: 'i.person_picture',
+  card: `decode(i.crawler ->> 'card', 'base64')`,
+}
+
+/** A picture of one of the account's inspections, WebP; null: there is none. */
+export async function findPicture(
+  db: Queryable,
+  account: AccountId,
+  domain: DomainName,
+  id: string,
+  of: PictureOf,
+): Promise<Buffer | null> {
+  const { rows } = await db.query<{ picture: Buffer | null }>(
+    `select ${PICTURE_COLUMNS[of]} as picture
+       from inspection i join domain d on d.id = i.domain_id
+      where d.account_id = $1 and d.custom_domain = $2 and i.id = $3`,
+    [account, domain, id],
+  )
+  return rows[0]?.picture ?? null
+}
+
+/** Removes inspections of more than a day ago. Gives how many. */
+export function removeOldInspections(pool: pg.Pool, steps?: Steps): Promise<number> {
+  return removeOld(pool, { table: 'inspection', at: 'requested_at', keptDays: KEPT_DAYS }, steps)
+}
+
+function toInspection(row: Row): Inspection {
+  const { requested_at, finished_at, ...rest } = row
+  return { ...rest, requestedAt: requested_at, finishedAt: finished_at }
+}

@@ -1,0 +1,87 @@
+import { LRUCache } from 'lru-cache'
+
+import type { Clock } from '../../clock.ts'
+import { AppError } from '../../errors.ts'
+import type { AccountId, DomainName } from '../../ids.ts'
+import type { TriedOrigin } from './ask.ts'
+import type { DnsState } from './dns-state.ts'
+
+/** Of one account in a minute, over all nodes; what is still remembered costs none. */
+export const CHECKS_A_MINUTE = 60
+/** Of one node at a time. */
+export const CHECKS_AT_ONCE = 16
+/** A name that leads here does so for a while; one that does not is being changed at this moment. */
+const KEPT_MS = { good: 60_000, other: 10_000 }
+export const CHECK_RATE = { what: 'check', most: CHECKS_A_MINUTE, withinMs: 60_000 }
+
+/** Where a name leads, and when that was found out. */
+type CheckedDns = DnsState & { checked_at: string }
+
+export type Checks = {
+  /** Null: the account has no such domain. Throws `too_many_checks`. */
+  dns(account: AccountId, name: DomainName): Promise<CheckedDns | null>
+  /** `originUrl` has been checked. Throws `too_many_checks`. */
+  origin(account: AccountId, originUrl: string): Promise<TriedOrigin>
+  /** Counts a look that asks nobody else. Throws `too_many_checks`. */
+  count(account: AccountId): Promise<void>
+}
+
+/** Keeps owners who look often from making us ask strangers as often. */
+export function createChecks(deps: {
+  clock: Clock
+  /** Counts one use of `CHECK_RATE`; null, or after how many seconds the next one may. */
+  take(account: AccountId): Promise<number | null>
+  readDns(account: AccountId, name: DomainName): Promise<DnsState | null>
+  tryOrigin(originUrl: string): Promise<TriedOrigin>
+}): Checks {
+  const { clock } = deps
+  const known = new LRUCache<string, { endsMs: number; found: Promise<CheckedDns | null> }>({ max: 5_000 })
+  let underWay = 0
+
+  async function count(account: AccountId): Promise<void> {
+    const seconds = await deps.take(account)
+    if (seconds !== null) refuse(seconds)
+  }
+
+  async function limited<T>(account: AccountId, run: () => Promise<T>): Promise<T> {
+    await count(account)
+    if (underWay >= CHECKS_AT_ONCE) refuse(1)
+    underWay++
+    try {
+      return await run()
+    } finally {
+      underWay--
+    }
+  }
+
+  return {
+    count,
+    origin: (account, originUrl) => limited(account, () => deps.tryOrigin(originUrl)),
+    async dns(account, name) {
+      const key = JSON.stringify([account, name])
+      const kept = known.get(key)
+      if (kept !== undefined && kept.endsMs > clock.nowMs()) return kept.found
+      const found = limited(account, async (): Promise<CheckedDns | null> => {
+        const state = await deps.readDns(account, name)
+        return state === null ? null : { ...state, checked_at: new Date(clock.nowMs()).toISOString() }
+      })
+      const entry = { endsMs: Number.POSITIVE_INFINITY, found }
+      known.set(key, entry)
+      try {
+        const { state = null } = (await found) ?? {}
+        entry.endsMs = clock.nowMs() + (state === 'reaches-us' ? KEPT_MS.good : KEPT_MS.other)
+        if (state === null) known.delete(key)
+      } catch (error) {
+        known.delete(key)
+        throw error
+      }
+      return found
+    },
+  }
+}
+
+function refuse(seconds: number): never {
+  throw new AppError('too_many_checks', {
+    headers: { 'Retry-After': String(seconds) },
+  })
+}

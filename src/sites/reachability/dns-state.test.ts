@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, it } from 'node:test'
+import { type TestDatabase, testDatabase } from '../../../test/support/database.ts'
+import { loadConfig } from '../../config.ts'
+import type { AccountId, DomainName } from '../../ids.ts'
+import { createAddressGuard } from '../../outbound/address-guard.ts'
+import { parseDomainName } from '../domain-name.ts'
+import { tryOrigin } from './ask.ts'
+import { type DnsDeps, readDnsState } from './dns-state.ts'
+import { findWord, publishWord } from './published-word.ts'
+
+let database: TestDatabase
+let ours: { port: number; server: http.Server }
+let other: { port: number; server: http.Server }
+let account: AccountId
+const name = domainName('shop.example.com')
+const allowed = (port: number) =>
+  createAddressGuard(
+    loadConfig({ PREPAINT_ALLOW_PRIVATE_ORIGINS: `127.0.0.1/32:${port}` }).allowedPrivateOrigins,
+  )
+
+before(async () => {
+  database = await testDatabase()
+  const { rows } = await database.pool.query(
+    `with a as (insert into account (email, plan) values ('a@example.com', 'pro'), ('b@example.com', 'pro') returning id, email),
+          d as (insert into domain (account_id, custom_domain, origin_url)
+                select id, $1, 'https://o.example' from a where email = 'a@example.com')
+     select id from a order by email`,
+    [name],
+  )
+  account = rows[0].id
+  ours = await serve(async (req) => {
+    const token = req.url!.slice('/.well-known/acme-challenge/'.length)
+    return findWord(database.pool, (req.headers.host ?? '').replace(/:\d+$/, ''), token)
+  })
+  other = await serve(async () => 'I am somebody else')
+})
+after(async () => {
+  for (const { server } of [ours, other]) server.close()
+  await database.close()
+})
+
+async function serve(answer: (req: http.IncomingMessage) => Promise<string | null>) {
+  const server = http.createServer((req, res) => {
+    void answer(req).then((text) => res.writeHead(text === null ? 404 : 200).end(text ?? ''))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return { server, port: (server.address() as AddressInfo).port }
+}
+
+function domainName(raw: string): DomainName {
+  const parsed = parseDomainName(raw)
+  assert(parsed.ok)
+  return parsed.name
+}
+
+function look(port: number, more: Partial<DnsDeps> = {}, whose = account) {
+  return readDnsState(
+    {
+      guard: allowed(port),
+      publish: (...of) => publishWord(database.pool, ...of),
+      records: async () => ({ addresses: ['93.184.216.34', '10.0.0.7'], aliases: ['edge.example.net'] }),
+      lookup: async () => ['127.0.0.1'],
+      ports: { http: port, https: port },
+      timeoutMs: 2_000,
+      ...more,
+    },
+    whose,
+    name,
+  )
+}
+
+it('a name under which this fleet answers reaches us; of its addresses the public ones are told', async () => {
+  const shown = { addresses: ['93.184.216.34'], aliases: ['edge.example.net'] }
+  assert.deepEqual(await look(ours.port), { state: 'reaches-us', ...shown })
+  assert.deepEqual(await look(other.port), { state: 'elsewhere', ...shown })
+})
+
+it('a name without an address, and servers that give no answer', async () => {
+  const failing = (code: string) => async () => {
+    throw Object.assign(new Error(code), { code })
+  }
+  const nothing = { addresses: [], aliases: [] }
+  assert.deepEqual(await look(ours.port, { records: failing('ENOTFOUND') }), {
+    state: 'no-record',
+    ...nothing,
+  })
+  assert.deepEqual(await look(other.port, { records: failing('ETIMEOUT') }), {
+    state: 'not-checked',
+    ...nothing,
+  })
+  assert.equal((await look(ours.port, { records: failing('ETIMEOUT') }))?.state, 'reaches-us')
+})
+
+it('nothing is asked of an address that is not public', async () => {
+  let asked = 0
+  const trap = await serve(async () => {
+    asked++
+    return null
+  })
+  const found = await look(trap.port, { guard: createAddressGuard([]) })
+  assert.deepEqual([found?.state, asked], ['elsewhere', 0])
+  assert.equal((await look(trap.port))?.state, 'elsewhere')
+  assert(asked > 0)
+  trap.server.close()
+})
+
+it("another account's domain is none; its word is not replaced", async () => {
+  const word = await publishWord(database.pool, account, name)
+  assert.equal(await look(ours.port, {}, (account + 1) as AccountId), null)
+  const token = word!.path.split('/').at(-1)!
+  assert.equal(await findWord(database.pool, name, token), word!.word)
+  assert.equal(await findWord(database.pool, 'else.example.com', token), null)
+  await database.pool.query(`update reach_word set expires_at = clock_timestamp()`)
+  assert.equal(await findWord(database.pool, name, token), null)
+})
+
+it('an origin: its status, or in words why there is none', async () => {
+  const guard = allowed(other.port)
+  const at = (port: number) => `http://127.0.0.1:${port}`
+  assert.deepEqual(await tryOrigin(at(other.port), { guard }), { status: 200, problem: null })
+  const silent = await serve(() => new Promise(() => {}))
+  assert.deepEqual(await tryOrigin(at(silent.port), { guard: allowed(silent.port), timeoutMs: 50 }), {
+    status: null,
+    problem: 'it gives no answer in time',
+  })
+  silent.server.closeAllConnections()
+  silent.server.close()
+  assert.deepEqual(await tryOrigin(at(ours.port), { guard }), {
+    status: null,
+    problem: 'it leads to an address that is not public',
+  })
+  const nowhere = async () => {
+    throw new Error('ENOTFOUND')
+  }
+  assert.equal(
+    (await tryOrigin('http://no.example', { guard, lookup: nowhere })).problem,
+    'its name has no address in the DNS',
+  )
+})

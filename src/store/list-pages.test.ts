@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
+import type { DomainId } from '../ids.ts'
+import { DEFAULT_DOMAIN_SETTINGS, type DomainSettings, ruleFor } from '../sites/domain-settings.ts'
+import { freshnessOf, freshUntil } from './freshness.ts'
+import {
+  countPages,
+  type ListedPage,
+  type ListPlace,
+  type ListWanted,
+  listPages,
+  matchingPaths,
+  PAGE_ORDERS,
+} from './list-pages.ts'
+import { pageMatch } from './page-match.ts'
+
+const MANY = 50_000
+const NOW_MS = Date.parse('2026-11-15T12:00:00.000Z')
+
+let database: TestDatabase
+before(async () => {
+  database = await testDatabase()
+  const { pool } = database
+  await pool.query(`insert into account (email, plan) values ('a@example.com', 'pro')`)
+  await pool.query(
+    `insert into domain (account_id, custom_domain, origin_url)
+     select 1, name, 'http://o.example' from unnest(array['many.example', 'few.example', 'other.example']) as name`,
+  )
+  await pool.query(
+    `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
+     select 1, '/p/' || n, case when n % 10 = 0 then 404 else 200 end, '[]', '\\x00', n % 997, 'e',
+            $1::timestamptz - (n % 5000) * interval '1 minute'
+       from generate_series(1, $2::integer) n`,
+    [new Date(NOW_MS), MANY],
+  )
+  await pool.query(
+    `insert into last_visit select 1, '/p/' || n, 'Googlebot', 'search', $1::timestamptz - (n % 100) * interval '1 second'
+       from generate_series(1, $2::integer) n where n % 3 = 0`,
+    [new Date(NOW_MS), MANY],
+  )
+  await pool.query(
+    `insert into last_render select 1, '/p/' || n, case when n % 4 = 0 then 'timed-out' else 'rendered' end, now()
+       from generate_series(1, $1::integer) n where n % 2 = 0`,
+    [MANY],
+  )
+  // Visits and renders of what is no longer stored, and of another domain, are in no list.
+  await pool.query(
+    `insert into last_visit values (1, '/gone', 'Googlebot', 'search', now()), (3, '/p/1', 'x', 'ai', now())`,
+  )
+  await pool.query(`insert into last_render values (1, '/gone', 'blank', now())`)
+  await pool.query('analyze page, last_visit, last_render')
+})
+after(() => database.close())
+
+const domain = (id: number, settings: Partial<DomainSettings> = {}) => ({
+  id: id as DomainId,
+  settings: { ...DEFAULT_DOMAIN_SETTINGS, ...settings },
+})
+const wanted = (given: Partial<ListWanted> = {}): ListWanted => ({
+  ...{ match: null, order: 'path', direction: 'asc', after: null, limit: 100, nowMs: NOW_MS },
+  ...given,
+})
+
+/** The whole list, piece by piece. */
+async function all(of: ReturnType<typeof domain>, given: Partial<ListWanted>): Promise<ListedPage[]> {
+  const found: ListedPage[] = []
+  let after: ListPlace | null = null
+  do {
+    const piece = await listPages(database.pool, of, wanted({ ...given, after, limit: 10_000 }))
+    found.push(...piece.pages)
+    after = piece.next
+  } while (after !== null)
+  return found
+}
+
+const KEYS: Record<(typeof PAGE_ORDERS)[number], (page: ListedPage) => string | number | null> = {
+  path: ({ path }) => path,
+  status: ({ status }) => status,
+  size: ({ htmlBytes }) => htmlBytes,
+  rendered: ({ renderedAt }) => renderedAt.getTime(),
+  fresh_until: ({ freshUntilMs }) => freshUntilMs,
+  last_crawler: ({ lastCrawler }) => lastCrawler?.askedAt.getTime() ?? null,
+  last_render: ({ lastRender }) => lastRender?.outcome ?? null,
+}
+
+describe(`a list of ${MANY} pages`, () => {
+  for (const order of PAGE_ORDERS) {
+    for (const direction of ['asc', 'desc'] as const) {
+      it(`by ${order}, ${direction}: each page once, in order; what has nothing to be ordered by comes last`, async () => {
+        const pages = await all(domain(1), { order, direction })
+        assert.equal(pages.length, MANY)
+        assert.equal(new Set(pages.map(({ path }) => path)).size, MANY)
+        const keyOf = KEYS[order]
+        const sign = direction === 'asc' ? 1 : -1
+        for (let at = 1; at < pages.length; at++) {
+          const [before, after] = [pages[at - 1]!, pages[at]!]
+          const [a, b] = [keyOf(before), keyOf(after)]
+          if (a === null) assert.equal(b, null, `${before.path}, then ${after.path}`)
+          else if (b !== null) {
+            const inOrder = a === b ? (before.path < after.path ? sign : -sign) : a < b ? sign : -sign
+            assert.equal(inOrder, 1, `${before.path} (${a}), then ${after.path} (${b})`)
+          }
+        }
+      })
+    }
+  }
+
+  it('ends exactly where a piece ends, without an empty one more than needed', async () => {
+    const piece = await listPages(database.pool, domain(1), wanted({ limit: MANY }))
+    assert.equal(piece.pages.length, MANY)
+    assert(piece.next !== null)
+    const end = await listPages(database.pool, domain(1), wanted({ limit: 1, after: piece.next }))
+    assert.deepEqual(end, { pages: [], next: null })
+  })
+
+  it('goes on where it was, whatever is stored or purged meanwhile', async () => {
+    const first = await listPages(database.pool, domain(1), wanted({ order: 'size', limit: 500 }))
+    const last = first.pages.at(-1)!
+    const client = await database.pool.connect()
+    try {
+      await client.query('begin')
+      await client.query(`delete from page where domain_id = 1 and path = $1`, [last.path])
+      const next = await listPages(client, domain(1), wanted({ order: 'size', limit: 1, after: first.next }))
+      assert(next.pages[0]!.htmlBytes >= last.htmlBytes)
+      assert(!first.pages.some(({ path }) => path === next.pages[0]!.path))
+    } finally {
+      await client.query('rollback')
+      client.release()
+    }
+  })
+
+  it('is searched by beginnings and by parts, and counted', async () => {
+    const cases = [
+      [pageMatch('prefix', '/p/4999'), 11],
+      [pageMatch('contains', '/P/4999'), 11],
+      [pageMatch('prefix', '/P/4999'), 0],
+      [pageMatch('contains', '49999'), 1],
+      [pageMatch('contains', '%'), 0],
+      [pageMatch('contains', '_'), 0],
+      [null, MANY],
+    ] as const
+    for (const [match, count] of cases) {
+      assert.equal(await countPages(database.pool, 1 as DomainId, match), count)
+      for (const order of PAGE_ORDERS) {
+        if (match === null) continue
+        assert.equal((await all(domain(1), { match, order })).length, count, `${order} ${match.text}`)
+      }
+    }
+    assert.deepEqual(await matchingPaths(database.pool, 1 as DomainId, pageMatch('prefix', '/p/4999'), 3), [
+      '/p/4999',
+      '/p/49990',
+      '/p/49991',
+    ])
+  })
+})
+
+describe('a listed page', () => {
+  it('is fresh for as long as the edge takes it to be, whatever the rules, its status and events say', async () => {
+    const settings: Partial<DomainSettings> = {
+      fresh_seconds: 7_200,
+      rules: [
+        { path: '/shop/pass*', action: 'render' },
+        { path: '/shop*', fresh_seconds: 60 },
+        { path: '/a_b%*', fresh_seconds: 600 },
+        { path: '*.html', fresh_seconds: 30_000_000 },
+      ],
+    }
+    const paths = [
+      '/',
+      '/shop',
+      '/shop/pass/1',
+      '/a_b%41',
+      '/axb%41',
+      '/x.html',
+      '/shop.html',
+      '/back\\slash',
+    ]
+    await database.pool.query(
+      `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at, stale_since)
+       select 2, path || suffix, status, '[]', '\\x0000', 5, 'e', $2::timestamptz - interval '50 minutes', stale
+         from unnest($1::text[]) path,
+              (values ('', 200, null::timestamptz), ('?n=404', 404, null),
+                      ('?s', 200, $2::timestamptz - interval '1 minute')) as kinds (suffix, status, stale)`,
+      [paths, new Date(NOW_MS)],
+    )
+    const of = domain(2, settings)
+    const listed = await all(of, { order: 'fresh_until' })
+    assert.equal(listed.length, paths.length * 3)
+    for (const page of listed) {
+      const seconds = ruleFor(of.settings.rules, page.path)?.fresh_seconds ?? of.settings.fresh_seconds
+      const lifetimes = {
+        freshMs: seconds * 1_000,
+        staleMs: of.settings.stale_seconds * 1_000,
+        keepMs: of.settings.keep_seconds * 1_000,
+      }
+      const renderedAtMs = NOW_MS - 50 * 60_000
+      const staleSinceMs = page.path.endsWith('?s') ? NOW_MS - 60_000 : null
+      const aged = { status: page.status, renderedAtMs, staleSinceMs }
+      assert.equal(page.freshUntilMs, freshUntil(aged, lifetimes), page.path)
+      assert.equal(page.freshness, freshnessOf(aged, lifetimes, NOW_MS), page.path)
+      assert.equal(page.storedBytes, 2)
+    }
+    const times = listed.map(({ freshUntilMs }) => freshUntilMs)
+    assert.deepEqual(
+      times,
+      times.toSorted((a, b) => a - b),
+    )
+    assert(new Set(times).size >= 5, 'the rules tell them apart')
+  })
+
+  it('is of its own domain only', async () => {
+    const { pages } = await listPages(database.pool, domain(3), wanted())
+    assert.deepEqual(pages, [])
+  })
+})

@@ -1,0 +1,261 @@
+import type { Queryable } from '../db/transaction.ts'
+import type { DomainId, PagePath } from '../ids.ts'
+import type { DomainSettings } from '../sites/domain-settings.ts'
+import { type Freshness, freshnessOf, freshUntil, NOT_FOUND_FRESH_MS } from './freshness.ts'
+import { matchCondition, type PageMatch } from './page-match.ts'
+
+export const PAGE_ORDERS = [
+  'path',
+  'status',
+  'size',
+  'rendered',
+  'fresh_until',
+  'last_crawler',
+  'last_render',
+] as const
+export type PageOrder = (typeof PAGE_ORDERS)[number]
+
+/** Where a list goes on: after this row. `key` null: where rows have nothing to be ordered by, which come last. */
+export type ListPlace = { key: string | null; path: string }
+
+export type ListedPage = {
+  path: PagePath
+  status: number
+  /** Of the HTML, and as it is stored. */
+  htmlBytes: number
+  storedBytes: number
+  renderedAt: Date
+  freshUntilMs: number
+  freshness: Freshness
+  lastCrawler: { name: string; category: string; askedAt: Date } | null
+  lastRender: { outcome: string; endedAt: Date } | null
+}
+
+export type ListWanted = {
+  match: PageMatch | null
+  order: PageOrder
+  direction: 'asc' | 'desc'
+  after: ListPlace | null
+  /** Rows. */
+  limit: number
+  nowMs: number
+}
+
+/** What pages are ordered by that stands beside them, in a table of its own. */
+const BESIDE = {
+  last_crawler: { table: 'last_visit', key: 'asked_at', type: 'timestamptz' },
+  last_render: { table: 'last_render', key: 'outcome', type: 'text' },
+} as const
+
+/**
+ * A piece of the list of a domain's stored pages, and where it goes on; null:
+ * nowhere. Never reads more than an index holds between the last row and the
+ * next `limit` (docs/decisions/0024-pages-under-the-lens.md has the one exception). The domain was found
+ * through its account.
+ */
+export async function listPages(
+  db: Queryable,
+  domain: { id: DomainId; settings: DomainSettings },
+  wanted: ListWanted,
+): Promise<{ pages: ListedPage[]; next: ListPlace | null }> {
+  const { order, limit, after } = wanted
+  const beside = order === 'last_crawler' || order === 'last_render' ? BESIDE[order] : null
+  let rows: Row[] = []
+  if (beside === null || after?.key !== null) {
+    rows = await query(db, domain, wanted, limit, beside === null ? 'pages' : 'with')
+  }
+  if (beside !== null && rows.length < limit) {
+    const from = after?.key === null ? after : null
+    rows = [...rows, ...(await query(db, domain, { ...wanted, after: from }, limit - rows.length, 'without'))]
+  }
+  const last = rows.at(-1)
+  return {
+    pages: rows.map((row) => toListed(row, domain.settings, wanted.nowMs)),
+    next: last === undefined || rows.length < limit ? null : { key: last.key, path: last.path },
+  }
+}
+
+/** One stored page as the list has it; null: it is not stored. */
+export async function findListed(
+  db: Queryable,
+  domain: { id: DomainId; settings: DomainSettings },
+  path: PagePath,
+  nowMs: number,
+): Promise<ListedPage | null> {
+  const match = { kind: 'prefix', text: path } as const
+  const wanted = { match, order: 'path', direction: 'asc', after: null, limit: 1, nowMs } as const
+  const [page] = (await listPages(db, domain, wanted)).pages
+  return page?.path === path ? page : null
+}
+
+/** How many stored pages match. */
+export async function countPages(db: Queryable, domain: DomainId, match: PageMatch | null): Promise<number> {
+  const { values, put } = parameters(domain)
+  const { rows } = await db.query<{ count: number }>(
+    `select count(*)::integer as count from page where domain_id = $1 ${matchCondition(match, 'path', put)}`,
+    values,
+  )
+  return rows[0]?.count ?? 0
+}
+
+/** The first `limit` paths that match. */
+export async function matchingPaths(
+  db: Queryable,
+  domain: DomainId,
+  match: PageMatch | null,
+  limit: number,
+): Promise<PagePath[]> {
+  const { values, put } = parameters(domain)
+  const { rows } = await db.query<[PagePath]>({
+    rowMode: 'array',
+    text: `select path from page where domain_id = $1 ${matchCondition(match, 'path', put)}
+            order by path limit ${put(limit)}`,
+    values,
+  })
+  return rows.map(([path]) => path)
+}
+
+type Row = {
+  key: string | null
+  path: PagePath
+  status: number
+  html_bytes: number
+  stored_bytes: number
+  rendered_at: Date
+  stale_since: Date | null
+  fresh_seconds: number
+  crawler: string | null
+  category: string | null
+  asked_at: Date | null
+  outcome: string | null
+  ended_at: Date | null
+}
+
+/**
+ * The rows are found on an index alone, in their order, and only those that are
+ * shown are read. `with`: pages that have a row beside them; `without`: those
+ * that have none, by path.
+ */
+async function query(
+  db: Queryable,
+  domain: { id: DomainId; settings: DomainSettings },
+  { match, order, direction, after }: ListWanted,
+  limit: number,
+  which: 'pages' | 'with' | 'without',
+): Promise<Row[]> {
+  const { values, put } = parameters(domain.id)
+  const beside = order === 'last_crawler' || order === 'last_render' ? BESIDE[order] : null
+  const fresh = freshSeconds(domain.settings, put)
+  const key = which === 'without' ? null : keyOf(order, fresh)
+  const past = direction === 'asc' ? '>' : '<'
+  const from = which === 'with' && beside !== null ? beside.table : 'page'
+  const conditions = [matchCondition(match, 'f.path', put)]
+  if (beside !== null) {
+    const other = which === 'with' ? 'page' : beside.table
+    conditions.push(`and ${which === 'with' ? '' : 'not'} exists
+      (select from ${other} o where o.domain_id = f.domain_id and o.path = f.path)`)
+  }
+  if (after !== null) {
+    const path = put(after.path)
+    const isByPath = key === null || order === 'path'
+    conditions.push(
+      isByPath
+        ? `and f.path ${past} ${path}`
+        : `and (${key.sql}, f.path) ${past} (${put(after.key)}::${key.type}, ${path})`,
+    )
+  }
+  const ordered = key === null || order === 'path' ? '' : `${key.sql} ${direction}, `
+  const { rows } = await db.query<Row>(
+    `with found as materialized (
+       select f.path, ${key === null ? 'null::text' : key.sql} as key from ${from} f
+        where f.domain_id = $1 ${conditions.join(' ')}
+        order by ${ordered}f.path ${direction} limit ${put(limit)})
+     select found.key::text as key, f.path, f.status, f.html_bytes, octet_length(f.body_br) as stored_bytes,
+            f.rendered_at, f.stale_since, ${fresh} as fresh_seconds,
+            v.crawler, v.category, v.asked_at, r.outcome, r.ended_at
+       from found
+       join page f on f.domain_id = $1 and f.path = found.path
+       left join last_visit v on v.domain_id = $1 and v.path = found.path
+       left join last_render r on r.domain_id = $1 and r.path = found.path
+      order by ${ordered === '' ? '' : `found.key ${direction}, `}found.path ${direction}`,
+    values,
+  )
+  return rows
+}
+
+function keyOf(order: PageOrder, fresh: string): { sql: string; type: string } {
+  switch (order) {
+    case 'path':
+      return { sql: 'f.path', type: 'text' }
+    case 'status':
+      return { sql: 'f.status', type: 'smallint' }
+    case 'size':
+      return { sql: 'f.html_bytes', type: 'integer' }
+    case 'rendered':
+      return { sql: 'f.rendered_at', type: 'timestamptz' }
+    case 'fresh_until':
+      // As `freshUntil` has it; `least` takes no notice of null.
+      return {
+        sql: `least(f.rendered_at + make_interval(secs => case when f.status >= 400
+          then least(${fresh}, ${NOT_FOUND_FRESH_MS / 1_000}) else ${fresh} end), f.stale_since)`,
+        type: 'timestamptz',
+      }
+    case 'last_crawler':
+      return { sql: 'f.asked_at', type: 'timestamptz' }
+    case 'last_render':
+      return { sql: 'f.outcome', type: 'text' }
+  }
+}
+
+/** How long a page is fresh by its path: the first rule that matches counts, alone. */
+function freshSeconds(settings: DomainSettings, put: (value: unknown) => string): string {
+  const usual = `${put(settings.fresh_seconds)}::float8`
+  const last = settings.rules.findLastIndex((rule) => rule.fresh_seconds !== undefined)
+  const cases = settings.rules
+    .slice(0, last + 1)
+    .map(
+      (rule) =>
+        `when f.path like ${put(likePattern(rule.path))} then ${
+          rule.fresh_seconds === undefined ? usual : `${put(rule.fresh_seconds)}::float8`
+        }`,
+    )
+  return cases.length === 0 ? usual : `case ${cases.join(' ')} else ${usual} end`
+}
+
+function likePattern(glob: string): string {
+  return glob.replace(/[\\%_]/g, (char) => `\\${char}`).replace(/\*+/g, '%')
+}
+
+function toListed(row: Row, settings: DomainSettings, nowMs: number): ListedPage {
+  const lifetimes = {
+    freshMs: row.fresh_seconds * 1_000,
+    staleMs: settings.stale_seconds * 1_000,
+    keepMs: settings.keep_seconds * 1_000,
+  }
+  const aged = {
+    status: row.status,
+    renderedAtMs: row.rendered_at.getTime(),
+    staleSinceMs: row.stale_since?.getTime() ?? null,
+  }
+  return {
+    path: row.path,
+    status: row.status,
+    htmlBytes: row.html_bytes,
+    storedBytes: row.stored_bytes,
+    renderedAt: row.rendered_at,
+    freshUntilMs: freshUntil(aged, lifetimes),
+    freshness: freshnessOf(aged, lifetimes, nowMs),
+    lastCrawler:
+      row.crawler === null || row.asked_at === null
+        ? null
+        : { name: row.crawler, category: row.category ?? 'other', askedAt: row.asked_at },
+    lastRender:
+      row.outcome === null || row.ended_at === null ? null : { outcome: row.outcome, endedAt: row.ended_at },
+  }
+}
+
+function parameters(domain: DomainId) {
+  const values: unknown[] = [domain]
+  const put = (value: unknown): string => `$${values.push(value)}`
+  return { values, put }
+}

@@ -1,0 +1,76 @@
+import type pg from 'pg'
+import { deleteInSteps } from '../db/remove-old.ts'
+import { DEFAULT_DOMAIN_SETTINGS } from '../sites/domain-settings.ts'
+
+/** As long as a path counts as known after a crawler asked for it: src/queue/upkeep/known-pages.ts. */
+const ASKED_FOR_DAYS = 30
+
+/** A sitemap is read again daily where crawlers ask for it: what none of them named for so long is no longer in one. */
+const SITEMAP_SLACK_DAYS = 2
+
+/** Sitemaps that nobody asked for in so long. */
+const SITEMAP_DAYS = 90
+
+/** A setting that this version cannot read counts as absent, as everywhere. */
+const KEEP = `make_interval(secs => case when jsonb_typeof(domain.settings -> 'keep_seconds') = 'number'
+  then (domain.settings ->> 'keep_seconds')::float8 else $2 end)`
+
+const pastKeeping = (table: 'page' | 'redirect', at: 'rendered_at' | 'stored_at') =>
+  `with old as materialized (
+     select found.domain_id, found.path from domain cross join lateral (
+       select domain_id, path from ${table}
+        where domain_id = domain.id and ${at} < now() - ${KEEP}
+        order by ${at} limit $1 for update skip locked) found
+     limit $1)
+   delete from ${table} using old where ${table}.domain_id = old.domain_id and ${table}.path = old.path`
+
+const STEPS: readonly { sql: string; values: readonly unknown[] }[] = [
+  { sql: pastKeeping('page', 'rendered_at'), values: [DEFAULT_DOMAIN_SETTINGS.keep_seconds] },
+  { sql: pastKeeping('redirect', 'stored_at'), values: [DEFAULT_DOMAIN_SETTINGS.keep_seconds] },
+  {
+    sql: `with old as materialized (
+            select domain_id, path from known_path
+             where source = 'asked' and seen_at < now() - make_interval(days => $2)
+             order by seen_at limit $1 for update skip locked)
+          delete from known_path k using old
+           where k.domain_id = old.domain_id and k.path = old.path and k.source = 'asked'`,
+    values: [ASKED_FOR_DAYS],
+  },
+  {
+    // Every sitemap of the domain that we hold was read since, and none named it.
+    sql: `with old as materialized (
+            select gone.domain_id, gone.path
+              from (select domain_id, min(fetched_at) as read_at from sitemap group by 1) oldest
+             cross join lateral (
+               select domain_id, path from known_path
+                where domain_id = oldest.domain_id and source = 'sitemap'
+                  and seen_at < oldest.read_at - make_interval(days => $2)
+                limit $1 for update skip locked) gone
+             limit $1)
+          delete from known_path k using old
+           where k.domain_id = old.domain_id and k.path = old.path and k.source = 'sitemap'`,
+    values: [SITEMAP_SLACK_DAYS],
+  },
+  {
+    sql: `with old as materialized (
+            select domain_id, path from sitemap where fetched_at < now() - make_interval(days => $2)
+             limit $1 for update skip locked)
+          delete from sitemap using old where sitemap.domain_id = old.domain_id and sitemap.path = old.path`,
+    values: [SITEMAP_DAYS],
+  },
+]
+
+/**
+ * Removes what nobody will be served any more: pages and redirects older than
+ * their domain keeps them, paths that no crawler asked for in 30 days and no
+ * sitemap names, sitemaps of 90 days. Gives how many rows. A page that is
+ * rendered at the same moment stays.
+ */
+export async function removeExpired(
+  pool: pg.Pool,
+  options: { step?: number; signal?: AbortSignal } = {},
+): Promise<number> {
+  let removed = 0
+  for (const { sql, values } of STEPS) removed += await deleteInSteps(pool, sql, values, options)
+  return removed
+}

@@ -1,0 +1,294 @@
+import { createHash, createPublicKey, type KeyObject, randomBytes, verify } from 'node:crypto'
+import { once } from 'node:events'
+import http from 'node:http'
+import https from 'node:https'
+import type { AddressInfo } from 'node:net'
+import tls from 'node:tls'
+import { alpnDigest } from '../../src/certificates/acme/alpn-certificate.ts'
+import { readDer } from '../../src/der.ts'
+import { createTestCa } from './certificate-authority.ts'
+
+// Test support: a small ACME server (RFC 8555, 8737, 9773) that really asks for
+// its proofs, refuses what is wrong, and fails on request. Pebble, which nobody
+// here wrote, judges the same client where it is installed.
+
+/** What tests of issuance need of a CA; Pebble is another one. */
+export type TestAcme = {
+  directoryUrl: string
+  /** Trusted by the ACME client (PEM). */
+  ca: string
+  /** What issued certificates are verified against (PEM). */
+  root(): Promise<string>
+  close(): Promise<void>
+}
+
+export type TestAcmeServer = TestAcme & {
+  /** Orders that were placed, by name. */
+  orders: string[]
+  /** Challenges that were asked for, by kind. */
+  asked: string[]
+  /** Whom the accounts name, as last told. */
+  contacts: string[][]
+  /** Of new orders: the certificate that they replace. */
+  replaced: string[]
+  /** What goes wrong from now on; null: nothing. */
+  fault: 'away' | 'rate-limited' | 'no-nonce' | 'nonces' | 'silent' | 'replaced-already' | 'not-his' | null
+  /** When it limits us, or gives no nonce. */
+  retryAfter: string
+  /** Awaited before a challenge is judged. */
+  beforeJudging: () => Promise<void>
+  /** Of certificates that are issued from now on. */
+  lifetimeMs: number
+  /** Renewal information for all certificates; null: as they are, at the middle of their life. */
+  window: { start: Date; end: Date } | null
+}
+
+type Order = { name: string; status: string; token: string; error?: unknown; certificate?: string }
+type Reply = { status: number; body?: unknown; headers?: Record<string, string> }
+
+export async function startTestAcme(ports: { http: number; tls: number }): Promise<TestAcmeServer> {
+  const authority = createTestCa('Prepaint test ACME')
+  const own = authority.leaf({ names: ['localhost'] })
+  const nonces = new Set<string>()
+  const accounts = new Map<string, KeyObject>()
+  const orders: Order[] = []
+
+  const server = https.createServer({ cert: own.chain, key: own.key }, (req, res) => {
+    void answer(req).then(({ status, body, headers }) => {
+      const type = status >= 400 ? 'application/problem+json' : 'application/json'
+      res.writeHead(status, { ...nonceFor(req), 'content-type': type, ...headers })
+      res.end(typeof body === 'string' ? body : JSON.stringify(body ?? {}))
+    })
+  })
+  server.listen(0, 'localhost')
+  await once(server, 'listening')
+  const base = `https://localhost:${(server.address() as AddressInfo).port}`
+
+  const acme: TestAcmeServer = {
+    directoryUrl: `${base}/dir`,
+    ca: authority.certificate,
+    root: async () => authority.certificate,
+    orders: [],
+    asked: [],
+    replaced: [],
+    contacts: [],
+    fault: null,
+    retryAfter: '7200',
+    beforeJudging: async () => {},
+    lifetimeMs: 90 * 86_400_000,
+    window: null,
+    async close() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+
+  async function answer(req: http.IncomingMessage): Promise<Reply> {
+    const parts: Buffer[] = []
+    for await (const part of req as AsyncIterable<Buffer>) parts.push(part)
+    if (acme.fault === 'silent') return new Promise(() => {})
+    if (acme.fault === 'away') return { status: 503, body: {}, headers: { 'retry-after': '7' } }
+    const path = req.url ?? ''
+    if (path === '/dir') {
+      const names = {
+        newNonce: '/nonce',
+        newAccount: '/account',
+        newOrder: '/order',
+        renewalInfo: '/renewal',
+      }
+      return {
+        status: 200,
+        body: Object.fromEntries(Object.entries(names).map(([name, at]) => [name, base + at])),
+      }
+    }
+    if (path === '/nonce') {
+      if (acme.fault === 'no-nonce') return { status: 503, headers: { 'retry-after': acme.retryAfter } }
+      return { status: 200 }
+    }
+    if (path.startsWith('/renewal/')) return renewal(path.slice('/renewal/'.length))
+    const said = read(Buffer.concat(parts).toString(), base + path)
+    return 'status' in said ? said : route(path, said.payload, said.key)
+  }
+
+  /** Of answers to GET none is promised (RFC 8555, section 7.2). */
+  function nonceFor({ method, url }: http.IncomingMessage): Record<string, string> {
+    if (method === 'GET' || (acme.fault === 'no-nonce' && url === '/nonce')) return {}
+    const nonce = randomBytes(16).toString('base64url')
+    nonces.add(nonce)
+    return { 'replay-nonce': nonce }
+  }
+
+  function renewal(id: string): Reply {
+    if (!id.startsWith(`${authority.authorityKeyId.toString('base64url')}.`)) return problem('malformed', id)
+    const { start, end } = acme.window ?? {
+      start: new Date(Date.now() + acme.lifetimeMs / 2),
+      end: new Date(Date.now() + acme.lifetimeMs / 2),
+    }
+    return { status: 200, body: { suggestedWindow: { start: start.toISOString(), end: end.toISOString() } } }
+  }
+
+  /** RFC 8555, section 6: signature, nonce, address. */
+  function read(body: string, url: string): { payload: Record<string, unknown>; key: KeyObject } | Reply {
+    const jws = JSON.parse(body) as { protected: string; payload: string; signature: string }
+    const header = JSON.parse(Buffer.from(jws.protected, 'base64url').toString()) as {
+      alg: string
+      nonce: string
+      url: string
+      jwk?: Record<string, string>
+      kid?: string
+    }
+    const known = header.jwk === undefined ? accounts.get(header.kid ?? '') : null
+    if (known === undefined) return problem('accountDoesNotExist', 'who are you?')
+    const key = known ?? createPublicKey({ key: header.jwk!, format: 'jwk' })
+    const signed = Buffer.from(`${jws.protected}.${jws.payload}`)
+    const signature = Buffer.from(jws.signature, 'base64url')
+    if (header.alg !== 'ES256' || header.url !== url) return problem('malformed', 'header')
+    if (!verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, signature)) {
+      return problem('malformed', 'signature')
+    }
+    if (!nonces.delete(header.nonce) || acme.fault === 'nonces') return problem('badNonce', 'stale')
+    const payload = jws.payload === '' ? '{}' : Buffer.from(jws.payload, 'base64url').toString()
+    return { payload: JSON.parse(payload) as Record<string, unknown>, key }
+  }
+
+  async function route(path: string, payload: Record<string, unknown>, key: KeyObject): Promise<Reply> {
+    const [, what, id] = path.split('/')
+    if (what === 'account') {
+      const kid = `${base}/account/${thumbprint(key)}`
+      const status = accounts.has(kid) ? 200 : 201
+      accounts.set(kid, key)
+      // Section 7.3.1: whoever asks for an account that is there changes nothing.
+      const { contact } = payload
+      if (Array.isArray(contact) && (status === 201 || id !== undefined))
+        acme.contacts.push(contact.map(String))
+      const last = acme.contacts.at(-1)
+      return { status, body: { status: 'valid', contact: last }, headers: { location: kid } }
+    }
+    if (what === 'order' && id === undefined) {
+      if (acme.fault === 'rate-limited') {
+        return {
+          ...problem('rateLimited', 'too many certificates'),
+          headers: { 'retry-after': acme.retryAfter },
+        }
+      }
+      if (acme.fault === 'replaced-already' && payload['replaces'] !== undefined) {
+        return problem('alreadyReplaced', 'it has been replaced')
+      }
+      if (acme.fault === 'not-his' && payload['replaces'] !== undefined) {
+        return problem('unauthorized', 'requester account did not request the certificate being replaced')
+      }
+      const [identifier] = payload['identifiers'] as { value: string }[]
+      const token = randomBytes(24).toString('base64url')
+      orders.push({ name: identifier!.value, status: 'pending', token })
+      acme.orders.push(identifier!.value)
+      if (typeof payload['replaces'] === 'string') acme.replaced.push(payload['replaces'])
+      const at = orders.length - 1
+      return { status: 201, body: view(at), headers: { location: `${base}/order/${at}` } }
+    }
+    const order = orders[Number(id)]
+    if (order === undefined) return problem('malformed', path)
+    switch (what) {
+      case 'order':
+        return { status: 200, body: view(Number(id)) }
+      case 'authz':
+        return { status: 200, body: authorization(Number(id)) }
+      case 'http-01':
+      case 'tls-alpn-01':
+        void judge(order, what, `${order.token}.${thumbprint(key)}`)
+        return { status: 200, body: {} }
+      case 'finalize':
+        if (order.status !== 'ready') return problem('orderNotReady', order.status)
+        order.certificate = issue(order.name, Buffer.from(String(payload['csr']), 'base64url'))
+        order.status = 'valid'
+        return { status: 200, body: view(Number(id)) }
+      case 'certificate':
+        return { status: 200, body: order.certificate ?? '' }
+      default:
+        return problem('malformed', path)
+    }
+  }
+
+  function view(at: number): unknown {
+    const { status, error } = orders[at]!
+    return {
+      status,
+      error,
+      authorizations: [`${base}/authz/${at}`],
+      finalize: `${base}/finalize/${at}`,
+      ...(status === 'valid' && { certificate: `${base}/certificate/${at}` }),
+    }
+  }
+
+  function authorization(at: number): unknown {
+    const { status, token, error } = orders[at]!
+    const shown = status === 'ready' ? 'valid' : status
+    const kinds = ['http-01', 'tls-alpn-01']
+    return {
+      status: shown,
+      challenges: kinds.map((type) => ({ type, url: `${base}/${type}/${at}`, token, error })),
+    }
+  }
+
+  async function judge(order: Order, kind: 'http-01' | 'tls-alpn-01', expected: string): Promise<void> {
+    acme.asked.push(kind)
+    await acme.beforeJudging()
+    const proven = await (kind === 'http-01' ? askPlain : askTls)(order, expected).catch(() => false)
+    order.status = proven ? 'ready' : 'invalid'
+    if (!proven) {
+      order.error = { type: 'urn:ietf:params:acme:error:unauthorized', detail: `no proof by ${kind}` }
+    }
+  }
+
+  async function askPlain({ name, token }: Order, expected: string): Promise<boolean> {
+    const path = `/.well-known/acme-challenge/${token}`
+    const req = http.get({ host: '127.0.0.1', port: ports.http, path, headers: { host: name } })
+    const [res] = (await once(req, 'response')) as [http.IncomingMessage]
+    const parts: Buffer[] = []
+    for await (const part of res as AsyncIterable<Buffer>) parts.push(part)
+    return res.statusCode === 200 && Buffer.concat(parts).toString() === expected
+  }
+
+  /** RFC 8737, section 3. */
+  async function askTls({ name }: Order, expected: string): Promise<boolean> {
+    const socket = tls.connect({
+      host: '127.0.0.1',
+      port: ports.tls,
+      servername: name,
+      ALPNProtocols: ['acme-tls/1'],
+      rejectUnauthorized: false,
+    })
+    await once(socket, 'secureConnect')
+    const { raw, subjectaltname } = socket.getPeerCertificate()
+    const identifier = Buffer.concat([
+      Buffer.from('06082b0601050507011f0101ff04220420', 'hex'),
+      alpnDigest(expected),
+    ])
+    const good = socket.alpnProtocol === 'acme-tls/1' && subjectaltname === `DNS:${name}`
+    socket.destroy()
+    return good && raw.includes(identifier)
+  }
+
+  /** PKCS #10: signed by the key in it, for the name that was ordered. */
+  function issue(name: string, csr: Buffer): string {
+    const [whole] = readDer(csr)
+    const [signed, , signature] = readDer(whole!.content)
+    const spki = readDer(signed!.content)[2]!.whole
+    const publicKey = createPublicKey({ key: spki, type: 'spki', format: 'der' })
+    if (!verify('sha256', signed!.whole, publicKey, signature!.content.subarray(1))) return 'bad signature'
+    if (!signed!.whole.includes(Buffer.from(name))) return 'another name'
+    const notBeforeMs = Math.floor(Date.now() / 1_000) * 1_000
+    const notAfterMs = notBeforeMs + acme.lifetimeMs
+    return authority.leaf({ names: [name], publicKey, notBeforeMs, notAfterMs }).certificate
+  }
+
+  return acme
+}
+
+function problem(kind: string, detail: string): Reply {
+  return { status: 400, body: { type: `urn:ietf:params:acme:error:${kind}`, detail } }
+}
+
+function thumbprint(key: KeyObject): string {
+  const { crv, kty, x, y } = key.export({ format: 'jwk' })
+  return createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url')
+}

@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { brotliCompressSync } from 'node:zlib'
+
+import type pg from 'pg'
+
+import { createAccount } from '../../src/accounts/accounts.ts'
+import { createKey } from '../../src/accounts/keys.ts'
+import { DEFAULT_PLANS, type PlanCatalogue } from '../../src/accounts/plans.ts'
+import { createSignIn, type SignIn } from '../../src/accounts/sign-in/sign-in.ts'
+import type { PageDoors } from '../../src/api/pages/integration.ts'
+import { type ApiDeps, type ApiOptions, createApiServer } from '../../src/api/server.ts'
+import type { Readiness } from '../../src/api/service/health.ts'
+import { parseMasterKeys } from '../../src/certificates/vault/master-key.ts'
+import { createVault, type Vault } from '../../src/certificates/vault/vault.ts'
+import { takeOfRate } from '../../src/db/account-rate.ts'
+import { createListener } from '../../src/db/listener.ts'
+import { createClientReader } from '../../src/http/client-address.ts'
+import type { AccountId, DomainId, DomainName } from '../../src/ids.ts'
+import { createEvents, type EventTimes } from '../../src/insight/events/events.ts'
+import type { StreamLimits } from '../../src/insight/events/streams.ts'
+import { silentLog } from '../../src/log.ts'
+import { createAddressGuard } from '../../src/outbound/address-guard.ts'
+import { checkOriginUrl } from '../../src/outbound/origin-url.ts'
+import { findJob } from '../../src/queue/jobs/job.ts'
+import { createDomain } from '../../src/sites/domain-changes.ts'
+import { parseDomainName } from '../../src/sites/domain-name.ts'
+import { CHECK_RATE, createChecks } from '../../src/sites/reachability/checks.ts'
+import { publishWord } from '../../src/sites/reachability/published-word.ts'
+import { type Contract, readContract } from './api-contract.ts'
+import { type TestDatabase, testDatabase } from './database.ts'
+
+// Test support: the whole API on loopback over a database of its own. Every
+// answer is checked against the OpenAPI document before a test sees it.
+
+export type TestAnswer = { status: number; headers: Headers; body: Record<string, unknown>; text: string }
+
+export type TestRequest = {
+  key?: string | undefined
+  token?: string | undefined
+  /** Of a session: sent as a page of the dashboard would. */
+  cookie?: string | undefined
+  /** Sent as JSON; a string is sent as it is. */
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+export type TestAccount = { id: AccountId; email: string; key: string }
+
+export type TestApi = Awaited<ReturnType<typeof startTestApi>>
+
+/** The first moment of the tests' clock: in the middle of a month, of a day and of an hour. */
+export const TEST_START_MS = Date.parse('2026-11-15T12:30:00.000Z')
+
+/** Doors before pages that say which they are; no edge is behind them. */
+export const testDoors: PageDoors = {
+  answer: (_req, res, asked) => sendTestPage(res, asked),
+  offer: (_req, res, asked) => sendTestPage(res, asked),
+}
+
+/** With a master key of its own, so that no file is made. */
+export function testVault(pool: pg.Pool): Vault {
+  const keys = parseMasterKeys(Buffer.alloc(32, 7).toString('base64'))
+  return createVault({ pool, keys, dataDir: '/nowhere' })
+}
+
+/** Signing in, with a secret of its own. */
+export function testSignIn(pool: pg.Pool): SignIn {
+  return createSignIn({
+    pool,
+    log: silentLog(),
+    secret: async () => 'n8s6Kq0dJx2vTz4wYb7cRf1hLm3pQg5uEa9iXo',
+    secure: false,
+    baseUrl: 'http://127.0.0.1',
+  })
+}
+
+export async function startTestApi({
+  plans = DEFAULT_PLANS,
+  clients,
+  dashboardDir,
+  events: eventLimits,
+  mailer,
+  publicUrl = null,
+}: {
+  plans?: PlanCatalogue
+  clients?: ApiOptions['clients']
+  dashboardDir?: string
+  mailer?: ApiDeps['mailer']
+  publicUrl?: string | null
+  /** Of streams of events; absent: there are none, and no connection listens. */
+  events?: { limits?: StreamLimits; times?: EventTimes }
+} = {}) {
+  const database: TestDatabase = await testDatabase()
+  const { pool } = database
+  const clock = { atMs: TEST_START_MS, nowMs: () => clock.atMs }
+  /** `held`: until then the question is under way. */
+  const readiness: { found: Readiness; asked: number; held: Promise<void> | null } = {
+    asked: 0,
+    held: null,
+    found: { ready: true, state: 'serving', database: 'ok', browser: 'none' },
+  }
+  const guard = createAddressGuard([])
+  const names: Record<string, string[]> = {
+    'internal.attacker.com': ['10.0.0.7'],
+    'mixed.attacker.com': ['93.184.216.34', '127.0.0.1'],
+  }
+  const lookup = async (name: string) => names[name] ?? ['93.184.216.34']
+
+  const listener = eventLimits && (await createListener(database.connection, silentLog()))
+  const events = listener && createEvents({ pool, plans, listener, clock, log: silentLog(), ...eventLimits })
+  await listener?.settled()
+
+  const deps: ApiDeps = {
+    pool,
+    checks: createChecks({
+      clock,
+      take: (account) => takeOfRate(pool, account, CHECK_RATE),
+      readDns: async (account, name) =>
+        (await publishWord(pool, account, name)) === null
+          ? null
+          : { state: 'elsewhere', addresses: ['93.184.216.34'], aliases: [] },
+      tryOrigin: async () => ({ status: 200, problem: null }),
+    }),
+    ...(mailer && { mailer }),
+    ...(events && { subscribe: events.subscribe }),
+    plans,
+    clock,
+    log: silentLog(),
+    findJob,
+    caughtUp: async () => {},
+    doors: testDoors,
+    vault: testVault(pool),
+    signIn: testSignIn(pool),
+    readClient: createClientReader([]),
+    checkReadiness: async () => {
+      readiness.asked++
+      await readiness.held
+      return readiness.found
+    },
+    checkOrigin: (raw) => checkOriginUrl(raw, guard, { lookup, timeoutMs: 1_000 }),
+  }
+  const app = await createApiServer(deps, {
+    version: '0.0.0-test',
+    publicUrl,
+    contact: 'render@example.com',
+    ...(clients && { clients }),
+    ...(dashboardDir !== undefined && { dashboardDir }),
+  })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+  const contract: Contract = readContract(await (await fetch(`${url}/openapi.json`)).json())
+  let accounts = 0
+
+  async function call(method: string, path: string, request: TestRequest = {}): Promise<TestAnswer> {
+    const headers: Record<string, string> = {}
+    if (request.key !== undefined) headers['x-api-key'] = request.key
+    if (request.token !== undefined) headers['authorization'] = `Bearer ${request.token}`
+    if (request.cookie !== undefined) {
+      headers['cookie'] = request.cookie
+      headers['sec-fetch-site'] = 'same-origin'
+    }
+    if (request.body !== undefined) headers['content-type'] = 'application/json'
+    const response = await fetch(url + path, {
+      method,
+      headers: { ...headers, ...request.headers },
+      body: request.body === undefined ? null : bodyText(request.body),
+      redirect: 'manual',
+    })
+    const text = await response.text()
+    const type = response.headers.get('content-type')
+    const isJson = text !== '' && type?.startsWith('application/json') === true
+    const body = isJson ? (JSON.parse(text) as Record<string, unknown>) : {}
+    contract.check({ method, path, status: response.status, type, text })
+    return { status: response.status, headers: response.headers, body, text }
+  }
+
+  return {
+    app,
+    deps,
+    events,
+    url,
+    pool,
+    database,
+    clock,
+    readiness,
+    contract,
+    call,
+    get: (path: string, key?: string) => call('GET', path, { key }),
+    post: (path: string, key: string | undefined, body?: unknown) => call('POST', path, { key, body }),
+
+    /** An account with an API key. */
+    async account(plan = 'agency_plus'): Promise<TestAccount> {
+      const email = `owner-${++accounts}@example.com`
+      const { id } = await createAccount(pool, plans, { email, plan, password: null })
+      const key = (
+        await createKey(pool, id, { name: 'test', expiresAt: null }, { plans, nowMs: clock.nowMs() })
+      ).key
+      return { id, email, key }
+    },
+
+    /** A session of the account, as the header `Cookie`. */
+    async session({ id }: { id: AccountId }): Promise<string> {
+      const { cookies } = await deps.signIn.admit(id, { address: '127.0.0.1', userAgent: 'test' })
+      return cookieOf(cookies)
+    },
+
+    /** A domain, not by way of HTTP. */
+    async domain(account: TestAccount, name: string): Promise<{ id: DomainId; name: DomainName }> {
+      const parsed = parseDomainName(name)
+      assert(parsed.ok)
+      const input = { name: parsed.name, originUrl: 'https://origin.example.com' }
+      return {
+        id: (await createDomain(pool, account.id, input, { plans, nowMs: clock.nowMs() })).id,
+        name: parsed.name,
+      }
+    },
+
+    async close(): Promise<void> {
+      events?.close()
+      await app.close()
+      await listener?.close()
+      await database.close()
+    },
+  }
+}
+
+/** What a browser sends of what it was told to keep. */
+export function cookieOf(lines: readonly string[]): string {
+  return lines.map((line) => line.split(';', 1)[0]).join('; ')
+}
+
+function sendTestPage(res: ServerResponse, asked: Parameters<PageDoors['answer']>[2]): void {
+  const { url, userAgent } = asked
+  res.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'X-Prepaint': 'hit' })
+  res.end(`<p>${url.scheme} ${url.host} ${url.path} for ${userAgent}</p>`)
+}
+
+/** Stores pages without a renderer. */
+export async function storePages(api: TestApi, domain: DomainId, paths: readonly string[]): Promise<void> {
+  await api.pool.query(
+    `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
+     select $1, path, 200, '[]', $3, 1, 'e', now() from unnest($2::text[]) as path`,
+    [domain, paths, brotliCompressSync('x')],
+  )
+}
+
+/** One entry in each of the two caches that hang on a domain as a whole. */
+export async function storeRedirectAndSitemap(api: TestApi, domain: DomainId): Promise<void> {
+  await api.pool.query(
+    `insert into redirect (domain_id, path, status, location, stored_at) values ($1, '/old', 301, '/new', now())`,
+    [domain],
+  )
+  await api.pool.query(
+    `insert into sitemap (domain_id, path, headers, body, fetched_at) values ($1, '/sitemap.xml', '{}', '\\x00', now())`,
+    [domain],
+  )
+}
+
+function bodyText(body: unknown): string {
+  return typeof body === 'string' ? body : JSON.stringify(body)
+}

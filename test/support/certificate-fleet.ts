@@ -1,0 +1,176 @@
+import { once } from 'node:events'
+import type http from 'node:http'
+import type { AddressInfo, Server } from 'node:net'
+import tls from 'node:tls'
+import { findHttpChallenge } from '../../src/certificates/acme/challenge.ts'
+import { createTransport } from '../../src/certificates/acme/transport.ts'
+import { createContexts } from '../../src/certificates/contexts.ts'
+import {
+  type Ordering,
+  type OrderingDeps,
+  type OrderingOptions,
+  startOrdering,
+} from '../../src/certificates/orders/ordering.ts'
+import { readServedCertificate, viewCertificate } from '../../src/certificates/stored-certificate.ts'
+import { parseMasterKeys } from '../../src/certificates/vault/master-key.ts'
+import { createVault } from '../../src/certificates/vault/vault.ts'
+import { createListener } from '../../src/db/listener.ts'
+import { createChallengeAnswer } from '../../src/edge/server/challenge-answer.ts'
+import { createEdgeServers } from '../../src/edge/server/servers.ts'
+import type { AccountId, DomainId, DomainName } from '../../src/ids.ts'
+import { silentLog } from '../../src/log.ts'
+import { invalidateOn } from '../../src/store/invalidation.ts'
+import type { TestAcme } from './acme-server.ts'
+import { type TestDatabase, testDatabase } from './database.ts'
+
+// Test support: nodes that serve certificates and may order them, on one
+// database, with the edge's own servers and the clock turned by hand.
+
+export const TEST_MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
+
+export type Handshake = { serial: string; protocol: string | false | null; authorized: boolean }
+
+export async function testFleet() {
+  const database: TestDatabase = await testDatabase()
+  const { pool, connection } = database
+  let aheadMs = 0
+  const clock = { nowMs: () => Date.now() + aheadMs }
+  const { rows } = await pool.query<{ id: AccountId }>(
+    `insert into account (email, plan) values ('red@example.com', 'starter') returning id`,
+  )
+  const account = rows[0]!.id
+  const closers: (() => Promise<void>)[] = []
+
+  async function addDomain(name: string): Promise<{ id: DomainId; name: DomainName }> {
+    const added = await pool.query<{ id: DomainId }>(
+      `insert into domain (account_id, custom_domain, origin_url) values ($1, $2, 'https://origin.example.com') returning id`,
+      [account, name],
+    )
+    await pool.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ host: name })])
+    return { id: added.rows[0]!.id, name: name as DomainName }
+  }
+
+  async function node() {
+    const listener = await createListener(connection, silentLog())
+    const vault = createVault({ pool, keys: parseMasterKeys(TEST_MASTER_KEY), dataDir: '/nowhere' })
+    const contexts = createContexts({
+      read: (name) => readServedCertificate(pool, name),
+      vault,
+      connected: () => listener.connected,
+      clock,
+      log: silentLog(),
+    })
+    invalidateOn(listener, [contexts.held])
+    await listener.settled()
+    const answerChallenge = createChallengeAnswer((host, token) => findHttpChallenge(pool, host, token))
+    const servers = createEdgeServers(
+      {
+        request: (req, res) =>
+          answerChallenge(req, res, () => {
+            res.writeHead(404, [])
+            res.end('not ours')
+          }),
+        upgrade: () => {},
+      },
+      contexts,
+      { clock, headersMs: 5_000, idleMs: 5_000, keepAliveMs: 5_000 },
+    )
+    const secure = servers.secure!
+    const ports = { http: await listening(servers.plain), tls: await listening(secure) }
+    const orderings: Ordering[] = []
+    const close = async () => {
+      for (const ordering of orderings) await ordering.close()
+      servers.plain.closeAllConnections()
+      servers.plain.close()
+      secure.close()
+      await listener.close()
+    }
+    closers.push(close)
+
+    return {
+      ports,
+      listener,
+      vault,
+      contexts,
+      /** A TLS handshake as a visitor makes it; rejects when it is refused. */
+      async handshake(name: string, root?: string): Promise<Handshake> {
+        const socket = tls.connect({
+          host: '127.0.0.1',
+          port: ports.tls,
+          servername: name,
+          ALPNProtocols: ['h2', 'http/1.1'],
+          rejectUnauthorized: false,
+          ...(root !== undefined && { ca: root }),
+        })
+        try {
+          await once(socket, 'secureConnect')
+          const { serialNumber } = socket.getPeerCertificate()
+          return { serial: serialNumber, protocol: socket.alpnProtocol, authorized: socket.authorized }
+        } finally {
+          socket.destroy()
+        }
+      },
+      /** Orders from that CA; the name is taken to lead to us unless `reach` says otherwise. */
+      order(
+        acme: Pick<TestAcme, 'directoryUrl' | 'ca'>,
+        {
+          reach = async () => ({ kind: 'http-01' as const }),
+          random,
+          log = silentLog(),
+        }: Partial<OrderingDeps> = {},
+        options: Partial<OrderingOptions> = {},
+      ): Ordering {
+        const ordering = startOrdering(
+          {
+            pool,
+            listener,
+            vault,
+            transport: createTransport({ userAgent: 'test', ca: acme.ca, timeoutMs: 5_000 }),
+            clock,
+            log,
+            reach,
+            ...(random !== undefined && { random }),
+          },
+          {
+            directoryUrl: acme.directoryUrl,
+            email: 'operator@example.com',
+            perHour: 100,
+            lookMs: 100,
+            // Longer than a busy machine holds a node up.
+            leaseMs: 60_000,
+            times: { pollMs: 20, patienceMs: 20_000 },
+            ...options,
+          },
+        )
+        orderings.push(ordering)
+        return ordering
+      },
+    }
+  }
+
+  return {
+    pool,
+    database,
+    clock,
+    account,
+    addDomain,
+    node,
+    turn: (ms: number) => {
+      aheadMs += ms
+    },
+    view: async (name: string) => (await viewCertificate(pool, account, name as DomainName))!,
+    async close() {
+      for (const close of closers) await close()
+      await database.close()
+    },
+  }
+}
+
+export type TestFleet = Awaited<ReturnType<typeof testFleet>>
+export type TestNode = Awaited<ReturnType<TestFleet['node']>>
+
+async function listening(server: http.Server | Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}

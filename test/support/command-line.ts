@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import path from 'node:path'
+import { text } from 'node:stream/consumers'
+
+// Test support: the command line as its users have it, a process of its own.
+
+export type Ran = { code: number | null; stdout: string; stderr: string }
+
+const ROOT = path.resolve(import.meta.dirname, '../..')
+const MAIN = path.join(import.meta.dirname, '../../bin/prepaint.ts')
+
+/** The environment of a test is its own: no setting of whoever runs it gets in. */
+export function spawnPrepaint(args: readonly string[], settings: Record<string, string>): ChildProcess {
+  return spawn(process.execPath, [MAIN, ...args], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...settings },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+}
+
+export async function runPrepaint(
+  args: readonly string[],
+  settings: Record<string, string>,
+  stdin = '',
+): Promise<Ran> {
+  const child = spawnPrepaint(args, settings)
+  // Whether it reads that is its own affair.
+  child.stdin!.on('error', () => {}).end(stdin)
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  const [stdout, stderr, code] = await Promise.all([text(child.stdout!), text(child.stderr!), ended])
+  return { code, stdout, stderr }
+}
+
+/** Runs with `--json` and checks that stdout is exactly one object on one line. */
+export async function runJson(
+  args: readonly string[],
+  settings: Record<string, string>,
+  stdin = '',
+): Promise<{ code: number | null; json: Record<string, unknown> }> {
+  const { code, stdout, stderr } = await runPrepaint([...args, '--json'], settings, stdin)
+  assert.match(stdout, /^\{.*\}\n$/, `one object on stdout, not "${stdout}"; stderr: ${stderr}`)
+  return { code, json: JSON.parse(stdout) as Record<string, unknown> }
+}

@@ -1,0 +1,43 @@
+import { createInterface } from 'node:readline'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { createLog } from '../../src/log.ts'
+
+// Test support: a process of its own that opens the database, tells what happens
+// in lines of JSON, and takes SQL and "close" on stdin. Started by database-process.ts.
+
+const [dataDir = '', attach = ''] = process.argv.slice(2)
+
+function say(event: Record<string, unknown>): void {
+  process.stdout.write(`${JSON.stringify(event)}\n`)
+}
+
+let database: Database
+try {
+  database = await openDatabase({
+    databaseUrl: null,
+    dataDir,
+    attach: attach === 'attach',
+    log: createLog('warn'),
+    onLongStep: (line) => say({ event: 'step', line }),
+  })
+} catch (error) {
+  const { name, message } = error as Error
+  say({ event: 'refused', name, message })
+  process.exit(1)
+}
+const { host } = database.connection
+say({ event: 'open', host })
+
+for await (const line of createInterface({ input: process.stdin })) {
+  if (line === 'close') break
+  try {
+    const { rows } = await database.pool.query(line)
+    say({ event: 'rows', rows })
+  } catch (error) {
+    say({ event: 'failed', message: (error as Error).message })
+  }
+}
+await database.close()
+say({ event: 'closed' })
+// An open stdin would keep us.
+process.exit(0)

@@ -1,0 +1,150 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  existsSync,
+  lchownSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { SystemUser } from '../../src/system-user.ts'
+
+// Test support: processes that open the private PostgreSQL, to be killed.
+
+type Event =
+  | { event: 'step'; line: string }
+  | { event: 'refused'; name: string; message: string }
+  | { event: 'open'; host: string }
+  | { event: 'rows'; rows: Record<string, unknown>[] }
+  | { event: 'failed'; message: string }
+  | { event: 'closed' }
+
+export type TestProcess = {
+  pid: number
+  /** The next event of this kind; whatever else comes before it is dropped. Rejects at the end of the process. */
+  next<K extends Event['event']>(kind: K): Promise<Extract<Event, { event: K }>>
+  /** The next event but for `step`. */
+  nextEnd(): Promise<Event>
+  /** Runs SQL through the process's pool. */
+  query(sql: string): Promise<Record<string, unknown>[]>
+  close(): Promise<void>
+  kill(): Promise<void>
+}
+
+const started = new Set<ChildProcess>()
+
+/** For after each test: one that failed must not leave its processes to the next. */
+export async function killTestProcesses(): Promise<void> {
+  await Promise.all([...started].map(killChild))
+}
+
+async function killChild(child: ChildProcess): Promise<void> {
+  const exited = child.exitCode ?? child.signalCode ?? once(child, 'exit')
+  child.kill('SIGKILL')
+  await exited
+  started.delete(child)
+}
+
+/** Opens the database of `dataDir` in a process of its own. It ends with us: its stdin does. */
+export function startTestProcess(
+  dataDir: string,
+  { attach = false, user = null }: { attach?: boolean; user?: SystemUser } = {},
+): TestProcess {
+  const main = path.join(import.meta.dirname, 'database-process-main.ts')
+  const child: ChildProcess = spawn(process.execPath, [main, dataDir, attach ? 'attach' : ''], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
+  })
+  started.add(child)
+  // One that has ended takes nothing: what is asked of it is told by the end of its events.
+  child.stdin!.on('error', () => {})
+  const events = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
+
+  async function nextOf(wanted: (event: Event) => boolean): Promise<Event> {
+    for (;;) {
+      const { value, done } = await events.next()
+      if (done) throw new Error(`process ${child.pid} ended`)
+      const event = JSON.parse(value) as Event
+      if (wanted(event)) return event
+      if (event.event === 'refused') throw new Error(`refused: ${event.message}`)
+    }
+  }
+  const next: TestProcess['next'] = async (kind) =>
+    (await nextOf((event) => event.event === kind)) as Extract<Event, { event: typeof kind }>
+
+  return {
+    pid: child.pid!,
+    next,
+    nextEnd: () => nextOf((event) => event.event !== 'step'),
+    async query(sql) {
+      child.stdin!.write(`${sql}\n`)
+      const answer = await nextOf(({ event }) => event === 'rows' || event === 'failed')
+      if (answer.event === 'rows') return answer.rows
+      throw new Error(answer.event === 'failed' ? answer.message : answer.event)
+    },
+    async close() {
+      const exited = child.exitCode ?? child.signalCode ?? once(child, 'exit')
+      child.stdin!.write('close\n')
+      await exited
+      started.delete(child)
+    },
+    kill: () => killChild(child),
+  }
+}
+
+/** A data directory that PostgreSQL's user can reach; `mkdtemp` alone closes it to all others. */
+export function testDataDir(user: SystemUser = null): string {
+  const dir = mkdtempSync(path.join(realpathSync(tmpdir()), 'prepaint-data-'))
+  chmodSync(dir, 0o711)
+  if (user !== null) lchownSync(dir, user.uid, user.gid)
+  return dir
+}
+
+export function removeDataDir(dir: string): void {
+  const link = path.join(dir, 'postgres')
+  if (existsSync(link)) {
+    const real = realpathSync(link)
+    const elsewhere = !real.startsWith(realpathSync(dir))
+    rmSync(elsewhere ? path.dirname(real) : real, { recursive: true, force: true })
+  }
+  rmSync(dir, { recursive: true, force: true })
+}
+
+/** Pids of all processes whose working directory or arguments are in `dir`. */
+export function processesIn(dir: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => pid !== process.pid && isIn(pid, dir))
+}
+
+function isIn(pid: number, dir: string): boolean {
+  try {
+    const inArguments = readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`${dir}/`)
+    return inArguments || readlinkSync(`/proc/${pid}/cwd`).startsWith(`${dir}/`)
+  } catch {
+    return false
+  }
+}
+
+/** Waits for a condition; fails by name after `limitMs`. */
+export async function until(
+  what: string,
+  met: () => boolean | Promise<boolean>,
+  limitMs = 15_000,
+): Promise<void> {
+  const deadline = AbortSignal.timeout(limitMs)
+  while (!(await met())) {
+    if (deadline.aborted) throw new Error(`waited ${limitMs} ms in vain until ${what}`)
+    await sleep(20)
+  }
+}

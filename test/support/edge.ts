@@ -1,0 +1,293 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import type net from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { createSecureContext } from 'node:tls'
+import ipaddr from 'ipaddr.js'
+import { DEFAULT_PLANS } from '../../src/accounts/plans.ts'
+import { createListener } from '../../src/db/listener.ts'
+import { transaction } from '../../src/db/transaction.ts'
+import { createEdge, type EdgeOptions, type EdgeParts } from '../../src/edge/edge.ts'
+import type { EdgeTls } from '../../src/edge/server/servers.ts'
+import { createSelfSigned } from '../../src/gateway/tls-key.ts'
+import type { AccountId, DomainId, PagePath } from '../../src/ids.ts'
+import { silentLog } from '../../src/log.ts'
+import { createAddressGuard } from '../../src/outbound/address-guard.ts'
+import { createGuardedAgents } from '../../src/outbound/guarded-agents.ts'
+import { createJobWaiter, type Ended } from '../../src/queue/jobs/await.ts'
+import { type ClaimedJob, createClaim } from '../../src/queue/jobs/claim.ts'
+import { createComplete } from '../../src/queue/jobs/complete.ts'
+import { createEnqueueLive, enqueue } from '../../src/queue/jobs/enqueue.ts'
+import { readUnstored } from '../../src/queue/judging/unstored.ts'
+import type { RenderOutcome } from '../../src/render/outcome.ts'
+import { domainByHost } from '../../src/sites/domains.ts'
+import { invalidateOn } from '../../src/store/invalidation.ts'
+import { createAskedPaths, recordKnown } from '../../src/store/known-paths.ts'
+import { type PurgeWhat, purgePages } from '../../src/store/purge.ts'
+import { readStored } from '../../src/store/stored-page.ts'
+import { dropSitemap, namedInIndexes, readSitemap, storeSitemap } from '../../src/store/stored-sitemap.ts'
+import { testDatabase } from './database.ts'
+
+export const GOOGLEBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
+export const PERSON = 'Mozilla/5.0 (X11; Linux x86_64; rv:133.0) Gecko/20100101 Firefox/133.0'
+
+export type Answer = {
+  status: number
+  headers: http.IncomingHttpHeaders
+  rawHeaders: string[]
+  body: Buffer
+  verdict: string | undefined
+}
+
+export type AskOptions = {
+  host?: string
+  agent?: string | null
+  method?: string
+  headers?: Record<string, string>
+  body?: string | Buffer
+}
+
+/** `hang`: the job is queued and nobody takes it. */
+export type Scripted = RenderOutcome | 'hang'
+
+/**
+ * Test support: a whole edge on a real PostgreSQL, with a toy origin, the real
+ * queue, and in place of Chromium a script of outcomes. The clock is turned by hand.
+ */
+export async function startTestEdge(
+  options: Partial<EdgeOptions> & {
+    parts?: Partial<EdgeParts>
+    origin?: http.RequestListener
+    /** What comes of a job when the script is at its end; absent: a small page. */
+    render?: (job: ClaimedJob) => Promise<RenderOutcome>
+    /** Told of ends in place of the crawlers that wait at the node which rendered. */
+    ended?: Ended
+    /** Listens with TLS too, at `tlsPort`, with a certificate that nobody vouches for. */
+    tls?: boolean
+  } = {},
+) {
+  const database = await testDatabase()
+  const { pool, connection } = database
+  let nowMs = Date.now()
+  const clock = { nowMs: () => nowMs }
+  const log = silentLog()
+
+  const origin = http.createServer(
+    options.origin ?? ((req, res) => res.end(`<div id="app"></div> ${req.headers.host} ${req.url}`)),
+  )
+  const originPort = await listening(origin)
+  const originUrl = `http://127.0.0.1:${originPort}`
+  const { rows } = await pool.query<{ id: number }>(
+    `insert into account (email, plan) values ('red@example.com', 'starter') returning id`,
+  )
+  const account = rows[0]!.id as AccountId
+  const addDomain = async (name: string): Promise<DomainId> => {
+    const added = await pool.query<{ id: DomainId }>(
+      'insert into domain (account_id, custom_domain, origin_url) values ($1, $2, $3) returning id',
+      [account, name, originUrl],
+    )
+    await pool.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ host: name })])
+    return added.rows[0]!.id
+  }
+  const red = await addDomain('red.example')
+  const blue = await addDomain('blue.example')
+
+  const scripted: Scripted[] = []
+  let settles = 0
+  const rendered: string[] = []
+  const refreshed: string[] = []
+  const allowed = [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }]
+  const agents = createGuardedAgents(createAddressGuard(allowed))
+  const claim = createClaim(pool, 'test-node', { domainCap: 9, domainBackgroundCap: 9, leaseMs: 60_000 })
+
+  /** A job whose row another transaction holds at this moment is passed over: then once more. */
+  async function claimOne(): Promise<ClaimedJob | null> {
+    for (;;) {
+      const [job] = await claim({ slots: 1, backgroundSlots: 1 }, nowMs)
+      if (job !== undefined) return job
+      const { rowCount } = await pool.query(`select from job where state = 'queued'`)
+      if (rowCount === 0) return null
+    }
+  }
+
+  const enqueueLive = createEnqueueLive({ db: pool, pool, plans: DEFAULT_PLANS, clock })
+
+  /** Runs one queued job as the script says, at the node whose crawlers `ended` tells. */
+  async function work(ended: Ended): Promise<void> {
+    const complete = createComplete({ pool, plans: DEFAULT_PLANS, clock, ended })
+    const job = await claimOne()
+    if (job === null) return
+    rendered.push(`${job.customDomain}${job.path}`)
+    if (scripted.length === 0 && options.render !== undefined) {
+      await complete(job, await options.render(job))
+      return
+    }
+    const html = `<h1>${job.customDomain}${job.path}</h1><p>render ${rendered.length}</p>`
+    const page: RenderOutcome = { kind: 'rendered', status: 200, headers: [], html }
+    const outcome = scripted.shift() ?? page
+    if (outcome !== 'hang') await complete(job, outcome)
+  }
+
+  async function node() {
+    const listener = await createListener(connection, log)
+    const waiter = createJobWaiter(listener, pool, log)
+    const asked = createAskedPaths({ db: pool, nowMs: clock.nowMs, log, flushEveryMs: 60_000 })
+    const edge = createEdge(
+      {
+        clock,
+        log,
+        agents,
+        connected: () => listener.connected,
+        domainByHost: (host) => domainByHost(pool, host),
+        readStored: (domain, path) => readStored(pool, domain, path),
+        readUnstored: (domain, job) => readUnstored(pool, domain, job),
+        enqueueLive: async (domain, path, requestId) => {
+          const job = await enqueueLive(domain, path, requestId)
+          if (job === 'over-quota') return job
+          if (scripted[0] === 'hang') scripted.shift()
+          else void work(options.ended ?? waiter.ended)
+          return job
+        },
+        enqueueRefresh: async (domain, path) => {
+          refreshed.push(path)
+          await enqueue(pool, domain, [path], 'refresh')
+        },
+        waitForJob: waiter.wait,
+        noteAsked: asked.note,
+        readSitemap: (domain, path) => readSitemap(pool, domain, path),
+        storeSitemap: (domain, path, sitemap) => storeSitemap(pool, domain, path, sitemap),
+        dropSitemap: (domain, path, fetchedAtMs) => dropSitemap(pool, domain, path, fetchedAtMs),
+        namedInIndexes: (domain) => namedInIndexes(pool, domain),
+        recordInSitemap: (domain, paths) =>
+          recordKnown(
+            pool,
+            'sitemap',
+            paths.map((path) => ({ domain, path })),
+            nowMs,
+          ),
+        tls: options.tls === true ? testTls() : null,
+        ...options.parts,
+      },
+      { memoryBytes: 64 * 1024 * 1024, liveWaitMs: 5_000, ...options },
+    )
+    invalidateOn(listener, edge.held)
+    await listener.settled()
+    const port = await listening(edge.server)
+    const tlsPort = edge.secure === null ? 0 : await listening(edge.secure)
+    const ask = (path: string, asking: AskOptions = {}) => request(port, path, asking)
+    return {
+      ask,
+      port,
+      tlsPort,
+      edge,
+      server: edge.server,
+      doors: edge.doors,
+      asked,
+      listener,
+      /** Jobs that requests at this node wait for. */
+      waiting: () => waiter.waiting,
+      verdict: async (path: string, asking?: AskOptions) => (await ask(path, asking)).verdict,
+      async close() {
+        edge.server.closeAllConnections()
+        edge.server.close()
+        edge.secure?.close()
+        edge.endSessions()
+        waiter.close()
+        await asked.close()
+        await listener.close()
+      },
+    }
+  }
+
+  const first = await node()
+
+  /** Everything that was notified before has arrived at the first node: notifications keep their order. */
+  async function settled(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const channel = `settled_${settles++}`
+    first.listener.on(channel, () => resolve())
+    await first.listener.settled()
+    await pool.query('select pg_notify($1, $2)', [channel, ''])
+    await promise
+  }
+
+  return {
+    ...first,
+    settled,
+    node,
+    pool,
+    account,
+    red,
+    blue,
+    addDomain,
+    origin: originUrl,
+    originServer: origin,
+    rendered,
+    refreshed,
+    /** At a node where nobody waits. */
+    work: () => work(() => {}),
+    wait: (ms: number) => {
+      nowMs += ms
+    },
+    nowMs: () => nowMs,
+    script: (...outcomes: Scripted[]) => void scripted.push(...outcomes),
+    purge: (what: PurgeWhat, domain = red) => transaction(pool, (client) => purgePages(client, domain, what)),
+    set: async (columns: string, name = 'red.example') => {
+      await pool.query(`update domain set ${columns} where custom_domain = $1`, [name])
+      await pool.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ host: name })])
+    },
+    async close() {
+      await first.close()
+      origin.closeAllConnections()
+      origin.close()
+      agents.close()
+      await database.close()
+    },
+  }
+}
+
+export type TestEdge = Awaited<ReturnType<typeof startTestEdge>>
+
+/** For `red.example` and `blue.example`; any other name has no certificate. */
+export function testTls(): EdgeTls {
+  const { privateKey, certificate } = createSelfSigned('red.example')
+  const key = privateKey.export({ type: 'pkcs8', format: 'pem' })
+  const context = createSecureContext({ key, cert: certificate })
+  return { contextFor: (name) => (/^(red|blue)\.example$/.test(name) ? context : null) }
+}
+
+export function path(text: string): PagePath {
+  return text as PagePath
+}
+
+export async function listening(server: net.Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+/** One request on a connection of its own, which could take more. */
+export async function request(port: number, target: string, asking: AskOptions = {}): Promise<Answer> {
+  const { host = 'red.example', agent = GOOGLEBOT, method = 'GET', headers = {}, body } = asking
+  const connections = new http.Agent({ keepAlive: true })
+  const req = http.request({
+    host: '127.0.0.1',
+    port,
+    path: target,
+    method,
+    agent: connections,
+    headers: { host, ...(agent === null ? {} : { 'user-agent': agent }), ...headers },
+  })
+  req.end(body)
+  const [res] = (await once(req, 'response')) as [http.IncomingMessage]
+  const parts: Buffer[] = []
+  for await (const part of res as AsyncIterable<Buffer>) parts.push(part)
+  connections.destroy()
+  return {
+    status: res.statusCode!,
+    headers: res.headers,
+    rawHeaders: res.rawHeaders,
+    body: Buffer.concat(parts),
+    verdict: res.headers['x-prepaint'] as string | undefined,
+  }
+}

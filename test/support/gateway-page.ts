@@ -1,0 +1,103 @@
+/** Test support: a page of the custom domain in a browser behind the gateway, and nothing else of ours. */
+import assert from 'node:assert/strict'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import type http from 'node:http'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, type TestContext } from 'node:test'
+
+import { silentLog } from '../../src/log.ts'
+import { findBrowser } from '../../src/render/browser/browser-binary.ts'
+import { launchBrowser } from '../../src/render/browser/browser-process.ts'
+import { CUSTOM_DOMAIN, startTestGateway } from './gateway.ts'
+
+const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-gateway-'))
+// As root the browser is another user, who must be able to pass.
+await chmod(dataDir, 0o711)
+const binary = await findBrowser({ chromium: null, dataDir })
+after(() => rm(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }))
+
+export type Answer = (request: http.IncomingMessage, response: http.ServerResponse) => string | undefined
+
+/** A page with a title and this body. */
+export function html(body: string): Answer {
+  return () => `<!doctype html><title>page</title>${body}`
+}
+
+/** A page of the custom domain in a browser of its own, loaded at `/`. */
+export async function openTestPage(
+  t: TestContext,
+  answers: Record<string, Answer>,
+  before: (tested: Awaited<ReturnType<typeof startTestGateway>>) => void = () => {},
+) {
+  const tested = await startTestGateway(t, {
+    lookup: async (name) => (name.endsWith('canary.example') ? ['127.0.0.2'] : []),
+    origin: (request, response) => {
+      const { pathname } = new URL(request.url ?? '', 'http://x')
+      if (pathname === '/') response.setHeader('content-type', 'text/html')
+      const body = answers[pathname]?.(request, response)
+      if (body !== undefined) response.end(body)
+      else if (answers[pathname] === undefined) response.writeHead(404).end()
+    },
+  })
+  before(tested)
+  const browser = await launchBrowser({
+    binary,
+    dataDir,
+    spkiHash: tested.gateway.spkiHash,
+    pageMemoryBytes: 2 ** 40,
+    requireSandbox: false,
+    log: silentLog(),
+  })
+  t.after(() => browser.kill('the test is over'))
+  const { browserContextId } = await browser.cdp.browser.send('Target.createBrowserContext', {
+    proxyServer: tested.site.proxyUrl,
+    proxyBypassList: '<-loopback>',
+  })
+  const { targetId } = await browser.cdp.browser.send('Target.createTarget', {
+    url: 'about:blank',
+    browserContextId,
+  })
+  const { sessionId } = await browser.cdp.browser.send('Target.attachToTarget', { targetId, flatten: true })
+  const page = browser.cdp.session(sessionId)
+  let tellLoaded = () => {}
+  page.listen({ 'Page.loadEventFired': () => tellLoaded() })
+  await page.send('Page.enable')
+  const visit = async (pathname: string) => {
+    const { promise: loaded, resolve } = Promise.withResolvers<void>()
+    tellLoaded = resolve
+    const { errorText } = await page.send('Page.navigate', { url: `https://${CUSTOM_DOMAIN}${pathname}` })
+    assert.equal(errorText, undefined)
+    await loaded
+  }
+  await visit('/')
+
+  return {
+    tested,
+    /** Resolves when another page of the custom domain has been loaded in the place of this one. */
+    visit,
+    /** How often a frame got another host in the browser's process for a navigation. */
+    async hostsMade(): Promise<number> {
+      const { histograms } = await browser.cdp.browser.send('Browser.getHistograms', {
+        query: 'Navigation.CreateSpeculativeRFH',
+      })
+      return histograms.reduce((sum, { count }) => sum + count, 0)
+    },
+    /** Runs the body of an async function in the page and gives what it returns. */
+    async evaluate(body: string): Promise<unknown> {
+      const { result, exceptionDetails } = await page.send('Runtime.evaluate', {
+        expression: `(async () => { ${body} })()`,
+        awaitPromise: true,
+        returnByValue: true,
+      })
+      assert.equal(exceptionDetails, undefined, exceptionDetails?.exception?.description)
+      return result.value
+    },
+    /** Whether the same page reaches the origin's own address, which is allowed, by a plain request. */
+    async canReach(): Promise<boolean> {
+      const url = `http://127.0.0.1:${tested.originPort}/ok`
+      const { errorText: refused } = await page.send('Page.navigate', { url })
+      return refused === undefined
+    },
+  }
+}

@@ -1,0 +1,180 @@
+/** Test support: a gateway between a toy origin, a canary that nobody may reach, and a bare proxy client. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http from 'node:http'
+import http2 from 'node:http2'
+import net from 'node:net'
+import type { TestContext } from 'node:test'
+import tls from 'node:tls'
+
+import ipaddr from 'ipaddr.js'
+import { startGateway } from '../../src/gateway/gateway.ts'
+import type { GatewayLimits } from '../../src/gateway/limits.ts'
+import { silentLog } from '../../src/log.ts'
+import type { Lookup } from '../../src/outbound/lookup.ts'
+
+export const CUSTOM_DOMAIN = 'shop.example'
+
+export type TestGateway = Awaited<ReturnType<typeof startTestGateway>>
+
+/**
+ * The origin listens on 127.0.0.1, which is allowed with that one port; the
+ * canary on 127.0.0.2 with the same port, so that nothing but the address
+ * guard stands before it, and on 127.0.0.1 with another port.
+ */
+export async function startTestGateway(
+  t: Pick<TestContext, 'after'>,
+  options: {
+    origin?: http.RequestListener
+    limits?: Partial<GatewayLimits>
+    lookup?: Lookup
+    originHost?: string
+    preload?: boolean
+  } = {},
+) {
+  const origin = http.createServer(options.origin ?? ((_request, response) => response.end('origin')))
+  // Undone before the site closes: nothing outlives its test.
+  origin.listen(0, '127.0.0.1')
+  await once(origin, 'listening')
+  const { port } = origin.address() as net.AddressInfo
+  const canary = { connections: 0, port: 0 }
+  const canaries = [net.createServer(), net.createServer()]
+  for (const server of canaries) {
+    server.on('connection', (socket) => {
+      canary.connections += 1
+      socket.on('error', () => {})
+      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\ncanary')
+    })
+  }
+  canaries[0]!.listen(port, '127.0.0.2')
+  canaries[1]!.listen(0, '127.0.0.1')
+  await Promise.all(canaries.map((server) => once(server, 'listening')))
+  canary.port = (canaries[1]!.address() as net.AddressInfo).port
+
+  const gateway = await startGateway({
+    allowed: [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port }],
+    log: silentLog(),
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
+    preload: options.preload ?? true,
+    lookup: options.lookup ?? (async () => []),
+  })
+  const site = await gateway.openSite({
+    customDomain: CUSTOM_DOMAIN,
+    originUrl: `http://${options.originHost ?? '127.0.0.1'}:${port}`,
+  })
+  t.after(async () => {
+    await gateway.close()
+    origin.close()
+    origin.closeAllConnections()
+    for (const server of canaries) server.close()
+  })
+  const proxyPort = Number(new URL(site.proxyUrl).port)
+
+  /** `CONNECT target`, as it stands; gives the status and, with 200, the tunnel. */
+  async function connect(target: string): Promise<{ status: number; socket: net.Socket }> {
+    const socket = await rawConnection()
+    socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n\r\n`)
+    const head = await readHead(socket)
+    return { status: Number(head.split(' ')[1] ?? 0), socket }
+  }
+
+  async function rawConnection(): Promise<net.Socket> {
+    const socket = net.connect({ port: proxyPort, host: '127.0.0.1' })
+    socket.on('error', () => {})
+    t.after(() => void socket.destroy())
+    await once(socket, 'connect')
+    return socket
+  }
+
+  /** A TLS connection that the page believes to be one with the custom domain. */
+  async function openOwn(protocol: 'h2' | 'http/1.1'): Promise<tls.TLSSocket> {
+    const { status, socket } = await connect(`${CUSTOM_DOMAIN}:443`)
+    assert.equal(status, 200)
+    const secured = tls.connect({
+      socket,
+      servername: CUSTOM_DOMAIN,
+      // As Chromium does with the spki list.
+      rejectUnauthorized: false,
+      ALPNProtocols: [protocol],
+    })
+    secured.on('error', () => {})
+    await once(secured, 'secureConnect')
+    return secured
+  }
+
+  async function openSession(): Promise<http2.ClientHttp2Session> {
+    const socket = await openOwn('h2')
+    const session = http2.connect(`https://${CUSTOM_DOMAIN}`, { createConnection: () => socket })
+    session.on('error', () => {})
+    t.after(() => session.destroy())
+    return session
+  }
+
+  return {
+    gateway,
+    site,
+    origin,
+    originPort: port,
+    canary,
+    proxyPort,
+    connect,
+    rawConnection,
+    openOwn,
+    openSession,
+
+    /** One request to the custom domain over HTTP/2. */
+    async own(path: string, headers: http2.OutgoingHttpHeaders = {}, body?: string | Buffer) {
+      const session = await openSession()
+      try {
+        return await ask(session, { ':path': path, ...headers }, body)
+      } finally {
+        session.destroy()
+      }
+    },
+
+    /** Bytes as they are to the listener; everything that comes back until it closes the connection. */
+    async raw(bytes: string): Promise<string> {
+      const socket = await rawConnection()
+      socket.write(bytes, 'latin1')
+      return readAll(socket)
+    },
+  }
+}
+
+export type Answer = { status: number; headers: http2.IncomingHttpHeaders; body: string }
+
+/** Rejects when the stream is broken off. */
+export async function ask(
+  session: http2.ClientHttp2Session,
+  headers: http2.OutgoingHttpHeaders,
+  body?: string | Buffer,
+): Promise<Answer> {
+  const stream = session.request(headers, { endStream: body === undefined })
+  if (body !== undefined) stream.end(body)
+  const [received] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders & { ':status': number }]
+  const chunks: Buffer[] = []
+  for await (const chunk of stream) chunks.push(chunk as Buffer)
+  return { status: received[':status'], headers: received, body: Buffer.concat(chunks).toString() }
+}
+
+/** The head of a response, up to its empty line; what follows stays in the socket. */
+export async function readHead(socket: net.Socket): Promise<string> {
+  let text = ''
+  while (!text.includes('\r\n\r\n')) {
+    if (socket.readableEnded || socket.destroyed) return text
+    const chunk = socket.read() as Buffer | null
+    if (chunk !== null) text += chunk.toString('latin1')
+    else await Promise.race([once(socket, 'readable'), once(socket, 'close')])
+  }
+  const end = text.indexOf('\r\n\r\n') + 4
+  if (text.length > end) socket.unshift(Buffer.from(text.slice(end), 'latin1'))
+  return text.slice(0, end)
+}
+
+/** Everything until the connection ends. */
+export async function readAll(socket: net.Socket | tls.TLSSocket): Promise<string> {
+  const chunks: Buffer[] = []
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+  if (!socket.closed) await once(socket, 'close')
+  return Buffer.concat(chunks).toString('latin1')
+}

@@ -1,0 +1,81 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import http from 'node:http'
+import net from 'node:net'
+import path from 'node:path'
+
+import { listening } from './edge.ts'
+
+// Test support: what stands between a site's front and Prepaint, and can be broken.
+
+/** `away`: refuses connections' requests at once; `hang`: says nothing; `half`: breaks off in the middle of a page. */
+export type Mood = 'well' | 'away' | 'hang' | 'half' | 500 | 401 | 400
+
+export type Line = {
+  url: string
+  port: number
+  /** Connections since it was last set to 0. */
+  asked: number
+  /** Into another mood, with the connections that there are. */
+  turn(mood: Mood): void
+  close(): void
+}
+
+/** A line to the API at `api` that can be in any mood. */
+export async function startLine(api: string): Promise<Line> {
+  const open = new Set<net.Socket>()
+  let mood: Mood = 'well'
+  const broken = http.createServer((_req, res) => {
+    if (mood === 'hang') return
+    if (mood === 'half') {
+      res.writeHead(200, { 'Content-Length': '1000', 'X-Prepaint': 'hit', 'X-Prepaint-Status': '200' })
+      res.write('<h1>half')
+      setTimeout(() => res.destroy(), 50)
+      return
+    }
+    res.writeHead(Number(mood), { 'Content-Type': 'application/json' }).end('{"error":"Internal error"}')
+  })
+  const server = net.createServer((near) => {
+    line.asked++
+    open.add(near)
+    near.on('close', () => open.delete(near)).on('error', () => near.destroy())
+    if (mood === 'away') return void near.destroy()
+    if (mood !== 'well') return void broken.emit('connection', near)
+    const far = net.connect(Number(new URL(api).port), '127.0.0.1')
+    far.on('error', () => near.destroy())
+    near.pipe(far).pipe(near)
+  })
+  const line: Line = {
+    url: '',
+    port: 0,
+    asked: 0,
+    turn(next) {
+      mood = next
+      for (const socket of open) socket.destroy()
+    },
+    close() {
+      for (const socket of open) socket.destroy()
+      server.close()
+    },
+  }
+  line.port = await listening(server)
+  line.url = `http://127.0.0.1:${line.port}`
+  return line
+}
+
+/** A program of this folder that prints `{"event":"ready","port":...}`. */
+export async function startExample(
+  file: string,
+  env: Record<string, string>,
+): Promise<{ port: number; child: ChildProcess }> {
+  const child = spawn(process.execPath, [path.join(import.meta.dirname, file)], {
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const port = await new Promise<number>((resolve, reject) => {
+    child.stdout!.once('data', (line: Buffer) =>
+      resolve((JSON.parse(line.toString()) as { port: number }).port),
+    )
+    child.once('exit', (code) => reject(new Error(`${file} ended with ${code}`)))
+  })
+  return { port, child }
+}

@@ -1,0 +1,68 @@
+/**
+ * Test support, run by own-view.test.ts as a process of its own: a browser of an
+ * ordinary user. Started as root it becomes one first. Says what came of it in a
+ * line of JSON, ends when its stdin does.
+ */
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+
+import { pino } from 'pino'
+import { findBrowser } from '../../src/render/browser/browser-binary.ts'
+import { launchBrowser } from '../../src/render/browser/browser-process.ts'
+import { PAGE_LIMITS } from '../../src/render/page-limits.ts'
+import { hiding, viewOf } from '../../src/render/tab/own-view.ts'
+import { openPage } from '../../src/render/tab/page.ts'
+import { ownUid } from '../../src/system-user.ts'
+
+const USER = 65_431
+const [dataDir = '', requireSandbox = ''] = process.argv.slice(2)
+
+// All that lies in places which only root may enter is read before.
+const real = await findBrowser({ chromium: null, dataDir })
+// As where the sandbox cannot work although namespaces can.
+const executable = `${dataDir}/chromium/unusable`
+writeFileSync(
+  executable,
+  `#!/bin/sh\ncase "$*" in *--no-sandbox*) exec ${real.executable} "$@";; *) echo "FATAL: No usable sandbox!" >&2; exit 1;; esac\n`,
+  { mode: 0o755 },
+)
+const binary = { ...real, executable }
+if (ownUid() === 0) {
+  execFileSync('chown', ['-R', `${USER}:${USER}`, dataDir])
+  process.setgroups?.([])
+  process.setgid?.(USER)
+  process.setuid?.(USER)
+}
+
+const said: string[] = []
+const log = pino({ level: 'warn' }, { write: (line: string) => void said.push(line) })
+const tell = (result: Record<string, unknown>) =>
+  process.stdout.write(`${JSON.stringify({ uid: ownUid(), said, ...result })}\n`)
+try {
+  const browser = await launchBrowser({
+    binary,
+    dataDir,
+    spkiHash: null,
+    pageMemoryBytes: PAGE_LIMITS.memoryBytes,
+    requireSandbox: requireSandbox === '1',
+    log,
+  })
+  // It is a browser still.
+  const { browserContextId } = await browser.cdp.browser.send('Target.createBrowserContext', {})
+  const { session } = await openPage(browser, browserContextId)
+  const { result } = await session.send('Runtime.evaluate', { expression: '6 * 7' })
+  const [file = '', ...args] = hiding(viewOf(dataDir, binary.executable, `${dataDir}/browsers`))
+  tell({
+    pid: browser.pid,
+    evaluated: result.value,
+    sandbox: browser.sandbox,
+    data: browser.data,
+    hiding: [file, ...args],
+  })
+  process.stdin.resume()
+  await once(process.stdin, 'end')
+  await browser.kill('the test is over')
+} catch (error) {
+  tell({ error: (error as Error).message })
+}

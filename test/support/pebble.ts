@@ -1,0 +1,123 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import https from 'node:https'
+import net, { type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { TestAcme } from './acme-server.ts'
+import { createTestCa } from './certificate-authority.ts'
+import { until } from './condition.ts'
+
+// Test support: Pebble, the test server of Let's Encrypt, as Debian packages it,
+// with its own name server, which has every name at 127.0.0.1.
+
+export async function startPebble(ports: { http: number; tls: number }): Promise<TestAcme> {
+  const dir = mkdtempSync(path.join(tmpdir(), 'prepaint-pebble-'))
+  const authority = createTestCa('Prepaint pebble front')
+  const own = authority.leaf({ names: ['localhost'] })
+  writeFileSync(path.join(dir, 'cert.pem'), own.chain)
+  writeFileSync(path.join(dir, 'key.pem'), own.key)
+  const [listen, management, dns, dnsManagement] = await freePorts(4)
+  writeFileSync(
+    path.join(dir, 'config.json'),
+    JSON.stringify({
+      pebble: {
+        listenAddress: `127.0.0.1:${listen}`,
+        managementListenAddress: `127.0.0.1:${management}`,
+        certificate: path.join(dir, 'cert.pem'),
+        privateKey: path.join(dir, 'key.pem'),
+        httpPort: ports.http,
+        tlsPort: ports.tls,
+        ocspResponderURL: '',
+        externalAccountBindingRequired: false,
+      },
+    }),
+  )
+  const off = [
+    '-http01',
+    '',
+    '-https01',
+    '',
+    '-tlsalpn01',
+    '',
+    '-defaultIPv6',
+    '',
+    '-defaultIPv4',
+    '127.0.0.1',
+  ]
+  const names = run('pebble-challtestsrv', [
+    ...off,
+    '-dns01',
+    `127.0.0.1:${dns}`,
+    '-management',
+    `127.0.0.1:${dnsManagement}`,
+  ])
+  const pebble = run(
+    'pebble',
+    ['-config', path.join(dir, 'config.json'), '-strict', '-dnsserver', `127.0.0.1:${dns}`],
+    // A third of all nonces is refused although they are good.
+    { PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '33' },
+  )
+  const get = (port: number | undefined, at: string) =>
+    fetched(`https://localhost:${port}${at}`, authority.certificate)
+  const close = async () => {
+    for (const { child, ended } of [pebble, names]) {
+      child.kill('SIGKILL')
+      await ended
+    }
+    rmSync(dir, { recursive: true })
+  }
+  try {
+    await until('pebble answers', () => get(listen, '/dir'))
+  } catch (error) {
+    await close()
+    throw new Error(`pebble did not start: ${pebble.said()} ${names.said()}`, { cause: error })
+  }
+  return {
+    directoryUrl: `https://localhost:${listen}/dir`,
+    ca: authority.certificate,
+    root: () => get(management, '/roots/0'),
+    close,
+  }
+}
+
+function run(command: string, args: readonly string[], settings: Record<string, string> = {}) {
+  const child: ChildProcess = spawn(command, args, {
+    env: { PATH: process.env['PATH'], ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  for (const stream of [child.stdout!, child.stderr!]) {
+    stream.setEncoding('utf8').on('data', (part: string) => {
+      text = (text + part).slice(-4_000)
+    })
+  }
+  // Whatever ends the test process, the server must not outlive it.
+  const kill = () => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  const ended = once(child, 'exit').finally(() => process.off('exit', kill))
+  ended.catch(() => {})
+  return { child, ended, said: () => text }
+}
+
+async function fetched(url: string, ca: string): Promise<string> {
+  const req = https.get(url, { ca, agent: false })
+  const [res] = (await once(req, 'response')) as [AsyncIterable<Buffer>]
+  const parts: Buffer[] = []
+  for await (const part of res) parts.push(part)
+  return Buffer.concat(parts).toString()
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = net.createServer().listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      return server
+    }),
+  )
+  const ports = servers.map((server) => (server.address() as AddressInfo).port)
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}

@@ -1,0 +1,215 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  lchownSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type pg from 'pg'
+
+import { systemClock } from '../../src/clock.ts'
+import { CONNECTION_DEFAULTS } from '../../src/db/connection.ts'
+import { MIGRATIONS, migrate } from '../../src/db/migrate.ts'
+import { type Binaries, findBinaries } from '../../src/db/private-postgres/binaries.ts'
+import { PRIVATE_USER, prepareCluster } from '../../src/db/private-postgres/cluster.ts'
+import { makePrivate, prepareSocketDir } from '../../src/db/private-postgres/home.ts'
+import { holderOf, readPidFile, takeOwnerLock } from '../../src/db/private-postgres/owner-lock.ts'
+import {
+  type Postmaster,
+  PRIVATE_SETTINGS,
+  startPostmaster,
+} from '../../src/db/private-postgres/postmaster.ts'
+import { CHILD_ENVIRONMENT } from '../../src/db/private-postgres/watched-child.ts'
+import { silentLog } from '../../src/log.ts'
+import { databaseUser, ownUid, type SystemUser } from '../../src/system-user.ts'
+
+// Test support. A server for the tests of one process: a copy of a template
+// cluster that the first test process on this machine makes and all share
+// (initdb and migrations take a second, a copy and a start a tenth). The server
+// and its files go with the process, however that ends.
+
+const SETTINGS = {
+  ...PRIVATE_SETTINGS,
+  // What a crash of the machine would lose is of no interest here.
+  fsync: 'off',
+  full_page_writes: 'off',
+  synchronous_commit: 'off',
+  shared_buffers: '32MB',
+  // Tests of several nodes open several pools.
+  max_connections: '100',
+}
+const INITDB_ARGS = ['--no-sync', '--wal-segsize=1']
+const TEMPLATES_KEPT = 4
+const LOCK_POLL_MS = 50
+const LEFTOVER_MS = 3_600_000
+
+/** Starts a server whose `template1` has the schema; returns how to reach it. */
+export async function startTestCluster(): Promise<pg.ClientConfig> {
+  const user = databaseUser()
+  const place = testPlace(user)
+  removeLeftovers(place)
+  const binaries = findBinaries({ user, copyTo: place, onLongStep: () => {} })
+  const run = makeRun(place, user)
+  const data = path.join(run, 'data')
+  for (let copied = false; !copied; ) copied = copyTree(await findTemplate(place, user, binaries), data, user)
+  return (await startIn(run, data, user, binaries, true)).connection
+}
+
+/** A server of one test's own, that may be away for a while. */
+export type TestServer = {
+  connection: pg.ClientConfig
+  /** For a node, as its DATABASE_URL. */
+  url: string
+  stop(): Promise<void>
+  start(): Promise<void>
+  /** Ends it and removes its files. */
+  close(): Promise<void>
+}
+
+/** Its one database has the schema. */
+export async function startTestServer(): Promise<TestServer> {
+  const user = databaseUser()
+  const place = testPlace(user)
+  const binaries = findBinaries({ user, copyTo: place, onLongStep: () => {} })
+  const run = makeRun(place, user)
+  const data = path.join(run, 'data')
+  for (let copied = false; !copied; ) copied = copyTree(await findTemplate(place, user, binaries), data, user)
+  const first = await startIn(run, data, user, binaries, false)
+  const { connection } = first
+  let { server } = first
+  return {
+    connection,
+    url: `postgres:///template1?${new URLSearchParams({ host: String(connection.host), user: PRIVATE_USER })}`,
+    stop: () => server.stop(),
+    async start() {
+      server = (await startIn(run, data, user, binaries, false)).server
+    },
+    async close() {
+      await server.stop()
+      rmSync(run, { recursive: true, force: true })
+    },
+  }
+}
+
+function makeRun(place: string, user: SystemUser): string {
+  const run = mkdtempSync(path.join(place, 'run-'))
+  if (user !== null) lchownSync(run, user.uid, user.gid)
+  return run
+}
+
+async function startIn(run: string, data: string, user: SystemUser, binaries: Binaries, disposable: boolean) {
+  const socketDir = prepareSocketDir(run, user)
+  const server: Postmaster = await startPostmaster({
+    ...{ binaries, data, socketDir, user, log: silentLog(), settings: SETTINGS },
+    ...(disposable ? { removeAfter: run } : {}),
+  })
+  const connection: pg.ClientConfig = {
+    ...CONNECTION_DEFAULTS,
+    ...{ host: socketDir, port: 5432, user: PRIVATE_USER, database: 'template1' },
+  }
+  return { connection, server }
+}
+
+/** A directory of the database's user in the system's place for temporary files. */
+function testPlace(user: SystemUser): string {
+  const name = `prepaint-test-${user?.uid ?? ownUid()}`
+  for (const dir of [path.join(tmpdir(), name), `/tmp/${name}`]) if (makePrivate(dir, user)) return dir
+  throw new Error(`${path.join(tmpdir(), name)} belongs to somebody else; remove it, or set TMPDIR`)
+}
+
+/** The data directory of the template for this schema and these binaries; made when it is not there. */
+async function findTemplate(place: string, user: SystemUser, binaries: Binaries): Promise<string> {
+  const template = path.join(place, `template-${fingerprint(binaries)}`)
+  const found = () => statSync(template, { throwIfNoEntry: false }) !== undefined
+  while (!found()) {
+    const lock = takeOwnerLock(path.join(place, 'template.lock'), 'command', user)
+    if (lock === null) {
+      await sleep(LOCK_POLL_MS)
+      continue
+    }
+    try {
+      if (!found()) await makeTemplate(place, template, user, binaries)
+    } finally {
+      lock.release()
+    }
+  }
+  return template
+}
+
+async function makeTemplate(place: string, template: string, user: SystemUser, binaries: Binaries) {
+  removeOldTemplates(place)
+  const home = makeRun(place, user)
+  try {
+    const data = await prepareCluster({ home, user, binaries, onLongStep: () => {}, args: INITDB_ARGS })
+    const { connection, server } = await startIn(home, data, user, binaries, false)
+    try {
+      await migrate(connection, silentLog())
+    } finally {
+      await server.stop()
+    }
+    renameSync(data, template)
+  } finally {
+    rmSync(home, { recursive: true, force: true })
+  }
+}
+
+/** All that decides what a template looks like. */
+function fingerprint(binaries: Binaries): string {
+  const hash = createHash('sha256').update(JSON.stringify([binaries.major, SETTINGS, INITDB_ARGS]))
+  for (const name of readdirSync(MIGRATIONS).sort()) {
+    hash.update(name).update(readFileSync(path.join(MIGRATIONS, name)))
+  }
+  return hash.digest('hex').slice(0, 12)
+}
+
+/** Templates of schemas that are no longer used: all but the few used last. */
+function removeOldTemplates(place: string): void {
+  const templates = readdirSync(place)
+    .filter((name) => name.startsWith('template-'))
+    .map((name) => path.join(place, name))
+    .sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs)
+  for (const dir of templates.slice(TEMPLATES_KEPT - 1)) rmSync(dir, { recursive: true, force: true })
+}
+
+/** What is left when the machine itself, or a watchdog, was killed in the middle of tests. */
+function removeLeftovers(place: string): void {
+  for (const name of readdirSync(place).filter((entry) => entry.startsWith('run-'))) {
+    const run = path.join(place, name)
+    const made = statSync(run, { throwIfNoEntry: false })
+    if (made === undefined || systemClock.nowMs() - made.mtimeMs < LEFTOVER_MS) continue
+    const pid = readPidFile(path.join(run, 'data'))?.pid
+    if (pid !== undefined && holderOf(pid, path.join(run, 'data')) === 'postgres') continue
+    rmSync(run, { recursive: true, force: true })
+  }
+}
+
+/**
+ * Copies as the user that owns both: 900 files, of which he is to own the
+ * copies. False when the template went away meanwhile, for newer ones.
+ */
+function copyTree(from: string, to: string, user: SystemUser): boolean {
+  const now = systemClock.nowMs() / 1_000
+  try {
+    utimesSync(from, now, now)
+    execFileSync('cp', ['-R', '-p', from, to], {
+      env: CHILD_ENVIRONMENT,
+      cwd: '/',
+      stdio: ['ignore', 'ignore', 'pipe'],
+      ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
+    })
+    return true
+  } catch (error) {
+    if (statSync(from, { throwIfNoEntry: false }) !== undefined) throw error
+    rmSync(to, { recursive: true, force: true })
+    return false
+  }
+}

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { DEFAULT_PLANS } from '../../src/accounts/plans.ts'
+import { systemClock } from '../../src/clock.ts'
+import type { AccountId, DomainId, PagePath } from '../../src/ids.ts'
+import { type ClaimedJob, createClaim } from '../../src/queue/jobs/claim.ts'
+import { createComplete } from '../../src/queue/jobs/complete.ts'
+import type { RenderOutcome } from '../../src/render/outcome.ts'
+import { type TestDatabase, testDatabase } from './database.ts'
+
+/** Test support: paths that need no normalising. */
+export function paths(count: number, prefix = '/p'): PagePath[] {
+  return Array.from({ length: count }, (_, index) => `${prefix}${index}` as PagePath)
+}
+
+export const HOME = '/' as PagePath
+
+export const RENDERED: RenderOutcome = {
+  kind: 'rendered',
+  status: 200,
+  headers: [['content-type', 'text/html']],
+  html: '<!doctype html><h1>rendered</h1>',
+}
+
+export type TestQueue = TestDatabase & { accountOf(domain: DomainId): Promise<AccountId> } & {
+  /** A new domain, each of an account of its own. */
+  domain(options?: { plan?: string; active?: boolean }): Promise<DomainId>
+  /** Claims as one node with generous slots. */
+  claim(
+    options?: Partial<{ node: string; slots: number; backgroundSlots: number; cap: number; leaseMs: number }>,
+  ): Promise<ClaimedJob[]>
+  complete: ReturnType<typeof createComplete>
+  jobs(domain: DomainId): Promise<
+    {
+      path: string
+      state: string
+      outcome: string | null
+      priority: number
+      superseded: boolean
+      faults: number
+    }[]
+  >
+}
+
+/** Test support: a database of its own with what a test of the queue wants to do in one word. */
+export async function testQueue(): Promise<TestQueue> {
+  const database = await testDatabase()
+  const { pool } = database
+  let count = 0
+  return {
+    ...database,
+    async domain({ plan = 'enterprise', active = true } = {}) {
+      const name = `d${++count}.example`
+      const { rows } = await pool.query<{ id: DomainId }>(
+        `with owner as (insert into account (email, plan) values ($1, $2) returning id)
+         insert into domain (account_id, custom_domain, origin_url, is_active)
+         select id, $3, 'http://127.0.0.1:1', $4 from owner returning id`,
+        [`owner@${name}`, plan, name, active],
+      )
+      return rows[0]!.id
+    },
+    async accountOf(domain) {
+      const { rows } = await pool.query<{ account_id: AccountId }>(
+        'select account_id from domain where id = $1',
+        [domain],
+      )
+      return rows[0]!.account_id
+    },
+    claim({ node = randomUUID(), slots = 100, backgroundSlots = slots, cap = 100, leaseMs = 60_000 } = {}) {
+      const claim = createClaim(pool, node, { domainCap: cap, domainBackgroundCap: cap, leaseMs })
+      return claim({ slots, backgroundSlots }, systemClock.nowMs())
+    },
+    complete: createComplete({ pool, plans: DEFAULT_PLANS, clock: systemClock }),
+    async jobs(domain) {
+      const { rows } = await pool.query(
+        'select path, state, outcome, priority, superseded, faults from job where domain_id = $1 order by created_at, path',
+        [domain],
+      )
+      return rows
+    },
+  }
+}
+
+/** Test support: resolves once `holds`; rejects with `what` after ten seconds. */
+export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const deadlineMs = systemClock.nowMs() + 10_000
+  while (!(await holds())) {
+    if (systemClock.nowMs() > deadlineMs) throw new Error(`not within ten seconds: ${what}`)
+    await sleep(5)
+  }
+}

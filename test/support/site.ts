@@ -1,0 +1,59 @@
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+import type { DomainId, DomainName } from '../../src/ids.ts'
+import type { GetOptions } from '../../src/outbound/get.ts'
+import type { Site } from '../../src/sitemaps/site.ts'
+
+/** Test support: an origin on loopback, and what its sitemaps are read with. */
+export type TestSite = {
+  site: Site
+  options: GetOptions
+  origin: string
+  /** By path; what is not there is 404. A function writes the answer itself. */
+  answers: Record<string, TestAnswer>
+  /** Paths that were asked for, in order. */
+  asked: string[]
+  lastHeaders: http.IncomingHttpHeaders
+  close(): Promise<void>
+}
+
+export type TestAnswer =
+  | string
+  | Buffer
+  | { status: number; location?: string; body?: string }
+  | ((res: http.ServerResponse) => void)
+
+export async function startTestSite(): Promise<TestSite> {
+  const answers: Record<string, TestAnswer> = {}
+  const asked: string[] = []
+  const server = http.createServer((req, res) => {
+    asked.push(req.url!)
+    started.lastHeaders = req.headers
+    const answer = answers[req.url!] ?? { status: 404 }
+    if (typeof answer === 'function') return answer(res)
+    if (typeof answer === 'string' || Buffer.isBuffer(answer)) return void res.end(answer)
+    res.writeHead(answer.status, answer.location === undefined ? {} : { location: answer.location })
+    res.end(answer.body)
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const agents = {
+    http: new http.Agent({ keepAlive: true }),
+    https: new (await import('node:https')).Agent(),
+  }
+  const started: TestSite = {
+    site: { id: 1 as DomainId, name: 'red.example' as DomainName, originUrl: origin, query: 'keep' },
+    options: { agents, userAgent: 'Prepaint/0.0.0-test' },
+    origin,
+    answers,
+    asked,
+    lastHeaders: {},
+    async close() {
+      agents.http.destroy()
+      server.closeAllConnections()
+      await new Promise((done) => server.close(done))
+    },
+  }
+  return started
+}

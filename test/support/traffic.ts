@@ -1,0 +1,73 @@
+import type { DomainId, PagePath } from '../../src/ids.ts'
+import { createTraffic, type Traffic } from '../../src/insight/traffic/counter.ts'
+import type { TallyLimits } from '../../src/insight/traffic/visit-counts.ts'
+import { silentLog } from '../../src/log.ts'
+import type { TestDatabase } from './database.ts'
+
+export const GOOGLEBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
+export const GPTBOT = 'Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)'
+
+/** Test support: in the middle of an hour of a day of a month. */
+export const NOON_MS = Date.UTC(2026, 10, 15, 12, 30)
+
+export type TestVisit = {
+  verdict?: string
+  /** Absent: of the category `search`. null: no crawler. */
+  crawler?: string | null
+  agent?: string
+  path?: string
+  url?: string
+  status?: number
+  seconds?: number
+  via?: string
+}
+
+/** A counter that is flushed by hand, and a short way to count one visit of a domain. */
+export function startTestTraffic(
+  pool: TestDatabase['pool'],
+  options: { nowMs?: () => number; limits?: TallyLimits } = {},
+): Traffic & { visit(domain: DomainId, visit?: TestVisit): void } {
+  const traffic = createTraffic({
+    pool,
+    clock: { nowMs: options.nowMs ?? (() => NOON_MS) },
+    log: silentLog(),
+    flushEveryMs: 3_600_000,
+    ...(options.limits && { limits: options.limits }),
+  })
+  return {
+    ...traffic,
+    visit(domain, { verdict = 'hit', crawler = 'search', agent = GOOGLEBOT, ...visit } = {}) {
+      const { path, url, via, status = 200, seconds = 0.001 } = visit
+      traffic.count(
+        {
+          url,
+          headers: { 'user-agent': agent, via },
+          askedOf: { id: domain, query: 'keep' },
+          ...(path !== undefined && { askedFor: path as PagePath }),
+        },
+        { verdict, crawler, seconds },
+        { headersSent: status !== 0, statusCode: status === 0 ? 200 : status },
+      )
+    },
+  }
+}
+
+/** A domain of an account of its own. */
+export async function addTestDomain(pool: TestDatabase['pool'], name: string): Promise<DomainId> {
+  const { rows } = await pool.query<{ id: DomainId }>(
+    `with a as (insert into account (email, plan) values ($1 || '@example.com', 'pro') returning id)
+     insert into domain (account_id, custom_domain, origin_url) select id, $1, 'https://o.example' from a returning id`,
+    [name],
+  )
+  return rows[0]!.id
+}
+
+/** What is stored of a domain, a line each: `12:00 search Googlebot hit 3`. */
+export async function storedLines(pool: TestDatabase['pool'], domain: DomainId): Promise<string[]> {
+  const { rows } = await pool.query<{ line: string }>(
+    `select concat_ws(' ', to_char(hour at time zone 'UTC', 'HH24:MI'), category, nullif(crawler, ''), verdict, visits) as line
+       from traffic_hour where domain_id = $1 order by hour, category, crawler, verdict`,
+    [domain],
+  )
+  return rows.map(({ line }) => line)
+}

@@ -1,0 +1,25 @@
+import http from 'node:http'
+import https from 'node:https'
+
+import pg from 'pg'
+
+import { systemClock } from '../../src/clock.ts'
+import { silentLog } from '../../src/log.ts'
+import { readWarmSitemaps } from '../../src/queue/warm/warm-read.ts'
+
+// Test support: a node that reads the sitemaps of a warm, in a process of its own, to be killed.
+
+const { connection, leaseMs } = JSON.parse(process.argv[2]!) as {
+  connection: pg.ClientConfig
+  leaseMs: number
+}
+const get = {
+  agents: { http: new http.Agent(), https: new https.Agent() },
+  userAgent: 'Prepaint/0.0.0-test',
+}
+const pool = new pg.Pool(connection).on('error', () => {})
+await readWarmSitemaps(
+  { pool, get, clock: systemClock, log: silentLog(), leaseMs },
+  new AbortController().signal,
+)
+process.exit(0)

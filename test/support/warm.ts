@@ -1,0 +1,56 @@
+import { DEFAULT_PLANS } from '../../src/accounts/plans.ts'
+import { systemClock } from '../../src/clock.ts'
+import type { DomainId } from '../../src/ids.ts'
+import { readWarm, type WarmProgress } from '../../src/queue/warm/warm-progress.ts'
+import { warmStep } from '../../src/queue/warm/warm-step.ts'
+import type { TestQueue } from './queue.ts'
+
+/** Test support: a queue, and what a test of warms wants to do in one word. */
+export function testWarm(queue: TestQueue) {
+  const { pool } = queue
+  return {
+    step: () => warmStep({ pool, plans: DEFAULT_PLANS, clock: systemClock }),
+
+    /** A domain that knows `count` pages, with its sitemaps read. */
+    async domainWith(count: number, plan = 'enterprise'): Promise<DomainId> {
+      const domain = await queue.domain({ plan })
+      await pool.query(
+        `insert into known_path (domain_id, path, source, seen_at)
+         select $1, '/p' || lpad(n::text, 6, '0'), 'sitemap', now() from generate_series(1, $2) as n`,
+        [domain, count],
+      )
+      return domain
+    },
+
+    /** In the place of the node that reads sitemaps. */
+    read: (domain: DomainId, robots = '') =>
+      pool.query(
+        `update warm set state = 'queueing', robots = $2,
+                known = (select count(*) from known_path where domain_id = $1)
+          where domain_id = $1`,
+        [domain, robots],
+      ),
+
+    async queued(domain: DomainId): Promise<number> {
+      const { rows } = await pool.query<{ n: number }>(
+        `select count(*)::int as n from job where domain_id = $1 and state = 'queued'`,
+        [domain],
+      )
+      return rows[0]!.n
+    },
+
+    /** Ends so many jobs that wait, in their order; all, where no number is given. */
+    end: (domain: DomainId, most = 1_000_000, state = 'done', detail: string | null = null) =>
+      pool.query(
+        `update job set state = $3, outcome = 'x', detail = $4, finished_at = clock_timestamp() where id in (
+           select id from job where domain_id = $1 and state = 'queued' order by turn limit $2)`,
+        [domain, most, state, detail],
+      ),
+
+    async progress(domain: DomainId): Promise<WarmProgress> {
+      const progress = await readWarm(pool, domain)
+      if (progress === null) throw new Error('no warm was asked for')
+      return progress
+    },
+  }
+}
