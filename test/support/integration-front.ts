@@ -62,15 +62,19 @@ export async function startLine(api: string): Promise<Line> {
   return line
 }
 
-/** A program of this folder that prints `{"event":"ready","port":...}`. */
+/** A program of examples/integrations that prints `{"event":"ready","port":...}`. */
 export async function startExample(
   file: string,
   env: Record<string, string>,
 ): Promise<{ port: number; child: ChildProcess }> {
-  const child = spawn(process.execPath, [path.join(import.meta.dirname, file)], {
-    env: { PATH: process.env['PATH'], ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const child = spawn(
+    process.execPath,
+    [path.join(import.meta.dirname, '../../examples/integrations', file)],
+    {
+      env: { PATH: process.env['PATH'], ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
   const port = await new Promise<number>((resolve, reject) => {
     child.stdout!.once('data', (line: Buffer) =>
       resolve((JSON.parse(line.toString()) as { port: number }).port),
