@@ -1,0 +1,34 @@
+/**
+ * A limit on things under way at this node that no account can use up alone: an account may hold as many as it leaves
+ * free. One account gets half of `limit`, two get a third each, and an account that holds nothing gets the next place.
+ */
+export class ShareByAccount {
+  readonly #limit: number
+  readonly #heldBy = new Map<number, number>()
+  #held = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  /** Takes a place until the returned function is called (further calls do nothing); null: the account has its share. */
+  enter(account: number): (() => void) | null {
+    const own = this.#heldBy.get(account) ?? 0
+    if (own >= this.#limit - this.#held) return null
+    this.#heldBy.set(account, own + 1)
+    this.#held++
+    let entered = true
+    return () => {
+      if (!entered) return
+      entered = false
+      this.#leave(account)
+    }
+  }
+
+  #leave(account: number): void {
+    const own = this.#heldBy.get(account)! - 1
+    if (own === 0) this.#heldBy.delete(account)
+    else this.#heldBy.set(account, own)
+    this.#held--
+  }
+}
