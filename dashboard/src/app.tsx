@@ -1,29 +1,32 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, type ReactNode, Suspense } from 'react'
 import { Redirect, Route, Switch, useLocation } from 'wouter'
-
+import { sessionQuery } from './api/queries.ts'
+import { SignedIn } from './api/session.ts'
 import { Loading, Trouble } from './parts/states.tsx'
-import { sessionQuery } from './queries.ts'
 import { ROUTES, signInPath } from './route-map.ts'
-import { NotFound } from './screens/not-found.tsx'
-import { SignIn } from './screens/sign-in.tsx'
-import { Shell } from './shell.tsx'
-import { SignedIn } from './signed-in.tsx'
+import { SignIn } from './screens/account/sign-in.tsx'
+import { NotFound } from './shell/not-found.tsx'
+import { Shell } from './shell/shell.tsx'
 
-const Welcome = lazy(async () => ({ default: (await import('./screens/welcome.tsx')).Welcome }))
-const Domains = lazy(async () => ({ default: (await import('./screens/domains.tsx')).Domains }))
-const DomainScreen = lazy(async () => ({ default: (await import('./screens/domain.tsx')).DomainScreen }))
-const TrafficOfAccount = lazy(async () => ({
-  default: (await import('./screens/traffic.tsx')).TrafficOfAccount,
+const Welcome = lazy(async () => ({ default: (await import('./screens/account/welcome.tsx')).Welcome }))
+const Domains = lazy(async () => ({ default: (await import('./screens/domain/domains.tsx')).Domains }))
+const DomainScreen = lazy(async () => ({
+  default: (await import('./screens/domain/domain.tsx')).DomainScreen,
 }))
-const PlanScreen = lazy(async () => ({ default: (await import('./screens/plan.tsx')).PlanScreen }))
-const Keys = lazy(async () => ({ default: (await import('./screens/keys.tsx')).Keys }))
-const Account = lazy(async () => ({ default: (await import('./screens/account.tsx')).Account }))
-const Forgotten = lazy(async () => ({ default: (await import('./screens/forgotten.tsx')).Forgotten }))
-const Nodes = lazy(async () => ({ default: (await import('./screens/operator-nodes.tsx')).Nodes }))
-const Queue = lazy(async () => ({ default: (await import('./screens/operator-queue.tsx')).Queue }))
-const Failures = lazy(async () => ({ default: (await import('./screens/operator-failures.tsx')).Failures }))
-const Accounts = lazy(async () => ({ default: (await import('./screens/operator-accounts.tsx')).Accounts }))
+const TrafficOfAccount = lazy(async () => ({
+  default: (await import('./screens/traffic/traffic.tsx')).TrafficOfAccount,
+}))
+const PlanScreen = lazy(async () => ({ default: (await import('./screens/account/plan.tsx')).PlanScreen }))
+const Keys = lazy(async () => ({ default: (await import('./screens/account/keys.tsx')).Keys }))
+const Account = lazy(async () => ({ default: (await import('./screens/account/account.tsx')).Account }))
+const Forgotten = lazy(async () => ({
+  default: (await import('./screens/account/forgotten-password.tsx')).Forgotten,
+}))
+const Nodes = lazy(async () => ({ default: (await import('./screens/operator/nodes.tsx')).Nodes }))
+const Queue = lazy(async () => ({ default: (await import('./screens/operator/queue.tsx')).Queue }))
+const Failures = lazy(async () => ({ default: (await import('./screens/operator/failures.tsx')).Failures }))
+const Accounts = lazy(async () => ({ default: (await import('./screens/operator/accounts.tsx')).Accounts }))
 
 /** Which screen an address shows. Those of people who are signed in come in the shell. */
 export function App() {

@@ -6,12 +6,11 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Router } from 'wouter'
-
-import { renewals } from './api.ts'
+import { createQueries } from './api/queries.ts'
+import { renewals } from './api/request.ts'
 import { App } from './app.tsx'
-import { ErrorBoundary } from './error-boundary.tsx'
-import { guardedNavigation } from './leave-guard.tsx'
-import { createQueries } from './queries.ts'
+import { guardedNavigation } from './screens/settings/leave-guard.tsx'
+import { ErrorBoundary } from './shell/error-boundary.tsx'
 import { theme } from './theme.ts'
 
 const root = document.getElementById('root')

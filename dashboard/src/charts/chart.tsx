@@ -1,11 +1,10 @@
 import { Stack, Table } from '@mantine/core'
 import { type KeyboardEvent, type PointerEvent, useState } from 'react'
-
+import { stepName } from '../format.ts'
 import classes from './chart.module.css'
 import { Plot, placeAt } from './plot.tsx'
 import type { ChartSeries } from './shape.ts'
 import { useWidth } from './use-width.ts'
-import { stepName } from './words.ts'
 
 /** `layers` stand on top of each other, as areas; `bars` too, as columns. `log`: for times, which differ by thousands. */
 export type ChartKind = 'layers' | 'bars' | 'lines' | 'log'

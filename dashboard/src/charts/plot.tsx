@@ -1,3 +1,4 @@
+import { axisName, nameable } from '../format.ts'
 import classes from './chart.module.css'
 import type { ChartProps } from './chart.tsx'
 import {
@@ -10,7 +11,6 @@ import {
   stacked,
   ticksTo,
 } from './shape.ts'
-import { axisName, nameable } from './words.ts'
 
 const HEIGHT = 224
 const EDGE = { left: 46, right: 10, top: 8, bottom: 22 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
+import { duration, percent, short, stepName } from '../format.ts'
 import {
   added,
   areaPath,
@@ -12,7 +12,6 @@ import {
   ticksTo,
   withRest,
 } from './shape.ts'
-import { duration, percent, short, stepName } from './words.ts'
 
 const layer = (values: (number | null)[]) => ({ name: '', values, colour: 0, whole: '' })
 const named = (name: string, ...visits: number[]) => ({

@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
 
-import { messageOf } from '../api.ts'
+import { messageOf } from '../api/request.ts'
 
 /** As high as what comes, so that nothing jumps. */
 export function Loading({ rows = 4 }: { rows?: number }) {

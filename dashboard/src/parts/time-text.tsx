@@ -1,4 +1,4 @@
-import { useTicks } from '../ticks.ts'
+import { useTicks } from './ticks.ts'
 
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })

@@ -1,0 +1,73 @@
+/**
+ * What the HTTP interface sends and takes: the types of the very schemas of its
+ * routes, so that they cannot drift. Types only: nothing of the server is
+ * bundled.
+ */
+import type { z } from 'zod'
+
+import type { meSchema } from '../../../src/api/account/account-schema.ts'
+import type { linkSchema } from '../../../src/api/account/link.ts'
+import type { planSchema } from '../../../src/api/account/plan.ts'
+import type { sessionSchema } from '../../../src/api/account/sessions.ts'
+import type { queuedJobSchema } from '../../../src/api/cache/jobs.ts'
+import type { purgedSchema } from '../../../src/api/cache/purge.ts'
+import type { warmSchema } from '../../../src/api/cache/warm.ts'
+import type { certificateViewSchema } from '../../../src/api/domains/certificate.ts'
+import type { dnsStateSchema, domainCheckSchema } from '../../../src/api/domains/dns.ts'
+import type {
+  domainSchema,
+  domainWithSettingsSchema,
+  settingsSchema,
+} from '../../../src/api/domains/domain-schema.ts'
+import type { renderSchema } from '../../../src/api/domains/renders.ts'
+import type { accountInListSchema, createdLinkSchema } from '../../../src/api/operator/accounts.ts'
+import type { fleetSchema } from '../../../src/api/operator/nodes.ts'
+import type { fleetFailuresSchema, fleetQueueSchema } from '../../../src/api/operator/queue.ts'
+import type { lensSchema } from '../../../src/api/pages/inspection.ts'
+import type { factsSchema, inspectionSchema } from '../../../src/api/pages/inspection-schema.ts'
+import type { listedPageSchema } from '../../../src/api/pages/list.ts'
+import type { keySchema } from '../../../src/api/secrets/keys.ts'
+import type { tokenSchema } from '../../../src/api/secrets/tokens.ts'
+import type { summaryWithRendersSchema } from '../../../src/api/traffic/traffic.ts'
+import type {
+  monthOfRendersSchema,
+  trafficPathsSchema,
+  trafficSchema,
+} from '../../../src/api/traffic/traffic-schema.ts'
+import type { LiveEvent as Event } from '../../../src/insight/events/event.ts'
+import type { PAGE_ORDERS } from '../../../src/store/list-pages.ts'
+
+export type LiveEvent = Event
+export type Dns = z.infer<typeof dnsStateSchema>
+export type DomainCheck = z.infer<typeof domainCheckSchema>
+export type Fleet = z.infer<typeof fleetSchema>
+export type FleetQueue = z.infer<typeof fleetQueueSchema>
+export type FleetFailures = z.infer<typeof fleetFailuresSchema>
+/** A link that an operator made, and whether it went by mail, too. */
+export type MadeLink = { link: CreatedLink; mail: 'sent' | 'failed' | 'off' }
+export type Me = z.infer<typeof meSchema>
+export type SignInLink = z.infer<typeof linkSchema>
+export type Session = z.infer<typeof sessionSchema>
+export type Domain = z.infer<typeof domainSchema>
+export type DomainWithSettings = z.infer<typeof domainWithSettingsSchema>
+export type Settings = z.infer<typeof settingsSchema>
+export type Certificate = z.infer<typeof certificateViewSchema>
+export type Render = z.infer<typeof renderSchema>
+export type QueuedJob = z.infer<typeof queuedJobSchema>
+export type Traffic = z.infer<typeof trafficSchema>
+export type TrafficPaths = z.infer<typeof trafficPathsSchema>
+export type TrafficSummary = z.infer<typeof summaryWithRendersSchema>
+export type MonthOfRenders = z.infer<typeof monthOfRendersSchema>
+export type Plan = z.infer<typeof planSchema>
+export type Purged = z.infer<typeof purgedSchema>
+export type ApiKey = z.infer<typeof keySchema>
+export type WebhookToken = z.infer<typeof tokenSchema>
+export type AccountInList = z.infer<typeof accountInListSchema>
+export type CreatedLink = z.infer<typeof createdLinkSchema>
+export type Warm = z.infer<typeof warmSchema>
+export type ListedPage = z.infer<typeof listedPageSchema>
+export type PageFacts = z.infer<typeof factsSchema>
+export type Inspection = z.infer<typeof inspectionSchema>
+export type Lens = z.infer<typeof lensSchema>
+export type PageOrder = (typeof PAGE_ORDERS)[number]
+export type PageList = { pages: ListedPage[]; matching: number | null; next: string | null }

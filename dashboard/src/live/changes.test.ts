@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+
+import { InfiniteQueryObserver, QueryClient } from '@tanstack/react-query'
+
+import type { Domain } from '../api/types.ts'
+import { createChanges, isOutdated, outdatedBy } from './changes.ts'
+
+const DOMAIN = { custom_domain: 'a.example', renders_used: 1, monthly_render_limit: 10 } as Domain
+const render = {
+  event: 'render',
+  data: { domain: 'a.example', path: '/', priority: 'warm', state: 'done', outcome: 'rendered' },
+} as Parameters<typeof outdatedBy>[0]
+
+it('each event makes out of date what it is about, and nothing else', () => {
+  const keys = [
+    ['session'],
+    ['domains'],
+    ['domains', 'a.example'],
+    ['domains', 'a.example', 'renders'],
+    ['domains', 'a.example', 'certificate'],
+    ['domains', 'b.example', 'renders'],
+    ['domains', 'a.example', 'pages', {}],
+    ['domains', 'a.example', 'traffic', '24h'],
+    ['domains', null, 'traffic', '24h'],
+    ['domains', 'a.example', 'warm'],
+    ['traffic-summaries'],
+    ['operator', 'queue'],
+  ]
+  const read = (event: Parameters<typeof outdatedBy>[0]) => {
+    const outdated = outdatedBy(event)
+    return outdated === null
+      ? []
+      : keys.filter((key) => isOutdated(outdated, key)).map((key) => key.join(' '))
+  }
+  const pages = 'domains a.example pages [object Object]'
+  assert.deepEqual(read(render), ['domains a.example renders', pages])
+  const visits = { domain: 'a.example' as never }
+  assert.deepEqual(read({ event: 'visits', data: visits }), [
+    pages,
+    'domains a.example traffic 24h',
+    'domains  traffic 24h',
+    'traffic-summaries',
+  ])
+  const stand = { ...visits, queued: 1, running: 0, warming: true }
+  assert.deepEqual(read({ event: 'warm', data: stand }), ['domains a.example warm'])
+  const domain = { domain: 'a.example' as never, is_active: true, certificate_ends_at: null }
+  assert.deepEqual(read({ event: 'domain', data: domain }), [
+    'domains',
+    'domains a.example',
+    'domains a.example renders',
+    'domains a.example certificate',
+    pages,
+    'domains a.example traffic 24h',
+    'domains a.example warm',
+  ])
+  assert.deepEqual(read({ event: 'account', data: {} }), ['session', 'domains'])
+  assert.deepEqual(read({ event: 'fleet', data: { jobs_ended: 1 } }), ['operator queue'])
+  assert.equal(read({ event: 'reread', data: {} }).length, keys.length)
+  assert.deepEqual(read({ event: 'hello', data: {} }), [])
+})
+
+it('figures of an event are shown at once, those of other domains stay', () => {
+  const queries = new QueryClient()
+  const changes = createChanges(queries)
+  const other = { ...DOMAIN, custom_domain: 'b.example' }
+  queries.setQueryData(['domains'], [DOMAIN, other])
+  queries.setQueryData(['domains', 'a.example'], DOMAIN)
+  const data = { domain: 'a.example' as never, renders_used: 5, monthly_render_limit: 20 }
+  changes.take({ event: 'quota', data })
+  const after = { ...DOMAIN, renders_used: 5, monthly_render_limit: 20 }
+  assert.deepEqual(queries.getQueryData(['domains']), [after, other])
+  assert.deepEqual(queries.getQueryData(['domains', 'a.example']), after)
+  assert.equal(queries.getQueryData(['domains', 'b.example']), undefined)
+  changes.close()
+})
+
+it('a burst of events reads once at its beginning and once after', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const queries = new QueryClient()
+  let read = 0
+  queries.invalidateQueries = async () => {
+    read++
+  }
+  const changes = createChanges(queries)
+  for (let n = 0; n < 50; n++) changes.take(render)
+  assert.equal(read, 1)
+  t.mock.timers.tick(2_000)
+  assert.equal(read, 2)
+  t.mock.timers.tick(2_000)
+  assert.equal(read, 2)
+  changes.take(render)
+  assert.equal(read, 3)
+  changes.close()
+  queries.clear()
+})
+
+it('a list that was read far is only marked: nobody asks for hundreds of pieces again and again', async (t) => {
+  const queries = new QueryClient({ defaultOptions: { queries: { staleTime: Number.POSITIVE_INFINITY } } })
+  let asked = 0
+  const watch = (key: string, pieces: number) => {
+    const observer = new InfiniteQueryObserver(queries, {
+      queryKey: ['domains', 'a.example', 'pages', key],
+      queryFn: async () => ++asked,
+      initialPageParam: 0,
+      getNextPageParam: (_last, all) => all.length,
+      initialData: {
+        pages: Array(pieces).fill(0),
+        pageParams: Array.from({ length: pieces }, (_, at) => at),
+      },
+    })
+    t.after(observer.subscribe(() => {}))
+    return observer
+  }
+  const [short, long] = [watch('short', 2), watch('long', 3)]
+  const changes = createChanges(queries)
+  t.after(changes.close)
+  changes.take(render)
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(asked, 2)
+  assert.deepEqual(
+    [short, long].map((each) => each.getCurrentResult().isStale),
+    [false, true],
+  )
+})

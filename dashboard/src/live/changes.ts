@@ -1,0 +1,141 @@
+import type { Query, QueryClient } from '@tanstack/react-query'
+
+import type { Domain, LiveEvent } from '../api/types.ts'
+
+/** What an event makes out of date. */
+export type Outdated =
+  | { kind: 'all' }
+  /** What becomes of the pages of a domain. */
+  | { kind: 'happenings'; domain: string }
+  | { kind: 'warm'; domain: string }
+  | { kind: 'visits'; domain: string }
+  /** A domain itself, and what says how it stands. */
+  | { kind: 'domain'; domain: string }
+  | { kind: 'account' }
+  | { kind: 'fleet' }
+
+export function outdatedBy(event: LiveEvent): Outdated | null {
+  switch (event.event) {
+    case 'render':
+    case 'pages':
+      return { kind: 'happenings', domain: event.data.domain }
+    case 'warm':
+    case 'visits':
+      return { kind: event.event, domain: event.data.domain }
+    case 'domain':
+      return { kind: 'domain', domain: event.data.domain }
+    case 'account':
+      return { kind: 'account' }
+    case 'fleet':
+      return { kind: 'fleet' }
+    case 'reread':
+      return { kind: 'all' }
+    default:
+      return null
+  }
+}
+
+/** Of a domain, what changes only when somebody changes it. */
+const SETTLED = ['certificate', 'dns', 'tokens']
+/** And what visits change: counts, and who asked last. */
+const COUNTS = ['traffic', 'traffic-paths']
+
+/** Whether what was read under this key is out of date. */
+export function isOutdated(outdated: Outdated, key: readonly unknown[]): boolean {
+  const [first, name, part] = key
+  switch (outdated.kind) {
+    case 'all':
+      return true
+    case 'happenings':
+      return (
+        first === 'domains' &&
+        name === outdated.domain &&
+        part !== undefined &&
+        ![...SETTLED, ...COUNTS, 'warm'].includes(String(part))
+      )
+    case 'warm':
+      return first === 'domains' && name === outdated.domain && part === 'warm'
+    case 'visits':
+      return (
+        first === 'traffic-summaries' ||
+        (first === 'domains' &&
+          (name === outdated.domain || name === null) &&
+          COUNTS.includes(String(part))) ||
+        (first === 'domains' && name === outdated.domain && part === 'pages')
+      )
+    case 'domain':
+      return first === 'domains' && (name === undefined || name === outdated.domain)
+    case 'account':
+      return first === 'session' || first === 'plan' || (first === 'domains' && name === undefined)
+    case 'fleet':
+      return first === 'operator'
+  }
+}
+
+/** Of pieces that are read one after the other, more than are read anew by themselves. */
+const PIECES_REREAD = 2
+
+/** A list of which somebody has read far. */
+export function isLong({ state }: { state: { data?: unknown } }): boolean {
+  const { data } = state
+  return (
+    typeof data === 'object' &&
+    data !== null &&
+    'pageParams' in data &&
+    Array.isArray(data.pageParams) &&
+    data.pageParams.length > PIECES_REREAD
+  )
+}
+
+/** So often is the same read again while events pour in. */
+const PAUSE_MS = 2_000
+
+/**
+ * Reads again what events make out of date, of that what is on the screen, and
+ * no more often than every two seconds; figures that an event carries are put in at once.
+ */
+export function createChanges(queries: QueryClient): { take(event: LiveEvent): void; close(): void } {
+  const waiting = new Map<string, { timer: ReturnType<typeof setTimeout>; again: boolean }>()
+
+  function reread(outdated: Outdated): void {
+    const concerns = ({ queryKey }: Query) => isOutdated(outdated, queryKey)
+    void queries.invalidateQueries({ predicate: concerns, refetchType: 'none' })
+    // Else it were hundreds of requests, again and again: whoever looks at a long list is told, and says when.
+    void queries.refetchQueries({ type: 'active', predicate: (query) => concerns(query) && !isLong(query) })
+  }
+
+  function soon(outdated: Outdated): void {
+    const name = JSON.stringify(outdated)
+    const known = waiting.get(name)
+    if (known !== undefined) {
+      known.again = true
+      return
+    }
+    reread(outdated)
+    const rest = () => {
+      const { again } = waiting.get(name)!
+      waiting.delete(name)
+      if (again) soon(outdated)
+    }
+    waiting.set(name, { timer: setTimeout(rest, PAUSE_MS), again: false })
+  }
+
+  return {
+    take(event) {
+      if (event.event === 'quota') {
+        const { domain, ...figures } = event.data
+        const put = <Each extends Domain>(each: Each | undefined): Each | undefined =>
+          each?.custom_domain === domain ? { ...each, ...figures } : each
+        queries.setQueryData<Domain[]>(['domains'], (list) => list?.map((each) => put(each) ?? each))
+        queries.setQueryData<Domain>(['domains', domain], put)
+        return
+      }
+      const outdated = outdatedBy(event)
+      if (outdated !== null) soon(outdated)
+    },
+    close() {
+      for (const { timer } of waiting.values()) clearTimeout(timer)
+      waiting.clear()
+    },
+  }
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+
+import type { PageFacts } from '../../api/types.ts'
+import { differences, textDifference } from './differences.ts'
+
+const FACTS: PageFacts = {
+  title: 'Rakes',
+  description: null,
+  canonical: 'https://shop.example/',
+  robots: null,
+  lang: 'en',
+  headings: ['h1: Rakes'],
+  text: [],
+  textChars: 0,
+  links: [
+    { href: '/a', text: 'A' },
+    { href: '/b', text: 'B' },
+  ],
+  linkCount: 2,
+  structured: [{ kind: 'json-ld', types: ['Product'], json: '{ "a": 1 }', isBroken: false }],
+  social: { 'og:title': 'Rakes' },
+}
+
+describe('the difference of two versions of a page', () => {
+  it('is nothing between a page and itself', () => {
+    const { differ, same } = differences(FACTS, structuredClone(FACTS))
+    assert.deepEqual(differ, [])
+    assert.equal(same.length, 9)
+  })
+
+  it('names what has gone and what has come', () => {
+    const after: PageFacts = {
+      ...FACTS,
+      description: 'All rakes',
+      links: [
+        { href: '/b', text: 'other words' },
+        { href: '/c', text: 'C' },
+      ],
+      structured: [{ kind: 'json-ld', types: [], json: '{', isBroken: true }],
+      social: { 'og:title': 'Rakes', 'og:image': '/x.png' },
+    }
+    assert.deepEqual(differences(FACTS, after), {
+      differ: [
+        { kind: 'value', name: 'Description', before: null, after: 'All rakes' },
+        { kind: 'list', name: 'Links', removed: ['/a'], added: ['/c'], same: 1 },
+        {
+          kind: 'list',
+          name: 'Structured data',
+          removed: ['Product: { "a": 1 }'],
+          added: ['json-ld (cannot be read): {'],
+          same: 0,
+        },
+        { kind: 'list', name: 'Link preview', removed: [], added: ['og:image: /x.png'], same: 1 },
+      ],
+      same: ['Title', 'Canonical', 'Robots', 'Language', 'Headings'],
+    })
+  })
+})
+
+describe('the difference of two texts', () => {
+  const lines = (...numbers: number[]) => numbers.map((number) => `line ${number}`)
+  it('keeps what stands around it, and says how much it leaves out', () => {
+    const before = lines(1, 2, 3, 4, 5, 6, 7, 8, 9)
+    const after = lines(1, 2, 3, 4, 50, 6, 7, 8, 9)
+    assert.deepEqual(
+      textDifference(before, after)?.map(({ kind, lines, count }) => [kind, lines.join(' '), count]),
+      [
+        ['skipped', '', 2],
+        ['same', 'line 3 line 4', 2],
+        ['removed', 'line 5', 1],
+        ['added', 'line 50', 1],
+        ['same', 'line 6 line 7', 2],
+        ['skipped', '', 2],
+      ],
+    )
+  })
+
+  it('is one stretch where there is none, and none where there is no text', () => {
+    assert.deepEqual(textDifference(['a'], ['a']), [{ kind: 'same', lines: ['a'], count: 1 }])
+    assert.deepEqual(textDifference([], []), [])
+    assert.deepEqual(textDifference([], ['a']), [{ kind: 'added', lines: ['a'], count: 1 }])
+  })
+
+  it('is given up where it would take for ever', () => {
+    const many = (word: string) => Array.from({ length: 20_000 }, (_, n) => `${word} ${n}`)
+    assert.equal(textDifference(many('a'), many('b')), null)
+  })
+})

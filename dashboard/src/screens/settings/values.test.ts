@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+
+import { DEFAULT_DOMAIN_SETTINGS, domainSettingsPatchSchema } from '../../../../src/sites/domain-settings.ts'
+import type { DomainWithSettings, Settings } from '../../api/types.ts'
+import { aheadADay, formOf, settingsOf, settingsProblems } from './values.ts'
+
+const domainWith = (settings: Partial<Settings>): DomainWithSettings => ({
+  id: 1,
+  custom_domain: 'shop.example.com',
+  origin_url: 'https://origin.example.com',
+  ssl_enabled: false,
+  renders_used: 0,
+  monthly_render_limit: 1_000,
+  is_active: true,
+  created_at: '2026-11-15T12:30:00.000Z',
+  updated_at: '2026-11-15T12:30:00.000Z',
+  settings: { ...DEFAULT_DOMAIN_SETTINGS, ...settings },
+})
+
+const problemsOf = (change: Partial<ReturnType<typeof formOf>>) =>
+  settingsProblems({ ...formOf(domainWith({})), ...change }, () => null)
+
+describe('the form of the settings', () => {
+  it('refreshes ahead: a share of the month from 0 to 100, and what it comes to each day', () => {
+    for (const percent of [0, '5', 100]) assert.deepEqual(problemsOf({ aheadPercent: percent }), {})
+    for (const percent of ['', -1, 101, 1.5, 'x']) {
+      assert.deepEqual(Object.keys(problemsOf({ aheadPercent: percent })), ['aheadPercent'])
+    }
+    assert.equal(aheadADay({ monthly_render_limit: 1_000 }, 10), 3)
+    assert.equal(aheadADay({ monthly_render_limit: 1_000 }, ''), 0)
+  })
+
+  it('saved as it was opened changes nothing', () => {
+    const settings: Settings = {
+      ...DEFAULT_DOMAIN_SETTINGS,
+      fresh_seconds: 100,
+      query: ['page', 'color'],
+      rules: [
+        { path: '/cart*', action: 'pass' },
+        { path: '/news*', fresh_seconds: 7 },
+      ],
+      categories: { ai: 'pass', search: 'render' },
+      https_redirect: true,
+      soft_404: 'store',
+      refresh_on_deploy: false,
+      refresh_ahead_percent: 7,
+      render: { locale: 'de-CH', viewport: { width: 400, height: 800 } },
+      crawlers: { add: [{ pattern: 'OurMonitor', category: 'seo' }], remove: ['curl'] },
+    }
+    const saved = settingsOf(formOf(domainWith(settings)), settings)
+    assert.deepEqual({ ...settings, ...saved }, settings)
+  })
+
+  it('sends what the server takes', () => {
+    const form = formOf(domainWith({}))
+    form.query = 'list'
+    form.queryNames = ' page\ncolor, page '
+    form.rules = [{ key: 'a', path: ' /cart* ', action: 'pass', freshHours: 0.5 }]
+    form.rendered.seo = false
+    assert.deepEqual(
+      settingsProblems(form, () => null),
+      {},
+    )
+    const sent = settingsOf(form, DEFAULT_DOMAIN_SETTINGS)
+    assert.deepEqual(domainSettingsPatchSchema.parse(sent), sent)
+    assert.deepEqual(sent.query, ['page', 'color'])
+    assert.deepEqual(sent.rules, [{ path: '/cart*', action: 'pass', fresh_seconds: 1_800 }])
+    assert.deepEqual(sent.categories, { seo: 'pass' })
+  })
+
+  it('names the field that is wrong', () => {
+    const rule = { key: 'a', path: 'cart', action: '', freshHours: '' } as const
+    const crawlers = { added: [{ key: 'a', pattern: 'x*', category: 'ai' as const }], removed: 'abc\nx' }
+    assert.deepEqual(Object.keys(problemsOf({ crawlers })), ['crawlers.added.0.pattern', 'crawlers.removed'])
+    const visitor = { userAgent: 'ü', width: 199, height: '', locale: '-', timeZone: 'Mars' }
+    assert.deepEqual(Object.keys(problemsOf({ visitor })), [
+      'visitor.userAgent',
+      'visitor.width',
+      'visitor.height',
+      'visitor.locale',
+      'visitor.timeZone',
+    ])
+    assert.deepEqual(Object.keys(problemsOf({ freshHours: '' })), ['freshHours'])
+    assert.deepEqual(Object.keys(problemsOf({ staleHours: -1 })), ['staleHours'])
+    assert.deepEqual(Object.keys(problemsOf({ query: 'list', queryNames: ' ' })), ['queryNames'])
+    assert.deepEqual(Object.keys(problemsOf({ rules: [rule] })), ['rules.0.path', 'rules.0.freshHours'])
+  })
+
+  it('ten years are the most, as at the server', () => {
+    assert.deepEqual(problemsOf({ keepDays: 3_660 }), {})
+    assert.deepEqual(problemsOf({ keepDays: 3_661 }), { keepDays: 'At most ten years' })
+  })
+})

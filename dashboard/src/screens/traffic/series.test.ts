@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+
+import type { Traffic } from '../../api/types.ts'
+import type { ChartSeries } from '../../charts/shape.ts'
+import {
+  byCategory,
+  byCrawler,
+  byVerdict,
+  CRAWLERS_SHOWN,
+  hitRatioOf,
+  limitMarks,
+  monthOfRenders,
+} from './series.ts'
+
+const named = (name: string, total: number) => ({ name, visits: [total, 0], total })
+const traffic = (parts: Partial<Traffic>): Traffic => ({
+  times: ['2026-11-15T11:00:00.000Z', '2026-11-15T12:00:00.000Z'],
+  totals: {
+    ...{ visits: 0, pages: 0, hit: 0, stale: 0, rendered: 0, failed: 0, passed: 0, sitemap: 0, people: 0 },
+    ...{ hit_ratio: null, p50_ms: null, p95_ms: null },
+  },
+  categories: [],
+  crawlers: [],
+  verdicts: [],
+  statuses: [],
+  hit_ratio: [null, null],
+  p50_ms: [null, null],
+  p95_ms: [null, null],
+  people: { visits: [0, 0], total: 0, p50_ms: null, p95_ms: null },
+  ...parts,
+})
+const short = (series: readonly ChartSeries[]) =>
+  series.map(({ name, whole, colour }) => `${name} ${whole} ${colour}`)
+
+describe('charts of traffic', () => {
+  it('categories have their colours and their order, whatever comes most', () => {
+    const found = byCategory(
+      traffic({ categories: [named('other', 9), named('ai', 5), named('search', 1_200)] }),
+    )
+    assert.deepEqual(short(found), ['Search 1,200 0', 'AI 5 1', 'Other 9 7'])
+  })
+
+  it('crawlers: those that come most, and all others as one, without a name or with one', () => {
+    const crawlers = [
+      { ...named('other', 50), category: 'search' },
+      ...Array.from({ length: 9 }, (_, at) => ({ ...named(`bot${at}`, 20 - at), category: 'ai' })),
+      { ...named('other', 1), category: 'ai' },
+    ]
+    const found = byCrawler(traffic({ crawlers }))
+    assert.equal(found.length, CRAWLERS_SHOWN - 1)
+    assert.deepEqual(short(found).slice(-2), ['bot5 15 5', 'All others 90 7'])
+    assert.deepEqual(found.at(-1)?.values, [90, 0])
+    assert.deepEqual(short(byCrawler(traffic({ crawlers: crawlers.slice(0, 2) }))), [
+      'bot0 20 0',
+      'All others 50 7',
+    ])
+    assert.deepEqual(short(byCrawler(traffic({ crawlers: crawlers.slice(1, 3) }))), [
+      'bot0 20 0',
+      'bot1 19 1',
+    ])
+    assert.deepEqual(byCrawler(traffic({})), [])
+  })
+
+  it('verdicts by what they mean', () => {
+    const of = (name: string, kind: 'hit' | 'failed', total: number) => ({
+      ...named(name, total),
+      ...{ kind, p50_ms: null, p95_ms: null },
+    })
+    const verdicts = [of('pass; late', 'failed', 2), of('hit', 'hit', 8), of('pass; crashed', 'failed', 1)]
+    assert.deepEqual(short(byVerdict(traffic({ verdicts }))), ['Hit 8 2', 'Failed 3 5'])
+  })
+
+  it('nothing is said where there was nothing', () => {
+    assert.deepEqual(short(hitRatioOf(traffic({}))), ['Hit ratio – 2'])
+  })
+})
+
+describe('the month of renders', () => {
+  const days = (...renders: number[]) =>
+    renders.map((each, at) => ({ day: `2026-02-${String(at + 1).padStart(2, '0')}`, renders: each }))
+
+  it('adds up day by day, and goes on by the forecast until the last day', () => {
+    const { times, series } = monthOfRenders({
+      ...{ days: days(10, 0, 5), used: 15, limit: 100 },
+      forecast: { renders: 65 },
+    })
+    assert.deepEqual([times.length, times.at(-1)], [28, '2026-02-28T00:00:00.000Z'])
+    assert.deepEqual(series[0]?.values.slice(0, 5), [10, 10, 15, null, null])
+    assert.deepEqual(series[1]?.values.slice(1, 5), [null, 15, 17, 19])
+    assert.equal(series[1]?.values.at(-1), 65)
+    assert.deepEqual(
+      series.map(({ whole }) => whole),
+      ['15', '65'],
+    )
+  })
+
+  it('renders of before days were counted are there from the first', () => {
+    const { series } = monthOfRenders({ days: days(0, 5), used: 30, limit: 100, forecast: null })
+    assert.deepEqual(
+      series.map(({ values }) => values.slice(0, 3)),
+      [[25, 30, null]],
+    )
+  })
+
+  it('a limit far above all is no line: it would press the rest to the ground', () => {
+    const marks = (limit: number) => limitMarks({ days: [], used: 10, limit, forecast: { renders: 25 } })
+    assert.deepEqual(
+      [100, 101, 0].map((limit) => marks(limit).length),
+      [1, 0, 0],
+    )
+    assert.deepEqual(marks(100), [{ value: 100, name: 'Limit 100' }])
+  })
+})
