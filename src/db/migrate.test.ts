@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, beforeEach, describe, it } from 'node:test'
@@ -13,7 +13,9 @@ const log = silentLog()
 const directory = mkdtempSync(path.join(tmpdir(), 'prepaint-migrations-'))
 after(() => rmSync(directory, { recursive: true }))
 
-const put = (name: string, sql: string) => writeFileSync(path.join(directory, name), sql)
+const put = (name: string, sql: string) => writeFileSync(path.join(directory, 'migrations', name), sql)
+const putSchema = (sql: string) => writeFileSync(path.join(directory, 'schema.sql'), sql)
+const remove = (name: string) => rmSync(path.join(directory, 'migrations', name))
 let database: TestDatabase
 
 async function withDatabase(work: () => Promise<void>): Promise<void> {
@@ -33,16 +35,17 @@ const tables = async (): Promise<string[]> => {
 }
 
 beforeEach(() => {
-  for (const name of readdirSync(directory)) rmSync(path.join(directory, name))
-  put('0001-first.sql', 'create table one (n integer);')
+  rmSync(path.join(directory, 'migrations'), { recursive: true, force: true })
+  mkdirSync(path.join(directory, 'migrations'))
+  putSchema('create table one (n integer);')
   put('0002-second.sql', 'create table two (n integer); insert into two values (2);')
 })
 
 describe('migrate', () => {
-  it('applies the real migrations to an empty database, and finds nothing to do the second time', () =>
+  it('makes the schema in an empty database, and finds nothing to do the second time', () =>
     withDatabase(async () => {
       const applied = await migrate(database.connection, log)
-      assert.equal(applied[0], '0001-first.sql')
+      assert.equal(applied[0], '0001-schema.sql')
       assert((await tables()).includes('page'))
       assert.deepEqual(await migrate(database.connection, log), [])
     }))
@@ -50,7 +53,7 @@ describe('migrate', () => {
   it('applies in order what is new, and only that', () =>
     withDatabase(async () => {
       assert.deepEqual(await migrate(database.connection, log, directory), [
-        '0001-first.sql',
+        '0001-schema.sql',
         '0002-second.sql',
       ])
       put('0003-third.sql', 'create table three (n integer);')
@@ -103,7 +106,7 @@ describe('migrate', () => {
     withDatabase(async () => {
       put('0003-third.sql', 'create table three (n integer);')
       await migrate(database.connection, log, directory)
-      rmSync(path.join(directory, '0003-third.sql'))
+      remove('0003-third.sql')
       assert.deepEqual(await migrate(database.connection, log, directory), [])
     }))
 
@@ -112,12 +115,12 @@ describe('migrate', () => {
       put('0003-third.sql', '-- breaking: one is gone\ndrop table one;')
       put('0004-fourth.sql', 'create table four (n integer);')
       await migrate(database.connection, log, directory)
-      rmSync(path.join(directory, '0003-third.sql'))
+      remove('0003-third.sql')
       await assert.rejects(
         migrate(database.connection, log, directory),
         /made by a newer Prepaint: it has the migration 0003-third\.sql, which .* knows 0004-fourth\.sql/,
       )
-      rmSync(path.join(directory, '0004-fourth.sql'))
+      remove('0004-fourth.sql')
       await assert.rejects(
         migrate(database.connection, log, directory),
         /0003-third\.sql, which this version cannot work with \(it knows 0002-second\.sql as its last\)/,
@@ -130,7 +133,7 @@ describe('migrate', () => {
       await migrate(database.connection, log, directory)
       await database.pool.query(
         `insert into node values ('old:1', '0002-second.sql', clock_timestamp()), ('new:1', '0003-third.sql', now()),
-                                 ('dead:1', '0001-first.sql', now() - interval '16 seconds')`,
+                                 ('dead:1', '0001-schema.sql', now() - interval '16 seconds')`,
       )
       put('0003-third.sql', '-- breaking: one is gone\ndrop table one;')
       await assert.rejects(
@@ -167,8 +170,8 @@ describe('migrate', () => {
   it('refuses when a file that was applied has been changed', () =>
     withDatabase(async () => {
       await migrate(database.connection, log, directory)
-      put('0001-first.sql', 'create table one (n bigint);')
-      await assert.rejects(migrate(database.connection, log, directory), /0001-first\.sql is not the one/)
+      putSchema('create table one (n bigint);')
+      await assert.rejects(migrate(database.connection, log, directory), /0001-schema\.sql is not the one/)
     }))
 
   it('refuses files whose numbers repeat, and one whose turn is over; a number may be left out', () =>
@@ -178,9 +181,21 @@ describe('migrate', () => {
       assert.equal(applied.at(-1), '0004-after-a-gap.sql')
       put('0003-late.sql', 'select 1')
       await assert.rejects(migrate(database.connection, log, directory), /0003-late\.sql came after 0004/)
-      rmSync(path.join(directory, '0003-late.sql'))
+      remove('0003-late.sql')
       put('0002-twice.sql', 'select 1')
       await assert.rejects(migrate(database.connection, log, directory), /no two with one number/)
+    }))
+
+  it('says how to move the data of a version from before the first release', () =>
+    withDatabase(async () => {
+      await migrate(database.connection, log, directory)
+      await database.pool.query(
+        `update schema_migration set name = '0001-first.sql' where name = '0001-schema.sql'`,
+      )
+      await assert.rejects(
+        migrate(database.connection, log, directory),
+        /from before the first release, .*Make a backup with that version .* restore it with this one/,
+      )
     }))
 
   it('tells a user who may not create tables what he lacks', () =>

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -8,38 +8,42 @@ import type pg from 'pg'
 import type { Log } from '../log.ts'
 import { DatabaseError, errorCode, withClient } from './connection.ts'
 
-/** Where the migrations are. */
-export const MIGRATIONS = path.join(import.meta.dirname, 'migrations')
+/** Holds `schema.sql`, which is migration 0001, and later ones as `migrations/NNNN-<what>.sql`. */
+const DIRECTORY = import.meta.dirname
 
 /** The last migration that this version of Prepaint knows. */
-export function lastMigration(directory: string = MIGRATIONS): string {
-  return readMigrations(directory).at(-1)?.name ?? ''
+export function lastMigration(): string {
+  return readMigrations().at(-1)!.name
 }
 
-/** Any number that nothing else of ours locks; nodes of all versions must agree on it. */
+/** The migrations of versions before the first release. `schema.sql` is what they added up to. */
+const FIRST_UNRELEASED = '0001-first.sql'
+export const LAST_UNRELEASED = '0024-traffic-summary.sql'
+
+/** Used for nothing else, and the same in all versions. */
 const MIGRATION_LOCK = 7_226_411_028
 
-/** `breaking`: nodes that do not know it cannot go on with it. Its file begins with `-- breaking: <why>`. */
+/** `breaking`: nodes that do not know it cannot work with it. Its file begins with `-- breaking: <why>`. */
 type Migration = { name: string; sql: string; checksum: string; breaking: boolean }
 type Applied = { name: string; checksum: string; breaking: boolean }
 
 /**
  * Brings the schema up to this version of Prepaint and returns the names of the
- * migrations it applied, in order. Each is one transaction together with its
- * record, so a crash leaves whole steps only. Nodes that start at once take
- * turns: the first applies, the others wait and find nothing to do.
+ * migrations it applied, in order. Each one and its record are one transaction,
+ * so a crash leaves only whole steps. When several nodes start at once, one
+ * applies and the others wait.
  *
- * Forward only. Nodes of two versions work side by side while a fleet is
- * upgraded: a migration that only adds is survived by nodes that do not know
- * it, and they may be started again. Throws DatabaseError when the database has
- * a breaking one that this code does not know, when nodes run that do not know
- * a breaking one which is to be applied, or when an applied file has been changed.
- * `last`: none after that one, for a backup of an older version.
+ * Forward only. During an upgrade, nodes of two versions work side by side: a
+ * migration that only adds does not disturb older nodes, which may even be
+ * started again. Throws DatabaseError when the database has a breaking migration
+ * that this code does not know, when running nodes do not know a breaking one
+ * that is to be applied, or when an applied file has been changed.
+ * `last`: stop after that one, to restore a backup of an older version.
  */
 export async function migrate(
   connection: pg.ClientConfig,
   log: Log,
-  directory: string = MIGRATIONS,
+  directory: string = DIRECTORY,
   last: string | null = null,
 ): Promise<string[]> {
   const migrations = readMigrations(directory).filter(({ name }) => last === null || name <= last)
@@ -60,9 +64,9 @@ export async function migrate(
   })
 }
 
-/** One node at a time; the lock goes with the connection, however that ends. */
+/** One node at a time. The lock ends with the connection. */
 async function takeTurn(client: pg.Client, log: Log): Promise<void> {
-  // A large table takes as long as it takes, whatever the server's defaults say.
+  // Large tables take long, whatever the server's defaults are.
   await client.query('set statement_timeout = 0; set lock_timeout = 0')
   const { rows } = await client.query<{ free: boolean }>('select pg_try_advisory_lock($1) as free', [
     MIGRATION_LOCK,
@@ -91,25 +95,35 @@ async function createRecord(client: pg.Client): Promise<void> {
   }
 }
 
-function readMigrations(directory: string): Migration[] {
-  const names = readdirSync(directory)
-    .filter((name) => name.endsWith('.sql'))
-    .sort()
-  names.forEach((name, index) => {
-    const repeats = names[index - 1]?.slice(0, 4) === name.slice(0, 4)
+export function readMigrations(directory: string = DIRECTORY): Migration[] {
+  const later = path.join(directory, 'migrations')
+  const names = existsSync(later) ? readdirSync(later).filter((name) => name.endsWith('.sql')) : []
+  const migrations = names.sort().map((name) => readMigration(name, path.join(later, name)))
+  migrations.unshift(readMigration('0001-schema.sql', path.join(directory, 'schema.sql')))
+  migrations.forEach(({ name }, index) => {
+    const repeats = migrations[index - 1]?.name.slice(0, 4) === name.slice(0, 4)
     if (!/^\d{4}-[a-z0-9-]+\.sql$/.test(name) || repeats) {
-      throw new Error(`${directory}/${name}: migrations are named NNNN-<name>.sql, no two with one number`)
+      throw new Error(`${later}/${name}: migrations are named NNNN-<name>.sql, no two with one number`)
     }
   })
-  return names.map((name) => {
-    const sql = readFileSync(path.join(directory, name), 'utf8')
-    const checksum = createHash('sha256').update(sql).digest('hex')
-    return { name, sql, checksum, breaking: /^-- breaking: /.test(sql) }
-  })
+  return migrations
 }
 
-/** What is still to apply, once the record is known to be one that this version can work with. */
+function readMigration(name: string, file: string): Migration {
+  const sql = readFileSync(file, 'utf8')
+  const checksum = createHash('sha256').update(sql).digest('hex')
+  return { name, sql, checksum, breaking: /^-- breaking: /.test(sql) }
+}
+
+/** The migrations to apply. Refuses a database that this version cannot work with. */
 function pending(migrations: Migration[], record: Applied[], log: Log): Migration[] {
+  if (record[0]?.name === FIRST_UNRELEASED) {
+    throw new DatabaseError(
+      'The database was made by a Prepaint from before the first release, which this version cannot upgrade. ' +
+        'Make a backup with that version (prepaint backup) and restore it with this one (prepaint restore) into ' +
+        'an empty database: set PREPAINT_DATA_DIR to a new directory, or DATABASE_URL to a new database.',
+    )
+  }
   const known = new Map(migrations.map((migration) => [migration.name, migration]))
   const last = migrations.at(-1)?.name ?? ''
   const unknown = record.filter(({ name }) => !known.has(name))
@@ -137,7 +151,7 @@ function pending(migrations: Migration[], record: Applied[], log: Log): Migratio
   }
   const applied = new Set(record.map(({ name }) => name))
   const next = migrations.filter(({ name }) => !applied.has(name))
-  // A number may be left out, but not be filled once later ones were applied.
+  // Numbers may be left out, but not filled in later.
   const late = next.find(({ name }) => name < (record.at(-1)?.name ?? ''))
   if (late !== undefined) {
     throw new DatabaseError(
@@ -147,7 +161,7 @@ function pending(migrations: Migration[], record: Applied[], log: Log): Migratio
   return next
 }
 
-/** A breaking migration waits for the last node that would not understand what it leaves. */
+/** A breaking migration is refused while nodes run that do not know it. */
 async function refuseBesideOlderNodes(client: pg.Client, { name }: Migration): Promise<void> {
   const { rows: there } = await client.query<{ node: string | null }>(
     `select to_regclass('node')::text as node`,
@@ -163,16 +177,13 @@ async function refuseBesideOlderNodes(client: pg.Client, { name }: Migration): P
   )
 }
 
-/** `lock_not_available`, `deadlock_detected`: somebody reads or writes the table. */
+/** `lock_not_available`, `deadlock_detected`: the table is in use. */
 const IN_USE: ReadonlySet<string> = new Set(['55P03', '40P01'])
-/** Less than PostgreSQL takes to find a deadlock: it is the migration that gives way, not who is served. */
+/** Shorter than PostgreSQL's deadlock timeout, so that the migration gives way and not a query. */
 const LOCK_WITHIN_MS = 500
 const LOCK_TRIES = 120
 
-/**
- * Whoever waits for a table stops all who come after him. So a migration waits
- * for half a second only, then lets the others go and comes again.
- */
+/** Waiting for a table's lock blocks all later queries on it, so a migration waits half a second at a time. */
 async function apply(client: pg.Client, migration: Migration, log: Log): Promise<void> {
   const { name, sql, checksum, breaking } = migration
   for (let tries = 1; ; tries++) {
@@ -188,7 +199,7 @@ async function apply(client: pg.Client, migration: Migration, log: Log): Promise
       await client.query('commit')
       return
     } catch (cause) {
-      // A connection that is gone has undone it, too.
+      // A lost connection is rolled back, too.
       await client.query('rollback').catch(() => {})
       if (!IN_USE.has(errorCode(cause)) || tries === LOCK_TRIES) {
         throw new DatabaseError(`The migration ${name} failed and was undone: ${(cause as Error).message}`, {

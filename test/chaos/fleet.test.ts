@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { MIGRATIONS, migrate } from '../../src/db/migrate.ts'
+import { migrate, readMigrations } from '../../src/db/migrate.ts'
 import { silentLog } from '../../src/log.ts'
 import { runJson } from '../support/command-line.ts'
 import { until } from '../support/condition.ts'
@@ -315,9 +315,15 @@ describe('two nodes on one PostgreSQL', { concurrency: false }, () => {
   })
 
   it('an upgrade rolls: what it adds to the tables is survived under load, what breaks older nodes ends them', async () => {
-    const directory = path.join(folder, 'migrations')
-    cpSync(MIGRATIONS, directory, { recursive: true })
-    const add = (name: string, sql: string) => writeFileSync(path.join(directory, name), sql)
+    const directory = path.join(folder, 'schema')
+    mkdirSync(path.join(directory, 'migrations'), { recursive: true })
+    for (const { name, sql } of readMigrations()) {
+      writeFileSync(
+        path.join(directory, name === '0001-schema.sql' ? 'schema.sql' : `migrations/${name}`),
+        sql,
+      )
+    }
+    const add = (name: string, sql: string) => writeFileSync(path.join(directory, 'migrations', name), sql)
     const apply = () => migrate(fleet.server.connection, silentLog(), directory)
     const columns = ['page', 'job', 'domain', 'account', 'api_key', 'webhook_window', 'render_count', 'node']
       .map((table) => `alter table ${table} add column added_later integer not null default 7;`)

@@ -1,15 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import {
-  lchownSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-} from 'node:fs'
+import { lchownSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,7 +9,7 @@ import type pg from 'pg'
 
 import { systemClock } from '../../src/clock.ts'
 import { CONNECTION_DEFAULTS } from '../../src/db/connection.ts'
-import { MIGRATIONS, migrate } from '../../src/db/migrate.ts'
+import { migrate, readMigrations } from '../../src/db/migrate.ts'
 import { type Binaries, findBinaries } from '../../src/db/private-postgres/binaries.ts'
 import { PRIVATE_USER, prepareCluster } from '../../src/db/private-postgres/cluster.ts'
 import { makePrivate, prepareSocketDir } from '../../src/db/private-postgres/home.ts'
@@ -165,9 +156,7 @@ async function makeTemplate(place: string, template: string, user: SystemUser, b
 /** All that decides what a template looks like. */
 function fingerprint(binaries: Binaries): string {
   const hash = createHash('sha256').update(JSON.stringify([binaries.major, SETTINGS, INITDB_ARGS]))
-  for (const name of readdirSync(MIGRATIONS).sort()) {
-    hash.update(name).update(readFileSync(path.join(MIGRATIONS, name)))
-  }
+  for (const { name, checksum } of readMigrations()) hash.update(name).update(checksum)
   return hash.digest('hex').slice(0, 12)
 }
 

@@ -95,7 +95,7 @@ it('one that is not whole, or of a newer version, leaves nothing', async (t) => 
   await fill(from)
   const lines: string[] = []
   for await (const line of linesOf(readBackup(from.connection, OPTIONS))) lines.push(line)
-  const newer = lines[0]!.replace('"0001-first.sql"', '"0001-first.sql","9999-newer.sql"')
+  const newer = lines[0]!.replace('"0001-schema.sql"', '"0001-schema.sql","9999-newer.sql"')
   const to = await opened(t, { empty: true })
   const refuses = async (given: string[], words: RegExp) => {
     await assert.rejects(restoreBackup(to.connection, linesOf(streamOf(given)), log), words)
@@ -116,6 +116,17 @@ it('one that is not whole, or of a newer version, leaves nothing', async (t) => 
   await refuses(lines.toSpliced(page + 1, 1), /damaged: page has 2499 rows of 2500/)
   await restoreBackup(to.connection, linesOf(streamOf(lines)), log)
   await assert.rejects(restoreBackup(to.connection, linesOf(streamOf(lines)), log), /has accounts already/)
+})
+
+it('a backup of a version before the first release is restored', async (t) => {
+  const from = await opened(t)
+  await fill(from)
+  const lines: string[] = []
+  for await (const line of linesOf(readBackup(from.connection, OPTIONS))) lines.push(line)
+  lines[0] = lines[0]!.replace('"0001-schema.sql"', '"0001-first.sql","0024-traffic-summary.sql"')
+  const to = await opened(t, { empty: true })
+  await restoreBackup(to.connection, linesOf(streamOf(lines)), log)
+  assert.deepEqual(await contents(to), await contents(from))
 })
 
 async function* streamOf(lines: readonly string[]): AsyncGenerator<string> {

@@ -2,7 +2,7 @@ import pg from 'pg'
 
 import type { Log } from '../../log.ts'
 import { DatabaseError } from '../connection.ts'
-import { MIGRATIONS, migrate } from '../migrate.ts'
+import { LAST_UNRELEASED, migrate } from '../migrate.ts'
 import type { BackupHead, EndLine, TableLine } from './backup.ts'
 import { tablesInOrder } from './backup.ts'
 
@@ -26,6 +26,7 @@ export async function restoreBackup(
 ): Promise<Restored> {
   const reader = lines[Symbol.asyncIterator]()
   const head = readHead((await reader.next()).value)
+  if (head.migrations.at(-1) === LAST_UNRELEASED) head.migrations = ['0001-schema.sql']
   const last = head.migrations.at(-1) ?? ''
   const client = new pg.Client(connection)
   client.on('error', () => {})
@@ -33,7 +34,7 @@ export async function restoreBackup(
   try {
     await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0')
     await refuseUnlessEmpty(client)
-    await migrate(connection, log, MIGRATIONS, last)
+    await migrate(connection, log, undefined, last)
     await refuseOtherSchema(client, head)
     await client.query('begin')
     const tables = await tablesInOrder(client)

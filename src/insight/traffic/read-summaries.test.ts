@@ -2,9 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type TestDatabase, testDatabase } from '../../../test/support/database.ts'
 import { addTestDomain, NOON_MS, startTestTraffic } from '../../../test/support/traffic.ts'
-import { MIGRATIONS, migrate } from '../../db/migrate.ts'
 import type { AccountId, DomainId } from '../../ids.ts'
-import { silentLog } from '../../log.ts'
 import { readSummaries } from './read-summaries.ts'
 import { kindOfVerdict, NO_PAGES } from './verdict-kind.ts'
 
@@ -197,24 +195,6 @@ describe('summaries', () => {
       )
       const isPage = !NO_PAGES.includes(verdict)
       assert.deepEqual(rows, [{ of_crawler: isPage, of_people: false }], verdict)
-    }
-  })
-
-  it('of a database of before begin with what it has counted', async () => {
-    const { pool, connection, close } = await testDatabase({ empty: true })
-    try {
-      await migrate(connection, silentLog(), MIGRATIONS, '0023-ended-secrets.sql')
-      const [of, domains] = await account(pool, 'before.example')
-      const lines = new Map(
-        [...someLines(domains, Date.now(), 300)].map((line) => [line.slice(0, 4).join(), line]),
-      )
-      await write(pool, [...lines.values()])
-      await migrate(connection, silentLog())
-      await assertSame(pool, of, Date.now())
-      await write(pool, [...lines.values()].slice(0, 50))
-      await assertSame(pool, of, Date.now())
-    } finally {
-      await close()
     }
   })
 })

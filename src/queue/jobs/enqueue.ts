@@ -11,7 +11,7 @@ import { type Priority, priorityNumber } from './job.ts'
 /** So many live jobs may wait over the whole fleet: crawlers do not wait for longer queues than this one. */
 export const LIVE_BOUND = 10_000
 
-// The function is in src/db/migrations/0020-live-job.sql: two statements would be in each other's way.
+// The function is in src/db/schema.sql: two statements would be in each other's way.
 const ENQUEUE_LIVE = {
   name: 'queue-enqueue-live',
   text: 'select enqueue_live_job($1, $2, $3, $4) as job_id',
@@ -49,7 +49,7 @@ export async function ofDomain<T>(asked: Promise<T>): Promise<T> {
 /** How many jobs may wait over the whole fleet. */
 const BOUND: Readonly<Record<Priority, number>> = { live: LIVE_BOUND, refresh: 1_000_000, warm: 1_000_000 }
 
-// The function is in src/db/migrations/0002-queue.sql: it needs a lock first and a look afterwards.
+// The function is in src/db/schema.sql: it needs a lock first and a look afterwards.
 const ENQUEUE = {
   name: 'queue-enqueue',
   text: 'select path, job_id from enqueue_jobs($1, $2, $3, $4)',

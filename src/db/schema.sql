@@ -1,0 +1,1052 @@
+-- The whole schema of a new database. src/db/migrate.ts applies it as migration 0001; later changes are files in
+-- src/db/migrations/, named NNNN-<what>.sql, which only add.
+--
+-- Names follow the glossary. Times are timestamptz; months are the first day of the UTC month; days are UTC.
+-- Paths and names are sorted by bytes (collate "C") on every server, so that lists are read from an index.
+-- Tables that change all the time are vacuumed after 2 % of dead rows: the default of 20 % would be millions.
+--
+--   1 Accounts and sign-in      5 Render history and inspections
+--   2 Domains                   6 Warm and freshness
+--   3 Pages                     7 Certificates
+--   4 Queue                     8 Traffic
+--                               9 Nodes
+
+
+------------------------------------------------------------------------------------------------------------------------
+-- 1 Accounts and sign-in. Tables for better-auth have our names; src/accounts/sign-in/sign-in.ts maps the fields.
+------------------------------------------------------------------------------------------------------------------------
+
+create table account (
+  id             integer generated always as identity primary key,
+  email          text not null unique check (email = lower(email)),
+  plan           text not null,
+  created_at     timestamptz not null default now(),
+  role           text not null default 'owner' check (role in ('owner', 'operator')),
+  name           text not null default '',
+  email_verified boolean not null default true,
+  image          text,
+  updated_at     timestamptz not null default now(),
+  -- Suspended by an operator: no sign-in, keys and tokens are refused, live traffic passes to the origin.
+  suspended_at   timestamptz
+);
+
+-- Ways to sign in. Today only a password.
+create table sign_in_method (
+  id                       integer generated always as identity primary key,
+  account_id               integer not null references account on delete cascade,
+  provider                 text not null,
+  provider_account         text not null,
+  password                 text,
+  access_token             text,
+  refresh_token            text,
+  id_token                 text,
+  access_token_expires_at  timestamptz,
+  refresh_token_expires_at timestamptz,
+  scope                    text,
+  created_at               timestamptz not null default now(),
+  updated_at               timestamptz not null default now(),
+  unique (account_id, provider)
+);
+
+-- The cookie is this token and a signature; the signing key is in `sign_in_secret`.
+create table sign_in_session (
+  id         integer generated always as identity primary key,
+  account_id integer not null references account on delete cascade,
+  token      text not null unique,
+  expires_at timestamptz not null,
+  ip_address text,
+  user_agent text,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+create index sign_in_session_account on sign_in_session (account_id);
+create index sign_in_session_expiry on sign_in_session (expires_at);
+
+create table sign_in_check (
+  id         integer generated always as identity primary key,
+  identifier text not null,
+  value      text not null,
+  expires_at timestamptz not null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+
+-- Signs the cookies of all nodes. The first node that needs it makes it; it is encrypted with the master key.
+create table sign_in_secret (
+  one_row    boolean primary key default true check (one_row),
+  key_sealed bytea not null
+);
+
+-- One-time links to set a password: `first` (the operator of a new installation), `invitation` (a new account),
+-- `reset` (a forgotten password). Only the hash is stored.
+create table sign_in_link (
+  id         integer generated always as identity primary key,
+  token_hash bytea not null unique,
+  kind       text not null check (kind in ('first', 'invitation', 'reset')),
+  email      text,
+  plan       text,
+  role       text not null default 'owner' check (role in ('owner', 'operator')),
+  account_id integer references account on delete cascade,
+  created_at timestamptz not null default now(),
+  expires_at timestamptz not null
+);
+
+-- Failed sign-ins by client and by account, counted over all nodes.
+create table sign_in_failure (
+  subject    text primary key,
+  started_at timestamptz not null,
+  failures   integer not null
+);
+create index sign_in_failure_age on sign_in_failure (started_at);
+
+-- Only the hash of a key is stored; the key itself is shown once, in the response that created it.
+create table api_key (
+  id           integer generated always as identity primary key,
+  account_id   integer not null references account on delete cascade,
+  name         text not null,
+  key_hash     bytea not null unique,
+  hint         text not null,
+  created_at   timestamptz not null default now(),
+  expires_at   timestamptz,
+  last_used_at timestamptz,
+  revoked_at   timestamptz
+);
+create index api_key_account on api_key (account_id);
+-- For the removal of old keys (src/accounts/retention.ts). Writing `last_used_at` changes no column of the index.
+create index api_key_ended on api_key (coalesce(revoked_at, expires_at)) where coalesce(revoked_at, expires_at) is not null;
+
+-- Rate limits of an account over all nodes: the times of its recent uses. `what` names the limit; src/db/account-rate.ts.
+create table account_rate (
+  account_id integer not null references account on delete cascade,
+  what       text not null,
+  moments    timestamptz[] not null,
+  primary key (account_id, what)
+) with (fillfactor = 50);
+
+-- Event streams outlive the request that opened them. These triggers notify nodes when a session ends, a key is
+-- revoked, or an account's plan, role or suspension changes, so that they check the stream's access again.
+create function tell_access_ended() returns trigger language plpgsql as $$
+begin
+  perform pg_notify('access_ended', old.account_id::text);
+  return null;
+end
+$$;
+create function tell_account_changed() returns trigger language plpgsql as $$
+begin
+  perform pg_notify('access_ended', old.id::text);
+  return null;
+end
+$$;
+create trigger session_ended after delete on sign_in_session
+  for each row execute function tell_access_ended();
+create trigger key_revoked after update of revoked_at on api_key
+  for each row when (old.revoked_at is distinct from new.revoked_at) execute function tell_access_ended();
+create trigger account_changed after update of plan, role, suspended_at on account
+  for each row when (old.plan is distinct from new.plan or old.role is distinct from new.role
+                     or old.suspended_at is distinct from new.suspended_at)
+  execute function tell_account_changed();
+
+
+------------------------------------------------------------------------------------------------------------------------
+-- 2 Domains
+------------------------------------------------------------------------------------------------------------------------
+
+create table domain (
+  id            integer generated always as identity primary key,
+  account_id    integer not null references account on delete cascade,
+  custom_domain text collate "C" not null unique,
+  origin_url    text not null,
+  is_active     boolean not null default true,
+  settings      jsonb not null default '{}',
+  created_at    timestamptz not null default now(),
+  updated_at    timestamptz not null default now()
+);
+create index domain_account on domain (account_id, custom_domain);
+
+create table webhook_token (
+  id           integer generated always as identity primary key,
+  domain_id    integer not null references domain on delete cascade,
+  name         text not null,
+  token_hash   bytea not null unique,
+  hint         text not null,
+  created_at   timestamptz not null default now(),
+  last_used_at timestamptz,
+  revoked_at   timestamptz
+);
+create index webhook_token_domain on webhook_token (domain_id);
+create index webhook_token_ended on webhook_token (revoked_at) where revoked_at is not null;
+
+-- The current rate-limit window of a domain's webhook, which its first request opened.
+create table webhook_window (
+  domain_id  integer primary key references domain on delete cascade,
+  started_at timestamptz not null,
+  requests   integer not null
+);
+
+-- A random word that a node requests under the domain's name, to find out whether the name leads to this fleet.
+create table reach_word (
+  domain_id  integer primary key references domain on delete cascade,
+  token      text not null,
+  word       text not null,
+  expires_at timestamptz not null
+);
+
+-- Renders that counted against the quota, by month, and by day for charts.
+create table render_count (
+  domain_id integer not null references domain on delete cascade,
+  month     date not null,
+  renders   integer not null default 0,
+  primary key (domain_id, month)
+);
+create table render_day (
+  domain_id integer not null references domain on delete cascade,
+  day       date    not null,
+  renders   integer not null,
+  primary key (domain_id, day)
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+
+
+------------------------------------------------------------------------------------------------------------------------
+-- 3 Pages
+------------------------------------------------------------------------------------------------------------------------
+
+-- One stored render. The body is brotli, as it is served; PostgreSQL does not compress it again.
+create table page (
+  domain_id            integer not null references domain on delete cascade,
+  path                 text collate "C" not null,
+  status               smallint not null,
+  headers              jsonb not null,
+  body_br              bytea not null,
+  html_bytes           integer not null,
+  etag                 text not null,
+  rendered_at          timestamptz not null,
+  -- Made stale by an event, not by age: still served, refreshed at the next request.
+  stale_since          timestamptz,
+  -- How much text it has; since when newer renders are refused because they have far less (src/queue/judging/keep-page.ts).
+  text_chars           integer,
+  doubted_at           timestamptz,
+  -- When its text last changed; null: when it was rendered.
+  changed_at           timestamptz,
+  -- The build of the site's application, named by src/render/visit/recorder.ts, and the one before it. Several pages
+  -- with a new build mean a deploy: src/queue/upkeep/deploy.ts.
+  application          text,
+  previous_application text,
+  primary key (domain_id, path)
+) with (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);
+alter table page alter column body_br set storage external;
+
+-- The list of pages in each order. Each index ends with the path, so that a list continues after its last row, and a
+-- search for part of a path reads only the index. The first one also finds expired pages.
+create index page_rendered on page (domain_id, rendered_at, path) include (status, stale_since);
+create index page_status on page (domain_id, status, path);
+create index page_size on page (domain_id, html_bytes, path);
+create index page_application on page (domain_id, application, rendered_at) where stale_since is null;
+
+create table redirect (
+  domain_id integer not null references domain on delete cascade,
+  path      text collate "C" not null,
+  status    smallint not null,
+  location  text not null,
+  stored_at timestamptz not null,
+  primary key (domain_id, path)
+);
+create index redirect_age on redirect (domain_id, stored_at);
+
+create table sitemap (
+  domain_id  integer not null references domain on delete cascade,
+  path       text collate "C" not null,
+  headers    jsonb not null,
+  body       bytea not null,
+  fetched_at timestamptz not null,
+  primary key (domain_id, path)
+);
+
+-- Paths that crawlers requested or sitemaps list. Stored pages are known without a row here.
+create table known_path (
+  domain_id integer not null references domain on delete cascade,
+  path      text collate "C" not null,
+  source    text not null check (source in ('asked', 'sitemap')),
+  seen_at   timestamptz not null,
+  -- Of the sitemap's entry.
+  lastmod   timestamptz,
+  primary key (domain_id, path, source)
+) with (autovacuum_vacuum_scale_factor = 0.02);
+-- Expired rows are found by age. Paths of sitemaps expire domain by domain: without its index each run read all rows
+-- (a second for half a million), and with fifteen million it was cut off and removed nothing.
+create index known_path_asked on known_path (seen_at) where source = 'asked';
+create index known_path_named on known_path (domain_id, seen_at) where source = 'sitemap';
+
+-- The last crawler of each page that was served. Not in `page`: it outlives a refresh, and an edge that notes visits
+-- never waits for a page that is being stored or purged. src/store/last-visits.ts.
+create table last_visit (
+  domain_id integer not null references domain on delete cascade,
+  path      text collate "C" not null,
+  crawler   text not null,
+  category  text not null,
+  asked_at  timestamptz not null,
+  primary key (domain_id, path)
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+create index last_visit_asked on last_visit (domain_id, asked_at, path);
+
+-- The outcome of the last render of each path, kept longer than its record.
+create table last_render (
+  domain_id integer not null references domain on delete cascade,
+  path      text collate "C" not null,
+  outcome   text collate "C" not null,
+  ended_at  timestamptz not null,
+  primary key (domain_id, path)
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+create index last_render_outcome on last_render (domain_id, outcome, path);
+create index last_render_ended on last_render (domain_id, ended_at);
+
+-- What the last few different snapshots of a page contained, without their HTML. `facts`: JSON in brotli.
+create table page_digest (
+  id          bigint generated always as identity primary key,
+  domain_id   integer not null references domain on delete cascade,
+  path        text collate "C" not null,
+  etag        text not null,
+  status      smallint not null,
+  html_bytes  integer not null,
+  rendered_at timestamptz not null,
+  facts       bytea not null
+) with (autovacuum_vacuum_scale_factor = 0.02);
+alter table page_digest alter column facts set storage external;
+create index page_digest_page on page_digest (domain_id, path, id);
+create index page_digest_age on page_digest (rendered_at);
+
+
+------------------------------------------------------------------------------------------------------------------------
+-- 4 Queue. The reasons: docs/decisions/0005-queue.md.
+--
+-- Advisory locks: (7226, 0) one claim at a time; (7226, 1) one count of the queue at a time;
+-- (7227, <domain>) one bulk enqueue of a domain at a time.
+------------------------------------------------------------------------------------------------------------------------
+
+create table job (
+  id          uuid primary key default gen_random_uuid(),
+  domain_id   integer not null references domain on delete cascade,
+  path        text collate "C" not null,
+  -- 0 live, 1 refresh, 2 warm.
+  priority    smallint not null,
+  state       text not null default 'queued'
+              check (state in ('queued', 'running', 'done', 'failed', 'cancelled')),
+  -- Virtual time inside a priority: domains take turns.
+  turn        bigint not null,
+  run_at      timestamptz not null default now(),
+  -- The number of claims. With the node it rejects results that come after the lease was lost.
+  attempts    integer not null default 0,
+  -- Crashes of the browser or the node. Too many end the job.
+  faults      smallint not null default 0,
+  node        text,
+  lease_until timestamptz,
+  -- A purge or refresh came while it ran: its result is dropped and it runs again.
+  superseded  boolean not null default false,
+  outcome     text,
+  detail      text,
+  created_at  timestamptz not null default now(),
+  started_at  timestamptz,
+  finished_at timestamptz,
+  -- The live request that first queued it, as in logs and X-Request-Id.
+  request_id  text,
+  -- The warm run that it counts for.
+  warm        bigint
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+
+-- One open job for each page: a second request joins it.
+create unique index job_open on job (domain_id, path) where state in ('queued', 'running');
+create index job_claim on job (priority, turn, id) where state = 'queued';
+-- A domain's waiting jobs in one priority: the first, the last, and their number.
+create index job_line on job (priority, domain_id, turn, id) where state = 'queued';
+create index job_running on job (domain_id) where state = 'running';
+create index job_finished on job (finished_at) where finished_at is not null;
+-- For the deletion of a domain, which takes finished jobs too.
+create index job_domain on job (domain_id);
+
+-- The number of waiting `refresh` and `warm` jobs, counted again when older than five seconds: an exact count of a
+-- million rows for each enqueue would cost more than the bound is worth.
+create table queue_depth (
+  one_row    boolean primary key default true check (one_row),
+  queued     bigint not null,
+  counted_at timestamptz not null
+);
+insert into queue_depth (queued, counted_at) values (0, '-infinity');
+
+-- Virtual time of each priority: the last turn that was claimed. Only claims write it, one at a time. (When it was read
+-- from the running jobs, it stood still while a slow domain at its cap had the lowest turns, and a domain that queued
+-- one page at a time was always first.)
+create table queue_clock (
+  priority smallint primary key,
+  turn     bigint not null
+) with (fillfactor = 10);
+insert into queue_clock (priority, turn) values (0, 0), (1, 0), (2, 0);
+
+-- A page with status 5xx is not stored, but a crawler waits for it, maybe at another node. It is kept here for a
+-- minute; src/queue/judging/unstored.ts. It need not survive a crash of the server.
+create unlogged table unstored_page (
+  job_id     uuid primary key references job on delete cascade,
+  domain_id  integer not null references domain on delete cascade,
+  status     smallint not null,
+  headers    jsonb not null,
+  body_br    bytea not null,
+  html_bytes integer not null,
+  etag       text not null,
+  made_at    timestamptz not null
+);
+alter table unstored_page alter column body_br set storage external;
+create index unstored_page_domain on unstored_page (domain_id, made_at);
+create index unstored_page_made on unstored_page (made_at);
+
+-- How a domain's site looks where there is no page; src/queue/judging/soft-404.ts. `finding` is null until the first
+-- probe has ended, and kept while the next one runs.
+create table probe (
+  domain_id  integer primary key references domain on delete cascade,
+  -- The open job of the probe; the job's row may be gone.
+  job_id     uuid,
+  asked_at   timestamptz not null,
+  -- The next probe; an earlier one if the application has changed.
+  renew_at   timestamptz not null,
+  patient_to timestamptz not null,
+  finding    jsonb
+);
+create index probe_job on probe (job_id);
+
+-- The first and the last turn of a domain's waiting jobs in one priority; null for none. Comparing pairs and ordering by
+-- all columns forces the index `job_line`: with `=` the planner may take `job_claim` and read the jobs of all domains.
+create function first_turn(lane smallint, for_domain integer) returns bigint
+language sql as $$
+  select turn from job
+   where state = 'queued' and (priority, domain_id) >= (lane, for_domain) and (priority, domain_id) <= (lane, for_domain)
+   order by priority, domain_id, turn, id limit 1
+$$;
+create function last_turn(lane smallint, for_domain integer) returns bigint
+language sql as $$
+  select turn from job
+   where state = 'queued' and (priority, domain_id) >= (lane, for_domain) and (priority, domain_id) <= (lane, for_domain)
+   order by priority desc, domain_id desc, turn desc, id desc limit 1
+$$;
+-- Queues renders of `paths` (all different) and returns the open job of each. A page that has an open job joins it and
+-- raises its priority. No rows: the queue is full.
+-- A domain may have at most as many jobs waiting as there is room left. Alone it gets half of the queue, two domains get
+-- a third each, and there is always room for another one.
+--
+-- A function, because it needs a lock first and a read afterwards: the snapshot of a single statement is older than the
+-- lock it waits for (measured: a cap of 2 let 7 renders run). In a volatile function each statement has its own snapshot.
+create function enqueue_jobs(for_domain integer, paths text[], lane smallint, bound bigint)
+returns table (path text, job_id uuid)
+language plpgsql
+-- Statistics always lag behind what a queue holds: only its indexes are right, in their own order.
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_incremental_sort = off
+as $$
+#variable_conflict use_column
+declare
+  fresh  bigint;
+  raised bigint;
+  joined uuid[];
+  own    bigint;
+  whole  bigint;
+  base   bigint;
+begin
+  if lane = 0 then
+    -- What a crawler asks for need not survive the server: it waits at most for some seconds.
+    perform set_config('synchronous_commit', 'off', true);
+  end if;
+  if lane > 0 or cardinality(paths) > 1 then
+    perform pg_advisory_xact_lock(7227, for_domain);
+  end if;
+
+  select count(*) filter (where j.id is null), count(*) filter (where j.priority > lane), array_agg(j.id)
+    into fresh, raised, joined
+    from unnest(paths) as asked(path)
+    left join job j on j.domain_id = for_domain and j.path = asked.path and j.state in ('queued', 'running');
+
+  if fresh = 0 and raised = 0 then
+    -- By id: one that ended a moment ago has its result, and is as good.
+    return query select j.path, j.id from job j where j.id = any (joined);
+    return;
+  end if;
+
+  if fresh > 0 then
+    if lane = 0 then
+      select count(*) into whole
+        from (select from job where state = 'queued' and priority = 0 limit bound) waiting;
+      select count(*) into own from job where state = 'queued' and priority = 0 and domain_id = for_domain;
+    else
+      if exists (select from queue_depth where counted_at < clock_timestamp() - interval '5 seconds')
+         and pg_try_advisory_xact_lock(7226, 1) then
+        update queue_depth set
+          queued = (select count(*) from job where state = 'queued' and priority > 0),
+          counted_at = clock_timestamp();
+      end if;
+      select queued into whole from queue_depth;
+      -- Turns of a domain differ, so their range is never less than the number of its jobs.
+      own := 0;
+      for line in 1..2 loop
+        own := own + coalesce(last_turn(line::smallint, for_domain) - first_turn(line::smallint, for_domain) + 1, 0);
+      end loop;
+      if own + greatest(own, whole) + 2 * fresh > bound then
+        select count(*) into own from job where state = 'queued' and priority in (1, 2) and domain_id = for_domain;
+      end if;
+    end if;
+    if own + greatest(own, whole) + 2 * fresh > bound then
+      return;
+    end if;
+  end if;
+
+  -- Start-time fair queueing: a job's turn follows its domain's last one, but is never behind the clock.
+  select greatest(last_turn(lane, for_domain), (select turn from queue_clock where priority = lane))
+    into base;
+
+  -- In the order of paths, so that two that meet here lock rows in the same order.
+  insert into job as known (domain_id, path, priority, turn)
+    select for_domain, asked.path, lane, base + asked.place
+      from unnest(paths) with ordinality as asked(path, place)
+     order by asked.path collate "C"
+    on conflict (domain_id, path) where state in ('queued', 'running')
+    do update set priority = excluded.priority, turn = excluded.turn
+       where excluded.priority < known.priority;
+  perform pg_notify('job_queued', lane::text);
+
+  -- All of them are locked by now.
+  return query
+    select j.path, j.id from job j
+     where j.domain_id = for_domain and j.path = any (paths) and j.state in ('queued', 'running');
+end
+$$;
+-- Queues a live job and notes its request in one step. As a second statement the note locked the row while the woken
+-- node looked for work: `claim_jobs` skipped it, and the crawler waited up to a second for the next poll.
+create function enqueue_live_job(for_domain integer, for_path text, bound bigint, for_request text) returns uuid
+language plpgsql as $$
+declare
+  asked uuid;
+begin
+  select job_id into asked from enqueue_jobs(for_domain, array[for_path], 0::smallint, bound);
+  update job set request_id = for_request where id = asked and request_id is null;
+  return asked;
+end
+$$;
+-- Claims at most `slots` jobs for a node, at most `background_slots` of them `refresh` or `warm`: `live` before
+-- `refresh` before `warm`, then by turn. A domain has at most `domain_cap` running renders over all nodes, and
+-- background jobs start only below `background_cap` of them.
+create function claim_jobs(
+  by_node text, slots integer, background_slots integer,
+  domain_cap integer, background_cap integer, lease interval, in_month date)
+returns table (
+  job_id uuid, domain_id integer, path text, priority smallint, attempts integer, faults smallint,
+  custom_domain text, origin_url text, is_active boolean, plan text, renders integer)
+language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_incremental_sort = off
+as $$
+#variable_conflict use_column
+declare
+  at_cap            integer[];
+  at_background_cap integer[];
+  lowest            smallint;
+  picked            uuid;
+  claimed           integer := 0;
+  background        integer := 0;
+  served            smallint;
+begin
+  -- A claim that the server forgets in a crash is a job that is still queued: nothing is lost.
+  perform set_config('synchronous_commit', 'off', true);
+
+  if not exists (select from job where state = 'queued') then
+    return;
+  end if;
+  perform pg_advisory_xact_lock(7226, 0);
+
+  while claimed < slots loop
+    lowest := case when background < background_slots then 2 else 0 end;
+    select coalesce(array_agg(d) filter (where n >= domain_cap), '{}'),
+           coalesce(array_agg(d) filter (where n >= background_cap), '{}')
+      into at_cap, at_background_cap
+      from (select j.domain_id as d, count(*) as n from job j where j.state = 'running' group by 1) busy;
+
+    picked := next_job(lowest, at_cap, at_background_cap);
+    exit when picked is null;
+
+    claimed := claimed + 1;
+    return query
+      with taken as (
+        update job j set state = 'running', node = by_node, attempts = j.attempts + 1,
+               lease_until = clock_timestamp() + lease, started_at = clock_timestamp()
+         where j.id = picked
+        returning j.*)
+      select t.id, t.domain_id, t.path, t.priority, t.attempts, t.faults,
+             d.custom_domain, d.origin_url, d.is_active, a.plan, coalesce(c.renders, 0)
+        from taken t
+        join domain d on d.id = t.domain_id
+        join account a on a.id = d.account_id
+        left join render_count c on c.domain_id = t.domain_id and c.month = in_month;
+    update queue_clock c set turn = greatest(c.turn, j.turn) from job j
+     where j.id = picked and c.priority = j.priority
+    returning c.priority into served;
+    background := background + least(served, 1);
+  end loop;
+end
+$$;
+-- Locks and returns the first job that may run; null when there is none.
+create function next_job(lowest smallint, at_cap integer[], at_background_cap integer[]) returns uuid
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  look_ahead constant integer := 200;
+  candidate  record;
+  seen       integer := 0;
+  picked     uuid;
+  -- One value for a whole search: a condition on it is checked once, not for each row.
+  moment     constant timestamptz := clock_timestamp();
+begin
+  -- Nearly always the very first.
+  for candidate in
+    select id, domain_id, priority, run_at from job
+     where state = 'queued' and priority <= lowest
+     order by priority, turn, id limit look_ahead
+  loop
+    seen := seen + 1;
+    continue when candidate.run_at > moment
+      or candidate.domain_id = any (case when candidate.priority = 0 then at_cap else at_background_cap end);
+    select id into picked from job where id = candidate.id and state = 'queued' for update skip locked;
+    if picked is not null then return picked; end if;
+  end loop;
+  if seen < look_ahead then return null; end if;
+
+  -- A domain at its cap has piled up in front. Reading past it would cost its whole backlog (100,000 rows);
+  -- so: the head of each domain's line, found by leaping from domain to domain in the index.
+  for candidate in
+    with recursive head as (
+      (select priority, domain_id, turn, id, run_at from job
+        where state = 'queued' and priority <= lowest
+        order by priority, domain_id, turn, id limit 1)
+      union all
+      select following.* from head, lateral (
+        select priority, domain_id, turn, id, run_at from job
+         where state = 'queued' and priority <= lowest
+           and (priority, domain_id) > (head.priority, head.domain_id)
+         order by priority, domain_id, turn, id limit 1) following)
+    select ready.id from head, lateral (
+        -- A head that waits for its back-off lets the next of its line pass.
+        select head.turn, head.id where head.run_at <= moment
+        union all
+        (select turn, id from job
+          where head.run_at > moment and run_at <= moment and state = 'queued'
+            and (priority, domain_id) >= (head.priority, head.domain_id)
+            and (priority, domain_id) <= (head.priority, head.domain_id)
+          order by priority, domain_id, turn, id limit 1)) ready
+     where head.domain_id <> all (case when head.priority = 0 then at_cap else at_background_cap end)
+     order by head.priority, ready.turn, ready.id
+  loop
+    select id into picked from job where id = candidate.id and state = 'queued' for update skip locked;
+    if picked is not null then return picked; end if;
+  end loop;
+  return null;
+end
+$$;
+-- What a claimed job needs to know of its domain at the moment of the claim. Volatile, to have its own snapshot: the
+-- claiming statement's is older than the lock it waits for, and missed settings that were saved meanwhile.
+create function claim_details(for_domain integer, for_job uuid)
+returns table (visitor jsonb, query jsonb, origin_cache_control text, is_probe boolean)
+language sql volatile as $$
+  select settings -> 'render', settings -> 'query', settings ->> 'origin_cache_control',
+         exists (select from probe where job_id = for_job)
+    from domain where id = for_domain
+$$;
+
+------------------------------------------------------------------------------------------------------------------------
+-- 5 Render history and inspections
+------------------------------------------------------------------------------------------------------------------------
+
+-- What each render did, for the owner. The last 20 of a page, for a week; src/queue/judging/render-records.ts.
+create table render_record (
+  id         bigint generated always as identity primary key,
+  domain_id  integer not null references domain on delete cascade,
+  path       text collate "C" not null,
+  job_id     uuid not null,
+  outcome    text not null,
+  detail     text,
+  -- From the first request to the claim, and from the claim to the stored result.
+  queued_ms  integer not null,
+  stored_ms  integer not null,
+  record     jsonb not null,
+  ended_at   timestamptz not null default now(),
+  request_id text
+) with (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);
+create index render_record_page on render_record (domain_id, path, id);
+create index render_record_domain on render_record (domain_id, id);
+create index render_record_ended on render_record (ended_at);
+
+-- An owner inspects a page: a rendering node loads what crawlers get and what people get, once. The results are kept
+-- for a day. The lease works as for jobs.
+create table inspection (
+  id              uuid primary key default gen_random_uuid(),
+  domain_id       integer not null references domain on delete cascade,
+  path            text collate "C" not null,
+  state           text not null default 'queued' check (state in ('queued', 'running', 'done', 'failed')),
+  reason          text,
+  node            text,
+  attempts        smallint not null default 0,
+  lease_until     timestamptz,
+  requested_at    timestamptz not null default now(),
+  finished_at     timestamptz,
+  crawler         jsonb,
+  person          jsonb,
+  crawler_picture bytea,
+  person_picture  bytea
+);
+alter table inspection
+  alter column crawler_picture set storage external,
+  alter column person_picture set storage external;
+create unique index inspection_open on inspection (domain_id, path) where state in ('queued', 'running');
+create index inspection_page on inspection (domain_id, path, requested_at);
+create index inspection_waiting on inspection (requested_at) where state in ('queued', 'running');
+create index inspection_age on inspection (requested_at);
+
+
+------------------------------------------------------------------------------------------------------------------------
+-- 6 Warm and freshness
+------------------------------------------------------------------------------------------------------------------------
+
+-- Warms that a node of an older version asked for; newer nodes take them from here.
+create table warm_run (
+  domain_id    integer primary key references domain on delete cascade,
+  after_path   text collate "C" not null default '',
+  requested_at timestamptz not null default now(),
+  moved_at     timestamptz not null default now()
+);
+
+-- The current or last warm of each domain. Its states: src/queue/warm/warm.ts.
+create sequence warm_number;
+create table warm (
+  domain_id   integer primary key references domain on delete cascade,
+  -- A new number at each start: jobs of an earlier run are not counted.
+  run         bigint not null default nextval('warm_number'),
+  which       text not null default 'all' check (which in ('all', 'outdated')),
+  state       text not null default 'reading'
+              check (state in ('reading', 'queueing', 'rendering', 'done', 'cancelled', 'failed')),
+  -- Since when it is paused; null: it is not. `reason`: who paused it, or what is missing.
+  paused_at   timestamptz,
+  reason      text,
+  -- The site's robots.txt as read at the start; null: not read yet.
+  robots      text,
+  -- Known paths up to this one are done.
+  after_path  text collate "C" not null default '',
+  -- Known paths once all sitemaps were read: queued, forbidden by robots.txt, passed by a rule of the domain, or fresh.
+  known       integer not null default 0,
+  queued      integer not null default 0,
+  forbidden   integer not null default 0,
+  passed      integer not null default 0,
+  fresh       integer not null default 0,
+  -- Of the node that reads the sitemaps, by the database's clock.
+  lease       uuid,
+  lease_until timestamptz,
+  started_at  timestamptz not null default now(),
+  moved_at    timestamptz not null default now(),
+  ended_at    timestamptz
+);
+create index warm_under_way on warm (moved_at) where state in ('reading', 'queueing', 'rendering');
+
+-- Counts of ended renders. Not in `warm`, so that they never wait for the step that queues.
+create table warm_tally (
+  domain_id integer primary key references domain on delete cascade,
+  run       bigint not null,
+  done      integer not null default 0,
+  -- Of the done: the snapshot was the same as before.
+  unchanged integer not null default 0,
+  failed    integer not null default 0
+) with (fillfactor = 10);
+
+-- The sitemaps of a run. One that was begun and not ended is read again by the next node.
+create table warm_sitemap (
+  domain_id integer not null references domain on delete cascade,
+  path      text collate "C" not null,
+  -- The number of index files above it.
+  depth     smallint not null,
+  -- The number of entries for this site; null: not read yet, or not readable (`failure` says why).
+  entries   integer,
+  failure   text,
+  primary key (domain_id, path)
+);
+
+-- Paths that a pause took back from the queue.
+create table warm_held (
+  domain_id integer not null references domain on delete cascade,
+  path      text collate "C" not null,
+  primary key (domain_id, path)
+);
+
+-- Counts each ended job, however it ended. It runs after the statement, when all rows of jobs are locked, so that
+-- nothing waits for a job while it has the counts locked.
+create function count_warmed() returns trigger language plpgsql as $$
+begin
+  update warm_tally set
+    done = done + (new.state = 'done')::integer,
+    unchanged = unchanged + (new.state = 'done' and new.detail is not distinct from 'unchanged')::integer,
+    failed = failed + (new.state <> 'done')::integer
+   where domain_id = new.domain_id and run = new.warm;
+  return null;
+end
+$$;
+create trigger job_counts_for_warm after update of state on job for each row
+  when (new.warm is not null and old.state in ('queued', 'running') and new.state in ('done', 'failed', 'cancelled'))
+  execute function count_warmed();
+
+-- Refreshes of a domain that no crawler waited for, and deploys that were handled; src/queue/upkeep/refresh-ahead.ts.
+create table freshness (
+  domain_id integer primary key references domain on delete cascade,
+  next_at   timestamptz not null default now(),
+  -- The number of refreshes queued ahead on that day.
+  day       date,
+  ahead     integer not null default 0,
+  deploys   timestamptz[] not null default '{}'
+) with (fillfactor = 50);
+create index freshness_next on freshness (next_at);
+
+
+------------------------------------------------------------------------------------------------------------------------
+-- 7 Certificates. Columns named `sealed` are encrypted with the master key, which is not in the database.
+------------------------------------------------------------------------------------------------------------------------
+
+-- The id of the master key: nodes with different keys notice it here.
+create table master_key (
+  one_row boolean primary key default true check (one_row),
+  id      text not null
+);
+
+-- The certificate that is served. `acme`: ordered by Prepaint; `own`: supplied by the owner.
+create table certificate (
+  domain_id  integer primary key references domain on delete cascade,
+  source     text not null check (source in ('acme', 'own')),
+  chain      text not null,
+  key_sealed bytea not null,
+  not_before timestamptz not null,
+  not_after  timestamptz not null,
+  stored_at  timestamptz not null default now()
+);
+alter table certificate alter column key_sealed set storage plain;
+
+-- When each domain's next certificate is ordered, and why the last attempt failed. A node works on it under a lease;
+-- its result counts only while it has the lease.
+create table certificate_order (
+  domain_id   integer primary key references domain on delete cascade,
+  next_at     timestamptz not null default now(),
+  -- The present certificate is good until then; null: there is none.
+  renew_at    timestamptz,
+  failures    integer not null default 0,
+  reason      text,
+  failed_at   timestamptz,
+  lease       uuid,
+  lease_until timestamptz
+) with (fillfactor = 80);
+create index certificate_order_next on certificate_order (next_at);
+
+create function expect_certificate() returns trigger language plpgsql as $$
+begin
+  insert into certificate_order (domain_id) values (new.id);
+  return null;
+end
+$$;
+create trigger domain_expects_certificate after insert on domain
+  for each row execute function expect_certificate();
+
+-- Responses to a CA's challenges, served by any node. The lease ensures that there is one of each kind at a time.
+create table acme_challenge (
+  domain_id         integer not null references domain on delete cascade,
+  kind              text not null check (kind in ('http-01', 'tls-alpn-01')),
+  token             text not null,
+  key_authorization text not null,
+  expires_at        timestamptz not null,
+  primary key (domain_id, kind)
+);
+
+-- The account at a CA, by the URL of its directory.
+create table acme_account (
+  directory  text primary key,
+  key_sealed bytea not null,
+  created_at timestamptz not null default now()
+);
+
+-- One row for each order, for the budget of the whole fleet, in which accounts take turns. No foreign key: orders of a
+-- deleted account still count.
+create table acme_order (
+  ordered_at timestamptz not null,
+  account_id integer
+);
+create index acme_order_time on acme_order (ordered_at);
+
+
+------------------------------------------------------------------------------------------------------------------------
+-- 8 Traffic. Nodes count in memory and add their counts every few seconds; src/insight/traffic/.
+------------------------------------------------------------------------------------------------------------------------
+
+-- By hour. category: of crawlers, or `people`, whose visits are one row an hour. crawler: a known name, or `other`.
+-- times: a histogram with the fixed steps of src/insight/traffic/time-range.ts, without trailing zeros.
+-- Statuses that are not counted were 2xx. unanswered: the client disconnected before the response.
+create table traffic_hour (
+  domain_id  integer     not null references domain on delete cascade,
+  hour       timestamptz not null,
+  category   text        not null,
+  crawler    text        not null,
+  verdict    text        not null,
+  visits     bigint      not null,
+  status_3xx bigint      not null,
+  status_4xx bigint      not null,
+  status_5xx bigint      not null,
+  unanswered bigint      not null,
+  times      integer[]   not null,
+  primary key (domain_id, hour, category, crawler, verdict)
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+
+-- The same by day, for longer ranges: a twenty-fourth of the rows.
+create table traffic_day (
+  domain_id  integer   not null references domain on delete cascade,
+  day        date      not null,
+  category   text      not null,
+  crawler    text      not null,
+  verdict    text      not null,
+  visits     bigint    not null,
+  status_3xx bigint    not null,
+  status_4xx bigint    not null,
+  status_5xx bigint    not null,
+  unanswered bigint    not null,
+  times      integer[] not null,
+  primary key (domain_id, day, category, crawler, verdict)
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+
+-- The paths of a day that crawlers requested most, and those that failed most. Path '': all others together.
+create table traffic_path (
+  domain_id  integer  not null references domain on delete cascade,
+  day        date     not null,
+  is_failing boolean  not null,
+  path       text collate "C" not null,
+  visits     bigint   not null,
+  -- Of the newest visit.
+  verdict    text     not null,
+  status     smallint not null,
+  primary key (domain_id, day, is_failing, path)
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+
+-- The last crawler of a domain.
+create table traffic_last (
+  domain_id integer primary key references domain on delete cascade,
+  crawler   text        not null,
+  category  text        not null,
+  seen_at   timestamptz not null
+) with (fillfactor = 80);
+
+-- The last batch of each node: a batch whose result was lost is not added twice.
+create table traffic_batch (
+  node       uuid primary key,
+  batch      bigint      not null,
+  written_at timestamptz not null
+);
+create index traffic_batch_age on traffic_batch (written_at);
+
+-- For lists of domains, by day: requests of crawlers for pages, and how many were hits. Summaries of 10,000 domains
+-- read from `traffic_hour` added up 1.5 million rows; here a week of a domain is sixteen rows.
+-- docs/decisions/0037-summaries-of-many-domains.md.
+create table traffic_summary (
+  domain_id    integer  not null references domain on delete cascade,
+  day          date     not null,
+  -- 0: from rows that grew, 1: from new rows. Two triggers write them, one after the other. With one row, two nodes
+  -- that count the same domains could deadlock.
+  part         smallint not null,
+  pages        bigint   not null,
+  hits         bigint   not null,
+  -- The same by hour of the day, 24 each.
+  hourly_pages bigint[] not null,
+  hourly_hits  bigint[] not null,
+  primary key (domain_id, day, part)
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+
+-- The verdicts are `NO_PAGES` of src/insight/traffic/verdict-kind.ts. A test compares them.
+create function is_for_page(category text, verdict text) returns boolean language sql immutable as $$
+  select category <> 'people' and verdict not in (
+    'pass; not-a-crawler', 'pass; method', 'pass; category', 'pass; authorization', 'pass; asset', 'pass; excluded',
+    'pass; rule', 'pass; path', 'pass; inactive', 'pass; loop', 'pass; forged', 'sitemap')
+$$;
+
+-- Adds changes of rows. All nodes write in the same order, so that they cannot deadlock. Each of the 24 hours is
+-- written out: a loop over an array took twice as long.
+do $written_out$ begin execute format($function$
+  create function add_to_summaries(
+    of_part smallint, domains integer[], hours timestamptz[], are_hits boolean[], changes bigint[]
+  ) returns void language plpgsql as $$
+  begin
+    insert into traffic_summary as t (domain_id, day, part, pages, hits, hourly_pages, hourly_hits)
+    select c.domain_id, c.day, of_part, sum(c.pages), sum(c.hits), array[%1$s], array[%2$s]
+      from (select u.domain_id, (u.hour at time zone 'UTC')::date as day,
+                   extract(hour from u.hour at time zone 'UTC')::integer as hour,
+                   sum(u.visits)::bigint as pages, coalesce(sum(u.visits) filter (where u.is_hit), 0)::bigint as hits
+              from unnest(domains, hours, are_hits, changes) as u (domain_id, hour, is_hit, visits)
+             group by 1, 2, 3) c
+     group by c.domain_id, c.day
+     order by c.domain_id, c.day
+    on conflict (domain_id, day, part) do update set
+      pages = t.pages + excluded.pages, hits = t.hits + excluded.hits,
+      hourly_pages = array[%3$s], hourly_hits = array[%4$s];
+  end
+  $$
+$function$,
+  (select string_agg(format('coalesce(max(c.pages) filter (where c.hour = %s), 0)', h), ', ' order by h) from generate_series(0, 23) h),
+  (select string_agg(format('coalesce(max(c.hits) filter (where c.hour = %s), 0)', h), ', ' order by h) from generate_series(0, 23) h),
+  (select string_agg(format('t.hourly_pages[%1$s] + excluded.hourly_pages[%1$s]', h), ', ' order by h) from generate_series(1, 24) h),
+  (select string_agg(format('t.hourly_hits[%1$s] + excluded.hourly_hits[%1$s]', h), ', ' order by h) from generate_series(1, 24) h));
+end $written_out$;
+
+create function summarise_grown() returns trigger language plpgsql as $$
+begin
+  perform add_to_summaries(0::smallint, array_agg(domain_id), array_agg(hour),
+                           array_agg(verdict in ('hit', 'stale')), array_agg(visits))
+     from (select domain_id, hour, category, verdict, visits from now_rows
+           union all
+           select domain_id, hour, category, verdict, -visits from before_rows) changed
+    where is_for_page(category, verdict)
+   having count(*) > 0;
+  return null;
+end
+$$;
+create function summarise_new() returns trigger language plpgsql as $$
+begin
+  perform add_to_summaries(1::smallint, array_agg(domain_id), array_agg(hour),
+                           array_agg(verdict in ('hit', 'stale')), array_agg(visits))
+     from now_rows
+    where is_for_page(category, verdict)
+   having count(*) > 0;
+  return null;
+end
+$$;
+
+-- When one statement updates and inserts, PostgreSQL runs the first trigger before the second. The removal of old hours
+-- changes nothing: summaries do not reach back that far.
+create trigger traffic_summary_grown after update on traffic_hour
+  referencing old table as before_rows new table as now_rows for each statement execute function summarise_grown();
+create trigger traffic_summary_new after insert on traffic_hour
+  referencing new table as now_rows for each statement execute function summarise_new();
+
+
+------------------------------------------------------------------------------------------------------------------------
+-- 9 Nodes
+------------------------------------------------------------------------------------------------------------------------
+
+-- Running nodes. Each updates its row every five seconds and deletes it at shutdown; after three missed updates it
+-- counts as dead, and its row is removed later. Times are of the database's clock.
+create table node (
+  -- The name under which it holds jobs (job.node).
+  id               text primary key,
+  host             text not null,
+  version          text not null,
+  roles            text[] not null,
+  started_at       timestamptz not null default clock_timestamp(),
+  seen_at          timestamptz not null default clock_timestamp(),
+  draining         boolean not null default false,
+  slots            integer not null,
+  running          integer not null,
+  cores            integer not null,
+  load             real not null,
+  memory_bytes     bigint not null,
+  browser          text not null check (browser in ('ok', 'broken', 'none')),
+  -- The last migration that it knows.
+  schema           text not null,
+  browsers         integer not null default 0,
+  -- Including replaced ones, since the node started.
+  browsers_started integer not null default 0
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
