@@ -1,11 +1,11 @@
 import http from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import https from 'node:https'
-import { GATEWAY_HEADER } from '../outbound/gateway-headers.ts'
 import type { GuardedAgents } from '../outbound/guarded-agents.ts'
 import { ConnectError } from '../outbound/guarded-connect.ts'
 import { connectFault } from '../outbound/guarded-sockets.ts'
-import type { Authority } from '../outbound/origin-url.ts'
+import { GATEWAY_HEADER } from '../outbound/headers.ts'
+import type { Origin } from '../outbound/origin-url.ts'
 import type { GatewayLimits } from './limits.ts'
 import type { Underway } from './preload/preloads.ts'
 import type { Tally } from './request-counts.ts'
@@ -15,12 +15,11 @@ export type PageRequest = http.IncomingMessage | Http2ServerRequest
 export type PageResponse = http.ServerResponse | Http2ServerResponse
 
 export type Upstream = {
-  scheme: 'http' | 'https'
-  authority: Authority
+  origin: Origin
   path: string
   headers: http.OutgoingHttpHeaders
   /** What the page is shown of the response's headers. */
-  responseHeaders(headers: http.IncomingHttpHeaders): http.OutgoingHttpHeaders
+  responseHeaders(received: http.IncomingMessage): http.OutgoingHttpHeaders
   /** `false`: the page is told that there is nothing to show. */
   judge?: ((status: number, headers: http.OutgoingHttpHeaders) => boolean) | undefined
   /** This very request, sent already. */
@@ -45,13 +44,14 @@ export type ExchangeDeps = {
 /** Opens the request to `upstream`; nothing is sent before its end or first body byte. Throws on an impossible path. */
 export function openUpstream(
   method: string,
-  { scheme, authority, path, headers }: Pick<Upstream, 'scheme' | 'authority' | 'path' | 'headers'>,
+  { origin, path, headers }: Pick<Upstream, 'origin' | 'path' | 'headers'>,
   { agents, limits }: Pick<ExchangeDeps, 'agents' | 'limits'>,
 ): http.ClientRequest {
-  return (scheme === 'https' ? https : http).request({
-    agent: agents[scheme],
-    host: authority.host.text,
-    port: authority.port,
+  const isSecure = origin.protocol === 'https:'
+  return (isSecure ? https : http).request({
+    agent: isSecure ? agents.https : agents.http,
+    host: origin.hostname,
+    port: origin.port,
     method,
     path,
     headers,
@@ -72,7 +72,7 @@ export function exchange(
   deps: ExchangeDeps,
 ): void {
   const { limits, tally } = deps
-  const target = `${upstream.authority.host.text}:${upstream.authority.port}`
+  const target = `${upstream.origin.hostname}:${upstream.origin.port}`
   const method = request.method ?? 'GET'
   const body = hasBody(request)
   const isRepeatable = !body && REPEATABLE.has(method)
@@ -190,7 +190,7 @@ function relay(
   }
   try {
     const status = received.statusCode ?? 502
-    const headers = upstream.responseHeaders(received.headers)
+    const headers = upstream.responseHeaders(received)
     if (upstream.judge?.(status, headers) === false) {
       received.destroy()
       // RFC 9110, section 15.3.5: a browser stays where it is.

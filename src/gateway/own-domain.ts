@@ -1,11 +1,16 @@
 import http from 'node:http'
 import http2 from 'node:http2'
 import type { Duplex } from 'node:stream'
-import { headersForOrigin, headersFromOrigin, ORIGIN_CACHE_CONTROL } from '../outbound/gateway-headers.ts'
+import {
+  headersForOrigin,
+  headersFromOrigin,
+  ORIGIN_CACHE_CONTROL,
+  type ProxiedSite,
+} from '../outbound/headers.ts'
 import type { DocumentWatch } from './document-watch.ts'
 import { answer, type ExchangeDeps, exchange, type PageRequest, type PageResponse } from './exchange.ts'
 import type { Preloads } from './preload/preloads.ts'
-import { namesOwnHost, type Site } from './target.ts'
+import { namesOwnHost } from './target.ts'
 import type { GatewayKey } from './tls-key.ts'
 import { answerRaw, upgrade } from './upgrade.ts'
 
@@ -31,7 +36,7 @@ const SESSION_MEMORY_MIB = 64
  * still. HTTP/1.1 is there for WebSockets.
  */
 export function createOwnDomain(
-  site: Site,
+  site: ProxiedSite,
   key: GatewayKey,
   documents: Pick<DocumentWatch, 'judgeOf'>,
   preloads: Pick<Preloads, 'take' | 'acts'>,
@@ -50,12 +55,12 @@ export function createOwnDomain(
   }
 
   const upstream = (headers: http.IncomingHttpHeaders, path: string, scheme: Scheme) => ({
-    ...site.origin,
+    origin: site.origin,
     path,
     headers: headersForOrigin(headers, scheme, site),
     judge: documents.judgeOf(headers['sec-fetch-dest'], path),
-    responseHeaders: (received: http.IncomingHttpHeaders) => {
-      const kept = headersFromOrigin(received, site)
+    responseHeaders: ({ rawHeaders, headers: received }: http.IncomingMessage) => {
+      const kept: http.OutgoingHttpHeaders = headersFromOrigin(rawHeaders, site)
       const { 'cache-control': cacheControl, expires } = received
       const forBrowser = browserCacheControl(headers['sec-fetch-dest'], { cacheControl, expires })
       if (forBrowser !== undefined) kept['cache-control'] = forBrowser
@@ -77,7 +82,7 @@ export function createOwnDomain(
       tally.refuse(path, 'malformed')
       return { status: 400, why: 'malformed' }
     }
-    return tally.admit(site.customDomain) ? null : { status: 403, why: 'limit' }
+    return tally.admit(site.name) ? null : { status: 403, why: 'limit' }
   }
 
   const onRequest = (scheme: Scheme) => (request: PageRequest, response: PageResponse) => {
@@ -128,11 +133,11 @@ export function createOwnDomain(
       else plain.emit('connection', socket)
     },
     answer(request, response, path) {
-      if (!tally.admit(site.customDomain)) answer(response, 403, 'limit')
+      if (!tally.admit(site.name)) answer(response, 403, 'limit')
       else exchange(request, response, upstream(request.headers, path, 'http'), deps)
     },
     isDelivered(url) {
-      const base = `https://${site.customDomain}`
+      const base = `https://${site.name}`
       return url.startsWith(`${base}/`) && !underWay.has(url.slice(base.length).split('#', 1)[0] ?? '')
     },
   }

@@ -5,11 +5,11 @@ import type { Duplex } from 'node:stream'
 
 import type { Log } from '../log.ts'
 import type { AddressGuard } from '../outbound/address-guard.ts'
-import { headersForOther, headersFromOther } from '../outbound/gateway-headers.ts'
 import { createGuardedAgents } from '../outbound/guarded-agents.ts'
 import { guardedConnect } from '../outbound/guarded-connect.ts'
+import { headersForOther, headersFromOther } from '../outbound/headers.ts'
 import type { Lookup } from '../outbound/lookup.ts'
-import type { Authority } from '../outbound/origin-url.ts'
+import type { Origin } from '../outbound/origin-url.ts'
 import { createDocumentWatch, type DocumentWatch } from './document-watch.ts'
 import { answer, type ExchangeDeps, exchange, faultOf, openUpstream, tallyFault } from './exchange.ts'
 import type { GatewayLimits } from './limits.ts'
@@ -17,7 +17,7 @@ import { createOwnDomain } from './own-domain.ts'
 import type { Knowledge } from './preload/knowledge.ts'
 import { createPreloads } from './preload/preloads.ts'
 import { createTally, type Excess, type RefusalReason, type SiteTally } from './request-counts.ts'
-import { connectTarget, hostHeader, readSite, requestTarget } from './target.ts'
+import { connectTarget, readSite, requestTarget } from './target.ts'
 import type { GatewayKey } from './tls-key.ts'
 import { tunnel } from './tunnel.ts'
 import { answerRaw } from './upgrade.ts'
@@ -70,7 +70,7 @@ export async function openSite(
   const deps: ExchangeDeps = { agents, freshAgents, limits, tally }
   const documents = createDocumentWatch()
   const preloads = createPreloads(knowledge, ({ path, headers }) =>
-    openUpstream('GET', { ...site.origin, path, headers }, deps),
+    openUpstream('GET', { origin: site.origin, path, headers }, deps),
   )
   const ownDomain = createOwnDomain(site, key, documents, preloads, deps)
 
@@ -93,16 +93,16 @@ export async function openSite(
         return ownDomain.accept(near, target.scheme)
       case 'other':
         if (!tally.admit(raw)) return answerRaw(near, 403, 'limit')
-        openTunnel(near, target.authority).catch((error: unknown) => failTunnel(near, raw, error))
+        openTunnel(near, target.origin).catch((error: unknown) => failTunnel(near, raw, error))
     }
   }
 
-  async function openTunnel(near: Duplex, { host, port }: Authority): Promise<void> {
+  async function openTunnel(near: Duplex, { hostname, port }: Origin): Promise<void> {
     const gone = new AbortController()
     near.once('close', () => gone.abort(new Error('the page went away')))
     const { signal } = gone
     const far = await guardedConnect({
-      host: host.text,
+      host: hostname,
       port,
       guard,
       signal,
@@ -110,7 +110,7 @@ export async function openSite(
       lookup,
     })
     near.write(ESTABLISHED)
-    tunnel(near, far, { idleTimeoutMs, receive: tally.receiver(`${host.text}:${port}`) })
+    tunnel(near, far, { idleTimeoutMs, receive: tally.receiver(`${hostname}:${port}`) })
   }
 
   function failTunnel(near: Duplex, raw: string, error: unknown): void {
@@ -130,12 +130,15 @@ export async function openSite(
         return ownDomain.answer(request, response, path)
       case 'other': {
         if (!tally.admit(raw)) return answer(response, 403, 'limit')
-        const { authority } = target
-        const headers = headersForOther(request.headers, hostHeader(authority, 'http'))
+        const { origin } = target
+        const headers = headersForOther(request.headers, origin.authority)
         exchange(
           request,
           response,
-          { scheme: 'http', authority, path, headers, responseHeaders: headersFromOther },
+          {
+            ...{ origin, path, headers },
+            responseHeaders: ({ rawHeaders }) => headersFromOther(rawHeaders),
+          },
           deps,
         )
       }
@@ -179,7 +182,7 @@ export async function openSite(
         const goesOn = judge(status, headers, path)
         // After the page's own head has gone.
         if (goesOn && status === 200 && preload)
-          queueMicrotask(() => preloads.begin(path, `https://${site.customDomain}${path}`))
+          queueMicrotask(() => preloads.begin(path, `https://${site.name}${path}`))
         return goesOn
       })
     },

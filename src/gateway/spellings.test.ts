@@ -57,7 +57,7 @@ async function refused(spelling: string, octets: readonly number[]): Promise<voi
   const target = connectTarget(`${spelling}:443`, site)
   if (target.kind === 'refused') return
   assert(target.kind === 'other', note)
-  assert.throws(() => vettedOptions({ host: target.authority.host.text, port: 443, guard, lookup }), note)
+  assert.throws(() => vettedOptions({ host: target.origin.hostname, port: 443, guard, lookup }), note)
 }
 
 type Spelling = (octets: readonly number[]) => string

@@ -1,22 +1,25 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
-import { connectTarget, hostHeader, namesOwnHost, readSite, requestTarget } from './target.ts'
+import { connectTarget, namesOwnHost, readSite, requestTarget } from './target.ts'
 
 const site = readSite('Shop.Example', 'https://www.origin.example:8443')
 
 describe('a site', () => {
   it('is read from a checked origin URL', () => {
     assert.deepEqual(site, {
-      customDomain: 'shop.example',
+      name: 'shop.example',
       origin: {
-        scheme: 'https',
-        authority: { host: { kind: 'name', text: 'www.origin.example' }, port: 8443 },
+        protocol: 'https:',
+        hostname: 'www.origin.example',
+        port: 8443,
+        authority: 'www.origin.example:8443',
+        key: 'site https://www.origin.example:8443',
       },
     })
-    assert.equal(readSite('a', 'http://b.example').origin.authority.port, 80)
-    assert.equal(readSite('a', 'https://b.example').origin.authority.port, 443)
-    assert.equal(readSite('a', 'http://[2606:4700::1111]:81').origin.authority.host.text, '2606:4700::1111')
+    assert.equal(readSite('a', 'http://b.example').origin.port, 80)
+    assert.equal(readSite('a', 'https://b.example').origin.port, 443)
+    assert.equal(readSite('a', 'http://[2606:4700::1111]:81').origin.hostname, '[2606:4700::1111]')
   })
   for (const wrong of [
     '',
@@ -97,10 +100,10 @@ it('names its own host with its own port, or none', () => {
 })
 
 it('writes a Host header without the scheme’s own port', () => {
-  const authority = (text: string, port: number) => ({ host: { kind: 'name' as const, text }, port })
-  assert.equal(hostHeader(authority('a.example', 443), 'https'), 'a.example')
-  assert.equal(hostHeader(authority('a.example', 443), 'http'), 'a.example:443')
-  assert.equal(hostHeader(authority('2606:4700::1111', 81), 'http'), '[2606:4700::1111]:81')
+  const authority = (url: string) => readSite('a', url).origin.authority
+  assert.equal(authority('https://a.example:443'), 'a.example')
+  assert.equal(authority('http://a.example:443'), 'a.example:443')
+  assert.equal(authority('http://[2606:4700::1111]:81'), '[2606:4700::1111]:81')
 })
 
 function short(target: ReturnType<typeof connectTarget>): string {

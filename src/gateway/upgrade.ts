@@ -1,6 +1,6 @@
 import type http from 'node:http'
 import type { Duplex } from 'node:stream'
-import { GATEWAY_HEADER } from '../outbound/gateway-headers.ts'
+import { GATEWAY_HEADER } from '../outbound/headers.ts'
 import { type ExchangeDeps, faultOf, openUpstream, tallyFault, type Upstream } from './exchange.ts'
 import { tunnel } from './tunnel.ts'
 
@@ -16,7 +16,7 @@ export function upgrade(
   deps: ExchangeDeps,
 ): void {
   const { limits, tally } = deps
-  const target = `${upstream.authority.host.text}:${upstream.authority.port}`
+  const target = `${upstream.origin.hostname}:${upstream.origin.port}`
   if (request.method !== 'GET' || request.headers.upgrade?.toLowerCase() !== 'websocket') {
     tally.refuse(target, 'malformed')
     answerRaw(near, 400, 'malformed')
@@ -69,7 +69,7 @@ export function answerRaw(socket: Duplex, status: number, why: string): void {
 }
 
 function upgradedHeaders(received: http.IncomingMessage, upstream: Upstream): http.OutgoingHttpHeaders {
-  return { ...upstream.responseHeaders(received.headers), connection: 'Upgrade', upgrade: 'websocket' }
+  return { ...upstream.responseHeaders(received), connection: 'Upgrade', upgrade: 'websocket' }
 }
 
 /** Values come from a parser that lets no line break through, or from this program. */

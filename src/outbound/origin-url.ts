@@ -96,6 +96,38 @@ function refuse(reason: string): OriginUrlCheck {
   return { ok: false, reason }
 }
 
+/** Where a site is fetched from. */
+export type Origin = {
+  protocol: 'http:' | 'https:'
+  /** As in a URL: IPv6 with brackets. */
+  hostname: string
+  port: number
+  /** As the Host header of requests to it: without the scheme's own port. */
+  authority: string
+  /** Connections are kept by this: their owner, scheme and authority. No customer's requests use a connection of another customer. */
+  key: string
+}
+
+/** Reads an `origin_url` that `checkOriginUrl` gave; throws for anything else. `owner`: of the connections to it. */
+export function readOrigin(originUrl: string, owner: string | number): Origin {
+  const [, scheme = '', rest = ''] = /^(https?):\/\/([^/?#]+)$/.exec(originUrl) ?? []
+  const authority = parseAuthority(rest, scheme === 'https' ? DEFAULT_PORTS.https : DEFAULT_PORTS.http)
+  if (authority === null) throw new Error(`origin ${originUrl}: not scheme and host`)
+  return originAt(scheme as 'http' | 'https', authority, owner)
+}
+
+export function originAt(
+  scheme: 'http' | 'https',
+  { host, port }: Authority,
+  owner: string | number,
+): Origin {
+  const hostname = hostInUrl(host)
+  const authority = port === DEFAULT_PORTS[scheme] ? hostname : `${hostname}:${port}`
+  return { protocol: `${scheme}:`, hostname, port, authority, key: `${owner} ${scheme}://${authority}` }
+}
+
+export const DEFAULT_PORTS = { http: 80, https: 443 } as const
+
 /** A host in the one spelling that is compared and connected to. */
 export type Host = { kind: 'name' | 'address'; text: string }
 

@@ -1,6 +1,6 @@
 import http from 'node:http'
 
-import { ORIGIN_CACHE_CONTROL } from '../../src/outbound/gateway-headers.ts'
+import { ORIGIN_CACHE_CONTROL } from '../../src/outbound/headers.ts'
 import type { RenderOutcome } from '../../src/render/outcome.ts'
 import { judgeMainResponse, keptHeaders, type ResponseHeader } from '../../src/render/visit/main-response.ts'
 import type { CacheTest, Fetch } from './http-cache-run.ts'

@@ -5,7 +5,7 @@ import http from 'node:http'
 import net from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { type AskOptions, PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
-import { responseHeaders } from '../../outbound/forwarded-headers.ts'
+import { responseHeaders } from '../../outbound/headers.ts'
 
 // What the toy origin does is set by each test; what it was asked is kept here.
 let answer: http.RequestListener

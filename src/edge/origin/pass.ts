@@ -5,12 +5,7 @@ import { OriginCall, type RequestBody } from '../../outbound/client/call.ts'
 import { ClientSlow, pageFor } from '../../outbound/client/faults.ts'
 import type { OriginPool } from '../../outbound/client/pool.ts'
 import type { OriginAgents } from '../../outbound/client/request.ts'
-import {
-  type Front,
-  passedTrailers,
-  requestHeaders,
-  responseHeaders,
-} from '../../outbound/forwarded-headers.ts'
+import { type Front, passedTrailers, requestHeaders, responseHeaders } from '../../outbound/headers.ts'
 import { PASSED_METHODS, type PlainPage, sendPlainPage } from '../page/plain-page.ts'
 import { timesThroughUs } from '../request/decide.ts'
 import type { EdgeDomain } from '../request/domain.ts'

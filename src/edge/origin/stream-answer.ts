@@ -1,6 +1,6 @@
 import type { AnswerHead } from '../../outbound/client/answer-reader.ts'
 import type { TakeCall } from '../../outbound/client/call.ts'
-import { passedTrailers } from '../../outbound/forwarded-headers.ts'
+import { passedTrailers } from '../../outbound/headers.ts'
 import type { EdgeRequest, EdgeResponse } from '../server/exchange.ts'
 
 /**

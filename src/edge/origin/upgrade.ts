@@ -1,7 +1,7 @@
 import { requestIdHeader } from '../../http/request-id.ts'
 import { pageFor } from '../../outbound/client/faults.ts'
 import { originRequest } from '../../outbound/client/request.ts'
-import { requestHeaders, responseHeaders } from '../../outbound/forwarded-headers.ts'
+import { requestHeaders, responseHeaders } from '../../outbound/headers.ts'
 import { timesThroughUs } from '../request/decide.ts'
 import type { EdgeDomain } from '../request/domain.ts'
 import { type Handshake, refuseHandshake } from '../server/handshake.ts'

@@ -1,3 +1,4 @@
+import { VIA_NAME } from '../../outbound/headers.ts'
 import type { CrawlerCategory } from '../../sites/domain-settings.ts'
 import type { EdgeDomain } from './domain.ts'
 import type { PageTarget, Target } from './target.ts'
@@ -12,9 +13,6 @@ export type Asked = {
 }
 
 type Decision = PageTarget | { kind: 'pass'; why: PassReason }
-
-/** Our name in `Via` (RFC 9110, section 7.6.3), for the edge and the gateway. */
-export const VIA_NAME = 'prepaint'
 
 /**
  * Is it ours, or does it pass to the origin? Pure: no clock, no I/O, so every

@@ -1,4 +1,5 @@
 import type { DomainId, DomainName } from '../../ids.ts'
+import { type Origin, readOrigin } from '../../outbound/origin-url.ts'
 import { RecentMap } from '../../recent-map.ts'
 import type { DomainSettings, PathRule } from '../../sites/domain-settings.ts'
 import { readDomainSettings } from '../../sites/domain-settings.ts'
@@ -40,31 +41,13 @@ export type EdgeDomain = {
   lifetimes: Lifetimes
 }
 
-export type Origin = {
-  protocol: 'http:' | 'https:'
-  hostname: string
-  port: number
-  /** As the Host header of requests to it: without the scheme's own port. */
-  authority: string
-  /** Connections are kept by this: the account, scheme and authority. What one customer's requests do to a connection meets no other's. */
-  key: string
-}
-
 export function edgeDomain(row: DomainRow): EdgeDomain {
-  const url = new URL(row.origin_url)
-  const protocol = url.protocol === 'https:' ? 'https:' : 'http:'
   const settings = readDomainSettings(row.settings)
   return {
     id: row.id as DomainId,
     account: row.account_id,
     name: row.custom_domain as DomainName,
-    origin: {
-      protocol,
-      hostname: url.hostname,
-      port: url.port === '' ? (protocol === 'https:' ? 443 : 80) : Number(url.port),
-      authority: url.host,
-      key: `${row.account_id} ${protocol}//${url.host}`,
-    },
+    origin: readOrigin(row.origin_url, row.account_id),
     isActive: row.is_active,
     httpsUntilMs: settings.https_redirect ? (row.certificate_ends_at?.getTime() ?? 0) : 0,
     query: settings.query,

@@ -1,5 +1,5 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
-import type { Front } from '../../outbound/forwarded-headers.ts'
+import type { Front } from '../../outbound/headers.ts'
 import type { PageUrl } from '../../store/path.ts'
 import { createPass, type FrontOf, type PassOptions } from '../origin/pass.ts'
 import { createEdgeHandler, type EdgeDeps } from './handler.ts'

@@ -1,5 +1,5 @@
 import type { Log } from '../../log.ts'
-import { storedLocation } from '../../outbound/forwarded-headers.ts'
+import { storedLocation } from '../../outbound/headers.ts'
 import type { PageCache } from '../../store/page-cache.ts'
 import type { FrontOf, Pass } from '../origin/pass.ts'
 import { sendPlainPage } from '../page/plain-page.ts'

@@ -5,9 +5,9 @@ import zlib from 'node:zlib'
 
 import type { PagePath } from '../../ids.ts'
 import { type OriginAgents, originRequest } from '../../outbound/client/request.ts'
+import { VIA_NAME } from '../../outbound/headers.ts'
 import { normalisePath } from '../../store/path.ts'
 import type { StoredSitemap } from '../../store/stored-sitemap.ts'
-import { VIA_NAME } from '../request/decide.ts'
 import type { EdgeDomain } from '../request/domain.ts'
 import { NotASitemap, SitemapScanner } from './scan.ts'
 

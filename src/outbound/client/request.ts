@@ -2,7 +2,7 @@ import http from 'node:http'
 import https from 'node:https'
 import type net from 'node:net'
 
-import type { EdgeDomain, Origin } from '../../edge/request/domain.ts'
+import type { Origin } from '../origin-url.ts'
 import { OriginSilent } from './faults.ts'
 
 /** Connections to origins; guarded ones, see `src/outbound/guarded-agents.ts`. */
@@ -28,7 +28,7 @@ type OriginRequest = {
  */
 export function originRequest(
   agents: OriginAgents,
-  { origin }: Pick<EdgeDomain, 'origin'>,
+  { origin }: { origin: Origin },
   { answerWaitMs, ...request }: OriginRequest,
 ): http.ClientRequest {
   const to = { host: origin.hostname, port: origin.port, setHost: false, timeout: answerWaitMs }

@@ -1,4 +1,4 @@
-import { GATEWAY_HEADER, ORIGIN_CACHE_CONTROL } from '../../outbound/gateway-headers.ts'
+import { GATEWAY_HEADER, ORIGIN_CACHE_CONTROL } from '../../outbound/headers.ts'
 import type { RedirectStatus, RenderOutcome } from '../outcome.ts'
 import { challengerOf } from './bad-page.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Protocol } from 'devtools-protocol'
-import { GATEWAY_HEADER } from '../../outbound/gateway-headers.ts'
+import { GATEWAY_HEADER } from '../../outbound/headers.ts'
 import type { CdpListeners } from '../browser/cdp.ts'
 import type { RenderOutcome } from '../outcome.ts'
 import type { CaptureReason, Phase, Rendering, RenderRecord, Trouble } from '../record.ts'

@@ -1,16 +1,31 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { readSite } from '../gateway/target.ts'
 import {
   headersForOrigin,
   headersForOther,
   headersFromOrigin,
   headersFromOther,
-  publicCookie,
-  publicLocation,
-} from './gateway-headers.ts'
+  type ProxiedSite,
+  responseHeaders,
+} from './headers.ts'
+import { readOrigin } from './origin-url.ts'
 
-const site = readSite('shop.example', 'https://www.origin.example:8443')
+const site = siteAt('shop.example', 'https://www.origin.example:8443')
+
+function siteAt(name: string, originUrl: string): ProxiedSite {
+  return { name, origin: readOrigin(originUrl, 1) }
+}
+
+/** One response header as a render and as a person gets it. */
+function seen(name: string, value: string, at = site): { render: unknown; person: string | undefined } {
+  const front = { address: '', scheme: 'https', host: at.name } as const
+  const answer = { httpVersion: '1.1', statusCode: 200, rawHeaders: [name, value] }
+  const given = headersFromOrigin([name, value], at)[name.toLowerCase()]
+  return {
+    render: Array.isArray(given) ? given[0] : given,
+    person: responseHeaders(answer, front, at, 'pass; method')[1],
+  }
+}
 
 describe('request headers', () => {
   it('to the origin: its own Host, our forwarding headers and nobody else’s', () => {
@@ -63,26 +78,31 @@ describe('request headers', () => {
 
 describe('response headers', () => {
   it('lose what is between two hops, and the gateway’s own mark', () => {
-    const received = {
+    const received = ['Content-Type', 'text/html', 'Set-Cookie', 'a=1', 'Connection', 'x-hop', 'X-Hop', '1']
+    received.push('Transfer-Encoding', 'chunked', 'X-Prepaint-Gateway', 'unreachable')
+    const kept = { 'content-type': 'text/html', 'set-cookie': ['a=1'] }
+    assert.deepEqual(headersFromOther(received), kept)
+    const remembered = ['Alt-Svc', 'h3', 'Accept-CH', 'Device-Memory', 'Critical-CH', 'Device-Memory']
+    assert.deepEqual(headersFromOrigin([...received, ...remembered], site), kept)
+  })
+
+  it('that are repeated reach a page as node:http joins them', () => {
+    const repeated = ['Vary', 'a', 'vary', 'b', 'Content-Type', 'text/html', 'Content-Type', 'text/plain']
+    repeated.push('__proto__', 'x', 'constructor', 'y')
+    assert.deepEqual(headersFromOther(repeated), {
+      vary: 'a, b',
       'content-type': 'text/html',
-      'set-cookie': ['a=1'],
-      connection: 'x-hop',
-      'x-hop': '1',
-      'transfer-encoding': 'chunked',
-      'x-prepaint-gateway': 'unreachable',
-    }
-    assert.deepEqual(headersFromOther(received), { 'content-type': 'text/html', 'set-cookie': ['a=1'] })
-    const remembered = { 'alt-svc': 'h3', 'accept-ch': 'Device-Memory', 'critical-ch': 'Device-Memory' }
-    assert.deepEqual(headersFromOrigin({ ...received, ...remembered }, site), headersFromOther(received))
+      constructor: 'y',
+    })
   })
 })
 
-describe('Location', () => {
-  const CASES: [location: string, shown: string][] = [
+describe('for renders and for people the same', () => {
+  const LOCATIONS: [location: string, shown: string][] = [
     ['https://www.origin.example:8443/a?b#c', 'https://shop.example/a?b#c'],
     ['https://WWW.Origin.Example:8443/', 'https://shop.example/'],
-    ['http://www.origin.example/a', 'https://shop.example/a'],
-    ['https://www.origin.example', 'https://shop.example'],
+    ['http://www.origin.example/a', 'http://shop.example/a'],
+    ['https://www.origin.example', 'https://shop.example/'],
     ['//www.origin.example:8443/a', 'https://shop.example/a'],
     [' https://www.origin.example:8443/a ', 'https://shop.example/a'],
     ['/a', '/a'],
@@ -96,22 +116,30 @@ describe('Location', () => {
     ['https://evil.example/https://www.origin.example/', 'https://evil.example/https://www.origin.example/'],
     ['ftp://www.origin.example/', 'ftp://www.origin.example/'],
   ]
-  for (const [location, shown] of CASES) {
-    it(`${location} is shown as ${shown}`, () => assert.equal(publicLocation(location, site), shown))
+  for (const [location, shown] of LOCATIONS) {
+    it(`Location ${location} is shown as ${shown}`, () => {
+      assert.deepEqual(seen('Location', location), { render: shown, person: shown })
+    })
   }
-})
 
-describe('Set-Cookie', () => {
-  const CASES: [cookie: string, shown: string][] = [
+  const COOKIES: [cookie: string, shown: string][] = [
     ['a=1; Domain=www.origin.example; Path=/', 'a=1; Domain=shop.example; Path=/'],
-    ['a=1; domain = .origin.example', 'a=1; Domain=shop.example'],
+    ['a=1; domain = .origin.example', 'a=1; domain = shop.example'],
     ['a=1; Secure', 'a=1; Secure'],
     ['a=1; Domain=', 'a=1; Domain='],
     ['a=1; Domain=other.example', 'a=1; Domain=other.example'],
     ['a=1; Domain=gin.example', 'a=1; Domain=gin.example'],
     ['domain=www.origin.example', 'domain=www.origin.example'],
   ]
-  for (const [cookie, shown] of CASES) {
-    it(`${cookie} is shown as ${shown}`, () => assert.equal(publicCookie(cookie, site), shown))
+  for (const [cookie, shown] of COOKIES) {
+    it(`Set-Cookie ${cookie} is shown as ${shown}`, () => {
+      assert.deepEqual(seen('Set-Cookie', cookie), { render: shown, person: shown })
+    })
   }
+
+  it('a cookie for a domain that site and origin share stays for all of it', () => {
+    const shared = siteAt('www.red.example', 'https://origin.red.example')
+    const cookie = 'a=1; Domain=red.example'
+    assert.deepEqual(seen('Set-Cookie', cookie, shared), { render: cookie, person: cookie })
+  })
 })

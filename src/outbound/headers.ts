@@ -1,0 +1,321 @@
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
+
+import type { Origin } from './origin-url.ts'
+
+/** Our name in `Via` (RFC 9110, section 7.6.3). */
+export const VIA_NAME = 'prepaint'
+
+/** On every response that the gateway itself gives instead of the origin; its value says why. */
+export const GATEWAY_HEADER = 'x-prepaint-gateway'
+
+/** On a response of the origin to a render: its own `Cache-Control`, which is replaced by what our browser may keep. */
+export const ORIGIN_CACHE_CONTROL = 'x-prepaint-cache-control'
+
+/** A flat list as in `rawHeaders`: name, value, name, value ... */
+type RawHeaders = readonly string[]
+
+/** The request as the client sees it. */
+export type Front = {
+  /** Of the client, as the socket says. */
+  address: string
+  scheme: 'http' | 'https'
+  /** The `Host` that the client sent. */
+  host: string
+}
+
+/** A custom domain and the origin behind it. */
+export type ProxiedSite = { name: string; origin: Origin }
+
+// RFC 9110, section 7.6.1: they speak of one connection, not of the message.
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  // RFC 7540, section 3.2.1; nothing may carry it in HTTP/2.
+  'http2-settings',
+])
+
+/** Headers about the client that only we may set on a request to an origin. */
+const OURS_TO_SAY = new Set([
+  // How the body is delimited is said once, in `framing`.
+  'content-length',
+  'host',
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-proto',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-real-ip',
+  'x-prepaint',
+  // A request has the same name on both sides of us, see `http/request-id.ts`.
+  'x-request-id',
+  'via',
+])
+
+/** A page could set these too, and would speak as one of our proxies. */
+const FORWARDING = /^(?:forwarded|via|x-forwarded-.*|x-real-ip)$/
+
+/** One side's message, as node or `Http2Request` gives it. */
+type Message = { httpVersion: string; rawHeaders: string[] }
+
+/**
+ * Headers of a person's request on its way to the origin, built from what was really sent
+ * (order, spelling and repetition stay). `framing` says how the body is delimited on this connection.
+ */
+export function requestHeaders(req: Message, front: Front, origin: Origin, framing: string[]): string[] {
+  const headers = ['Host', origin.authority]
+  const { kept, via, trailer, acceptsTrailers } = withoutHops(req.rawHeaders, OURS_TO_SAY)
+  headers.push(...kept)
+  headers.push('X-Forwarded-For', front.address)
+  headers.push('X-Forwarded-Proto', front.scheme)
+  headers.push('X-Forwarded-Host', front.host)
+  headers.push('Forwarded', forwarded(front))
+  headers.push('Via', [...via, `${hop(req)} ${VIA_NAME}`].join(', '))
+  if (!framing.includes('Upgrade')) {
+    if (acceptsTrailers) headers.push('TE', 'trailers', 'Connection', 'keep-alive, TE')
+    else headers.push('Connection', 'keep-alive')
+  }
+  if (framing.includes('chunked')) headers.push(...trailer)
+  headers.push(...framing)
+  return headers
+}
+
+/** RFC 7239: what the X-Forwarded headers say, once more. */
+function forwarded({ address, scheme, host }: Front): string {
+  const node = address === '' ? 'unknown' : address.includes(':') ? `"[${address}]"` : address
+  const named = /^[\w.-]+$/.test(host) ? host : `"${host.replace(/[^\w.:[\]-]/g, '')}"`
+  return `for=${node};host=${named};proto=${scheme}`
+}
+
+/** The protocol that a message came by, as `Via` names it (RFC 9110, section 7.6.3). */
+function hop({ httpVersion }: Message): string {
+  return httpVersion === '2.0' ? '2' : httpVersion
+}
+
+/** Headers of our own GET requests to a site's origin: it must not take us for a crawler, nor force https. */
+export function ownRequestHeaders({ name, origin }: ProxiedSite): string[] {
+  const headers = ['Host', origin.authority, 'Via', `1.1 ${VIA_NAME}`]
+  headers.push('X-Forwarded-Host', name, 'X-Forwarded-Proto', 'https')
+  return headers
+}
+
+/** A page's request to a host that is not its site: as the page sent it. */
+export function headersForOther(headers: IncomingHttpHeaders, host: string): OutgoingHttpHeaders {
+  const named = namedAsHops(headers.connection ?? '')
+  const kept: OutgoingHttpHeaders = {}
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || name.startsWith(':') || name === 'expect') continue
+    if (!HOP_BY_HOP.has(name) && !named?.has(name)) kept[name] = value
+  }
+  return { ...kept, host }
+}
+
+/**
+ * A page's request to its own site. `Via` lets an edge that stands behind this origin recognise the loop;
+ * `X-Prerender` tells a middleware of the site, which sends crawlers to us, not to send this one back.
+ */
+export function headersForOrigin(
+  headers: IncomingHttpHeaders,
+  scheme: 'http' | 'https',
+  { name, origin }: ProxiedSite,
+): OutgoingHttpHeaders {
+  const kept = headersForOther(headers, origin.authority)
+  for (const header of Object.keys(kept)) if (FORWARDING.test(header)) delete kept[header]
+  kept['via'] = `1.1 ${VIA_NAME}`
+  kept['x-prerender'] = '1'
+  kept['x-forwarded-host'] = name
+  kept['x-forwarded-proto'] = scheme
+  return kept
+}
+
+/** Headers of the origin's response on their way to the client. */
+export function responseHeaders(
+  answer: Message & { statusCode?: number | undefined },
+  front: Front,
+  site: ProxiedSite,
+  verdict: string,
+): string[] {
+  const dropped = answer.statusCode === 204 ? NOT_IN_204 : NOT_FROM_ORIGINS
+  const { kept, via } = withoutHops(answer.rawHeaders, dropped)
+  rewrite(kept, front, site)
+  kept.push('Via', [...via, `${hop(answer)} ${VIA_NAME}`].join(', '), 'X-Prepaint', verdict)
+  return kept
+}
+
+/** `Alt-Svc` names ports of the origin, which clients of ours do not reach. */
+const NOT_FROM_ORIGINS = new Set(['via', 'x-prepaint', 'x-request-id', 'alt-svc'])
+/** There is nothing to be counted (RFC 9110, section 8.6). */
+const NOT_IN_204 = new Set([...NOT_FROM_ORIGINS, 'content-length'])
+
+/** Response headers of a host that is not the page's site, as the page gets them. */
+export function headersFromOther(raw: RawHeaders): IncomingHttpHeaders {
+  return byName(withoutHops(raw, NOT_TO_PAGES).kept)
+}
+
+/** Response headers of the page's own site, which every render sees at `https://<custom domain>`. */
+export function headersFromOrigin(raw: RawHeaders, site: ProxiedSite): IncomingHttpHeaders {
+  const { kept } = withoutHops(raw, NOT_FROM_SITE_TO_PAGES)
+  rewrite(kept, { address: '', scheme: 'https', host: site.name }, site)
+  return byName(kept)
+}
+
+const NOT_TO_PAGES = new Set([GATEWAY_HEADER, ORIGIN_CACHE_CONTROL])
+/** Chromium would remember client hints from one render to the next, and answer itself with a redirect to the same page. */
+const NOT_FROM_SITE_TO_PAGES = new Set([...NOT_TO_PAGES, 'alt-svc', 'accept-ch', 'critical-ch'])
+
+/** Repeated headers of which the first counts, as in node:http. */
+const FIRST_COUNTS = new Set([
+  'age',
+  'content-length',
+  'content-type',
+  'etag',
+  'expires',
+  'last-modified',
+  'location',
+  'retry-after',
+  'server',
+])
+
+/** By lower-case name; what is repeated is joined, but for cookies. */
+export function byName(raw: RawHeaders): IncomingHttpHeaders {
+  const headers: IncomingHttpHeaders = {}
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at]!.toLowerCase()
+    const value = raw[at + 1]!
+    if (name === 'set-cookie') {
+      headers['set-cookie'] ??= []
+      headers['set-cookie'].push(value)
+    } else if (!Object.hasOwn(headers, name)) headers[name] = value
+    else if (!FIRST_COUNTS.has(name)) headers[name] = `${headers[name] as string}, ${value}`
+  }
+  return headers
+}
+
+function rewrite(headers: string[], front: Front, site: ProxiedSite): void {
+  for (let at = 0; at < headers.length; at += 2) {
+    const rewritten = REWRITTEN.get(headers[at]!.toLowerCase())
+    if (rewritten !== undefined) headers[at + 1] = rewritten(headers[at + 1]!, front, site)
+  }
+}
+
+/** What names the origin's own host by its URL, and would lead clients past us. */
+const REWRITTEN = new Map<string, (value: string, front: Front, site: ProxiedSite) => string>([
+  ['location', publicLocation],
+  ['content-location', publicLocation],
+  [
+    'refresh',
+    // `5; url=https://...`
+    (value, ...where) =>
+      value.replace(/(url\s*=\s*["']?)([^"']+)/i, (_all, before: string, url: string) => {
+        return before + publicLocation(url, ...where)
+      }),
+  ],
+  [
+    'link',
+    (value, ...where) =>
+      value.replace(/<([^>]*)>/g, (_all, url: string) => `<${publicLocation(url, ...where)}>`),
+  ],
+  ['set-cookie', (value, _front, site) => publicCookie(value, site)],
+])
+
+/** Trailers, either way: nothing that says how a message is read, whom it is for or from (RFC 9110, section 6.5.1). */
+export function passedTrailers(raw: RawHeaders): [string, string][] {
+  const pairs: [string, string][] = []
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at]!.toLowerCase()
+    if (!HOP_BY_HOP.has(name) && !OURS_TO_SAY.has(name) && !NOT_IN_TRAILERS.test(name)) {
+      pairs.push([raw[at]!, raw[at + 1]!])
+    }
+  }
+  return pairs
+}
+
+const NOT_IN_TRAILERS =
+  /^(?:content-.*|cookie|set-cookie|authorization|location|alt-svc|cache-control|expect|max-forwards|range|vary|if-.*|:.*)$/
+
+/**
+ * A URL on the origin's own host becomes one on the custom domain; any other stays. The origin's port and the
+ * web's own ports are the site, another port is another site. A change of scheme is the origin's wish and stays one.
+ */
+export function publicLocation(location: string, front: Front, { origin, name }: ProxiedSite): string {
+  if (!/^\s*(?:https?:)?\/\//i.test(location)) return location
+  const base = `${origin.protocol}//${origin.authority}`
+  if (!URL.canParse(location, base)) return location
+  const url = new URL(location, base)
+  if (url.hostname !== origin.hostname || url.hostname === name) return location
+  if (url.port !== '' && url.host !== origin.authority) return location
+  const place =
+    url.protocol === origin.protocol ? `${front.scheme}://${front.host}` : `${url.protocol}//${name}`
+  return `${place}${url.pathname}${url.search}${url.hash}`
+}
+
+/**
+ * Where a stored redirect leads for a client that asked for `url`. Renders see
+ * every site as https://<custom domain>; which scheme and port the client uses,
+ * only the client knows (a proxy before us may speak https for us). So what
+ * stays on the site is a path, but for a redirect that changes only the scheme.
+ */
+export function storedLocation(location: string, url: string, front: Front, site: ProxiedSite): string {
+  const own = `https://${site.name}`
+  if (!location.startsWith(`${own}/`)) return publicLocation(location, front, site)
+  const place = location.slice(own.length)
+  // `//x` and `/\x` would be another host.
+  return /^\/[/\\]/.test(place) || place.split('#', 1)[0] === url ? location : place
+}
+
+/** A cookie for the origin's host, or for a name above it that the custom domain is not below. */
+function publicCookie(cookie: string, { origin, name }: ProxiedSite): string {
+  return cookie.replace(/(;\s*domain\s*=\s*)\.?([^;\s]+)/gi, (whole, attribute: string, given: string) => {
+    const host = given.toLowerCase()
+    const own = host === origin.hostname || (isBelow(origin.hostname, host) && !isBelow(name, host))
+    return own && host !== name ? `${attribute}${name}` : whole
+  })
+}
+
+function isBelow(name: string, host: string): boolean {
+  return name.endsWith(`.${host}`)
+}
+
+type Kept = { kept: string[]; via: string[]; trailer: string[]; acceptsTrailers: boolean }
+
+function withoutHops(raw: RawHeaders, dropped: ReadonlySet<string>): Kept {
+  const named = namedInConnection(raw)
+  const found: Kept = { kept: [], via: [], trailer: [], acceptsTrailers: false }
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at]!.toLowerCase()
+    const value = raw[at + 1]!
+    if (name === 'via') found.via.push(value)
+    else if (name === 'trailer') found.trailer.push(raw[at]!, value)
+    else if (name === 'te' && /(?:^|,)\s*trailers\s*(?:;|,|$)/i.test(value)) found.acceptsTrailers = true
+    if (HOP_BY_HOP.has(name) || named?.has(name) || dropped.has(name)) continue
+    found.kept.push(raw[at]!, value)
+  }
+  return found
+}
+
+function namedInConnection(raw: RawHeaders): Set<string> | null {
+  let named: Set<string> | null = null
+  for (let at = 0; at < raw.length; at += 2) {
+    if (raw[at]!.length !== 'connection'.length || raw[at]!.toLowerCase() !== 'connection') continue
+    named = namedAsHops(raw[at + 1]!, named)
+  }
+  return named
+}
+
+// A sender that lists these as hop-by-hop wants us to lose them (RFC 9110, section 7.6.1).
+const NEVER_HOPS = ['host', 'content-length', 'content-type', 'cookie', 'authorization']
+
+/** What a `Connection` header names; null where it is the usual one, which names nothing else. */
+function namedAsHops(connection: string, before: Set<string> | null = null): Set<string> | null {
+  if (connection === '' || connection === 'keep-alive' || connection === 'close') return before
+  const named = before ?? new Set<string>()
+  for (const name of connection.toLowerCase().split(',')) named.add(name.trim())
+  for (const name of NEVER_HOPS) named.delete(name)
+  return named
+}
