@@ -7,7 +7,7 @@ import {
   originAt,
   parseAuthority,
   readOrigin,
-} from '../outbound/origin-url.ts'
+} from '../outbound/origin.ts'
 import type { RefusalReason } from './request-counts.ts'
 
 /** Where a request of the page leads. `own`: the custom domain, fetched from its origin. */

@@ -3,7 +3,7 @@ import net from 'node:net'
 
 import type { AddressGuard } from './address-guard.ts'
 import { type Lookup, lookupAddresses } from './lookup.ts'
-import { parseHost } from './origin-url.ts'
+import { parseHost } from './origin.ts'
 
 export type ConnectFault = 'refused-address' | 'unresolvable' | 'unreachable' | 'timed-out'
 

@@ -8,7 +8,7 @@ import {
   type ProxiedSite,
   responseHeaders,
 } from './headers.ts'
-import { readOrigin } from './origin-url.ts'
+import { readOrigin } from './origin.ts'
 
 const site = siteAt('shop.example', 'https://www.origin.example:8443')
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
 
-import type { Origin } from './origin-url.ts'
+import type { Origin } from './origin.ts'
 
 /** Our name in `Via` (RFC 9110, section 7.6.3). */
 export const VIA_NAME = 'prepaint'

@@ -1,5 +1,5 @@
 import type { DomainId, DomainName } from '../../ids.ts'
-import { type Origin, readOrigin } from '../../outbound/origin-url.ts'
+import { type Origin, readOrigin } from '../../outbound/origin.ts'
 import { RecentMap } from '../../recent-map.ts'
 import type { DomainSettings, PathRule } from '../../sites/domain-settings.ts'
 import { readDomainSettings } from '../../sites/domain-settings.ts'

@@ -4,7 +4,7 @@ import net from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { listening } from '../../../test/support/edge.ts'
 import { edgeDomain } from '../../edge/request/domain.ts'
-import type { Origin } from '../origin-url.ts'
+import type { Origin } from '../origin.ts'
 import { OriginCall } from './call.ts'
 import { createOriginPool, type OriginPoolOptions } from './pool.ts'
 

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../../clock.ts'
-import type { Origin } from '../origin-url.ts'
+import type { Origin } from '../origin.ts'
 import type { OriginCall } from './call.ts'
 import { type ConnectionKeeper, OriginConnection } from './connection.ts'
 import { OriginSilent } from './faults.ts'

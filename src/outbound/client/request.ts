@@ -2,7 +2,7 @@ import http from 'node:http'
 import https from 'node:https'
 import type net from 'node:net'
 
-import type { Origin } from '../origin-url.ts'
+import type { Origin } from '../origin.ts'
 import { OriginSilent } from './faults.ts'
 
 /** Connections to origins; guarded ones, see `src/outbound/guarded-agents.ts`. */

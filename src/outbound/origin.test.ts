@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
-import { hostInUrl, parseAuthority, parseHost } from './origin-url.ts'
+import { hostInUrl, parseAuthority, parseHost } from './origin.ts'
 
 describe('host names', () => {
   const READ: [raw: string, kind: 'name' | 'address', text: string][] = [
