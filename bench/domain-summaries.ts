@@ -5,7 +5,7 @@
  *
  *   node bench/domain-summaries.ts [--checkouts .,../before] [--sizes 10,100,1000,10000] [--lines 1] [--runs 20]
  *
- * `--lines`: of a domain and hour, on average. The last figures stand in docs/decisions/0037-summaries-of-many-domains.md.
+ * `--lines`: of a domain and hour, on average. The last figures stand in docs/decisions/0017-figures-and-log.md.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'

@@ -9,7 +9,7 @@
  *   node bench/queue.ts [--jobs 1000000] [--rounds 4] [--before]
  *
  * `--before` measures the last part once more with a worker that neither holds background work back nor gives any of
- * it back. The last figures stand in docs/decisions/0005-queue.md and docs/decisions/0022-live-beside-background.md.
+ * it back. The last figures stand in docs/decisions/0005-queue.md and docs/decisions/0005-queue.md.
  */
 import { randomUUID } from 'node:crypto'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'

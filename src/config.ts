@@ -255,7 +255,7 @@ export function thisMachine(): Machine {
 /**
  * Pages rendered at once where nobody says how many: three for two cores, as a
  * render computes for two thirds of its time and waits for its origin and us in
- * the rest (docs/decisions/0028-cheaper-renders.md), and at least two; fewer where
+ * the rest (docs/decisions/0015-render-speed.md), and at least two; fewer where
  * that many large pages would not fit into memory; never none.
  */
 export function usualSlots({ cores, memoryBytes }: Machine): number {

@@ -50,7 +50,7 @@ const BESIDE = {
 /**
  * A piece of the list of a domain's stored pages, and where it goes on; null:
  * nowhere. Never reads more than an index holds between the last row and the
- * next `limit` (docs/decisions/0024-pages-under-the-lens.md has the one exception). The domain was found
+ * next `limit` (docs/decisions/0019-the-dashboard.md has the one exception). The domain was found
  * through its account.
  */
 export async function listPages(

@@ -21,7 +21,7 @@ export type CorpusPage = {
   sockets?: Readonly<Record<string, Speak>>
   /** Rendered so often, on a domain of its own; each time has to come out alike. */
   visits?: number
-  /** The page shows something that we do not capture: docs/limits.md names it. */
+  /** The page shows something that we do not capture: docs/rendering.md names it. */
   limit?: true
   expect: Expectation
 }

@@ -57,8 +57,8 @@ describe('the corpus itself', () => {
     )
   })
 
-  it('names in docs/limits.md every page that is a limit, and no other', () => {
-    const document = readFileSync(path.join(import.meta.dirname, '..', '..', 'docs', 'limits.md'), 'utf8')
+  it('names in docs/rendering.md every page that is a limit, and no other', () => {
+    const document = readFileSync(path.join(import.meta.dirname, '..', '..', 'docs', 'rendering.md'), 'utf8')
     const named = [...document.matchAll(/`corpus: (.+?)`/g)].map(([, name]) => name)
     const limits = pages.filter(({ limit }) => limit === true).map(({ name }) => name)
     assert.deepEqual(named.sort(), limits.sort())

@@ -37,7 +37,7 @@ type PageKeeper = {
 /** A site is probed at most every some minutes. */
 const LOOKS = 5
 
-/** The two statements in which nearly every render ends. A crawler waits for them: see docs/decisions/0027-a-miss-beside-its-render.md. */
+/** The two statements in which nearly every render ends. A crawler waits for them: see docs/decisions/0005-queue.md. */
 export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }): PageKeeper {
   const { pool, plans, clock } = deps
   const sql = { judgedBy: readStatement('judged-by'), keep: readStatement('keep-page') }

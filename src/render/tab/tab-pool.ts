@@ -47,7 +47,7 @@ export type PooledTab = Tab & {
  * (page-date.ts), but where the time since the load begins is not. So a tab's
  * process is replaced before that would be five minutes; what it hoards in
  * memory goes with it. Not sooner: to warm up another one costs as much as two
- * or three renders (docs/decisions/0028-cheaper-renders.md).
+ * or three renders (docs/decisions/0015-render-speed.md).
  */
 const RENDERS_PER_PROCESS = 60
 

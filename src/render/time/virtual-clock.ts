@@ -72,7 +72,7 @@ export function createVirtualClock(session: ClockSession): VirtualClock {
  * new one before each document. Chromium reads none of a document whose session
  * has last told the clock to stand: only when time is granted would it look for
  * scripts and style sheets, milliseconds after the document has come
- * (docs/decisions/0035-the-wait-of-a-miss.md). What was said holds on when
+ * (docs/decisions/0015-render-speed.md). What was said holds on when
  * whoever said it is gone, so the clock stands, and the document is read.
  */
 type ClockSession = Pick<CdpSession, 'send'> & {

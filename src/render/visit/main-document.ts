@@ -22,7 +22,7 @@ type MainDocument = {
  * that loads itself again, and what the gateway itself answers, is judged as it comes.
  *
  * Held in the gateway and not by Chromium (`Fetch`), which would pass every request
- * of the page through its debugger (docs/decisions/0028-cheaper-renders.md), and fails
+ * of the page through its debugger (docs/decisions/0015-render-speed.md), and fails
  * requests of other origins whose preflight is answered with a body.
  */
 export function createMainDocument(

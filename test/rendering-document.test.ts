@@ -6,7 +6,7 @@ import { it } from 'node:test'
 
 const read = (file: string) => readFileSync(path.resolve(import.meta.dirname, '..', file), 'utf8')
 
-it('docs/outcomes.md explains every outcome and no other', () => {
+it('docs/rendering.md explains every outcome and no other', () => {
   const ends = /export type RenderOutcome =([\s\S]*?)\n\n/.exec(read('src/render/outcome.ts'))?.[1] ?? ''
   const ofJobs = /export type JobOutcome =([\s\S]*?)\n\n/.exec(read('src/queue/jobs/job.ts'))?.[1] ?? ''
   const known = [
@@ -14,7 +14,7 @@ it('docs/outcomes.md explains every outcome and no other', () => {
     ...[...ofJobs.matchAll(/\| '([a-z0-9-]+)'/g)].map(([, outcome]) => outcome),
   ]
   assert(known.length > 15, 'the types are read')
-  const explained = [...read('docs/outcomes.md').matchAll(/^\| ((?:`[a-z0-9-]+`(?:, )?)+) \|/gm)].flatMap(
+  const explained = [...read('docs/rendering.md').matchAll(/^\| ((?:`[a-z0-9-]+`(?:, )?)+) \|/gm)].flatMap(
     ([, names = '']) => names.replaceAll('`', '').split(', '),
   )
   assert.deepEqual(explained.toSorted(), [...new Set(known)].toSorted())
