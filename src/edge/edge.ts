@@ -138,8 +138,11 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
       const page = await parts.readUnstored(domain, job)
       return page && prepareUnstored(page)
     },
-    isForged: async (req) =>
-      (await parts.verifyCrawler?.(req.headers['user-agent'] ?? '', readClient(req).address)) === 'forged',
+    isForged: async (req, domain) => {
+      const { address } = readClient(req)
+      const standing = await parts.verifyCrawler?.(req.headers['user-agent'] ?? '', address, domain.account)
+      return standing === 'forged'
+    },
     sitemaps,
     pass: share.limit(createPass(passOptions)),
     frontOf,

@@ -22,8 +22,20 @@ describe('the name of a request', () => {
   it('of anybody else is another each time, and never his', () => {
     const names = [nameOf(from('203.0.113.5', GIVEN)), nameOf(from('203.0.113.5')), nameOf(from('10.0.0.1'))]
     assert.equal(new Set([...names, GIVEN]).size, 4)
-    for (const name of names) assert.match(name, /^[\w-]{12}-[0-9a-z]+$/)
+    for (const name of names) assert.match(name, /^[\w-]{20}$/)
     assert.notEqual(createRequestIds([])(from('10.0.0.1', GIVEN)), GIVEN)
+  })
+
+  it('tells nothing of other requests: no part of it is the same, or counts up', () => {
+    const names = Array.from({ length: 2_000 }, () => nameOf(from('203.0.113.5')))
+    assert.equal(new Set(names).size, names.length)
+    for (let at = 0; at < 20; at += 4) {
+      const parts = names.map((name) => name.slice(at, at + 4))
+      // 24 random bits, 2,000 times: 0.1 repetitions on average.
+      assert(new Set(parts).size > names.length - 10)
+      const sorted = parts.toSorted()
+      assert.notDeepEqual(parts, sorted)
+    }
   })
 
   it('of a proxy is taken when it could stand in a log: 8 to 128 plain characters', () => {

@@ -14,7 +14,7 @@ function verifier(owners: readonly string[], says: Standing | (() => Promise<Sta
   let nowMs = 0
   const asked: string[] = []
   const list = parseAddressList('192.0.2.0/24')
-  const verify = createVerifyCrawler({
+  const verifyFor = createVerifyCrawler({
     clock: { nowMs: () => nowMs },
     rangesOf: (owner) => (owners.includes(owner) ? list : null),
     reverseDns: async (address) => {
@@ -25,6 +25,7 @@ function verifier(owners: readonly string[], says: Standing | (() => Promise<Sta
   const wait = (ms: number) => {
     nowMs += ms
   }
+  const verify = (userAgent: string, address: string, account = 1) => verifyFor(userAgent, address, account)
   return { verify, asked, wait }
 }
 
@@ -92,12 +93,15 @@ describe('answers', () => {
     assert.equal(await verify(GOOGLE, OUTSIDE), 'forged')
   })
 
-  it('are sought for so many addresses at a time; one more is unknown, and nobody is asked', async () => {
+  it('are looked up for so many addresses of an account at a time; one more is unknown, without a question', async () => {
     const { promise, resolve } = Promise.withResolvers<Standing>()
     const { verify, asked } = verifier([], () => promise)
-    const open = Array.from({ length: LOOKUPS_LIMIT }, (_, at) => verify(GOOGLE, `203.0.113.${at}`))
+    const open = Array.from({ length: LOOKUPS_LIMIT / 2 }, (_, at) => verify(GOOGLE, `203.0.113.${at}`))
     assert.equal(verify(GOOGLE, '198.51.100.1'), 'unknown')
-    assert.equal(asked.length, LOOKUPS_LIMIT)
+    assert.equal(asked.length, LOOKUPS_LIMIT / 2)
+    // The crawler of another account is verified all the same.
+    open.push(verify(GOOGLE, '198.51.100.2', 2))
+    assert.equal(asked.at(-1), '198.51.100.2')
     resolve('verified')
     assert((await Promise.all(open)).every((standing) => standing === 'verified'))
     assert.equal(await verify(GOOGLE, '198.51.100.1'), 'verified')

@@ -1,12 +1,17 @@
 import { LRUCache } from 'lru-cache'
 
 import type { Clock } from '../../clock.ts'
+import { ShareByAccount } from '../../share-by-account.ts'
 import type { AddressList } from './address-list.ts'
 import { claimedOwner } from './crawler-owners.ts'
 import type { ReverseDns, Standing } from './reverse-dns.ts'
 
 /** Says whether a crawler is who its user agent claims; never rejects. */
-export type VerifyCrawler = (userAgent: string, address: string) => Standing | Promise<Standing>
+export type VerifyCrawler = (
+  userAgent: string,
+  address: string,
+  account: number,
+) => Standing | Promise<Standing>
 
 type VerifyDeps = {
   clock: Clock
@@ -24,7 +29,7 @@ export const KEPT_MS: Readonly<Record<Standing, number>> = {
 }
 /** Addresses that are remembered; the oldest go first. */
 const REMEMBERED = 50_000
-/** Look-ups at one time; past it nobody is asked. */
+/** Look-ups at one time, of the crawlers of all accounts; past its share, an account's crawlers are `unknown`. */
 export const LOOKUPS_LIMIT = 64
 /** Who waits longer than this is `unknown` for now; the answer is kept when it comes. */
 const WAIT_MS = 3_000
@@ -38,8 +43,9 @@ const WAIT_MS = 3_000
 export function createVerifyCrawler({ clock, rangesOf, reverseDns }: VerifyDeps): VerifyCrawler {
   const known = new LRUCache<string, { standing: Standing; untilMs: number }>({ max: REMEMBERED })
   const asking = new Map<string, Promise<Standing>>()
+  const lookups = new ShareByAccount(LOOKUPS_LIMIT)
 
-  return (userAgent, address) => {
+  return (userAgent, address, account) => {
     const owner = claimedOwner(userAgent)
     if (owner === null || address === '') return 'unknown'
     const ranges = rangesOf(owner.name)
@@ -51,8 +57,10 @@ export function createVerifyCrawler({ clock, rangesOf, reverseDns }: VerifyDeps)
     if (found !== undefined && clock.nowMs() < found.untilMs) return found.standing
     const open = asking.get(key)
     if (open !== undefined) return inTime(open)
-    if (asking.size >= LOOKUPS_LIMIT) return 'unknown'
+    const leave = lookups.enter(account)
+    if (leave === null) return 'unknown'
     const asked = reverseDns(address, owner.hosts).then((standing) => {
+      leave()
       asking.delete(key)
       known.set(key, { standing, untilMs: clock.nowMs() + KEPT_MS[standing] })
       return standing

@@ -88,7 +88,7 @@ export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number 
     }
 
     if (await sitemaps.isNamed(domain, target.key.path)) return sitemap(exchange)
-    if (await deps.isForged(req)) return pass(req, res, domain, 'forged')
+    if (await deps.isForged(req, domain)) return pass(req, res, domain, 'forged')
     const rendered = await renderNow(domain, target.key, res)
     if (typeof rendered !== 'string') return serve(exchange, rendered, 'rendered')
     // At 120 % of its quota a domain is passed; what is kept is for failures.

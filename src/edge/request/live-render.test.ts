@@ -6,11 +6,16 @@ import { describe, it } from 'node:test'
 import type { DomainId, JobId, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
 import { pageKey } from '../../store/page-memory.ts'
+import type { Served } from '../page/prepared-page.ts'
 import { edgeDomain } from './domain.ts'
 import { createLiveRender, type JobEnd, type LiveRenderDeps, WAITING_LIMIT } from './live-render.ts'
 
 const row = { account_id: 1, custom_domain: 'red.example', origin_url: 'http://o.example', is_active: true }
 const domain = edgeDomain({ id: 1, ...row, settings: {} })
+const sibling = edgeDomain({ id: 2, ...row, custom_domain: 'pink.example', settings: {} })
+const other = edgeDomain({ id: 3, ...row, account_id: 2, custom_domain: 'blue.example', settings: {} })
+/** What one account may hold while no other holds anything. */
+const SHARE = WAITING_LIMIT / 2
 const key = (path: string) => pageKey(1 as DomainId, path as PagePath)
 const connection = () => Object.assign(new EventEmitter(), { req: { headers: {} } }) as ServerResponse
 
@@ -34,12 +39,15 @@ function start(deps: Partial<LiveRenderDeps>, liveWaitMs = 60_000) {
 }
 
 describe('crawlers that wait for renders', () => {
-  it('are limited: one past the limit is passed, and there is room again when one has gone', async () => {
+  it('of one account are limited: one past its share is passed, and there is room again when one has gone', async () => {
     const { renderNow, asked } = start({})
-    const connections = Array.from({ length: WAITING_LIMIT }, connection)
+    const connections = Array.from({ length: SHARE }, connection)
     const first = connections[0]!
-    const waiting = connections.map((res, at) => renderNow(domain, key(`/${at}`), res))
+    const waiting = connections.map((res, at) =>
+      renderNow(at % 2 === 0 ? domain : sibling, key(`/${at}`), res),
+    )
     assert.equal(await renderNow(domain, key('/more'), connection()), 'busy')
+    assert.equal(await renderNow(sibling, key('/more'), connection()), 'busy')
     first.emit('close')
     assert.equal(await waiting[0], 'late')
     const again = renderNow(domain, key('/more'), first)
@@ -47,6 +55,27 @@ describe('crawlers that wait for renders', () => {
     first.emit('close')
     assert.equal(await again, 'late')
     assert(asked.includes('/more'))
+    for (const res of connections) res.emit('close')
+    await Promise.all(waiting)
+  })
+
+  it('of one account leave room for another, whose miss waits and gets its page', async () => {
+    const page = { kind: 'redirect', status: 301, location: '/', renderedAtMs: 0, bytes: 0 } as Served
+    let rendered: ((end: JobEnd) => void) | undefined
+    const { renderNow } = start({
+      pages: { reread: async () => page, admission: () => () => null },
+      waitForJob: (job) =>
+        new Promise((resolve) => {
+          if ((job as string) === '/theirs') rendered = resolve
+        }),
+    })
+    const connections = Array.from({ length: SHARE }, connection)
+    const waiting = connections.map((res, at) => renderNow(domain, key(`/${at}`), res))
+    const theirs = renderNow(other, key('/theirs'), connection())
+    assert.equal(await renderNow(domain, key('/more'), connection()), 'busy')
+    await new Promise(setImmediate)
+    rendered!({ state: 'done', outcome: 'rendered' })
+    assert.equal(await theirs, page)
     for (const res of connections) res.emit('close')
     await Promise.all(waiting)
   })

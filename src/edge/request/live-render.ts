@@ -2,6 +2,7 @@ import { AppError } from '../../errors.ts'
 import { requestIdOf } from '../../http/request-id.ts'
 import type { DomainId, JobId, PagePath } from '../../ids.ts'
 import type { Log } from '../../log.ts'
+import { ShareByAccount } from '../../share-by-account.ts'
 import type { PageCache } from '../../store/page-cache.ts'
 import type { PageKey } from '../../store/page-memory.ts'
 import type { StoredPage } from '../../store/stored-page.ts'
@@ -23,7 +24,7 @@ export type LiveRenderDeps = {
   unstored(domain: DomainId, job: JobId): Promise<Served | null>
 }
 
-/** Crawlers that wait for renders at one node; each holds a connection and a little memory. */
+/** Crawlers that wait for renders at one node, of all accounts; each holds a connection and a little memory. */
 export const WAITING_LIMIT = 2_000
 
 /** One job that crawlers of this node wait for, however many. */
@@ -36,25 +37,25 @@ type Attempt = { waiting: number; abandoned: AbortController; outcome: Promise<S
  */
 export function createLiveRender(deps: LiveRenderDeps, { liveWaitMs }: { liveWaitMs: number }) {
   const attempts = new Map<string, Attempt>()
-  let waiting = 0
+  const places = new ShareByAccount(WAITING_LIMIT)
 
   return async function renderNow(
     domain: EdgeDomain,
     key: PageKey,
     res: EdgeResponse,
   ): Promise<Served | PassReason> {
-    if (waiting >= WAITING_LIMIT) return 'busy'
+    const leave = places.enter(domain.account)
+    if (leave === null) return 'busy'
     const { promise: late, resolve } = Promise.withResolvers<'late'>()
     const end = () => resolve('late')
     const deadline = setTimeout(end, liveWaitMs)
     res.once('close', end)
     const attempt = attempts.get(key.text) ?? begin(domain, key, requestIdOf(res.req))
     attempt.waiting++
-    waiting++
     try {
       return await Promise.race([attempt.outcome, late])
     } finally {
-      waiting--
+      leave()
       if (--attempt.waiting === 0) attempt.abandoned.abort()
       clearTimeout(deadline)
       res.off('close', end)

@@ -19,7 +19,7 @@ export type DemandDeps = {
   listedName?(userAgent: string): string | null
   crawlerOf: CrawlerTest
   /** The crawler is not who it says: it gets what there is, and causes no render. Never rejects. */
-  isForged(req: EdgeRequest): boolean | Promise<boolean>
+  isForged(req: EdgeRequest, domain: EdgeDomain): boolean | Promise<boolean>
 }
 
 export type Visit = {
@@ -54,7 +54,7 @@ export function createDemand(deps: DemandDeps) {
 
   async function queueRefresh({ req, domain, target }: Asked<EdgeRequest>): Promise<void> {
     // The next who asks may be honest.
-    if (await isForged(req)) target.refreshedMs = 0
+    if (await isForged(req, domain)) target.refreshedMs = 0
     else await enqueueRefresh(domain.id, target.key.path)
   }
 
