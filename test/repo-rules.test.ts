@@ -155,8 +155,8 @@ describe('repository rules', () => {
   it('what an entry point loads does not grow unnoticed', () => {
     // Files and lines reached by imports of values. Lower a figure when it falls; raise one with a reason in the commit.
     const most: Record<string, [files: number, lines: number]> = {
-      'src/edge/request/handler.ts': [18, 1_880],
-      'src/edge/edge.ts': [57, 6_900],
+      'src/edge/request/handler.ts': [19, 1_950],
+      'src/edge/edge.ts': [58, 6_950],
       'src/queue/jobs/worker.ts': [37, 4_250],
       'src/render/renderer.ts': [39, 5_000],
       'src/gateway/gateway.ts': [23, 2_700],
