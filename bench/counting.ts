@@ -5,12 +5,12 @@
  */
 import pg from 'pg'
 import { Counter, Histogram, Registry } from 'prom-client'
-
 import { systemClock } from '../src/clock.ts'
 import type { DomainId, PagePath } from '../src/ids.ts'
 import { createEdgeMetrics } from '../src/insight/metrics/edge-metrics.ts'
 import { createTraffic } from '../src/insight/traffic/counter.ts'
 import { silentLog } from '../src/log.ts'
+import { pageId } from '../src/store/page-id.ts'
 
 const TIMES = 200_000
 const ROUNDS = 9
@@ -33,7 +33,7 @@ const requests = Array.from({ length: 1_000 }, (_, at) => ({
     'user-agent': `Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html) ${at % 20}`,
   },
   askedOf: { id: ((at % DOMAINS) + 1) as DomainId, query: 'keep' as const },
-  askedFor: `/products/${at}` as PagePath,
+  askedFor: pageId(((at % DOMAINS) + 1) as DomainId, `/products/${at}` as PagePath),
 }))
 const answer = { verdict: 'hit', crawler: 'search', seconds: 0.00004 }
 const sent = { headersSent: true, statusCode: 200 }

@@ -82,7 +82,7 @@ function madeHere(): Pick<EdgeParts, 'domainByHost' | 'readStored'> {
   const row = { id: 1, account_id: 1, custom_domain: 'shop.example', is_active: true, settings: {} }
   return {
     domainByHost: async () => ({ ...row, origin_url }),
-    readStored: async (_domain, path) => {
+    readStored: async ({ path }) => {
       const page = { kind: 'page', status: 200, htmlBytes: 0, etag: 'x', staleSinceMs: null } as const
       const headers = [['Content-Type', 'text/html; charset=utf-8']] as const
       return { ...page, headers, bodyBr: bodyOf(path), renderedAtMs }
@@ -104,7 +104,7 @@ function poolTo(connection: pg.ClientConfig): pg.Pool {
 function inDatabase(pool: pg.Pool): Pick<EdgeParts, 'domainByHost' | 'readStored'> {
   return {
     domainByHost: (host) => domainByHost(pool, host),
-    readStored: (domain, path) => readStored(pool, domain, path),
+    readStored: (page) => readStored(pool, page),
   }
 }
 

@@ -156,8 +156,8 @@ describe('repository rules', () => {
     // Files and lines reached by imports of values. Lower a figure when it falls; raise one with a reason in the commit.
     const most: Record<string, [files: number, lines: number]> = {
       'src/edge/request/handler.ts': [19, 1_950],
-      'src/edge/edge.ts': [58, 6_950],
-      'src/queue/jobs/worker.ts': [37, 4_250],
+      'src/edge/edge.ts': [59, 6_970],
+      'src/queue/jobs/worker.ts': [38, 4_250],
       'src/render/renderer.ts': [39, 5_000],
       'src/gateway/gateway.ts': [23, 2_700],
     }

@@ -27,6 +27,7 @@ import { domainByHost } from '../../src/sites/domains.ts'
 import { invalidateOn } from '../../src/store/invalidation.ts'
 import { createAskedPaths, recordKnown } from '../../src/store/known-paths.ts'
 import { createLastVisits } from '../../src/store/last-visits.ts'
+import { pageId } from '../../src/store/page-id.ts'
 import { readStored } from '../../src/store/stored-page.ts'
 import { dropSitemap, namedInIndexes, readSitemap, storeSitemap } from '../../src/store/stored-sitemap.ts'
 
@@ -81,10 +82,10 @@ export function wireEdge(deps: {
       findChallenge: certificates?.findChallenge ?? null,
       connected: () => listener.connected,
       domainByHost: (host) => domainByHost(db, host),
-      readStored: (domain, path) => readStored(db, domain, path),
+      readStored: (page) => readStored(db, page),
       readUnstored: (domain, job) => readUnstored(db, domain, job),
       enqueueLive: enqueueLive ?? createEnqueueLive({ db, pool, plans: config.plans, clock }),
-      enqueueRefresh: (domain, path) => enqueue(pool, domain, [path], 'refresh'),
+      enqueueRefresh: (page) => enqueue(pool, page.domain, [page.path], 'refresh'),
       waitForJob: waiter.wait,
       noteAsked: asked.note,
       noteVisit: visits.note,
@@ -92,12 +93,12 @@ export function wireEdge(deps: {
         const number = crawlerNumber(userAgent)
         return number === OTHER_CRAWLER ? null : (CRAWLER_NAMES[number] ?? null)
       },
-      readSitemap: (domain, path) => readSitemap(db, domain, path),
-      storeSitemap: (domain, path, sitemap) => storeSitemap(pool, domain, path, sitemap),
-      dropSitemap: (domain, path, fetchedAtMs) => dropSitemap(pool, domain, path, fetchedAtMs),
+      readSitemap: (page) => readSitemap(db, page),
+      storeSitemap: (page, sitemap) => storeSitemap(pool, page, sitemap),
+      dropSitemap: (page, fetchedAtMs) => dropSitemap(pool, page, fetchedAtMs),
       namedInIndexes: (domain) => namedInIndexes(db, domain),
       recordInSitemap: (domain, paths) => {
-        const known = paths.map((path) => ({ domain, path }))
+        const known = paths.map((path) => pageId(domain, path))
         return recordKnown(pool, 'sitemap', known, clock.nowMs())
       },
     },

@@ -7,13 +7,13 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { it } from 'node:test'
 import { brotliCompressSync } from 'node:zlib'
-
 import { systemClock } from '../../src/clock.ts'
 import { loadConfig } from '../../src/config.ts'
 import { createListener } from '../../src/db/listener.ts'
 import type { AccountId, DomainId, DomainName, PagePath } from '../../src/ids.ts'
 import { silentLog } from '../../src/log.ts'
 import { findInspection, findPicture, requestInspection } from '../../src/sites/inspection/inspections.ts'
+import { pageId } from '../../src/store/page-id.ts'
 import { until } from '../../test/support/condition.ts'
 import { testDatabase } from '../../test/support/database.ts'
 import { wireInspections } from './wire-renderer.ts'
@@ -53,7 +53,7 @@ it('whoever wants to look at a page is told what crawlers and people get, by a n
       [brotliCompressSync('<title>Shop</title><p>as it was stored</p>')],
     )
     await listener.settled()
-    const { id } = await requestInspection(pool, ACCOUNT, 1 as DomainId, '/' as PagePath)
+    const { id } = await requestInspection(pool, ACCOUNT, pageId(1 as DomainId, '/' as PagePath))
     const found = async () => (await findInspection(pool, ACCOUNT, SITE, id))!
     await until('it is done', async () => (await found()).state === 'done', 240_000)
     const { crawler, person } = await found()

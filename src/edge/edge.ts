@@ -5,11 +5,12 @@ import { createClientReader } from '../http/client-address.ts'
 import { type ClientLimits, createClientGate, NO_CLIENT_LIMITS } from '../http/client-limits.ts'
 import { toOriginForm } from '../http/origin-form.ts'
 import { createRequestIds } from '../http/request-id.ts'
-import type { DomainId, JobId, PagePath } from '../ids.ts'
+import type { DomainId, JobId } from '../ids.ts'
 import { createOriginPool } from '../outbound/client/pool.ts'
 import type { OriginAgents } from '../outbound/client/request.ts'
 import type { Held } from '../store/invalidation.ts'
 import { createPageCache } from '../store/page-cache.ts'
+import type { PageId } from '../store/page-id.ts'
 import type { StoredEntry, StoredPage } from '../store/stored-page.ts'
 import { createCrawlerTest } from './crawlers/crawler-test.ts'
 import type { VerifyCrawler } from './crawlers/verify-crawler.ts'
@@ -45,7 +46,7 @@ export type EdgeParts = Pick<
     findChallenge?: FindChallenge | null
     /** By lower-case name without port; null: nobody registered it. */
     domainByHost(host: string): Promise<DomainRow | null>
-    readStored(domain: DomainId, path: PagePath): Promise<StoredEntry | null>
+    readStored(page: PageId): Promise<StoredEntry | null>
     /** See `LiveRenderDeps.unstored`. */
     readUnstored(domain: DomainId, job: JobId): Promise<StoredPage | null>
     /** Absent: crawlers are believed who they say they are. */

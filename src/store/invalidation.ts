@@ -1,15 +1,16 @@
 import type { Queryable } from '../db/transaction.ts'
 import type { AccountId, DomainId, DomainName, PagePath } from '../ids.ts'
+import { type PageId, pageId } from './page-id.ts'
 
 /** What a NOTIFY on the channel `invalidate` says is no longer true. */
 export type Invalidation =
   /** All stored entries of a domain. */
   | { kind: 'domain'; domain: DomainId }
   /**
-   * One path was stored anew or purged; `purged`: the domain's redirects went with it. `storedMs`: when what is stored
+   * One page was stored anew or purged; `purged`: the domain's redirects went with it. `storedMs`: when what is stored
    * now was rendered, so that nothing as new is dropped; null: whatever is held is no longer true.
    */
-  | { kind: 'path'; domain: DomainId; path: PagePath; purged: boolean; storedMs: number | null }
+  | { kind: 'page'; domain: DomainId; page: PageId; purged: boolean; storedMs: number | null }
   | { kind: 'prefix'; domain: DomainId; prefix: string }
   /** The domain of that name: created, changed or deleted. */
   | { kind: 'host'; host: string }
@@ -28,7 +29,7 @@ export function parseInvalidation(payload: string): Invalidation {
   const id = domain as DomainId
   if (typeof path === 'string') {
     const storedMs = typeof stored === 'number' && purged !== true ? stored : null
-    return { kind: 'path', domain: id, path: path as PagePath, purged: purged === true, storedMs }
+    return { kind: 'page', domain: id, page: pageId(id, path as PagePath), purged: purged === true, storedMs }
   }
   if (typeof prefix === 'string') return { kind: 'prefix', domain: id, prefix }
   return { kind: 'domain', domain: id }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
-
 import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
 import { createAskedPaths, PENDING_LIMIT, recordKnown } from './known-paths.ts'
+import { pageId } from './page-id.ts'
 
 const DAY = 86_400_000
 let database: TestDatabase
@@ -33,7 +33,7 @@ async function seenAt(path: string): Promise<number | undefined> {
 
 it('writes a path again once its row is older than a day', async () => {
   const record = (nowMs: number) =>
-    recordKnown(database.pool, 'asked', [{ domain, path: '/a' as PagePath }], nowMs)
+    recordKnown(database.pool, 'asked', [pageId(domain, '/a' as PagePath)], nowMs)
   await record(1_000)
   await record(1_000 + DAY)
   assert.equal(await seenAt('/a'), 1_000)
@@ -43,9 +43,9 @@ it('writes a path again once its row is older than a day', async () => {
 
 it('a domain that is gone costs the others of the batch nothing', async () => {
   const known = [
-    { domain: 999_999 as DomainId, path: '/gone' as PagePath },
-    { domain, path: '/still' as PagePath },
-    { domain, path: '/still' as PagePath },
+    pageId(999_999 as DomainId, '/gone' as PagePath),
+    pageId(domain, '/still' as PagePath),
+    pageId(domain, '/still' as PagePath),
   ]
   await recordKnown(database.pool, 'asked', known, 5_000)
   assert.equal(await seenAt('/gone'), undefined)
@@ -60,8 +60,8 @@ it('holds so many paths until the flush, and one more is left out', async () => 
     log: silentLog(),
     flushEveryMs: 60_000,
   })
-  for (let path = 0; path < PENDING_LIMIT + 1; path++) asked.note(domain, `/${path}` as PagePath)
-  asked.note(domain, '/0' as PagePath)
+  for (let path = 0; path < PENDING_LIMIT + 1; path++) asked.note(pageId(domain, `/${path}` as PagePath))
+  asked.note(pageId(domain, '/0' as PagePath))
   assert.equal(await count(), 0)
   await asked.flush()
   assert.equal(await count(), PENDING_LIMIT)
@@ -70,7 +70,7 @@ it('holds so many paths until the flush, and one more is left out', async () => 
 
 it('flushes by itself', async () => {
   const asked = createAskedPaths({ db: database.pool, nowMs: () => 0, log: silentLog(), flushEveryMs: 5 })
-  asked.note(domain, '/by-itself' as PagePath)
+  asked.note(pageId(domain, '/by-itself' as PagePath))
   const deadline = Date.now() + 5_000
   while ((await seenAt('/by-itself')) === undefined) assert(Date.now() < deadline)
   await asked.close()
@@ -85,10 +85,10 @@ it('gives up what cannot be written, and goes on', async () => {
     },
   } as typeof database.pool
   const asked = createAskedPaths({ db, nowMs: () => 0, log: silentLog(), flushEveryMs: 60_000 })
-  asked.note(domain, '/lost' as PagePath)
+  asked.note(pageId(domain, '/lost' as PagePath))
   await asked.flush()
   broken = false
-  asked.note(domain, '/kept' as PagePath)
+  asked.note(pageId(domain, '/kept' as PagePath))
   await asked.flush()
   assert.deepEqual([await seenAt('/lost'), await seenAt('/kept')], [undefined, 0])
 })

@@ -1,6 +1,7 @@
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import type { Log } from '../log.ts'
+import type { PageId } from './page-id.ts'
 
 type KnownSource = 'asked' | 'sitemap'
 
@@ -16,7 +17,7 @@ const FLUSH_EVERY_MS = 5_000
 export async function recordKnown(
   db: Queryable,
   source: KnownSource,
-  known: readonly { domain: DomainId; path: PagePath }[],
+  known: readonly PageId[],
   nowMs: number,
 ): Promise<void> {
   await db.query(
@@ -69,13 +70,13 @@ export function createAskedPaths(options: {
   flushEveryMs?: number
 }) {
   const { db, nowMs, log, flushEveryMs = FLUSH_EVERY_MS } = options
-  const pending = new Map<string, { domain: DomainId; path: PagePath }>()
+  const pending = new Map<string, PageId>()
   let timer: NodeJS.Timeout | undefined
   let flushing = Promise.resolve()
 
-  function note(domain: DomainId, path: PagePath): void {
+  function note(page: PageId): void {
     if (pending.size >= PENDING_LIMIT) return
-    pending.set(`${domain}${path}`, { domain, path })
+    pending.set(page.key, page)
     timer ??= setTimeout(() => void flush(), flushEveryMs).unref()
   }
 

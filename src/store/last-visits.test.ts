@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
-
 import { until } from '../../test/support/condition.ts'
 import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
 import { createLastVisits, removeOldVisits, VISITS_LIMIT } from './last-visits.ts'
+import { pageId } from './page-id.ts'
 
 let database: TestDatabase
 before(async () => {
@@ -19,7 +19,7 @@ after(() => database.close())
 beforeEach(() => database.pool.query('truncate last_visit'))
 
 const visit = (path: string, crawler: string, atMs: number, domain = 1) => ({
-  ...{ domain: domain as DomainId, path: path as PagePath, crawler, category: 'search' as const, atMs },
+  ...{ page: pageId(domain as DomainId, path as PagePath), crawler, category: 'search' as const, atMs },
 })
 const start = () => createLastVisits({ pool: database.pool, log: silentLog() })
 const stored = async () =>

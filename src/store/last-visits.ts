@@ -1,14 +1,14 @@
 import type pg from 'pg'
 import { removeOldPaths, type Steps } from '../db/remove-old.ts'
 import type { Queryable } from '../db/transaction.ts'
-import type { DomainId, PagePath } from '../ids.ts'
+import type { DomainId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { CrawlerCategory } from '../sites/domain-settings.ts'
+import type { PageId } from './page-id.ts'
 
 /** A crawler was given a stored page. `crawler`: what it calls itself. */
 export type Visit = {
-  domain: DomainId
-  path: PagePath
+  page: PageId
   crawler: string
   category: CrawlerCategory
   atMs: number
@@ -33,7 +33,7 @@ export function createLastVisits(options: { pool: pg.Pool; log: Log; flushEveryM
   let flushing = Promise.resolve()
 
   function note(visit: Visit): void {
-    const key = `${visit.domain}${visit.path}`
+    const { key } = visit.page
     if (pending.size >= VISITS_LIMIT && !pending.has(key)) return
     pending.set(key, visit)
     timer ??= setTimeout(() => void flush(), flushEveryMs).unref()
@@ -49,7 +49,7 @@ export function createLastVisits(options: { pool: pg.Pool; log: Log; flushEveryM
       for (let at = 0; at < visits.length; at += BATCH) await record(pool, visits.slice(at, at + BATCH))
       await tellVisited(
         pool,
-        visits.map(({ domain }) => domain),
+        visits.map(({ page }) => page.domain),
       )
     })
     flushing = flushing.catch((error: Error) => {
@@ -75,8 +75,8 @@ async function record(db: Queryable, visits: readonly Visit[]): Promise<void> {
        crawler = excluded.crawler, category = excluded.category, asked_at = excluded.asked_at
        where known.asked_at < excluded.asked_at`,
     [
-      visits.map(({ domain }) => domain),
-      visits.map(({ path }) => path),
+      visits.map(({ page }) => page.domain),
+      visits.map(({ page }) => page.path),
       visits.map(({ crawler }) => crawler),
       visits.map(({ category }) => category),
       visits.map(({ atMs }) => new Date(atMs)),

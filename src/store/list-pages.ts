@@ -2,6 +2,7 @@ import type { Queryable } from '../db/transaction.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import type { DomainSettings } from '../sites/domain-settings.ts'
 import { type Freshness, freshnessOf, freshUntil, NOT_FOUND_FRESH_MS } from './freshness.ts'
+import type { PageId } from './page-id.ts'
 import { matchCondition, type PageMatch } from './page-match.ts'
 
 export const PAGE_ORDERS = [
@@ -78,13 +79,13 @@ export async function listPages(
 /** One stored page as the list has it; null: it is not stored. */
 export async function findListed(
   db: Queryable,
-  domain: { id: DomainId; settings: DomainSettings },
-  path: PagePath,
+  { domain, path }: PageId,
+  settings: DomainSettings,
   nowMs: number,
 ): Promise<ListedPage | null> {
   const match = { kind: 'prefix', text: path } as const
   const wanted = { match, order: 'path', direction: 'asc', after: null, limit: 1, nowMs } as const
-  const [page] = (await listPages(db, domain, wanted)).pages
+  const [page] = (await listPages(db, { id: domain, settings }, wanted)).pages
   return page?.path === path ? page : null
 }
 

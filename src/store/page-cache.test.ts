@@ -4,7 +4,7 @@ import { beforeEach, describe, it } from 'node:test'
 import type { DomainId, PagePath } from '../ids.ts'
 import { parseInvalidation } from './invalidation.ts'
 import { createPageCache } from './page-cache.ts'
-import { pageKey } from './page-memory.ts'
+import { pageId } from './page-id.ts'
 import type { StoredEntry, StoredPage } from './stored-page.ts'
 
 // PostgreSQL is played here: only so can an answer be held back between two notifications.
@@ -30,9 +30,9 @@ function startCache(limitBytes = 1_000_000) {
       entry.kind === 'page'
         ? { kind: 'page', renderedAtMs, bytes: entry.bodyBr.length, etag: entry.etag }
         : { kind: 'redirect', renderedAtMs, bytes: 100, etag: entry.location },
-    async read(domain, path) {
-      reads.push(`${domain}${path}`)
-      const entry = stored.get(`${domain}${path}`) ?? null
+    async read({ key }) {
+      reads.push(key)
+      const entry = stored.get(key) ?? null
       await held
       if (fails) throw new Error('no database')
       return entry
@@ -40,7 +40,7 @@ function startCache(limitBytes = 1_000_000) {
   })
 }
 
-const key = (path: string, domain = 1) => pageKey(domain as DomainId, path as PagePath)
+const key = (path: string, domain = 1) => pageId(domain as DomainId, path as PagePath)
 const notify = (cache: ReturnType<typeof startCache>, payload: object) =>
   cache.held.invalidate(parseInvalidation(JSON.stringify(payload)))
 

@@ -1,12 +1,13 @@
-import type { DomainId, PagePath } from '../ids.ts'
+import type { DomainId } from '../ids.ts'
 import type { Held, Invalidation } from './invalidation.ts'
-import { createPageMemory, type PageKey, type Prepared } from './page-memory.ts'
+import type { PageId } from './page-id.ts'
+import { createPageMemory, type Prepared } from './page-memory.ts'
 import type { StoredEntry, StoredPage } from './stored-page.ts'
 
 type PageCacheOptions<T> = {
   /** Of all entries together; 0 keeps nothing in memory. */
   limitBytes: number
-  read(domain: DomainId, path: PagePath): Promise<StoredEntry | null>
+  read(page: PageId): Promise<StoredEntry | null>
   prepare(entry: StoredEntry): T
   /** Whether notifications arrive at this moment. */
   connected(): boolean
@@ -28,44 +29,44 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
   let doubted = !connected()
 
   /** In memory: the entry itself, without a promise. Rejects when PostgreSQL does and memory cannot help. */
-  function find(key: PageKey): T | Promise<T | null> {
-    return inMemory(key) ?? join(key).then((entry) => entry ?? inMemory(key) ?? null)
+  function find(page: PageId): T | Promise<T | null> {
+    return inMemory(page) ?? join(page).then((entry) => entry ?? inMemory(page) ?? null)
   }
 
   /** Behind a read that found nothing, too: it may have been stored meanwhile, and need not be rendered once more. */
-  function inMemory(key: PageKey): T | undefined {
-    return believed() ? memory.get(key) : undefined
+  function inMemory(page: PageId): T | undefined {
+    return believed() ? memory.get(page) : undefined
   }
 
-  function join(key: PageKey): Promise<T | null> {
-    const open = loading.get(key.text)
-    return open !== undefined && open.epoch === epochs.of(key.domain) ? open.entry : reread(key)
+  function join(page: PageId): Promise<T | null> {
+    const open = loading.get(page.key)
+    return open !== undefined && open.epoch === epochs.of(page.domain) ? open.entry : reread(page)
   }
 
   /** From PostgreSQL, whatever memory holds: for a reader that knows of a new entry. */
-  function reread(key: PageKey): Promise<T | null> {
-    const open = { epoch: epochs.of(key.domain), entry: load(key) }
-    loading.set(key.text, open)
+  function reread(page: PageId): Promise<T | null> {
+    const open = { epoch: epochs.of(page.domain), entry: load(page) }
+    loading.set(page.key, open)
     const end = () => {
-      if (loading.get(key.text) === open) loading.delete(key.text)
+      if (loading.get(page.key) === open) loading.delete(page.key)
     }
     open.entry.then(end, end)
     return open.entry
   }
 
-  async function load(key: PageKey): Promise<T | null> {
-    const [trusted, epoch] = [believed(), epochs.of(key.domain)]
+  async function load(page: PageId): Promise<T | null> {
+    const [trusted, epoch] = [believed(), epochs.of(page.domain)]
     let stored: StoredEntry | null
     try {
-      stored = await read(key.domain, key.path)
+      stored = await read(page)
     } catch (error) {
-      const entry = memory.get(key)
+      const entry = memory.get(page)
       if (entry === undefined) throw error
       return entry
     }
     if (stored === null) return null
     const entry = prepare(stored)
-    if (trusted && believed() && epoch === epochs.of(key.domain)) memory.put(key, entry)
+    if (trusted && believed() && epoch === epochs.of(page.domain)) memory.put(page, entry)
     return entry
   }
 
@@ -73,15 +74,15 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
    * Begins to listen for purges. What it gives admits a page that this node has stored since, and makes it ready without
    * a read; null when a purge was heard of or may have been missed. It is not put into memory when a later one was heard of.
    */
-  function admission(key: PageKey): (page: StoredPage) => T | null {
-    const { domain, path } = key
+  function admission(page: PageId): (stored: StoredPage) => T | null {
+    const { domain } = page
     const [trusted, epoch] = [believed(), purges.of(domain)]
-    return (page) => {
+    return (stored) => {
       if (!trusted || !believed() || epoch !== purges.of(domain)) return null
-      const storedMs = page.renderedAtMs
-      invalidate({ kind: 'path', domain, path, purged: false, storedMs })
-      if (stores.of(domain) === storedMs) memory.put(key, prepare({ ...page, bodyHtml: undefined }))
-      return prepare(page)
+      const storedMs = stored.renderedAtMs
+      invalidate({ kind: 'page', domain, page, purged: false, storedMs })
+      if (stores.of(domain) === storedMs) memory.put(page, prepare({ ...stored, bodyHtml: undefined }))
+      return prepare(stored)
     }
   }
 
@@ -103,7 +104,7 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
     if (what.kind === 'everything') clear()
     else if ('domain' in what) {
       epochs.move(what.domain)
-      if (what.kind !== 'path' || what.purged) purges.move(what.domain)
+      if (what.kind !== 'page' || what.purged) purges.move(what.domain)
       else stores.raise(what.domain, what.storedMs ?? 0)
       memory.drop(what)
     }

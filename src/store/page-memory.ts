@@ -1,17 +1,8 @@
-import type { DomainId, PagePath } from '../ids.ts'
+import type { DomainId } from '../ids.ts'
 import { RecentMap } from '../recent-map.ts'
 import type { Invalidation } from './invalidation.ts'
+import { type PageId, pageKey } from './page-id.ts'
 import type { StoredEntry } from './stored-page.ts'
-
-/**
- * Names an entry in memory. A domain's id is digits and a path begins with
- * `/`, so no two pairs make the same key. Made once for a URL, not for a request.
- */
-export type PageKey = { readonly domain: DomainId; readonly path: PagePath; readonly text: string }
-
-export function pageKey(domain: DomainId, path: PagePath): PageKey {
-  return { domain, path, text: `${domain}${path}` }
-}
 
 /** What a reader makes of a stored entry to serve it quickly; `bytes` counts against the limit. */
 export type Prepared = {
@@ -35,31 +26,31 @@ export function createPageMemory<T extends Prepared>(limitBytes: number) {
   const weigh = ({ bytes }: T, key: string) => bytes + 2 * key.length + ENTRY_BYTES
   const entries = new RecentMap<T>({ limit: limitBytes, weigh, gone: forget })
 
-  function put(key: PageKey, entry: T): void {
+  function put({ domain, key }: PageId, entry: T): void {
     // One huge page must not drive out all others.
-    if (weigh(entry, key.text) > limitBytes / 4) return void entries.delete(key.text)
-    entries.set(key.text, entry)
-    const keys = keysOf.get(key.domain)
-    if (keys === undefined) keysOf.set(key.domain, new Set([key.text]))
-    else keys.add(key.text)
+    if (weigh(entry, key) > limitBytes / 4) return void entries.delete(key)
+    entries.set(key, entry)
+    const keys = keysOf.get(domain)
+    if (keys === undefined) keysOf.set(domain, new Set([key]))
+    else keys.add(key)
   }
 
   /** Weighs an entry again that has grown while it was served. */
-  function grown(key: PageKey, entry: T): void {
-    if (entries.peek(key.text) === entry) put(key, entry)
+  function grown(page: PageId, entry: T): void {
+    if (entries.peek(page.key) === entry) put(page, entry)
   }
 
   /** Drops what a notification about one domain says is no longer true. */
   function drop(what: Extract<Invalidation, { domain: DomainId }>): void {
     const { domain } = what
-    const prefix = what.kind === 'prefix' ? `${domain}${what.prefix}` : ''
-    if (what.kind === 'path') {
-      const { text } = pageKey(domain, what.path)
+    const prefix = what.kind === 'prefix' ? pageKey(domain, what.prefix) : ''
+    if (what.kind === 'page') {
+      const { key } = what.page
       // What this node has stored itself is there before it is told of it.
-      const isOlder = (entries.peek(text)?.renderedAtMs ?? 0) < (what.storedMs ?? Number.POSITIVE_INFINITY)
-      if (isOlder) entries.delete(text)
+      const isOlder = (entries.peek(key)?.renderedAtMs ?? 0) < (what.storedMs ?? Number.POSITIVE_INFINITY)
+      if (isOlder) entries.delete(key)
     }
-    if (what.kind === 'path' && !what.purged) return
+    if (what.kind === 'page' && !what.purged) return
     for (const key of [...(keysOf.get(domain) ?? [])]) {
       const named = what.kind === 'domain' || (what.kind === 'prefix' && key.startsWith(prefix))
       // Any purge takes all redirects of the domain.
@@ -73,7 +64,7 @@ export function createPageMemory<T extends Prepared>(limitBytes: number) {
   }
 
   return {
-    get: (key: PageKey): T | undefined => entries.get(key.text),
+    get: (page: PageId): T | undefined => entries.get(page.key),
     put,
     grown,
     drop,

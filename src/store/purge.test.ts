@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
-
 import pg from 'pg'
-
 import { until } from '../../test/support/condition.ts'
 import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
 import { createListener } from '../db/listener.ts'
@@ -10,6 +8,7 @@ import { transaction } from '../db/transaction.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
 import { type Invalidation, invalidateOn } from './invalidation.ts'
+import { pageId } from './page-id.ts'
 import { type PurgeWhat, purgePages } from './purge.ts'
 
 let database: TestDatabase
@@ -143,10 +142,10 @@ describe('a purge', () => {
     await promise
     assert.deepEqual(heard, [
       { kind: 'domain', domain: red },
-      { kind: 'path', domain: red, path: '/a', purged: true, storedMs: null },
+      { kind: 'page', domain: red, page: pageId(red, '/a' as PagePath), purged: true, storedMs: null },
       { kind: 'prefix', domain: red, prefix: '/a' },
-      { kind: 'path', domain: red, path: '/b', purged: true, storedMs: null },
-      { kind: 'path', domain: red, path: '/a', purged: true, storedMs: null },
+      { kind: 'page', domain: red, page: pageId(red, '/b' as PagePath), purged: true, storedMs: null },
+      { kind: 'page', domain: red, page: pageId(red, '/a' as PagePath), purged: true, storedMs: null },
       { kind: 'domain', domain: red },
     ])
     await listener.close()

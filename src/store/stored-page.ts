@@ -1,5 +1,5 @@
 import type { Queryable } from '../db/transaction.ts'
-import type { DomainId, PagePath } from '../ids.ts'
+import type { PageId } from './page-id.ts'
 
 /** A stored render as it lies in PostgreSQL. Times are milliseconds since the Unix epoch. */
 export type StoredPage = {
@@ -58,21 +58,17 @@ const READ = {
  * exist (a page that became a redirect and back). The domain id was obtained
  * through its account or its host.
  */
-export async function readStored(
-  db: Queryable,
-  domain: DomainId,
-  path: PagePath,
-): Promise<StoredEntry | null> {
+export async function readStored(db: Queryable, page: PageId): Promise<StoredEntry | null> {
   const { rows } = await (db as { query(q: object): Promise<{ rows: Row[] }> }).query({
     ...READ,
-    values: [domain, path],
+    values: [page.domain, page.path],
   })
   const row = rows[0]
   if (row === undefined) return null
   const redirect = row.redirect_status === null ? null : redirectOf(row, row.redirect_status)
-  const page = row.status === null ? null : pageOf(row, row.status)
-  if (redirect === null || page === null) return redirect ?? page
-  return redirect.renderedAtMs >= page.renderedAtMs ? redirect : page
+  const rendered = row.status === null ? null : pageOf(row, row.status)
+  if (redirect === null || rendered === null) return redirect ?? rendered
+  return redirect.renderedAtMs >= rendered.renderedAtMs ? redirect : rendered
 }
 
 function redirectOf(row: Row, status: number): StoredRedirect {

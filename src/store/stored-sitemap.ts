@@ -1,5 +1,6 @@
 import type { Queryable } from '../db/transaction.ts'
-import type { DomainId, PagePath } from '../ids.ts'
+import type { DomainId } from '../ids.ts'
+import type { PageId } from './page-id.ts'
 
 /** A sitemap as it was fetched, with the custom domain in it. Its bytes are gzip. */
 export type StoredSitemap = {
@@ -20,14 +21,10 @@ type Row = {
   fetched_at: Date
 }
 
-export async function readSitemap(
-  db: Queryable,
-  domain: DomainId,
-  path: PagePath,
-): Promise<StoredSitemap | null> {
+export async function readSitemap(db: Queryable, page: PageId): Promise<StoredSitemap | null> {
   const { rows } = await db.query<Row>(
     'select headers, body, fetched_at from sitemap where domain_id = $1 and path = $2',
-    [domain, path],
+    [page.domain, page.path],
   )
   const row = rows[0]
   if (row === undefined) return null
@@ -38,8 +35,7 @@ export async function readSitemap(
 /** Stores or replaces it; does nothing when the domain has gone meanwhile. */
 export async function storeSitemap(
   db: Queryable,
-  domain: DomainId,
-  path: PagePath,
+  page: PageId,
   { bodyGzip, fetchedAtMs, ...headers }: StoredSitemap,
 ): Promise<void> {
   await db.query(
@@ -47,20 +43,15 @@ export async function storeSitemap(
      select id, $2, $3, $4, $5 from domain where id = $1
      on conflict (domain_id, path) do update
        set headers = excluded.headers, body = excluded.body, fetched_at = excluded.fetched_at`,
-    [domain, path, JSON.stringify(headers), bodyGzip, new Date(fetchedAtMs)],
+    [page.domain, page.path, JSON.stringify(headers), bodyGzip, new Date(fetchedAtMs)],
   )
 }
 
 /** Deletes the one that was fetched at that moment, unless it is gone or another. */
-export async function dropSitemap(
-  db: Queryable,
-  domain: DomainId,
-  path: PagePath,
-  fetchedAtMs: number,
-): Promise<void> {
+export async function dropSitemap(db: Queryable, page: PageId, fetchedAtMs: number): Promise<void> {
   await db.query('delete from sitemap where domain_id = $1 and path = $2 and fetched_at = $3', [
-    domain,
-    path,
+    page.domain,
+    page.path,
     new Date(fetchedAtMs),
   ])
 }

@@ -73,7 +73,7 @@ export async function runCacheTests(as: 'person' | 'crawler'): Promise<Map<strin
       if (handle === undefined) res.writeHead(404).end()
       else handle(segments, req, res)
     },
-    render: (job) => pagesOf.render(job.originUrl, job.path),
+    render: (job) => pagesOf.render(job.originUrl, job.page.path),
   })
   const talk = console.log
   try {

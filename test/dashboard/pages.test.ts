@@ -7,7 +7,6 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, beforeEach, describe, it } from 'node:test'
-
 import { startBrowser, type Tab } from '../../dashboard/shots/browser.ts'
 import { setPassword } from '../../src/accounts/accounts.ts'
 import { DASHBOARD_DIR } from '../../src/api/service/dashboard.ts'
@@ -16,6 +15,7 @@ import { pageBody } from '../../src/queue/judging/keep-page.ts'
 import { keepDigest } from '../../src/sites/inspection/digests.ts'
 import { factsOf } from '../../src/sites/inspection/facts.ts'
 import { storableJson } from '../../src/sites/inspection/side.ts'
+import { pageId } from '../../src/store/page-id.ts'
 import { startTestApi, type TestAccount, type TestApi } from '../support/api.ts'
 import { until } from '../support/condition.ts'
 
@@ -77,7 +77,7 @@ before(async () => {
        on conflict (domain_id, path) do update set body_br = $4, html_bytes = $5, etag = $6`,
       [shop, HOSTILE, JSON.stringify([['link', RAN]]), bodyBr, htmlBytes, etag],
     )
-    await keepDigest(api.pool, { domain: shop, customDomain: SITE, path: HOSTILE, html })
+    await keepDigest(api.pool, { page: pageId(shop, HOSTILE), customDomain: SITE, html })
   }
   const side = (word: string) =>
     storableJson({

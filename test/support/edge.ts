@@ -23,6 +23,7 @@ import type { RenderOutcome } from '../../src/render/outcome.ts'
 import { domainByHost } from '../../src/sites/domains.ts'
 import { invalidateOn } from '../../src/store/invalidation.ts'
 import { createAskedPaths, recordKnown } from '../../src/store/known-paths.ts'
+import { pageId } from '../../src/store/page-id.ts'
 import { type PurgeWhat, purgePages } from '../../src/store/purge.ts'
 import { readStored } from '../../src/store/stored-page.ts'
 import { dropSitemap, namedInIndexes, readSitemap, storeSitemap } from '../../src/store/stored-sitemap.ts'
@@ -117,12 +118,12 @@ export async function startTestEdge(
     const complete = createComplete({ pool, plans: DEFAULT_PLANS, clock, ended })
     const job = await claimOne()
     if (job === null) return
-    rendered.push(`${job.customDomain}${job.path}`)
+    rendered.push(`${job.customDomain}${job.page.path}`)
     if (scripted.length === 0 && options.render !== undefined) {
       await complete(job, await options.render(job))
       return
     }
-    const html = `<h1>${job.customDomain}${job.path}</h1><p>render ${rendered.length}</p>`
+    const html = `<h1>${job.customDomain}${job.page.path}</h1><p>render ${rendered.length}</p>`
     const page: RenderOutcome = { kind: 'rendered', status: 200, headers: [], html }
     const outcome = scripted.shift() ?? page
     if (outcome !== 'hang') await complete(job, outcome)
@@ -139,30 +140,30 @@ export async function startTestEdge(
         agents,
         connected: () => listener.connected,
         domainByHost: (host) => domainByHost(pool, host),
-        readStored: (domain, path) => readStored(pool, domain, path),
+        readStored: (page) => readStored(pool, page),
         readUnstored: (domain, job) => readUnstored(pool, domain, job),
-        enqueueLive: async (domain, path, requestId) => {
-          const job = await enqueueLive(domain, path, requestId)
+        enqueueLive: async (page, requestId) => {
+          const job = await enqueueLive(page, requestId)
           if (job === 'over-quota') return job
           if (scripted[0] === 'hang') scripted.shift()
           else void work(options.ended ?? waiter.ended)
           return job
         },
-        enqueueRefresh: async (domain, path) => {
+        enqueueRefresh: async ({ domain, path }) => {
           refreshed.push(path)
           await enqueue(pool, domain, [path], 'refresh')
         },
         waitForJob: waiter.wait,
         noteAsked: asked.note,
-        readSitemap: (domain, path) => readSitemap(pool, domain, path),
-        storeSitemap: (domain, path, sitemap) => storeSitemap(pool, domain, path, sitemap),
-        dropSitemap: (domain, path, fetchedAtMs) => dropSitemap(pool, domain, path, fetchedAtMs),
+        readSitemap: (page) => readSitemap(pool, page),
+        storeSitemap: (page, sitemap) => storeSitemap(pool, page, sitemap),
+        dropSitemap: (page, fetchedAtMs) => dropSitemap(pool, page, fetchedAtMs),
         namedInIndexes: (domain) => namedInIndexes(pool, domain),
         recordInSitemap: (domain, paths) =>
           recordKnown(
             pool,
             'sitemap',
-            paths.map((path) => ({ domain, path })),
+            paths.map((path) => pageId(domain, path)),
             nowMs,
           ),
         tls: options.tls === true ? testTls() : null,

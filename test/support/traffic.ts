@@ -2,6 +2,7 @@ import type { DomainId, PagePath } from '../../src/ids.ts'
 import { createTraffic, type Traffic } from '../../src/insight/traffic/counter.ts'
 import type { TallyLimits } from '../../src/insight/traffic/visit-counts.ts'
 import { silentLog } from '../../src/log.ts'
+import { pageId } from '../../src/store/page-id.ts'
 import type { TestDatabase } from './database.ts'
 
 export const GOOGLEBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
@@ -43,7 +44,7 @@ export function startTestTraffic(
           url,
           headers: { 'user-agent': agent, via },
           askedOf: { id: domain, query: 'keep' },
-          ...(path !== undefined && { askedFor: path as PagePath }),
+          ...(path !== undefined && { askedFor: pageId(domain, path as PagePath) }),
         },
         { verdict, crawler, seconds },
         { headersSent: status !== 0, statusCode: status === 0 ? 200 : status },

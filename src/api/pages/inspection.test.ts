@@ -6,6 +6,7 @@ import type { PagePath } from '../../ids.ts'
 import { pageBody } from '../../queue/judging/keep-page.ts'
 import { keepDigest } from '../../sites/inspection/digests.ts'
 import { INSPECTIONS_AN_HOUR, INSPECTIONS_OPEN } from '../../sites/inspection/inspections.ts'
+import { pageId } from '../../store/page-id.ts'
 
 const HOSTILE = `<!DOCTYPE html><title>Rakes</title><meta property="og:image" content="/pic.png">
 <p onclick="alert(1)">A rake</p><script>alert(document.domain)</script><iframe srcdoc="<script>alert(2)</script>"></iframe>
@@ -36,7 +37,7 @@ before(async () => {
      values ($1, $2, 200, '[["link", "</a>; rel=preload"]]', $3, $4, $5, $6)`,
     [shop.id, path, bodyBr, htmlBytes, etag, new Date(api.clock.atMs)],
   )
-  await keepDigest(api.pool, { domain: shop.id, customDomain: shop.name, path, html: HOSTILE })
+  await keepDigest(api.pool, { page: pageId(shop.id, path), customDomain: shop.name, html: HOSTILE })
   for (const each of [path, '/other']) {
     await api.pool.query(
       `insert into render_record (domain_id, path, job_id, outcome, queued_ms, stored_ms, record)

@@ -27,7 +27,7 @@ import {
   inspectionView,
 } from './inspection-schema.ts'
 import { listedPageSchema, listedPageView } from './list.ts'
-import { onePagePath, onePageQuery } from './page-choice.ts'
+import { onePage, onePageQuery } from './page-choice.ts'
 import { STRANGERS_POLICY } from './source.ts'
 
 export const lensSchema = z.object({
@@ -70,22 +70,22 @@ export function pageLens(app: ApiApp, deps: { pool: pg.Pool; clock: Clock }): vo
     handler: async (request) => {
       const { pool, clock } = deps
       const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
-      const path = onePagePath(domain, request.query.path)
+      const page = onePage(domain, request.query.path)
       const [snapshot, listed, renders, history, inspection] = await Promise.all([
-        readSnapshot(pool, domain.id, path),
-        findListed(pool, domain, path, clock.nowMs()),
-        rendersOfPage(pool, domain.id, path),
-        listDigests(pool, domain.id, path),
-        lastInspection(pool, domain.id, path),
+        readSnapshot(pool, page),
+        findListed(pool, page, domain.settings, clock.nowMs()),
+        rendersOfPage(pool, page),
+        listDigests(pool, page),
+        lastInspection(pool, page),
       ])
-      const page = snapshot?.kind === 'page' ? snapshot : null
+      const stored = snapshot?.kind === 'page' ? snapshot : null
       return {
         domain: domain.name,
-        path,
+        path: page.path,
         stored:
-          page === null || listed === null
+          stored === null || listed === null
             ? null
-            : { ...listedPageView(listed), etag: page.etag, headers: [...page.headers] },
+            : { ...listedPageView(listed), etag: stored.etag, headers: [...stored.headers] },
         redirect:
           snapshot?.kind === 'redirect'
             ? {
@@ -94,7 +94,7 @@ export function pageLens(app: ApiApp, deps: { pool: pg.Pool; clock: Clock }): vo
                 stored_at: new Date(snapshot.renderedAtMs).toISOString(),
               }
             : null,
-        facts: page && storedFacts(page.html, domain.name, path),
+        facts: stored && storedFacts(stored.html, domain.name, page.path),
         renders,
         history: history.map(digestView),
         inspection: inspection && inspectionView(inspection),
@@ -136,8 +136,8 @@ export function inspectionCreate(app: ApiApp, deps: { pool: pg.Pool }): void {
     handler: async (request, reply) => {
       const { account } = callerOf(request)
       const domain = await ownedDomain(deps.pool, account, request.params.domain)
-      const path = onePagePath(domain, request.body.path)
-      const inspection = await requestInspection(deps.pool, account, domain.id, path)
+      const page = onePage(domain, request.body.path)
+      const inspection = await requestInspection(deps.pool, account, page)
       return reply.code(201).send({ inspection: inspectionView(inspection) })
     },
   })

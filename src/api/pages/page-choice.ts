@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
-import type { PagePath } from '../../ids.ts'
 import type { OwnedDomain } from '../../sites/domains.ts'
+import { type PageId, pageId } from '../../store/page-id.ts'
 import { MATCH_LIMIT_CHARS, type PageMatch, pageMatch } from '../../store/page-match.ts'
 import { normalisePath } from '../../store/path.ts'
 import { pathsSchema } from '../cache/refresh.ts'
@@ -44,8 +44,8 @@ export const onePageQuery = z.object({
 })
 
 /** As it is stored for this domain. Throws `invalid_field` for what cannot be the path of a page. */
-export function onePagePath(domain: OwnedDomain, raw = '/'): PagePath {
+export function onePage(domain: OwnedDomain, raw = '/'): PageId {
   const path = normalisePath(raw, domain.settings.query)
   if (path === null) throw new AppError('invalid_field', { word: 'path is not the path of a page' })
-  return path
+  return pageId(domain.id, path)
 }

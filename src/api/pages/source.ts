@@ -6,7 +6,7 @@ import { domainParams, ownedDomain } from '../domains/domain-schema.ts'
 import { callerOf } from '../http/access.ts'
 import { KEY_REFUSALS, refusals, textAnswer } from '../http/answer.ts'
 import type { ApiApp } from '../http/app.ts'
-import { onePagePath, onePageQuery } from './page-choice.ts'
+import { onePage, onePageQuery } from './page-choice.ts'
 
 /** A stranger's document, at our address: text and nothing else, whatever a browser might make of it. */
 export const STRANGERS_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
@@ -30,7 +30,7 @@ export function pageSource(app: ApiApp, deps: { pool: pg.Pool }): void {
     },
     handler: async (request, reply) => {
       const domain = await ownedDomain(deps.pool, callerOf(request).account, request.params.domain)
-      const snapshot = await readSnapshot(deps.pool, domain.id, onePagePath(domain, request.query.path))
+      const snapshot = await readSnapshot(deps.pool, onePage(domain, request.query.path))
       if (snapshot?.kind !== 'page') throw new AppError('page_not_found')
       return reply
         .header('Content-Security-Policy', STRANGERS_POLICY)

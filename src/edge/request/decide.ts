@@ -28,7 +28,7 @@ export function decide(
   if (domain.categories[asked.crawler] === 'pass') return pass('category')
   // A page is rendered for nobody in particular: who shows a password wants his own (RFC 9111, section 3.5).
   if (asked.authorization !== undefined) return pass('authorization')
-  if (!('key' in target)) return pass(target.kind)
+  if (!('page' in target)) return pass(target.kind)
   if (!domain.isActive) return pass('inactive')
   // Our own renderer, or an origin that is itself behind us: nothing is rendered for a render.
   if (asked.via !== undefined && timesThroughUs(asked.via) > 0) return pass('loop')

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
-
 import {
   type AskOptions,
   PERSON,
-  type path,
   type Scripted,
   startTestEdge,
   type TestEdge,
 } from '../../../test/support/edge.ts'
+import type { PageId } from '../../store/page-id.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -336,7 +335,7 @@ describe('when PostgreSQL cannot be asked', () => {
     }
     const node = await startTestEdge({
       parts: {
-        readStored: (domain, asked) => (broken ? fail() : readFrom(node, domain, asked)),
+        readStored: (page) => (broken ? fail() : readFrom(node, page)),
       },
     })
     try {
@@ -368,9 +367,9 @@ describe('when PostgreSQL cannot be asked', () => {
 
 // Test support
 
-async function readFrom(node: TestEdge, ...[domain, asked]: [TestEdge['red'], ReturnType<typeof path>]) {
+async function readFrom(node: TestEdge, page: PageId) {
   const { readStored } = await import('../../store/stored-page.ts')
-  return readStored(node.pool, domain, asked)
+  return readStored(node.pool, page)
 }
 
 async function jobs(): Promise<number> {

@@ -73,7 +73,7 @@ export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number 
     const exchange = { req, res, domain, target, nowMs: clock.nowMs() }
     if (target.kind === 'sitemap') return sitemap(exchange)
     if (target.kind === 'xml') {
-      if (await sitemaps.isNamed(domain, target.key.path)) return sitemap(exchange)
+      if (await sitemaps.isNamed(domain, target.page.path)) return sitemap(exchange)
       return pass(req, res, domain, 'asset')
     }
 
@@ -87,9 +87,9 @@ export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number 
       return serve(exchange, stored, 'stale')
     }
 
-    if (await sitemaps.isNamed(domain, target.key.path)) return sitemap(exchange)
+    if (await sitemaps.isNamed(domain, target.page.path)) return sitemap(exchange)
     if (await deps.isForged(req, domain)) return pass(req, res, domain, 'forged')
-    const rendered = await renderNow(domain, target.key, res)
+    const rendered = await renderNow(domain, target.page, res)
     if (typeof rendered !== 'string') return serve(exchange, rendered, 'rendered')
     // At 120 % of its quota a domain is passed; what is kept is for failures.
     if (stored !== null && freshness === 'kept' && rendered !== 'over-quota') {
@@ -111,7 +111,7 @@ function createFindStored({ log, pages }: FindStoredDeps) {
   }
 
   return (target: PageTarget): Served | Promise<Served | null | 'unreadable'> => {
-    const read = pages.find(target.key)
+    const read = pages.find(target.page)
     return read instanceof Promise ? read.catch(unreadable) : read
   }
 }

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test'
 
 import type { DomainId, JobId, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
-import { pageKey } from '../../store/page-memory.ts'
+import { pageId } from '../../store/page-id.ts'
 import type { Served } from '../page/prepared-page.ts'
 import { edgeDomain } from './domain.ts'
 import { createLiveRender, type JobEnd, type LiveRenderDeps, WAITING_LIMIT } from './live-render.ts'
@@ -16,7 +16,7 @@ const sibling = edgeDomain({ id: 2, ...row, custom_domain: 'pink.example', setti
 const other = edgeDomain({ id: 3, ...row, account_id: 2, custom_domain: 'blue.example', settings: {} })
 /** What one account may hold while no other holds anything. */
 const SHARE = WAITING_LIMIT / 2
-const key = (path: string) => pageKey(1 as DomainId, path as PagePath)
+const key = (path: string) => pageId(1 as DomainId, path as PagePath)
 const connection = () => Object.assign(new EventEmitter(), { req: { headers: {} } }) as ServerResponse
 
 function start(deps: Partial<LiveRenderDeps>, liveWaitMs = 60_000) {
@@ -26,7 +26,7 @@ function start(deps: Partial<LiveRenderDeps>, liveWaitMs = 60_000) {
       log: silentLog(),
       pages: { reread: async () => null, admission: () => () => null },
       unstored: async () => null,
-      enqueueLive: async (_domain, path) => {
+      enqueueLive: async ({ path }) => {
         asked.push(path)
         return path as string as JobId
       },

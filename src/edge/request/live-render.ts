@@ -1,10 +1,10 @@
 import { AppError } from '../../errors.ts'
 import { requestIdOf } from '../../http/request-id.ts'
-import type { DomainId, JobId, PagePath } from '../../ids.ts'
+import type { DomainId, JobId } from '../../ids.ts'
 import type { Log } from '../../log.ts'
 import { ShareByAccount } from '../../share-by-account.ts'
 import type { PageCache } from '../../store/page-cache.ts'
-import type { PageKey } from '../../store/page-memory.ts'
+import type { PageId } from '../../store/page-id.ts'
 import type { StoredPage } from '../../store/stored-page.ts'
 import type { Served } from '../page/prepared-page.ts'
 import type { EdgeResponse } from '../server/exchange.ts'
@@ -18,7 +18,7 @@ export type LiveRenderDeps = {
   log: Log
   pages: Pick<PageCache<Served>, 'reread' | 'admission'>
   /** `over-quota`: at 120 % of the month's renders. Throws AppError('queue_full'). */
-  enqueueLive(domain: DomainId, path: PagePath, requestId: string): Promise<JobId | 'over-quota'>
+  enqueueLive(page: PageId, requestId: string): Promise<JobId | 'over-quota'>
   waitForJob(job: JobId, signal: AbortSignal): Promise<JobEnd | 'late'>
   /** What a job left that ended with `site-error`: a page that is given once; null where a good copy is to be served. */
   unstored(domain: DomainId, job: JobId): Promise<Served | null>
@@ -41,7 +41,7 @@ export function createLiveRender(deps: LiveRenderDeps, { liveWaitMs }: { liveWai
 
   return async function renderNow(
     domain: EdgeDomain,
-    key: PageKey,
+    page: PageId,
     res: EdgeResponse,
   ): Promise<Served | PassReason> {
     const leave = places.enter(domain.account)
@@ -50,7 +50,7 @@ export function createLiveRender(deps: LiveRenderDeps, { liveWaitMs }: { liveWai
     const end = () => resolve('late')
     const deadline = setTimeout(end, liveWaitMs)
     res.once('close', end)
-    const attempt = attempts.get(key.text) ?? begin(domain, key, requestIdOf(res.req))
+    const attempt = attempts.get(page.key) ?? begin(domain, page, requestIdOf(res.req))
     attempt.waiting++
     try {
       return await Promise.race([attempt.outcome, late])
@@ -62,12 +62,12 @@ export function createLiveRender(deps: LiveRenderDeps, { liveWaitMs }: { liveWai
     }
   }
 
-  function begin(domain: EdgeDomain, key: PageKey, requestId: string): Attempt {
+  function begin(domain: EdgeDomain, page: PageId, requestId: string): Attempt {
     const abandoned = new AbortController()
-    const attempt = { waiting: 0, abandoned, outcome: render(domain, key, requestId, abandoned.signal) }
-    attempts.set(key.text, attempt)
+    const attempt = { waiting: 0, abandoned, outcome: render(domain, page, requestId, abandoned.signal) }
+    attempts.set(page.key, attempt)
     const forget = () => {
-      if (attempts.get(key.text) === attempt) attempts.delete(key.text)
+      if (attempts.get(page.key) === attempt) attempts.delete(page.key)
     }
     attempt.outcome.then(forget)
     abandoned.signal.addEventListener('abort', forget)
@@ -76,13 +76,13 @@ export function createLiveRender(deps: LiveRenderDeps, { liveWaitMs }: { liveWai
 
   async function render(
     domain: EdgeDomain,
-    key: PageKey,
+    page: PageId,
     requestId: string,
     signal: AbortSignal,
   ): Promise<Served | PassReason> {
     try {
-      const admit = deps.pages.admission(key)
-      const job = await deps.enqueueLive(domain.id, key.path, requestId)
+      const admit = deps.pages.admission(page)
+      const job = await deps.enqueueLive(page, requestId)
       if (job === 'over-quota') return 'over-quota'
       const end = await deps.waitForJob(job, signal)
       if (end === 'late') return 'late'
@@ -90,11 +90,11 @@ export function createLiveRender(deps: LiveRenderDeps, { liveWaitMs }: { liveWai
       if (isGivenOnce) return (await deps.unstored(domain.id, job)) ?? outcomeOf(end.outcome)
       if (end.state !== 'done') return outcomeOf(end.outcome)
       // What is stored now is what was rendered; memory may not have heard of it yet.
-      const page = (end.page && admit(end.page)) ?? (await deps.pages.reread(key))
-      return page ?? outcomeOf(end.outcome)
+      const stored = (end.page && admit(end.page)) ?? (await deps.pages.reread(page))
+      return stored ?? outcomeOf(end.outcome)
     } catch (error) {
       if (error instanceof AppError && error.code === 'queue_full') return 'queue-full'
-      deps.log.error({ err: error, domain: domain.name, path: key.path }, 'a live render could not be had')
+      deps.log.error({ err: error, domain: domain.name, path: page.path }, 'a live render could not be had')
       return 'database'
     }
   }

@@ -14,9 +14,9 @@ async function start(t: TestContext, ended: (edge: TestEdge, ...end: Parameters<
     ended: (id, end, page) =>
       void ended(edge, id, end, page).then(() => ends.resolve({ ...end, page }), ends.reject),
     parts: {
-      readStored: (domain, at) => {
-        reads.push(at)
-        return readStored(edge.pool, domain, at)
+      readStored: (page) => {
+        reads.push(page.path)
+        return readStored(edge.pool, page)
       },
       waitForJob: () => ends.promise,
     },

@@ -17,7 +17,7 @@ describe('a burst of misses', { timeout: 240_000 }, () => {
     edge = await startTestEdge({
       liveWaitMs: 60_000,
       parts: {
-        enqueueLive: async (_domain, path) => path as string as JobId,
+        enqueueLive: async ({ path }) => path as string as JobId,
         waitForJob: () =>
           new Promise((resolve) => {
             waiting.push(() => resolve({ state: 'failed', outcome: 'timed-out' }))

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 
 import type { ClientGate } from '../../http/client-limits.ts'
 import { freshnessOf } from '../../store/freshness.ts'
-import type { PageKey } from '../../store/page-memory.ts'
+import type { PageId } from '../../store/page-id.ts'
 import { headerLines } from '../page/plain-page.ts'
 import type { Served } from '../page/prepared-page.ts'
 import { pageAnswer, readyFor, stampOf } from '../page/send-page.ts'
@@ -18,7 +18,7 @@ type ReadyHitDeps = Omit<EdgeDeps, 'pages' | 'findDomain'> & {
   /** undefined: it would have to be asked for. */
   domainInMemory(host: string): EdgeDomain | undefined
   /** undefined: it would have to be asked for. */
-  pageInMemory(key: PageKey): Served | undefined
+  pageInMemory(page: PageId): Served | undefined
 }
 
 /**
@@ -40,7 +40,7 @@ export function createReadyHit(deps: ReadyHitDeps, options: { keepAliveMs: numbe
     const asked = { method: req.method, crawler, via, authorization }
     const target = decide(asked, domain, deps.targetOf(domain, req.url ?? '/'))
     if (target.kind !== 'page') return false
-    const page = deps.pageInMemory(target.key)
+    const page = deps.pageInMemory(target.page)
     const nowMs = clock.nowMs()
     if (page?.kind !== 'page' || freshnessOf(page, target.lifetimes, nowMs) !== 'fresh') return false
     // Of an answer that has no body node writes none, whatever is stored.

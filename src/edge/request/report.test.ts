@@ -37,7 +37,7 @@ describe('the report of live requests', () => {
     const edge = await startTestEdge({
       parts: {
         answered: (req, { crawler }, res) =>
-          told.push([req.askedOf?.name, req.askedFor, crawler, res.headersSent && res.statusCode]),
+          told.push([req.askedOf?.name, req.askedFor?.path, crawler, res.headersSent && res.statusCode]),
       },
     })
     try {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { Writable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
-
 import ipaddr from 'ipaddr.js'
 import { pino } from 'pino'
 import { PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
@@ -9,6 +8,7 @@ import { NO_CLIENT_LIMITS } from '../../http/client-limits.ts'
 import type { PagePath } from '../../ids.ts'
 import { enqueueLive } from '../../queue/jobs/enqueue.ts'
 import { createRequestOf } from '../../queue/jobs/run-job.ts'
+import { pageId } from '../../store/page-id.ts'
 import { createAccessLog } from './report.ts'
 
 const GIVEN = 'given-by-somebody'
@@ -73,7 +73,7 @@ describe('X-Request-Id', () => {
     }
     assert.equal(await createRequestOf(edge.pool)(job.id), job.request_id)
     const slowly = '/slow' as PagePath
-    assert.equal(await enqueueLive(edge.pool, job.domain_id, slowly, 'another'), job.id)
+    assert.equal(await enqueueLive(edge.pool, pageId(job.domain_id, slowly), 'another'), job.id)
     assert.equal(await createRequestOf(edge.pool)(job.id), job.request_id)
     await edge.work()
     assert.equal((await slow).headers['x-request-id'], job.request_id)

@@ -40,7 +40,7 @@ export function createEndings(
     demand.served(exchange, entry)
     const stamp = stampOf(entry, target.lifetimes, nowMs, verdict)
     const unservable = (error: unknown): Verdict => {
-      log.error({ err: error, domain: domain.name, path: target.key.path }, 'a stored page cannot be served')
+      log.error({ err: error, domain: domain.name, path: target.page.path }, 'a stored page cannot be served')
       return pass(req, res, domain, 'unservable')
     }
     try {
@@ -56,7 +56,7 @@ export function createEndings(
     }
 
     function grown(): Verdict {
-      pages.grown(target.key, entry)
+      pages.grown(target.page, entry)
       return verdict
     }
   }
@@ -72,7 +72,7 @@ export function createEndings(
   /** From the sitemap cache, else the origin's. */
   async function sitemap({ req, res, domain, target }: Exchange): Promise<Verdict> {
     req.askedOf = domain
-    return (await sitemaps.serve(req, res, domain, target.key)) ?? pass(req, res, domain, 'sitemap')
+    return (await sitemaps.serve(req, res, domain, target.page)) ?? pass(req, res, domain, 'sitemap')
   }
 
   /** A page of ours: there is no origin to pass to. */

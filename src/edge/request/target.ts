@@ -1,7 +1,7 @@
 import { RecentMap } from '../../recent-map.ts'
 import { ruleFor } from '../../sites/domain-settings.ts'
 import type { Lifetimes } from '../../store/freshness.ts'
-import { type PageKey, pageKey } from '../../store/page-memory.ts'
+import { type PageId, pageId } from '../../store/page-id.ts'
 import { normalisePath } from '../../store/path.ts'
 import type { EdgeDomain } from './domain.ts'
 
@@ -11,7 +11,7 @@ export type Target = PageTarget | { kind: 'asset' | 'excluded' | 'rule' | 'path'
 export type PageTarget = {
   /** `xml`: an asset, or a sitemap if the site names it as one. */
   kind: 'page' | 'sitemap' | 'xml'
-  key: PageKey
+  page: PageId
   lifetimes: Lifetimes
   /** The day (since the epoch) on which this node last noted that crawlers ask for it. */
   notedDay: number
@@ -61,7 +61,6 @@ function targetOf(domain: EdgeDomain, url: string): Target {
 
   const name = path.split('?', 1)[0]!
   if (EXCLUDED.test(name)) return { kind: 'excluded' }
-  const key = pageKey(domain.id, path)
   const rule = ruleFor(domain.rules, path)
   if (rule?.action === 'pass') return { kind: 'rule' }
   const lifetimes =
@@ -69,7 +68,8 @@ function targetOf(domain: EdgeDomain, url: string): Target {
       ? domain.lifetimes
       : { ...domain.lifetimes, freshMs: rule.fresh_seconds * 1_000 }
   const visit = { userAgent: '', atMs: 0 }
-  const page: PageTarget = { kind: 'page', key, lifetimes, notedDay: 0, refreshedMs: 0, visit }
+  const id = pageId(domain.id, path)
+  const page: PageTarget = { kind: 'page', page: id, lifetimes, notedDay: 0, refreshedMs: 0, visit }
   if (rule?.action === 'render') return page
   if (SITEMAP.test(name)) return { ...page, kind: 'sitemap' }
   if (XML.test(name)) return { ...page, kind: 'xml' }

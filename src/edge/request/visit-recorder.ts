@@ -1,6 +1,6 @@
-import type { DomainId, PagePath } from '../../ids.ts'
 import type { Log } from '../../log.ts'
-import type { CrawlerCategory } from '../../sites/domain-settings.ts'
+import type { Visit } from '../../store/last-visits.ts'
+import type { PageId } from '../../store/page-id.ts'
 import { crawlerNameIn } from '../crawlers/crawler-name.ts'
 import type { CrawlerTest } from '../crawlers/crawler-test.ts'
 import type { Served } from '../page/prepared-page.ts'
@@ -10,9 +10,9 @@ import type { PageTarget } from './target.ts'
 
 export type DemandDeps = {
   log: Log
-  enqueueRefresh(domain: DomainId, path: PagePath): Promise<unknown>
+  enqueueRefresh(page: PageId): Promise<unknown>
   /** A crawler asked for a path that is worth knowing. Never throws. */
-  noteAsked(domain: DomainId, path: PagePath): void
+  noteAsked(page: PageId): void
   /** A crawler was given a stored page; `crawler`: what it calls itself. Never throws. Absent: nobody wants to know. */
   noteVisit?(visit: Visit): void
   /** As the kept list of crawlers spells it; null: they are not on it. */
@@ -20,14 +20,6 @@ export type DemandDeps = {
   crawlerOf: CrawlerTest
   /** The crawler is not who it says: it gets what there is, and causes no render. Never rejects. */
   isForged(req: EdgeRequest, domain: EdgeDomain): boolean | Promise<boolean>
-}
-
-export type Visit = {
-  domain: DomainId
-  path: PagePath
-  crawler: string
-  category: CrawlerCategory
-  atMs: number
 }
 
 type Asked<R = RequestHead> = { req: R; domain: EdgeDomain; target: PageTarget; nowMs: number }
@@ -55,15 +47,15 @@ export function createDemand(deps: DemandDeps) {
   async function queueRefresh({ req, domain, target }: Asked<EdgeRequest>): Promise<void> {
     // The next who asks may be honest.
     if (await isForged(req, domain)) target.refreshedMs = 0
-    else await enqueueRefresh(domain.id, target.key.path)
+    else await enqueueRefresh(target.page)
   }
 
   /** The path is known from now on; said once a day for each URL, so that a hit costs a comparison. */
-  function note({ domain, target, nowMs }: Asked): void {
+  function note({ target, nowMs }: Asked): void {
     const day = Math.floor(nowMs / DAY_MS)
     if (target.notedDay === day) return
     target.notedDay = day
-    noteAsked(domain.id, target.key.path)
+    noteAsked(target.page)
   }
 
   /** Who asked last for the page; a hit by the one that was noted costs a comparison. */
@@ -76,8 +68,7 @@ export function createDemand(deps: DemandDeps) {
     visit.atMs = nowMs
     const category = crawlerOf(userAgent, domain.crawlers) ?? 'other'
     noteVisit({
-      domain: domain.id,
-      path: target.key.path,
+      page: target.page,
       crawler: listedName?.(userAgent) ?? crawlerNameIn(userAgent),
       category,
       atMs: nowMs,
@@ -88,7 +79,7 @@ export function createDemand(deps: DemandDeps) {
   function served(asked: Asked, entry: Served): void {
     const { req, domain, target } = asked
     req.askedOf = domain
-    req.askedFor = target.key.path
+    req.askedFor = target.page
     if (entry.status < 400) note(asked)
     if (entry.kind === 'page') visited(asked)
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { GOOGLEBOT, PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
-import type { Visit } from './visit-recorder.ts'
+import type { Visit } from '../../store/last-visits.ts'
 
 const GPTBOT = 'Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)'
 
@@ -17,7 +17,7 @@ describe('who asked last for a page', () => {
     const agents = [GOOGLEBOT, GOOGLEBOT, PERSON, GPTBOT, GPTBOT]
     for (const agent of agents) await edge.verdict('/visited', { agent })
     assert.deepEqual(
-      seen.map(({ path, crawler, category }) => [path, crawler, category]),
+      seen.map(({ page, crawler, category }) => [page.path, crawler, category]),
       [
         ['/visited', 'Googlebot', 'search'],
         ['/visited', 'GPTBot', 'ai'],

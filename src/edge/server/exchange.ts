@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable, Writable } from 'node:stream'
 
-import type { PagePath } from '../../ids.ts'
+import type { PageId } from '../../store/page-id.ts'
 import type { EdgeDomain } from '../request/domain.ts'
 
 /** What a request says before its body; a page from memory is chosen by nothing else. */
@@ -16,7 +16,7 @@ export type RequestHead = {
   /** Whose it turned out to be; for whoever counts it when it has been answered. */
   askedOf?: EdgeDomain
   /** And for which page of ours it was answered. */
-  askedFor?: PagePath
+  askedFor?: PageId
 }
 
 /**

@@ -9,7 +9,7 @@ import { GOOGLEBOT, PERSON, path, startTestEdge, type TestEdge } from '../../../
 import { loadConfig } from '../../config.ts'
 import type { RenderOutcome } from '../../render/outcome.ts'
 import type { CrawlerCategory } from '../../sites/domain-settings.ts'
-import type { Visit } from '../request/visit-recorder.ts'
+import type { Visit } from '../../store/last-visits.ts'
 
 const HTML = `<!doctype html><h1>Lamp</h1>${'<p>text</p>'.repeat(500)}`
 const rendered = (html: string, status = 200): RenderOutcome => ({
@@ -46,7 +46,7 @@ before(async () => {
     },
     parts: {
       answered: (req, { verdict, crawler }, { statusCode }) => {
-        told.push({ verdict, crawler, path: req.askedFor, status: statusCode })
+        told.push({ verdict, crawler, path: req.askedFor?.path, status: statusCode })
       },
       noteVisit: (visit) => void visits.push(visit),
     },
@@ -200,9 +200,9 @@ describe('a page that lies ready is answered without node’s parser, with the s
     )
     edge.wait(61_000)
     await connect(t).ask(head('/lamp'))
-    const [{ path, crawler, category }] = visits as [Visit]
+    const [{ page, crawler, category }] = visits as [Visit]
     assert.deepEqual(
-      { path, crawler, category, times: visits.length },
+      { path: page.path, crawler, category, times: visits.length },
       { path: '/lamp', crawler: 'Googlebot', category: 'search', times: 1 },
     )
   })

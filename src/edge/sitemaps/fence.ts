@@ -57,5 +57,5 @@ export function createSitemapFence() {
 function isPurgeOf(what: Invalidation, domain: DomainId): boolean {
   if (what.kind === 'everything') return true
   if (!('domain' in what) || what.domain !== domain) return false
-  return what.kind !== 'path' || what.purged
+  return what.kind !== 'page' || what.purged
 }

@@ -9,7 +9,7 @@ import type { DomainId, PagePath } from '../../ids.ts'
 import type { Log } from '../../log.ts'
 import type { OriginAgents } from '../../outbound/client/request.ts'
 import type { Held } from '../../store/invalidation.ts'
-import type { PageKey } from '../../store/page-memory.ts'
+import type { PageId } from '../../store/page-id.ts'
 import type { StoredSitemap } from '../../store/stored-sitemap.ts'
 import { CACHE_CONTROL } from '../page/prepared-page.ts'
 import { isNotModified } from '../page/send-page.ts'
@@ -24,10 +24,10 @@ export type SitemapDeps = {
   agents: OriginAgents
   clock: Clock
   log: Log
-  readSitemap(domain: DomainId, path: PagePath): Promise<StoredSitemap | null>
-  storeSitemap(domain: DomainId, path: PagePath, sitemap: StoredSitemap): Promise<void>
+  readSitemap(page: PageId): Promise<StoredSitemap | null>
+  storeSitemap(page: PageId, sitemap: StoredSitemap): Promise<void>
   /** Deletes the one that was fetched at that moment, unless it is gone or another. */
-  dropSitemap(domain: DomainId, path: PagePath, fetchedAtMs: number): Promise<void>
+  dropSitemap(page: PageId, fetchedAtMs: number): Promise<void>
   /** Paths of the sitemaps that the domain's stored indexes name. */
   namedInIndexes(domain: DomainId): Promise<string[]>
   /** Pages that a sitemap names. */
@@ -39,7 +39,7 @@ type SitemapVerdict = Extract<Verdict, 'hit' | 'stale' | 'pass; sitemap'>
 
 export type Sitemaps = {
   /** Answers with a sitemap; null, with nothing written: the origin has to be asked as for anything else. */
-  serve(req: EdgeRequest, res: EdgeResponse, domain: EdgeDomain, key: PageKey): Promise<SitemapVerdict | null>
+  serve(req: EdgeRequest, res: EdgeResponse, domain: EdgeDomain, page: PageId): Promise<SitemapVerdict | null>
   /** Whether robots.txt or an index names the path as a sitemap. Never rejects. */
   isNamed(domain: EdgeDomain, path: PagePath): boolean | Promise<boolean>
   /** So that a fetch which began before a purge is not kept behind it. */
@@ -67,9 +67,9 @@ export function createSitemaps(deps: SitemapDeps): Sitemaps {
   const names = createSitemapNames(deps)
 
   async function serve(
-    ...[req, res, domain, key]: Parameters<Sitemaps['serve']>
+    ...[req, res, domain, page]: Parameters<Sitemaps['serve']>
   ): ReturnType<Sitemaps['serve']> {
-    const stored = await deps.readSitemap(domain.id, key.path).catch((error: Error) => {
+    const stored = await deps.readSitemap(page).catch((error: Error) => {
       log.error({ err: error }, 'the sitemap cache could not be asked')
       return null
     })
@@ -77,55 +77,55 @@ export function createSitemaps(deps: SitemapDeps): Sitemaps {
     const ageMs = stored === null ? Number.POSITIVE_INFINITY : nowMs - stored.fetchedAtMs
     if (stored !== null && ageMs < SITEMAP_FRESH_MS) return write(req, res, stored, 'hit', ageMs)
     const old = stored !== null && ageMs < domain.lifetimes.keepMs ? stored : null
-    const fetched = await (old === null ? fetchOnce(domain, key) : soon(fetchOnce(domain, key)))
+    const fetched = await (old === null ? fetchOnce(domain, page) : soon(fetchOnce(domain, page)))
     if (res.destroyed) return 'pass; sitemap'
     if (fetched !== null) return write(req, res, fetched, 'pass; sitemap', 0)
     return old === null ? null : write(req, res, old, 'stale', ageMs)
   }
 
-  function fetchOnce(domain: EdgeDomain, key: PageKey): Promise<StoredSitemap | null> {
-    const before = fetching.get(key.text)
+  function fetchOnce(domain: EdgeDomain, page: PageId): Promise<StoredSitemap | null> {
+    const before = fetching.get(page.key)
     // Who asks after a purge gets what is there after it.
     if (before !== undefined && !before.fetch.isPurged) return before.sitemap
     if (fetching.size >= FETCHING_LIMIT) return Promise.resolve(null)
     const fetch = fence.begin(domain.id)
-    const open = { fetch, sitemap: fetchAndStore(domain, key, fetch) }
-    fetching.set(key.text, open)
+    const open = { fetch, sitemap: fetchAndStore(domain, page, fetch) }
+    fetching.set(page.key, open)
     return open.sitemap.finally(() => {
-      if (fetching.get(key.text) === open) fetching.delete(key.text)
+      if (fetching.get(page.key) === open) fetching.delete(page.key)
     })
   }
 
   async function fetchAndStore(
     domain: EdgeDomain,
-    { path }: PageKey,
+    page: PageId,
     fetch: SitemapFetch,
   ): Promise<StoredSitemap | null> {
     try {
-      const fetched = await fetchSitemap(deps.agents, domain, path, (paths) =>
+      const fetched = await fetchSitemap(deps.agents, domain, page.path, (paths) =>
         deps.recordInSitemap(domain.id, paths),
       )
       const etag = createHash('sha256').update(fetched.bodyGzip).digest('base64url').slice(0, 22)
       const sitemap = { ...fetched, etag, fetchedAtMs: clock.nowMs() }
       if (fetch.isPurged) fence.drop(fetch)
-      else await store(domain, path, sitemap, fetch)
+      else await store(domain, page, sitemap, fetch)
       return sitemap
     } catch (error) {
       fence.drop(fetch)
       // The origin has none, or something that is none: whoever asked is passed on to it.
-      log.debug({ err: error, domain: domain.name, path }, 'no sitemap to keep')
+      log.debug({ err: error, domain: domain.name, path: page.path }, 'no sitemap to keep')
       return null
     }
   }
 
   async function store(
-    ...[domain, path, sitemap, fetch]: [EdgeDomain, PagePath, StoredSitemap, SitemapFetch]
+    ...[domain, page, sitemap, fetch]: [EdgeDomain, PageId, StoredSitemap, SitemapFetch]
   ): Promise<void> {
-    await deps.storeSitemap(domain.id, path, sitemap)
+    await deps.storeSitemap(page, sitemap)
     fence.stored(fetch, () => {
-      deps.dropSitemap(domain.id, path, sitemap.fetchedAtMs).catch((error: Error) => {
+      deps.dropSitemap(page, sitemap.fetchedAtMs).catch((error: Error) => {
         log.warn(
-          { err: error, domain: domain.name, path },
+          { err: error, domain: domain.name, path: page.path },
           'a sitemap of before a purge could not be deleted',
         )
       })

@@ -48,10 +48,10 @@ export function createGathering(most = 2_000): Gathering {
     invalidation(payload) {
       const what = parseInvalidation(payload)
       switch (what.kind) {
-        case 'path': {
+        case 'page': {
           const known = now.pages.get(what.domain)
-          if (known === undefined && room()) now.pages.set(what.domain, what.path)
-          else if (known !== what.path) now.pages.set(what.domain, null)
+          if (known === undefined && room()) now.pages.set(what.domain, what.page.path)
+          else if (known !== what.page.path) now.pages.set(what.domain, null)
           return
         }
         case 'prefix':

@@ -5,6 +5,7 @@ import pg from 'pg'
 import type { Clock } from '../../clock.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
 import type { Log } from '../../log.ts'
+import type { PageId } from '../../store/page-id.ts'
 import { normalisePath, type QueryRule } from '../../store/path.ts'
 import { createCrawlerNames, OTHER_CRAWLER } from './crawler-numbers.ts'
 import { kindOfVerdict } from './verdict-kind.ts'
@@ -18,7 +19,7 @@ type CountedRequest = {
   /** Absent: nobody's, and not counted. */
   askedOf?: { id: DomainId; query: QueryRule }
   /** The page of ours with which it was answered. */
-  askedFor?: PagePath
+  askedFor?: PageId
 }
 
 type CountedAnswer = { verdict: string; crawler: string | null; seconds: number }
@@ -75,7 +76,7 @@ export function createTraffic(deps: {
       tally.add(of, keyOf(PEOPLE, OTHER_CRAWLER, tally.verdictNumber(verdict)), status, seconds)
       return
     }
-    const path = req.askedFor
+    const path = req.askedFor?.path
     // A sitemap has a cache of its own: it is no page, however it was answered.
     const isOfCache = verdict === 'hit' || verdict === 'stale'
     const said = verdict === 'pass; sitemap' || (isOfCache && path === undefined) ? 'sitemap' : verdict

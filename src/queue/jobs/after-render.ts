@@ -31,9 +31,9 @@ export async function afterwards(
   job: ClaimedJob,
   { startedMs, found, completion, record }: Ran,
 ): Promise<void> {
-  const { id, customDomain, path, priority, attempts } = job
+  const { id, customDomain, page, priority, attempts } = job
   const outcome = 'outcome' in completion ? completion.outcome : found.kind
-  const line = { job: id, domain: customDomain, path, priority, attempts, outcome }
+  const line = { job: id, domain: customDomain, path: page.path, priority, attempts, outcome }
   const storedMs = clock.nowMs() - startedMs
   const requestId = await requestOf?.(id)
   log.info({ ...line, requestId, state: completion.state, ms: storedMs }, 'job')

@@ -6,6 +6,7 @@ import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { systemClock } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
+import { pageId } from '../../store/page-id.ts'
 import { createClaimLive } from './claim.ts'
 import { enqueue } from './enqueue.ts'
 
@@ -23,7 +24,7 @@ function miss(domain: DomainId, path: PagePath = HOME, slots = 1, cap = 4) {
   const rules = { domainCap: cap, domainBackgroundCap: cap, leaseMs: 60_000 }
   const ask = createClaimLive({ pool: queue.pool, plans: DEFAULT_PLANS }, 'node', rules)
   const want = { slots, backgroundSlots: slots - 1 }
-  return ask({ domain, path, requestId: 'request' }, want, systemClock.nowMs())
+  return ask({ page: pageId(domain, path), requestId: 'request' }, want, systemClock.nowMs())
 }
 const renders = (domain: DomainId, count: number) =>
   queue.pool.query(
@@ -56,13 +57,13 @@ it('takes its turn: what is claimed is whoever is first, and others as far as th
   await enqueue(queue.pool, domain, paths(2), 'live')
   const one = await miss(domain, '/a' as PagePath, 1)
   assert.deepEqual(
-    one.claimed.map(({ path }) => path),
+    one.claimed.map(({ page }) => page.path),
     ['/p0'],
   )
   await enqueue(queue.pool, other, [HOME], 'warm')
   const more = await miss(domain, '/b' as PagePath, 3)
   assert.deepEqual(
-    more.claimed.map(({ path }) => path),
+    more.claimed.map(({ page }) => page.path),
     ['/p1', '/a', '/b'],
     'a crawler before all that nobody waits for',
   )

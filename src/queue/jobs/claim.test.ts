@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { HOME, paths, RENDERED, type TestQueue, testQueue, until } from '../../../test/support/queue.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
+import { pageId } from '../../store/page-id.ts'
 import { enqueue } from './enqueue.ts'
 
 let queue: TestQueue
@@ -20,7 +21,7 @@ describe('the order of claims', () => {
     await enqueue(queue.pool, domain, paths(2, '/refresh'), 'refresh')
     await enqueue(queue.pool, domain, paths(2, '/live'), 'live')
     const claimed: string[] = []
-    for (let i = 0; i < 6; i++) claimed.push((await queue.claim({ slots: 1 }))[0]!.path)
+    for (let i = 0; i < 6; i++) claimed.push((await queue.claim({ slots: 1 }))[0]!.page.path)
     assert.deepEqual(claimed, ['/live0', '/live1', '/refresh0', '/refresh1', '/warm0', '/warm1'])
     assert.deepEqual(await queue.claim(), [])
   })
@@ -30,7 +31,7 @@ describe('the order of claims', () => {
     await enqueue(queue.pool, domain, paths(100), 'warm')
     await enqueue(queue.pool, domain, ['/p99' as PagePath], 'live')
     const [first] = await queue.claim({ slots: 1 })
-    assert.deepEqual([first?.path, first?.priority], ['/p99', 'live'])
+    assert.deepEqual([first?.page.path, first?.priority], ['/p99', 'live'])
   })
 
   it('50 jobs of one domain take turns with 10,000 of another', async () => {
@@ -58,7 +59,7 @@ describe('the order of claims', () => {
     for (let i = 0; i < 20; i++) {
       if (served.at(-1) !== line) await enqueue(queue.pool, nagger, [`/n${i}` as PagePath], 'warm')
       const [job] = await queue.claim({ slots: 1, cap: 2 })
-      served.push(job!.domain)
+      served.push(job!.page.domain)
       await queue.complete(job!, RENDERED)
     }
     const ofLine = served.filter((domain) => domain === line).length
@@ -72,7 +73,7 @@ describe('the order of claims', () => {
     assert.equal((await queue.claim({ slots: 1, backgroundSlots: 0 })).length, 0)
     await enqueue(queue.pool, domain, [HOME], 'live')
     assert.deepEqual(
-      (await queue.claim({ slots: 3, backgroundSlots: 0 })).map(({ path }) => path),
+      (await queue.claim({ slots: 3, backgroundSlots: 0 })).map(({ page }) => page.path),
       ['/'],
     )
   })
@@ -82,12 +83,12 @@ describe('the order of claims', () => {
     await enqueue(queue.pool, domain, paths(2), 'live')
     await queue.pool.query(`update job set run_at = now() + interval '1 hour' where path = '/p0'`)
     assert.deepEqual(
-      (await queue.claim()).map(({ path }) => path),
+      (await queue.claim()).map(({ page }) => page.path),
       ['/p1'],
     )
     await queue.pool.query('update job set run_at = now()')
     assert.deepEqual(
-      (await queue.claim()).map(({ path }) => path),
+      (await queue.claim()).map(({ page }) => page.path),
       ['/p0'],
     )
   })
@@ -140,7 +141,7 @@ describe('the cap of renders at once', () => {
     await queue.pool.query('update job set turn = turn + 5000 where domain_id <> $1', [capped])
     const jobs = await queue.claim({ slots: 10, cap: 2 })
     assert.deepEqual(
-      jobs.map(({ domain, path }) => [domain, path]),
+      jobs.map(({ page }) => [page.domain, page.path]),
       [
         [third, '/p0'],
         [other, '/p0'],
@@ -177,7 +178,7 @@ it('a claim brings all that a render needs', async () => {
   const { id: _, customDomain, ...rest } = job!
   assert.match(customDomain, /^d\d+\.example$/)
   assert.deepEqual(rest, {
-    ...{ node: 'me', attempts: 1, faults: 0, priority: 'live', domain, path: '/' },
+    ...{ node: 'me', attempts: 1, faults: 0, priority: 'live', page: pageId(domain, HOME) },
     ...{ originUrl: 'http://127.0.0.1:1', isActive: false, plan: 'pro', rendersUsed: 42 },
     respectsNoStore: false,
     isProbe: false,
@@ -220,7 +221,7 @@ async function serve(count: number): Promise<DomainId[]> {
   for (let i = 0; i < count; i++) {
     const [job] = await queue.claim({ slots: 1 })
     await queue.complete(job!, RENDERED)
-    domains.push(job!.domain)
+    domains.push(job!.page.domain)
   }
   return domains
 }

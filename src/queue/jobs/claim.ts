@@ -5,6 +5,7 @@ import { AppError } from '../../errors.ts'
 import type { DomainId, DomainName, JobId, PagePath } from '../../ids.ts'
 import type { Visitor } from '../../render/outcome.ts'
 import { readDomainSettings } from '../../sites/domain-settings.ts'
+import { type PageId, pageId } from '../../store/page-id.ts'
 import type { QueryRule } from '../../store/path.ts'
 import { readStatement } from '../statement.ts'
 import { LIVE_BOUND } from './enqueue.ts'
@@ -19,11 +20,10 @@ export type ClaimedJob = {
   /** Crashes so far. */
   faults: number
   priority: Priority
-  domain: DomainId
+  page: PageId
   customDomain: DomainName
   originUrl: string
   isActive: boolean
-  path: PagePath
   /** Which parameters name a page, by the domain's settings. */
   query: QueryRule
   /** As the domain's settings want it. */
@@ -94,11 +94,10 @@ function claimedJob(row: ClaimedRow, node: string): ClaimedJob {
     attempts: row.attempts,
     faults: row.faults,
     priority: PRIORITIES[row.priority] ?? 'warm',
-    domain: row.domain_id,
+    page: pageId(row.domain_id, row.path),
     customDomain: row.custom_domain,
     originUrl: row.origin_url,
     isActive: row.is_active,
-    path: row.path,
     plan: row.plan,
     rendersUsed: row.renders,
     query: readDomainSettings({ query: row.query }).query,
@@ -120,7 +119,7 @@ function visitorOf(stored: unknown): Visitor {
 }
 
 /** A crawler's miss, as the edge has it. */
-type Miss = { domain: DomainId; path: PagePath; requestId: string }
+type Miss = { page: PageId; requestId: string }
 
 /** `job`: what its crawler waits for. `claimed`: what this node has to render now. */
 type ClaimedLive = { job: JobId | 'over-quota'; claimed: ClaimedJob[] }
@@ -141,8 +140,8 @@ export function createClaimLive(
   const limits = JSON.stringify(
     Object.fromEntries(Object.entries(deps.plans).map(([name, plan]) => [name, plan.monthly_render_limit])),
   )
-  return async ({ domain, path, requestId }, { slots, backgroundSlots }, nowMs) => {
-    const asked = [domain, path, LIVE_BOUND, requestId, limits, utcMonth(nowMs)]
+  return async ({ page, requestId }, { slots, backgroundSlots }, nowMs) => {
+    const asked = [page.domain, page.path, LIVE_BOUND, requestId, limits, utcMonth(nowMs)]
     const { rows } = await deps.pool.query<Row>({
       ...statement,
       values: [...asked, node, slots, backgroundSlots, domainCap, domainBackgroundCap, leaseMs],

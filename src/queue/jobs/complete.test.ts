@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { brotliDecompressSync } from 'node:zlib'
-
 import type pg from 'pg'
 import { HOME, paths, RENDERED, type TestQueue, testQueue, until } from '../../../test/support/queue.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
@@ -11,6 +10,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { DomainId, JobId, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
 import type { RenderOutcome } from '../../render/outcome.ts'
+import { pageId } from '../../store/page-id.ts'
 import { purgePages } from '../../store/purge.ts'
 import { readStored, type StoredPage } from '../../store/stored-page.ts'
 import type { Found } from '../judging/effect.ts'
@@ -60,7 +60,7 @@ describe('what an outcome does', () => {
     })
     assert.deepEqual(completion, { state: 'done', outcome: 'rendered' })
 
-    const page = await readStored(queue.pool, domain, HOME)
+    const page = await readStored(queue.pool, pageId(domain, HOME))
     assert(page?.kind === 'page', 'the redirect gave way to the page')
     assert.equal(page.status, 404)
     assert.deepEqual(page.headers, [
@@ -80,7 +80,7 @@ describe('what an outcome does', () => {
     const etags: string[] = []
     for (const html of ['<p>a', '<p>b', '<p>a']) {
       await queue.complete(await running(domain), { ...RENDERED, html } as RenderOutcome)
-      const page = await readStored(queue.pool, domain, HOME)
+      const page = await readStored(queue.pool, pageId(domain, HOME))
       etags.push(page?.kind === 'page' ? page.etag : '')
     }
     assert.equal(etags[0], etags[2])
@@ -97,7 +97,7 @@ describe('what an outcome does', () => {
       location: 'https://e.example/x',
     })
     assert.deepEqual(completion, { state: 'done', outcome: 'redirect' })
-    const entry = await readStored(queue.pool, domain, HOME)
+    const entry = await readStored(queue.pool, pageId(domain, HOME))
     assert.deepEqual([entry?.kind, entry?.status], ['redirect', 302])
     assert.equal(entry?.kind === 'redirect' && entry.location, 'https://e.example/x')
     assert.equal(await rendersOf(domain), 1)
@@ -122,10 +122,10 @@ describe('what an outcome does', () => {
     it(`${found.kind}: ${state}, the reason recorded, the last good copy untouched, free`, async () => {
       const domain = await queue.domain()
       await queue.complete(await running(domain), RENDERED)
-      const before = await readStored(queue.pool, domain, HOME)
+      const before = await readStored(queue.pool, pageId(domain, HOME))
       const job = await running(domain)
       assert.deepEqual(await queue.complete(job, found), { state, outcome: found.kind })
-      assert.deepEqual(await readStored(queue.pool, domain, HOME), before)
+      assert.deepEqual(await readStored(queue.pool, pageId(domain, HOME)), before)
       assert.equal(await rendersOf(domain), 1)
       const { rows } = await queue.pool.query(
         'select state, outcome, detail, finished_at is not null as ended from job where id = $1',
@@ -176,7 +176,7 @@ describe('the quota', () => {
     await complete(await running(domain), RENDERED)
     const { rows } = await queue.pool.query('select month from render_count where domain_id = $1', [domain])
     assert.deepEqual(rows, [{ month: '2031-01-01' }])
-    assert.equal((await readStored(queue.pool, domain, HOME))?.renderedAtMs, nowMs)
+    assert.equal((await readStored(queue.pool, pageId(domain, HOME)))?.renderedAtMs, nowMs)
   })
 })
 
@@ -290,7 +290,7 @@ describe('who waits at the same node is told', () => {
     assert.deepEqual([told.length, id, end], [1, job.id, { state: 'done', outcome: 'rendered' }])
     assert.deepEqual(
       { ...page, bodyHtml: undefined },
-      { ...(await readStored(queue.pool, domain, HOME)), bodyHtml: undefined },
+      { ...(await readStored(queue.pool, pageId(domain, HOME))), bodyHtml: undefined },
     )
   })
 

@@ -66,7 +66,7 @@ export function createComplete(deps: CompleteDeps): Complete {
         case 'store-page': {
           if (kept?.kept !== 'refused') throw new Error('a job that was lost is there again')
           const { outcome, detail } = kept
-          if (kept.isDoubted) await run(client, sql.markDoubted, [job.domain, job.path, at])
+          if (kept.isDoubted) await run(client, sql.markDoubted, [job.page.domain, job.page.path, at])
           return {
             ...(await end(client, { state: 'failed', outcome }, detail)),
             ...(detail !== '' && { detail }),
@@ -74,11 +74,17 @@ export function createComplete(deps: CompleteDeps): Complete {
         }
         case 'store-probe': {
           const finding = effect.finding && JSON.stringify(effect.finding)
-          await run(client, sql.storeProbe, [job.domain, job.id, finding, at])
+          await run(client, sql.storeProbe, [job.page.domain, job.id, finding, at])
           return end(client, { state: 'done', outcome: 'probed' }, effect.detail)
         }
         case 'store-redirect':
-          await run(client, sql.storeRedirect, [job.domain, job.path, effect.status, effect.location, at])
+          await run(client, sql.storeRedirect, [
+            job.page.domain,
+            job.page.path,
+            effect.status,
+            effect.location,
+            at,
+          ])
           return end(client, { state: 'done', outcome: 'redirect' })
         case 'give-once': {
           const isGiven = await giveOnce(client, job, effect, fence.rows[0]['priority'] === 0, at)
@@ -99,7 +105,12 @@ export function createComplete(deps: CompleteDeps): Complete {
 
     /** Counts the render. */
     function isWithinQuota(client: Queryable): Promise<boolean> {
-      return takeRender(client, job.domain, planNamed(plans, job.plan).monthly_render_limit, clock.nowMs())
+      return takeRender(
+        client,
+        job.page.domain,
+        planNamed(plans, job.plan).monthly_render_limit,
+        clock.nowMs(),
+      )
     }
 
     async function end(client: Queryable, ended: JobEnd, detail = ''): Promise<JobEnd> {

@@ -4,6 +4,7 @@ import { HOME, paths, type TestQueue, testQueue } from '../../../test/support/qu
 import { transaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
+import { pageId } from '../../store/page-id.ts'
 import { purgePages } from '../../store/purge.ts'
 import { enqueue, enqueueLive } from './enqueue.ts'
 
@@ -56,13 +57,13 @@ describe('enqueue', () => {
         return queue.pool.query(...given)
       },
     }
-    const job = await enqueueLive(one as typeof queue.pool, domain, HOME, 'first')
-    assert.equal(await enqueueLive(queue.pool, domain, HOME, 'joins later'), job)
+    const job = await enqueueLive(one as typeof queue.pool, pageId(domain, HOME), 'first')
+    assert.equal(await enqueueLive(queue.pool, pageId(domain, HOME), 'joins later'), job)
     const { rows } = await queue.pool.query('select request_id from job where id = $1', [job])
     assert.deepEqual([rows, statements], [[{ request_id: 'first' }], 1])
     await cancelAll(domain)
     await assert.rejects(
-      enqueueLive(queue.pool, 0 as DomainId, HOME, 'nobody'),
+      enqueueLive(queue.pool, pageId(0 as DomainId, HOME), 'nobody'),
       (error) => error instanceof AppError && error.code === 'domain_not_found',
     )
   })

@@ -5,6 +5,7 @@ import { errorCode } from '../../db/connection.ts'
 import type { Queryable } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { DomainId, JobId, PagePath } from '../../ids.ts'
+import type { PageId } from '../../store/page-id.ts'
 import { deletePages } from '../../store/purge.ts'
 import { type Priority, priorityNumber } from './job.ts'
 
@@ -23,14 +24,12 @@ const ENQUEUE_LIVE = {
  * first queued for. Throws `queue_full`, or `domain_not_found` for a domain
  * that is gone. The domain id was obtained through its host.
  */
-export async function enqueueLive(
-  db: Queryable,
-  domain: DomainId,
-  path: PagePath,
-  requestId: string,
-): Promise<JobId> {
+export async function enqueueLive(db: Queryable, page: PageId, requestId: string): Promise<JobId> {
   const { rows } = await ofDomain(
-    db.query<{ job_id: JobId | null }>({ ...ENQUEUE_LIVE, values: [domain, path, LIVE_BOUND, requestId] }),
+    db.query<{ job_id: JobId | null }>({
+      ...ENQUEUE_LIVE,
+      values: [page.domain, page.path, LIVE_BOUND, requestId],
+    }),
   )
   const job = rows[0]?.job_id ?? null
   if (job === null) throw new AppError('queue_full', { detail: 'no room for a live job' })
@@ -92,11 +91,7 @@ export async function enqueue(
   })
 }
 
-export type EnqueueLive = (
-  domain: DomainId,
-  path: PagePath,
-  requestId: string,
-) => Promise<JobId | 'over-quota'>
+export type EnqueueLive = (page: PageId, requestId: string) => Promise<JobId | 'over-quota'>
 
 /** `enqueueLive` where the month has room. `db`: what is asked with patience; see src/db/database-timeouts.ts. */
 export function createEnqueueLive(deps: {
@@ -105,10 +100,10 @@ export function createEnqueueLive(deps: {
   plans: PlanCatalogue
   clock: Clock
 }): EnqueueLive {
-  return async (domain, path, requestId) => {
-    const quota = await readQuota(deps.db, deps.plans, domain, deps.clock.nowMs())
+  return async (page, requestId) => {
+    const quota = await readQuota(deps.db, deps.plans, page.domain, deps.clock.nowMs())
     if (quota !== null && overQuota(quota)) return 'over-quota'
-    return enqueueLive(deps.pool, domain, path, requestId)
+    return enqueueLive(deps.pool, page, requestId)
   }
 }
 

@@ -8,6 +8,7 @@ import { brotliDecompressSync } from 'node:zlib'
 import { HOME, RENDERED, type TestQueue, testQueue, until } from '../../../test/support/queue.ts'
 import type { DomainId } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
+import { pageId } from '../../store/page-id.ts'
 import { readStored } from '../../store/stored-page.ts'
 import { createReaper } from './complete.ts'
 import { enqueue } from './enqueue.ts'
@@ -70,7 +71,7 @@ describe('a worker in a process of its own', () => {
     first.release()
     first.signal('SIGCONT')
     await first.logged((line) => line['msg'] === 'job' && line['state'] === 'taken-away')
-    assert.equal(await readStored(queue.pool, domain, HOME), null)
+    assert.equal(await readStored(queue.pool, pageId(domain, HOME)), null)
     second.release()
     assert.equal(await storedHtml(domain), 'second')
   })
@@ -184,8 +185,8 @@ describe('a lease', () => {
 })
 
 async function storedHtml(domain: DomainId): Promise<string> {
-  await until('a page is stored', async () => (await readStored(queue.pool, domain, HOME)) !== null)
-  const page = await readStored(queue.pool, domain, HOME)
+  await until('a page is stored', async () => (await readStored(queue.pool, pageId(domain, HOME))) !== null)
+  const page = await readStored(queue.pool, pageId(domain, HOME))
   return page?.kind === 'page' ? brotliDecompressSync(page.bodyBr).toString() : ''
 }
 

@@ -38,7 +38,7 @@ async function run(domain: DomainId, names: readonly string[], priority: Priorit
 const live = (domain: DomainId, ...names: string[]) =>
   enqueue(queue.pool, domain, names as PagePath[], 'live')
 const aborted = (runs: readonly Running[]) =>
-  runs.filter(({ abort }) => abort.signal.aborted).map(({ job }) => job.path)
+  runs.filter(({ abort }) => abort.signal.aborted).map(({ job }) => job.page.path)
 /** Looked at now, and once patience is over. */
 async function patiently(runs: readonly Running[], freeSlots = 0): Promise<string[]> {
   const { makeRoom } = preemption()
@@ -77,7 +77,7 @@ describe('a live job without a slot', () => {
     assert.deepEqual(await queue.complete(runs[1]!.job, RENDERED), { state: 'taken-away' })
     const claimed = [await queue.claim({ slots: 1 }), await queue.claim({ slots: 1 })].flat()
     assert.deepEqual(
-      claimed.map(({ path, attempts }) => [path, attempts]),
+      claimed.map(({ page, attempts }) => [page.path, attempts]),
       [
         ['/live', 1],
         ['/young', 2],

@@ -74,7 +74,7 @@ export function createPreemption(deps: {
           againMs = Math.min(againMs ?? patienceMs, patienceMs - waitedMs)
           continue
         }
-        for (const run of youngest.filter(({ job }) => !isCapped || job.domain === domain)) {
+        for (const run of youngest.filter(({ job }) => !isCapped || job.page.domain === domain)) {
           youngest.splice(youngest.indexOf(run), 1)
           if (await giveBack(run)) break
         }

@@ -4,11 +4,11 @@ import { type PlanCatalogue, planNamed } from '../../accounts/plans.ts'
 import { overQuota } from '../../accounts/quota.ts'
 import type { Clock } from '../../clock.ts'
 import { errorCode } from '../../db/connection.ts'
-import type { DomainName, JobId, PagePath } from '../../ids.ts'
+import type { JobId, PagePath } from '../../ids.ts'
 import type { Log } from '../../log.ts'
 import type { RenderOutcome, RenderRequest } from '../../render/outcome.ts'
 import type { Rendering, RenderRecord } from '../../render/record.ts'
-import { normalisePath, type QueryRule } from '../../store/path.ts'
+import { normalisePath } from '../../store/path.ts'
 import type { Found } from '../judging/effect.ts'
 import { probeSite } from '../judging/prober.ts'
 import type { Ran } from './after-render.ts'
@@ -118,7 +118,7 @@ async function renderCapped(
 export const SPELLINGS_LIMIT = 3
 
 /** What decides which addresses are one page. */
-type PageOf = { customDomain: DomainName; path: PagePath; query: QueryRule }
+type PageOf = Pick<ClaimedJob, 'customDomain' | 'page' | 'query'>
 
 /**
  * Renders a page, and where its site leads to another spelling of the same
@@ -129,13 +129,13 @@ type PageOf = { customDomain: DomainName; path: PagePath; query: QueryRule }
  * origin may send its visitors round as it likes.
  */
 export async function renderSpelling(
-  page: PageOf,
+  of: PageOf,
   render: (path: PagePath) => Promise<RenderOutcome>,
 ): Promise<Found> {
-  let path = page.path
+  let { path } = of.page
   for (let spelling = 1; ; spelling++) {
     const outcome = await render(path)
-    const next = outcome.kind === 'redirect' ? sameSpelling(page, outcome.location) : null
+    const next = outcome.kind === 'redirect' ? sameSpelling(of, outcome.location) : null
     if (outcome.kind !== 'redirect' || next === null) return outcome
     if (spelling === SPELLINGS_LIMIT) return { kind: 'redirect-loop', location: outcome.location }
     path = next
@@ -143,11 +143,11 @@ export async function renderSpelling(
 }
 
 /** The address as it is written, where it is one of this page; null: it is of another. */
-function sameSpelling({ customDomain, path, query }: PageOf, location: string): PagePath | null {
+function sameSpelling({ customDomain, page, query }: PageOf, location: string): PagePath | null {
   const url = URL.parse(location)
   if (url === null || url.hostname !== customDomain || url.port !== '') return null
   const written = url.pathname + url.search
-  return normalisePath(written, query) === path ? (written as PagePath) : null
+  return normalisePath(written, query) === page.path ? (written as PagePath) : null
 }
 
 /** For the log: undefined for a job that no live request is known of. Never rejects. */

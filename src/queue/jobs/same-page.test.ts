@@ -1,9 +1,9 @@
 /** Redirects between spellings of one page are followed, for a crawler they would lead nowhere. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
-import type { DomainName, PagePath } from '../../ids.ts'
+import type { DomainId, DomainName, PagePath } from '../../ids.ts'
 import type { RenderOutcome } from '../../render/outcome.ts'
+import { pageId } from '../../store/page-id.ts'
 import type { QueryRule } from '../../store/path.ts'
 import { renderSpelling, SPELLINGS_LIMIT } from './run-job.ts'
 
@@ -15,7 +15,7 @@ const to = (location: string): RenderOutcome => ({ kind: 'redirect', status: 302
 async function play(path: string, ends: RenderOutcome[], query: QueryRule = 'keep') {
   const asked: string[] = []
   const found = await renderSpelling(
-    { customDomain: 'shop.example' as DomainName, path: path as PagePath, query },
+    { customDomain: 'shop.example' as DomainName, page: pageId(1 as DomainId, path as PagePath), query },
     async (spelling) => {
       asked.push(spelling)
       return ends[Math.min(asked.length, ends.length) - 1]!

@@ -8,6 +8,7 @@ import { createListener, type Listener } from '../../db/listener.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
 import type { RenderOutcome, RenderRequest } from '../../render/outcome.ts'
+import { pageId } from '../../store/page-id.ts'
 import { createJobWaiter, type JobWaiter } from './await.ts'
 import { cancelJobs } from './cancel.ts'
 import { createReaper } from './complete.ts'
@@ -53,7 +54,7 @@ describe('a worker', () => {
       ended: (id, { state, outcome }, page) => void told.push(id, state, outcome, String(page?.bodyHtml)),
     })
     const domain = await queue.domain()
-    const job = await worker.enqueueLive(domain, HOME, 'one')
+    const job = await worker.enqueueLive(pageId(domain, HOME), 'one')
     await until('it is told', () => told.length > 0)
     assert(RENDERED.kind === 'rendered')
     assert.deepEqual(told, [job, 'done', 'rendered', RENDERED.html])

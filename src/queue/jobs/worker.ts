@@ -75,16 +75,16 @@ export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Pro
   }
 
   /** As one look of `fill`, which does not run meanwhile. */
-  async function enqueueLive(...[domain, path, requestId]: Parameters<EnqueueLive>): ReturnType<EnqueueLive> {
+  async function enqueueLive(...[page, requestId]: Parameters<EnqueueLive>): ReturnType<EnqueueLive> {
     const room = slots - runs.size
     if (filling || closing || room === 0 || !lease.held || !deps.canRender()) {
-      const job = await enqueueOnly(domain, path, requestId)
+      const job = await enqueueOnly(page, requestId)
       wakeForAll()
       return job
     }
     filling = true
     const want = { slots: room, backgroundSlots: backgroundSlots() }
-    const asked = claimLive({ domain, path, requestId }, want, clock.nowMs())
+    const asked = claimLive({ page, requestId }, want, clock.nowMs())
     filled = asked.then(
       // Claimed while `close` began: it gives them back.
       ({ claimed }) => void (closing || claimed.forEach(begin)),

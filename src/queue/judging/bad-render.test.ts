@@ -8,6 +8,7 @@ import type { DomainId, DomainName } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
 import type { RenderOutcome, RenderOutcomeKind } from '../../render/outcome.ts'
 import type { RenderRecord } from '../../render/record.ts'
+import { pageId } from '../../store/page-id.ts'
 import { readStored } from '../../store/stored-page.ts'
 import { afterwards } from '../jobs/after-render.ts'
 import { enqueue } from '../jobs/enqueue.ts'
@@ -76,10 +77,10 @@ describe('the last good copy is served on, and the reason kept', () => {
     it(kind, async () => {
       const domain = await queue.domain()
       await render(domain, RENDERED)
-      const good = await readStored(queue.pool, domain, HOME)
+      const good = await readStored(queue.pool, pageId(domain, HOME))
       assert.equal(good?.status, 200)
       await render(domain, outcome)
-      assert.deepEqual(await readStored(queue.pool, domain, HOME), good)
+      assert.deepEqual(await readStored(queue.pool, pageId(domain, HOME)), good)
       const [last, ...earlier] = await records(domain)
       assert.deepEqual([last?.outcome, last?.detail, last?.path], [kind, detail, '/'])
       assert.deepEqual(last?.record, RECORD)
@@ -94,7 +95,7 @@ describe('the last good copy is served on, and the reason kept', () => {
     it(`${kind}: nothing is stored where there was nothing`, async () => {
       const domain = await queue.domain()
       await render(domain, outcome)
-      assert.equal(await readStored(queue.pool, domain, HOME), null)
+      assert.equal(await readStored(queue.pool, pageId(domain, HOME)), null)
       assert.equal((await records(domain))[0]?.outcome, kind)
     })
   }
@@ -103,12 +104,12 @@ describe('the last good copy is served on, and the reason kept', () => {
 it('a site that leads round in circles: no redirect is stored, and the reason names it', async () => {
   const domain = await queue.domain()
   await render(domain, RENDERED)
-  const good = await readStored(queue.pool, domain, HOME)
+  const good = await readStored(queue.pool, pageId(domain, HOME))
   const sql = 'select custom_domain from domain where id = $1'
   const { rows } = await queue.pool.query<{ custom_domain: string }>(sql, [domain])
   const location = `https://${rows[0]?.custom_domain}/?utm_source=self`
   await render(domain, { kind: 'redirect', status: 302, location })
-  assert.deepEqual(await readStored(queue.pool, domain, HOME), good)
+  assert.deepEqual(await readStored(queue.pool, pageId(domain, HOME)), good)
   const [last] = await records(domain)
   assert.deepEqual([last?.outcome, last?.detail], ['redirect-loop', location])
 })

@@ -5,6 +5,7 @@ import { HOME, type TestQueue, testQueue } from '../../../test/support/queue.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { DomainId } from '../../ids.ts'
+import { pageId } from '../../store/page-id.ts'
 import { purgePages } from '../../store/purge.ts'
 import { readStored } from '../../store/stored-page.ts'
 import { createComplete } from '../jobs/complete.ts'
@@ -64,7 +65,7 @@ describe('in the store', () => {
     return 'outcome' in rest ? `${state} ${rest.outcome}` : state
   }
   async function stored(domain: DomainId): Promise<number | undefined> {
-    const page = await readStored(queue.pool, domain, HOME)
+    const page = await readStored(queue.pool, pageId(domain, HOME))
     return page?.kind === 'page' ? page.htmlBytes : undefined
   }
 

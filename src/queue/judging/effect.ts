@@ -43,7 +43,7 @@ const DETAIL_LIMIT_CHARS = 500
 
 /** The table of outcomes. Faults come again, outcomes stand. */
 export async function effectOf(
-  job: Pick<ClaimedJob, 'faults' | 'path' | 'respectsNoStore'>,
+  job: Pick<ClaimedJob, 'faults' | 'page' | 'respectsNoStore'>,
   found: Found,
 ): Promise<Effect> {
   switch (found.kind) {
@@ -97,7 +97,7 @@ export async function effectOf(
 }
 
 /** What of a render is compared with what its site shows where there is no page; null: nothing. */
-export function lookOf({ path }: Pick<ClaimedJob, 'path'>, found: Found): Look | null {
+export function lookOf({ page: { path } }: Pick<ClaimedJob, 'page'>, found: Found): Look | null {
   if (found.kind !== 'rendered' || found.status !== 200 || path === '/') return null
   return { path, html: found.html, application: found.application ?? null }
 }

@@ -42,7 +42,7 @@ export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; cl
   const { pool, plans, clock } = deps
   const sql = { judgedBy: readStatement('judged-by'), keep: readStatement('keep-page') }
 
-  async function judging({ domain, path }: ClaimedJob, look: Look | null): Promise<Judging | null> {
+  async function judging({ page: { domain, path } }: ClaimedJob, look: Look | null): Promise<Judging | null> {
     const { rows } = await pool.query<JudgingRow>({
       ...sql.judgedBy,
       values: [domain, path, path !== '/'],

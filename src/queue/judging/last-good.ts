@@ -1,6 +1,6 @@
 import type { Queryable } from '../../db/transaction.ts'
-import type { DomainId, PagePath } from '../../ids.ts'
 import { readDomainSettings } from '../../sites/domain-settings.ts'
+import type { PageId } from '../../store/page-id.ts'
 import { readStatement } from '../statement.ts'
 
 /** `textChars` null: stored by an older version. */
@@ -25,8 +25,8 @@ export type LastGoodRow = {
 /** What is stored under a path, without its body; null: nothing. */
 export function lastGoodOf() {
   const statement = readStatement('last-good')
-  return async (client: Queryable, domain: DomainId, path: PagePath): Promise<LastGood | null> => {
-    const { rows } = await client.query<LastGoodRow>({ ...statement, values: [domain, path] })
+  return async (client: Queryable, page: PageId): Promise<LastGood | null> => {
+    const { rows } = await client.query<LastGoodRow>({ ...statement, values: [page.domain, page.path] })
     return rows[0] === undefined ? null : lastGoodFrom(rows[0])
   }
 }

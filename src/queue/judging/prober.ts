@@ -3,8 +3,9 @@ import { brotliDecompress } from 'node:zlib'
 import type pg from 'pg'
 import { transaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
-import type { DomainId, DomainName, PagePath } from '../../ids.ts'
+import type { DomainId, PagePath } from '../../ids.ts'
 import type { RenderOutcome } from '../../render/outcome.ts'
+import { pageId } from '../../store/page-id.ts'
 import { normalisePath } from '../../store/path.ts'
 import { readStored } from '../../store/stored-page.ts'
 import type { ClaimedJob } from '../jobs/claim.ts'
@@ -38,11 +39,11 @@ function otherPath(path: PagePath): PagePath {
  * The first crash, or the end of the node, ends it: the job comes again.
  */
 export async function probeSite(
-  job: { customDomain: DomainName; path: PagePath },
+  job: Pick<ClaimedJob, 'customDomain' | 'page'>,
   render: (path: PagePath) => Promise<RenderOutcome>,
 ): Promise<Found> {
   const looks: Look[] = []
-  for (const path of [job.path, otherPath(job.path), '/' as PagePath]) {
+  for (const path of [job.page.path, otherPath(job.page.path), '/' as PagePath]) {
     const found = await lookAt(path)
     if ('kind' in found) return found
     looks.push(found)
@@ -107,12 +108,7 @@ export type Prober = {
    * removes the pages that were stored before it and read like none; gives what
    * the owner reads about it, else null.
    */
-  after(
-    job: Pick<ClaimedJob, 'domain' | 'path'>,
-    found: Found,
-    end: Completion,
-    nowMs: number,
-  ): Promise<string | null>
+  after(job: Pick<ClaimedJob, 'page'>, found: Found, end: Completion, nowMs: number): Promise<string | null>
 }
 
 /** Keeps what is known about how sites look without a page: asks for probes, never on the way of a crawler. */
@@ -122,7 +118,7 @@ export function createProber(pool: pg.Pool, random: (bytes: number) => Uint8Arra
   const remove = readStatement('remove-soft-404')
 
   return {
-    async after({ domain }, found, end, nowMs) {
+    async after({ page: { domain } }, found, end, nowMs) {
       if (end.state !== 'done') return null
       if (found.kind === 'rendered') await askIfDue(domain, found.application ?? null, nowMs)
       if (found.kind !== 'probed' || found.finding === null) return null
@@ -158,7 +154,7 @@ export function createProber(pool: pg.Pool, random: (bytes: number) => Uint8Arra
     const bad: { path: PagePath; etag: string }[] = []
     // One at a time: together they could be hundreds of megabytes.
     for (const { path } of rows) {
-      const page = await readStored(pool, domain, path)
+      const page = await readStored(pool, pageId(domain, path))
       if (page?.kind !== 'page' || page.htmlBytes > HTML_LIMIT_BYTES) continue
       const html = String(await decompress(page.bodyBr, { maxOutputLength: HTML_LIMIT_BYTES }))
       if (readsLike(finding, { path, html })) bad.push({ path, etag: page.etag })

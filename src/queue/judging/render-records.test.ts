@@ -98,7 +98,7 @@ describe('records of renders', () => {
     await rendered(domain, HOME)
     await enqueue(queue.pool, domain, ['/probe' as PagePath, '/b' as PagePath], 'live')
     const jobs = await queue.claim()
-    const of = (path: string) => jobs.find((job) => job.path === path)!
+    const of = (path: string) => jobs.find((job) => job.page.path === path)!
     const explained = { detail: null, claimedMs: systemClock.nowMs(), storedMs: 1, record: RECORD }
     await keep(of('/probe'), { ...explained, outcome: 'probed' })
     await keep(of('/b'), { ...explained, outcome: 'timed-out' })

@@ -2,8 +2,9 @@ import type pg from 'pg'
 
 import { removeOld, removeOldPaths, type Steps } from '../../db/remove-old.ts'
 import type { Queryable } from '../../db/transaction.ts'
-import type { AccountId, DomainId, DomainName, JobId, PagePath } from '../../ids.ts'
+import type { AccountId, DomainName, JobId, PagePath } from '../../ids.ts'
 import type { RenderRecord } from '../../render/record.ts'
+import type { PageId } from '../../store/page-id.ts'
 import type { ClaimedJob } from '../jobs/claim.ts'
 import { readStatement } from '../statement.ts'
 
@@ -26,7 +27,7 @@ export type KeepRecord = (job: ClaimedJob, explained: Explained) => Promise<void
 /** Stores records, the last `RECORDS_A_PAGE` of each page. */
 export function createRecordKeeper(pool: pg.Pool): KeepRecord {
   const statement = readStatement('keep-record')
-  return async ({ id, domain, path }, { outcome, detail, claimedMs, storedMs, record }) => {
+  return async ({ id, page }, { outcome, detail, claimedMs, storedMs, record }) => {
     await pool.query({
       ...statement,
       values: [
@@ -36,8 +37,8 @@ export function createRecordKeeper(pool: pg.Pool): KeepRecord {
         new Date(claimedMs),
         Math.round(storedMs),
         JSON.stringify(record),
-        domain,
-        path,
+        page.domain,
+        page.path,
         RECORDS_A_PAGE,
       ],
     })
@@ -87,11 +88,11 @@ function toView({ job_id, request_id, ended_at, ...row }: Row): RenderView {
 }
 
 /** The last renders of one page, newest first. The domain was found through its account. */
-export async function rendersOfPage(db: Queryable, domain: DomainId, path: PagePath): Promise<RenderView[]> {
+export async function rendersOfPage(db: Queryable, page: PageId): Promise<RenderView[]> {
   const { rows } = await db.query<Row>(
     `select job_id, path, outcome, detail, ended_at, queued_ms, stored_ms, record, request_id
        from render_record where domain_id = $1 and path = $2 order by id desc limit $3`,
-    [domain, path, RECORDS_A_PAGE],
+    [page.domain, page.path, RECORDS_A_PAGE],
   )
   return rows.map(toView)
 }

@@ -10,6 +10,7 @@ import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { systemClock } from '../../clock.ts'
 import type { DomainId, DomainName, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
+import { pageId } from '../../store/page-id.ts'
 import { readStored } from '../../store/stored-page.ts'
 import { afterwards } from '../jobs/after-render.ts'
 import { createComplete } from '../jobs/complete.ts'
@@ -111,7 +112,7 @@ async function render(domain: DomainId, path: string, priority: Priority = 'live
   }
 }
 
-const stored = (domain: DomainId, path: string) => readStored(queue.pool, domain, path as PagePath)
+const stored = (domain: DomainId, path: string) => readStored(queue.pool, pageId(domain, path as PagePath))
 
 async function records(domain: DomainId) {
   const sql = 'select custom_domain from domain where id = $1'
@@ -332,7 +333,7 @@ describe('a probe', () => {
     const found: Found = { kind: 'rendered', status: 200, headers: [], html: '' }
     const end = { state: 'done', outcome: 'rendered' } as const
     await Promise.all(
-      Array.from({ length: 20 }, () => prober.after({ domain, path: HOME }, found, end, clock.atMs)),
+      Array.from({ length: 20 }, () => prober.after({ page: pageId(domain, HOME) }, found, end, clock.atMs)),
     )
     assert.equal((await queue.jobs(domain)).filter(({ state }) => state === 'queued').length, 1)
   })

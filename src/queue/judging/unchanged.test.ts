@@ -5,6 +5,7 @@ import { HOME, RENDERED, type TestQueue, testQueue } from '../../../test/support
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import type { DomainId } from '../../ids.ts'
 import type { RenderOutcome } from '../../render/outcome.ts'
+import { pageId } from '../../store/page-id.ts'
 import { readStored } from '../../store/stored-page.ts'
 import { createComplete } from '../jobs/complete.ts'
 import { enqueue } from '../jobs/enqueue.ts'
@@ -24,7 +25,7 @@ async function render(domain: DomainId, found: RenderOutcome = RENDERED) {
   const [job] = await queue.claim()
   await complete(job!, found)
   const { rows } = await queue.pool.query('select outcome, detail from job where id = $1', [asked!.jobId])
-  const page = await readStored(queue.pool, domain, HOME)
+  const page = await readStored(queue.pool, pageId(domain, HOME))
   assert(page?.kind === 'page')
   return { ...rows[0], page }
 }

@@ -8,6 +8,7 @@ import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { systemClock } from '../../clock.ts'
 import type { DomainId } from '../../ids.ts'
 import type { RenderOutcome } from '../../render/outcome.ts'
+import { pageId } from '../../store/page-id.ts'
 import { readStored } from '../../store/stored-page.ts'
 import type { ClaimedJob } from '../jobs/claim.ts'
 import { createComplete } from '../jobs/complete.ts'
@@ -58,7 +59,7 @@ describe('a page that is given once', () => {
     const page = await readUnstored(queue.pool, domain, job.id)
     assert.deepEqual([page?.status, page?.headers], [503, [['retry-after', '120']]])
     assert.equal(String(brotliDecompressSync(page!.bodyBr)), SORRY.html)
-    assert.equal(await readStored(queue.pool, domain, HOME), null)
+    assert.equal(await readStored(queue.pool, pageId(domain, HOME)), null)
     assert.equal(await counted(domain), 1)
     const { rows: jobs } = await queue.pool.query('select detail from job where id = $1', [job.id])
     assert.deepEqual(jobs, [{ detail: 'status 503' }])
@@ -92,10 +93,10 @@ describe('a page that is given once', () => {
     const clock = { atMs: systemClock.nowMs(), nowMs: () => clock.atMs }
     const complete = createComplete({ pool: queue.pool, plans: DEFAULT_PLANS, clock })
     await complete(await running(domain), RENDERED)
-    const before = await readStored(queue.pool, domain, HOME)
+    const before = await readStored(queue.pool, pageId(domain, HOME))
     await complete(await running(domain), SORRY)
     assert.deepEqual([await rows(domain), await counted(domain)], [0, 1])
-    assert.deepEqual(await readStored(queue.pool, domain, HOME), before)
+    assert.deepEqual(await readStored(queue.pool, pageId(domain, HOME)), before)
     clock.atMs += 30 * 86_400_000 - 1
     await complete(await running(domain), SORRY)
     assert.equal(await rows(domain), 0)

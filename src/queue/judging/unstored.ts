@@ -40,17 +40,17 @@ export function createUnstoredKeeper() {
     isAwaited: boolean,
     at: Date,
   ): Promise<boolean> => {
-    if (outcome === 'no-store') await client.query({ ...forget, values: [job.domain, job.path] })
+    if (outcome === 'no-store') await client.query({ ...forget, values: [job.page.domain, job.page.path] })
     if (!isAwaited || page === null) return false
     const { status, headers, body } = page
     if (body.bodyBr.length > UNSTORED_LIMIT_BYTES) return false
-    const last = await lastGood(client, job.domain, job.path)
+    const last = await lastGood(client, job.page)
     if (last !== null && last.status < 400 && at.getTime() - last.renderedAtMs < last.keepMs) return false
     const since = new Date(at.getTime() - UNSTORED_MS)
     const columns = [status, JSON.stringify(headers), body.bodyBr, body.htmlBytes, body.etag]
     await client.query({
       ...keep,
-      values: [job.id, job.domain, ...columns, since, UNSTORED_A_DOMAIN, at],
+      values: [job.id, job.page.domain, ...columns, since, UNSTORED_A_DOMAIN, at],
     })
     return true
   }

@@ -8,6 +8,7 @@ import type { DomainId, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
 import type { RenderOutcome } from '../../render/outcome.ts'
 import { INVALIDATE_CHANNEL } from '../../store/invalidation.ts'
+import { pageId } from '../../store/page-id.ts'
 import { type Complete, createComplete } from '../jobs/complete.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import { AGREEING_PAGES, createDeployWatch, DEPLOYS_A_DAY, type DeployWatch } from './deploy.ts'
@@ -32,10 +33,10 @@ const DONE = { state: 'done', outcome: 'rendered' } as const
 async function stored(domain: DomainId, path: string, application: string | null): Promise<void> {
   clock.atMs += 1_000
   await enqueue(queue.pool, domain, [path as PagePath], 'live')
-  const job = (await queue.claim()).find((claimed) => claimed.domain === domain)!
+  const job = (await queue.claim()).find((claimed) => claimed.page.domain === domain)!
   const rendered = { ...found(application), html: `<p>${clock.atMs}` } as RenderOutcome
   assert.equal((await complete(job, rendered)).state, 'done')
-  await watch.after({ domain, path: path as PagePath }, found(application), DONE)
+  await watch.after({ page: pageId(domain, path as PagePath) }, found(application), DONE)
 }
 async function site(pages: number, application = 'one'): Promise<DomainId> {
   const domain = await queue.domain()
@@ -136,11 +137,11 @@ describe('no deploy', () => {
     const domain = await site(5)
     for (let n = 0; n < 4; n++) await stored(domain, `/p${n}`, null)
     const other = await site(5)
-    await watch.after({ domain: other, path: '/p0' as PagePath }, found('two'), {
+    await watch.after({ page: pageId(other, '/p0' as PagePath) }, found('two'), {
       state: 'failed',
       outcome: 'blank',
     })
-    await watch.after({ domain: other, path: '/p0' as PagePath }, { kind: 'blank' }, DONE)
+    await watch.after({ page: pageId(other, '/p0' as PagePath) }, { kind: 'blank' }, DONE)
     assert.deepEqual([await stale(domain), await stale(other)], [[], []])
   })
 

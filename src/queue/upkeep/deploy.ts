@@ -3,6 +3,7 @@ import type pg from 'pg'
 import type { Clock } from '../../clock.ts'
 import type { DomainId } from '../../ids.ts'
 import type { Log } from '../../log.ts'
+import type { PageId } from '../../store/page-id.ts'
 import type { ClaimedJob } from '../jobs/claim.ts'
 import type { Completion } from '../jobs/complete.ts'
 import type { Found } from '../judging/effect.ts'
@@ -18,7 +19,7 @@ const STEP = 2_000
 
 export type DeployWatch = {
   /** Once a job has ended, with whatever was stored in its transaction. */
-  after(job: Pick<ClaimedJob, 'domain' | 'path'>, found: Found, end: Completion): Promise<void>
+  after(job: Pick<ClaimedJob, 'page'>, found: Found, end: Completion): Promise<void>
 }
 
 /**
@@ -34,11 +35,12 @@ export type DeployWatch = {
 export function createDeployWatch(deps: { pool: pg.Pool; clock: Clock; log: Log }): DeployWatch {
   const { pool, clock, log } = deps
   return {
-    async after({ domain, path }, found, end) {
+    async after({ page }, found, end) {
       if (end.state !== 'done' || found.kind !== 'rendered') return
       const fresh = found.application ?? null
       if (fresh === null) return
-      const old = await replacedBy(pool, domain, path, fresh)
+      const { domain } = page
+      const old = await replacedBy(pool, page, fresh)
       if (old === null || !(await isDeployed(pool, domain, old, fresh))) return
       if (!(await isWithinLimit(pool, domain))) return
       const marked = await markStale(pool, domain, old, new Date(clock.nowMs()))
@@ -48,12 +50,7 @@ export function createDeployWatch(deps: { pool: pg.Pool; clock: Clock; log: Log 
 }
 
 /** The build that the page had before, where other pages still have it and the owner wants to know; else null. */
-async function replacedBy(
-  pool: pg.Pool,
-  domain: DomainId,
-  path: string,
-  fresh: string,
-): Promise<string | null> {
+async function replacedBy(pool: pg.Pool, page: PageId, fresh: string): Promise<string | null> {
   const { rows } = await pool.query<{ old: string }>({
     name: 'deploy-replaced',
     text: `select p.previous_application as old from page p join domain d on d.id = p.domain_id
@@ -62,7 +59,7 @@ async function replacedBy(
               and exists (select from page other
                            where other.domain_id = $1 and other.application = p.previous_application
                              and other.stale_since is null)`,
-    values: [domain, path, fresh],
+    values: [page.domain, page.path, fresh],
   })
   return rows[0]?.old ?? null
 }

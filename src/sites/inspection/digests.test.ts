@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
-
 import { type TestDatabase, testDatabase } from '../../../test/support/database.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { DomainId, DomainName, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
 import { pageBody } from '../../queue/judging/keep-page.ts'
+import { pageId } from '../../store/page-id.ts'
 import { deletePages, type PurgeWhat, purgePages } from '../../store/purge.ts'
 import {
   createDigester,
@@ -42,9 +42,8 @@ async function store(of: string, html: string): Promise<void> {
   )
 }
 const stored = (of: string, html: string) => ({
-  domain: SITE,
+  page: pageId(SITE, path(of)),
   customDomain: 'red.example' as DomainName,
-  path: path(of),
   html,
 })
 async function render(of: string, html: string): Promise<boolean> {
@@ -52,7 +51,7 @@ async function render(of: string, html: string): Promise<boolean> {
   return keepDigest(database.pool, stored(of, html))
 }
 const titles = async (of: string) =>
-  (await listDigests(database.pool, SITE, path(of))).map(({ facts }) => facts.title)
+  (await listDigests(database.pool, pageId(SITE, path(of)))).map(({ facts }) => facts.title)
 const page = (title: string) => `<title>${title}</title><p>Text of ${title}</p><a href="/x">x</a>`
 
 describe('the history of a page', () => {
@@ -64,7 +63,7 @@ describe('the history of a page', () => {
     assert.deepEqual(await titles('/'), ['5', '4', '3', '2', '1'])
     await render('/', page('4'))
     assert.equal((await titles('/'))[0], '4', 'what was said before is said again')
-    const [newest] = await listDigests(database.pool, SITE, path('/'))
+    const [newest] = await listDigests(database.pool, pageId(SITE, path('/')))
     assert.deepEqual(newest?.facts.text, ['Text of 4', 'x'])
     assert.deepEqual([newest?.status, newest?.htmlBytes], [200, page('4').length])
     assert.deepEqual(await titles('/other'), [])

@@ -6,8 +6,9 @@ import type pg from 'pg'
 
 import { removeOld, type Steps } from '../../db/remove-old.ts'
 import type { Queryable } from '../../db/transaction.ts'
-import type { DomainId, DomainName, PagePath } from '../../ids.ts'
+import type { DomainName } from '../../ids.ts'
 import type { Log } from '../../log.ts'
+import type { PageId } from '../../store/page-id.ts'
 import { DIGEST_FACTS, factsOf, type PageFacts } from './facts.ts'
 
 const compress = promisify(brotliCompress)
@@ -30,7 +31,7 @@ export type Digest = {
   facts: PageFacts
 }
 
-export type Stored = { domain: DomainId; customDomain: DomainName; path: PagePath; html: string }
+export type Stored = { page: PageId; customDomain: DomainName; html: string }
 
 /**
  * Keeps what snapshots say, for the history of their pages: one after the
@@ -60,20 +61,19 @@ export function createDigester({ pool, log }: { pool: pg.Pool; log: Log }) {
 }
 
 /** False: it is no longer what is stored, or says what the last one said. */
-export async function keepDigest(
-  db: Queryable,
-  { domain, customDomain, path, html }: Stored,
-): Promise<boolean> {
+export async function keepDigest(db: Queryable, { page, customDomain, html }: Stored): Promise<boolean> {
   // As `pageBody` makes it.
   const etag = createHash('sha256').update(html, 'utf8').digest('base64url').slice(0, 22)
-  const values = [domain, path, etag]
+  const values = [page.domain, page.path, etag]
   const { rowCount: isNew } = await db.query(
     `select from page p where p.domain_id = $1 and p.path = $2 and p.etag = $3 and $3 is distinct from (
        select d.etag from page_digest d where d.domain_id = $1 and d.path = $2 order by d.id desc limit 1)`,
     values,
   )
   if (isNew === 0) return false
-  const facts = Buffer.from(JSON.stringify(factsOf(html, `https://${customDomain}${path}`, DIGEST_FACTS)))
+  const facts = Buffer.from(
+    JSON.stringify(factsOf(html, `https://${customDomain}${page.path}`, DIGEST_FACTS)),
+  )
   const packed = await compress(facts, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } })
   // Purged meanwhile: then nothing of it is kept here either.
   const { rowCount } = await db.query(
@@ -94,7 +94,7 @@ export async function keepDigest(
 }
 
 /** What the last snapshots of a page said, newest first. The domain was found through its account. */
-export async function listDigests(db: Queryable, domain: DomainId, path: PagePath): Promise<Digest[]> {
+export async function listDigests(db: Queryable, page: PageId): Promise<Digest[]> {
   const { rows } = await db.query<{
     etag: string
     status: number
@@ -104,7 +104,7 @@ export async function listDigests(db: Queryable, domain: DomainId, path: PagePat
   }>(
     `select etag, status, html_bytes, rendered_at, facts from page_digest
       where domain_id = $1 and path = $2 order by id desc limit $3`,
-    [domain, path, DIGESTS_A_PAGE],
+    [page.domain, page.path, DIGESTS_A_PAGE],
   )
   return Promise.all(
     rows.map(async ({ etag, status, html_bytes, rendered_at, facts }) => ({

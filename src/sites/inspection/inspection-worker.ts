@@ -5,6 +5,7 @@ import type pg from 'pg'
 import type { DomainId, DomainName, PagePath } from '../../ids.ts'
 import type { Log } from '../../log.ts'
 import type { Visitor } from '../../render/outcome.ts'
+import { pageId } from '../../store/page-id.ts'
 import { readStored } from '../../store/stored-page.ts'
 import { readDomainSettings } from '../domain-settings.ts'
 import { factsOf } from './facts.ts'
@@ -153,7 +154,7 @@ export function startInspectionWorker(
 
   /** The stored page, shown as it is given to crawlers; null: there is none. */
   async function ofCrawler(claimed: Claimed, signal: AbortSignal) {
-    const stored = await readStored(pool, claimed.domain_id, claimed.path)
+    const stored = await readStored(pool, pageId(claimed.domain_id, claimed.path))
     if (stored?.kind !== 'page') return null
     const html = (await decompress(stored.bodyBr)).toString()
     return sideOf(claimed, signal, { status: stored.status, html })

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { brotliCompressSync } from 'node:zlib'
-
 import { until as untilWithin } from '../../../test/support/condition.ts'
 import { type TestDatabase, testDatabase } from '../../../test/support/database.ts'
 import { createListener, type Listener } from '../../db/listener.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { AccountId, DomainId, DomainName, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
+import { pageId } from '../../store/page-id.ts'
 import { purgePages } from '../../store/purge.ts'
 import { type InspectionDeps, type Looked, startInspectionWorker } from './inspection-worker.ts'
 import {
@@ -64,7 +64,7 @@ after(async () => {
 beforeEach(() => database.pool.query('truncate inspection, account_rate, page, redirect'))
 
 const ask = (account: AccountId, domain: DomainId, of: string) =>
-  requestInspection(database.pool, account, domain, path(of))
+  requestInspection(database.pool, account, pageId(domain, path(of)))
 const work = (
   look: InspectionDeps['look'],
   node = 'n1',
@@ -85,8 +85,8 @@ describe('asking for an inspection', () => {
     assert.equal((await ask(RED, RED_SITE, '/')).id, first.id)
     const other = await ask(RED, RED_SITE, '/b')
     assert.notEqual(other.id, first.id)
-    assert.equal((await lastInspection(database.pool, RED_SITE, path('/')))?.id, first.id)
-    assert.equal(await lastInspection(database.pool, BLUE_SITE, path('/')), null)
+    assert.equal((await lastInspection(database.pool, pageId(RED_SITE, path('/'))))?.id, first.id)
+    assert.equal(await lastInspection(database.pool, pageId(BLUE_SITE, path('/'))), null)
   })
 
   it('so many at once, and not one more; another account has its own', async () => {

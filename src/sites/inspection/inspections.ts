@@ -4,7 +4,8 @@ import { takeOfRate } from '../../db/account-rate.ts'
 import { removeOld, type Steps } from '../../db/remove-old.ts'
 import { type Queryable, transaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
-import type { AccountId, DomainId, DomainName, PagePath } from '../../ids.ts'
+import type { AccountId, DomainName, PagePath } from '../../ids.ts'
+import type { PageId } from '../../store/page-id.ts'
 import type { NoSide, Side } from './side.ts'
 
 /** A node that renders is told that somebody wants to look. */
@@ -60,16 +61,16 @@ const LOCK = 7229
 export async function requestInspection(
   pool: pg.Pool,
   account: AccountId,
-  domain: DomainId,
-  path: PagePath,
+  page: PageId,
 ): Promise<Inspection> {
+  const of = [page.domain, page.path]
   return transaction(pool, async (client) => {
     // One at a time of an account, so that its limits are exact.
     await client.query('select pg_advisory_xact_lock($1, $2)', [LOCK, account])
     const open = await client.query<Row>(
       `select ${COLUMNS} from inspection i
         where i.domain_id = $1 and i.path = $2 and i.state in ('queued', 'running')`,
-      [domain, path],
+      of,
     )
     const joined = open.rows[0]
     if (joined !== undefined) return toInspection(joined)
@@ -87,7 +88,7 @@ export async function requestInspection(
     }
     const made = await client.query<Row>(
       `insert into inspection as i (domain_id, path) values ($1, $2) returning ${COLUMNS}`,
-      [domain, path],
+      of,
     )
     await client.query(
       `update inspection set crawler = null, person = null, crawler_picture = null, person_picture = null
@@ -117,15 +118,11 @@ export async function findInspection(
 }
 
 /** The newest of a page; null: nobody has looked for a day. The domain was found through its account. */
-export async function lastInspection(
-  db: Queryable,
-  domain: DomainId,
-  path: PagePath,
-): Promise<Inspection | null> {
+export async function lastInspection(db: Queryable, page: PageId): Promise<Inspection | null> {
   const { rows } = await db.query<Row>(
     `select ${COLUMNS} from inspection i where i.domain_id = $1 and i.path = $2
       order by i.requested_at desc limit 1`,
-    [domain, path],
+    [page.domain, page.path],
   )
   return rows[0] === undefined ? null : toInspection(rows[0])
 }

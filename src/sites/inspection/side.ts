@@ -1,7 +1,8 @@
 import { promisify } from 'node:util'
 import { brotliDecompress } from 'node:zlib'
 import type { Queryable } from '../../db/transaction.ts'
-import type { DomainId, DomainName, PagePath } from '../../ids.ts'
+import type { DomainName, PagePath } from '../../ids.ts'
+import type { PageId } from '../../store/page-id.ts'
 import { readStored, type StoredPage, type StoredRedirect } from '../../store/stored-page.ts'
 import { factsOf, type PageFacts } from './facts.ts'
 
@@ -43,10 +44,9 @@ const READ_CHARS = 4_000_000
 /** What is stored for a path, with its HTML; null: nothing. The domain was found through its account. */
 export async function readSnapshot(
   db: Queryable,
-  domain: DomainId,
-  path: PagePath,
+  page: PageId,
 ): Promise<(StoredPage & { html: string }) | StoredRedirect | null> {
-  const stored = await readStored(db, domain, path)
+  const stored = await readStored(db, page)
   if (stored?.kind !== 'page') return stored
   const html = await decompress(stored.bodyBr, { maxOutputLength: HTML_LIMIT_BYTES })
   return { ...stored, html: html.toString('utf8') }
