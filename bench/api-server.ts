@@ -7,12 +7,10 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-
+import { findKeyOwner } from '../src/accounts/access.ts'
 import { createAccount } from '../src/accounts/accounts.ts'
 import { createKey } from '../src/accounts/keys.ts'
 import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
-import { findKeyOwner } from '../src/accounts/secrets.ts'
-import { createSignIn } from '../src/accounts/sign-in/sign-in.ts'
 import { createApiServer } from '../src/api/server.ts'
 import { createVault } from '../src/certificates/vault/vault.ts'
 import { systemClock } from '../src/clock.ts'
@@ -21,7 +19,6 @@ import { createListener } from '../src/db/listener.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { createClientReader } from '../src/http/client-address.ts'
 import { silentLog } from '../src/log.ts'
-import { findJob } from '../src/queue/jobs/job.ts'
 
 /** What the parent may ask for. */
 export type Order =
@@ -71,29 +68,21 @@ for (const size of LIST_SIZES) {
 }
 await pool.query('analyze')
 
-const app = await createApiServer(
-  {
-    pool,
-    plans: DEFAULT_PLANS,
-    clock: systemClock,
-    log,
-    checkOrigin: async (raw) => ({ ok: true, originUrl: raw }),
-    findJob,
-    vault: createVault({ pool, keys: null, dataDir: tmpdir() }),
-    signIn: createSignIn({
-      pool,
-      log: silentLog(),
-      secret: async () => 'n8s6Kq0dJx2vTz4wYb7cRf1hLm3pQg5uEa9iXo',
-      secure: false,
-      baseUrl: 'http://127.0.0.1',
-    }),
-    readClient: createClientReader([]),
-    doors: { answer: () => {}, offer: () => {} },
-    caughtUp: listener.caughtUp,
-    checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
-  },
-  { version: 'bench', publicUrl: null, contact: null },
-)
+const app = await createApiServer({
+  pool,
+  plans: DEFAULT_PLANS,
+  clock: systemClock,
+  log,
+  checkOrigin: async (raw) => ({ ok: true, originUrl: raw }),
+  vault: createVault({ pool, keys: null, dataDir: tmpdir() }),
+  readClient: createClientReader([]),
+  doors: { answer: () => {}, offer: () => {} },
+  caughtUp: listener.caughtUp,
+  checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
+  version: 'bench',
+  publicUrl: null,
+  contact: null,
+})
 await app.listen({ host: '127.0.0.1', port: 0 })
 
 let base = 0

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 
 import { startBrowser } from '../dashboard/shots/browser.ts'
-import { setPassword } from '../src/accounts/accounts.ts'
+import { setPassword } from '../src/accounts/sign-in/passwords.ts'
 import { DASHBOARD_DIR } from '../src/api/service/dashboard.ts'
 import { startTestApi } from '../test/support/api.ts'
 

@@ -7,12 +7,10 @@ import { pathToFileURL } from 'node:url'
 import type pg from 'pg'
 
 import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
-import { createSignIn } from '../src/accounts/sign-in/sign-in.ts'
 import type * as Api from '../src/api/server.ts'
 import { createVault } from '../src/certificates/vault/vault.ts'
 import { createClientReader } from '../src/http/client-address.ts'
 import { silentLog } from '../src/log.ts'
-import { findJob } from '../src/queue/jobs/job.ts'
 
 export type SummaryApi = { url: string; close(): Promise<void> }
 
@@ -21,29 +19,21 @@ export async function openSummaryApi(checkout: string, pool: pg.Pool, nowMs: num
   const file = pathToFileURL(path.resolve(checkout, 'src/api/server.ts')).href
   const { createApiServer } = (await import(file)) as typeof Api
   const log = silentLog()
-  const app = await createApiServer(
-    {
-      pool,
-      plans: DEFAULT_PLANS,
-      clock: { nowMs: () => nowMs },
-      log,
-      checkOrigin: async (raw) => ({ ok: true, originUrl: raw }),
-      findJob,
-      vault: createVault({ pool, keys: null, dataDir: tmpdir() }),
-      signIn: createSignIn({
-        pool,
-        log,
-        secret: async () => 'n8s6Kq0dJx2vTz4wYb7cRf1hLm3pQg5uEa9iXo',
-        secure: false,
-        baseUrl: 'http://127.0.0.1',
-      }),
-      readClient: createClientReader([]),
-      doors: { answer: () => {}, offer: () => {} },
-      caughtUp: async () => {},
-      checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
-    },
-    { version: 'bench', publicUrl: null, contact: null },
-  )
+  const app = await createApiServer({
+    pool,
+    plans: DEFAULT_PLANS,
+    clock: { nowMs: () => nowMs },
+    log,
+    checkOrigin: async (raw) => ({ ok: true, originUrl: raw }),
+    vault: createVault({ pool, keys: null, dataDir: tmpdir() }),
+    readClient: createClientReader([]),
+    doors: { answer: () => {}, offer: () => {} },
+    caughtUp: async () => {},
+    checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
+    version: 'bench',
+    publicUrl: null,
+    contact: null,
+  })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as AddressInfo
   return { url: `http://127.0.0.1:${port}`, close: () => app.close() }

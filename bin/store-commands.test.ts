@@ -46,7 +46,7 @@ describe('commands on accounts, keys, tokens and domains', () => {
     assert.equal(created['email'], 'owner@example.com')
     await good('account create --email second@example.com --plan pro --password-stdin', 'a long password\n')
     const { rows } = await database.pool.query<{ hashed: boolean }>(
-      'select m.password is not null as hashed from account a left join sign_in_method m on m.account_id = a.id order by a.id',
+      'select password_hash is not null as hashed from account order by id',
     )
     assert.deepEqual(
       rows.map(({ hashed }) => hashed),

@@ -10,8 +10,7 @@ import { createApiServer } from '../src/api/server.ts'
 import { createClientReader } from '../src/http/client-address.ts'
 import type { DomainName } from '../src/ids.ts'
 import { silentLog } from '../src/log.ts'
-import { findJob } from '../src/queue/jobs/job.ts'
-import { testDoors, testSignIn, testVault } from './support/api.ts'
+import { testDoors, testVault } from './support/api.ts'
 import { startTestEdge, type TestEdge } from './support/edge.ts'
 
 // Edge and API of one node, on one listener: who was answered by the API meets
@@ -25,23 +24,21 @@ let send: (method: string, path: string, body?: object) => Promise<void>
 before(async () => {
   edge = await startTestEdge()
   const { pool, listener } = edge
-  api = await createApiServer(
-    {
-      pool,
-      plans: DEFAULT_PLANS,
-      clock: { nowMs: edge.nowMs },
-      log: silentLog(),
-      findJob,
-      doors: testDoors,
-      vault: testVault(pool),
-      signIn: testSignIn(pool),
-      readClient: createClientReader([]),
-      caughtUp: listener.caughtUp,
-      checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
-      checkOrigin: async (originUrl) => ({ ok: true, originUrl }),
-    },
-    { version: '0.0.0-test', publicUrl: null, contact: null },
-  )
+  api = await createApiServer({
+    pool,
+    plans: DEFAULT_PLANS,
+    clock: { nowMs: edge.nowMs },
+    log: silentLog(),
+    doors: testDoors,
+    vault: testVault(pool),
+    readClient: createClientReader([]),
+    caughtUp: listener.caughtUp,
+    checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
+    checkOrigin: async (originUrl) => ({ ok: true, originUrl }),
+    version: '0.0.0-test',
+    publicUrl: null,
+    contact: null,
+  })
   api.server.listen(0, '127.0.0.1')
   await once(api.server, 'listening')
   const { port } = api.server.address() as AddressInfo

@@ -38,7 +38,6 @@ export const certificateForget = defineCommand({
       `Forgotten: ${ordered.length + supplied.length} certificates. The next node that starts makes or registers a master key.`,
       ...(ordered.length > 0 ? ['Those of the CA are ordered anew, where one is named.'] : []),
       ...(supplied.length > 0 ? [`To be supplied again by their owners: ${supplied.join(', ')}.`] : []),
-      'Whoever was signed in signs in again.',
     ]
     return { json: { ordered, supplied }, text: words.join('\n') }
   },

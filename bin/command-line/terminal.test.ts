@@ -35,8 +35,7 @@ describe('the password prompt at a terminal', () => {
   }
 
   const passwordOf = async (email: string) => {
-    const sql =
-      'select m.password is not null as has from account a left join sign_in_method m on m.account_id = a.id where email = $1'
+    const sql = 'select password_hash is not null as has from account where email = $1'
     return (await database.pool.query<{ has: boolean }>(sql, [email])).rows[0]?.has
   }
 

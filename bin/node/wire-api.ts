@@ -1,10 +1,8 @@
-import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import type pg from 'pg'
-import { createSignIn } from '../../src/accounts/sign-in/sign-in.ts'
 import { createApiServer } from '../../src/api/server.ts'
 import type { CheckReadiness, ReadMetrics } from '../../src/api/service/health.ts'
-import { SIGN_IN_PURPOSE, type Vault } from '../../src/certificates/vault/vault.ts'
+import type { Vault } from '../../src/certificates/vault/vault.ts'
 import type { Clock } from '../../src/clock.ts'
 import type { Config } from '../../src/config.ts'
 import { takeOfRate } from '../../src/db/account-rate.ts'
@@ -17,7 +15,6 @@ import type { Log } from '../../src/log.ts'
 import { createMailer } from '../../src/mail/mailer.ts'
 import type { AddressGuard } from '../../src/outbound/address-guard.ts'
 import { checkOriginUrl } from '../../src/outbound/origin-url.ts'
-import { findJob } from '../../src/queue/jobs/job.ts'
 import { tryOrigin } from '../../src/sites/reachability/ask.ts'
 import { CHECK_RATE, createChecks } from '../../src/sites/reachability/checks.ts'
 import { readDnsState } from '../../src/sites/reachability/dns-state.ts'
@@ -40,46 +37,33 @@ export async function wireApi(deps: {
   vault: Vault
 }): Promise<{ server: Server; endStreams(): void; close(): Promise<void> }> {
   const { config, listener, guard, patience } = deps
-  const signIn = createSignIn({
-    pool: deps.pool,
-    log: deps.log,
-    secret: () => signInSecret(deps.pool, deps.vault),
-    secure: config.publicUrl?.startsWith('https:') === true,
-    baseUrl: config.publicUrl ?? 'http://127.0.0.1',
-  })
   const mailer = config.mail === null ? null : createMailer(config.mail, deps.log)
   const events = createEvents({ ...deps, plans: config.plans })
-  const app = await createApiServer(
-    {
-      ...deps,
-      plans: config.plans,
-      // Who asks is found out soon, or answered 500.
-      accessDb: patience.db,
-      signIn: { ...signIn, read: (cookie) => patience.ask(() => signIn.read(cookie)) },
-      readClient: createClientReader(config.trustedProxies),
-      checkOrigin: (raw) => checkOriginUrl(raw, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS }),
-      findJob,
-      subscribe: events.subscribe,
-      ...(mailer && { mailer }),
-      checks: createChecks({
-        clock: deps.clock,
-        take: (account) => takeOfRate(deps.pool, account, CHECK_RATE),
-        readDns: (account, name) =>
-          readDnsState({ guard, publish: (...whose) => publishWord(deps.pool, ...whose) }, account, name),
-        tryOrigin: (url) => tryOrigin(url, { guard }),
-      }),
-      // The edge and the doors hold in memory what a change makes untrue.
-      caughtUp: listener.caughtUp,
-    },
-    {
-      version: config.version,
-      publicUrl: config.publicUrl,
-      contact: config.contact,
-      edgeTarget: config.edgeTarget,
-      clients: config.clients,
-      metricsToken: config.metricsToken,
-    },
-  )
+  const app = await createApiServer({
+    ...deps,
+    plans: config.plans,
+    // A request whose key cannot be looked up in time is answered with 500.
+    accessDb: patience.db,
+    readClient: createClientReader(config.trustedProxies),
+    checkOrigin: (raw) => checkOriginUrl(raw, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS }),
+    subscribe: events.subscribe,
+    ...(mailer && { mailer }),
+    checks: createChecks({
+      clock: deps.clock,
+      take: (account) => takeOfRate(deps.pool, account, CHECK_RATE),
+      readDns: (account, name) =>
+        readDnsState({ guard, publish: (...whose) => publishWord(deps.pool, ...whose) }, account, name),
+      tryOrigin: (url) => tryOrigin(url, { guard }),
+    }),
+    // Edge and integrations cache what a change invalidates.
+    caughtUp: listener.caughtUp,
+    version: config.version,
+    publicUrl: config.publicUrl,
+    contact: config.contact,
+    edgeTarget: config.edgeTarget,
+    clients: config.clients,
+    metricsToken: config.metricsToken,
+  })
   return {
     server: app.server,
     endStreams: events.close,
@@ -88,24 +72,4 @@ export async function wireApi(deps: {
       await mailer?.close()
     },
   }
-}
-
-/**
- * What signs the cookies of the dashboard, the same on every node: made by the
- * first one that needs it, and stored sealed. Throws MasterKeyError where this
- * node cannot open it.
- */
-export async function signInSecret(pool: pg.Pool, vault: Vault): Promise<string> {
-  const stored = async () => {
-    const { rows } = await pool.query<{ key_sealed: Buffer }>('select key_sealed from sign_in_secret')
-    return rows[0]?.key_sealed
-  }
-  let sealed = await stored()
-  if (sealed === undefined) {
-    const made = await vault.seal(SIGN_IN_PURPOSE, Buffer.from(randomBytes(32).toString('base64url')))
-    await pool.query('insert into sign_in_secret (key_sealed) values ($1) on conflict do nothing', [made])
-    sealed = await stored()
-  }
-  if (sealed === undefined) throw new Error('the secret of sessions is gone')
-  return vault.open(SIGN_IN_PURPOSE, sealed).toString()
 }

@@ -7,7 +7,7 @@ import type { AccountId } from '../ids.ts'
 import { silentLog } from '../log.ts'
 import { createAccount, findAccount, listAccounts, setPlan } from './accounts.ts'
 import { DEFAULT_PLANS } from './plans.ts'
-import { verifyPassword } from './sign-in/password-hash.ts'
+import { verifyPassword } from './sign-in/passwords.ts'
 
 let database: TestDatabase
 before(async () => {
@@ -23,10 +23,10 @@ describe('createAccount', () => {
     const account = await create(' Ann@Example.COM ', 'agency', 'correct horse')
     assert.deepEqual([account.email, account.plan], ['ann@example.com', 'agency'])
     assert(!('password' in account))
-    const { rows } = await database.pool.query('select password from sign_in_method where account_id = $1', [
+    const { rows } = await database.pool.query('select password_hash from account where id = $1', [
       account.id,
     ])
-    assert.equal(await verifyPassword('correct horse', rows[0].password), true)
+    assert.equal(await verifyPassword('correct horse', rows[0].password_hash), true)
     assert(!JSON.stringify(rows).includes('correct horse'))
   })
 

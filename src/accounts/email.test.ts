@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
-import { parseEmail } from './accounts.ts'
+import { parseEmail } from './email.ts'
 
 it('one spelling for one mailbox', () => {
   assert.equal(parseEmail(' Ann.Lee+shop@Example.COM '), 'ann.lee+shop@example.com')

@@ -5,10 +5,10 @@ import { after, before, describe, it } from 'node:test'
 import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
 import { AppError, publicError } from '../errors.ts'
 import type { AccountId } from '../ids.ts'
+import { findKeyOwner } from './access.ts'
 import { createAccount, setPlan } from './accounts.ts'
 import { ACTIVE_KEY_LIMIT, createKey, listKeys, ownerOfKey, revokeKey } from './keys.ts'
 import { DEFAULT_PLANS } from './plans.ts'
-import { findKeyOwner } from './secrets.ts'
 
 const NOW_MS = Date.parse('2026-11-15T12:30:00.000Z')
 const now = { plans: DEFAULT_PLANS, nowMs: NOW_MS }

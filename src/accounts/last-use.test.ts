@@ -5,11 +5,11 @@ import pg from 'pg'
 
 import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
 import { silentLog } from '../log.ts'
+import { findKeyOwner } from './access.ts'
 import { createAccount } from './accounts.ts'
 import { createKey, listKeys } from './keys.ts'
 import { createLastUse } from './last-use.ts'
 import { DEFAULT_PLANS } from './plans.ts'
-import { findKeyOwner } from './secrets.ts'
 
 const T0 = Date.parse('2026-11-15T12:30:00.000Z')
 

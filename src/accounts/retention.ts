@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { deleteInSteps, removeOld, type Steps } from '../db/remove-old.ts'
-import { FAILURE_WINDOW_MS } from './sign-in/failures.ts'
+import { FAILURE_WINDOW_MS } from './sign-in/attempts.ts'
 import { WEBHOOK_WINDOW_MS } from './webhook-window.ts'
 
 /** Months of renders that are kept beside the one that runs: a whole year to look back on. */
@@ -50,7 +50,7 @@ export async function removeOldSecrets(pool: pg.Pool, steps?: Steps): Promise<nu
   return (await removeOld(pool, keys, steps)) + (await removeOld(pool, tokens, steps))
 }
 
-const expired = (table: 'sign_in_session' | 'sign_in_link' | 'sign_in_check') =>
+const expired = (table: 'sign_in_session' | 'sign_in_link') =>
   `with old as materialized (
      select id from ${table} where expires_at < now() - $2 * interval '1 millisecond'
       limit $1 for update skip locked)
@@ -59,8 +59,7 @@ const expired = (table: 'sign_in_session' | 'sign_in_link' | 'sign_in_check') =>
 const STEPS = [
   expired('sign_in_session'),
   expired('sign_in_link'),
-  expired('sign_in_check'),
-  // Anybody can make these, one for each e-mail that he invents.
+  // Anyone can create these rows, one for each invented e-mail.
   `with old as materialized (
      select subject from sign_in_failure where started_at < now() - $2 * interval '1 millisecond'
       limit $1 for update skip locked)

@@ -6,9 +6,9 @@ import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
 import { AppError, publicError } from '../errors.ts'
 import type { AccountId, DomainName } from '../ids.ts'
 import { createDomain } from '../sites/domain-changes.ts'
+import { findTokenOwner } from './access.ts'
 import { createAccount } from './accounts.ts'
 import { DEFAULT_PLANS } from './plans.ts'
-import { findTokenOwner } from './secrets.ts'
 import {
   ACTIVE_TOKEN_LIMIT,
   createToken,

@@ -4,7 +4,6 @@ import type pg from 'pg'
 
 import { createLastUse } from '../accounts/last-use.ts'
 import type { PlanCatalogue } from '../accounts/plans.ts'
-import type { SignIn } from '../accounts/sign-in/sign-in.ts'
 import type { Vault } from '../certificates/vault/vault.ts'
 import type { Clock } from '../clock.ts'
 import type { EdgeTarget } from '../config.ts'
@@ -18,7 +17,7 @@ import { link } from './account/link.ts'
 import { passwordChange, passwordReset } from './account/passwords.ts'
 import { planGet } from './account/plan.ts'
 import { sessionCreate, sessionDelete, sessionEnd, sessionGet, sessionList } from './account/sessions.ts'
-import { type FindJob, jobGet } from './cache/jobs.ts'
+import { jobGet } from './cache/jobs.ts'
 import { cacheList, cacheStats } from './cache/list.ts'
 import { cachePurge, cachePurgeAll } from './cache/purge.ts'
 import { cacheRefresh, cacheRefreshAll } from './cache/refresh.ts'
@@ -61,44 +60,39 @@ import { trafficGet, trafficOfAccount, trafficPaths, trafficRenders } from './tr
 
 export type ApiDeps = {
   pool: pg.Pool
-  /** Where keys and tokens are looked up; absent: in the pool. */
+  /** Where keys, tokens and sessions are looked up. Absent: in the pool. */
   accessDb?: Queryable
   plans: PlanCatalogue
   clock: Clock
   log: Log
   checkOrigin: CheckOrigin
   checkReadiness: CheckReadiness
-  findJob: FindJob
   caughtUp: CaughtUp
   doors: PageDoors
-  signIn: SignIn
   /** Absent: no mail is sent. */
   mailer?: Pick<Mailer, 'send'>
-  /** Looks at names and origins for owners. Absent: this server does not look. */
+  /** Checks names and origins for owners. Absent: this server does not check. */
   checks?: Checks
-  /** Live figures of an account, or of the fleet. Absent: this server tells none. */
+  /** Live updates of an account, or of the fleet. Absent: there are none. */
   subscribe?: Subscribe
-  /** Who asks, behind proxies that are trusted. */
+  /** The client of a request, behind trusted proxies. */
   readClient: ReadClient
-  /** Seals the keys of certificates. */
+  /** Encrypts the keys of certificates. */
   vault: Vault
-  /** Absent: this server tells none. */
+  /** Absent: there are no metrics. */
   readMetrics?: ReadMetrics
-}
-
-export type ApiOptions = {
   version: string
-  /** Base address shown to users; null: relative to wherever the document was read. */
+  /** Base address shown to users; null: relative to where the document was read. */
   publicUrl: string | null
-  /** What one client may hold at a time, and fail at. Absent: nobody is limited. */
+  /** Limits for each client IP. Absent: there are none. */
   clients?: ClientLimits & { failures: number }
-  /** Where the DNS of domains is to lead. Absent or null: nobody has said it. */
+  /** Where the DNS records of domains must point. Absent or null: not configured. */
   edgeTarget?: EdgeTarget | null
-  /** Shown at `/bot`: an e-mail address or a URL; null: nobody is named. */
+  /** Shown at `/bot`: an e-mail address or a URL; null: none. */
   contact: string | null
-  /** What `GET /metrics` asks for; null or absent: that the request comes from this machine. */
+  /** What `GET /metrics` requires; null or absent: a request from this machine. */
   metricsToken?: string | null
-  /** Where the built dashboard lies. Absent: where `npm run build` puts it. */
+  /** The built dashboard. Absent: where `npm run build` puts it. */
   dashboardDir?: string
 }
 
@@ -107,8 +101,8 @@ export type ApiOptions = {
  * is the order in which a request meets it: headers, unknown routes, access,
  * and only then its body and its route.
  */
-export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promise<ApiApp> {
-  const gate = createClientGate(options.clients ?? NO_CLIENT_LIMITS)
+export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
+  const gate = createClientGate(deps.clients ?? NO_CLIENT_LIMITS)
   const app: ApiApp = Fastify({
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
@@ -133,21 +127,21 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   sendSecurityHeaders(app)
   answerErrors(app, deps.log)
   answerUnknownRoutes(app)
-  limitFailedAttempts(app, { clientOf: gate.clientOf, clock: deps.clock, most: options.clients?.failures })
+  limitFailedAttempts(app, { clientOf: gate.clientOf, clock: deps.clock, most: deps.clients?.failures })
   guardRoutes(app, {
     ...deps,
     pool: deps.accessDb ?? deps.pool,
     lastUse,
-    operatorToken: options.metricsToken ?? null,
+    operatorToken: deps.metricsToken ?? null,
   })
   readJsonBodies(app)
-  await describeRoutes(app, options)
+  await describeRoutes(app, deps)
 
   // Every route that there is.
   domainList(app, deps)
   domainCreate(app, deps)
   domainGet(app, deps)
-  domainDns(app, deps, options)
+  domainDns(app, deps, deps)
   domainUpdate(app, deps)
   domainDelete(app, deps)
   domainRenders(app, deps)
@@ -177,7 +171,7 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   sessionList(app, deps)
   sessionEnd(app, deps)
   passwordChange(app, deps)
-  passwordReset(app, deps, options)
+  passwordReset(app, deps)
   link(app, deps)
   keyList(app, deps)
   keyCreate(app, deps)
@@ -187,7 +181,7 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   tokenRevoke(app, deps)
   events(app, deps)
   operatorQueue(app, deps)
-  operatorAccounts(app, { ...deps, publicUrl: options.publicUrl })
+  operatorAccounts(app, deps)
   operatorNodes(app, deps)
   pageGet(app, deps)
   pageList(app, deps)
@@ -203,8 +197,8 @@ export async function createApiServer(deps: ApiDeps, options: ApiOptions): Promi
   metrics(app, deps)
   openApiDocument(app)
   docs(app)
-  bot(app, options)
-  dashboard(app, options)
+  bot(app, deps)
+  dashboard(app, deps)
 
   await app.ready()
   return app

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 
 import { startBrowser, type Tab } from '../../dashboard/shots/browser.ts'
-import { setPassword } from '../../src/accounts/accounts.ts'
+import { setPassword } from '../../src/accounts/sign-in/passwords.ts'
 import { DASHBOARD_DIR } from '../../src/api/service/dashboard.ts'
 import { startTestApi, type TestAccount, type TestApi } from '../support/api.ts'
 import { GPTBOT, startTestTraffic } from '../support/traffic.ts'

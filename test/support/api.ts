@@ -8,9 +8,10 @@ import type pg from 'pg'
 import { createAccount } from '../../src/accounts/accounts.ts'
 import { createKey } from '../../src/accounts/keys.ts'
 import { DEFAULT_PLANS, type PlanCatalogue } from '../../src/accounts/plans.ts'
-import { createSignIn, type SignIn } from '../../src/accounts/sign-in/sign-in.ts'
+import { startSession } from '../../src/accounts/sign-in/sessions.ts'
+import { cookieName } from '../../src/api/http/session-access.ts'
 import type { PageDoors } from '../../src/api/pages/integration.ts'
-import { type ApiDeps, type ApiOptions, createApiServer } from '../../src/api/server.ts'
+import { type ApiDeps, createApiServer } from '../../src/api/server.ts'
 import type { Readiness } from '../../src/api/service/health.ts'
 import { parseMasterKeys } from '../../src/certificates/vault/master-key.ts'
 import { createVault, type Vault } from '../../src/certificates/vault/vault.ts'
@@ -23,7 +24,6 @@ import type { StreamLimits } from '../../src/insight/events/streams.ts'
 import { silentLog } from '../../src/log.ts'
 import { createAddressGuard } from '../../src/outbound/address-guard.ts'
 import { checkOriginUrl } from '../../src/outbound/origin-url.ts'
-import { findJob } from '../../src/queue/jobs/job.ts'
 import { createDomain } from '../../src/sites/domain-changes.ts'
 import { parseDomainName } from '../../src/sites/domain-name.ts'
 import { CHECK_RATE, createChecks } from '../../src/sites/reachability/checks.ts'
@@ -65,17 +65,6 @@ export function testVault(pool: pg.Pool): Vault {
   return createVault({ pool, keys, dataDir: '/nowhere' })
 }
 
-/** Signing in, with a secret of its own. */
-export function testSignIn(pool: pg.Pool): SignIn {
-  return createSignIn({
-    pool,
-    log: silentLog(),
-    secret: async () => 'n8s6Kq0dJx2vTz4wYb7cRf1hLm3pQg5uEa9iXo',
-    secure: false,
-    baseUrl: 'http://127.0.0.1',
-  })
-}
-
 export async function startTestApi({
   plans = DEFAULT_PLANS,
   clients,
@@ -85,7 +74,7 @@ export async function startTestApi({
   publicUrl = null,
 }: {
   plans?: PlanCatalogue
-  clients?: ApiOptions['clients']
+  clients?: ApiDeps['clients']
   dashboardDir?: string
   mailer?: ApiDeps['mailer']
   publicUrl?: string | null
@@ -128,11 +117,9 @@ export async function startTestApi({
     plans,
     clock,
     log: silentLog(),
-    findJob,
     caughtUp: async () => {},
     doors: testDoors,
     vault: testVault(pool),
-    signIn: testSignIn(pool),
     readClient: createClientReader([]),
     checkReadiness: async () => {
       readiness.asked++
@@ -140,14 +127,13 @@ export async function startTestApi({
       return readiness.found
     },
     checkOrigin: (raw) => checkOriginUrl(raw, guard, { lookup, timeoutMs: 1_000 }),
-  }
-  const app = await createApiServer(deps, {
     version: '0.0.0-test',
     publicUrl,
     contact: 'render@example.com',
     ...(clients && { clients }),
     ...(dashboardDir !== undefined && { dashboardDir }),
-  })
+  }
+  const app = await createApiServer(deps)
   await app.listen({ host: '127.0.0.1', port: 0 })
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
   const contract: Contract = readContract(await (await fetch(`${url}/openapi.json`)).json())
@@ -202,8 +188,10 @@ export async function startTestApi({
 
     /** A session of the account, as the header `Cookie`. */
     async session({ id }: { id: AccountId }): Promise<string> {
-      const { cookies } = await deps.signIn.admit(id, { address: '127.0.0.1', userAgent: 'test' })
-      return cookieOf(cookies)
+      const client = { address: '127.0.0.1', userAgent: 'test' }
+      const started = await startSession(pool, id, client, clock.nowMs())
+      assert(started !== null)
+      return `${cookieName(publicUrl)}=${started.token}`
     },
 
     /** A domain, not by way of HTTP. */

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 
 import { type TestDatabase, testDatabase } from '../../../test/support/database.ts'
-import { createAccount, findAccount, insertAccount } from '../accounts.ts'
+import { createAccount, findAccount } from '../accounts.ts'
 import { DEFAULT_PLANS } from '../plans.ts'
 import { createLink, hasOperator, type NewLink, readLink, useLink } from './links.ts'
-import { verifyPassword } from './password-hash.ts'
+import { verifyPassword } from './passwords.ts'
+import { startSession } from './sessions.ts'
 
 const NOW = Date.parse('2026-11-15T12:30:00.000Z')
 const HOUR = 3_600_000
@@ -37,11 +38,11 @@ const invitation = (email = 'guest@example.com'): NewLink => ({
 const gone = { code: 'link_not_found' }
 
 async function passwordOf(email: string): Promise<string> {
-  const { rows } = await database.pool.query<{ password: string }>(
-    'select password from sign_in_method m join account a on a.id = m.account_id where a.email = $1',
+  const { rows } = await database.pool.query<{ password_hash: string }>(
+    'select password_hash from account where email = $1',
     [email],
   )
-  return rows[0]?.password ?? ''
+  return rows[0]?.password_hash ?? ''
 }
 
 describe('the first link', () => {
@@ -70,7 +71,7 @@ describe('the first link', () => {
   it('lets nobody in once there is an operator', async () => {
     const token = await make({ kind: 'first', plan: 'pro' })
     const account = { email: 'boss@example.com', plan: 'pro', role: 'operator', password: PASSWORD } as const
-    await insertAccount(database.pool, DEFAULT_PLANS, account)
+    await createAccount(database.pool, DEFAULT_PLANS, account)
     await assert.rejects(read(token), gone)
     await assert.rejects(use(token, { email: 'late@example.com' }), gone)
   })
@@ -129,10 +130,7 @@ describe('a reset', () => {
       plan: 'pro',
       password: 'forgotten horse',
     })
-    await database.pool.query(
-      `insert into sign_in_session (account_id, token, expires_at) values ($1, 'there', now() + interval '1 day')`,
-      [id],
-    )
+    await startSession(database.pool, id, { address: '', userAgent: '' }, NOW)
     const token = await make({ kind: 'reset', account: id })
     assert.equal((await read(token)).email, 'owner@example.com')
     assert.equal(await use(token), id)

@@ -3,14 +3,15 @@ import type pg from 'pg'
 import { type Queryable, transaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { AccountId } from '../../ids.ts'
-import { checkPlan, emailOf, insertAccount, type Role, setPassword } from '../accounts.ts'
+import { checkPlan, createAccount, type Role } from '../accounts.ts'
+import { emailOf, parseEmail } from '../email.ts'
 import type { PlanCatalogue } from '../plans.ts'
 import { createSecret, hashSecret } from '../secrets.ts'
+import { setPassword } from './passwords.ts'
 
 /**
- * `first`: the operator of a new installation makes his account. `invitation`:
- * somebody makes the account that an operator offers him. `reset`: the owner of
- * an account sets a new password.
+ * `first`: creates the operator's account of a new installation. `invitation`:
+ * creates the account that an operator offers. `reset`: sets a new password.
  */
 type LinkKind = 'first' | 'invitation' | 'reset'
 
@@ -22,7 +23,7 @@ export type NewLink =
 /** The only time that the token of a link is seen. */
 export type CreatedLink = { token: string; expires_at: string }
 
-/** What a link offers. `email` null: whoever uses it says his own. */
+/** What a link offers. `email` null: the person who uses it chooses one. */
 type LinkView = { kind: LinkKind; email: string | null; expires_at: string }
 
 const HOUR_MS = 3_600_000
@@ -32,14 +33,14 @@ const LIFE_MS: Record<LinkKind, number> = {
   reset: HOUR_MS,
 }
 
-const OPERATORS = `select from account a join sign_in_method m on m.account_id = a.id where a.role = 'operator'`
-/** The first link was in a terminal or a log: once somebody is operator, however he became it, it lets nobody in. */
-const STANDS = `(l.kind <> 'first' or not exists (${OPERATORS}))`
+const OPERATORS = `select from account where role = 'operator' and password_hash is not null`
+/** The first link was shown in a terminal or a log: it is void once there is an operator who can sign in. */
+const IS_VALID = `(l.kind <> 'first' or not exists (${OPERATORS}))`
 
 /**
- * Makes a link that works once. A newer one of the same kind for the same
- * person ends those before it. Throws `invalid_field`, and `account_exists` for
- * an invitation of somebody who has an account.
+ * Makes a link that works once, and ends earlier links of the same kind for the
+ * same person. Throws `invalid_field`, and `account_exists` for an invitation
+ * to an e-mail that has an account.
  */
 export async function createLink(
   pool: pg.Pool,
@@ -73,12 +74,12 @@ export async function createLink(
   return { token: secret.raw, expires_at: expiresAt.toISOString() }
 }
 
-/** What the link with this token offers; throws `link_not_found` for one that is none, was used, or has ended. */
+/** What the link with this token offers. Throws `link_not_found` if it is unknown, was used, or has expired. */
 export async function readLink(db: Queryable, token: string, nowMs: number): Promise<LinkView> {
   const { rows } = await db.query<{ kind: LinkKind; email: string | null; expires_at: Date }>(
     `select l.kind, coalesce(l.email, a.email) as email, l.expires_at
        from sign_in_link l left join account a on a.id = l.account_id
-      where l.token_hash = $1 and l.expires_at > $2 and ${STANDS}`,
+      where l.token_hash = $1 and l.expires_at > $2 and ${IS_VALID}`,
     [hashSecret(token), new Date(nowMs)],
   )
   const row = rows[0]
@@ -87,10 +88,10 @@ export async function readLink(db: Queryable, token: string, nowMs: number): Pro
 }
 
 /**
- * Uses the link up: makes the account or sets its password, ends all its
- * sessions, and gives it. Of two at once one gets `link_not_found`. `email`
- * counts only where the link has none. Throws `invalid_field` and
- * `account_exists`, and then the link is as it was.
+ * Uses the link up: creates the account, or sets its password and ends all its
+ * sessions. Of two uses at once, one gets `link_not_found`. `email` counts only
+ * where the link has none. Throws `invalid_field` and `account_exists`; then
+ * the link can still be used.
  */
 export async function useLink(
   pool: pg.Pool,
@@ -107,7 +108,7 @@ export async function useLink(
       role: Role
       account_id: AccountId | null
     }>(
-      `delete from sign_in_link l where token_hash = $1 and expires_at > $2 and ${STANDS}
+      `delete from sign_in_link l where token_hash = $1 and expires_at > $2 and ${IS_VALID}
        returning kind, email, plan, role, account_id`,
       [hashSecret(token), new Date(nowMs)],
     )
@@ -119,7 +120,7 @@ export async function useLink(
     }
     const email = emailOf(link.email ?? input.email ?? '')
     const account = { email, plan: link.plan ?? '', role: link.role, password: input.password }
-    return (await insertAccount(client, plans, account)).id
+    return (await createAccount(client, plans, account)).id
   })
 }
 
@@ -127,4 +128,16 @@ export async function useLink(
 export async function hasOperator(db: Queryable): Promise<boolean> {
   const { rowCount } = await db.query(`${OPERATORS} limit 1`)
   return rowCount !== 0
+}
+
+/** The account to which a link for a new password is sent; null: there is none, or it is suspended. */
+export async function findResetAccount(
+  db: Queryable,
+  email: string,
+): Promise<{ id: AccountId; email: string } | null> {
+  const { rows } = await db.query<{ id: AccountId; email: string }>(
+    'select id, email from account where email = $1 and suspended_at is null',
+    [parseEmail(email) ?? ''],
+  )
+  return rows[0] ?? null
 }

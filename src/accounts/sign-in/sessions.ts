@@ -1,9 +1,114 @@
 import type { Queryable } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { AccountId } from '../../ids.ts'
+import type { Role } from '../accounts.ts'
+import { createSecret, hashSecret, isSecret } from '../secrets.ts'
+
+/** A person who is signed in to the dashboard. */
+export type Session = {
+  id: number
+  account: AccountId
+  email: string
+  plan: string
+  role: Role
+}
+
+/** Where a person signs in from, for the list of sessions. */
+export type SessionClient = { address: string; userAgent: string }
+
+const DAY_MS = 86_400_000
+/** A session ends after this time without use. */
+export const IDLE_DAYS = 7
+/** A session ends after this time even if it is used every day. */
+export const SESSION_DAYS = 30
+
+/** The end of a session that is used at `$n`: `created_at` is that of its row. */
+const expiry = (usedAt: string, createdAt: string) =>
+  `least(${usedAt}::timestamptz + interval '${IDLE_DAYS} days', ${createdAt}::timestamptz + interval '${SESSION_DAYS} days')`
+
+/**
+ * Starts a session. `token` goes into the cookie and only its hash is stored.
+ * Null: the account is gone or suspended, or its password is no longer the one
+ * with this hash. The account is locked meanwhile: a suspension or a new
+ * password either prevents the session or ends it.
+ */
+export async function startSession(
+  db: Queryable,
+  account: AccountId,
+  { address, userAgent }: SessionClient,
+  nowMs: number,
+  passwordHash: string | null = null,
+): Promise<{ session: Session; token: string } | null> {
+  const { raw, hash } = createSecret('pp_se_')
+  const { rows } = await db.query<Session>(
+    `with owner as (
+       select id, email, plan, role from account
+        where id = $1 and suspended_at is null and ($6::text is null or password_hash = $6) for share
+     ), started as (
+       insert into sign_in_session (account_id, token_hash, address, user_agent, created_at, used_at, expires_at)
+       select id, $2, $3, $4, $5, $5, ${expiry('$5', '$5')} from owner returning id
+     )
+     select started.id, owner.id as account, email, plan, role from owner, started`,
+    [account, hash, address, userAgent, new Date(nowMs), passwordHash],
+  )
+  const session = rows[0]
+  return session === undefined ? null : { session, token: raw }
+}
+
+/**
+ * The session with this token, or null if there is none or it has ended. It is
+ * looked up for every request: a session that was ended is refused at once, on
+ * every node. Its idle time is written once a day; then `renewed` is true.
+ * Throws `account_suspended`.
+ */
+export async function readSession(
+  db: Queryable,
+  token: string,
+  nowMs: number,
+): Promise<{ session: Session; renewed: boolean } | null> {
+  if (!isSecret('pp_se_', token)) return null
+  const now = new Date(nowMs)
+  const { rows } = await db.query<Session & { used_at: Date; suspended: boolean }>({
+    name: 'read-session',
+    text: `select s.id, s.used_at, a.id as account, a.email, a.plan, a.role, a.suspended_at is not null as suspended
+             from sign_in_session s join account a on a.id = s.account_id
+            where s.token_hash = $1 and s.expires_at > $2`,
+    values: [hashSecret(token), now],
+  })
+  const row = rows[0]
+  if (row === undefined) return null
+  const { used_at: usedAt, suspended, ...session } = row
+  if (suspended) throw new AppError('account_suspended')
+  const renewed = nowMs - usedAt.getTime() >= DAY_MS
+  if (renewed) {
+    await db.query(
+      `update sign_in_session set used_at = $2, expires_at = ${expiry('$2', 'created_at')} where id = $1`,
+      [session.id, now],
+    )
+  }
+  return { session, renewed }
+}
+
+/**
+ * After a change of the password: ends all other sessions of the account and
+ * gives this one a new token. `client` is inside the transaction that stores the password.
+ */
+export async function replaceSession(
+  client: Queryable,
+  { account, id }: Session,
+  nowMs: number,
+): Promise<string> {
+  const { raw, hash } = createSecret('pp_se_')
+  await client.query('delete from sign_in_session where account_id = $1 and id <> $2', [account, id])
+  await client.query(
+    `update sign_in_session set token_hash = $2, used_at = $3, expires_at = ${expiry('$3', 'created_at')} where id = $1`,
+    [id, hash, new Date(nowMs)],
+  )
+  return raw
+}
 
 /** A session as its owner sees it. Times are ISO 8601 UTC. */
-type SessionView = {
+type ListedSession = {
   id: number
   current: boolean
   created_at: string
@@ -13,44 +118,38 @@ type SessionView = {
   user_agent: string
 }
 
-/** Sessions of the account that have not ended, the newest first. `current`: the id of the one that asks. */
+/** Sessions of the account that have not ended, the newest first. `current`: the id of the session that asks. */
 export async function listSessions(
   db: Queryable,
   account: AccountId,
   current: number,
   nowMs: number,
-): Promise<SessionView[]> {
-  const { rows } = await db.query<{
-    id: number
-    created_at: Date
-    updated_at: Date
-    ip_address: string | null
-    user_agent: string | null
-  }>(
-    `select id, created_at, updated_at, ip_address, user_agent from sign_in_session
+): Promise<ListedSession[]> {
+  const { rows } = await db.query<
+    Pick<ListedSession, 'id' | 'address' | 'user_agent'> & { created_at: Date; used_at: Date }
+  >(
+    `select id, created_at, used_at, address, user_agent from sign_in_session
       where account_id = $1 and expires_at > $2 order by id desc`,
     [account, new Date(nowMs)],
   )
   return rows.map((row) => ({
-    id: row.id,
+    ...row,
     current: row.id === current,
     created_at: row.created_at.toISOString(),
-    used_at: row.updated_at.toISOString(),
-    address: row.ip_address ?? '',
-    user_agent: row.user_agent ?? '',
+    used_at: row.used_at.toISOString(),
   }))
 }
 
-/** Ends one session; throws `session_not_found` for one that is none of this account's. */
-export async function endSession(db: Queryable, account: AccountId, id: number): Promise<void> {
+/** Ends one session of the account; false: it has no such session. */
+export async function endSession(db: Queryable, account: AccountId, id: number): Promise<boolean> {
   const { rowCount } = await db.query(
     'delete from sign_in_session where account_id = $1 and id = $2::bigint',
     [account, id],
   )
-  if (rowCount === 0) throw new AppError('session_not_found')
+  return rowCount !== 0
 }
 
-/** Ends all sessions of the account, this one too. Gives how many. */
+/** Ends all sessions of the account and returns how many. */
 export async function endSessions(db: Queryable, account: AccountId): Promise<number> {
   const { rowCount } = await db.query('delete from sign_in_session where account_id = $1', [account])
   return rowCount ?? 0

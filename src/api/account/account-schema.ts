@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import type { Plan } from '../../accounts/plans.ts'
-import type { Session } from '../../accounts/sign-in/sign-in.ts'
+import type { Session } from '../../accounts/sign-in/sessions.ts'
 import { apiSchema } from '../http/app.ts'
 
 export const roleSchema = z

@@ -3,13 +3,14 @@ import { z } from 'zod'
 
 import { type PlanCatalogue, planNamed } from '../../accounts/plans.ts'
 import { readLink, useLink } from '../../accounts/sign-in/links.ts'
-import type { SignIn } from '../../accounts/sign-in/sign-in.ts'
+import { startSession } from '../../accounts/sign-in/sessions.ts'
 import type { Clock } from '../../clock.ts'
+import { AppError } from '../../errors.ts'
 import type { ReadClient } from '../../http/client-address.ts'
 import { answer, BODY_REFUSALS, refusals } from '../http/answer.ts'
 import type { ApiApp } from '../http/app.ts'
-import { apiSchema, fromOf } from '../http/app.ts'
-import { checkSameSite, setCookies } from '../http/session-access.ts'
+import { apiSchema, clientOf } from '../http/app.ts'
+import { checkSameSite, setSessionCookie } from '../http/session-access.ts'
 import { emailSchema, me, meSchema, passwordSchema } from './account-schema.ts'
 
 // In the body and not in the address: those stand in logs and histories.
@@ -35,9 +36,15 @@ const LINK_REFUSALS = [
 
 export function link(
   app: ApiApp,
-  deps: { pool: pg.Pool; plans: PlanCatalogue; clock: Clock; signIn: SignIn; readClient: ReadClient },
+  deps: {
+    pool: pg.Pool
+    plans: PlanCatalogue
+    clock: Clock
+    publicUrl: string | null
+    readClient: ReadClient
+  },
 ): void {
-  const { pool, plans, clock, signIn, readClient } = deps
+  const { pool, plans, clock, publicUrl, readClient } = deps
   app.route({
     method: 'POST',
     url: '/api/links/read',
@@ -75,9 +82,12 @@ export function link(
     handler: async (request, reply) => {
       checkSameSite(request)
       const { token, email, password } = request.body
-      const account = await useLink(pool, plans, token, { email: email ?? null, password }, clock.nowMs())
-      const { session, cookies } = await signIn.admit(account, fromOf(readClient, request))
-      setCookies(reply, cookies)
+      const nowMs = clock.nowMs()
+      const account = await useLink(pool, plans, token, { email: email ?? null, password }, nowMs)
+      const started = await startSession(pool, account, clientOf(readClient, request), nowMs)
+      if (started === null) throw new AppError('account_suspended')
+      const { session } = started
+      setSessionCookie(reply, publicUrl, started.token)
       return { account: me(session, planNamed(plans, session.plan)) }
     },
   })

@@ -3,7 +3,7 @@ import { after, before, it } from 'node:test'
 import { startTestApi, type TestApi } from '../../../test/support/api.ts'
 import { until } from '../../../test/support/queue.ts'
 import { setRole } from '../../accounts/accounts.ts'
-import { MOST_RESETS } from '../../accounts/sign-in/reset-requests.ts'
+import { MOST_RESETS } from '../../accounts/sign-in/attempts.ts'
 import type { Mail } from '../../mail/mailer.ts'
 
 const mails: Mail[] = []

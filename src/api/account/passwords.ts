@@ -1,10 +1,9 @@
 import type pg from 'pg'
 import { z } from 'zod'
 import type { PlanCatalogue } from '../../accounts/plans.ts'
-import { countedAttempt } from '../../accounts/sign-in/failures.ts'
-import { createLink } from '../../accounts/sign-in/links.ts'
-import { countResetRequest, findResetAccount } from '../../accounts/sign-in/reset-requests.ts'
-import type { SignIn } from '../../accounts/sign-in/sign-in.ts'
+import { countedAttempt, countResetRequest } from '../../accounts/sign-in/attempts.ts'
+import { createLink, findResetAccount } from '../../accounts/sign-in/links.ts'
+import { changePassword } from '../../accounts/sign-in/passwords.ts'
 import type { Clock } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import type { ReadClient } from '../../http/client-address.ts'
@@ -12,15 +11,15 @@ import type { Log } from '../../log.ts'
 import { type Letter, type Mailer, write } from '../../mail/mailer.ts'
 import { sessionCaller } from '../http/access.ts'
 import { answer, BODY_REFUSALS, emptyAnswer, refusals, SESSION_REFUSALS } from '../http/answer.ts'
-import { type ApiApp, fromOf } from '../http/app.ts'
-import { checkSameSite, setCookies } from '../http/session-access.ts'
+import { type ApiApp, clientOf } from '../http/app.ts'
+import { checkSameSite, setSessionCookie } from '../http/session-access.ts'
 import { emailSchema, passwordSchema } from './account-schema.ts'
 
 export function passwordChange(
   app: ApiApp,
-  deps: { pool: pg.Pool; clock: Clock; signIn: SignIn; readClient: ReadClient },
+  deps: { pool: pg.Pool; clock: Clock; publicUrl: string | null; readClient: ReadClient },
 ): void {
-  const { pool, clock, signIn, readClient } = deps
+  const { pool, clock, publicUrl, readClient } = deps
   app.route({
     method: 'PUT',
     url: '/api/password',
@@ -43,13 +42,14 @@ export function passwordChange(
       },
     },
     handler: async (request, reply) => {
-      const { email } = sessionCaller(request).session
-      const attempt = { email, address: fromOf(readClient, request).address }
+      const { session } = sessionCaller(request)
+      const attempt = { email: session.email, address: clientOf(readClient, request).address }
       const { current_password: current, new_password: next } = request.body
-      const lines = await countedAttempt(pool, attempt, clock.nowMs(), 'wrong_password', () =>
-        signIn.changePassword(request.headers.cookie ?? '', { current, next }),
+      const nowMs = clock.nowMs()
+      const token = await countedAttempt(pool, attempt, nowMs, 'wrong_password', () =>
+        changePassword(pool, session, { current, next }, nowMs),
       )
-      setCookies(reply, lines)
+      setSessionCookie(reply, publicUrl, token)
       return reply.code(204).send(null)
     },
   })
@@ -61,13 +61,14 @@ type Deps = {
   clock: Clock
   log: Log
   readClient: ReadClient
+  publicUrl: string | null
   /** Absent: no mail is sent. */
   mailer?: Pick<Mailer, 'send'>
 }
 
 /** A new password by mail, for whoever has forgotten his; only where mail is set up. */
-export function passwordReset(app: ApiApp, deps: Deps, { publicUrl }: { publicUrl: string | null }): void {
-  const { pool, plans, clock, log, readClient, mailer } = deps
+export function passwordReset(app: ApiApp, deps: Deps): void {
+  const { pool, plans, clock, log, readClient, publicUrl, mailer } = deps
   const canSend = mailer !== undefined && publicUrl !== null
 
   app.route({
@@ -114,7 +115,7 @@ export function passwordReset(app: ApiApp, deps: Deps, { publicUrl }: { publicUr
       checkSameSite(request)
       if (mailer === undefined || publicUrl === null) throw new AppError('not_found')
       const { email } = request.body
-      const { address } = fromOf(readClient, request)
+      const { address } = clientOf(readClient, request)
       const mayBeSent = await countResetRequest(pool, { email, address }, clock.nowMs())
       // Not waited for: how long it takes would tell whether there is such an account.
       if (mayBeSent) {

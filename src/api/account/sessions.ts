@@ -1,22 +1,29 @@
 import type pg from 'pg'
 import { z } from 'zod'
 import { type PlanCatalogue, planNamed } from '../../accounts/plans.ts'
-import { countedAttempt } from '../../accounts/sign-in/failures.ts'
+import { countedAttempt } from '../../accounts/sign-in/attempts.ts'
+import { signIn } from '../../accounts/sign-in/passwords.ts'
 import { endSession, endSessions, listSessions } from '../../accounts/sign-in/sessions.ts'
-import type { SignIn } from '../../accounts/sign-in/sign-in.ts'
 import type { Clock } from '../../clock.ts'
+import { AppError } from '../../errors.ts'
 import type { ReadClient } from '../../http/client-address.ts'
 import { sessionCaller } from '../http/access.ts'
 import { answer, BODY_REFUSALS, emptyAnswer, refusals, SESSION_REFUSALS } from '../http/answer.ts'
-import { type ApiApp, apiSchema, fromOf, idOf } from '../http/app.ts'
-import { checkSameSite, setCookies } from '../http/session-access.ts'
+import { type ApiApp, apiSchema, clientOf, idOf } from '../http/app.ts'
+import { checkSameSite, setSessionCookie } from '../http/session-access.ts'
 import { emailSchema, me, meSchema, passwordSchema } from './account-schema.ts'
 
 export function sessionCreate(
   app: ApiApp,
-  deps: { pool: pg.Pool; plans: PlanCatalogue; clock: Clock; signIn: SignIn; readClient: ReadClient },
+  deps: {
+    pool: pg.Pool
+    plans: PlanCatalogue
+    clock: Clock
+    publicUrl: string | null
+    readClient: ReadClient
+  },
 ): void {
-  const { pool, plans, clock, signIn, readClient } = deps
+  const { pool, plans, clock, publicUrl, readClient } = deps
   app.route({
     method: 'POST',
     url: '/api/session',
@@ -45,18 +52,19 @@ export function sessionCreate(
     handler: async (request, reply) => {
       // Else another site could sign its visitor in to an account of its own.
       checkSameSite(request)
-      const from = fromOf(readClient, request)
-      const attempt = { email: request.body.email, address: from.address }
-      const signedIn = await countedAttempt(pool, attempt, clock.nowMs(), 'wrong_credentials', () =>
-        signIn.signIn(request.body, from),
+      const client = clientOf(readClient, request)
+      const attempt = { email: request.body.email, address: client.address }
+      const nowMs = clock.nowMs()
+      const { session, token } = await countedAttempt(pool, attempt, nowMs, 'wrong_credentials', () =>
+        signIn(pool, request.body, client, nowMs),
       )
-      setCookies(reply, signedIn.cookies)
-      return { account: me(signedIn.session, planNamed(plans, signedIn.session.plan)) }
+      setSessionCookie(reply, publicUrl, token)
+      return { account: me(session, planNamed(plans, session.plan)) }
     },
   })
 }
 
-export function sessionDelete(app: ApiApp, deps: { signIn: SignIn }): void {
+export function sessionDelete(app: ApiApp, deps: { pool: pg.Pool; publicUrl: string | null }): void {
   app.route({
     method: 'DELETE',
     url: '/api/session',
@@ -69,13 +77,15 @@ export function sessionDelete(app: ApiApp, deps: { signIn: SignIn }): void {
       response: { 204: emptyAnswer('Signed out'), ...refusals(...SESSION_REFUSALS, 'malformed_request') },
     },
     handler: async (request, reply) => {
-      setCookies(reply, await deps.signIn.signOut(request.headers.cookie))
+      const { account, session } = sessionCaller(request)
+      await endSession(deps.pool, account, session.id)
+      setSessionCookie(reply, deps.publicUrl, null)
       return reply.code(204).send(null)
     },
   })
 }
 
-export function sessionEnd(app: ApiApp, deps: { pool: pg.Pool; signIn: SignIn }): void {
+export function sessionEnd(app: ApiApp, deps: { pool: pg.Pool; publicUrl: string | null }): void {
   app.route({
     method: 'DELETE',
     url: '/api/sessions/:id',
@@ -92,11 +102,10 @@ export function sessionEnd(app: ApiApp, deps: { pool: pg.Pool; signIn: SignIn })
       },
     },
     handler: async (request, reply) => {
-      await endSession(
-        deps.pool,
-        sessionCaller(request).account,
-        idOf(request.params.id, 'session_not_found'),
-      )
+      const id = idOf(request.params.id, 'session_not_found')
+      if (!(await endSession(deps.pool, sessionCaller(request).account, id))) {
+        throw new AppError('session_not_found')
+      }
       return reply.code(204).send(null)
     },
   })
@@ -117,9 +126,8 @@ export function sessionEnd(app: ApiApp, deps: { pool: pg.Pool; signIn: SignIn })
     },
     handler: async (request, reply) => {
       const { account } = sessionCaller(request)
-      setCookies(reply, await deps.signIn.signOut(request.headers.cookie))
-      // The one that asks has ended already.
-      return { ended: 1 + (await endSessions(deps.pool, account)) }
+      setSessionCookie(reply, deps.publicUrl, null)
+      return { ended: await endSessions(deps.pool, account) }
     },
   })
 }

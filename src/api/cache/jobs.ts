@@ -1,20 +1,13 @@
 import type pg from 'pg'
 import { z } from 'zod'
-import type { Queryable } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
-import { type AccountId, type JobId, parseJobId } from '../../ids.ts'
+import { parseJobId } from '../../ids.ts'
+import { findJob } from '../../queue/jobs/job.ts'
 import { callerOf } from '../http/access.ts'
 import { answer, KEY_REFUSALS, refusals } from '../http/answer.ts'
 import { type ApiApp, apiSchema } from '../http/app.ts'
 
-/** A job of one of the account's domains, as the API shows it; null for any other. */
-export type FindJob = (
-  db: Queryable,
-  account: AccountId,
-  job: JobId,
-) => Promise<z.infer<typeof jobSchema> | null>
-
-export function jobGet(app: ApiApp, deps: { pool: pg.Pool; findJob: FindJob }): void {
+export function jobGet(app: ApiApp, deps: { pool: pg.Pool }): void {
   app.route({
     method: 'GET',
     url: '/api/jobs/:jobId',
@@ -29,7 +22,7 @@ export function jobGet(app: ApiApp, deps: { pool: pg.Pool; findJob: FindJob }): 
     },
     handler: async (request) => {
       const id = parseJobId(request.params.jobId)
-      const job = id === null ? null : await deps.findJob(deps.pool, callerOf(request).account, id)
+      const job = id === null ? null : await findJob(deps.pool, callerOf(request).account, id)
       if (job === null) throw new AppError('job_not_found')
       return job
     },

@@ -150,13 +150,13 @@ describe('the certificate of a domain', () => {
   it('503: at a node whose master key is not that of the database', async () => {
     await put(middle.leaf())
     const vault = createVault({ pool: api.pool, keys: null, dataDir: '/nowhere' })
-    const other = await createApiServer(
-      {
-        ...api.deps,
-        vault,
-      },
-      { version: '0.0.0-test', publicUrl: null, contact: null },
-    )
+    const other = await createApiServer({
+      ...api.deps,
+      vault,
+      version: '0.0.0-test',
+      publicUrl: null,
+      contact: null,
+    })
     const { chain, key } = middle.leaf()
     const answer = await other.inject({
       method: 'PUT',

@@ -6,7 +6,6 @@ import {
   type TestAccount,
   type TestApi,
   testDoors,
-  testSignIn,
   testVault,
 } from '../../../test/support/api.ts'
 import { until } from '../../../test/support/condition.ts'
@@ -150,23 +149,21 @@ it('routes that need no key: by which somebody signs in, and what a node says of
 it('500 at authentication when the database is away: an error body, and nothing of what went wrong', async () => {
   const pool = new pg.Pool({ host: '/nowhere', password: 'very-secret' })
   const ready = { ready: false, state: 'serving', database: 'unreachable', browser: 'none' } as const
-  const app = await createApiServer(
-    {
-      pool,
-      plans: DEFAULT_PLANS,
-      clock: api.clock,
-      log: silentLog(),
-      checkOrigin: async () => ({ ok: false, reason: 'not asked' }),
-      findJob: async () => null,
-      doors: testDoors,
-      vault: testVault(pool),
-      signIn: testSignIn(pool),
-      readClient: createClientReader([]),
-      caughtUp: async () => {},
-      checkReadiness: async () => ready,
-    },
-    { version: '0.0.0-test', publicUrl: null, contact: null },
-  )
+  const app = await createApiServer({
+    pool,
+    plans: DEFAULT_PLANS,
+    clock: api.clock,
+    log: silentLog(),
+    checkOrigin: async () => ({ ok: false, reason: 'not asked' }),
+    doors: testDoors,
+    vault: testVault(pool),
+    readClient: createClientReader([]),
+    caughtUp: async () => {},
+    checkReadiness: async () => ready,
+    version: '0.0.0-test',
+    publicUrl: null,
+    contact: null,
+  })
   try {
     const requests = [
       { method: 'GET', url: '/api/domains', headers: { 'x-api-key': owner.key } },

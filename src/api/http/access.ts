@@ -1,16 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-
+import { findKeyOwner, findTokenOwner, type TokenOwner } from '../../accounts/access.ts'
 import type { LastUse } from '../../accounts/last-use.ts'
 import { type Plan, type PlanCatalogue, planNamed } from '../../accounts/plans.ts'
-import { findKeyOwner, findTokenOwner, type TokenOwner } from '../../accounts/secrets.ts'
-import type { Session, SignIn } from '../../accounts/sign-in/sign-in.ts'
+import { readSession, type Session } from '../../accounts/sign-in/sessions.ts'
 import { countWebhookRequest } from '../../accounts/webhook-window.ts'
 import type { Clock } from '../../clock.ts'
 import type { Queryable } from '../../db/transaction.ts'
 import { AppError, unreachable } from '../../errors.ts'
 import type { AccountId } from '../../ids.ts'
 import type { ApiApp } from './app.ts'
-import { checkOperator, sessionOf } from './session-access.ts'
+import { checkOperator, checkSameSite, sessionToken, setSessionCookie } from './session-access.ts'
 
 /**
  * What a request must bring: an API key or the session of somebody who is
@@ -50,7 +49,7 @@ type AccessDeps = {
   plans: PlanCatalogue
   clock: Clock
   lastUse: LastUse
-  signIn: SignIn
+  publicUrl: string | null
   /** PREPAINT_METRICS_TOKEN. */
   operatorToken: string | null
 }
@@ -122,15 +121,23 @@ export function sessionCaller(request: FastifyRequest): Caller & { session: Sess
   return caller
 }
 
-/** Null for nobody, and where a key was sent: then that counts. A plan without keys has the dashboard all the same. */
+/**
+ * The caller by the cookie of the dashboard, on any plan. Null: not signed in,
+ * or an API key was sent, which then counts. Throws `cross_site` for a change
+ * that does not come from a page of ours.
+ */
 async function ofSession(
   deps: AccessDeps,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Caller | null> {
   if (request.headers['x-api-key'] !== undefined) return null
-  const session = await sessionOf(deps.signIn, request, reply)
-  if (session === null) return null
+  const token = sessionToken(request.headers.cookie, deps.publicUrl)
+  const found = token === undefined ? null : await readSession(deps.pool, token, deps.clock.nowMs())
+  if (token === undefined || found === null) return null
+  checkSameSite(request)
+  const { session, renewed } = found
+  if (renewed) setSessionCookie(reply, deps.publicUrl, token)
   return { account: session.account, plan: planNamed(deps.plans, session.plan), session, keyId: null }
 }
 

@@ -8,7 +8,7 @@ import type {
 } from 'fastify'
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { z } from 'zod'
-import type { From } from '../../accounts/sign-in/sign-in.ts'
+import type { SessionClient } from '../../accounts/sign-in/sessions.ts'
 import { AppError, type ErrorCode } from '../../errors.ts'
 import { clientBlock, type ReadClient } from '../../http/client-address.ts'
 
@@ -37,8 +37,8 @@ export type CaughtUp = () => Promise<void>
 /** A list of sessions shows no more of it. */
 const USER_AGENT_CHARS = 300
 
-/** From where somebody signs in: by his /64 where he has IPv6, as he has all of it. */
-export function fromOf(readClient: ReadClient, request: FastifyRequest): From {
+/** The client of a request; of an IPv6 address the /64, as one client has all of it. */
+export function clientOf(readClient: ReadClient, request: FastifyRequest): SessionClient {
   const { address } = readClient(request.raw)
   return {
     address: address === '' ? '' : clientBlock(address),

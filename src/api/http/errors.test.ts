@@ -7,7 +7,6 @@ import {
   type TestAccount,
   type TestApi,
   testDoors,
-  testSignIn,
   testVault,
 } from '../../../test/support/api.ts'
 import { createKey } from '../../accounts/keys.ts'
@@ -43,23 +42,21 @@ it('the log tells what went wrong, on which route, and no key, token, query or b
   }
   const log = pino({ level: 'trace' }, { write })
   const serve = (pool: pg.Pool) =>
-    createApiServer(
-      {
-        pool,
-        plans: DEFAULT_PLANS,
-        clock: api.clock,
-        log,
-        checkOrigin: async () => ({ ok: false, reason: 'no' }),
-        findJob: async () => null,
-        checkReadiness: async () => api.readiness.found,
-        doors: testDoors,
-        vault: testVault(pool),
-        signIn: testSignIn(pool),
-        readClient: createClientReader([]),
-        caughtUp: async () => {},
-      },
-      { version: '0', publicUrl: null, contact: null },
-    )
+    createApiServer({
+      pool,
+      plans: DEFAULT_PLANS,
+      clock: api.clock,
+      log,
+      checkOrigin: async () => ({ ok: false, reason: 'no' }),
+      checkReadiness: async () => api.readiness.found,
+      doors: testDoors,
+      vault: testVault(pool),
+      readClient: createClientReader([]),
+      caughtUp: async () => {},
+      version: '0',
+      publicUrl: null,
+      contact: null,
+    })
   const away = new pg.Pool({ host: '/nowhere', user: 'u', password: 'database-password' })
   for (const pool of [api.pool, away]) {
     const app = await serve(pool)

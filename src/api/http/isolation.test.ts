@@ -13,9 +13,10 @@ import {
 } from '../../../test/support/api.ts'
 import { exampleBody, type Operation } from '../../../test/support/api-contract.ts'
 import { createTestCa } from '../../../test/support/certificate-authority.ts'
-import { setPassword } from '../../accounts/accounts.ts'
 import { createKey } from '../../accounts/keys.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
+import { setPassword } from '../../accounts/sign-in/passwords.ts'
+import { startSession } from '../../accounts/sign-in/sessions.ts'
 import { createToken } from '../../accounts/tokens.ts'
 
 // Two worlds: in one, blue is alone; in the other, amber is there too. Whatever
@@ -119,8 +120,8 @@ async function stockLens(api: TestApi, { id }: TestAccount, inspectionId: string
 }
 
 async function spareSession(api: TestApi, account: TestAccount, colour: string): Promise<number> {
-  const from = { address: '192.0.2.1', userAgent: `${colour} spare` }
-  return (await api.deps.signIn.admit(account.id, from)).session.id
+  const client = { address: '192.0.2.1', userAgent: `${colour} spare` }
+  return (await startSession(api.pool, account.id, client, api.clock.nowMs()))!.session.id
 }
 
 type Secrets = { key: string; token: string; cookie: string }
@@ -188,8 +189,8 @@ async function rowsOfAmber({ api, amber }: World): Promise<string> {
   const queries = [
     `select * from account where id = ${amber!.id}`,
     `select id, name, revoked_at from api_key where account_id = ${amber!.id} order by id`,
-    `select id, token, expires_at from sign_in_session where account_id = ${amber!.id} order by id`,
-    `select password from sign_in_method where account_id = ${amber!.id}`,
+    `select id, token_hash, expires_at from sign_in_session where account_id = ${amber!.id} order by id`,
+    `select password_hash from account where id = ${amber!.id}`,
     `select * from domain where account_id = ${amber!.id} order by id`,
     ...[
       'page',

@@ -1,8 +1,8 @@
 import swagger from '@fastify/swagger'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 
-import { cookieName } from '../../accounts/sign-in/sign-in.ts'
 import type { ApiApp } from './app.ts'
+import { cookieName } from './session-access.ts'
 
 /** Makes the OpenAPI document from the schemas of the routes that are registered after it; `app.swagger()` gives it. */
 export async function describeRoutes(
@@ -27,7 +27,7 @@ export async function describeRoutes(
           Session: {
             type: 'apiKey',
             in: 'cookie',
-            name: cookieName(options.publicUrl?.startsWith('https:') === true),
+            name: cookieName(options.publicUrl),
           },
           WebhookToken: { type: 'http', scheme: 'bearer' },
         },

@@ -1,26 +1,34 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Session, SignIn } from '../../accounts/sign-in/sign-in.ts'
+import { IDLE_DAYS } from '../../accounts/sign-in/sessions.ts'
 import { AppError } from '../../errors.ts'
 
-/** Reading only: what another site makes a browser send does no harm, and its cookie would not come with it. */
+/** Requests that only read: another site that makes a browser send one does no harm, and the cookie would not come with it. */
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/**
- * Who is signed in, by the cookie of the dashboard; null: nobody. Throws
- * `cross_site` for a change that does not come from a page of ours.
- */
-export async function sessionOf(
-  signIn: SignIn,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<Session | null> {
-  const found = await signIn.read(request.headers.cookie)
-  if (found === null) return null
-  checkSameSite(request)
-  setCookies(reply, found.cookies)
-  return found.session
+/** `__Host-`: browsers accept it only over https, for this host alone and all its paths. */
+export function cookieName(publicUrl: string | null): string {
+  return isHttps(publicUrl) ? '__Host-prepaint-session' : 'prepaint-session'
+}
+
+/** The token in the session cookie, from a `Cookie` header. */
+export function sessionToken(cookies: string | undefined, publicUrl: string | null): string | undefined {
+  const start = `${cookieName(publicUrl)}=`
+  const pair = cookies?.split(';').find((each) => each.trimStart().startsWith(start))
+  return pair?.trim().slice(start.length)
+}
+
+/** Sets the session cookie, or removes it (`token` null). No script and no other site can use it. */
+export function setSessionCookie(reply: FastifyReply, publicUrl: string | null, token: string | null): void {
+  const maxAge = token === null ? 0 : IDLE_DAYS * 86_400
+  const secure = isHttps(publicUrl) ? '; Secure' : ''
+  const value = `${cookieName(publicUrl)}=${token ?? ''}`
+  reply.header('Set-Cookie', `${value}; Max-Age=${maxAge}; Path=/; HttpOnly; SameSite=Strict${secure}`)
+}
+
+function isHttps(publicUrl: string | null): boolean {
+  return publicUrl?.startsWith('https:') === true
 }
 
 /**
@@ -34,11 +42,6 @@ export function checkSameSite({ method, headers }: FastifyRequest): void {
   if (site === 'same-origin') return
   if (site === undefined && headers.origin !== undefined && hostOf(headers.origin) === headers.host) return
   throw new AppError('cross_site')
-}
-
-/** Added to those that are there, as each is a header of its own. */
-export function setCookies(reply: FastifyReply, lines: readonly string[]): void {
-  for (const line of lines) reply.header('Set-Cookie', line)
 }
 
 function hostOf(origin: string): string | null {

@@ -1,10 +1,16 @@
 import type pg from 'pg'
 import { z } from 'zod'
 
-import { emailOf, findAccountById, listAccountsWithUse, setPlan, setRole } from '../../accounts/accounts.ts'
+import {
+  findAccountById,
+  listAccountsWithUse,
+  setPlan,
+  setRole,
+  setSuspended,
+} from '../../accounts/accounts.ts'
+import { emailOf } from '../../accounts/email.ts'
 import type { PlanCatalogue } from '../../accounts/plans.ts'
 import { type CreatedLink, createLink } from '../../accounts/sign-in/links.ts'
-import { setSuspended } from '../../accounts/suspend.ts'
 import type { Clock } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import type { AccountId } from '../../ids.ts'

@@ -145,12 +145,10 @@ it('no route for operators gives what a page holds, nor a secret of an account: 
     `insert into job (domain_id, path, priority, turn, state, started_at, node) values ($1, $2, 0, 0, 'running', now(), 'n')`,
     [domain.id, `/x?${canary}`],
   )
+  await api.pool.query('update account set password_hash = $2 where id = $1', [owner.id, canary])
   await api.pool.query(
-    `insert into sign_in_method (account_id, provider, provider_account, password) values ($1, 'credential', $2, $3)`,
-    [owner.id, String(owner.id), canary],
-  )
-  await api.pool.query(
-    `insert into sign_in_session (account_id, token, expires_at, user_agent) values ($1, $2, now() + interval '1 day', $2)`,
+    `insert into sign_in_session (account_id, token_hash, address, user_agent, created_at, used_at, expires_at)
+     values ($1, convert_to($2, 'UTF8'), '', $2, now(), now(), now() + interval '1 day')`,
     [owner.id, canary],
   )
   await api.pool.query('update api_key set name = $1, hint = $1 where account_id = $2', [canary, owner.id])

@@ -10,7 +10,7 @@ export type Forgotten = { ordered: DomainName[]; supplied: DomainName[] }
 /**
  * For a master key that is lost: deletes all that is sealed with it, and which
  * one it was, in one go. Where a CA is named, certificates are ordered anew from
- * `nowMs` on; those of owners have to be supplied again; everybody signs in again.
+ * `nowMs` on; those of owners have to be supplied again.
  */
 export async function forgetSealed(pool: pg.Pool, nowMs: number): Promise<Forgotten> {
   return retriedTransaction(pool, async (client) => {
@@ -27,7 +27,7 @@ export async function forgetSealed(pool: pg.Pool, nowMs: number): Promise<Forgot
         where domain_id = any ($2::integer[])`,
       [new Date(nowMs), rows.map(({ id }) => id)],
     )
-    for (const table of ['acme_account', 'sign_in_secret', 'master_key']) {
+    for (const table of ['acme_account', 'master_key']) {
       await client.query(`delete from ${table}`)
     }
     for (const { name } of rows) await announceHost(client, name)

@@ -34,7 +34,6 @@ type VaultOptions = {
 const SEALED_COLUMNS = [
   { table: 'certificate', id: 'domain_id', purposeOf: (id: string) => certificatePurpose(Number(id)) },
   { table: 'acme_account', id: 'directory', purposeOf: (id: string) => accountPurpose(id) },
-  { table: 'sign_in_secret', id: 'one_row', purposeOf: () => SIGN_IN_PURPOSE },
 ] as const
 
 export function createVault({ pool, keys: given, dataDir }: VaultOptions): Vault {
@@ -84,9 +83,6 @@ export function createVault({ pool, keys: given, dataDir }: VaultOptions): Vault
     },
   }
 }
-
-/** Of what signs the cookies of the dashboard. */
-export const SIGN_IN_PURPOSE = 'signing in'
 
 export function certificatePurpose(domain: number): string {
   return `certificate of domain ${domain}`

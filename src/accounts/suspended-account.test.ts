@@ -6,8 +6,8 @@ import { enqueue } from '../queue/jobs/enqueue.ts'
 import { refreshAhead } from '../queue/upkeep/refresh-ahead.ts'
 import { createStalest } from '../queue/upkeep/stalest.ts'
 import { startWarm } from '../queue/warm/warm.ts'
+import { setSuspended } from './accounts.ts'
 import { DEFAULT_PLANS } from './plans.ts'
-import { setSuspended } from './suspend.ts'
 
 let queue: TestQueue
 const clock = { nowMs: () => Date.now() }

@@ -3,7 +3,7 @@ import { after, before, beforeEach, it } from 'node:test'
 
 import { type TestDatabase, testDatabase } from '../../../test/support/database.ts'
 import { AppError } from '../../errors.ts'
-import { countedAttempt, FAILURE_WINDOW_MS, MOST_FAILURES } from './failures.ts'
+import { countedAttempt, FAILURE_WINDOW_MS, MOST_FAILURES } from './attempts.ts'
 
 const NOW = Date.parse('2026-11-15T12:30:00.000Z')
 let database: TestDatabase

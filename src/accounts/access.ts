@@ -1,0 +1,143 @@
+import type { Queryable } from '../db/transaction.ts'
+import type { AccountId, DomainId, DomainName } from '../ids.ts'
+import { type PlanCatalogue, planNamed } from './plans.ts'
+import { hashSecret, isSecret } from './secrets.ts'
+
+type KeyOwner = {
+  keyId: number
+  account: AccountId
+  plan: string
+  suspended: boolean
+  lastUsedAt: Date | null
+}
+
+export type TokenOwner = {
+  tokenId: number
+  account: AccountId
+  plan: string
+  suspended: boolean
+  domain: DomainId
+  name: DomainName
+  isActive: boolean
+  settings: unknown
+  lastUsedAt: Date | null
+}
+
+/**
+ * The owner of an API key; null if the key is unknown, revoked or expired. Keys
+ * are looked up for each request: a copy in memory would outlive a revocation on another node.
+ */
+export async function findKeyOwner(db: Queryable, raw: string, nowMs: number): Promise<KeyOwner | null> {
+  if (!isSecret('pp_live_', raw)) return null
+  const { rows } = await db.query<{
+    id: number
+    account_id: AccountId
+    plan: string
+    suspended: boolean
+    last_used_at: Date | null
+  }>({
+    name: 'find-key-owner',
+    text: `select k.id, k.account_id, a.plan, a.suspended_at is not null as suspended, k.last_used_at
+           from api_key k join account a on a.id = k.account_id
+           where k.key_hash = $1 and k.revoked_at is null and (k.expires_at is null or k.expires_at > $2)`,
+    values: [hashSecret(raw), new Date(nowMs)],
+  })
+  const row = rows[0]
+  if (row === undefined) return null
+  return {
+    keyId: row.id,
+    account: row.account_id,
+    plan: row.plan,
+    suspended: row.suspended,
+    lastUsedAt: row.last_used_at,
+  }
+}
+
+/** The owner and the domain of a webhook token; null if the token is unknown or revoked. */
+export async function findTokenOwner(db: Queryable, raw: string): Promise<TokenOwner | null> {
+  if (!isSecret('pp_wh_', raw)) return null
+  const { rows } = await db.query<TokenOwnerRow>({
+    name: 'find-token-owner',
+    text: `select t.id, t.last_used_at, d.id as domain_id, d.custom_domain, d.is_active, d.settings,
+                  d.account_id, a.plan, a.suspended_at is not null as suspended
+           from webhook_token t join domain d on d.id = t.domain_id join account a on a.id = d.account_id
+           where t.token_hash = $1 and t.revoked_at is null`,
+    values: [hashSecret(raw)],
+  })
+  const row = rows[0]
+  if (row === undefined) return null
+  return {
+    tokenId: row.id,
+    account: row.account_id,
+    plan: row.plan,
+    suspended: row.suspended,
+    domain: row.domain_id,
+    name: row.custom_domain,
+    isActive: row.is_active,
+    settings: row.settings,
+    lastUsedAt: row.last_used_at,
+  }
+}
+
+type TokenOwnerRow = {
+  id: number
+  last_used_at: Date | null
+  domain_id: DomainId
+  custom_domain: DomainName
+  is_active: boolean
+  settings: unknown
+  account_id: AccountId
+  plan: string
+  suspended: boolean
+}
+
+/** What opened a stream of events: a session or an API key, by id. `fleet`: a stream for operators. */
+export type OpenAccess = { by: { session: number } | { key: number }; fleet: boolean }
+
+type Standing = { plan: string; role: string }
+
+/**
+ * Tells for each stream whether what opened it is still valid: the session has
+ * not ended, the key is good, the account is not suspended, an operator still is one.
+ */
+export async function stillAllowed(
+  db: Queryable,
+  plans: PlanCatalogue,
+  opened: readonly OpenAccess[],
+  nowMs: number,
+): Promise<(access: OpenAccess) => boolean> {
+  const sessions = await standings(
+    db,
+    `select s.id, a.plan, a.role from sign_in_session s join account a on a.id = s.account_id
+      where s.id = any ($1::integer[]) and s.expires_at > $2 and a.suspended_at is null`,
+    opened.flatMap(({ by }) => ('session' in by ? [by.session] : [])),
+    nowMs,
+  )
+  const keys = await standings(
+    db,
+    `select k.id, a.plan, a.role from api_key k join account a on a.id = k.account_id
+      where k.id = any ($1::integer[]) and k.revoked_at is null and a.suspended_at is null
+        and (k.expires_at is null or k.expires_at > $2)`,
+    opened.flatMap(({ by }) => ('key' in by ? [by.key] : [])),
+    nowMs,
+  )
+  return ({ by, fleet }) => {
+    if ('session' in by) {
+      const standing = sessions.get(by.session)
+      return standing !== undefined && (!fleet || standing.role === 'operator')
+    }
+    const standing = keys.get(by.key)
+    return standing !== undefined && planNamed(plans, standing.plan).api_keys
+  }
+}
+
+async function standings(
+  db: Queryable,
+  sql: string,
+  ids: readonly number[],
+  nowMs: number,
+): Promise<Map<number, Standing>> {
+  if (ids.length === 0) return new Map()
+  const { rows } = await db.query<Standing & { id: number }>(sql, [ids, new Date(nowMs)])
+  return new Map(rows.map(({ id, ...standing }) => [id, standing]))
+}

@@ -1,0 +1,113 @@
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import type pg from 'pg'
+
+import { type Queryable, transaction } from '../../db/transaction.ts'
+import { AppError } from '../../errors.ts'
+import type { AccountId } from '../../ids.ts'
+import { parseEmail } from '../email.ts'
+import { endSessions, replaceSession, type Session, type SessionClient, startSession } from './sessions.ts'
+
+const PASSWORD_MIN_CHARS = 8
+const PASSWORD_MAX_CHARS = 128
+
+// 32 MiB a hash. The parameters and the stored form are those of better-auth, which earlier versions used.
+const COST = { N: 16_384, r: 16, p: 1 }
+const KEY_BYTES = 64
+
+/** Matches no password: verified for accounts that do not exist, so that they take as long as others. */
+const NO_HASH = `${'0'.repeat(32)}:${'0'.repeat(2 * KEY_BYTES)}`
+
+/**
+ * Starts a session. Throws `wrong_credentials`, after the same time whether or
+ * not there is such an account, and `account_suspended` to a client that knows the password.
+ */
+export async function signIn(
+  pool: pg.Pool,
+  { email, password }: { email: string; password: string },
+  client: SessionClient,
+  nowMs: number,
+): Promise<{ session: Session; token: string }> {
+  const { rows } = await pool.query<{ id: AccountId; hash: string | null; suspended: boolean }>(
+    'select id, password_hash as hash, suspended_at is not null as suspended from account where email = $1',
+    [parseEmail(email) ?? ''],
+  )
+  const account = rows[0]
+  const isRight = await verifyPassword(password, account?.hash ?? NO_HASH)
+  if (account === undefined || !isRight) throw new AppError('wrong_credentials')
+  if (account.suspended) throw new AppError('account_suspended')
+  const started = await startSession(pool, account.id, client, nowMs, account.hash)
+  // The password was changed, or the account suspended, a moment ago.
+  if (started === null) throw new AppError('wrong_credentials')
+  return started
+}
+
+/** Ends all other sessions and returns a new token for this one. Throws `wrong_password`, `invalid_field`. */
+export async function changePassword(
+  pool: pg.Pool,
+  session: Session,
+  { current, next }: { current: string; next: string },
+  nowMs: number,
+): Promise<string> {
+  const { rows } = await pool.query<{ hash: string | null }>(
+    'select password_hash as hash from account where id = $1',
+    [session.account],
+  )
+  const hash = rows[0]?.hash ?? NO_HASH
+  checkPassword(next)
+  if (!(await verifyPassword(current, hash))) throw new AppError('wrong_password')
+  const nextHash = await hashPassword(next)
+  return transaction(pool, async (client) => {
+    const { rowCount } = await client.query(
+      'update account set password_hash = $3 where id = $1 and password_hash = $2',
+      [session.account, hash, nextHash],
+    )
+    // It was changed a moment ago.
+    if (rowCount === 0) throw new AppError('wrong_password')
+    return replaceSession(client, session, nowMs)
+  })
+}
+
+/** Sets the password of an account and ends all its sessions. `client` is inside a transaction. Throws `invalid_field`. */
+export async function setPassword(client: Queryable, account: AccountId, password: string): Promise<void> {
+  const hash = await hashPassword(password)
+  // First the account's row, which locks it: a session that starts meanwhile is seen by the second statement.
+  await client.query('update account set password_hash = $2 where id = $1', [account, hash])
+  await endSessions(client, account)
+}
+
+/** Throws `invalid_field`. Counts characters of the form that is hashed, not UTF-16 units. */
+function checkPassword(password: string): void {
+  const chars = [...password.normalize('NFKC')].length
+  if (PASSWORD_MIN_CHARS <= chars && chars <= PASSWORD_MAX_CHARS) return
+  throw new AppError('invalid_field', {
+    word: `password must have ${PASSWORD_MIN_CHARS} to ${PASSWORD_MAX_CHARS} characters`,
+  })
+}
+
+/**
+ * `hex(salt of 16 bytes):hex(scrypt key of 64 bytes)`; the salt goes into
+ * scrypt as its hex text. The password is hashed in its NFKC form: the same
+ * letters typed on another keyboard are the same password. Throws `invalid_field`.
+ */
+export async function hashPassword(password: string): Promise<string> {
+  checkPassword(password)
+  const salt = randomBytes(16).toString('hex')
+  return `${salt}:${(await derive(password, salt)).toString('hex')}`
+}
+
+/** Whether `password` made `hash`; takes the same time whatever the difference. */
+export async function verifyPassword(password: string, hash: string): Promise<boolean> {
+  const [salt, key] = hash.split(':')
+  if (salt === undefined || key === undefined || !/^[0-9a-f]{128}$/.test(key)) return false
+  return timingSafeEqual(await derive(password, salt), Buffer.from(key, 'hex'))
+}
+
+function derive(password: string, salt: string): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+  const maxmem = 128 * COST.N * COST.r * 2
+  scrypt(password.normalize('NFKC'), salt, KEY_BYTES, { ...COST, maxmem }, (error, key) => {
+    if (error === null) resolve(key)
+    else reject(error)
+  })
+  return promise
+}
