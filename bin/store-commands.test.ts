@@ -36,7 +36,7 @@ describe('commands on accounts, keys, tokens and domains', () => {
 
   it('migrates an empty database, once', async () => {
     const { applied } = (await good('migrate')) as { applied: string[] }
-    assert.equal(applied[0], '0001-first.sql')
+    assert.equal(applied[0], '0001-schema.sql')
     assert.deepEqual(await good('migrate'), { applied: [] })
   })
 

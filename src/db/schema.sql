@@ -13,69 +13,34 @@
 
 
 ------------------------------------------------------------------------------------------------------------------------
--- 1 Accounts and sign-in. Tables for better-auth have our names; src/accounts/sign-in/sign-in.ts maps the fields.
+-- 1 Accounts and sign-in.
 ------------------------------------------------------------------------------------------------------------------------
 
 create table account (
-  id             integer generated always as identity primary key,
-  email          text not null unique check (email = lower(email)),
-  plan           text not null,
-  created_at     timestamptz not null default now(),
-  role           text not null default 'owner' check (role in ('owner', 'operator')),
-  name           text not null default '',
-  email_verified boolean not null default true,
-  image          text,
-  updated_at     timestamptz not null default now(),
+  id            integer generated always as identity primary key,
+  email         text not null unique check (email = lower(email)),
+  plan          text not null,
+  created_at    timestamptz not null default now(),
+  role          text not null default 'owner' check (role in ('owner', 'operator')),
+  -- Of src/accounts/sign-in/passwords.ts; null: no sign-in to the dashboard.
+  password_hash text,
   -- Suspended by an operator: no sign-in, keys and tokens are refused, live traffic passes to the origin.
-  suspended_at   timestamptz
+  suspended_at  timestamptz
 );
 
--- Ways to sign in. Today only a password.
-create table sign_in_method (
-  id                       integer generated always as identity primary key,
-  account_id               integer not null references account on delete cascade,
-  provider                 text not null,
-  provider_account         text not null,
-  password                 text,
-  access_token             text,
-  refresh_token            text,
-  id_token                 text,
-  access_token_expires_at  timestamptz,
-  refresh_token_expires_at timestamptz,
-  scope                    text,
-  created_at               timestamptz not null default now(),
-  updated_at               timestamptz not null default now(),
-  unique (account_id, provider)
-);
-
--- The cookie is this token and a signature; the signing key is in `sign_in_secret`.
+-- `token_hash`: SHA-256 of the token in the session cookie.
 create table sign_in_session (
   id         integer generated always as identity primary key,
   account_id integer not null references account on delete cascade,
-  token      text not null unique,
-  expires_at timestamptz not null,
-  ip_address text,
-  user_agent text,
-  created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now()
+  token_hash bytea not null unique,
+  address    text not null,
+  user_agent text not null,
+  created_at timestamptz not null,
+  used_at    timestamptz not null,
+  expires_at timestamptz not null
 );
 create index sign_in_session_account on sign_in_session (account_id);
 create index sign_in_session_expiry on sign_in_session (expires_at);
-
-create table sign_in_check (
-  id         integer generated always as identity primary key,
-  identifier text not null,
-  value      text not null,
-  expires_at timestamptz not null,
-  created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now()
-);
-
--- Signs the cookies of all nodes. The first node that needs it makes it; it is encrypted with the master key.
-create table sign_in_secret (
-  one_row    boolean primary key default true check (one_row),
-  key_sealed bytea not null
-);
 
 -- One-time links to set a password: `first` (the operator of a new installation), `invitation` (a new account),
 -- `reset` (a forgotten password). Only the hash is stored.

@@ -26,7 +26,8 @@ export async function restoreBackup(
 ): Promise<Restored> {
   const reader = lines[Symbol.asyncIterator]()
   const head = readHead((await reader.next()).value)
-  if (head.migrations.at(-1) === LAST_UNRELEASED) head.migrations = ['0001-schema.sql']
+  const unreleased = head.migrations.at(-1) === LAST_UNRELEASED
+  if (unreleased) head.migrations = ['0001-schema.sql']
   const last = head.migrations.at(-1) ?? ''
   const client = new pg.Client(connection)
   client.on('error', () => {})
@@ -37,6 +38,7 @@ export async function restoreBackup(
     await migrate(connection, log, undefined, last)
     await refuseOtherSchema(client, head)
     await client.query('begin')
+    if (unreleased) await client.query(UNRELEASED_TABLES)
     const tables = await tablesInOrder(client)
     // Migrations have put some rows of their own there.
     await client.query(`truncate ${tables.map(({ name }) => client.escapeIdentifier(name)).join(', ')}`)
@@ -44,7 +46,8 @@ export async function restoreBackup(
     await setTriggers(client, tables, 'disable')
     const rows = await insertAll(client, reader, new Set(tables.map(({ name }) => name)))
     await setTriggers(client, tables, 'enable')
-    for (const { name, columns } of tables) await continueNumbers(client, name, columns)
+    if (unreleased) await client.query(CONVERT_UNRELEASED)
+    for (const { name, columns } of await tablesInOrder(client)) await continueNumbers(client, name, columns)
     await client.query('commit')
     await client.query('analyze')
     await migrate(connection, log)
@@ -53,6 +56,25 @@ export async function restoreBackup(
     await client.end()
   }
 }
+
+/** What backups from before the first release have besides today's schema. Passwords are kept, sessions are not. */
+const UNRELEASED_TABLES = `
+  alter table account add name text, add email_verified boolean, add image text, add updated_at timestamptz;
+  create table sign_in_method (id integer, account_id integer, provider text, provider_account text, password text,
+    access_token text, refresh_token text, id_token text, access_token_expires_at timestamptz,
+    refresh_token_expires_at timestamptz, scope text, created_at timestamptz, updated_at timestamptz);
+  create table sign_in_check (id integer, identifier text, value text, expires_at timestamptz, created_at timestamptz,
+    updated_at timestamptz);
+  create table sign_in_secret (one_row boolean, key_sealed bytea);
+  alter table sign_in_session add token text, add ip_address text, add updated_at timestamptz, alter token_hash drop not null,
+    alter address drop not null, alter user_agent drop not null, alter used_at drop not null`
+const CONVERT_UNRELEASED = `
+  update account a set password_hash = m.password from sign_in_method m where m.account_id = a.id;
+  delete from sign_in_session where token_hash is null;
+  drop table sign_in_method, sign_in_check, sign_in_secret;
+  alter table account drop name, drop email_verified, drop image, drop updated_at;
+  alter table sign_in_session drop token, drop ip_address, drop updated_at, alter token_hash set not null,
+    alter address set not null, alter user_agent set not null, alter used_at set not null`
 
 function readHead(line: string | undefined): BackupHead {
   const head = parsed<Partial<BackupHead>>(line)
