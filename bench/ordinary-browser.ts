@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import type { BrowserBinary } from '../src/render/browser/browser-binary.ts'
 import { connectCdp } from '../src/render/browser/cdp.ts'
-import { PAGE_LIMITS } from '../src/render/page-limits.ts'
+import { PAGE_LIMITS } from '../src/render/outcome.ts'
 import { pageText } from '../src/render/visit/page-text.ts'
 import { takeSnapshot } from '../src/render/visit/snapshot.ts'
 

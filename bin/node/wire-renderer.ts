@@ -114,7 +114,10 @@ export function wireInspections(deps: {
     clock,
     log,
   })
-  const worker = startInspectionWorker({ pool, notifications: listener, look: inspector.look, log }, { node })
+  const worker = startInspectionWorker(
+    { pool, notifications: listener, look: inspector.inspect, log },
+    { node },
+  )
   return {
     async close() {
       const closed = worker.close()

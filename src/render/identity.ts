@@ -1,11 +1,9 @@
-/** Where the page stands, below the public address, that says who renders and how to stop it. */
+/** Below the public address: a page about who renders, and how to stop it. */
 export const BOT_PAGE_PATH = '/bot'
 
 /**
- * What a render says of itself at the end of its user agent, so that whoever
- * sees it in a log can ask: `Prepaint/1.2.3 (+https://render.example/bot)`.
- * Without a public address there is no page that a stranger could open, and
- * none is named. A password in the address is not told to the world.
+ * The end of the user agent of renders, for people who see it in a log: `Prepaint/1.2.3 (+https://render.example/bot)`.
+ * Names no page without a public address, and never a password in it.
  */
 export function identityOf({ version, publicUrl }: { version: string; publicUrl: string | null }): string {
   if (publicUrl === null) return `Prepaint/${version}`

@@ -15,8 +15,8 @@ import { systemClock } from '../clock.ts'
 import { startGateway } from '../gateway/gateway.ts'
 import { silentLog } from '../log.ts'
 import { findBrowser } from './browser/browser-binary.ts'
-import { createInspector, type Inspector, type LookRequest } from './inspector.ts'
-import { PICTURE_LIMIT_BYTES } from './look.ts'
+import { PICTURE_LIMIT_BYTES } from './inspect-page.ts'
+import { createInspector, type InspectionRequest, type Inspector } from './inspector.ts'
 
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAP8AAP///yH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==', 'base64')
 
@@ -29,7 +29,7 @@ describe('looking at a page', { timeout: 300_000 }, () => {
   let dataDir: string
   let inspector: Inspector
   const urlOf = (server: http.Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const start = (options: { idleMs?: number; lookMs?: number } = {}) =>
+  const start = (options: { idleMs?: number; inspectMs?: number } = {}) =>
     createInspector({
       ...{ chromium: null, dataDir, requireSandbox: false, identity: TEST_IDENTITY },
       openGateway: () =>
@@ -41,8 +41,8 @@ describe('looking at a page', { timeout: 300_000 }, () => {
       log: silentLog(),
       ...options,
     })
-  const look = (request: Partial<LookRequest> = {}, by = inspector) =>
-    by.look({
+  const look = (request: Partial<InspectionRequest> = {}, by = inspector) =>
+    by.inspect({
       customDomain: 'shop.example',
       originUrl: urlOf(origin),
       path: '/',
@@ -144,7 +144,7 @@ describe('looking at a page', { timeout: 300_000 }, () => {
   })
 
   it('a page that hangs ends for itself, and not for whoever looks next', async () => {
-    const impatient = start({ lookMs: 8_000 })
+    const impatient = start({ inspectMs: 8_000 })
     try {
       routes.set('/', '<p>x</p><script>setTimeout(() => { for (;;); })</script>')
       await assert.rejects(look({}, impatient), /took too long/)

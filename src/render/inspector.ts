@@ -2,10 +2,9 @@ import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import { findBrowser } from './browser/browser-binary.ts'
 import { type BrowserProcess, launchBrowser } from './browser/browser-process.ts'
-import type { RenderGateway } from './browser/browsers.ts'
-import { type GivenDocument, type Look, lookAt } from './look.ts'
-import type { Visitor } from './outcome.ts'
-import { PAGE_LIMITS } from './page-limits.ts'
+import { type GivenDocument, inspectPage, type PageInspection } from './inspect-page.ts'
+import { PAGE_LIMITS, type Visitor } from './outcome.ts'
+import type { RenderGateway } from './renderer.ts'
 
 type InspectorOptions = {
   chromium: string | null
@@ -15,12 +14,12 @@ type InspectorOptions = {
   openGateway(): Promise<RenderGateway>
   clock: Clock
   log: Log
-  /** In tests: sooner. */
+  /** In tests: shorter. */
   idleMs?: number
-  lookMs?: number
+  inspectMs?: number
 }
 
-export type LookRequest = {
+export type InspectionRequest = {
   customDomain: string
   originUrl: string
   path: string
@@ -29,30 +28,29 @@ export type LookRequest = {
   signal: AbortSignal
 }
 
-/** Looks at pages as a person does. Rejects when a page cannot be looked at. */
 export type Inspector = {
-  look(request: LookRequest): Promise<Look>
-  /** A browser is there at this moment. */
+  /** Loads a page as a person's browser does. Rejects when that fails. */
+  inspect(request: InspectionRequest): Promise<PageInspection>
+  /** A browser runs at this moment. */
   readonly isAwake: boolean
   close(): Promise<void>
 }
 
-/** For one load. */
-const LOOK_MS = 30_000
-/** A browser that nobody needs costs some 200 MB. */
+/** For one page. */
+const INSPECT_MS = 30_000
+/** An unused browser costs some 200 MB. */
 const IDLE_MS = 60_000
 
 /**
- * A browser of its own, for whoever looks at a page: it draws, loads pictures
- * and lives in real time, which those that render never do. It is started when
- * somebody looks, behind a gateway of its own with the same guard, and ends
- * when nobody has for a minute; and at once when a page has been too much for it.
+ * A browser for inspections: unlike those that render, it draws, loads images and runs in real time. Starts on demand
+ * behind a gateway of its own with the same address guard. Ends after a minute without inspections, and after a page
+ * that failed.
  */
 export function createInspector(options: InspectorOptions): Inspector {
-  const { clock, log, idleMs = IDLE_MS, lookMs = LOOK_MS } = options
+  const { clock, log, idleMs = IDLE_MS, inspectMs = INSPECT_MS } = options
   type Awake = { browser: BrowserProcess; gateway: RenderGateway }
   let awake: Promise<Awake> | null = null
-  let looking = 0
+  let inspecting = 0
   let idle: NodeJS.Timeout | undefined
   const closing = new AbortController()
 
@@ -91,45 +89,45 @@ export function createInspector(options: InspectorOptions): Inspector {
     if (which === null || awake !== which) return
     awake = null
     const found = await which.catch(() => null)
-    await found?.browser.kill('nobody looks any more')
+    await found?.browser.kill('is not needed any more')
     await found?.gateway.close()
   }
 
   return {
-    async look({ customDomain, originUrl, path, visitor, given, signal }) {
+    async inspect({ customDomain, originUrl, path, visitor, given, signal }) {
       clearTimeout(idle)
-      looking++
+      inspecting++
       const which = wake()
       let inTime = AbortSignal.any([signal, closing.signal])
       try {
         const { browser, gateway } = await which
         inTime.throwIfAborted()
-        // Its start has a limit of its own.
-        inTime = AbortSignal.any([inTime, AbortSignal.timeout(lookMs)])
+        // The browser's start has a limit of its own.
+        inTime = AbortSignal.any([inTime, AbortSignal.timeout(inspectMs)])
         const site = await gateway.openSite({ customDomain, originUrl })
         try {
           const wanted = { url: `https://${customDomain}${path}`, visitor, ...(given && { given }) }
-          const look = await lookAt(browser, site.proxyUrl, wanted, {
+          const found = await inspectPage(browser, site.proxyUrl, wanted, {
             nowMs: clock.nowMs,
             limits: PAGE_LIMITS,
             signal: inTime,
           })
           const excess = site.excess()
           if (excess !== null) throw new Error(`the page is too large (${excess})`)
-          return look
+          return found
         } finally {
           await site.close()
         }
       } catch (error) {
-        // A page that hangs would hang for whoever comes next, too.
-        log.debug({ err: error, domain: customDomain, path }, 'a page could not be looked at')
+        // A page that hangs would hold up the next one, too.
+        log.debug({ err: error, domain: customDomain, path }, 'a page could not be inspected')
         await sleep(awake)
         throw inTime.aborted && !signal.aborted && !closing.signal.aborted
           ? new Error('it took too long', { cause: error })
           : error
       } finally {
-        looking--
-        if (looking === 0) idle = setTimeout(() => void sleep(awake), idleMs).unref()
+        inspecting--
+        if (inspecting === 0) idle = setTimeout(() => void sleep(awake), idleMs).unref()
       }
     },
     get isAwake() {

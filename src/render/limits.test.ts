@@ -9,8 +9,7 @@ import { after, describe, it } from 'node:test'
 import zlib from 'node:zlib'
 import { type Answer, scripted, startTestRenderer } from '../../test/support/renderer.ts'
 import type { GatewayLimits } from '../gateway/limits.ts'
-import type { Excess, RenderOutcome } from './outcome.ts'
-import type { PageLimits } from './page-limits.ts'
+import type { Excess, PageLimits, RenderOutcome } from './outcome.ts'
 
 const MIB = 1024 * 1024
 const GATEWAY: Partial<GatewayLimits> = { requestsPerPage: 10, responseBytes: 2 * MIB, pageBytes: 3 * MIB }

@@ -1,19 +1,19 @@
 import type { DomainName, PagePath } from '../ids.ts'
 
-/** One page to render. Everything a render needs to know; it never looks anything up. */
+/** One page to render, with everything that a render needs to know. */
 export type RenderRequest = {
   /** Renders of one domain share a browser context; no two domains ever do. */
   customDomain: DomainName
   /** http or https, without a path. The gateway fetches the custom domain from here. */
   originUrl: string
   path: PagePath
-  /** Absent: everybody's. */
+  /** Absent: the usual one. */
   visitor?: Visitor | undefined
-  /** Ends the render from outside: the node drains, the job was taken away. */
+  /** Ends the render: the node drains, or the job was taken away. */
   signal: AbortSignal
 }
 
-/** Whom the site sees, where its owner wants another than the usual one. */
+/** The browser that the site sees, where its owner wants another than the usual one. */
 export type Visitor = {
   userAgent?: string | undefined
   /** In CSS pixels. */
@@ -26,7 +26,7 @@ export type Visitor = {
 
 export type RedirectStatus = 301 | 302 | 303 | 307 | 308
 
-/** What a page had more of than one page may have; the limits are in `page-limits.ts` and the gateway's. */
+/** The limit that a page exceeded: one of `PAGE_LIMITS` or of the gateway's. */
 export type Excess =
   | 'requests'
   | 'response-bytes'
@@ -37,37 +37,61 @@ export type Excess =
   | 'snapshot-bytes'
   | 'memory'
 
-/** What came of a render. Every member is expected; none of them is thrown. */
+/** The result of a render. All are expected; none of them is thrown. */
 export type RenderOutcome =
   | {
       kind: 'rendered'
       status: number
       headers: [name: string, value: string][]
       html: string
-      /** Names the build of the site that made it: the scripts and style sheets that its document asks for. */
+      /** Names the build of the site, by the scripts and style sheets in its document. */
       application?: string | null
-      /** The address that its scripts wrote over the one that was asked for, without loading it; null: none. */
+      /** The address that its scripts set without loading it; null: none. */
       movedTo?: string | null
     }
-  /** `cacheControl`: what the origin says about keeping it; absent or empty: nothing. */
+  /** `cacheControl`: the origin's header. */
   | { kind: 'redirect'; status: RedirectStatus; location: string; cacheControl?: string }
-  /** The origin answered something that is not a page; the edge passes it. */
+  /** The origin's response is not a page; the edge passes it. */
   | { kind: 'not-html'; contentType: string }
   | { kind: 'origin-error'; status: number }
-  /**
-   * The page asks for the status of an error of the moment (`prerender-status-code`
-   * 500, 503 ...): given with it to whoever waits, never stored.
-   */
+  /** The page asks for the status of a temporary error (`prerender-status-code` 503): served with it, never stored. */
   | { kind: 'site-error'; status: number; headers: [name: string, value: string][]; html: string }
   | { kind: 'origin-unreachable'; reason: string }
   | { kind: 'timed-out'; afterMs: number }
   | { kind: 'blank' }
-  /** Somebody in front of the origin asks whether we are human. `mark`: who, as far as that is known. */
+  /** A bot guard in front of the origin. `mark`: which, as far as that is known. */
   | { kind: 'challenge'; mark: string }
-  /** It says that something is broken, and nothing else, with a status that says otherwise. */
+  /** It shows nothing but an error, with a status that says otherwise. */
   | { kind: 'error-page'; mark: string }
   | { kind: 'too-large'; what: Excess }
   | { kind: 'crashed'; reason: string }
   | { kind: 'aborted' }
 
 export type RenderOutcomeKind = RenderOutcome['kind']
+
+/**
+ * What one page may use inside the browser; the gateway limits what comes over the wire. Far above any honest page.
+ */
+export type PageLimits = {
+  /** Bodies of the page and its frames together, after decompression. */
+  unpackedBytes: number
+  /** Events that Chromium sends about the page; the browser's one main thread writes them for all pages. */
+  eventBytes: number
+  /** Elements in the document and its shadow roots at the snapshot. */
+  elements: number
+  /** The snapshot as UTF-8. */
+  snapshotBytes: number
+  /** Resident memory of the page's process. */
+  memoryBytes: number
+}
+
+const MIB = 1024 * 1024
+
+export const PAGE_LIMITS: PageLimits = {
+  unpackedBytes: 128 * MIB,
+  eventBytes: 64 * MIB,
+  elements: 500_000,
+  // The database and every crawler refuse larger ones anyway.
+  snapshotBytes: 16 * MIB,
+  memoryBytes: 768 * MIB,
+}

@@ -1,60 +1,108 @@
-import type { Sandbox } from './browser/browser-process.ts'
-import { type Browsers, type BrowsersOptions, startBrowsers } from './browser/browsers.ts'
-import type { Excess, RenderOutcome, RenderRequest } from './outcome.ts'
-import { PAGE_LIMITS, type PageLimits } from './page-limits.ts'
+import type { Clock } from '../clock.ts'
+import type { Log } from '../log.ts'
+import { findBrowser } from './browser/browser-binary.ts'
+import { launchBrowser, type Sandbox } from './browser/browser-process.ts'
+import { CdpClosed } from './browser/cdp.ts'
+import { type RecycleLimits, superviseBrowser } from './browser/supervisor.ts'
+import {
+  type Excess,
+  PAGE_LIMITS,
+  type PageLimits,
+  type RenderOutcome,
+  type RenderRequest,
+} from './outcome.ts'
 import type { Rendering } from './record.ts'
-import { createRecorder } from './visit/recorder.ts'
+import type { SiteProxy } from './tab/tab.ts'
+import { type Site, TabPool } from './tab/tab-pool.ts'
+import { Recorder } from './visit/recorder.ts'
 import { visit } from './visit/visit.ts'
 
-export type RendererOptions = BrowsersOptions & {
+/** Chromium's only way out, as the renderer sees it. */
+export type RenderGateway = {
+  /** base64 SHA-256 of the public key that it shows for custom domains; null where it ends no TLS. */
+  spkiHash: string | null
+  openSite(site: Site): Promise<SiteProxy>
+  close(): Promise<void>
+}
+
+export type RendererOptions = {
+  /** PREPAINT_CHROMIUM. */
+  chromium: string | null
+  dataDir: string
+  /** Pages rendered at once. */
+  slots: number
   /** Real time for one render, from the moment it has its slot. */
   timeoutMs: number
-  /** In tests: other limits of one page than `PAGE_LIMITS`. */
+  requireSandbox: boolean
+  /** See `identityOf`. */
+  identity: string
+  openGateway(): Promise<RenderGateway>
+  /** In tests: other limits of one page than `PAGE_LIMITS`, and of one browser. */
   limits?: Partial<PageLimits>
+  recycle?: Partial<RecycleLimits>
+  clock: Clock
+  log: Log
+  /** Gets a line for the terminal before a step that takes seconds. */
+  onLongStep?: (line: string) => void
 }
 
 export type Renderer = {
-  /** One page, rendered. Never rejects: whatever happens is an outcome. */
+  /** Renders one page. Never rejects: failures are outcomes. */
   render(request: RenderRequest): Promise<Rendering>
   /** A browser runs and answers. */
   readonly healthy: boolean
-  readonly browsers: Pick<Browsers, 'alive' | 'started'>
+  readonly browsers: { readonly alive: number; readonly started: number }
   readonly sandbox: Sandbox
   /** Renders that still run end as `aborted` or `crashed`; browsers and gateway are gone after that. */
   close(): Promise<void>
 }
 
-/** Throws when there is no browser, or it does not start. */
+/** A browser that dies just now is no reason to give up: nothing has been rendered yet. */
+const TAKE_ATTEMPTS = 3
+const MEGABYTE = 1024 * 1024
+
+/** Starts a browser behind a gateway. Throws when no browser is found or it does not start. */
 export async function startRenderer(options: RendererOptions): Promise<Renderer> {
   const { timeoutMs, clock, log } = options
   const limits = { ...PAGE_LIMITS, ...options.limits }
-  const browsers = await startBrowsers(options, limits.memoryBytes)
+  const { browsers, gateway, launched } = await startBrowsers(options, limits)
   const slots = createSlots(options.slots)
   const closing = new AbortController()
 
+  async function takeTab(request: RenderRequest, signal: AbortSignal) {
+    for (let attempt = 1; ; attempt++) {
+      const { browser, release } = await browsers.lease(signal)
+      try {
+        return { browser, release, tab: await browser.tabs.take(request, signal) }
+      } catch (error) {
+        release()
+        if (!(error instanceof CdpClosed) || attempt === TAKE_ATTEMPTS) throw error
+      }
+    }
+  }
+
   async function render(request: RenderRequest): Promise<Rendering> {
-    const recorder = createRecorder(clock.nowMs)
+    const recorder = new Recorder(clock.nowMs)
     const signal = AbortSignal.any([request.signal, closing.signal])
     const giveSlotBack = await slots.take(signal)
     if (giveSlotBack === null) return recorder.explain({ kind: 'aborted' })
     recorder.reached('slot')
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
     try {
-      const { tab, isWhole, giveBack } = await browsers.take(request, inTime)
+      const { browser, release, tab } = await takeTab(request, inTime)
       recorder.reached('tab')
       const found = await visit(tab, { ...request, signal }, { timeoutMs, clock, limits, recorder })
-      const outcome = isWhole() ? withinGatewayLimits(found, tab.excess()) : withoutNetwork(found)
+      const hasNetwork = browser.process.parts.hasNetwork()
+      const outcome = hasNetwork ? withinGatewayLimits(found, tab.site.excess()) : withoutNetwork(found)
       // The outcome does not wait for the cleaning. The slot does, so that the next render finds a clean tab.
-      void giveBack(leavesSound(outcome) ? 'sound' : 'broken').finally(giveSlotBack)
-      return recorder.explain(outcome, tab.preloaded())
+      void browser.tabs.giveBack(tab, stateAfter(outcome)).finally(release).finally(giveSlotBack)
+      return recorder.explain(outcome, tab.site.preloaded())
     } catch (error) {
       giveSlotBack()
       if (signal.aborted) return recorder.explain({ kind: 'aborted' })
       log.warn({ err: error, domain: request.customDomain }, 'a render could not begin')
-      return recorder.explain({
-        kind: 'crashed',
-        reason: error instanceof Error ? error.message : String(error),
-      })
+      const reason = error instanceof Error ? error.message : String(error)
+      return recorder.explain({ kind: 'crashed', reason })
     }
   }
 
@@ -65,34 +113,65 @@ export async function startRenderer(options: RendererOptions): Promise<Renderer>
       return browsers.healthy
     },
     get sandbox() {
-      return browsers.sandbox
+      return launched.sandbox
     },
     async close() {
       closing.abort()
       await browsers.close()
+      await gateway.close()
     },
   }
 }
 
-/** A page that the gateway has cut somewhere is half a page, or none: the reason is its excess, whatever came of it. */
+/** One browser at a time, each with its pool of tabs, behind the gateway. */
+async function startBrowsers(options: RendererOptions, limits: PageLimits) {
+  const { slots, clock, log } = options
+  const binary = await findBrowser(options)
+  const gateway = await options.openGateway()
+  const launched: { sandbox: Sandbox } = { sandbox: 'off' }
+  const start = async () => {
+    const { spkiHash } = gateway
+    const process = await launchBrowser({
+      ...options,
+      ...{ binary, spkiHash, pageMemoryBytes: limits.memoryBytes },
+    })
+    launched.sandbox = process.sandbox
+    return { process, tabs: new TabPool(process, (site) => gateway.openSite(site), 3 * slots + 2) }
+  }
+  const recycle = { renders: 1_000, ageMs: 30 * 60_000, memoryBytes: (512 + 384 * slots) * MEGABYTE }
+  try {
+    const recycleLimits = { ...recycle, ...options.recycle }
+    return {
+      browsers: await superviseBrowser({ start, limits: recycleLimits, clock, log }),
+      gateway,
+      launched,
+    }
+  } catch (error) {
+    await gateway.close()
+    throw error
+  }
+}
+
+/** A page that the gateway has cut somewhere is incomplete: its excess is the reason, whatever else happened. */
 function withinGatewayLimits(found: RenderOutcome, excess: Excess | null): RenderOutcome {
   if (excess === null || found.kind === 'redirect' || found.kind === 'aborted') return found
   return { kind: 'too-large', what: excess }
 }
 
-/** Half a page for the browser's sake: worth another attempt. Whoever has crashed knows better why. */
+/** Incomplete because of the browser: worth another attempt. A crash keeps its own reason. */
 function withoutNetwork(found: RenderOutcome): RenderOutcome {
   if (found.kind === 'aborted' || found.kind === 'crashed') return found
   return { kind: 'crashed', reason: 'the network process has ended' }
 }
 
-/** A page that hangs, has died or was left in the middle is not worth cleaning. */
-function leavesSound(outcome: RenderOutcome): boolean {
-  const { kind } = outcome
-  return kind !== 'timed-out' && kind !== 'crashed' && kind !== 'aborted' && kind !== 'too-large'
+/** A page that hangs, has died or was interrupted is not worth cleaning. */
+function stateAfter({ kind }: RenderOutcome): 'sound' | 'broken' {
+  return kind === 'timed-out' || kind === 'crashed' || kind === 'aborted' || kind === 'too-large'
+    ? 'broken'
+    : 'sound'
 }
 
-/** So many renders at once; the others wait their turn, first come first served. */
+/** Limits renders at once; the others wait in order of arrival. */
 export type Slots = {
   /** Resolves with the function that gives the slot back; null when `signal` ended the wait. */
   take(signal: AbortSignal): Promise<(() => void) | null>
@@ -107,7 +186,7 @@ export function createSlots(count: number): Slots {
     if (next === undefined) free++
     else next()
   }
-  /** Each slot is given back once, however often that is said. */
+  /** Further calls have no effect. */
   const once = (): (() => void) => {
     let isTaken = true
     return () => {

@@ -2,7 +2,7 @@ import http from 'node:http'
 
 import { ORIGIN_CACHE_CONTROL } from '../../src/outbound/headers.ts'
 import type { RenderOutcome } from '../../src/render/outcome.ts'
-import { judgeMainResponse, keptHeaders, type ResponseHeader } from '../../src/render/visit/main-response.ts'
+import { judgeMainResponse, keptHeaders, type ResponseHeader } from '../../src/render/visit/main-document.ts'
 import type { CacheTest, Fetch } from './http-cache-run.ts'
 
 /** What the package's server says of itself to its client; they travel with the page, as its own headers would. */

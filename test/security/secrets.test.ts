@@ -7,7 +7,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { canHide, hiding, viewOf } from '../../src/render/tab/own-view.ts'
+import { canHideFiles, commandWithView, viewOf } from '../../src/render/browser/confinement.ts'
 import { browserUser } from '../../src/system-user.ts'
 import { runJson } from '../support/command-line.ts'
 import { request } from '../support/edge.ts'
@@ -169,10 +169,10 @@ describe('on disk', () => {
     const user = browserUser()
     const view = viewOf(dataDir, path.join(dataDir, 'chromium', 'chromium'), path.join(dataDir, 'browsers'))
     // An ordinary user's browser is not shown what it must not read; where that cannot be, the node has said so.
-    if (user === null && !canHide(view)) {
+    if (user === null && !canHideFiles(view)) {
       return assert.match(node.log(), /could read the data directory|sandbox/)
     }
-    const [file = '', ...args] = [...(user === null ? hiding(view) : []), '/bin/sh', '-c']
+    const [file = '', ...args] = [...(user === null ? commandWithView(view) : []), '/bin/sh', '-c']
     // Named one by one: the directory itself cannot even be listed.
     const script =
       'while read -r file; do if [ -r "$1/$file" ] || [ -w "$1/$file" ]; then echo "$file"; fi; done'

@@ -10,8 +10,8 @@ import { writeFileSync } from 'node:fs'
 import { pino } from 'pino'
 import { findBrowser } from '../../src/render/browser/browser-binary.ts'
 import { launchBrowser } from '../../src/render/browser/browser-process.ts'
-import { PAGE_LIMITS } from '../../src/render/page-limits.ts'
-import { hiding, viewOf } from '../../src/render/tab/own-view.ts'
+import { commandWithView, viewOf } from '../../src/render/browser/confinement.ts'
+import { PAGE_LIMITS } from '../../src/render/outcome.ts'
 import { openPage } from '../../src/render/tab/page.ts'
 import { ownUid } from '../../src/system-user.ts'
 
@@ -52,7 +52,7 @@ try {
   const { browserContextId } = await browser.cdp.browser.send('Target.createBrowserContext', {})
   const { session } = await openPage(browser, browserContextId)
   const { result } = await session.send('Runtime.evaluate', { expression: '6 * 7' })
-  const [file = '', ...args] = hiding(viewOf(dataDir, binary.executable, `${dataDir}/browsers`))
+  const [file = '', ...args] = commandWithView(viewOf(dataDir, binary.executable, `${dataDir}/browsers`))
   tell({
     pid: browser.pid,
     evaluated: result.value,

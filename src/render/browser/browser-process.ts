@@ -7,23 +7,16 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import type { Log } from '../../log.ts'
 import { browserUser, reachableDir } from '../../system-user.ts'
-import { canHide, viewOf } from '../tab/own-view.ts'
+import { type ContextWorkers, followContextWorkers } from '../tab/workers.ts'
 import type { BrowserBinary } from './browser-binary.ts'
 import { browserFlags } from './browser-flags.ts'
-import {
-  type BrowserParts,
-  type ContextWorkers,
-  followContextWorkers,
-  type MemoryWatch,
-  stillAnswers,
-  watchMemory,
-  watchParts,
-} from './browser-watch.ts'
+import { BrowserParts, type MemoryWatch, stillAnswers, watchMemory } from './browser-watch.ts'
 import { type CdpConnection, connectCdp } from './cdp.ts'
-import { confined } from './confinement.ts'
+import { canHideFiles, confined, viewOf } from './confinement.ts'
 import {
   hasSystemCallFilter,
   killGroup,
+  mainProcessOf,
   memoryOfGroupBytes,
   processesOfGroup,
   processorMsOf,
@@ -36,24 +29,25 @@ export type BrowserProcess = {
   readonly cdp: CdpConnection
   /** Also the id of its process group. */
   readonly pid: number
+  /** Chromium itself, where `pid` is a script that started it. */
+  readonly mainPid: number
   readonly sandbox: Sandbox
-  /** Whether what breaks out of it could read the data directory: it is no user of its own, and nothing hides it. */
+  /** Whether code that breaks out of the browser could read the data directory: same user, and nothing hides it. */
   readonly data: 'closed' | 'open'
-  /** As the browser calls itself, `HeadlessChrome/153.0.8010.0`. */
+  /** As the browser names itself, `HeadlessChrome/153.0.8010.0`. */
   readonly product: string
   readonly userAgent: string
-  /** What renders say of themselves at the end of their user agent, see `identityOf`. */
+  /** The end of the user agent of renders, see `identityOf`. */
   readonly identity: string
-  /** Ends its pages one by one when they take too much. */
-  readonly memory: Pick<MemoryWatch, 'hasEnded'>
-  /** Killed when its network process is lost. */
+  readonly memory: Pick<MemoryWatch, 'hasKilled'>
+  /** The browser is killed when its network process is lost. */
   readonly parts: Pick<BrowserParts, 'hasNetwork' | 'canOpenPages'>
   readonly contextWorkers: ContextWorkers
-  /** Resolves with the reason as soon as it is known to be dead or dying: nothing more can be asked of it. */
+  /** Resolves with the reason as soon as it is known to be dead or dying. */
   readonly ended: Promise<string>
   /** Resolves with the reason when every process is gone and its directory is removed. */
   readonly gone: Promise<string>
-  /** Whether it still answers: within two seconds, or within ten if it is at work. */
+  /** Whether it still answers: within two seconds, or within ten if it is busy. */
   answers(): Promise<boolean>
   /** Of the whole group. */
   memoryBytes(): number
@@ -65,7 +59,7 @@ export type LaunchOptions = {
   binary: BrowserBinary
   dataDir: string
   spkiHash: string | null
-  /** Of one page's process. */
+  /** Memory limit of one page's process. */
   pageMemoryBytes: number
   /** Absent: the bare name, for a browser that visits no site. */
   identity?: string
@@ -76,13 +70,13 @@ export type LaunchOptions = {
   log: Log
 }
 
-/** The browser did not start; the message holds its last words. */
+/** The browser did not start; the message holds its last output. */
 export class BrowserStartError extends Error {
   override name = 'BrowserStartError'
 }
 
 const START_LIMIT_MS = 30_000
-const LAST_WORDS_CHARS = 4_000
+const LAST_OUTPUT_CHARS = 4_000
 
 const SANDBOX_REMEDY =
   'Chromium needs unprivileged user namespaces for it (sysctl kernel.unprivileged_userns_clone=1; ' +
@@ -112,47 +106,17 @@ export async function launchBrowser(options: LaunchOptions): Promise<BrowserProc
 }
 
 async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<BrowserProcess> {
-  const { binary, dataDir, spkiHash } = options
-  const user = browserUser()
-  const home = reachableDir(dataDir, 'browsers', user)
-  await removeAbandoned(home)
-  const userDataDir = await mkdtemp(path.join(home, `${process.pid}-`))
-  if (user !== null) await chown(userDataDir, user.uid, user.gid)
-
-  const flags = browserFlags({
-    userDataDir,
-    sandbox: sandbox === 'on',
-    network: { spkiHash },
-    drawsPages: options.drawsPages === true,
-  })
-  const view = sandbox === 'off' && user === null ? viewOf(dataDir, binary.executable, home) : null
-  const isHidden = view !== null && canHide(view)
-  if (view !== null && !isHidden) options.log.warn(DATA_WARNING)
-  const { file, args } = confined(binary.executable, flags, sandbox, isHidden ? view : null)
-  const child = spawn(file, args, {
-    // Descriptors 3 and 4 are the protocol. When we die, their end makes Chromium exit, and its children with it.
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
-    // A group of its own: it can be killed whole, and Ctrl-C on our terminal does not reach it.
-    detached: true,
-    cwd: '/',
-    env: environment(binary, userDataDir),
-    ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
-  })
-  const lastWords = collectLastWords(child)
-  const exited = new Promise<string>((resolve) => {
-    child.once('error', (error) => resolve(`could not be started: ${error.message}`))
-    child.once('exit', (status, signal) => resolve(`exited (${signal ?? `status ${status}`})`))
-  })
+  const { child, userDataDir, data, exited, lastOutput } = await spawnBrowser(options, sandbox)
+  const groupId = child.pid ?? 0
   const cdp = connectCdp(child.stdio[3] as Writable, child.stdio[4] as Readable)
-
-  const memory = watchMemory(child.pid ?? 0, options.pageMemoryBytes)
-  const { promise: killed, resolve: tellKilled } = Promise.withResolvers<string>()
+  const memory = watchMemory(groupId, options.pageMemoryBytes)
+  const { promise: killed, resolve: reportKill } = Promise.withResolvers<string>()
   const ended = Promise.race([killed, exited, cdp.closed])
   const gone = ended.then(async (why) => {
     memory.stop()
-    if (child.pid !== undefined) killGroup(child.pid)
+    if (child.pid !== undefined) killGroup(groupId)
     await exited
-    // What is being killed may still write for a moment. What stays is removed at the next start.
+    // Processes that are being killed may still write for a moment. Files that stay are removed at the next start.
     await rm(userDataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }).catch(
       (error: Error) =>
         options.log.warn({ err: error }, 'the folder of a browser that has ended could not be removed'),
@@ -160,7 +124,7 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
     return why
   })
   const kill = (why: string) => {
-    tellKilled(why)
+    reportKill(why)
     return gone
   }
 
@@ -168,46 +132,66 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
   try {
     const { product, userAgent } = await cdp.browser.send('Browser.getVersion')
     const contextWorkers = await followContextWorkers(cdp.browser)
-    const pid = child.pid as number
-    if (sandbox === 'on' && !(await pagesAreSandboxed(pid))) throw new Error('a page runs without a sandbox')
-    const parts = watchParts(pid, () => void kill('its network process has ended'))
-    void ended.then(parts.stop)
+    if (sandbox === 'on' && !(await pagesAreSandboxed(groupId)))
+      throw new Error('a page runs without a sandbox')
+    const parts = new BrowserParts(groupId, () => void kill('its network process has ended'))
+    void ended.then(() => parts.stop())
+    const mainPid = mainProcessOf(groupId)
     return {
-      cdp,
-      pid,
-      sandbox,
-      data: user !== null || sandbox === 'on' || isHidden ? 'closed' : 'open',
-      product,
-      userAgent,
+      ...{ cdp, pid: groupId, mainPid, sandbox, data, product, userAgent },
       identity: options.identity ?? 'Prepaint',
-      memory,
-      parts,
-      contextWorkers,
-      ended,
-      gone,
+      ...{ memory, parts, contextWorkers, ended, gone, kill },
       answers: () =>
         stillAnswers({
           answer: cdp.browser.send('Browser.getVersion'),
-          processorMs: () => processorMsOf(pid),
+          processorMs: () => processorMsOf(mainPid),
         }),
-      memoryBytes: () => memoryOfGroupBytes(pid),
-      kill,
+      memoryBytes: () => memoryOfGroupBytes(groupId),
     }
   } catch (error) {
     const why = await kill((error as Error).message)
-    throw new BrowserStartError(`${binary.executable} ${why}. ${lastWords()}`.trim(), { cause: error })
+    const { executable } = options.binary
+    throw new BrowserStartError(`${executable} ${why}. ${lastOutput()}`.trim(), { cause: error })
   } finally {
     clearTimeout(tooLate)
   }
 }
 
-/**
- * Believes the kernel, not the flags: the process of the browser's first page
- * must have its system calls filtered. It gets there some milliseconds after its start.
- */
+/** Starts the process in its own directory, as its own user, confined. `exited` resolves with the reason. */
+async function spawnBrowser(options: LaunchOptions, sandbox: Sandbox) {
+  const { binary, dataDir, spkiHash, drawsPages = false, log } = options
+  const user = browserUser()
+  const home = reachableDir(dataDir, 'browsers', user)
+  await removeAbandoned(home)
+  const userDataDir = await mkdtemp(path.join(home, `${process.pid}-`))
+  if (user !== null) await chown(userDataDir, user.uid, user.gid)
+
+  const view = sandbox === 'off' && user === null ? viewOf(dataDir, binary.executable, home) : null
+  const isHidden = view !== null && canHideFiles(view)
+  if (view !== null && !isHidden) log.warn(DATA_WARNING)
+  const data: BrowserProcess['data'] = user !== null || sandbox === 'on' || isHidden ? 'closed' : 'open'
+  const flags = browserFlags({ userDataDir, sandbox: sandbox === 'on', spkiHash, drawsPages })
+  const { file, args } = confined(binary.executable, flags, sandbox, isHidden ? view : null)
+  const child = spawn(file, args, {
+    // Descriptors 3 and 4 are the protocol. When this process dies, their end makes Chromium exit.
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
+    // A group of its own: it can be killed whole, and Ctrl-C on our terminal does not reach it.
+    detached: true,
+    cwd: '/',
+    env: environment(binary, userDataDir),
+    ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
+  })
+  const exited = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(`could not be started: ${error.message}`))
+    child.once('exit', (status, signal) => resolve(`exited (${signal ?? `status ${status}`})`))
+  })
+  return { child, userDataDir, data, exited, lastOutput: collectLastOutput(child) }
+}
+
+/** Asks the kernel: the process of the first page must have its system calls filtered, some milliseconds after its start. */
 async function pagesAreSandboxed(groupId: number): Promise<boolean> {
   if (process.platform !== 'linux') return true
-  for (let look = 0; look < 200; look++) {
+  for (let tries = 0; tries < 200; tries++) {
     const pages = processesOfGroup(groupId).filter(({ commandLine }) =>
       commandLine.includes('--type=renderer'),
     )
@@ -217,7 +201,7 @@ async function pagesAreSandboxed(groupId: number): Promise<boolean> {
   return false
 }
 
-/** Nothing of ours: our environment holds secrets, and its locale and proxies would change renders. */
+/** Nothing of our own environment: it holds secrets, and its locale and proxies would change renders. */
 function environment(binary: BrowserBinary, userDataDir: string): Record<string, string> {
   return {
     PATH: '/usr/local/bin:/usr/bin:/bin',
@@ -231,16 +215,16 @@ function environment(binary: BrowserBinary, userDataDir: string): Record<string,
   }
 }
 
-function collectLastWords(child: ChildProcess): () => string {
-  let words = ''
+function collectLastOutput(child: ChildProcess): () => string {
+  let output = ''
   child.stderr?.setEncoding('utf8')
   child.stderr?.on('data', (text: string) => {
-    words = (words + text).slice(-LAST_WORDS_CHARS)
+    output = (output + text).slice(-LAST_OUTPUT_CHARS)
   })
-  return () => words.trim()
+  return () => output.trim()
 }
 
-/** Directories of browsers whose node was killed before it could remove them. */
+/** Removes directories of browsers whose node was killed. */
 async function removeAbandoned(home: string): Promise<void> {
   for (const name of await readdir(home)) {
     const owner = /^(\d+)-/.exec(name)?.[1]

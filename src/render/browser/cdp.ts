@@ -6,36 +6,30 @@ import type { ProtocolMapping } from 'devtools-protocol/types/protocol-mapping.j
 type Commands = ProtocolMapping.Commands
 type Events = ProtocolMapping.Events
 
-/** What somebody wants to hear, by the protocol's own names. */
+/** Event handlers, by the protocol's own names. */
 export type CdpListeners = { [E in keyof Events]?: (params: Events[E][0]) => void }
 
-/**
- * One conversation with Chromium: with the browser itself, or (flattened, over
- * the same pipe) with one page. Commands are answered in the order sent.
- */
+/** A session with the browser itself or, over the same pipe, with one page. Commands are answered in the order sent. */
 export type CdpSession = {
   /** Rejects with `CdpError` when Chromium refuses, with `CdpClosed` when the pipe has ended. */
   send<M extends keyof Commands>(
     method: M,
     ...params: Commands[M]['paramsType']
   ): Promise<Commands[M]['returnType']>
-  /**
-   * Replaces what was listened to before in this session. `limit` is for all that is told from now on, of
-   * this session and of the workers that were attached through it, whether anybody listens or not.
-   */
+  /** Replaces this session's listeners. `limit` counts all later events of this session and of workers attached through it. */
   listen(listeners: CdpListeners, limit?: EventLimit): void
 }
 
-/** How much Chromium may tell of a page; `exceeded` is called once. */
+/** Bytes of events that Chromium may send about a page; `exceeded` is called once. */
 type EventLimit = { bytes: number; exceeded(): void }
 
 export type CdpConnection = {
   readonly browser: CdpSession
   /** The session that `Target.attachToTarget` named. */
   session(sessionId: string): CdpSession
-  /** Forget a session: its open commands reject, its events are dropped. */
+  /** Rejects the session's open commands and drops its events. */
   endSession(sessionId: string): void
-  /** Resolves once, when the pipe has ended, with the reason. Never rejects. */
+  /** Resolves once, with the reason, when the pipe has ended. Never rejects. */
   readonly closed: Promise<string>
 }
 
@@ -43,21 +37,21 @@ export class CdpError extends Error {
   override name = 'CdpError'
 }
 
-/** The browser or the page is gone; whatever was asked will never be answered. */
+/** The browser or the page is gone; the command will never be answered. */
 export class CdpClosed extends Error {
   override name = 'CdpClosed'
 }
 
-/** A snapshot has its own, smaller limit; what is above this is a broken or hostile browser. */
+/** Snapshots have their own, smaller limit; above this the browser is broken or hostile. */
 const MESSAGE_LIMIT_BYTES = 128 * 1024 * 1024
-/** An event holds what a page has written, as an address of `data:` or a line of its console: a larger one is not read. */
+/** Larger events are skipped: they hold what a page wrote, such as a `data:` address or a console line. */
 export const EVENT_LIMIT_BYTES = 8 * 1024 * 1024
-/** Chromium writes the session last, after all that comes from the page. */
+/** Chromium writes the session last, after everything that comes from the page. */
 const SESSION_AT_END = /"sessionId":"([^"]+)"\}$/
 const END_BYTES = 100
 const EVENT_START = '{"method"'
 
-type Waiting = {
+type Command = {
   sessionId: string
   method: string
   resolve(result: never): void
@@ -73,128 +67,146 @@ type Message = {
   error?: { message: string; data?: string }
 }
 
-/** Speaks the DevTools protocol over the pair of pipes of `--remote-debugging-pipe`: JSON, each ended by NUL. */
+/** Speaks the DevTools protocol over the two pipes of `--remote-debugging-pipe`: JSON messages, each ended by NUL. */
 export function connectCdp(toBrowser: Writable, fromBrowser: Readable): CdpConnection {
-  const waiting = new Map<number, Waiting>()
-  const listeners = new Map<string, CdpListeners>()
-  const limits = new Map<string, EventLimit & { told: number }>()
-  /** Of a worker's session: the one that it was attached through. */
-  const parents = new Map<string, string>()
-  const { promise: closed, resolve: tellClosed } = Promise.withResolvers<string>()
-  let lastId = 0
-  /** Said in this moment: together they wake Chromium once. */
-  let unsent = ''
-  let closedWhy: string | null = null
+  return new Connection(toBrowser, fromBrowser)
+}
 
-  const close = (why: string) => {
-    if (closedWhy !== null) return
-    closedWhy = why
-    for (const { method, reject } of waiting.values()) reject(new CdpClosed(`${method}: ${why}`))
-    waiting.clear()
-    listeners.clear()
-    limits.clear()
-    parents.clear()
-    toBrowser.destroy()
-    fromBrowser.destroy()
-    tellClosed(why)
+class Connection implements CdpConnection {
+  readonly browser: CdpSession
+  readonly closed: Promise<string>
+  readonly #tellClosed: (why: string) => void
+  readonly #toBrowser: Writable
+  readonly #fromBrowser: Readable
+  readonly #commands = new Map<number, Command>()
+  readonly #listeners = new Map<string, CdpListeners>()
+  readonly #limits = new Map<string, EventLimit & { received: number }>()
+  /** A worker's session, and the session that it was attached through. */
+  readonly #parents = new Map<string, string>()
+  #lastId = 0
+  /** Commands of one turn are written together and wake Chromium once. */
+  #unsent = ''
+  #closedWhy: string | null = null
+
+  constructor(toBrowser: Writable, fromBrowser: Readable) {
+    const { promise, resolve } = Promise.withResolvers<string>()
+    this.closed = promise
+    this.#tellClosed = resolve
+    this.#toBrowser = toBrowser
+    this.#fromBrowser = fromBrowser
+    this.browser = this.session('')
+    toBrowser.on('error', (error) => this.#close(error.message))
+    readMessages(fromBrowser, {
+      received: (text, bytes) => this.#receive(text, bytes),
+      skipped: (sessionId, bytes) => this.#count(sessionId, bytes),
+      closed: (why) => this.#close(why),
+    })
   }
 
-  const flush = () => {
-    if (closedWhy === null) toBrowser.write(unsent)
-    unsent = ''
+  session(sessionId: string): CdpSession {
+    return {
+      send: (method, ...[params]) =>
+        new Promise((resolve, reject) => {
+          if (this.#closedWhy !== null) return reject(new CdpClosed(`${method}: ${this.#closedWhy}`))
+          const id = ++this.#lastId
+          this.#commands.set(id, { sessionId, method, resolve, reject })
+          const message = { id, method, params, ...(sessionId === '' ? {} : { sessionId }) }
+          if (this.#unsent === '') process.nextTick(() => this.#flush())
+          this.#unsent += `${JSON.stringify(message)}\0`
+        }),
+      listen: (listeners, limit) => {
+        if (this.#closedWhy !== null) return
+        this.#listeners.set(sessionId, listeners)
+        if (limit === undefined) this.#limits.delete(sessionId)
+        else this.#limits.set(sessionId, { ...limit, received: 0 })
+      },
+    }
   }
 
-  const count = (sessionId: string, bytes: number) => {
-    let root = sessionId
-    for (let parent = parents.get(root); parent !== undefined; parent = parents.get(root)) root = parent
-    const limit = limits.get(root)
-    if (limit === undefined) return
-    const before = limit.told
-    limit.told += bytes
-    if (before <= limit.bytes && limit.told > limit.bytes) limit.exceeded()
-  }
-  const forget = (sessionId: string) => {
-    listeners.delete(sessionId)
-    limits.delete(sessionId)
-    parents.delete(sessionId)
-    for (const [worker, parent] of parents) if (parent === sessionId) forget(worker)
+  endSession(sessionId: string): void {
+    this.#forget(sessionId)
+    for (const [id, command] of this.#commands) {
+      if (command.sessionId !== sessionId) continue
+      this.#commands.delete(id)
+      command.reject(new CdpClosed(`${command.method}: the page is gone`))
+    }
   }
 
-  const receive = (text: string, bytes: number) => {
+  #flush(): void {
+    if (this.#closedWhy === null) this.#toBrowser.write(this.#unsent)
+    this.#unsent = ''
+  }
+
+  #close(why: string): void {
+    if (this.#closedWhy !== null) return
+    this.#closedWhy = why
+    for (const { method, reject } of this.#commands.values()) reject(new CdpClosed(`${method}: ${why}`))
+    for (const map of [this.#commands, this.#listeners, this.#limits, this.#parents]) map.clear()
+    this.#toBrowser.destroy()
+    this.#fromBrowser.destroy()
+    this.#tellClosed(why)
+  }
+
+  #receive(text: string, bytes: number): void {
     let message: Message
     try {
       message = JSON.parse(text)
     } catch {
-      return close('a message is not JSON')
-    }
-    if (message.id === undefined) {
-      const { method, sessionId = '', params } = message
-      if (method === undefined) return
-      if (method === 'Target.attachedToTarget' && sessionId !== '') {
-        const attached: Protocol.Target.AttachedToTargetEvent = params as never
-        parents.set(attached.sessionId, sessionId)
-      }
-      count(sessionId, bytes)
-      listeners.get(sessionId)?.[method]?.(params as never)
-      if (method === 'Target.detachedFromTarget') {
-        const detached: Protocol.Target.DetachedFromTargetEvent = params as never
-        forget(detached.sessionId)
-      }
+      this.#close('a message is not JSON')
       return
     }
-    const asked = waiting.get(message.id)
-    if (asked === undefined) return
-    waiting.delete(message.id)
-    if (message.error === undefined) asked.resolve(message.result as never)
-    else asked.reject(new CdpError(`${asked.method}: ${message.error.message} ${message.error.data ?? ''}`))
+    if (message.id === undefined) {
+      this.#receiveEvent(message, bytes)
+      return
+    }
+    const command = this.#commands.get(message.id)
+    if (command === undefined) return
+    this.#commands.delete(message.id)
+    const { error } = message
+    if (error === undefined) command.resolve(message.result as never)
+    else command.reject(new CdpError(`${command.method}: ${error.message} ${error.data ?? ''}`))
   }
 
-  readMessages(fromBrowser, { receive, skipped: count, close })
-  toBrowser.on('error', (error) => close(error.message))
+  #receiveEvent({ method, sessionId = '', params }: Message, bytes: number): void {
+    if (method === undefined) return
+    if (method === 'Target.attachedToTarget' && sessionId !== '') {
+      const attached: Protocol.Target.AttachedToTargetEvent = params as never
+      this.#parents.set(attached.sessionId, sessionId)
+    }
+    this.#count(sessionId, bytes)
+    this.#listeners.get(sessionId)?.[method]?.(params as never)
+    if (method === 'Target.detachedFromTarget') {
+      const detached: Protocol.Target.DetachedFromTargetEvent = params as never
+      this.#forget(detached.sessionId)
+    }
+  }
 
-  const session = (sessionId: string): CdpSession => ({
-    send: (method, ...[params]) =>
-      new Promise((resolve, reject) => {
-        if (closedWhy !== null) return reject(new CdpClosed(`${method}: ${closedWhy}`))
-        const id = ++lastId
-        waiting.set(id, { sessionId, method, resolve, reject })
-        const message = { id, method, params, ...(sessionId === '' ? {} : { sessionId }) }
-        if (unsent === '') process.nextTick(flush)
-        unsent += `${JSON.stringify(message)}\0`
-      }),
-    listen: (wanted, limit) => {
-      if (closedWhy !== null) return
-      listeners.set(sessionId, wanted)
-      if (limit === undefined) limits.delete(sessionId)
-      else limits.set(sessionId, { ...limit, told: 0 })
-    },
-  })
+  #count(sessionId: string, bytes: number): void {
+    let root = sessionId
+    for (let parent = this.#parents.get(root); parent !== undefined; parent = this.#parents.get(root))
+      root = parent
+    const limit = this.#limits.get(root)
+    if (limit === undefined) return
+    const before = limit.received
+    limit.received += bytes
+    if (before <= limit.bytes && limit.received > limit.bytes) limit.exceeded()
+  }
 
-  return {
-    browser: session(''),
-    session,
-    endSession: (sessionId) => {
-      forget(sessionId)
-      for (const [id, asked] of waiting) {
-        if (asked.sessionId !== sessionId) continue
-        waiting.delete(id)
-        asked.reject(new CdpClosed(`${asked.method}: the page is gone`))
-      }
-    },
-    closed,
+  #forget(sessionId: string): void {
+    this.#listeners.delete(sessionId)
+    this.#limits.delete(sessionId)
+    this.#parents.delete(sessionId)
+    for (const [worker, parent] of this.#parents) if (parent === sessionId) this.#forget(worker)
   }
 }
 
-/**
- * Cuts the byte stream at each NUL. Chunks are joined once a message, so a large one costs its size only;
- * of an event that is over its limit nothing is kept but its end.
- */
+/** Cuts the byte stream at each NUL. Of an event over its limit only the end is kept, which names the session. */
 function readMessages(
   from: Readable,
   on: {
-    receive(text: string, bytes: number): void
+    received(text: string, bytes: number): void
     skipped(sessionId: string, bytes: number): void
-    close(why: string): void
+    closed(why: string): void
   },
 ): void {
   let chunks: Buffer[] = []
@@ -214,7 +226,7 @@ function readMessages(
   const finish = () => {
     const text = (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString('utf8')
     if (isSkipped) on.skipped(SESSION_AT_END.exec(text)?.[1] ?? '', bytes)
-    else on.receive(text, bytes)
+    else on.received(text, bytes)
     chunks = []
     bytes = 0
     isSkipped = false
@@ -228,9 +240,9 @@ function readMessages(
       rest = rest.subarray(end + 1)
     }
     if (rest.length > 0) add(rest)
-    if (!isSkipped && bytes > MESSAGE_LIMIT_BYTES) on.close('a message is over the limit')
+    if (!isSkipped && bytes > MESSAGE_LIMIT_BYTES) on.closed('a message is over the limit')
   })
-  from.on('end', () => on.close('the pipe has ended'))
-  from.on('close', () => on.close('the pipe has ended'))
-  from.on('error', (error) => on.close(error.message))
+  from.on('end', () => on.closed('the pipe has ended'))
+  from.on('close', () => on.closed('the pipe has ended'))
+  from.on('error', (error) => on.closed(error.message))
 }

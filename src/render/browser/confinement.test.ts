@@ -9,8 +9,7 @@ import { after, before, describe, it } from 'node:test'
 import { listProcesses } from '../../../test/support/processes.ts'
 import { startTestRenderer, type TestRenderer } from '../../../test/support/renderer.ts'
 import { browserUser, ownUid } from '../../system-user.ts'
-import { canHide, viewOf } from '../tab/own-view.ts'
-import { BROWSER_RLIMITS, confined } from './confinement.ts'
+import { BROWSER_RLIMITS, canHideFiles, confined, viewOf } from './confinement.ts'
 import { processesOfGroup } from './process-group.ts'
 
 /** Whoever reads the browser's environment must not find what stands in ours. */
@@ -181,7 +180,7 @@ describe('processes of domains', () => {
 function shownNothingElse(): void {
   const { dataDir } = renderer
   const view = viewOf(dataDir, path.join(dataDir, 'chromium', 'chromium'), path.join(dataDir, 'browsers'))
-  if (renderer.sandbox === 'on' || !canHide(view)) return
+  if (renderer.sandbox === 'on' || !canHideFiles(view)) return
   for (const pid of browserPids()) {
     assert.deepEqual(readdirSync(`/proc/${pid}/root${dataDir}`).sort(), ['browsers', 'chromium'])
   }

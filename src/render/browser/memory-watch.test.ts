@@ -39,7 +39,7 @@ describe('memory of a page', () => {
     assert.equal(signal, 'SIGKILL')
     assert.equal(at.child.exitCode ?? at.child.signalCode, null)
     assert.deepEqual(
-      watches.map((watch) => [watch.hasEnded(), watch.hasEnded()]),
+      watches.map((watch) => [watch.hasKilled(), watch.hasKilled()]),
       [
         [false, false],
         [true, false],

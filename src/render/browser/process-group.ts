@@ -1,9 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
-/**
- * What Linux tells about the processes of one group: a browser and all its
- * children. On other systems the lists are empty and the sums zero.
- */
+/** A browser and all its children, as Linux lists them. On other systems the lists are empty and the sums zero. */
 type ProcessInGroup = { pid: number; commandLine: string }
 
 export function processesOfGroup(groupId: number): ProcessInGroup[] {
@@ -13,28 +10,31 @@ export function processesOfGroup(groupId: number): ProcessInGroup[] {
   })
 }
 
-/** USER_HZ of proc_pid_stat(5), the same on every Linux that Node runs on. */
-const MS_PER_TICK = 10
+/** Chromium's first process. The group may begin with a script, as Debian's does, or with `unshare`. */
+export function mainProcessOf(groupId: number): number {
+  const zygotes = processesOfGroup(groupId).filter(({ commandLine }) => commandLine.includes('--type=zygote'))
+  const parents = zygotes.map(({ pid }) => Number(fieldsOf(pid)[1]))
+  return parents.find((parent) => parent > 0 && !zygotes.some(({ pid }) => pid === parent)) ?? groupId
+}
 
-/** A renderer begins as a copy of Chromium's zygote, and is called that for a moment: after so many looks it is one for good. */
-const LOOKS_UNTIL_SURE = 20
-/** Every so many looks is one at all processes of the machine; the others at the children of zygotes, which pages are. */
-const LOOKS_UNTIL_ALL = 10
+/** A renderer begins as a copy of Chromium's zygote and keeps its command line for a moment. It is final after so many reads. */
+const READS_UNTIL_FINAL = 20
+/** Every so many calls list all processes of the machine; the others only the children of zygotes, which pages are. */
+const CALLS_UNTIL_ALL = 10
 
 /**
- * Gives the processes of the group that hold pages, each time it is called. Made
- * for being called often: whose a process is, is read once, and what it is only
- * until that is sure. A page that is no child of a zygote is seen now and then.
+ * Returns a function that lists the group's processes that hold pages. Made to be called often: the group of a process
+ * is read once, and its type only until that is final. A page that is no child of a zygote is found now and then.
  */
 export function renderersOfGroup(groupId: number): () => number[] {
-  type Known = { isOfGroup: boolean; type: string; looks: number }
+  type Known = { isOfGroup: boolean; type: string; reads: number }
   let known = new Map<number, Known>()
-  let looks = 0
-  const tellsChildren = existsSync(childrenFile(process.pid))
+  let calls = 0
+  const hasChildrenFile = existsSync(childrenFile(process.pid))
 
-  const look = (pid: number): Known => {
-    const one = known.get(pid) ?? { isOfGroup: groupOf(pid) === groupId, type: '', looks: 0 }
-    if (!one.isOfGroup || one.type === 'renderer' || one.looks++ > LOOKS_UNTIL_SURE) return one
+  const examine = (pid: number): Known => {
+    const one = known.get(pid) ?? { isOfGroup: groupOf(pid) === groupId, type: '', reads: 0 }
+    if (!one.isOfGroup || one.type === 'renderer' || one.reads++ > READS_UNTIL_FINAL) return one
     one.type = TYPE.exec(read(`/proc/${pid}/cmdline`))?.[1] ?? ''
     return one
   }
@@ -42,19 +42,19 @@ export function renderersOfGroup(groupId: number): () => number[] {
 
   return () => {
     const zygotes = ofType('zygote')
-    if (!tellsChildren || zygotes.length === 0 || looks++ % LOOKS_UNTIL_ALL === 0) {
-      known = new Map(pids().map((pid) => [pid, look(pid)]))
+    if (!hasChildrenFile || zygotes.length === 0 || calls++ % CALLS_UNTIL_ALL === 0) {
+      known = new Map(pids().map((pid) => [pid, examine(pid)]))
       return ofType('renderer')
     }
     const children = zygotes.flatMap(childrenOf)
-    for (const pid of children) known.set(pid, look(pid))
+    for (const pid of children) known.set(pid, examine(pid))
     return children.filter((pid) => known.get(pid)?.type === 'renderer')
   }
 }
 
 const TYPE = /--type=([a-z-]+)/
 
-/** Private memory of the whole group in bytes, and what it shares counted once for each sharer's part. */
+/** Memory of the whole group in bytes; shared memory is divided among its users. */
 export function memoryOfGroupBytes(groupId: number): number {
   let kilobytes = 0
   for (const { pid } of processesOfGroup(groupId)) {
@@ -64,12 +64,19 @@ export function memoryOfGroupBytes(groupId: number): number {
   return kilobytes * 1024
 }
 
+/** proc_pid_statm(5); 0 for a process that has ended. */
+export function residentBytes(pid: number): number {
+  return Number(read(`/proc/${pid}/statm`).split(' ', 2)[1] ?? 0) * PAGE_BYTES
+}
+
+const PAGE_BYTES = 4_096
+
 /** Whether the kernel filters the system calls of a process (seccomp), as Chromium's sandbox makes it do. */
 export function hasSystemCallFilter(pid: number): boolean {
   return /^Seccomp:\s+2$/m.test(read(`/proc/${pid}/status`))
 }
 
-/** Ends every process of a group at once. A group that is gone already is no error. */
+/** Kills every process of a group. Does nothing if the group is gone already. */
 export function killGroup(groupId: number): void {
   try {
     process.kill(-groupId, 'SIGKILL')
@@ -78,15 +85,19 @@ export function killGroup(groupId: number): void {
   }
 }
 
-/** Processor time that a process has had so far, with what it asked of the kernel; 0: there is no such process. */
+/** Processor time so far, system calls included; 0 if there is no such process. */
 export function processorMsOf(pid: number): number {
   const [user, system] = fieldsOf(pid).slice(11, 13).map(Number)
   return ((user ?? 0) + (system ?? 0)) * MS_PER_TICK
 }
 
-/** The letter of proc_pid_stat(5): `Z` has ended, and its parent has not asked. null: there is no such process. */
-export function stateOf(pid: number): string | null {
-  return fieldsOf(pid)[0] || null
+/** USER_HZ of proc_pid_stat(5), the same on every Linux that Node runs on. */
+const MS_PER_TICK = 10
+
+/** Neither gone nor waiting for its parent to collect its exit status. */
+export function isAlive(pid: number): boolean {
+  const state = fieldsOf(pid)[0] || null
+  return state !== null && state !== 'Z' && state !== 'X'
 }
 
 function groupOf(pid: number): number {

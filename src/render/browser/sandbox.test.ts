@@ -7,7 +7,7 @@ import path from 'node:path'
 import { after, before, describe, it, type TestContext } from 'node:test'
 
 import { pino } from 'pino'
-import { PAGE_LIMITS } from '../page-limits.ts'
+import { PAGE_LIMITS } from '../outcome.ts'
 import { type BrowserBinary, findBrowser } from './browser-binary.ts'
 import { BrowserStartError, launchBrowser } from './browser-process.ts'
 

@@ -13,161 +13,173 @@ type Supervised = {
   tabs: { close(): Promise<void> }
 }
 
-type Supervisor<B extends Supervised> = {
-  /**
-   * The right to render in the current browser, or in the next one while there
-   * is none; it lives at least until `release`. Rejects when `signal` ends the wait.
-   */
-  lease(signal: AbortSignal): Promise<{ browser: B; release(): void }>
-  /** A browser runs and answers. */
-  readonly healthy: boolean
-  /** Browsers that run; more than one while one takes another's place. */
-  readonly alive: number
-  /** Browsers that were started so far. */
-  readonly started: number
-  close(): Promise<void>
-}
-
-/** When a browser has done enough and a new one takes its place. */
+/** When a new browser takes the place of an old one. */
 export type RecycleLimits = { renders: number; ageMs: number; memoryBytes: number }
 
-const CHECK_EVERY_MS = 5_000
-const FIRST_BACK_OFF_MS = 100
-const LONGEST_BACK_OFF_MS = 30_000
-/** A browser that lived so long did not die of its start: the next one starts at once. */
-const STABLE_AFTER_MS = 60_000
-
-type Running<B> = { browser: B; sinceMs: number; renders: number; leases: number; retired: boolean }
-
-/**
- * Keeps one browser running: starts it, asks it every few seconds whether it
- * lives, and replaces it when it does not, or has done enough. A new one takes
- * over before the old one, drained, is ended. Throws when the first start fails.
- */
-export async function superviseBrowser<B extends Supervised>(options: {
+type SupervisorOptions<B> = {
   start(): Promise<B>
   limits: RecycleLimits
   clock: Clock
   log: Log
-  /** Between two looks at each browser. */
+  /** Between two health checks. */
   checkEveryMs?: number
-}): Promise<Supervisor<B>> {
-  const { start, limits, clock, log, checkEveryMs = CHECK_EVERY_MS } = options
-  const all = new Set<Running<B>>()
-  const closing = new AbortController()
-  let current: Running<B> | null = null
-  let next = Promise.withResolvers<Running<B>>()
-  let backOffMs = FIRST_BACK_OFF_MS
-  let isReplacing = false
-  let starts = 0
+}
 
-  const adopt = (browser: B) => {
-    starts++
-    const adopted = { browser, sinceMs: clock.nowMs(), renders: 0, leases: 0, retired: false }
-    all.add(adopted)
-    current = adopted
-    next.resolve(adopted)
-    void browser.process.ended.then((why) => whenEnded(adopted, why))
+const CHECK_EVERY_MS = 5_000
+const FIRST_BACK_OFF_MS = 100
+const LONGEST_BACK_OFF_MS = 30_000
+/** After a browser that lived so long, the next one starts without back-off. */
+const STABLE_AFTER_MS = 60_000
+
+type Running<B> = { browser: B; sinceMs: number; renders: number; leases: number; retired: boolean }
+
+/** Starts the first browser; throws when that fails. */
+export async function superviseBrowser<B extends Supervised>(
+  options: SupervisorOptions<B>,
+): Promise<Supervisor<B>> {
+  return new Supervisor(options, await options.start())
+}
+
+/**
+ * Keeps one browser running: checks it every few seconds, and replaces it when it does not answer or has reached a
+ * limit. A new browser takes over before the old one, drained, is ended.
+ */
+class Supervisor<B extends Supervised> {
+  readonly #options: SupervisorOptions<B>
+  readonly #all = new Set<Running<B>>()
+  readonly #closing = new AbortController()
+  readonly #checking: NodeJS.Timeout
+  #current: Running<B> | null = null
+  #next = Promise.withResolvers<Running<B>>()
+  #backOffMs = FIRST_BACK_OFF_MS
+  #isReplacing = false
+  #started = 0
+
+  constructor(options: SupervisorOptions<B>, first: B) {
+    this.#options = options
+    this.#adopt(first)
+    this.#checking = setInterval(() => {
+      for (const running of this.#all) void this.#check(running)
+    }, options.checkEveryMs ?? CHECK_EVERY_MS)
   }
 
-  const whenEnded = (running: Running<B>, why: string) => {
-    all.delete(running)
-    if (closing.signal.aborted || running.retired) return
-    log.warn({ why }, 'Chromium has ended, another one is started')
-    if (clock.nowMs() - running.sinceMs > STABLE_AFTER_MS) backOffMs = FIRST_BACK_OFF_MS
-    if (current !== running) return
-    current = null
-    next = Promise.withResolvers()
-    void replace()
+  /** Browsers that run; more than one while one replaces another. */
+  get alive(): number {
+    return this.#all.size
   }
 
-  /** Until a browser runs; the one in place, if any, goes on meanwhile. */
-  const replace = async () => {
-    if (isReplacing) return
-    isReplacing = true
-    const before = current
-    while (!closing.signal.aborted) {
-      try {
-        const started = await start()
-        if (closing.signal.aborted) await started.process.kill('closing')
-        else adopt(started)
-        break
-      } catch (error) {
-        log.error({ err: error, backOffMs }, 'Chromium could not be started')
-      }
-      await delay(backOffMs, undefined, { signal: closing.signal }).catch(() => {})
-      backOffMs = Math.min(backOffMs * 2, LONGEST_BACK_OFF_MS)
+  /** Browsers started so far. */
+  get started(): number {
+    return this.#started
+  }
+
+  /** A browser runs and answers. */
+  get healthy(): boolean {
+    return this.#current !== null && !this.#closing.signal.aborted
+  }
+
+  /** The current browser, or the next one if there is none; it lives at least until `release`. Rejects when `signal` ends the wait. */
+  async lease(signal: AbortSignal): Promise<{ browser: B; release(): void }> {
+    if (this.#current !== null && !this.#current.browser.process.parts.canOpenPages())
+      this.#replaceDrained(this.#current)
+    const running = this.#current ?? (await untilAborted(this.#next.promise, signal))
+    running.leases++
+    running.renders++
+    if (running.renders === this.#options.limits.renders) void this.#replace()
+    const release = () => {
+      running.leases--
+      this.#endWhenIdle(running)
     }
-    isReplacing = false
-    if (before !== null) retire(before)
-    // The new one may have died before we were done.
-    if (current === null && !closing.signal.aborted) void replace()
+    return { browser: running.browser, release }
   }
 
-  /** It can finish what it has, but take nothing new. */
-  const giveUp = (running: Running<B>) => {
-    log.warn('Chromium can open no pages any more, another one is started')
-    current = null
-    next = Promise.withResolvers()
-    retire(running)
-    void replace()
-  }
-  const retire = (running: Running<B>) => {
-    running.retired = true
-    endWhenIdle(running)
-  }
-  const endWhenIdle = (running: Running<B>) => {
-    if (running.retired && running.leases === 0) void end(running.browser, 'has done enough')
-  }
-  const end = async ({ tabs, process }: B, why: string) => {
-    await tabs.close()
-    await process.kill(why)
+  async close(): Promise<void> {
+    this.#closing.abort()
+    clearInterval(this.#checking)
+    await Promise.all([...this.#all].map(({ browser }) => this.#end(browser, 'closing')))
   }
 
-  const check = async (running: Running<B>) => {
+  #adopt(browser: B): void {
+    this.#started++
+    const running = { browser, sinceMs: this.#options.clock.nowMs(), renders: 0, leases: 0, retired: false }
+    this.#all.add(running)
+    this.#current = running
+    this.#next.resolve(running)
+    void browser.process.ended.then((why) => this.#hasEnded(running, why))
+  }
+
+  #hasEnded(running: Running<B>, why: string): void {
+    this.#all.delete(running)
+    if (this.#closing.signal.aborted || running.retired) return
+    this.#options.log.warn({ why }, 'Chromium has ended, another one is started')
+    if (this.#options.clock.nowMs() - running.sinceMs > STABLE_AFTER_MS) this.#backOffMs = FIRST_BACK_OFF_MS
+    if (this.#current !== running) return
+    this.#noCurrent()
+    void this.#replace()
+  }
+
+  async #check(running: Running<B>): Promise<void> {
     const { browser, renders, sinceMs } = running
+    const { limits, clock } = this.#options
     if (!(await browser.process.answers())) return void browser.process.kill('gave no answer')
-    if (running === current && !browser.process.parts.canOpenPages()) return giveUp(running)
-    const hasDoneEnough =
+    if (running !== this.#current) return
+    if (!browser.process.parts.canOpenPages()) return this.#replaceDrained(running)
+    const isUsedUp =
       renders >= limits.renders ||
       clock.nowMs() - sinceMs >= limits.ageMs ||
       browser.process.memoryBytes() >= limits.memoryBytes
-    if (hasDoneEnough && running === current) await replace()
+    if (isUsedUp) await this.#replace()
   }
 
-  adopt(await start())
-  const checking = setInterval(() => {
-    for (const running of all) void check(running)
-  }, checkEveryMs)
-
-  return {
-    async lease(signal) {
-      if (current !== null && !current.browser.process.parts.canOpenPages()) giveUp(current)
-      const running = current ?? (await untilAborted(next.promise, signal))
-      running.leases++
-      running.renders++
-      if (running.renders === limits.renders) void replace()
-      return {
-        browser: running.browser,
-        release: () => {
-          running.leases--
-          endWhenIdle(running)
-        },
+  /** Starts browsers until one runs; the current one, if any, goes on meanwhile. */
+  async #replace(): Promise<void> {
+    if (this.#isReplacing) return
+    this.#isReplacing = true
+    const before = this.#current
+    const { start, log } = this.#options
+    const { signal } = this.#closing
+    while (!signal.aborted) {
+      try {
+        const started = await start()
+        if (signal.aborted) await started.process.kill('closing')
+        else this.#adopt(started)
+        break
+      } catch (error) {
+        log.error({ err: error, backOffMs: this.#backOffMs }, 'Chromium could not be started')
       }
-    },
-    get alive() {
-      return all.size
-    },
-    get started() {
-      return starts
-    },
-    get healthy() {
-      return current !== null && !closing.signal.aborted
-    },
-    async close() {
-      closing.abort()
-      clearInterval(checking)
-      await Promise.all([...all].map(({ browser }) => end(browser, 'closing')))
-    },
+      await delay(this.#backOffMs, undefined, { signal }).catch(() => {})
+      this.#backOffMs = Math.min(this.#backOffMs * 2, LONGEST_BACK_OFF_MS)
+    }
+    this.#isReplacing = false
+    if (before !== null) this.#retire(before)
+    // The new one may have died meanwhile.
+    if (this.#current === null && !signal.aborted) void this.#replace()
+  }
+
+  /** It finishes its renders but gets no new ones: it cannot open pages any more. */
+  #replaceDrained(running: Running<B>): void {
+    this.#options.log.warn('Chromium can open no pages any more, another one is started')
+    this.#noCurrent()
+    this.#retire(running)
+    void this.#replace()
+  }
+
+  #noCurrent(): void {
+    this.#current = null
+    this.#next = Promise.withResolvers()
+  }
+
+  #retire(running: Running<B>): void {
+    running.retired = true
+    this.#endWhenIdle(running)
+  }
+
+  #endWhenIdle(running: Running<B>): void {
+    if (running.retired && running.leases === 0) void this.#end(running.browser, 'has done enough')
+  }
+
+  async #end({ tabs, process }: B, why: string): Promise<void> {
+    await tabs.close()
+    await process.kill(why)
   }
 }

@@ -1,82 +1,28 @@
 /**
- * Analytics, advertising, session recording and chat: they change nothing that
- * a crawler reads, cost requests, and would count our renders as visits. A host
- * stands for itself and everything below it. Kept short on purpose: what is
- * not here is fetched. Tag managers that pages build content with are not here.
+ * Analytics, advertising, session recording and chat: not part of the content that crawlers read, and they would count
+ * renders as visits. Includes subdomains. Tag managers that pages build content with are not blocked.
  */
 const BLOCKED_HOSTS: readonly string[] = [
   // Google
-  'google-analytics.com',
-  'googlesyndication.com',
-  'googleadservices.com',
-  'doubleclick.net',
-  'adservice.google.com',
-  'googleoptimize.com',
+  ...['google-analytics.com', 'googlesyndication.com', 'googleadservices.com', 'doubleclick.net'],
+  ...['adservice.google.com', 'googleoptimize.com'],
   // Meta, Microsoft, LinkedIn, X, TikTok, Pinterest, Reddit, Snap, Yahoo, Yandex, Baidu
-  'connect.facebook.net',
-  'clarity.ms',
-  'bat.bing.com',
-  'snap.licdn.com',
-  'px.ads.linkedin.com',
-  'static.ads-twitter.com',
-  'analytics.twitter.com',
-  'analytics.tiktok.com',
-  'ct.pinterest.com',
-  'alb.reddit.com',
-  'tr.snapchat.com',
-  'analytics.yahoo.com',
-  'mc.yandex.ru',
-  'hm.baidu.com',
+  ...['connect.facebook.net', 'clarity.ms', 'bat.bing.com', 'snap.licdn.com', 'px.ads.linkedin.com'],
+  ...['static.ads-twitter.com', 'analytics.twitter.com', 'analytics.tiktok.com', 'ct.pinterest.com'],
+  ...['alb.reddit.com', 'tr.snapchat.com', 'analytics.yahoo.com', 'mc.yandex.ru', 'hm.baidu.com'],
   // Measuring
-  'plausible.io',
-  'matomo.cloud',
-  'mixpanel.com',
-  'amplitude.com',
-  'segment.com',
-  'segment.io',
-  'heapanalytics.com',
-  'posthog.com',
-  'statcounter.com',
-  'scorecardresearch.com',
-  'quantserve.com',
-  'chartbeat.com',
-  'parsely.com',
-  'newrelic.com',
-  'nr-data.net',
-  'datadoghq-browser-agent.com',
-  'browser-intake-datadoghq.com',
-  'ingest.sentry.io',
-  'bugsnag.com',
-  'static.cloudflareinsights.com',
+  ...['plausible.io', 'matomo.cloud', 'mixpanel.com', 'amplitude.com', 'segment.com', 'segment.io'],
+  ...['heapanalytics.com', 'posthog.com', 'statcounter.com', 'scorecardresearch.com', 'quantserve.com'],
+  ...['chartbeat.com', 'parsely.com', 'newrelic.com', 'nr-data.net', 'datadoghq-browser-agent.com'],
+  ...['browser-intake-datadoghq.com', 'ingest.sentry.io', 'bugsnag.com', 'static.cloudflareinsights.com'],
   // Recording
-  'hotjar.com',
-  'hotjar.io',
-  'fullstory.com',
-  'mouseflow.com',
-  'crazyegg.com',
-  'logrocket.com',
-  'lr-ingest.com',
-  'smartlook.com',
-  'inspectlet.com',
+  ...['hotjar.com', 'hotjar.io', 'fullstory.com', 'mouseflow.com', 'crazyegg.com', 'logrocket.com'],
+  ...['lr-ingest.com', 'smartlook.com', 'inspectlet.com'],
   // Advertising
-  'adnxs.com',
-  'adsrvr.org',
-  'amazon-adsystem.com',
-  'criteo.com',
-  'criteo.net',
-  'moatads.com',
-  'outbrain.com',
-  'taboola.com',
-  'pubmatic.com',
-  'rubiconproject.com',
-  'openx.net',
+  ...['adnxs.com', 'adsrvr.org', 'amazon-adsystem.com', 'criteo.com', 'criteo.net', 'moatads.com'],
+  ...['outbrain.com', 'taboola.com', 'pubmatic.com', 'rubiconproject.com', 'openx.net'],
   // Chat bubbles
-  'intercom.io',
-  'intercomcdn.com',
-  'drift.com',
-  'driftt.com',
-  'tawk.to',
-  'crisp.chat',
+  ...['intercom.io', 'intercomcdn.com', 'drift.com', 'driftt.com', 'tawk.to', 'crisp.chat'],
 ]
 
 /** For `Network.setBlockedURLs`. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 
-import { endUnlessOpened, OPEN_LIMIT_MS } from './tab-pool.ts'
+import { killUnlessOpened, OPEN_LIMIT_MS } from './tab-pool.ts'
 
 /** A browser whose answer comes when it is told to, and a clock that is told to go on. */
 function watched(t: TestContext) {
@@ -12,7 +12,7 @@ function watched(t: TestContext) {
     killed.push(why)
     return why
   }
-  const opened = endUnlessOpened({ answers: () => promise, kill })
+  const opened = killUnlessOpened({ answers: () => promise, kill })
   const settle = () => new Promise(setImmediate)
   return {
     killed,

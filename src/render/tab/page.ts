@@ -2,14 +2,12 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { BrowserProcess } from '../browser/browser-process.ts'
 import { type CdpConnection, CdpError, type CdpListeners, type CdpSession } from '../browser/cdp.ts'
-import type { Visitor } from '../outcome.ts'
-import { PAGE_LIMITS } from '../page-limits.ts'
-import { createVirtualClock, openClockSession, type VirtualClock } from '../time/virtual-clock.ts'
-import { allHear } from '../visit/recorder.ts'
+import { PAGE_LIMITS, type Visitor } from '../outcome.ts'
+import { PageDate, VirtualClock } from '../time/virtual-clock.ts'
+import { mergeListeners } from '../visit/recorder.ts'
 import { WORLD } from '../visit/snapshot.ts'
 import { blockedUrlPatterns } from './blocked-hosts.ts'
-import { createPageDate, type PageDate } from './page-date.ts'
-import { appearAs, nameBrowser } from './visitor.ts'
+import { emulateVisitor, setUserAgent } from './visitor.ts'
 import { ATTACH_WORKERS } from './workers.ts'
 
 /** One page target, attached and set up, at about:blank. Its process lives as long as it does. */
@@ -20,23 +18,23 @@ export type Page = {
   readonly clock: VirtualClock
   readonly date: PageDate
   readonly frameId: string
-  /** Our world in the main document that is there, once there is one. */
+  /** Our world in the current main document, once there is one. */
   readonly ownWorld: number | undefined
   /** Resolves with the reason when the process has died. */
   readonly lost: Promise<string>
-  /** For HTTP authentication, have been given: the browser remembers them as long as the context lives. */
+  /** The page used credentials for HTTP authentication, which the browser remembers until the context ends. */
   readonly hasCredentials: boolean
-  /** Set at the end of a visit whose page may stay in the tab, asleep: see `Stillness`. */
-  isStill: boolean
-  /** For one render; replaces those of the render before. */
+  /** Set at the end of a visit: see `NetworkActivity.canPark`. */
+  canPark: boolean
+  /** For one render; replaces the listeners of the render before. */
   listen(listeners: CdpListeners): void
-  /** While its clock stands: does all that a render would else have to wait for at its beginning. Rejects when the page has gone. */
-  expectNext(): Promise<void>
-  /** Ends it although it may hang. Rejects when the browser is gone. */
+  /** Does between renders, while the clock stands, what the next render would have to wait for. Rejects when the page has gone. */
+  prepareNext(): Promise<void>
+  /** Closes the page even if it hangs. Rejects when the browser is gone. */
   close(): Promise<void>
 }
 
-/** Separate functions, run one after the other before any script of the page. */
+/** Run one after the other before any script of the page. */
 const NEW_DOCUMENT_SCRIPT = [
   'spinning-clock.js',
   'images.js',
@@ -51,10 +49,9 @@ const NEW_DOCUMENT_SCRIPT = [
   .map((file) => readFileSync(path.join(import.meta.dirname, '../in-page', file), 'utf8'))
   .join(';\n')
 
-/** Why a page is `lost` that took more memory than a page may. */
+/** Reasons of `lost` for a page over its limits. */
 export const OUT_OF_MEMORY = 'the page took too much memory'
-/** Why a page is `lost` of which Chromium had more to tell than of a page may be told. */
-export const TOLD_TOO_MUCH = 'the page gave Chromium too much to tell'
+export const TOO_MANY_EVENTS = 'the page caused too many events'
 
 const VIEWPORT = { width: 1280, height: 1024 }
 
@@ -74,20 +71,14 @@ export async function openPage(
     })
   const { sessionId } = await cdp.browser.send('Target.attachToTarget', { targetId, flatten: true })
   const session = cdp.session(sessionId)
-  const clockSession = await openClockSession(cdp, targetId, {
-    'Emulation.virtualTimeBudgetExpired': () => clock.budgetExpired(),
-  })
-  const clock: VirtualClock = createVirtualClock(clockSession)
-  let ownWorld: number | undefined
+  const clock = await VirtualClock.open(cdp, targetId)
+  const date = new PageDate(session, clock)
   const { promise: lost, resolve: lose } = Promise.withResolvers<string>()
+  let ownWorld: number | undefined
   let hasCredentials = false
-  const eventLimit = { bytes: PAGE_LIMITS.eventBytes, exceeded: () => lose(TOLD_TOO_MUCH) }
 
-  const credentials = credentialListeners(() => {
-    hasCredentials = true
-  })
   const always: CdpListeners = {
-    'Inspector.targetCrashed': () => lose(browser.memory.hasEnded() ? OUT_OF_MEMORY : 'the page crashed'),
+    'Inspector.targetCrashed': () => lose(browser.memory.hasKilled() ? OUT_OF_MEMORY : 'the page crashed'),
     'Inspector.detached': ({ reason }) => lose(reason),
     'Runtime.executionContextCreated': ({ context: { id, name, auxData } }) => {
       if (name === WORLD && auxData?.['frameId'] === targetId) ownWorld = id
@@ -95,52 +86,63 @@ export async function openPage(
     'Runtime.executionContextsCleared': () => {
       ownWorld = undefined
     },
-    'Page.javascriptDialogOpening': ({ type }) => {
-      // Staying is never right; all else is answered as somebody who does not care would.
-      void session.send('Page.handleJavaScriptDialog', { accept: type === 'beforeunload' }).catch(() => {})
-    },
+    ...dismissDialogs(session),
+  }
+  const checkCredentials = (url: string) => {
+    if (url.includes('@') && WITH_CREDENTIALS.test(url)) hasCredentials = true
+  }
+  const credentials: CdpListeners = {
+    'Network.requestWillBeSent': ({ request }) => checkCredentials(request.url),
+    // A request shows them only once it has been answered.
+    'Network.responseReceived': ({ response }) => checkCredentials(response.url),
+  }
+  const prepareNext = async () => {
+    await Promise.all([date.read(ownWorld), clock.renew()])
+    // The session that ends takes with it what another has set for the platform (Chromium 153).
+    await setUserAgent(session, browser, visitor)
   }
   session.listen(always)
-  await Promise.all([prepare(session), clock.pause()])
-  await appearAs(session, browser, visitor)
+  await Promise.all([setUp(session), clock.pause()])
+  await emulateVisitor(session, browser, visitor)
+  await prepareNext()
 
-  const page: Page = {
-    session,
+  return {
+    ...{ session, clock, date, lost, prepareNext },
     connection: cdp,
-    clock,
-    date: createPageDate(session, clock, () => ownWorld),
+    frameId: targetId,
     get ownWorld() {
       return ownWorld
     },
-    frameId: targetId,
-    lost,
     get hasCredentials() {
       return hasCredentials
     },
-    isStill: false,
+    canPark: false,
     listen(listeners) {
-      session.listen(allHear([credentials, { ...listeners, ...always }]), eventLimit)
+      const limit = { bytes: PAGE_LIMITS.eventBytes, exceeded: () => lose(TOO_MANY_EVENTS) }
+      session.listen(mergeListeners([credentials, { ...listeners, ...always }]), limit)
       browser.contextWorkers.listen(browserContextId, listeners)
-    },
-    async expectNext() {
-      await Promise.all([page.date.read(), clock.renew()])
-      // A session that goes takes what another has said of the platform with it (Chromium 153).
-      await nameBrowser(session, browser, visitor)
     },
     async close() {
       cdp.endSession(sessionId)
-      clockSession.end()
+      clock.end()
       await cdp.browser.send('Target.closeTarget', { targetId })
     },
   }
-  await page.expectNext()
-  return page
 }
 
-async function prepare(session: CdpSession): Promise<void> {
+/** Leaves the page when asked whether to stay; cancels all other dialogs. */
+export function dismissDialogs(session: CdpSession): CdpListeners {
+  return {
+    'Page.javascriptDialogOpening': ({ type }) => {
+      void session.send('Page.handleJavaScriptDialog', { accept: type === 'beforeunload' }).catch(() => {})
+    },
+  }
+}
+
+async function setUp(session: CdpSession): Promise<void> {
   await Promise.all([
     session.send('Page.enable'),
-    // Nothing of the bodies is kept for a debugger who never asks.
+    // Without buffers for bodies, which are never read.
     session.send('Network.enable', {
       maxTotalBufferSize: 0,
       maxResourceBufferSize: 0,
@@ -156,20 +158,8 @@ async function prepare(session: CdpSession): Promise<void> {
   ])
 }
 
-const WITH_CREDENTIALS = /^[a-z]+:\/\/[^/?#]*@/i
-
 /**
- * Hears of credentials for HTTP authentication (RFC 9110, section 11), which a
- * script gives in a URL or to an XMLHttpRequest. Chromium remembers them in the
- * context, where no wiping of storage reaches them: only the context's end does.
+ * Credentials for HTTP authentication (RFC 9110, section 11), given in a URL or to an XMLHttpRequest. Chromium
+ * remembers them in the context, and wiping storage does not remove them.
  */
-function credentialListeners(given: () => void): CdpListeners {
-  const look = (url: string) => {
-    if (url.includes('@') && WITH_CREDENTIALS.test(url)) given()
-  }
-  return {
-    'Network.requestWillBeSent': ({ request }) => look(request.url),
-    // The request itself tells them only once it has been answered.
-    'Network.responseReceived': ({ response }) => look(response.url),
-  }
-}
+const WITH_CREDENTIALS = /^[a-z]+:\/\/[^/?#]*@/i

@@ -1,32 +1,24 @@
+import type { OutgoingHttpHeaders } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import type { BrowserProcess } from '../browser/browser-process.ts'
 import type { CdpSession } from '../browser/cdp.ts'
-import type { Visitor } from '../outcome.ts'
+import type { Excess, Visitor } from '../outcome.ts'
 import { openPage, type Page } from './page.ts'
 
-/**
- * A browser context of its own with one page in it. A context serves one domain,
- * and one render at a time: storage is shared inside a context, so a second
- * render beside the first would see, and have wiped, what the first one writes.
- */
-export type Tab = {
-  /** Another one after each `clean(true)`. */
-  readonly page: Page
-  /** Resolves with the reason when the page has died or the tab was closed. */
-  readonly lost: Promise<string>
-  /**
-   * Everything the last render left is wiped, the caches stay warm. With
-   * `renewProcess` the page itself is replaced too. Rejects when that did not work.
-   */
-  clean(renewProcess: boolean): Promise<void>
-  /** The page of the last render is still there, without scripts and without time. */
-  readonly isAsleep: boolean
-  /** Right before the visit of `url`: scripts will run again, in the page that comes. */
-  wake(url: string): Promise<void>
-  /** To about:blank: what the sleeping page holds in memory is given back. Rejects as `clean` does. */
-  leave(): Promise<void>
-  /** The page and its context are gone, also when the page hangs. Never rejects. */
+/** The gateway's side of one context: a proxy of its own. */
+export type SiteProxy = {
+  proxyUrl: string
+  /** The limit that the page has exceeded; null if none. */
+  excess(): Excess | null
+  /** Requests of this page that the gateway had sent before the page did. */
+  preloaded(): number
+  /** The browser has received all of the site's answer from this address. */
+  isDelivered(url: string): boolean
+  /** Its limits for one page begin anew. */
+  takeTally(): unknown
+  /** Shows the answer for the next document to `judge` before the browser gets any of it. */
+  judgeNext(judge: ((status: number, headers: OutgoingHttpHeaders) => boolean) | null): void
   close(): Promise<void>
 }
 
@@ -34,105 +26,176 @@ export type Tab = {
 const STORAGE_TYPES =
   'cookies,local_storage,indexeddb,cache_storage,service_workers,file_systems,websql,shared_storage,storage_buckets'
 
-export async function openTab(
-  browser: BrowserProcess,
-  proxyUrl: string,
-  visitor: Visitor = {},
-): Promise<Tab> {
-  const { cdp } = browser
+/** A browser context of its own, without permissions and downloads. */
+export async function openContext({ cdp }: BrowserProcess, proxyServer: string): Promise<string> {
   const { browserContextId } = await cdp.browser.send('Target.createBrowserContext', {
     disposeOnDetach: true,
-    proxyServer: proxyUrl,
+    proxyServer,
     proxyBypassList: '<-loopback>',
   })
-  const { promise: lost, resolve: lose } = Promise.withResolvers<string>()
-  void browser.ended.then(lose)
-
-  const close = async () => {
-    lose('closed')
-    browser.contextWorkers.forget(browserContextId)
-    await cdp.browser.send('Target.disposeBrowserContext', { browserContextId }).catch(() => {})
-  }
-  const open = async () => {
-    const opened = await openPage(browser, browserContextId, visitor)
-    void opened.lost.then((why) => page === opened && lose(why))
-    return opened
-  }
-
-  let page: Page
-  let isAsleep = false
-  let sleepsAt = ''
   try {
-    // Before the first page exists: grants nothing, and refuses all the rest.
     await Promise.all([
       cdp.browser.send('Browser.grantPermissions', { permissions: [], browserContextId }),
       cdp.browser.send('Browser.setDownloadBehavior', { behavior: 'deny', browserContextId }),
     ])
-    page = await open()
   } catch (error) {
-    await close()
+    await closeContext({ cdp }, browserContextId)
     throw error
   }
+  return browserContextId
+}
 
-  const leave = async () => {
-    await toBlank(page.session)
-    isAsleep = false
+export async function closeContext({ cdp }: Pick<BrowserProcess, 'cdp'>, browserContextId: string) {
+  await cdp.browser.send('Target.disposeBrowserContext', { browserContextId }).catch(() => {})
+}
+
+/**
+ * A browser context with one page. A context serves one domain, and one render at a time: a second render beside the
+ * first would share its storage, and have it wiped.
+ */
+export class Tab {
+  /** Which renders may use it. */
+  readonly key: string
+  readonly site: SiteProxy
+  /** Resolves with the reason when the page has died or the tab was closed. */
+  readonly lost: Promise<string>
+  renders = 0
+  readonly #browser: BrowserProcess
+  readonly #contextId: string
+  readonly #visitor: Visitor
+  readonly #lose: (why: string) => void
+  #page: Page | null = null
+  #isParked = false
+  #parkedAt = ''
+  #closed: Promise<void> | null = null
+
+  /** The tab closes `site` at its end; so does this when it fails. */
+  static async open(
+    browser: BrowserProcess,
+    site: SiteProxy,
+    key: string,
+    visitor: Visitor = {},
+  ): Promise<Tab> {
+    const contextId = await openContext(browser, site.proxyUrl).catch(async (error) => {
+      await site.close()
+      throw error
+    })
+    const tab = new Tab(browser, contextId, site, key, visitor)
+    try {
+      await tab.#openPage()
+    } catch (error) {
+      await tab.close()
+      throw error
+    }
+    return tab
+  }
+
+  private constructor(
+    browser: BrowserProcess,
+    contextId: string,
+    site: SiteProxy,
+    key: string,
+    visitor: Visitor,
+  ) {
+    this.#browser = browser
+    this.#contextId = contextId
+    this.site = site
+    this.key = key
+    this.#visitor = visitor
+    const { promise, resolve } = Promise.withResolvers<string>()
+    this.lost = promise
+    this.#lose = resolve
+    void browser.ended.then(resolve)
+  }
+
+  /** Another page after each `clean(true)`. */
+  get page(): Page {
+    if (this.#page === null) throw new Error('the tab has no page yet')
+    return this.#page
+  }
+
+  /** The page of the last render is still there, without scripts and without time. */
+  get isParked(): boolean {
+    return this.#isParked
+  }
+
+  /**
+   * Wipes everything that the last render left; the caches stay warm. With `renewProcess` the page itself is replaced
+   * too. Rejects when that did not work.
+   */
+  async clean(renewProcess: boolean): Promise<void> {
+    // First the page goes, with its timers, sockets and workers. Its scripts are off, so no unload handler sets a
+    // cookie after the wipe.
+    const used = this.page
+    const { session } = used
+    if (used.hasCredentials) throw new Error('the context may remember credentials')
+    // Awaited: the page's process handles this command, the browser's process the next.
+    await session.send('Emulation.setScriptExecutionDisabled', { value: true })
+    this.#isParked = used.canPark && !renewProcess
+    used.canPark = false
+    if (!this.#isParked) await toBlank(session)
+    if (renewProcess) {
+      await this.#openPage()
+      await used.close()
+    } else {
+      await used.clock.drain()
+      if (!this.#isParked) await session.send('Emulation.setScriptExecutionDisabled', { value: false })
+    }
+    const { session: kept } = this.page
+    const [address] = await Promise.all([
+      this.#isParked ? addressOf(kept) : '',
+      this.#browser.cdp.browser.send('Storage.clearCookies', { browserContextId: this.#contextId }),
+      // `*`: of every origin, other sites' frames included.
+      kept.send('Storage.clearDataForOrigin', { origin: '*', storageTypes: STORAGE_TYPES }),
+      kept.send('Page.resetNavigationHistory'),
+    ])
+    this.#parkedAt = address
+    // A new page has done so itself.
+    if (this.page === used) await used.prepareNext()
+  }
+
+  /** Call right before the visit of `url`: turns scripts on again for the next page. */
+  async unpark(url: string): Promise<void> {
+    if (!this.#isParked) return
+    // At the same address Chromium would only reload, which the page could notice.
+    if (url === this.#parkedAt) return this.leave()
+    this.#isParked = false
+    // Not awaited: it is done long before the first byte of the next page.
+    void this.page.session.send('Emulation.setScriptExecutionDisabled', { value: false }).catch(() => {})
+  }
+
+  /** Goes to about:blank, which frees the memory of the parked page. Rejects as `clean` does. */
+  async leave(): Promise<void> {
+    const { session } = this.page
+    await toBlank(session)
+    this.#isParked = false
     await Promise.all([
-      page.session.send('Emulation.setScriptExecutionDisabled', { value: false }),
-      page.session.send('Page.resetNavigationHistory'),
+      session.send('Emulation.setScriptExecutionDisabled', { value: false }),
+      session.send('Page.resetNavigationHistory'),
     ])
   }
 
-  return {
-    get page() {
-      return page
-    },
-    lost,
-    async clean(renewProcess) {
-      // First the page goes, with its timers, sockets and workers; without its
-      // farewell handlers, whose last cookie could otherwise arrive after the wipe.
-      const used = page
-      if (used.hasCredentials) throw new Error('the context may remember credentials')
-      // One after the other: the browser's process hears of the second, the page's of the first.
-      await used.session.send('Emulation.setScriptExecutionDisabled', { value: true })
-      isAsleep = used.isStill && !renewProcess
-      used.isStill = false
-      if (!isAsleep) await toBlank(used.session)
-      if (renewProcess) {
-        page = await open()
-        await used.close()
-      } else {
-        await used.clock.drain()
-        if (!isAsleep) await used.session.send('Emulation.setScriptExecutionDisabled', { value: false })
-      }
-      const [address] = await Promise.all([
-        isAsleep ? addressOf(page.session) : '',
-        cdp.browser.send('Storage.clearCookies', { browserContextId }),
-        // `*`: of every origin, frames of strangers included.
-        page.session.send('Storage.clearDataForOrigin', { origin: '*', storageTypes: STORAGE_TYPES }),
-        page.session.send('Page.resetNavigationHistory'),
-      ])
-      sleepsAt = address
-      // Another page has done so itself.
-      if (page === used) await page.expectNext()
-    },
-    get isAsleep() {
-      return isAsleep
-    },
-    async wake(url) {
-      if (!isAsleep) return
-      // To where it is already, Chromium would only reload it: the page could tell.
-      if (url === sleepsAt) return leave()
-      isAsleep = false
-      // Not waited for: it is there long before the first byte of the next page.
-      void page.session.send('Emulation.setScriptExecutionDisabled', { value: false }).catch(() => {})
-    },
-    leave,
-    close,
+  /** Closes page, context and proxy, even if the page hangs. Never rejects. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    this.#lose('closed')
+    this.#browser.contextWorkers.forget(this.#contextId)
+    await closeContext(this.#browser, this.#contextId)
+    await this.site.close()
+  }
+
+  async #openPage(): Promise<void> {
+    const page = await openPage(this.#browser, this.#contextId, this.#visitor)
+    this.#page = page
+    void page.lost.then((why) => this.#page === page && this.#lose(why))
   }
 }
 
-/** `Page.navigate` answers before the old page is gone; the browser's own history tells when it is. */
+/** `Page.navigate` answers before the old page is gone; the browser's own history shows when it is. */
 async function toBlank(session: CdpSession): Promise<void> {
   await session.send('Page.navigate', { url: 'about:blank' })
   while ((await addressOf(session)) !== 'about:blank') await delay(1)

@@ -4,24 +4,23 @@ import type { Visitor } from '../outcome.ts'
 
 const USUAL_LOCALE = 'en-US'
 
-/** Makes a page's visitor out of the browser. What is not asked for is alike everywhere: en-US, UTC. */
-export async function appearAs(
+/** Makes the page see this visitor's browser. What the visitor leaves open is alike everywhere: en-US, UTC. */
+export async function emulateVisitor(
   session: CdpSession,
   browser: BrowserProcess,
   visitor: Visitor,
 ): Promise<void> {
   const { locale, timeZone, viewport } = visitor
   await Promise.all([
-    nameBrowser(session, browser, visitor),
+    setUserAgent(session, browser, visitor),
     locale === undefined ? null : session.send('Emulation.setLocaleOverride', { locale }),
-    // The screen too: a window is never larger than it.
     viewport === undefined ? null : session.send('Emulation.setDeviceMetricsOverride', metricsOf(viewport)),
     timeZone === undefined ? null : session.send('Emulation.setTimezoneOverride', { timezoneId: timeZone }),
   ])
 }
 
-/** What of it `navigator` and the headers tell. */
-export async function nameBrowser(
+/** The part of it that `navigator` and the request headers show. */
+export async function setUserAgent(
   session: CdpSession,
   browser: BrowserProcess,
   visitor: Visitor,
@@ -29,17 +28,18 @@ export async function nameBrowser(
   await session.send('Emulation.setUserAgentOverride', userAgent(browser, visitor))
 }
 
+/** With the screen: a window is never larger than it. */
 function metricsOf({ width, height }: { width: number; height: number }) {
   return { width, height, screenWidth: width, screenHeight: height, deviceScaleFactor: 1, mobile: false }
 }
 
-/** A normal Chromium's, with our name at its end: sites see the same as with a visitor, and can tell us. */
+/** A normal Chromium's, with our name at its end. */
 function userAgent({ userAgent: own, product, identity }: BrowserProcess, visitor: Visitor) {
   const locale = visitor.locale ?? USUAL_LOCALE
   const language = locale.split('-', 1)[0] ?? locale
   // Without weights: Chromium adds them to the header, scripts see the bare names.
   const acceptLanguage = language === locale ? locale : `${locale},${language}`
-  // Whoever names another browser does not want Chromium's client hints beside it.
+  // Another browser's name goes without Chromium's client hints.
   if (visitor.userAgent !== undefined) return { userAgent: visitor.userAgent, acceptLanguage }
 
   const version = product.split('/')[1] ?? '0'
@@ -49,7 +49,7 @@ function userAgent({ userAgent: own, product, identity }: BrowserProcess, visito
     { brand: 'Not.A/Brand', version: number === major ? '8' : '8.0.0.0' },
   ]
   return {
-    // Only the major version, as every Chromium tells it; client hints have the rest.
+    // Only the major version, as every Chromium shows it; client hints have the rest.
     userAgent: `${own.replace(/HeadlessChrome\/\S+|Chrome\/\S+/, `Chrome/${major}.0.0.0`)} ${identity}`,
     acceptLanguage,
     platform: 'Linux x86_64',

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
 import type { CdpListeners, CdpSession } from '../browser/cdp.ts'
-import { createNetworkActivity } from '../time/network-activity.ts'
-import { WATCHED_LIMIT, watchWorkers } from './workers.ts'
+import { NetworkActivity } from '../time/network-activity.ts'
+import { WATCHED_LIMIT, Workers } from './workers.ts'
 
 /** Sessions whose workers never answer; what each was sent. */
 function silentWorkers() {
@@ -43,11 +43,7 @@ const attach = (listeners: CdpListeners | undefined, sessionId: string) =>
 
 it('so many, and the next one runs unwatched', () => {
   const { connection, sent } = silentWorkers()
-  const { listeners } = watchWorkers(
-    connection,
-    createNetworkActivity(() => 0),
-    page,
-  )
+  const { listeners } = new Workers({ connection, activity: new NetworkActivity(() => 0), page })
   for (let n = 1; n <= WATCHED_LIMIT + 1; n++) attach(listeners, String(n))
   assert.deepEqual(sent.get(String(WATCHED_LIMIT)), [
     'Network.enable',
@@ -61,14 +57,7 @@ it('so many, and the next one runs unwatched', () => {
 
 it("a worker's workers too, and each session ends with its worker", () => {
   const { connection, sent, ended, heard } = silentWorkers()
-  attach(
-    watchWorkers(
-      connection,
-      createNetworkActivity(() => 0),
-      page,
-    ).listeners,
-    'outer',
-  )
+  attach(new Workers({ connection, activity: new NetworkActivity(() => 0), page }).listeners, 'outer')
   attach(heard.get('outer'), 'inner')
   assert(sent.get('inner')?.includes('Network.enable'))
   heard.get('outer')?.['Target.detachedFromTarget']?.({ sessionId: 'inner' })
@@ -77,8 +66,8 @@ it("a worker's workers too, and each session ends with its worker", () => {
 
 it('a request of a worker is waited for as one of the page', () => {
   const { connection, heard } = silentWorkers()
-  const activity = createNetworkActivity(() => 0)
-  attach(watchWorkers(connection, activity, page).listeners, 'w')
+  const activity = new NetworkActivity(() => 0)
+  attach(new Workers({ connection, activity, page }).listeners, 'w')
   const request = { method: 'GET', url: 'https://a.example/data' }
   heard.get('w')?.['Network.requestWillBeSent']?.({ requestId: '1', request, type: 'Fetch' } as never)
   assert.equal(activity.isBusy(), true)
@@ -88,8 +77,8 @@ it('a request of a worker is waited for as one of the page', () => {
 
 it("a worker's script is loaded when its own session says so, under the name that the page's request had", () => {
   const { connection, heard } = silentWorkers()
-  const activity = createNetworkActivity(() => 0)
-  const { listeners } = watchWorkers(connection, activity, page)
+  const activity = new NetworkActivity(() => 0)
+  const { listeners } = new Workers({ connection, activity, page })
   const request = { method: 'GET', url: 'https://a.example/worker.js', type: 'Script' }
   activity.started('w', request)
   attach(listeners, 'w')
@@ -101,8 +90,8 @@ it("a worker's script is loaded when its own session says so, under the name tha
 it('nothing of a worker that has ended is waited for, nor one whose script failed', () => {
   for (const end of ['Target.detachedFromTarget', 'Network.loadingFailed'] as const) {
     const { connection, ended, heard } = silentWorkers()
-    const activity = createNetworkActivity(() => 0)
-    const { listeners } = watchWorkers(connection, activity, page)
+    const activity = new NetworkActivity(() => 0)
+    const { listeners } = new Workers({ connection, activity, page })
     activity.started('w', { method: 'GET', url: 'https://a.example/worker.js', type: 'Script' })
     attach(listeners, 'w')
     const request = { method: 'GET', url: 'https://a.example/data' }
@@ -121,7 +110,7 @@ it('a worker computes that gives no answer, when its page gives one', async () =
   ]) {
     const { connection } = silentWorkers()
     const { promise: asked, resolve: tell } = Promise.withResolvers<void>()
-    const activity = createNetworkActivity(() => 0)
+    const activity = new NetworkActivity(() => 0)
     activity.workerStarted()
     const answering: Pick<CdpSession, 'send'> = {
       send: (_method, ..._params) => {
@@ -129,7 +118,7 @@ it('a worker computes that gives no answer, when its page gives one', async () =
         return pageAnswers ? Promise.resolve({} as never) : new Promise<never>(() => {})
       },
     }
-    attach(watchWorkers(connection, activity, answering).listeners, 'w')
+    attach(new Workers({ connection, activity, page: answering }).listeners, 'w')
     await asked
     await new Promise(setImmediate)
     assert.equal(activity.isBusy(), isBusy)
@@ -142,8 +131,8 @@ it('a worker that ends while it is begun with harms nobody', async () => {
     listen: () => {},
   }
   const connection = { session: () => refused, endSession: () => {} }
-  const activity = createNetworkActivity(() => 0)
-  for (const limit of [0, 1]) attach(watchWorkers(connection, activity, page, () => '', limit).listeners, 'w')
+  const activity = new NetworkActivity(() => 0)
+  for (const limit of [0, 1]) attach(new Workers({ connection, activity, page, limit }).listeners, 'w')
   // What nobody catches fails this test.
   await new Promise(setImmediate)
   assert.equal(activity.isBusy(), false)

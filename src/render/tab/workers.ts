@@ -3,7 +3,7 @@ import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { CdpConnection, CdpListeners, CdpSession } from '../browser/cdp.ts'
 import type { NetworkActivity } from '../time/network-activity.ts'
-import type { Policy, VirtualClock } from '../time/virtual-clock.ts'
+import type { Policy, RenderClock } from '../time/virtual-clock.ts'
 
 /** For `Target.setAutoAttach`: workers wait for us before their first line. */
 const attachTo = (type: string) => ({
@@ -12,103 +12,135 @@ const attachTo = (type: string) => ({
   flatten: true,
   filter: [{ type }, { exclude: true }],
 })
-/** Of a page and of each worker. */
+/** For a page and each worker. */
 export const ATTACH_WORKERS = attachTo('worker')
-/** Of the browser: it belongs to no page. */
-export const ATTACH_SHARED_WORKERS = attachTo('shared_worker')
+/** For the browser: a shared worker belongs to no page. */
+const ATTACH_SHARED_WORKERS = attachTo('shared_worker')
 
-/** A worker that lets us wait for longer than this computes. */
+type AttachListeners = Pick<CdpListeners, 'Target.attachedToTarget' | 'Target.detachedFromTarget'>
+
+/** Passes the browser's events of shared workers to the page in whose context each was made. */
+export type ContextWorkers = {
+  /** Replaces the context's listeners. A shared worker without a listener does not start. */
+  listen(browserContextId: string, listeners: AttachListeners): void
+  /** The context is gone. */
+  forget(browserContextId: string): void
+}
+
+/** Listens to the browser's own session, and is the only one that does. */
+export async function followContextWorkers(browser: CdpSession): Promise<ContextWorkers> {
+  const listenersOf = new Map<string, AttachListeners>()
+  /** By session: the end of a worker is reported without its context. */
+  const contexts = new Map<string, string>()
+  browser.listen({
+    'Target.attachedToTarget': (event) => {
+      const { type, browserContextId } = event.targetInfo
+      if (type !== 'shared_worker' || browserContextId === undefined) return
+      contexts.set(event.sessionId, browserContextId)
+      listenersOf.get(browserContextId)?.['Target.attachedToTarget']?.(event)
+    },
+    'Target.detachedFromTarget': (event) => {
+      listenersOf.get(contexts.get(event.sessionId) ?? '')?.['Target.detachedFromTarget']?.(event)
+      contexts.delete(event.sessionId)
+    },
+  })
+  await browser.send('Target.setAutoAttach', ATTACH_SHARED_WORKERS)
+  return {
+    listen: (browserContextId, listeners) => void listenersOf.set(browserContextId, listeners),
+    forget: (browserContextId) => void listenersOf.delete(browserContextId),
+  }
+}
+
+/** A worker that takes longer to answer is computing. */
 const USUAL_ANSWER_MS = 100
-const LOOK_EVERY_MS = 25
-/** Of so many workers of one page is known what they do; the others run as well. */
+const PROBE_EVERY_MS = 25
+/** Only so many workers of one page are watched; the others run as well. */
 export const WATCHED_LIMIT = 16
 
 const inPage = (file: string) => readFileSync(path.join(import.meta.dirname, '../in-page', file), 'utf8')
 const SPINNING_CLOCK = inPage('spinning-clock.js')
-/** Gives the function that tells whether timers wait. */
+/** Evaluates to a function that returns whether timers wait. */
 const TIMERS = inPage('worker-timers.js')
 
-export type Workers = {
-  listeners: CdpListeners
-  /** The page's clock, which its workers keep step with. */
-  follow(clock: VirtualClock): VirtualClock
+/** Wakes one worker. Resolves with whether timers wait in it, once those that are due have run. */
+export type Wake = () => Promise<boolean>
+
+type WorkersOptions = {
+  /** Its sessions have to fail once the render is over. */
+  connection: Pick<CdpConnection, 'session' | 'endSession'>
+  activity: NetworkActivity
+  page: Pick<CdpSession, 'send'>
+  /** Corrects the date in a worker that begins now. */
+  dateScript?: () => string
+  limit?: number
 }
 
 /**
- * Tells what the workers of a page are about: their requests, and whether they
- * compute. A page hears nothing of either, only the answer at the end, and
- * silence alone does not tell a worker at work from one that has nothing to say.
- * The sessions that `connection` opens have to fail once the render is over.
+ * Reports what the workers of a page do: their requests, and whether they compute. The page's own session shows
+ * neither, and silence alone does not tell a busy worker from an idle one.
  */
-export function watchWorkers(
-  connection: Pick<CdpConnection, 'session' | 'endSession'>,
-  activity: NetworkActivity,
-  page: Pick<CdpSession, 'send'>,
-  /** What corrects the date in a worker that begins now. */
-  dateScript: () => string = () => '',
-  limit = WATCHED_LIMIT,
-): Workers {
-  let watched = 0
-  const running = new Map<string, Wake>()
+export class Workers {
+  /** For the page's session. The loading of a worker has the same id there and in the worker's own session. */
+  readonly listeners: CdpListeners
+  readonly #options: WorkersOptions
+  readonly #running = new Map<string, Wake>()
+  #watched = 0
 
-  /** `nameOf`: of a request, as whoever starts the workers tells of it; that of a worker's script is the worker's own. */
-  const startedBy = (nameOf: (requestId: string) => string): CdpListeners => {
-    /** What ends with each worker. */
-    const ends = new Map<string, () => void>()
+  constructor(options: WorkersOptions) {
+    this.#options = options
+    this.listeners = this.#startedBy((requestId) => requestId)
+  }
+
+  /** The page's clock, with the workers kept in step. */
+  follow(clock: RenderClock): RenderClock {
+    const { activity } = this.#options
+    return {
+      pause: () => clock.pause(),
+      grant: inStepWith(() => [...this.#running.values()], clock, activity),
+    }
+  }
+
+  /** `nameOf`: the name of a request, unique over the page and its workers. */
+  #startedBy(nameOf: (requestId: string) => string): CdpListeners {
+    const atEnd = new Map<string, () => void>()
     const hasEnded = (sessionId: string) => {
-      connection.endSession(sessionId)
-      running.delete(sessionId)
-      ends.get(sessionId)?.()
-      ends.delete(sessionId)
+      this.#options.connection.endSession(sessionId)
+      this.#running.delete(sessionId)
+      atEnd.get(sessionId)?.()
+      atEnd.delete(sessionId)
     }
     return {
       'Target.attachedToTarget': ({ sessionId, targetInfo: { targetId } }) => {
+        const { connection, activity, dateScript = () => '', limit = WATCHED_LIMIT } = this.#options
         const worker = connection.session(sessionId)
         const script = nameOf(targetId)
-        const isWatched = ++watched <= limit
-        // It may end at any moment, and the render with it.
+        const isWatched = ++this.#watched <= limit
+        // The worker may end at any moment, and the render with it.
         const begun = begin(worker, isWatched, dateScript()).catch(() => null)
         if (!isWatched) return activity.finished(script)
-        running.set(sessionId, async () => hasTimers(worker, await begun))
+        this.#running.set(sessionId, async () => hasTimers(worker, await begun))
 
         const ownNameOf = (requestId: string) =>
           requestId === targetId ? script : `${sessionId} ${requestId}`
-        const requests = requestsOf(ownNameOf, script, () => hasEnded(sessionId))
-        ends.set(sessionId, requests.end)
-        worker.listen({ ...startedBy(ownNameOf), ...requests.listeners })
-        void probe(worker, sessionId).catch(() => activity.workerRested(sessionId))
+        const requests = this.#requestsOf(ownNameOf, script, () => hasEnded(sessionId))
+        atEnd.set(sessionId, requests.end)
+        worker.listen({ ...this.#startedBy(ownNameOf), ...requests.listeners })
+        void this.#probe(worker, sessionId).catch(() => activity.workerIdle(sessionId))
       },
       'Target.detachedFromTarget': ({ sessionId }) => hasEnded(sessionId),
     }
   }
 
-  const probe = async (worker: CdpSession, sessionId: string): Promise<never> => {
-    const ask = (session: Pick<CdpSession, 'send'>) => session.send('Runtime.evaluate', { expression: '0' })
-    for (;;) {
-      let isAnswered = false
-      const doubt = async () => {
-        await ask(page)
-        if (!isAnswered) activity.workerBusy(sessionId)
-      }
-      const late = setTimeout(() => void doubt().catch(() => {}), USUAL_ANSWER_MS)
-      await ask(worker).finally(() => {
-        isAnswered = true
-        clearTimeout(late)
-      })
-      activity.workerRested(sessionId)
-      await delay(LOOK_EVERY_MS)
-    }
-  }
-
-  /** The loading of a worker's script begins among the requests of whoever starts it, and ends among its own. */
-  const requestsOf = (nameOf: (requestId: string) => string, script: string, hasFailed: () => void) => {
+  /** The loading of a worker's script begins among the requests of its opener, and ends among its own. */
+  #requestsOf(nameOf: (requestId: string) => string, script: string, hasFailed: () => void) {
+    const { activity } = this.#options
     const open = new Set([script])
-    const ended = ({ requestId }: { requestId: string }) => {
+    const finished = ({ requestId }: { requestId: string }) => {
       const name = nameOf(requestId)
       open.delete(name)
       activity.finished(name)
       if (name === script) activity.workerLoaded()
-      else activity.workerFed()
+      else activity.workerWillSend()
     }
     const progressed = ({ requestId }: { requestId: string }) => activity.progressed(nameOf(requestId))
     const listeners: CdpListeners = {
@@ -118,24 +150,38 @@ export function watchWorkers(
       },
       'Network.responseReceived': progressed,
       'Network.dataReceived': progressed,
-      'Network.loadingFinished': ended,
-      'Network.loadingFailed': (told) => {
-        ended(told)
-        // One without a script answers nothing any more, but is there until its page's clock goes on.
-        if (nameOf(told.requestId) === script) hasFailed()
+      'Network.loadingFinished': finished,
+      'Network.loadingFailed': (event) => {
+        finished(event)
+        // A worker without a script answers nothing, but exists until its page's clock goes on.
+        if (nameOf(event.requestId) === script) hasFailed()
       },
     }
-    return { listeners, end: () => open.forEach(activity.finished) }
+    return { listeners, end: () => open.forEach((name) => void activity.finished(name)) }
   }
 
-  return {
-    listeners: startedBy((requestId) => requestId),
-    follow: (clock) =>
-      inStepWith(() => [...running.values()], clock, activity.workersLeftMs, activity.clockMoved),
+  /** Asks the worker again and again. It computes if it does not answer while its page does. */
+  async #probe(worker: CdpSession, sessionId: string): Promise<never> {
+    const { activity, page } = this.#options
+    const ask = (session: Pick<CdpSession, 'send'>) => session.send('Runtime.evaluate', { expression: '0' })
+    for (;;) {
+      let isAnswered = false
+      const compare = async () => {
+        await ask(page)
+        if (!isAnswered) activity.workerBusy(sessionId)
+      }
+      const late = setTimeout(() => void compare().catch(() => {}), USUAL_ANSWER_MS)
+      await ask(worker).finally(() => {
+        isAnswered = true
+        clearTimeout(late)
+      })
+      activity.workerIdle(sessionId)
+      await delay(PROBE_EVERY_MS)
+    }
   }
 }
 
-/** Resolves with the name of the function that tells whether timers wait in it. */
+/** Resolves with the id of the function that returns whether timers wait in the worker. */
 async function begin(worker: CdpSession, isWatched: boolean, dateScript: string): Promise<string | null> {
   // In this order on one pipe: all is set when it begins to run.
   const set = isWatched
@@ -146,7 +192,7 @@ async function begin(worker: CdpSession, isWatched: boolean, dateScript: string)
     : []
   const expression = `${SPINNING_CLOCK};${dateScript};${TIMERS}`
   const scripted = isWatched ? worker.send('Runtime.evaluate', { expression }) : null
-  // All together: one that is not waited for when another fails would end the node by its own failure.
+  // All together, so that no rejection stays unhandled.
   const [given] = await Promise.all([scripted, ...set, worker.send('Runtime.runIfWaitingForDebugger')])
   return given?.result.objectId ?? null
 }
@@ -161,68 +207,58 @@ async function hasTimers(worker: CdpSession, objectId: string | null): Promise<b
   return result.value === true
 }
 
-/** Time goes by in steps of so much where timers of workers wait. */
+/** Where timers of workers wait, the clock goes in such steps. */
 const STEP_MS = 100
-/** What workers said last is heard by the page in a moment of its own. */
-const HEAR_MS = 1
-
-/** Wakes one worker. Resolves with whether timers wait in it, once those that are due have run. */
-export type Wake = () => Promise<boolean>
+/** The page needs a moment of the clock for the last messages of workers. */
+const LAST_MESSAGES_MS = 1
 
 /**
- * A clock that the workers of its page keep step with. They read the same one,
- * but sleep by ours: after a jump, timers of theirs that are due would sleep on.
- * So where timers wait each step ends with a question to all workers, which
- * wakes them. (Chromium can bind workers to the clock, but one that ends while
- * it loads something then stops it for good: Chromium 153.)
+ * `grant` with the workers kept in step. They read the page's clock, but sleep by ours: after a jump, their due timers
+ * would sleep on. So where timers wait, each step ends with a question to all workers, which wakes them. (Chromium can
+ * bind workers to the clock, but one that ends while it loads something then stops it for good: Chromium 153.)
  */
 export function inStepWith(
   workers: () => readonly Wake[],
-  clock: VirtualClock,
-  /** How long one that computes is waited for at most, in real ms. */
-  patienceMs: () => number,
-  /** The clock has gone on by a step. */
-  moved: () => void,
-): VirtualClock {
+  clock: RenderClock,
+  activity: Pick<NetworkActivity, 'workersLeftMs' | 'clockMoved'>,
+): RenderClock['grant'] {
   let grants = 0
 
   /** Whether timers wait in any of them. */
   const wake = async (): Promise<boolean> => {
-    if (workers().length === 0 || patienceMs() === 0) return false
+    const leftMs = activity.workersLeftMs()
+    if (workers().length === 0 || leftMs === 0) return false
     const answered = new AbortController()
     const answers = Promise.all(workers().map((ask) => ask().catch(() => false)))
-    const tooLate = delay(patienceMs(), null, { signal: answered.signal }).catch(() => null)
+    const tooLate = delay(leftMs, null, { signal: answered.signal }).catch(() => null)
     const found = await Promise.race([answers, tooLate]).finally(() => answered.abort())
     return found?.includes(true) ?? false
   }
 
-  return {
-    ...clock,
-    async grant(policy: Policy, budgetMs: number) {
-      const grant = ++grants
-      if (workers().length === 0) return clock.grant(policy, budgetMs)
+  return async (policy: Policy, budgetMs: number) => {
+    const grant = ++grants
+    if (workers().length === 0) return clock.grant(policy, budgetMs)
 
-      const goOn = async () => {
-        for (let leftMs = budgetMs; leftMs > 0; ) {
-          const stepMs = (await wake()) ? Math.min(STEP_MS, leftMs) : leftMs
-          if (grant !== grants) return never
-          const { expired } = await clock.grant(policy, stepMs)
-          await expired
-          moved()
-          leftMs -= stepMs
-        }
-        await wake()
+    const goOn = async () => {
+      for (let leftMs = budgetMs; leftMs > 0; ) {
+        const stepMs = (await wake()) ? Math.min(STEP_MS, leftMs) : leftMs
         if (grant !== grants) return never
-        const { expired } = await clock.grant(policy, HEAR_MS)
-        return expired
+        const { expired } = await clock.grant(policy, stepMs)
+        await expired
+        activity.clockMoved()
+        leftMs -= stepMs
       }
-      const expired = goOn()
-      // The render may end meanwhile.
-      expired.catch(() => {})
-      return { expired }
-    },
+      await wake()
+      if (grant !== grants) return never
+      const { expired } = await clock.grant(policy, LAST_MESSAGES_MS)
+      return expired
+    }
+    const expired = goOn()
+    // The render may end meanwhile.
+    expired.catch(() => {})
+    return { expired }
   }
 }
 
-/** Another grant has taken the place of this one, and nobody waits for it. */
+/** A later grant has replaced this one. */
 const never = new Promise<never>(() => {})

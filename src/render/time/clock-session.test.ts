@@ -9,10 +9,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { silentLog } from '../../log.ts'
 import { findBrowser } from '../browser/browser-binary.ts'
 import { type BrowserProcess, launchBrowser } from '../browser/browser-process.ts'
-import type { CdpSession } from '../browser/cdp.ts'
-import { PAGE_LIMITS } from '../page-limits.ts'
+import type { CdpConnection, CdpListeners, CdpSession } from '../browser/cdp.ts'
+import { PAGE_LIMITS } from '../outcome.ts'
 import { openPage } from '../tab/page.ts'
-import { createVirtualClock } from './virtual-clock.ts'
+import { VirtualClock } from './virtual-clock.ts'
 
 const DAY_MS = 24 * 3_600_000
 
@@ -62,7 +62,7 @@ describe('in Chromium', () => {
       const { expired } = await page.clock.grant('pauseIfNetworkFetchesPending', 5_000)
       assert.equal((await timer).result.value, 'gone off')
       assert.equal(await expired, 'expired')
-      await page.expectNext()
+      await page.prepareNext()
     }
   })
 
@@ -77,16 +77,22 @@ describe('in Chromium', () => {
   })
 
   it('the page goes on to tell of itself what it was told to', async () => {
-    const page = await open({ ...browser, cdp: { ...browser.cdp, session: onPlan9 } })
+    const page = await open({ ...browser, cdp: cdpOnPlan9() })
     const tells = async () => {
       const expression = '[navigator.platform, navigator.userAgent, navigator.languages].join()'
       return String((await page.session.send('Runtime.evaluate', { expression })).result.value)
     }
     const before = await tells()
     assert.match(before, /^Plan 9,Mozilla.*,en-US,en$/)
-    await page.expectNext()
+    await page.prepareNext()
     assert.equal(await tells(), before)
   })
+
+  const cdpOnPlan9 = (): CdpConnection => {
+    const { cdp } = browser
+    const { browser: root, closed } = cdp
+    return { browser: root, closed, session: onPlan9, endSession: (id) => cdp.endSession(id) }
+  }
 
   /** Not what the machine of the test would say of itself. */
   function onPlan9(id: string): CdpSession {
@@ -104,25 +110,33 @@ describe('in Chromium', () => {
 describe('Chromium is told to let the clock stand', () => {
   it('only where it does not: it does when what was granted is used up', async () => {
     const told: string[] = []
-    const clock = createVirtualClock({
+    let events: CdpListeners = {}
+    const session: CdpSession = {
       send: async (_method, ...params) => {
         told.push((params as [{ policy: string }])[0].policy)
         return {} as never
       },
-      async renew() {},
-      end() {},
-    })
+      listen: (listeners) => {
+        events = listeners
+      },
+    }
+    const browser: CdpSession = {
+      send: async (_method, ..._params) => ({ sessionId: 'clock' }) as never,
+      listen() {},
+    }
+    const clock = await VirtualClock.open({ browser, session: () => session, endSession() {} }, 'page')
+    const budgetExpired = () => events['Emulation.virtualTimeBudgetExpired']?.(undefined)
     await clock.pause()
     await clock.pause()
     await clock.grant('advance', 5)
     await clock.grant('advance', 5)
-    clock.budgetExpired()
+    budgetExpired()
     // The other grant goes on.
     await clock.pause()
-    clock.budgetExpired()
+    budgetExpired()
     await clock.pause()
     await clock.grant('advance', 5)
-    clock.budgetExpired()
+    budgetExpired()
     await clock.pause()
     assert.deepEqual(told, ['pause', 'advance', 'advance', 'pause', 'advance'])
   })

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
-import { createNetworkActivity } from './network-activity.ts'
+import { NetworkActivity } from './network-activity.ts'
 
 /** `delivered`: addresses of which all has come. */
 function activityAt(delivered: readonly string[] = []) {
   const clock = { ms: 0 }
-  const activity = createNetworkActivity(
+  const activity = new NetworkActivity(
     () => clock.ms,
     (url) => delivered.includes(url),
   )
@@ -25,9 +25,9 @@ describe('what is waited for', () => {
       const { activity, clock, start } = activityAt()
       start('1', type)
       clock.ms = answerMs - 1
-      assert.deepEqual([activity.isBusy(), activity.isHeld(), activity.isStalled(1)], [true, false, false])
+      assert.deepEqual([activity.isBusy(), activity.isClockHeld(), activity.isQuiet(1)], [true, false, false])
       clock.ms = answerMs
-      assert.deepEqual([activity.isBusy(), activity.isHeld(), activity.isStalled(1)], [false, true, true])
+      assert.deepEqual([activity.isBusy(), activity.isClockHeld(), activity.isQuiet(1)], [false, true, true])
     })
   }
 
@@ -36,9 +36,9 @@ describe('what is waited for', () => {
     start('1')
     activity.progressed('1')
     clock.ms = 799
-    assert.equal(activity.isStalled(2), false)
+    assert.equal(activity.isQuiet(2), false)
     clock.ms = 800
-    assert.equal(activity.isStalled(2), true)
+    assert.equal(activity.isQuiet(2), true)
   })
 
   it('an answer that has begun, until it says nothing for 400 ms', () => {
@@ -84,16 +84,16 @@ describe('what is waited for', () => {
       start('1', type, url)
       if (isAnswered) activity.progressed('1')
       assert.equal(activity.isBusy(), true)
-      assert.equal(activity.takeWorked(), false)
+      assert.equal(activity.takeLostTime(), false)
       activity.clockRanOut()
       const what = `${type} ${isAnswered} ${delivered}`
       assert.equal(activity.isBusy(), isBusyAfter, what)
       // The clock does not stand for it either.
-      assert.equal(activity.isHeld(), false, what)
+      assert.equal(activity.isClockHeld(), false, what)
       // The page has time once more, to read it by and by.
-      assert.equal(activity.takeWorked(), !isBusyAfter, what)
+      assert.equal(activity.takeLostTime(), !isBusyAfter, what)
       activity.clockRanOut()
-      assert.equal(activity.takeWorked(), false, what)
+      assert.equal(activity.takeLostTime(), false, what)
       activity.progressed('1')
       assert.equal(activity.isBusy(), true, 'it is read after all')
     }
@@ -113,12 +113,12 @@ describe('what is waited for', () => {
     const { activity, clock, start } = activityAt()
     start('1')
     activity.finished('1')
-    assert.deepEqual([activity.isBusy(), activity.isHeld()], [false, false])
+    assert.deepEqual([activity.isBusy(), activity.isClockHeld()], [false, false])
     // Nothing is known to be pending: mostly a script at work, so only after a whole second.
     clock.ms = 999
-    assert.equal(activity.isStalled(1), false)
+    assert.equal(activity.isQuiet(1), false)
     clock.ms = 1_000
-    assert.equal(activity.isStalled(1), true)
+    assert.equal(activity.isQuiet(1), true)
   })
 
   it('the same request eight times, not a ninth', () => {
@@ -129,7 +129,7 @@ describe('what is waited for', () => {
       activity.finished('1')
     }
     start('1', 'XHR', 'https://a.example/poll')
-    assert.deepEqual([activity.isBusy(), activity.isHeld()], [false, true])
+    assert.deepEqual([activity.isBusy(), activity.isClockHeld()], [false, true])
   })
 
   it('the same path with another query thirty times', () => {
@@ -144,7 +144,7 @@ describe('what is waited for', () => {
   it('a piece of an answer that the page still reads, for 400 ms after its last byte', () => {
     const { activity, clock, start } = activityAt()
     start('1')
-    activity.drainBegan()
+    activity.hear('draining')
     clock.ms = 1_000
     activity.finished('1')
     clock.ms = 1_399
@@ -153,18 +153,18 @@ describe('what is waited for', () => {
     assert.equal(activity.isBusy(), false)
     start('2')
     activity.finished('2')
-    activity.drainEnded()
+    activity.hear('drained')
     assert.equal(activity.isBusy(), false)
   })
 
   it('work of the page that takes real time', () => {
     const { activity, clock } = activityAt()
-    activity.workBegan()
-    assert.deepEqual([activity.isBusy(), activity.isStalled(1)], [true, false])
-    activity.workEnded()
+    activity.hear('busy')
+    assert.deepEqual([activity.isBusy(), activity.isQuiet(1)], [true, false])
+    activity.hear('idle')
     assert.equal(activity.isBusy(), false)
-    assert.deepEqual([activity.takeWorked(), activity.takeWorked()], [true, false])
-    activity.workBegan()
+    assert.deepEqual([activity.takeLostTime(), activity.takeLostTime()], [true, false])
+    activity.hear('busy')
     clock.ms = 2_500
     assert.equal(activity.isBusy(), false)
   })
@@ -176,7 +176,7 @@ describe('streams hold nothing but a moment', () => {
       const { activity, clock, start } = activityAt()
       start('1', type)
       activity.progressed('1')
-      assert.deepEqual([activity.isBusy(), activity.isHeld()], [false, true])
+      assert.deepEqual([activity.isBusy(), activity.isClockHeld()], [false, true])
       clock.ms = 399
       assert.equal(activity.isStreaming(), true)
       clock.ms = 400
@@ -205,7 +205,7 @@ describe('streams hold nothing but a moment', () => {
     activity.progressed('1')
     clock.ms = 1_000
     assert.equal(activity.isStreaming(), false)
-    activity.asked('1')
+    activity.messageSent('1')
     clock.ms = 1_399
     assert.equal(activity.isStreaming(), true)
     clock.ms = 1_400
@@ -224,20 +224,20 @@ describe('streams hold nothing but a moment', () => {
     activity.workerBusy('1')
     clock.ms = 5_000
     assert.equal(activity.isBusy(), true)
-    activity.workerRested('1')
+    activity.workerIdle('1')
     assert.deepEqual([activity.isBusy(), activity.isStreaming()], [false, true])
     clock.ms = 5_399
     assert.equal(activity.isStreaming(), true)
     clock.ms = 5_400
     assert.equal(activity.isStreaming(), false)
-    assert.equal(activity.takeWorked(), true)
+    assert.equal(activity.takeLostTime(), true)
     activity.workerBusy('1')
     clock.ms = 7_999
     assert.equal(activity.isBusy(), true)
     clock.ms = 8_000
     assert.equal(activity.isBusy(), false)
-    activity.workerRested('1')
-    assert.deepEqual([activity.isStreaming(), activity.takeWorked()], [false, false])
+    activity.workerIdle('1')
+    assert.deepEqual([activity.isStreaming(), activity.takeLostTime()], [false, false])
   })
 
   it('no further word of a worker that spoke while it computed', () => {
@@ -245,8 +245,8 @@ describe('streams hold nothing but a moment', () => {
     activity.workerStarted()
     activity.workerBusy('1')
     clock.ms = 50
-    activity.workerSpoke()
-    activity.workerRested('1')
+    activity.messageReceived()
+    activity.workerIdle('1')
     clock.ms = 199
     assert.equal(activity.isStreaming(), true)
     clock.ms = 200
@@ -258,8 +258,8 @@ describe('streams hold nothing but a moment', () => {
     activity.workerStarted()
     clock.ms = 4_000
     assert.equal(activity.isStreaming(), false)
-    activity.workerFed()
-    assert.deepEqual([activity.isStreaming(), activity.takeWorked()], [true, true])
+    activity.workerWillSend()
+    assert.deepEqual([activity.isStreaming(), activity.takeLostTime()], [true, true])
   })
 
   it("a worker's script is waited for as the page's are, then the worker has a second for its first word", () => {
@@ -274,7 +274,7 @@ describe('streams hold nothing but a moment', () => {
     assert.deepEqual([activity.isBusy(), activity.isStreaming()], [false, true])
     clock.ms = 5_000
     assert.equal(activity.isStreaming(), false)
-    assert.equal(activity.takeWorked(), true)
+    assert.equal(activity.takeLostTime(), true)
   })
 
   it('the script of a worker that was ended before it began is not', () => {
@@ -284,19 +284,19 @@ describe('streams hold nothing but a moment', () => {
     activity.workerEnded('https://a.example/other.js')
     assert.equal(activity.isBusy(), true)
     activity.workerEnded('https://a.example/worker.js')
-    assert.deepEqual([activity.isBusy(), activity.isHeld()], [false, false])
+    assert.deepEqual([activity.isBusy(), activity.isClockHeld()], [false, false])
   })
 
   it('a word, and the page has its time for it', () => {
     const { activity, clock, start } = activityAt()
     start('1', 'WebSocket')
     activity.progressed('1')
-    assert.equal(activity.takeWorked(), false)
+    assert.equal(activity.takeLostTime(), false)
     clock.ms = 100
     activity.progressed('1')
-    assert.equal(activity.takeWorked(), true)
+    assert.equal(activity.takeLostTime(), true)
     clock.ms = 2_000
     activity.progressed('1')
-    assert.equal(activity.takeWorked(), false)
+    assert.equal(activity.takeLostTime(), false)
   })
 })

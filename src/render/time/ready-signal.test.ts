@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
-import { createReadySignal } from './stillness.ts'
+import { ReadySignal } from './virtual-time.ts'
 
 const cases: [words: string[], state: 'none' | 'hold' | 'ready'][] = [
   [[], 'none'],
@@ -16,11 +16,8 @@ const cases: [words: string[], state: 'none' | 'hold' | 'ready'][] = [
 
 for (const [words, state] of cases) {
   it(`${words.join(', ') || 'nothing'}: ${state}`, () => {
-    const signal = createReadySignal()
-    for (const word of words) {
-      const [verb, flag = ''] = word.split(' ')
-      signal.hear(verb, flag)
-    }
+    const signal = new ReadySignal()
+    for (const word of words) signal.hear(word)
     assert.equal(signal.state, state)
   })
 }

@@ -1,108 +1,191 @@
-import type { CdpConnection, CdpListeners, CdpSession } from '../browser/cdp.ts'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 
-/** A page that posts itself messages for ever leaves no moment in which the clock could jump: after so many tasks it does all the same. */
+import type { Protocol } from 'devtools-protocol'
+import type { CdpConnection, CdpSession } from '../browser/cdp.ts'
+
+/** A page that posts itself messages for ever leaves the clock no moment to jump: after so many tasks it jumps anyway. */
 const TASKS_WITHOUT_TIME = 20_000
 
 /** The clock stands while anything is loading, or never. */
 export type Policy = 'pauseIfNetworkFetchesPending' | 'advance'
 
-/** The virtual clock of one page's process, from its start to its end. */
-export type VirtualClock = {
-  /** The page's timers stop where they are. Asks Chromium only while time goes by. */
-  pause(): Promise<void>
-  /** Lets so much virtual time go by. Resolves at once; `expired` does when the time is used up. */
-  grant(policy: Policy, budgetMs: number): Promise<{ expired: Promise<'expired'> }>
-  /**
-   * Uses up what a render that ended early was still granted. Chromium cannot take
-   * time back: it would stop the next render when the rest of this one's is over.
-   */
-  drain(): Promise<void>
-  /** Before each document, while the clock stands: that document is read as soon as it comes. See `ClockSession`. */
-  renew(): Promise<void>
-  /** For the session's `Emulation.virtualTimeBudgetExpired`. */
-  budgetExpired(): void
-}
+/** What a render needs of the clock. */
+export type RenderClock = Pick<VirtualClock, 'pause' | 'grant'>
 
-export function createVirtualClock(session: ClockSession): VirtualClock {
-  /** Grants whose end has not been told yet. */
-  let open = 0
-  let stands = false
-  let tellExpired = () => {}
-  const expires = () =>
-    new Promise<'expired'>((resolve) => {
-      tellExpired = () => resolve('expired')
-    })
-
-  return {
-    async pause() {
-      if (stands) return
-      stands = true
-      await session.send('Emulation.setVirtualTimePolicy', { policy: 'pause' })
-    },
-    async grant(policy, budgetMs) {
-      const expired = expires()
-      stands = false
-      open++
-      await session.send('Emulation.setVirtualTimePolicy', {
-        policy,
-        budget: budgetMs,
-        maxVirtualTimeTaskStarvationCount: TASKS_WITHOUT_TIME,
-      })
-      return { expired }
-    },
-    async drain() {
-      while (open > 0) {
-        const expired = expires()
-        // No budget: this adds nothing to what is open.
-        await session.send('Emulation.setVirtualTimePolicy', { policy: 'advance' })
-        await expired
-      }
-    },
-    renew: session.renew,
-    budgetExpired() {
-      open--
-      stands = open === 0
-      tellExpired()
-    },
-  }
-}
+type Connection = Pick<CdpConnection, 'browser' | 'session' | 'endSession'>
 
 /**
- * A session of a page that speaks of nothing but its clock, and gives way to a
- * new one before each document. Chromium reads none of a document whose session
- * has last told the clock to stand: only when time is granted would it look for
- * scripts and style sheets, milliseconds after the document has come
- * (docs/decisions/0015-render-speed.md). What was said holds on when
- * whoever said it is gone, so the clock stands, and the document is read.
+ * The virtual clock of one page's process, from its start to its end. Its commands use a session of their own, which
+ * is replaced before each document: Chromium reads nothing of a document whose session last told the clock to stand,
+ * until time is granted, milliseconds after the document has come (docs/decisions/0015-render-speed.md). The
+ * clock still stands when that session is gone, and the document is read.
  */
-type ClockSession = Pick<CdpSession, 'send'> & {
-  /** The clock must stand: nothing is heard of it meanwhile. Rejects when the page has gone. */
-  renew(): Promise<void>
-  /** Nobody waits for an answer any more. */
-  end(): void
+export class VirtualClock {
+  readonly #cdp: Connection
+  readonly #targetId: string
+  #current: { sessionId: string; session: CdpSession }
+  /** Grants whose end Chromium has not reported yet. */
+  #open = 0
+  #stands = false
+  #reportExpired = () => {}
+
+  /** Rejects when the page has gone. */
+  static async open(cdp: Connection, targetId: string): Promise<VirtualClock> {
+    return new VirtualClock(cdp, targetId, await attach(cdp, targetId))
+  }
+
+  private constructor(cdp: Connection, targetId: string, first: { sessionId: string; session: CdpSession }) {
+    this.#cdp = cdp
+    this.#targetId = targetId
+    this.#current = first
+    this.#listen()
+  }
+
+  /** Stops the page's timers. Asks Chromium only while the clock runs. */
+  async pause(): Promise<void> {
+    if (this.#stands) return
+    this.#stands = true
+    await this.#setPolicy({ policy: 'pause' })
+  }
+
+  /** Lets virtual time pass. Resolves at once; `expired` does when the budget is used up. */
+  async grant(policy: Policy, budgetMs: number): Promise<{ expired: Promise<'expired'> }> {
+    const expired = this.#untilExpired()
+    this.#stands = false
+    this.#open++
+    await this.#setPolicy({
+      policy,
+      budget: budgetMs,
+      maxVirtualTimeTaskStarvationCount: TASKS_WITHOUT_TIME,
+    })
+    return { expired }
+  }
+
+  /**
+   * Uses up what a render that ended early was still granted. Chromium cannot take time back: it would stop the next
+   * render when the rest of this one's is over.
+   */
+  async drain(): Promise<void> {
+    while (this.#open > 0) {
+      const expired = this.#untilExpired()
+      // Without a budget this adds nothing to the open grants.
+      await this.#setPolicy({ policy: 'advance' })
+      await expired
+    }
+  }
+
+  /** Before each document, while the clock stands: replaces the session. Rejects when the page has gone. */
+  async renew(): Promise<void> {
+    const { sessionId } = this.#current
+    this.#current = await attach(this.#cdp, this.#targetId)
+    this.#listen()
+    await this.#cdp.browser.send('Target.detachFromTarget', { sessionId })
+    this.#cdp.endSession(sessionId)
+  }
+
+  end(): void {
+    this.#cdp.endSession(this.#current.sessionId)
+  }
+
+  #listen(): void {
+    this.#current.session.listen({
+      'Emulation.virtualTimeBudgetExpired': () => {
+        this.#open--
+        this.#stands = this.#open === 0
+        this.#reportExpired()
+      },
+    })
+  }
+
+  #untilExpired(): Promise<'expired'> {
+    return new Promise((resolve) => {
+      this.#reportExpired = () => resolve('expired')
+    })
+  }
+
+  async #setPolicy(policy: Protocol.Emulation.SetVirtualTimePolicyRequest): Promise<void> {
+    await this.#current.session.send('Emulation.setVirtualTimePolicy', policy)
+  }
 }
 
-/** Rejects when the page has gone. `heard`: by each of the sessions. */
-export async function openClockSession(
-  cdp: Pick<CdpConnection, 'browser' | 'session' | 'endSession'>,
-  targetId: string,
-  heard: CdpListeners,
-): Promise<ClockSession> {
-  const attach = async () => {
-    const { sessionId } = await cdp.browser.send('Target.attachToTarget', { targetId, flatten: true })
-    const session = cdp.session(sessionId)
-    session.listen(heard)
-    return { sessionId, session }
+async function attach(cdp: Connection, targetId: string) {
+  const { sessionId } = await cdp.browser.send('Target.attachToTarget', { targetId, flatten: true })
+  return { sessionId, session: cdp.session(sessionId) }
+}
+
+/** Smaller differences are not corrected. */
+const TOLERANCE_MS = 250
+
+const SCRIPT = readFileSync(path.join(import.meta.dirname, '../in-page', 'true-date.js'), 'utf8')
+
+/** The script in the page replaces all sources of the date but this one. */
+const READ_DATE = `new File([], '').lastModified`
+
+/**
+ * The date that a page is told. The clock of a page's process runs only during renders, and then by seconds in
+ * milliseconds. After a rest it is behind, and is moved on. After many renders it is ahead: Chromium cannot set it
+ * back, so a script in each document and worker subtracts the difference from every source of the date.
+ */
+export class PageDate {
+  readonly #session: CdpSession
+  readonly #clock: VirtualClock
+  #aheadMs = 0
+  /** By the page's clock, as last read. */
+  #dateMs = 0
+  /** Resolves with the identifier of the correcting script. */
+  #script: Promise<string> | null = null
+
+  constructor(session: CdpSession, clock: VirtualClock) {
+    this.#session = session
+    this.#clock = clock
   }
-  let current = await attach()
-  return {
-    send: (method, ...params) => current.session.send(method, ...params),
-    async renew() {
-      const { sessionId } = current
-      current = await attach()
-      await cdp.browser.send('Target.detachFromTarget', { sessionId })
-      cdp.endSession(sessionId)
-    },
-    end: () => cdp.endSession(current.sessionId),
+
+  /** Between renders, while the clock stands. `world`: ours in the current document, whose own may have a wrong date. */
+  async read(world: number | undefined): Promise<void> {
+    const { result } = await this.#session.send('Runtime.evaluate', {
+      expression: READ_DATE,
+      returnByValue: true,
+      ...(world === undefined ? {} : { contextId: world }),
+    })
+    this.#dateMs = Number(result.value)
   }
+
+  /** Makes the next document begin at `nowMs` (since the Unix epoch), within a fraction of a second. */
+  async begin(nowMs: number): Promise<void> {
+    const aheadMs = this.#dateMs - nowMs
+    if (aheadMs < -TOLERANCE_MS) {
+      const { expired } = await this.#clock.grant('advance', -aheadMs)
+      await expired
+      await this.#clock.renew()
+    }
+    this.#correct(aheadMs > TOLERANCE_MS ? aheadMs : 0)
+  }
+
+  /** Corrects the date in a worker of the page; empty if there is nothing to correct. */
+  workerScript(): string {
+    return this.#aheadMs === 0 ? '' : correction(this.#aheadMs)
+  }
+
+  /** Not awaited: the page's process has the script long before the first byte of the next document. */
+  #correct(aheadMs: number): void {
+    // Within the tolerance the script stays, so most renders change nothing.
+    if (Math.abs(aheadMs - this.#aheadMs) <= TOLERANCE_MS) return
+    const before = this.#script
+    this.#aheadMs = aheadMs
+    this.#script = aheadMs === 0 ? null : this.#add(correction(aheadMs))
+    // If the page has gone, the render fails by itself.
+    this.#script?.catch(() => {})
+    void before
+      ?.then((identifier) => this.#session.send('Page.removeScriptToEvaluateOnNewDocument', { identifier }))
+      .catch(() => {})
+  }
+
+  async #add(source: string): Promise<string> {
+    return (await this.#session.send('Page.addScriptToEvaluateOnNewDocument', { source })).identifier
+  }
+}
+
+function correction(aheadMs: number): string {
+  return `(() => {${SCRIPT}\ntellTrueDate(${aheadMs})})()`
 }

@@ -1,38 +1,35 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { CdpClosed, type CdpConnection, type CdpSession } from '../browser/cdp.ts'
+import type { CdpListeners, CdpSession } from '../browser/cdp.ts'
 import type { CaptureReason } from '../record.ts'
 import type { NetworkActivity } from './network-activity.ts'
-import type { ReadySignal } from './stillness.ts'
-import type { Policy, VirtualClock } from './virtual-clock.ts'
+import type { Policy, RenderClock } from './virtual-clock.ts'
 
 /** Virtual milliseconds given to a page once it loads: its timers up to there are in the snapshot. */
 const BUDGET_MS = 5_000
-/** Given on top, in one step, when there was something still to come after that. */
+/** Given in addition, in one step, when the page still had something to do after that. */
 const STEP_MS = 500
 /** A page that finds something to do in every round is as ready as it gets. */
 const ROUNDS_LIMIT = 20
-/** Real time between two looks at what is waited for. */
-const LOOK_EVERY_MS = 5
-/** What a held page waits for may need real time: so much of it between two steps. */
+/** Real time between two checks of what is waited for. */
+const CHECK_EVERY_MS = 5
+/** A page that holds its capture may wait for real time: so much of it between two steps. */
 const HOLD_PAUSE_MS = 20
 
 /**
- * Gives the page its time, and resolves with why it has had it; never, while the
- * page holds the capture or hangs. The clock jumps from timer to timer while
- * nothing is loading, and stands while something is. Streams and requests that
- * never end would hold it for ever: once only such are left it is taken past
- * them, in steps small enough for what a timer asks for meanwhile to be waited
- * for. The reasons and figures are in docs/decisions/0002-virtual-time.md.
+ * Gives the page its time and resolves with why it was enough; never, while the page holds the capture or hangs. The
+ * clock jumps from timer to timer while nothing is loading, and stands while something is. Once only streams and
+ * requests that never end are left, it is advanced past them, in steps small enough to wait for requests that a timer
+ * makes meanwhile. Reasons and figures are in docs/decisions/0002-virtual-time.md.
  */
 export async function runUntilSettled(
   session: CdpSession,
-  clock: VirtualClock,
+  clock: RenderClock,
   activity: NetworkActivity,
-  page: ReadySignal,
+  signal: ReadySignal,
   nowMs: () => number,
 ): Promise<CaptureReason> {
-  const ready = page.ready.then(() => 'ready' as const)
-  /** It stood, and nothing was pending that is known: a worker, say, that ended before its script had run. */
+  const ready = signal.ready.then(() => 'ready' as const)
+  /** The clock stood although no known request was pending: for a worker, say, that ended before its script had run. */
   let isStuck = false
 
   const run = async (policy: Policy, budgetMs: number) => {
@@ -40,122 +37,124 @@ export async function runUntilSettled(
     // Told to advance, the clock never stands: only a script that hangs can stop it.
     if (policy === 'advance' && !isStuck) return Promise.race([expired, ready])
     const over = new AbortController()
-    const stalled = untilStalled(session, activity, nowMs, over.signal)
-    const ended = await Promise.race([expired, ready, stalled]).finally(() => over.abort())
+    const stopped = untilClockStops(session, activity, nowMs, over.signal)
+    const ended = await Promise.race([expired, ready, stopped]).finally(() => over.abort())
     if (ended === 'expired' && policy !== 'advance') activity.clockRanOut()
-    if (ended === 'stalled') isStuck = !activity.isHeld()
-    return ended === 'slow' ? 'stalled' : ended
+    if (ended === 'stopped') isStuck = !activity.isClockHeld()
+    return ended === 'slow' ? 'stopped' : ended
+  }
+  const policy = () => (activity.isClockHeld() || isStuck ? 'advance' : 'pauseIfNetworkFetchesPending')
+
+  /** While the page waits for real time its clock goes at the same pace: stopped, it would hold back databases and sockets. */
+  const runInRealTime = async (untilMs: number) => {
+    for (let sinceMs = nowMs(); activity.isBusy() || activity.isStreaming() || nowMs() < untilMs; ) {
+      await delay(CHECK_EVERY_MS)
+      const passedMs = Math.max(nowMs() - sinceMs, CHECK_EVERY_MS)
+      sinceMs = nowMs()
+      const ended = await run(policy(), passedMs)
+      if (ended === 'ready') return ended
+      if (ended === 'stopped') sinceMs = nowMs()
+    }
+    return 'expired'
   }
 
-  let why = await run('pauseIfNetworkFetchesPending', BUDGET_MS)
-  // The clock stood before its time was up: the page still has all of it to come.
-  let owedMs = why === 'stalled' ? BUDGET_MS : 0
-  let capture: CaptureReason = why === 'stalled' ? 'idle' : 'budget'
+  let ended = await run('pauseIfNetworkFetchesPending', BUDGET_MS)
+  let capture: CaptureReason = ended === 'stopped' ? 'idle' : 'budget'
+  // The clock stopped before its time was up: the page has all of it to come.
+  let owedMs = ended === 'stopped' ? BUDGET_MS : 0
 
-  for (let round = 0; why !== 'ready'; round++) {
-    const isHeld = page.state === 'hold'
-    // The clock ran out while the page waited for its data base: it has had nothing of its time yet.
-    const hasWorked = activity.takeWorked()
-    if (hasWorked) owedMs = BUDGET_MS
-    const isMoreToCome = owedMs > 0 || activity.isBusy() || activity.isStreaming() || isHeld
-    if (!isMoreToCome) break
-    if (round >= ROUNDS_LIMIT && !isHeld) {
+  for (let round = 0; ended !== 'ready'; round++) {
+    const isOnHold = signal.state === 'hold'
+    const hasLostTime = activity.takeLostTime()
+    if (hasLostTime) owedMs = BUDGET_MS
+    if (owedMs <= 0 && !activity.isBusy() && !activity.isStreaming() && !isOnHold) break
+    if (round >= ROUNDS_LIMIT && !isOnHold) {
       capture = 'cap'
       break
     }
-
-    // Meanwhile the page's clock goes at the pace of ours: stopped, it would also hold
-    // back the answers of data bases and sockets.
-    const policy = () => (activity.isHeld() || isStuck ? 'advance' : 'pauseIfNetworkFetchesPending')
-    const untilMs = nowMs() + (isHeld ? HOLD_PAUSE_MS : 0)
-    for (let sinceMs = nowMs(); ; ) {
-      if (!activity.isBusy() && !activity.isStreaming() && nowMs() >= untilMs) break
-      await delay(LOOK_EVERY_MS)
-      const passedMs = Math.max(nowMs() - sinceMs, LOOK_EVERY_MS)
-      sinceMs = nowMs()
-      why = await run(policy(), passedMs)
-      if (why === 'ready') break
-      // It stood as long as it was told to.
-      if (why === 'stalled') sinceMs = nowMs()
-    }
-    if (why === 'ready') break
-
-    const budgetMs = hasWorked && policy() !== 'advance' ? BUDGET_MS : STEP_MS
+    if ((await runInRealTime(nowMs() + (isOnHold ? HOLD_PAUSE_MS : 0))) === 'ready') break
+    const budgetMs = hasLostTime && policy() !== 'advance' ? BUDGET_MS : STEP_MS
     owedMs -= budgetMs
-    why = await run(policy(), budgetMs)
+    ended = await run(policy(), budgetMs)
   }
   await clock.pause()
-  return page.state === 'ready' ? 'ready-signal' : capture
+  return signal.state === 'ready' ? 'ready-signal' : capture
 }
 
-const LOOK_FOR_STALL_EVERY_MS = 25
-/** A page that answers in this time runs at its usual speed; one that is slower is given more patience. */
+const CHECK_CLOCK_EVERY_MS = 25
+/** A page that answers in this time runs at its usual speed; a slower one gets more time. */
 const USUAL_ANSWER_MS = 5
-const MOST_PATIENCE = 3
+const MOST_SLOWNESS = 3
 
 /** The clock that may stand, in ms. */
 const READ_CLOCK = `new File([], '').lastModified`
 
-/** With nothing pending that we know of it may only rest between two jumps: a page that never rests lets it go now and then. */
-const LOOKS_WITH_NOTHING_PENDING = 12
-/** A clock that moves is given so many times the patience. */
+/** With no known request pending, the clock may only rest between two jumps. */
+const CHECKS_WITHOUT_REQUESTS = 12
+/** A clock that moves is given so many times the quiet. */
 const WHILE_IT_MOVES = 3
 
 /**
- * Resolves once the page's clock stands for nothing that is worth waiting for
- * (`stalled`), or goes too slowly to be waited for (`slow`); never, after `over`.
+ * Resolves once the page's clock stands for nothing that is worth waiting for (`stopped`), or goes too slowly to wait
+ * for it (`slow`); never, after `over`.
  */
-async function untilStalled(
+async function untilClockStops(
   session: CdpSession,
   activity: NetworkActivity,
   nowMs: () => number,
   over: AbortSignal,
-): Promise<'stalled' | 'slow'> {
-  let patience = 1
+): Promise<'stopped' | 'slow'> {
+  let slowness = 1
   let clock: unknown = null
-  let looks = 0
+  let checks = 0
   while (!over.aborted) {
-    await delay(LOOK_FOR_STALL_EVERY_MS)
-    if (over.aborted || !activity.isStalled(patience)) continue
-    // Quiet alone also means timers at work: the clock stands when it was the same at the last look.
-    // On a busy machine quiet means little. How long the page takes to answer says how busy it is,
-    // and while a script runs it does not answer at all.
+    await delay(CHECK_CLOCK_EVERY_MS)
+    if (over.aborted || !activity.isQuiet(slowness)) continue
+    // Quiet also while timers run: the clock stands if it shows the same time as at the last check.
+    // How long the page takes to answer tells how busy the machine is; while a script runs it does not answer at all.
     const askedMs = nowMs()
     const { result } = await session.send('Runtime.evaluate', { expression: READ_CLOCK })
-    patience = Math.min(Math.max((nowMs() - askedMs) / USUAL_ANSWER_MS, 1), MOST_PATIENCE)
-    looks = result.value === clock ? looks + 1 : 0
-    const enough = activity.isHeld() ? 1 : LOOKS_WITH_NOTHING_PENDING
-    if (looks >= enough && activity.isStalled(patience)) return 'stalled'
-    if (looks === 0 && clock !== null && activity.isStalled(patience * WHILE_IT_MOVES)) return 'slow'
+    slowness = Math.min(Math.max((nowMs() - askedMs) / USUAL_ANSWER_MS, 1), MOST_SLOWNESS)
+    checks = result.value === clock ? checks + 1 : 0
+    const enough = activity.isClockHeld() ? 1 : CHECKS_WITHOUT_REQUESTS
+    if (checks >= enough && activity.isQuiet(slowness)) return 'stopped'
+    if (checks === 0 && clock !== null && activity.isQuiet(slowness * WHILE_IT_MOVES)) return 'slow'
     clock = result.value
   }
   return new Promise(() => {})
 }
 
-/** What is left of a render that ended early must not reach the next one in the same tab. */
-export function sessionUntilOver(session: CdpSession, isOver: () => boolean): CdpSession {
-  return {
-    ...session,
-    send: (method, ...params) =>
-      isOver() ? Promise.reject(new CdpClosed('the render is over')) : session.send(method, ...params),
-  }
-}
+/**
+ * What a page says in `prerenderReady`, `renderComplete` and `renderReady`: false holds the capture until true, true
+ * ends the wait at once. With several of them, each that was set to false must become true.
+ */
+export class ReadySignal {
+  readonly ready: Promise<void>
+  readonly #resolve: () => void
+  readonly #onHold = new Set<string>()
+  #isReady = false
 
-/** The same for the page's clock: time that a render takes after its end would be missing in the next one. */
-export function clockUntilOver(clock: VirtualClock, isOver: () => boolean): VirtualClock {
-  const over = () => Promise.reject(new CdpClosed('the render is over'))
-  return {
-    ...clock,
-    pause: () => (isOver() ? over() : clock.pause()),
-    grant: (...given) => (isOver() ? over() : clock.grant(...given)),
+  constructor() {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.ready = promise
+    this.#resolve = resolve
   }
-}
 
-/** The same for the sessions of what a page has started. */
-export function connectionUntilOver(
-  connection: CdpConnection,
-  isOver: () => boolean,
-): Pick<CdpConnection, 'session' | 'endSession'> {
-  const session = (sessionId: string) => sessionUntilOver(connection.session(sessionId), isOver)
-  return { session, endSession: connection.endSession }
+  get state(): 'none' | 'hold' | 'ready' {
+    if (this.#onHold.size > 0) return 'hold'
+    return this.#isReady ? 'ready' : 'none'
+  }
+
+  /** `hold` or `ready` and the name of the flag, as in-page/new-document.js sends it. */
+  hear(word: string): void {
+    const [verb, flag = ''] = word.split(' ', 2)
+    if (verb === 'hold') this.#onHold.add(flag)
+    if (verb !== 'ready') return
+    this.#onHold.delete(flag)
+    if (this.#onHold.size > 0) return
+    this.#isReady = true
+    this.#resolve()
+  }
+
+  readonly listeners: CdpListeners = { 'Runtime.bindingCalled': ({ payload }) => this.hear(payload) }
 }

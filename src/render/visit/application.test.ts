@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
-import { createApplication, FILES_LIMIT, URL_LIMIT_CHARS } from './recorder.ts'
+import { Application, FILES_LIMIT, URL_LIMIT_CHARS } from './recorder.ts'
 
 function nameOf(files: readonly string[], type = 'Script'): string | null {
-  const application = createApplication()
+  const application = new Application()
   for (const url of files) application.requested(type, url)
   return application.name()
 }

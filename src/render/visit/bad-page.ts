@@ -1,9 +1,9 @@
-/** What a page that is none looks like. All that is given must hold; texts are compared in lower case. */
+/** Recognises a page that is none. Every given part must match; texts are compared in lower case. */
 type Mark = {
-  /** As the owner reads it. */
+  /** As shown to the owner. */
   name: string
   title?: RegExp
-  /** In the first lines of what can be read. */
+  /** In the first lines of the visible text. */
   text?: RegExp
   /** In the HTML of the snapshot. */
   markup?: RegExp
@@ -13,10 +13,8 @@ const ASKS_FOR_HUMANS =
   /(?:verify|confirm|prove|make sure|checking) (?:that )?(?:you are|you're|you’re|if you are)(?: not)? (?:a )?(?:human|robot|bot)/
 
 /**
- * Interstitials that ask whether somebody is human. The scripts that make them
- * are gone from a snapshot, so they are known by their words, and by what they
- * leave in the document. Pages of any length that merely hold a captcha beside
- * their content are none: see `TEXT_LIMIT_CHARS`.
+ * Pages of bot guards. Their scripts are gone from a snapshot, so they are recognised by their words and by what they
+ * leave in the document. Longer pages that hold a captcha beside their content are no challenge: see `TEXT_LIMIT_CHARS`.
  */
 const CHALLENGES: readonly Mark[] = [
   { name: 'Cloudflare', title: /^(just a moment\.\.\.|attention required! \| cloudflare)$/ },
@@ -45,7 +43,7 @@ const CHALLENGES: readonly Mark[] = [
   { name: 'Turnstile', markup: /challenges\.cloudflare\.com/i, text: ASKS_FOR_HUMANS },
 ]
 
-/** Pages with status 200 that say nothing but that something is broken. */
+/** Pages with status 200 that show nothing but an error. */
 const ERROR_SHELLS: readonly Mark[] = [
   {
     name: 'server error',
@@ -69,14 +67,14 @@ const ERROR_SHELLS: readonly Mark[] = [
   { name: 'script', text: /^(oops!? ?)?(something went wrong|an (unexpected )?error (has )?occurred)/ },
 ]
 
-/** A page that has more to say is a page, whatever it holds beside that. */
+/** Longer pages are never bad. */
 export const TEXT_LIMIT_CHARS = 1_000
-/** Where the words of an error stand, if it is one. */
+/** An error message stands here, if there is one. */
 const FIRST_CHARS = 400
 
 type Badness = { kind: 'challenge' | 'error-page'; mark: string }
 
-/** Who challenges us by what the response says of itself, whatever its status; null: nobody. */
+/** The bot guard that names itself in the response headers, whatever the status; null: none. */
 export function challengerOf(headers: readonly { name: string; value: string }[]): string | null {
   const isCloudflare = headers.some(
     ({ name, value }) => name.toLowerCase() === 'cf-mitigated' && /^challenge$/i.test(value.trim()),
@@ -84,10 +82,7 @@ export function challengerOf(headers: readonly { name: string; value: string }[]
   return isCloudflare ? 'Cloudflare' : null
 }
 
-/**
- * What a snapshot is instead of a page; null when nothing speaks against it.
- * `text`: what can be read on it, at least its first `TEXT_LIMIT_CHARS` and one more.
- */
+/** Why a snapshot is no page; null if it is one. `text`: its visible text, at least `TEXT_LIMIT_CHARS` + 1 of it. */
 export function badnessOf(html: string, text: string, status: number): Badness | null {
   if (text.length > TEXT_LIMIT_CHARS) return null
   const page = {
@@ -97,7 +92,7 @@ export function badnessOf(html: string, text: string, status: number): Badness |
   }
   const challenge = CHALLENGES.find((mark) => matches(mark, page))
   if (challenge !== undefined) return { kind: 'challenge', mark: challenge.name }
-  // A page with an error's status may speak of it.
+  // A page with an error status may show an error.
   const shell = status < 300 ? ERROR_SHELLS.find((mark) => matches(mark, page)) : undefined
   return shell === undefined ? null : { kind: 'error-page', mark: shell.name }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
-import { documentLinks } from './main-response.ts'
+import { documentLinks } from './main-document.ts'
 
 describe('a header Link', () => {
   const rows: [what: string, value: string, kept: string][] = [

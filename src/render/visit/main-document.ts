@@ -2,86 +2,94 @@ import type { OutgoingHttpHeaders } from 'node:http'
 
 import type { Protocol } from 'devtools-protocol'
 
+import { GATEWAY_HEADER, ORIGIN_CACHE_CONTROL } from '../../outbound/headers.ts'
 import type { CdpListeners } from '../browser/cdp.ts'
-import type { RenderOutcome } from '../outcome.ts'
-import { judgeMainResponse, type ResponseHeader, type SiteAddress } from './main-response.ts'
+import type { RedirectStatus, RenderOutcome } from '../outcome.ts'
+import { challengerOf } from './bad-page.ts'
 import type { Recorder } from './recorder.ts'
 
-/** The answer that the page is made of. */
-type MainDocument = {
-  readonly status: number
-  readonly headers: readonly ResponseHeader[]
-  /** For the gateway, which holds the first answer meanwhile: before the browser hears of any of it. */
-  judgeFirst(status: number, headers: OutgoingHttpHeaders): boolean
-  readonly listeners: CdpListeners
-}
+export type ResponseHeader = { name: string; value: string }
+
+/** The site's public domain, and where it is fetched from. */
+export type SiteAddress = { customDomain: string; originUrl: string }
 
 /**
- * Judges each answer to the main frame's request, and tells `end` of one that
- * decides the render by itself. Only the first is held meanwhile; that of a page
- * that loads itself again, and what the gateway itself answers, is judged as it comes.
+ * The response that the page is made of. Judges each response to the main frame's request, and calls `end` with one
+ * that decides the render by itself. The gateway holds the first response until it is judged; those of a page that
+ * reloads are judged as they come.
  *
- * Held in the gateway and not by Chromium (`Fetch`), which would pass every request
- * of the page through its debugger (docs/decisions/0015-render-speed.md), and fails
- * requests of other origins whose preflight is answered with a body.
+ * Held in the gateway and not by Chromium's `Fetch` domain, which would pass every request of the page through its
+ * debugger (docs/decisions/0015-render-speed.md), and fails cross-origin requests whose preflight has a body.
  */
-export function createMainDocument(
-  frameId: string,
-  site: SiteAddress & { path: string },
-  recorder: Pick<Recorder, 'reached'>,
-  end: (outcome: RenderOutcome) => void,
-): MainDocument {
-  let status = 200
-  let headers: readonly ResponseHeader[] = []
-  /** Of the main document's request. */
-  let documentId = ''
-  let documentUrl: string | null = null
+export class MainDocument {
+  status = 200
+  headers: readonly ResponseHeader[] = []
+  /** Resolves when the new document has replaced that of the render before. */
+  readonly arrived: Promise<void>
+  readonly listeners: CdpListeners
+  readonly #site: SiteAddress & { path: string }
+  readonly #recorder: Pick<Recorder, 'reached'>
+  readonly #end: (outcome: RenderOutcome) => void
+  #requestId = ''
+  #url: string | null = null
 
-  /** Whether there is a page to go on with. */
-  const judge = (url: string, given: number, received: readonly ResponseHeader[]) => {
-    status = given
-    headers = received
-    const outcome = judgeMainResponse(url, status, headers, site)
-    if (outcome !== null) end(outcome)
-    return outcome === null
-  }
-
-  return {
-    get status() {
-      return status
-    },
-    get headers() {
-      return headers
-    },
-    judgeFirst(given, received) {
-      recorder.reached('firstResponse')
-      return judge(`https://${site.customDomain}${site.path}`, given, listOfOutgoing(received))
-    },
-    listeners: {
-      'Network.requestWillBeSent': ({ requestId, frameId: of, type, request, redirectResponse }) => {
-        if (type !== 'Document' || of !== frameId) return
-        documentId = requestId
-        if (redirectResponse !== undefined) {
-          judge(redirectResponse.url, redirectResponse.status, listOf(redirectResponse))
-          return
-        }
-        // Another program's, a mail program's for one.
-        if (!/^https?:/.test(request.url)) return
-        documentUrl ??= request.url
-        // Back in the tab's history to the page of another render, which in-page/history.js keeps it from:
-        // a script that goes elsewhere has ended the render before it asks.
-        if (request.url !== documentUrl) end({ kind: 'timed-out', afterMs: 0 })
+  constructor(
+    frameId: string,
+    site: SiteAddress & { path: string },
+    recorder: Pick<Recorder, 'reached'>,
+    end: (outcome: RenderOutcome) => void,
+  ) {
+    this.#site = site
+    this.#recorder = recorder
+    this.#end = end
+    const { promise, resolve: arrive } = Promise.withResolvers<void>()
+    this.arrived = promise
+    this.listeners = {
+      'Page.frameNavigated': ({ frame }) => {
+        if (frame.id === frameId) arrive()
+      },
+      'Network.requestWillBeSent': (event) => {
+        if (event.type === 'Document' && event.frameId === frameId) this.#requested(event)
       },
       'Network.responseReceived': ({ requestId, response }) => {
-        if (requestId === documentId) judge(response.url, response.status, listOf(response))
+        if (requestId === this.#requestId) this.#judge(response.url, response.status, listOf(response))
       },
       'Network.loadingFailed': ({ requestId, errorText, canceled = false }) => {
-        // Half a document reads like a whole one.
-        if (requestId === documentId && !canceled && headers.length > 0) {
+        // Half a document looks like a whole one.
+        if (requestId === this.#requestId && !canceled && this.headers.length > 0)
           end({ kind: 'origin-unreachable', reason: errorText })
-        }
       },
-    },
+    }
+  }
+
+  /** For the gateway. Returns whether the browser gets the response. */
+  judgeFirst(status: number, headers: OutgoingHttpHeaders): boolean {
+    this.#recorder.reached('firstResponse')
+    const { customDomain, path } = this.#site
+    return this.#judge(`https://${customDomain}${path}`, status, listOfOutgoing(headers))
+  }
+
+  #requested({ requestId, request, redirectResponse: redirect }: Protocol.Network.RequestWillBeSentEvent) {
+    this.#requestId = requestId
+    if (redirect !== undefined) {
+      this.#judge(redirect.url, redirect.status, listOf(redirect))
+      return
+    }
+    // Other schemes open other programs, such as a mail program.
+    if (!/^https?:/.test(request.url)) return
+    this.#url ??= request.url
+    // Back in the tab's history to the page of another render, which in-page/history.js should prevent: a script that
+    // navigates elsewhere has ended the render before the request.
+    if (request.url !== this.#url) this.#end({ kind: 'timed-out', afterMs: 0 })
+  }
+
+  /** Whether there is a page to go on with. */
+  #judge(url: string, status: number, headers: readonly ResponseHeader[]): boolean {
+    this.status = status
+    this.headers = headers
+    const outcome = judgeMainResponse(url, status, headers, this.#site)
+    if (outcome !== null) this.#end(outcome)
+    return outcome === null
   }
 }
 
@@ -91,11 +99,110 @@ function listOfOutgoing(headers: OutgoingHttpHeaders): ResponseHeader[] {
   )
 }
 
-/** The network tells headers of one name in one text, a line each. */
+/** Chromium joins headers of one name, a line each. */
 function listOf({ headers }: Protocol.Network.Response): ResponseHeader[] {
   return Object.entries(headers).flatMap(([name, value]) =>
     String(value)
       .split('\n')
       .map((line) => ({ name, value: line })),
   )
+}
+
+/** RFC 9110: these have no body, whatever their headers say. */
+export const BODILESS = new Set([204, 205, 304])
+
+/** The outcome that the main response decides by itself, or null for HTML that is neither a redirect nor a server error. */
+export function judgeMainResponse(
+  url: string,
+  status: number,
+  headers: readonly ResponseHeader[],
+  site: SiteAddress,
+): RenderOutcome | null {
+  const unreachable = headerOf(headers, GATEWAY_HEADER)
+  if (unreachable !== null) return { kind: 'origin-unreachable', reason: unreachable }
+
+  const location = headerOf(headers, 'location')
+  if (isRedirectStatus(status) && location !== null) {
+    const absolute = publicUrl(location, url, site)
+    if (absolute !== null) return { kind: 'redirect', status, location: absolute, ...cacheControlOf(headers) }
+    return { kind: 'not-html', contentType: `redirect to ${location.slice(0, 200)}` }
+  }
+  const challenger = challengerOf(headers)
+  if (challenger !== null) return { kind: 'challenge', mark: challenger }
+  if (isTemporaryError(status)) return { kind: 'origin-error', status }
+
+  const contentType = headerOf(headers, 'content-type') ?? ''
+  const isAttachment = /^\s*attachment\b/i.test(headerOf(headers, 'content-disposition') ?? '')
+  const isHtml = /^\s*(text\/html|application\/xhtml\+xml)\s*(;|$)/i.test(contentType)
+  // Without a type Chromium examines the bytes; the snapshot shows what it found.
+  if (isAttachment || BODILESS.has(status) || (contentType !== '' && !isHtml)) {
+    return { kind: 'not-html', contentType }
+  }
+  return null
+}
+
+function cacheControlOf(headers: readonly ResponseHeader[]): { cacheControl?: string } {
+  const found = headers.filter(({ name }) => name.toLowerCase() === 'cache-control')
+  return found.length === 0 ? {} : { cacheControl: found.map(({ value }) => value).join(', ') }
+}
+
+/** Sent to crawlers with the page; the origin's other headers describe its own bytes. */
+const KEPT_HEADERS = ['content-language', 'link', 'x-robots-tag']
+
+/** The origin's headers that stay with the page. */
+export function keptHeaders(headers: readonly ResponseHeader[]): [name: string, value: string][] {
+  return headers.flatMap(({ name, value }): [string, string][] => {
+    const lower = name.toLowerCase()
+    // Not sent to crawlers: decides whether the page may be stored. The `Cache-Control` of the response is the gateway's.
+    if (lower === ORIGIN_CACHE_CONTROL) return [['cache-control', value]]
+    const kept = lower === 'link' ? documentLinks(value) : value
+    return KEPT_HEADERS.includes(lower) && kept !== '' ? [[lower, kept]] : []
+  })
+}
+
+/** An absolute http address with the origin's host replaced by the custom domain; null for anything else. */
+export function publicUrl(location: string, base: string, site: SiteAddress): string | null {
+  if (!URL.canParse(location, base)) return null
+  const url = new URL(location, base)
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return null
+  const origin = new URL(site.originUrl)
+  if (url.host === origin.host && url.protocol === origin.protocol) {
+    return `https://${site.customDomain}${url.pathname}${url.search}${url.hash}`
+  }
+  return url.href
+}
+
+/** Tells nothing about the page: the server fails, or limits the rate. */
+export function isTemporaryError(status: number): boolean {
+  return status >= 500 || status === 408 || status === 425 || status === 429
+}
+
+export function isRedirectStatus(status: number): status is RedirectStatus {
+  return [301, 302, 303, 307, 308].includes(status)
+}
+
+function headerOf(headers: readonly ResponseHeader[], name: string): string | null {
+  return headers.find((header) => header.name.toLowerCase() === name)?.value ?? null
+}
+
+/** Relations between documents, which crawlers use. All others are for a browser that is about to load the page. */
+const DOCUMENT_RELATIONS = new Set([
+  ...['alternate', 'amphtml', 'author', 'canonical', 'describedby', 'hub', 'license', 'next', 'prev'],
+  ...['self', 'shortlink'],
+])
+
+/** The values of a header `Link` (RFC 8288, section 3) that relate documents; empty when none does. */
+export function documentLinks(value: string): string {
+  const links = value.match(/(?:<[^>]*>?|"(?:\\.|[^"\\])*"?|[^,<"])+/g) ?? []
+  return links
+    .map((link) => link.trim())
+    .filter((link) => relationsOf(link).some((relation) => DOCUMENT_RELATIONS.has(relation)))
+    .join(', ')
+}
+
+/** Only the first `rel` counts. */
+function relationsOf(link: string): string[] {
+  const parameters = link.replace(/^<[^>]*>/, '')
+  const [, quoted, plain] = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i.exec(parameters) ?? []
+  return (quoted ?? plain ?? '').toLowerCase().split(/\s+/)
 }

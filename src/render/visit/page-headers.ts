@@ -1,85 +1,39 @@
-/**
- * What a page must not say about the answer it comes in, by whatever script or
- * comment its metas were made: who asks next, a cache, or a proxy between us
- * would act on it.
- */
+/** Headers that a page must not set, because a cache, a proxy or the next visitor would act on them. */
 const DENIED = new Set([
   // The message and its connection (RFC 9110, section 7.6.1; RFC 9112).
-  'connection',
-  'content-length',
-  'date',
-  'expect',
-  'host',
-  'http2-settings',
-  'keep-alive',
-  'server',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'via',
-  // The bytes of the body, which are ours to describe.
-  'accept-ranges',
-  'content-digest',
-  'content-encoding',
-  'content-md5',
-  'content-range',
-  'content-type',
-  'digest',
-  'etag',
-  'last-modified',
-  'repr-digest',
-  'want-content-digest',
-  'want-repr-digest',
+  ...['connection', 'content-length', 'date', 'expect', 'host', 'http2-settings', 'keep-alive', 'server'],
+  ...['te', 'trailer', 'transfer-encoding', 'upgrade', 'via'],
+  // The body, which we describe.
+  ...['accept-ranges', 'content-digest', 'content-encoding', 'content-md5', 'content-range'],
+  ...['content-type', 'digest', 'etag', 'last-modified', 'repr-digest', 'want-content-digest'],
+  ...['want-repr-digest'],
   // Caches: a page for crawlers must not be kept for people.
-  'age',
-  'cache-control',
-  'cache-status',
-  'cdn-cache-control',
-  'clear-site-data',
-  'expires',
-  'no-vary-search',
-  'pragma',
-  'vary',
-  'warning',
+  ...['age', 'cache-control', 'cache-status', 'cdn-cache-control', 'clear-site-data', 'expires'],
+  ...['no-vary-search', 'pragma', 'vary', 'warning'],
   // One visitor's, or the whole site's.
-  'alt-svc',
-  'authentication-info',
-  'nel',
-  'origin-agent-cluster',
-  'public-key-pins',
-  'public-key-pins-report-only',
-  'report-to',
-  'reporting-endpoints',
-  'server-timing',
-  'service-worker-allowed',
-  'set-cookie',
-  'set-cookie2',
-  'strict-transport-security',
-  'www-authenticate',
-  // A status of 3xx with `Location` says it better.
-  'refresh',
-  'status',
-  // A server in front of us would send a file of its own.
-  'x-sendfile',
-  'x-lighttpd-send-file',
-  'x-reproxy-url',
+  ...['alt-svc', 'authentication-info', 'nel', 'origin-agent-cluster', 'public-key-pins'],
+  ...['public-key-pins-report-only', 'report-to', 'reporting-endpoints', 'server-timing'],
+  ...['service-worker-allowed', 'set-cookie', 'set-cookie2', 'strict-transport-security'],
+  ...['www-authenticate'],
+  // Use a status of 3xx with `Location` instead.
+  ...['refresh', 'status'],
+  // A server in front would send a file of its own.
+  ...['x-sendfile', 'x-lighttpd-send-file', 'x-reproxy-url'],
 ])
 const DENIED_FAMILIES =
   /^(?:access-control-|cross-origin-|proxy-|sec-|surrogate-|x-accel-|x-forwarded-|x-litespeed-|x-prepaint|:)/
 
 // RFC 9110, section 5.1.
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]{1,100}$/
-/** Header fields that a page may set. */
+/** How many headers a page may set. */
 export const PAGE_HEADERS_LIMIT = 20
 export const HEADER_VALUE_LIMIT_CHARS = 2_048
-/** Names and values of all together; servers in front of us have some room for their own. */
+/** Names and values together, which leaves room for the headers of servers in front. */
 export const PAGE_HEADERS_LIMIT_CHARS = 8_192
 
 /**
- * `Name: value` each, from `prerender-header` and `render:header`. What is
- * malformed, denied, or past a limit is dropped, and the others count.
- * `location` is among them: the caller decides whether it means anything.
+ * Parses `Name: value` texts from `prerender-header` and `render:header`. Drops those that are malformed, denied or
+ * past a limit. Includes `location`, which only counts with a redirect status.
  */
 export function pageHeaders(texts: readonly string[]): [name: string, value: string][] {
   const kept: [string, string][] = []
@@ -90,7 +44,7 @@ export function pageHeaders(texts: readonly string[]): [name: string, value: str
     const name = text.slice(0, at).trim().toLowerCase()
     const value = text.slice(at + 1).trim()
     if (!TOKEN.test(name) || DENIED.has(name) || DENIED_FAMILIES.test(name)) continue
-    // No line break can be in it, so that it stays one header.
+    // Without line breaks, it stays one header.
     if (value === '' || value.length > HEADER_VALUE_LIMIT_CHARS || !/^[\x20-\x7e]*$/.test(value)) continue
     chars += name.length + value.length
     if (kept.length === PAGE_HEADERS_LIMIT || chars > PAGE_HEADERS_LIMIT_CHARS) break

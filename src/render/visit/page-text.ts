@@ -1,10 +1,9 @@
-/** Elements whose contents nobody reads. Templates that are shadow roots are content. */
+/** Elements without visible text. Templates that are shadow roots have some. */
 const SILENT = /^(?:script|style|noscript|title|textarea|template)$/
 
 /**
- * What a reader finds in a snapshot: the text between its tags with white space
- * made one, without what is never shown. Reads the text once, from left to
- * right, whatever it holds. `limitChars`: no more than that is collected.
+ * The visible text of a snapshot with white space collapsed, up to `limitChars`. Takes linear time, whatever the page
+ * contains.
  */
 export function pageText(html: string, limitChars = Number.POSITIVE_INFINITY): string {
   const parts: string[] = []
@@ -30,7 +29,7 @@ export function pageText(html: string, limitChars = Number.POSITIVE_INFINITY): s
   return decoded(parts.join(' ')).slice(0, limitChars)
 }
 
-/** The place after a tag or comment that begins at `open`; a `>` in a quoted value does not end it. */
+/** The index after a tag or comment that begins at `open`; a `>` in a quoted value does not end it. */
 function afterTag(html: string, open: number): number {
   if (html.startsWith('<!--', open)) {
     const end = html.indexOf('-->', open + 4)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { scripted, slowJson, startTestRenderer } from '../../../test/support/renderer.ts'
 import { PHASES, type RenderRecord } from '../record.ts'
-import { allHear, CONSOLE_ERRORS_LIMIT, createRecorder, TROUBLES_LIMIT } from './recorder.ts'
+import { CONSOLE_ERRORS_LIMIT, mergeListeners, Recorder, TROUBLES_LIMIT } from './recorder.ts'
 
 const renderer = await startTestRenderer({ timeoutMs: 3_000 })
 after(() => renderer.close())
@@ -102,7 +102,7 @@ describe('its limits', () => {
   })
 
   it('a long URL is cut', () => {
-    const recorder = createRecorder(() => 0)
+    const recorder = new Recorder(() => 0)
     const hear = recorder.listeners('main')
     const request = { url: `https://a.example/${'x'.repeat(400)}` }
     const initiator = { type: 'other' }
@@ -115,7 +115,7 @@ describe('its limits', () => {
 
 it('two who listen both hear, the first first', () => {
   const heard: string[] = []
-  const merged = allHear([
+  const merged = mergeListeners([
     { 'Page.loadEventFired': () => heard.push('a'), 'Inspector.targetCrashed': () => heard.push('b') },
     { 'Page.loadEventFired': () => heard.push('c') },
   ])

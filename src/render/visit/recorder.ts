@@ -12,20 +12,11 @@ const TEXT_LIMIT_CHARS = 500
 /** As long as a stored path may be, with its host. */
 const MOVED_LIMIT_CHARS = 2_400
 
-/** Writes the record of one render, beside it: nothing here decides anything. */
-export type Recorder = {
-  /** Only the first time counts. */
-  reached(phase: Phase): void
-  captured(why: CaptureReason): void
-  /** What the record wants to hear of the page whose main frame this is. */
-  listeners(mainFrameId: string): CdpListeners
-  /** The record ends with the outcome. `preloaded`: as the gateway has counted. */
-  explain(outcome: RenderOutcome, preloaded?: number): Rendering
-}
-
-export function createRecorder(nowMs: () => number): Recorder {
-  const beganMs = nowMs()
-  const record: RenderRecord = {
+/** Writes the record of one render; decides nothing. */
+export class Recorder {
+  readonly #nowMs: () => number
+  readonly #beganMs: number
+  readonly #record: RenderRecord = {
     phases: { slot: null, tab: null, navigate: null, firstResponse: null, settled: null, snapshot: null },
     capture: null,
     requests: { made: 0, spared: 0, blocked: 0, failed: 0 },
@@ -33,106 +24,122 @@ export function createRecorder(nowMs: () => number): Recorder {
     consoleErrors: { count: 0, texts: [] },
     htmlBytes: null,
   }
-  const { phases, requests, troubles, consoleErrors } = record
-  const urls = new Map<string, string>()
-  const application = createApplication()
-  let movedTo: string | null = null
+  /** Addresses of open requests. */
+  readonly #urls = new Map<string, string>()
+  readonly #application = new Application()
+  #movedTo: string | null = null
 
-  const reached = (phase: Phase) => {
-    phases[phase] ??= Math.round(nowMs() - beganMs)
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs
+    this.#beganMs = nowMs()
   }
-  const trouble = (requestId: string, kind: Trouble['kind'], reason: string) => {
-    const url = urls.get(requestId)
-    if (url === undefined) return
-    // Once for each request: an error status and a broken body are one trouble.
-    urls.delete(requestId)
-    requests[kind]++
-    if (troubles.length < TROUBLES_LIMIT) {
-      troubles.push({
-        url: kept(url, TROUBLE_URL_LIMIT_CHARS),
-        kind,
-        reason: kept(reason, TEXT_LIMIT_CHARS),
-      })
+
+  /** Only the first time counts. */
+  reached(phase: Phase): void {
+    this.#record.phases[phase] ??= Math.round(this.#nowMs() - this.#beganMs)
+  }
+
+  captured(why: CaptureReason): void {
+    this.#record.capture = why
+    this.reached('settled')
+  }
+
+  /** Requests and errors so far. */
+  get soFar(): Pick<RenderRecord, 'requests' | 'troubles' | 'consoleErrors'> {
+    return this.#record
+  }
+
+  /** Completes the record. `preloaded`: counted by the gateway. */
+  explain(outcome: RenderOutcome, preloaded = 0): Rendering {
+    const record = this.#record
+    record.requests.preloaded = preloaded
+    if (record.phases.tab !== null) this.reached('snapshot')
+    if ('html' in outcome) record.htmlBytes = Buffer.byteLength(outcome.html)
+    if (outcome.kind !== 'rendered') return { outcome, record }
+    const [application, movedTo] = [this.#application.name(), this.#movedTo]
+    return { outcome: { ...outcome, application, movedTo }, record }
+  }
+
+  listeners(mainFrameId: string): CdpListeners {
+    const isMain = (frameId: string | undefined) => frameId === mainFrameId
+    return {
+      'Network.requestWillBeSent': ({ requestId, frameId, type, initiator, request: { url } }) => {
+        if (!/^https?:/i.test(url)) return
+        if (isMain(frameId) && initiator.type === 'parser') this.#application.requested(type, url)
+        if (type === 'Image') {
+          this.#record.requests.spared++
+          return
+        }
+        this.#record.requests.made++
+        this.#urls.set(requestId, url)
+        if (type === 'Document' && isMain(frameId)) this.reached('navigate')
+      },
+      'Page.navigatedWithinDocument': ({ frameId, url }) => {
+        if (isMain(frameId)) this.#movedTo = url.slice(0, MOVED_LIMIT_CHARS)
+      },
+      'Network.responseReceived': ({ requestId, type, frameId, response }) => {
+        if (type === 'Document' && isMain(frameId)) return this.reached('firstResponse')
+        const refused = refusalOf(response.headers)
+        if (refused !== null) this.#trouble(requestId, 'blocked', refused)
+        else if (response.status >= 400) this.#trouble(requestId, 'failed', `status ${response.status}`)
+      },
+      'Network.loadingFinished': ({ requestId }) => void this.#urls.delete(requestId),
+      'Network.loadingFailed': ({ requestId, type, errorText, canceled, blockedReason }) => {
+        if (blockedReason === 'inspector')
+          this.#trouble(requestId, 'blocked', 'its host is on the list of blocked hosts')
+        else if (blockedReason === 'csp' && type === 'Font') this.#trouble(requestId, 'blocked', 'not needed')
+        else if (blockedReason !== undefined)
+          this.#trouble(requestId, 'blocked', `by the browser: ${blockedReason}`)
+        else if (canceled !== true && errorText !== 'net::ERR_ABORTED')
+          this.#trouble(requestId, 'failed', errorText)
+      },
+      'Runtime.consoleAPICalled': ({ type, args }) => {
+        if (type === 'error' || type === 'assert') this.#consoleError(args.map(textOf).join(' '))
+      },
+      'Runtime.exceptionThrown': ({ exceptionDetails: { text, exception } }) =>
+        this.#consoleError(`${text} ${exception === undefined ? '' : textOf(exception)}`),
     }
   }
-  const consoleError = (text: string) => {
-    consoleErrors.count++
-    if (consoleErrors.texts.length < CONSOLE_ERRORS_LIMIT)
-      consoleErrors.texts.push(kept(text, TEXT_LIMIT_CHARS))
+
+  #trouble(requestId: string, kind: Trouble['kind'], reason: string): void {
+    const { requests, troubles } = this.#record
+    const url = this.#urls.get(requestId)
+    if (url === undefined) return
+    // Once for each request: an error status and a broken body are one trouble.
+    this.#urls.delete(requestId)
+    requests[kind]++
+    if (troubles.length === TROUBLES_LIMIT) return
+    const texts = { url: storable(url, TROUBLE_URL_LIMIT_CHARS), reason: storable(reason, TEXT_LIMIT_CHARS) }
+    troubles.push({ kind, ...texts })
   }
 
-  const listeners = (mainFrameId: string): CdpListeners => ({
-    'Network.requestWillBeSent': ({ requestId, frameId, type, initiator, request: { url } }) => {
-      if (!/^https?:/i.test(url)) return
-      if (frameId === mainFrameId && initiator.type === 'parser') application.requested(type, url)
-      if (type === 'Image') {
-        requests.spared++
-        return
-      }
-      requests.made++
-      urls.set(requestId, url)
-      if (type === 'Document' && frameId === mainFrameId) reached('navigate')
-    },
-    'Page.navigatedWithinDocument': ({ frameId, url }) => {
-      if (frameId === mainFrameId) movedTo = url.slice(0, MOVED_LIMIT_CHARS)
-    },
-    'Network.responseReceived': ({ requestId, type, frameId, response }) => {
-      if (type === 'Document' && frameId === mainFrameId) return reached('firstResponse')
-      const refused = refusalOf(response.headers)
-      if (refused !== null) trouble(requestId, 'blocked', refused)
-      else if (response.status >= 400) trouble(requestId, 'failed', `status ${response.status}`)
-    },
-    'Network.loadingFinished': ({ requestId }) => void urls.delete(requestId),
-    'Network.loadingFailed': ({ requestId, type, errorText, canceled, blockedReason }) => {
-      if (blockedReason === 'inspector')
-        trouble(requestId, 'blocked', 'its host is on the list of blocked hosts')
-      else if (blockedReason === 'csp' && type === 'Font') trouble(requestId, 'blocked', 'not needed')
-      else if (blockedReason !== undefined) trouble(requestId, 'blocked', `by the browser: ${blockedReason}`)
-      else if (canceled !== true && errorText !== 'net::ERR_ABORTED') trouble(requestId, 'failed', errorText)
-    },
-    'Runtime.consoleAPICalled': ({ type, args }) => {
-      if (type === 'error' || type === 'assert') consoleError(args.map(textOf).join(' '))
-    },
-    'Runtime.exceptionThrown': ({ exceptionDetails: { text, exception } }) =>
-      consoleError(`${text} ${exception === undefined ? '' : textOf(exception)}`),
-  })
-
-  return {
-    reached,
-    listeners,
-    captured(why) {
-      record.capture = why
-      reached('settled')
-    },
-    explain(outcome, preloaded = 0) {
-      requests.preloaded = preloaded
-      if (phases.tab !== null) reached('snapshot')
-      if ('html' in outcome) record.htmlBytes = Buffer.byteLength(outcome.html)
-      if (outcome.kind !== 'rendered') return { outcome, record }
-      return { outcome: { ...outcome, application: application.name(), movedTo }, record }
-    },
+  #consoleError(text: string): void {
+    const { consoleErrors } = this.#record
+    consoleErrors.count++
+    if (consoleErrors.texts.length < CONSOLE_ERRORS_LIMIT)
+      consoleErrors.texts.push(storable(text, TEXT_LIMIT_CHARS))
   }
 }
 
-/** All hear every event, in their order. */
-export function allHear(all: readonly CdpListeners[]): CdpListeners {
+/** Every listener gets its events, in the order given. */
+export function mergeListeners(all: readonly CdpListeners[]): CdpListeners {
   const merged: Record<string, (params: never) => void> = {}
   for (const listeners of all) {
-    for (const [event, hear] of Object.entries(listeners) as [string, (params: never) => void][]) {
+    for (const [event, listener] of Object.entries(listeners) as [string, (params: never) => void][]) {
       const before = merged[event]
       merged[event] =
         before === undefined
-          ? hear
+          ? listener
           : (params) => {
               before(params)
-              hear(params)
+              listener(params)
             }
     }
   }
   return merged
 }
 
-/** Why the gateway did not fetch it, if so. */
+/** Why the gateway refused the request; null if it did not. */
 function refusalOf(headers: Protocol.Network.Headers): string | null {
   const name = Object.keys(headers).find((header) => header.toLowerCase() === GATEWAY_HEADER)
   return name === undefined ? null : String(headers[name])
@@ -144,36 +151,32 @@ function textOf({ type, value, description }: Protocol.Runtime.RemoteObject): st
 }
 
 /** As PostgreSQL can store it: no NUL, no half characters. */
-function kept(text: string, limitChars: number): string {
+function storable(text: string, limitChars: number): string {
   return text.slice(0, limitChars).replaceAll('\0', '').toWellFormed().trim()
 }
 
-/** More than any page of an application has; what comes after them is left out. */
+/** Files after these are left out. */
 export const FILES_LIMIT = 500
-/** A build is told by the beginning of an address. */
+/** The beginning of an address names the build. */
 export const URL_LIMIT_CHARS = 1_000
 
 /**
- * Names the build of the application that a page was made by: the scripts and
- * style sheets that its document asks for itself. A single-page application
- * sends one document for all its addresses, so all its pages have the same name
- * until it is deployed anew.
+ * Names the build of the application that made a page by the scripts and style sheets in its document. A single-page
+ * application sends one document for all addresses, so all its pages have the same name until the next deployment.
  */
-export function createApplication() {
-  const files = new Set<string>()
-  return {
-    /** Of the main document, by its markup and not by a script. `type`: as Chromium calls it. */
-    requested(type: string | undefined, url: string): void {
-      if ((type === 'Script' || type === 'Stylesheet') && files.size < FILES_LIMIT)
-        files.add(url.slice(0, URL_LIMIT_CHARS))
-    },
-    /** null: it asks for none, as a page with its scripts inside it does. */
-    name(): string | null {
-      if (files.size === 0) return null
-      return createHash('sha256')
-        .update([...files].sort().join('\n'))
-        .digest('base64url')
-        .slice(0, 16)
-    },
+export class Application {
+  readonly #files = new Set<string>()
+
+  /** By the markup of the main document. `type`: as Chromium names it. */
+  requested(type: string | undefined, url: string): void {
+    if ((type === 'Script' || type === 'Stylesheet') && this.#files.size < FILES_LIMIT)
+      this.#files.add(url.slice(0, URL_LIMIT_CHARS))
+  }
+
+  /** null without such files, as for a page with inline scripts. */
+  name(): string | null {
+    if (this.#files.size === 0) return null
+    const files = [...this.#files].sort().join('\n')
+    return createHash('sha256').update(files).digest('base64url').slice(0, 16)
   }
 }

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { CdpSession } from '../browser/cdp.ts'
-import type { PageLimits } from '../page-limits.ts'
+import type { PageLimits } from '../outcome.ts'
 
 type Html = {
   kind: 'html'
   html: string
-  /** No text that can be seen, no picture, no field. */
+  /** No visible text, no image, no field. */
   blank: boolean
   /** Contents of `prerender-status-code` or `render:status_code`, as written. */
   statusCode: string | null
@@ -14,24 +14,21 @@ type Html = {
   headers: string[]
 }
 
-/** What the page says of itself, or why there is nothing to keep. */
+/** The page, or why there is nothing to keep. */
 export type Snapshot =
   | Html
   | { kind: 'too-large'; what: 'elements' | 'snapshot-bytes' }
   | { kind: 'not-html' }
 
-/** The same, as the page's process gives it. */
+/** The same, as the page's process returns it. */
 type Taken = Exclude<Snapshot, Html> | (Omit<Html, 'html'> & { html: AsciiText })
 
-/** One name, one world for each page's process. Without a name each call makes a world that is never freed: +0.7 ms for every render before. */
+/** A named world is made once in each page's process. Without a name each call makes one that is never freed: +0.7 ms for every earlier render. */
 export const WORLD = 'prepaint'
 
 const SCRIPT = readFileSync(path.join(import.meta.dirname, '../in-page', 'snapshot.js'), 'utf8')
 
-/**
- * Serialises the document of a frame. The document is altered: this is the last thing done with it. `world`: the one
- * that Chromium has made in it, as the page's process has had one before; it need not be asked for.
- */
+/** Serialises the document of a frame, and alters it: call last. `world`: ours in that document, if Chromium has made it already. */
 export async function takeSnapshot(
   session: CdpSession,
   frameId: string,
@@ -44,7 +41,7 @@ export async function takeSnapshot(
       contextId,
       returnByValue: true,
     })
-  // A world of its own: the page cannot have changed the functions that the script uses.
+  // In a world of its own, the page cannot have changed the functions that the script uses.
   const { result, exceptionDetails } = await evaluate(world ?? (await makeWorld(session, frameId)))
   if (exceptionDetails !== undefined) {
     throw new Error(`snapshot: ${exceptionDetails.exception?.description ?? exceptionDetails.text}`)
@@ -57,11 +54,8 @@ export async function takeSnapshot(
 }
 
 async function makeWorld(session: CdpSession, frameId: string): Promise<number> {
-  const { executionContextId } = await session.send('Page.createIsolatedWorld', {
-    frameId,
-    worldName: WORLD,
-  })
-  return executionContextId
+  const named = { frameId, worldName: WORLD }
+  return (await session.send('Page.createIsolatedWorld', named)).executionContextId
 }
 
 /** A text as `AS_ASCII` writes it. */
@@ -70,7 +64,7 @@ export type AsciiText = { form: 'plain' | 'escaped' | 'base64'; text: string }
 /** Defines `asAscii` in the page. */
 export const AS_ASCII = readFileSync(path.join(import.meta.dirname, '../in-page', 'as-ascii.js'), 'utf8')
 
-/** The text again; half a pair of surrogates may have become U+FFFD, as it does in UTF-8. */
+/** The original text; half a surrogate pair may have become U+FFFD, as it does in UTF-8. */
 export function readAscii({ form, text }: AsciiText): string {
   if (form === 'base64') return Buffer.from(text, 'base64').toString('utf8')
   if (form === 'plain') return text

@@ -1,4 +1,4 @@
-import { PAGE_LIMITS } from '../../../src/render/page-limits.ts'
+import { PAGE_LIMITS } from '../../../src/render/outcome.ts'
 import { scripted } from '../../support/renderer.ts'
 import { page, type Theme } from '../corpus-page.ts'
 

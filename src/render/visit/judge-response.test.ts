@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
-import { judgeMainResponse } from './main-response.ts'
+import { judgeMainResponse } from './main-document.ts'
 
 const site = { customDomain: 'red.example', originUrl: 'http://o.example' }
 const HTML = [{ name: 'Content-Type', value: 'text/html' }]

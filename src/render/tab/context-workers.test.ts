@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { followContextWorkers } from './browser-watch.ts'
-import type { CdpListeners, CdpSession } from './cdp.ts'
+import type { CdpListeners, CdpSession } from '../browser/cdp.ts'
+import { followContextWorkers } from './workers.ts'
 
 it('a shared worker is told to whoever listens for its context, from its beginning to its end', async () => {
   let heard: CdpListeners = {}

@@ -9,7 +9,7 @@ import { after, before, describe, it, type TestContext } from 'node:test'
 
 import { ownUid } from '../../system-user.ts'
 import { processesOfGroup } from '../browser/process-group.ts'
-import { viewOf } from './own-view.ts'
+import { viewOf } from './confinement.ts'
 
 type Told = {
   uid: number

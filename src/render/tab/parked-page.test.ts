@@ -4,7 +4,8 @@ import { after, describe, it } from 'node:test'
 
 import { until } from '../../../test/support/condition.ts'
 import { scripted, startTestRenderer } from '../../../test/support/renderer.ts'
-import { createStillness } from './stillness.ts'
+import { NetworkActivity } from '../time/network-activity.ts'
+import { MainDocument } from '../visit/main-document.ts'
 
 const renderer = await startTestRenderer({ slots: 1 })
 after(() => renderer.close())
@@ -24,7 +25,7 @@ async function afterPage(name: string, script: string, domain = `${name}.example
   return [...html.matchAll(/<li>(.*?)<\/li>/g)].map(([, text]) => (text ?? '').replaceAll('&quot;', '"'))
 }
 
-describe('a page that is asleep', () => {
+describe('a page that is parked', () => {
   const PAGES: Record<string, string> = {
     'has written': WRITE('written'),
     'has timers still to come': `setTimeout(() => { ${WRITE('timer')} }, 60000); setInterval(() => { ${WRITE('interval')} }, 700)`,
@@ -84,25 +85,26 @@ describe('a page that is asleep', () => {
   })
 })
 
-describe('whether a page may sleep', () => {
+describe('whether a page may be parked', () => {
   const frame = { id: 'main' } as never
-  const request = (requestId: string) => ({ requestId }) as never
+  const request = (requestId: string) =>
+    ({ requestId, url: '', request: { method: 'GET', url: `https://a.example/${requestId}` } }) as never
   const say = (payload: string) => ({ payload }) as never
 
   it('not while a request or a data base is under way', () => {
-    const { listeners, isStill } = createStillness('main')
-    listeners['Page.frameNavigated']?.({ frame, type: 'Navigation' })
-    assert.equal(isStill(), true)
+    const activity = new NetworkActivity(() => 0)
+    const { listeners } = activity
+    assert.equal(activity.canPark(), true)
     listeners['Network.requestWillBeSent']?.(request('1'))
-    assert.equal(isStill(), false)
+    assert.equal(activity.canPark(), false)
     listeners['Network.loadingFinished']?.(request('1'))
     listeners['Network.requestWillBeSent']?.(request('2'))
     listeners['Network.loadingFailed']?.(request('2'))
-    assert.equal(isStill(), true)
+    assert.equal(activity.canPark(), true)
     listeners['Runtime.bindingCalled']?.(say('busy'))
-    assert.equal(isStill(), false)
+    assert.equal(activity.canPark(), false)
     listeners['Runtime.bindingCalled']?.(say('idle'))
-    assert.equal(isStill(), true)
+    assert.equal(activity.canPark(), true)
   })
 
   it('never after a worker, a socket or document.open', () => {
@@ -112,14 +114,15 @@ describe('whether a page may sleep', () => {
       ['Network.webTransportCreated', request('1')],
       ['Page.documentOpened', { frame } as never],
     ] as const) {
-      const { listeners, isStill } = createStillness('main')
-      ;(listeners[event] as (params: never) => void)(params)
-      assert.equal(isStill(), false, event)
+      const activity = new NetworkActivity(() => 0)
+      ;(activity.listeners[event] as (params: never) => void)(params)
+      assert.equal(activity.canPark(), false, event)
     }
   })
 
   it('the next page has arrived when the main frame has it, not one below', async () => {
-    const { listeners, arrived } = createStillness('main')
+    const site = { customDomain: 'a.example', originUrl: 'http://o.example', path: '/' }
+    const { listeners, arrived } = new MainDocument('main', site, { reached() {} }, () => {})
     let has = false
     void arrived.then(() => {
       has = true
