@@ -7,7 +7,7 @@ import { until } from './support/condition.ts'
 import { edgeRequest, GOOGLEBOT } from './support/edge-request.ts'
 import { type Fleet, startFleet } from './support/fleet.ts'
 import type { NodeProcess } from './support/node-process.ts'
-import { processTree } from './support/processes.ts'
+import { isBrowser, processTree } from './support/processes.ts'
 import { callApi, openAccount, registerDomain } from './support/tenant.ts'
 
 const ROLES = ['edge', 'api', 'render'] as const
@@ -105,7 +105,7 @@ describe('nodes with one role each', () => {
 
   it('a renderer whose browser is hung says so, and is ready again with the next one', async () => {
     const state = async () => (await get(render, '/readyz')).body['browser']
-    const [browser] = browsersOf(render).filter(({ command }) => command.includes('--remote-debugging-pipe'))
+    const [browser] = browsersOf(render).filter(isBrowser)
     process.kill(browser!.pid, 'SIGSTOP')
     try {
       await until('it is seen', async () => (await state()) === 'broken', 60_000)

@@ -5,7 +5,7 @@
  */
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 
 import { pino } from 'pino'
 import { findBrowser } from '../../src/render/browser/browser-binary.ts'
@@ -22,6 +22,8 @@ const [dataDir = '', requireSandbox = ''] = process.argv.slice(2)
 const real = await findBrowser({ chromium: null, dataDir })
 // As where the sandbox cannot work although namespaces can.
 const executable = `${dataDir}/chromium/unusable`
+// A system browser leaves nothing there.
+mkdirSync(`${dataDir}/chromium`, { recursive: true })
 writeFileSync(
   executable,
   `#!/bin/sh\ncase "$*" in *--no-sandbox*) exec ${real.executable} "$@";; *) echo "FATAL: No usable sandbox!" >&2; exit 1;; esac\n`,

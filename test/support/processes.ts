@@ -50,6 +50,27 @@ export function processesOf(dir: string): ProcessEntry[] {
   )
 }
 
+/**
+ * Browsers that use a directory, with all processes of their groups: the children of a system browser name the
+ * directory nowhere.
+ */
+export function browserProcessesOf(dir: string): ProcessEntry[] {
+  const groups = new Set(
+    processesOf(dir).flatMap(({ command, group }) =>
+      command.includes('--remote-debugging-pipe') ? [group] : [],
+    ),
+  )
+  const own = new Set(processesOf(dir).map(({ pid }) => pid))
+  return listProcesses().filter(
+    ({ pid, group, state }) => own.has(pid) || (groups.has(group) && state !== 'Z'),
+  )
+}
+
+/** A browser's main process: none of its children, and not the script that starts Debian's. */
+export function isBrowser({ command }: ProcessEntry): boolean {
+  return command.includes('--remote-debugging-pipe') && !/--type=|^\S*\bsh /.test(command)
+}
+
 /** Proportional share of memory, in bytes: what two processes share is counted once in all. 0 when it has ended. */
 export function proportionalMemory(pid: number): number {
   try {

@@ -1,6 +1,6 @@
 /** Chromium's sandbox: on where it can be, and never silently off. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readFileSync, readlinkSync } from 'node:fs'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -73,3 +73,12 @@ for (const [name, script] of Object.entries({
     })
   })
 }
+
+it('the processor time of a browser is its own, not that of a script that started it, as on Debian', async (t) => {
+  for (const script of ['REAL "$@"', 'exec REAL "$@"']) {
+    const { browser } = await launch(t, await behind(script), false)
+    const command = readFileSync(`/proc/${browser.mainPid}/cmdline`, 'utf8')
+    assert.equal(command.includes('--type='), false, command)
+    assert.equal(path.basename(readlinkSync(`/proc/${browser.mainPid}/exe`)).includes('chrom'), true, command)
+  }
+})

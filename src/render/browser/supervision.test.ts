@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 import { after, beforeEach, describe, it } from 'node:test'
 
 import { until } from '../../../test/support/condition.ts'
-import { processesOf } from '../../../test/support/processes.ts'
+import { isBrowser, browserProcessesOf as processesOf } from '../../../test/support/processes.ts'
 import { scripted, startTestRenderer } from '../../../test/support/renderer.ts'
 
 const renderer = await startTestRenderer({ slots: 2, timeoutMs: 20_000 })
@@ -24,7 +24,7 @@ const hang = () => {
   return { asked, outcome: renderer.page('/hanging', { domain: 'hanging.example' }) }
 }
 
-const browsers = () => processesOf(renderer.dataDir).filter(({ command }) => !command.includes('--type='))
+const browsers = () => processesOf(renderer.dataDir).filter(isBrowser)
 /** Of a browser that has just ended, something may still be there. */
 const networkOf = (browser: number) =>
   processesOf(renderer.dataDir).find(
@@ -142,7 +142,7 @@ describe('what has done enough is replaced under load', () => {
     const seen = new Set<number>()
     let most = 0
     const timer = setInterval(() => {
-      const now = processesOf(dataDir).filter(({ command }) => !command.includes('--type='))
+      const now = processesOf(dataDir).filter(isBrowser)
       for (const { pid } of now) seen.add(pid)
       most = Math.max(most, now.length)
     }, 20)
