@@ -97,7 +97,7 @@ for (const size of SIZES) claimed.set(size, await claims(size))
 console.log(`\na live render by Chromium, ms p50 / p95, in turns alone and beside ${WARM_JOBS} warm jobs`)
 console.log('worker      alone            beside           times   warmed pages/s')
 const beside = await chromium('as it is', {})
-if (asked.before) await chromium('before', { backgroundEveryMs: 0, patienceMs: 3_600_000 })
+if (asked.before) await chromium('before', { backgroundEveryMs: 0, preemptAfterMs: 3_600_000 })
 
 waiter.close()
 await listener.close()
@@ -184,7 +184,9 @@ async function live(size: number): Promise<number> {
 /** The median of a plain one. */
 async function claims(size: number): Promise<number> {
   await fill(size)
-  const claim = createClaim(pool, randomUUID(), { domainCap: 4, domainBackgroundCap: 4, leaseMs: 60_000 })
+  const claim = createClaim(pool, randomUUID(), {
+    ...{ accountCap: 3, domainCap: 4, domainBackgroundCap: 4, leaseMs: 60_000 },
+  })
   const one = async () => {
     const jobs = await claim({ slots: 1, backgroundSlots: 1 }, systemClock.nowMs())
     return async () => {
@@ -230,8 +232,9 @@ async function fill(size: number): Promise<void> {
   await pool.query('truncate job, unstored_page')
   for (let from = 0; from < size; from += FILL_STEP) {
     await pool.query(
-      `insert into job (domain_id, path, priority, turn)
-       select ($1::integer[])[1 + n % $2], '/p' || n, 2, n / $2 from generate_series($3::integer, $4) n`,
+      `insert into job (domain_id, account_id, path, priority, turn)
+       select domain.id, domain.account_id, '/p' || n, 2, n / $2
+         from generate_series($3::integer, $4) n join domain on domain.id = ($1::integer[])[1 + n % $2]`,
       [domains, DOMAINS, from, Math.min(from + FILL_STEP, size) - 1],
     )
   }
@@ -240,8 +243,9 @@ async function fill(size: number): Promise<void> {
 async function insert(domain: DomainId, count: number, prefix: string, turn: number): Promise<void> {
   for (let from = 0; from < count; from += FILL_STEP) {
     await pool.query(
-      `insert into job (domain_id, path, priority, turn)
-       select $1, $2 || n, 2, $4::integer + n from generate_series($3::integer, $5) n`,
+      `insert into job (domain_id, account_id, path, priority, turn)
+       select id, account_id, $2 || n, 2, $4::integer + n
+         from domain, generate_series($3::integer, $5) n where id = $1`,
       [domain, prefix, from, turn, Math.min(from + FILL_STEP, count) - 1],
     )
   }

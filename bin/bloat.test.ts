@@ -15,8 +15,8 @@ const FLAT = 1.25
 /** What outlives its time, of every kind that grows with traffic. */
 async function addOld({ pool }: TestDatabase, round: number): Promise<void> {
   await pool.query(
-    `insert into job (domain_id, path, priority, state, turn, finished_at)
-     select d.id, '/' || $1::int || '/' || n, 2, 'done', n, now() - interval '8 days'
+    `insert into job (domain_id, account_id, path, priority, state, turn, finished_at)
+     select d.id, d.account_id, '/' || $1::int || '/' || n, 2, 'done', n, now() - interval '8 days'
        from domain d, generate_series(1, $2::int) n`,
     [round, ROWS],
   )

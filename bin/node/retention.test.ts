@@ -12,8 +12,8 @@ it('every table is tidied at the start and again after a while; one that fails h
   const { pool } = database
   const addOld = async () => {
     await pool.query(
-      `insert into job (domain_id, path, priority, state, turn, finished_at)
-       select id, '/', 2, 'done', 1, now() - interval '8 days' from domain`,
+      `insert into job (domain_id, account_id, path, priority, state, turn, finished_at)
+       select id, account_id, '/', 2, 'done', 1, now() - interval '8 days' from domain`,
     )
     await pool.query(
       `insert into render_record (domain_id, path, job_id, outcome, queued_ms, stored_ms, record, ended_at)

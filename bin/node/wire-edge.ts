@@ -84,7 +84,9 @@ export function wireEdge(deps: {
       domainByHost: (host) => domainByHost(db, host),
       readStored: (page) => readStored(db, page),
       readUnstored: (domain, job) => readUnstored(db, domain, job),
-      enqueueLive: enqueueLive ?? createEnqueueLive({ db, pool, plans: config.plans, clock }),
+      enqueueLive:
+        enqueueLive ??
+        createEnqueueLive({ db, pool, plans: config.plans, clock, liveWaitMs: config.edge.liveWaitMs }),
       enqueueRefresh: (page) => enqueue(pool, page.domain, [page.path], 'refresh'),
       waitForJob: waiter.wait,
       noteAsked: asked.note,

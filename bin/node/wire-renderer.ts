@@ -76,7 +76,7 @@ export async function wireWorker(deps: {
       clock,
       log,
     },
-    { node, slots: config.render.slots },
+    { node, slots: config.render.slots, liveWaitMs: config.edge.liveWaitMs },
   )
   const agents = createGuardedAgents(createAddressGuard(config.allowedPrivateOrigins))
   const get = { agents, userAgent: identityOf(config) }

@@ -290,12 +290,14 @@ create index page_digest_age on page_digest (rendered_at);
 create table job (
   id          uuid primary key default gen_random_uuid(),
   domain_id   integer not null references domain on delete cascade,
+  -- The domain's account: accounts take turns, and share the slots of a node.
+  account_id  integer not null,
   path        text collate "C" not null,
   -- 0 live, 1 refresh, 2 warm.
   priority    smallint not null,
   state       text not null default 'queued'
               check (state in ('queued', 'running', 'done', 'failed', 'cancelled')),
-  -- Virtual time inside a priority: domains take turns.
+  -- The place in its domain's line.
   turn        bigint not null,
   run_at      timestamptz not null default now(),
   -- The number of claims. With the node it rejects results that come after the lease was lost.
@@ -313,15 +315,18 @@ create table job (
   finished_at timestamptz,
   -- The live request that first queued it, as in logs and X-Request-Id.
   request_id  text,
+  -- How many edges have a crawler waiting for it, and until when an edge that crashed counts. Null: not counted.
+  waiters     smallint not null default 0,
+  wait_until  timestamptz,
   -- The warm run that it counts for.
   warm        bigint
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 
 -- One open job for each page: a second request joins it.
 create unique index job_open on job (domain_id, path) where state in ('queued', 'running');
-create index job_claim on job (priority, turn, id) where state = 'queued';
--- A domain's waiting jobs in one priority: the first, the last, and their number.
-create index job_line on job (priority, domain_id, turn, id) where state = 'queued';
+-- The waiting jobs of each account, by domain, in the order of claims.
+create index job_line on job (priority, account_id, domain_id, turn, id) where state = 'queued';
+create index job_age on job (priority, created_at) where state = 'queued';
 create index job_running on job (domain_id) where state = 'running';
 create index job_finished on job (finished_at) where finished_at is not null;
 -- For the deletion of a domain, which takes finished jobs too.
@@ -336,14 +341,20 @@ create table queue_depth (
 );
 insert into queue_depth (queued, counted_at) values (0, '-infinity');
 
--- Virtual time of each priority: the last turn that was claimed. Only claims write it, one at a time. (When it was read
--- from the running jobs, it stood still while a slow domain at its cap had the lowest turns, and a domain that queued
--- one page at a time was always first.)
-create table queue_clock (
-  priority smallint primary key,
-  turn     bigint not null
+-- Whose turn it was: the account that was served last in each priority, and the domain served last of each account.
+-- Only claims write them, one at a time. No foreign key: no claim waits for the deletion of an account, which leaves
+-- three rows.
+create table queue_account (
+  priority   smallint primary key,
+  account_id integer not null
 ) with (fillfactor = 10);
-insert into queue_clock (priority, turn) values (0, 0), (1, 0), (2, 0);
+insert into queue_account (priority, account_id) values (0, 0), (1, 0), (2, 0);
+create table queue_domain (
+  priority   smallint not null,
+  account_id integer not null,
+  domain_id  integer not null,
+  primary key (priority, account_id)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
 
 -- A page with status 5xx is not stored, but a crawler waits for it, maybe at another node. It is kept here for a
 -- minute; src/queue/judging/unstored.ts. It need not survive a crash of the server.
@@ -375,24 +386,26 @@ create table probe (
 );
 create index probe_job on probe (job_id);
 
--- The first and the last turn of a domain's waiting jobs in one priority; null for none. Comparing pairs and ordering by
--- all columns forces the index `job_line`: with `=` the planner may take `job_claim` and read the jobs of all domains.
-create function first_turn(lane smallint, for_domain integer) returns bigint
+-- The first and the last turn of a domain's waiting jobs in one priority; null for none. Comparing rows and ordering by
+-- all columns forces the index `job_line`: with `=` the planner may take another and read the jobs of all domains.
+create function first_turn(lane smallint, account integer, domain integer) returns bigint
 language sql as $$
   select turn from job
-   where state = 'queued' and (priority, domain_id) >= (lane, for_domain) and (priority, domain_id) <= (lane, for_domain)
-   order by priority, domain_id, turn, id limit 1
+   where state = 'queued' and (priority, account_id, domain_id) >= (lane, account, domain)
+     and (priority, account_id, domain_id) <= (lane, account, domain)
+   order by priority, account_id, domain_id, turn, id limit 1
 $$;
-create function last_turn(lane smallint, for_domain integer) returns bigint
+create function last_turn(lane smallint, account integer, domain integer) returns bigint
 language sql as $$
   select turn from job
-   where state = 'queued' and (priority, domain_id) >= (lane, for_domain) and (priority, domain_id) <= (lane, for_domain)
-   order by priority desc, domain_id desc, turn desc, id desc limit 1
+   where state = 'queued' and (priority, account_id, domain_id) >= (lane, account, domain)
+     and (priority, account_id, domain_id) <= (lane, account, domain)
+   order by priority desc, account_id desc, domain_id desc, turn desc, id desc limit 1
 $$;
 -- Queues renders of `paths` (all different) and returns the open job of each. A page that has an open job joins it and
 -- raises its priority. No rows: the queue is full.
--- A domain may have at most as many jobs waiting as there is room left. Alone it gets half of the queue, two domains get
--- a third each, and there is always room for another one.
+-- A domain may have at most as many background jobs waiting as there is room left, and an account as many live jobs.
+-- Alone it gets half of the queue, two get a third each, and there is always room for another one.
 --
 -- A function, because it needs a lock first and a read afterwards: the snapshot of a single statement is older than the
 -- lock it waits for (measured: a cap of 2 let 7 renders run). In a volatile function each statement has its own snapshot.
@@ -404,12 +417,13 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set e
 as $$
 #variable_conflict use_column
 declare
-  fresh  bigint;
-  raised bigint;
-  joined uuid[];
-  own    bigint;
-  whole  bigint;
-  base   bigint;
+  account integer;
+  fresh   bigint;
+  raised  bigint;
+  joined  uuid[];
+  own     bigint;
+  whole   bigint;
+  base    bigint;
 begin
   if lane = 0 then
     -- What a crawler asks for need not survive the server: it waits at most for some seconds.
@@ -430,11 +444,18 @@ begin
     return;
   end if;
 
+  select d.account_id into account from domain d where d.id = for_domain;
+  if account is null then
+    raise foreign_key_violation using message = 'the domain is gone';
+  end if;
+
   if fresh > 0 then
     if lane = 0 then
       select count(*) into whole
         from (select from job where state = 'queued' and priority = 0 limit bound) waiting;
-      select count(*) into own from job where state = 'queued' and priority = 0 and domain_id = for_domain;
+      select count(*) into own
+        from (select from job where state = 'queued' and (priority, account_id) >= (0::smallint, account)
+                and (priority, account_id) <= (0::smallint, account) limit bound) waiting;
     else
       if exists (select from queue_depth where counted_at < clock_timestamp() - interval '5 seconds')
          and pg_try_advisory_xact_lock(7226, 1) then
@@ -446,10 +467,12 @@ begin
       -- Turns of a domain differ, so their range is never less than the number of its jobs.
       own := 0;
       for line in 1..2 loop
-        own := own + coalesce(last_turn(line::smallint, for_domain) - first_turn(line::smallint, for_domain) + 1, 0);
+        own := own + coalesce(last_turn(line::smallint, account, for_domain)
+                              - first_turn(line::smallint, account, for_domain) + 1, 0);
       end loop;
       if own + greatest(own, whole) + 2 * fresh > bound then
-        select count(*) into own from job where state = 'queued' and priority in (1, 2) and domain_id = for_domain;
+        select count(*) into own from job
+         where state = 'queued' and priority in (1, 2) and account_id = account and domain_id = for_domain;
       end if;
     end if;
     if own + greatest(own, whole) + 2 * fresh > bound then
@@ -457,13 +480,11 @@ begin
     end if;
   end if;
 
-  -- Start-time fair queueing: a job's turn follows its domain's last one, but is never behind the clock.
-  select greatest(last_turn(lane, for_domain), (select turn from queue_clock where priority = lane))
-    into base;
+  base := coalesce(last_turn(lane, account, for_domain), 0);
 
   -- In the order of paths, so that two that meet here lock rows in the same order.
-  insert into job as known (domain_id, path, priority, turn)
-    select for_domain, asked.path, lane, base + asked.place
+  insert into job as known (domain_id, account_id, path, priority, turn)
+    select for_domain, account, asked.path, lane, base + asked.place
       from unnest(paths) with ordinality as asked(path, place)
      order by asked.path collate "C"
     on conflict (domain_id, path) where state in ('queued', 'running')
@@ -477,39 +498,53 @@ begin
      where j.domain_id = for_domain and j.path = any (paths) and j.state in ('queued', 'running');
 end
 $$;
--- Queues a live job and notes its request in one step. As a second statement the note locked the row while the woken
--- node looked for work: `claim_jobs` skipped it, and the crawler waited up to a second for the next poll.
-create function enqueue_live_job(for_domain integer, for_path text, bound bigint, for_request text) returns uuid
+-- Whether an edge has told that its crawlers wait, and all of them have left or must have.
+create function is_abandoned(j job) returns boolean language sql as $$
+  select j.wait_until is not null and (j.waiters <= 0 or j.wait_until <= clock_timestamp())
+$$;
+-- Queues a live job, notes its request, and that an edge waits for it, in one step. As a second statement the note
+-- locked the row while the woken node looked for work: `claim_jobs` skipped it, and the crawler waited up to a second
+-- for the next poll. For the same reason a job that is joined wakes the nodes again.
+create function enqueue_live_job(
+  for_domain integer, for_path text, bound bigint, for_request text, waits interval) returns uuid
 language plpgsql as $$
 declare
   asked uuid;
 begin
   select job_id into asked from enqueue_jobs(for_domain, array[for_path], 0::smallint, bound);
-  update job set request_id = for_request where id = asked and request_id is null;
+  update job j set
+    request_id = coalesce(request_id, for_request),
+    waiters = greatest(waiters, 0) + 1,
+    wait_until = greatest(wait_until, clock_timestamp() + waits)
+   where id = asked and state in ('queued', 'running');
+  perform pg_notify('job_queued', '0');
   return asked;
 end
 $$;
 -- Claims at most `slots` jobs for a node, at most `background_slots` of them `refresh` or `warm`: `live` before
--- `refresh` before `warm`, then by turn. A domain has at most `domain_cap` running renders over all nodes, and
--- background jobs start only below `background_cap` of them.
+-- `refresh` before `warm`; accounts take turns, and domains of an account. A domain has at most `domain_cap` running
+-- renders over all nodes, and background jobs start only below `background_cap` of them. An account has at most
+-- `account_cap` running renders on the node, unless no other account has a domain.
 create function claim_jobs(
   by_node text, slots integer, background_slots integer,
-  domain_cap integer, background_cap integer, lease interval, in_month date)
+  account_cap integer, domain_cap integer, background_cap integer, lease interval, in_month date)
 returns table (
-  job_id uuid, domain_id integer, path text, priority smallint, attempts integer, faults smallint,
+  job_id uuid, domain_id integer, account_id integer, path text, priority smallint, attempts integer, faults smallint,
   custom_domain text, origin_url text, is_active boolean, plan text, renders integer)
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_incremental_sort = off
 as $$
 #variable_conflict use_column
 declare
-  at_cap            integer[];
-  at_background_cap integer[];
-  lowest            smallint;
-  picked            uuid;
-  claimed           integer := 0;
-  background        integer := 0;
-  served            smallint;
+  is_shared      boolean;
+  full_accounts  integer[];
+  full_live      integer[];
+  full_background integer[];
+  lowest         smallint;
+  picked         uuid;
+  claimed        integer := 0;
+  background     integer := 0;
+  served         record;
 begin
   -- A claim that the server forgets in a crash is a job that is still queued: nothing is lost.
   perform set_config('synchronous_commit', 'off', true);
@@ -518,15 +553,22 @@ begin
     return;
   end if;
   perform pg_advisory_xact_lock(7226, 0);
+  select min(d.account_id) < max(d.account_id) into is_shared from domain d;
 
   while claimed < slots loop
     lowest := case when background < background_slots then 2 else 0 end;
     select coalesce(array_agg(d) filter (where n >= domain_cap), '{}'),
            coalesce(array_agg(d) filter (where n >= background_cap), '{}')
-      into at_cap, at_background_cap
+      into full_live, full_background
       from (select j.domain_id as d, count(*) as n from job j where j.state = 'running' group by 1) busy;
+    full_accounts := '{}';
+    if is_shared then
+      select coalesce(array_agg(a), '{}') into full_accounts
+        from (select j.account_id as a from job j where j.state = 'running' and j.node = by_node
+               group by 1 having count(*) >= account_cap) busy;
+    end if;
 
-    picked := next_job(lowest, at_cap, at_background_cap);
+    picked := next_job(lowest, full_accounts, full_live, full_background);
     exit when picked is null;
 
     claimed := claimed + 1;
@@ -536,75 +578,125 @@ begin
                lease_until = clock_timestamp() + lease, started_at = clock_timestamp()
          where j.id = picked
         returning j.*)
-      select t.id, t.domain_id, t.path, t.priority, t.attempts, t.faults,
+      select t.id, t.domain_id, t.account_id, t.path, t.priority, t.attempts, t.faults,
              d.custom_domain, d.origin_url, d.is_active, a.plan, coalesce(c.renders, 0)
         from taken t
         join domain d on d.id = t.domain_id
         join account a on a.id = d.account_id
         left join render_count c on c.domain_id = t.domain_id and c.month = in_month;
-    update queue_clock c set turn = greatest(c.turn, j.turn) from job j
-     where j.id = picked and c.priority = j.priority
-    returning c.priority into served;
-    background := background + least(served, 1);
+    select j.priority, j.account_id, j.domain_id into served from job j where j.id = picked;
+    update queue_account q set account_id = served.account_id
+     where q.priority = served.priority and q.account_id <> served.account_id;
+    insert into queue_domain as q (priority, account_id, domain_id)
+      values (served.priority, served.account_id, served.domain_id)
+      on conflict (priority, account_id) do update set domain_id = excluded.domain_id
+         where q.domain_id <> excluded.domain_id;
+    background := background + least(served.priority, 1);
   end loop;
 end
 $$;
--- Locks and returns the first job that may run; null when there is none.
-create function next_job(lowest smallint, at_cap integer[], at_background_cap integer[]) returns uuid
+-- Locks and returns the next job that may run; null when there is none. Both loops begin after the one that was served
+-- last, and go round: pass 1 to the end, pass 2 from the start. Each step is one look into `job_line`, however many
+-- jobs an account or a domain has waiting.
+create function next_job(lowest smallint, full_accounts integer[], full_live integer[], full_background integer[])
+returns uuid
 language plpgsql as $$
 #variable_conflict use_column
 declare
-  look_ahead constant integer := 200;
-  candidate  record;
-  seen       integer := 0;
-  picked     uuid;
-  -- One value for a whole search: a condition on it is checked once, not for each row.
-  moment     constant timestamptz := clock_timestamp();
+  last_account integer;
+  account      integer;
+  picked       uuid;
 begin
-  -- Nearly always the very first.
-  for candidate in
-    select id, domain_id, priority, run_at from job
-     where state = 'queued' and priority <= lowest
-     order by priority, turn, id limit look_ahead
-  loop
-    seen := seen + 1;
-    continue when candidate.run_at > moment
-      or candidate.domain_id = any (case when candidate.priority = 0 then at_cap else at_background_cap end);
-    select id into picked from job where id = candidate.id and state = 'queued' for update skip locked;
-    if picked is not null then return picked; end if;
-  end loop;
-  if seen < look_ahead then return null; end if;
-
-  -- A domain at its cap has piled up in front. Reading past it would cost its whole backlog (100,000 rows);
-  -- so: the head of each domain's line, found by leaping from domain to domain in the index.
-  for candidate in
-    with recursive head as (
-      (select priority, domain_id, turn, id, run_at from job
-        where state = 'queued' and priority <= lowest
-        order by priority, domain_id, turn, id limit 1)
-      union all
-      select following.* from head, lateral (
-        select priority, domain_id, turn, id, run_at from job
-         where state = 'queued' and priority <= lowest
-           and (priority, domain_id) > (head.priority, head.domain_id)
-         order by priority, domain_id, turn, id limit 1) following)
-    select ready.id from head, lateral (
-        -- A head that waits for its back-off lets the next of its line pass.
-        select head.turn, head.id where head.run_at <= moment
-        union all
-        (select turn, id from job
-          where head.run_at > moment and run_at <= moment and state = 'queued'
-            and (priority, domain_id) >= (head.priority, head.domain_id)
-            and (priority, domain_id) <= (head.priority, head.domain_id)
-          order by priority, domain_id, turn, id limit 1)) ready
-     where head.domain_id <> all (case when head.priority = 0 then at_cap else at_background_cap end)
-     order by head.priority, ready.turn, ready.id
-  loop
-    select id into picked from job where id = candidate.id and state = 'queued' for update skip locked;
-    if picked is not null then return picked; end if;
+  for lane in 0..lowest loop
+    select q.account_id into last_account from queue_account q where q.priority = lane;
+    for pass in 1..2 loop
+      account := case pass when 1 then last_account else 0 end;
+      loop
+        select account_id into account from job
+         where state = 'queued' and (priority, account_id) > (lane::smallint, account)
+           and (priority, account_id) <= (lane::smallint, case pass when 1 then 2147483647 else last_account end)
+         order by priority, account_id, domain_id, turn, id limit 1;
+        exit when account is null;
+        continue when account = any (full_accounts);
+        picked := next_job_of(lane::smallint, account, case lane when 0 then full_live else full_background end);
+        if picked is not null then return picked; end if;
+      end loop;
+    end loop;
   end loop;
   return null;
 end
+$$;
+create function next_job_of(lane smallint, account integer, full_domains integer[]) returns uuid
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  last_domain integer;
+  domain      integer;
+  candidate   record;
+  picked      uuid;
+  -- One value for a whole search: a condition on it is checked once, not for each row.
+  moment      constant timestamptz := clock_timestamp();
+begin
+  select q.domain_id into last_domain from queue_domain q where q.priority = lane and q.account_id = account;
+  last_domain := coalesce(last_domain, 0);
+  for pass in 1..2 loop
+    domain := case pass when 1 then last_domain else 0 end;
+    loop
+      select domain_id into domain from job
+       where state = 'queued' and (priority, account_id, domain_id) > (lane, account, domain)
+         and (priority, account_id, domain_id)
+             <= (lane, account, case pass when 1 then 2147483647 else last_domain end)
+       order by priority, account_id, domain_id, turn, id limit 1;
+      exit when domain is null;
+      continue when domain = any (full_domains);
+      for candidate in
+        select id, is_abandoned(job) as is_abandoned from job
+         where state = 'queued' and run_at <= moment
+           and (priority, account_id, domain_id) >= (lane, account, domain)
+           and (priority, account_id, domain_id) <= (lane, account, domain)
+         order by priority, account_id, domain_id, turn, id limit 200
+      loop
+        select id into picked from job where id = candidate.id and state = 'queued' for update skip locked;
+        continue when picked is null;
+        if lane > 0 or not candidate.is_abandoned then return picked; end if;
+        -- All crawlers have left: it is rendered when no crawler waits.
+        update job j set priority = 1, turn = coalesce(last_turn(1::smallint, account, domain), 0) + 1,
+               waiters = 0, wait_until = null
+         where id = picked and is_abandoned(j);
+      end loop;
+    end loop;
+  end loop;
+  return null;
+end
+$$;
+-- Live jobs that crawlers wait for and no node runs: of each account the first ones, and how many renders of their
+-- domains run.
+create function waiting_live_jobs(at_most integer)
+returns table (id uuid, account_id integer, domain_id integer, running integer)
+language sql
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_incremental_sort = off
+as $$
+  with recursive account as (
+    (select account_id from job
+      where state = 'queued' and (priority, account_id) >= (0::smallint, 0)
+        and (priority, account_id) <= (0::smallint, 2147483647)
+      order by priority, account_id, domain_id, turn, id limit 1)
+    union all
+    select following.account_id from account, lateral (
+      select account_id from job
+       where state = 'queued' and (priority, account_id) > (0::smallint, account.account_id)
+         and (priority, account_id) <= (0::smallint, 2147483647)
+       order by priority, account_id, domain_id, turn, id limit 1) following
+  )
+  select waiting.id, waiting.account_id, waiting.domain_id,
+         (select count(*)::integer from job r where r.domain_id = waiting.domain_id and r.state = 'running')
+    from account, lateral (
+      select id, account_id, domain_id from job
+       where state = 'queued' and run_at <= clock_timestamp() and not is_abandoned(job)
+         and (priority, account_id) >= (0::smallint, account.account_id)
+         and (priority, account_id) <= (0::smallint, account.account_id)
+       order by priority, account_id, domain_id, turn, id limit at_most) waiting
+   limit at_most * 4
 $$;
 -- What a claimed job needs to know of its domain at the moment of the claim. Volatile, to have its own snapshot: the
 -- claiming statement's is older than the lock it waits for, and missed settings that were saved meanwhile.

@@ -38,8 +38,9 @@ beforeEach(async () => {
     await database.pool.query(`insert into redirect values ($1, '/old', 301, '/', now())`, [domain])
     await database.pool.query(`insert into sitemap values ($1, '/sitemap.xml', '{}', '', now())`, [domain])
     await database.pool.query(
-      `insert into job (domain_id, path, priority, turn, state)
-       values ($1, '/a', 0, 1, 'running'), ($1, '/c', 0, 2, 'running'), ($1, '/d', 0, 3, 'queued')`,
+      `insert into job (domain_id, account_id, path, priority, turn, state)
+       select id, account_id, path, 0, 1, state
+         from domain, (values ('/a', 'running'), ('/c', 'running'), ('/d', 'queued')) job (path, state) where id = $1`,
       [domain],
     )
   }

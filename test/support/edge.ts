@@ -99,7 +99,12 @@ export async function startTestEdge(
   const refreshed: string[] = []
   const allowed = [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }]
   const agents = createGuardedAgents(createAddressGuard(allowed))
-  const claim = createClaim(pool, 'test-node', { domainCap: 9, domainBackgroundCap: 9, leaseMs: 60_000 })
+  const claim = createClaim(pool, 'test-node', {
+    accountCap: 9,
+    domainCap: 9,
+    domainBackgroundCap: 9,
+    leaseMs: 60_000,
+  })
 
   /** A job whose row another transaction holds at this moment is passed over: then once more. */
   async function claimOne(): Promise<ClaimedJob | null> {
@@ -111,7 +116,7 @@ export async function startTestEdge(
     }
   }
 
-  const enqueueLive = createEnqueueLive({ db: pool, pool, plans: DEFAULT_PLANS, clock })
+  const enqueueLive = createEnqueueLive({ db: pool, pool, plans: DEFAULT_PLANS, clock, liveWaitMs: 10_000 })
 
   /** Runs one queued job as the script says, at the node whose crawlers `ended` tells. */
   async function work(ended: Ended): Promise<void> {

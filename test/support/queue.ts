@@ -24,11 +24,18 @@ export const RENDERED: RenderOutcome = {
 }
 
 export type TestQueue = TestDatabase & { accountOf(domain: DomainId): Promise<AccountId> } & {
-  /** A new domain, each of an account of its own. */
-  domain(options?: { plan?: string; active?: boolean }): Promise<DomainId>
+  /** A new domain, of a new account unless `account` is given. */
+  domain(options?: { plan?: string; active?: boolean; account?: AccountId }): Promise<DomainId>
   /** Claims as one node with generous slots. */
   claim(
-    options?: Partial<{ node: string; slots: number; backgroundSlots: number; cap: number; leaseMs: number }>,
+    options?: Partial<{
+      node: string
+      slots: number
+      backgroundSlots: number
+      cap: number
+      accountCap: number
+      leaseMs: number
+    }>,
   ): Promise<ClaimedJob[]>
   complete: ReturnType<typeof createComplete>
   jobs(domain: DomainId): Promise<
@@ -50,13 +57,13 @@ export async function testQueue(): Promise<TestQueue> {
   let count = 0
   return {
     ...database,
-    async domain({ plan = 'enterprise', active = true } = {}) {
+    async domain({ plan = 'enterprise', active = true, account } = {}) {
       const name = `d${++count}.example`
       const { rows } = await pool.query<{ id: DomainId }>(
-        `with owner as (insert into account (email, plan) values ($1, $2) returning id)
+        `with owner as (insert into account (email, plan) select $1, $2 where $5::integer is null returning id)
          insert into domain (account_id, custom_domain, origin_url, is_active)
-         select id, $3, 'http://127.0.0.1:1', $4 from owner returning id`,
-        [`owner@${name}`, plan, name, active],
+         select coalesce($5, (select id from owner)), $3, 'http://127.0.0.1:1', $4 returning id`,
+        [`owner@${name}`, plan, name, active, account ?? null],
       )
       return rows[0]!.id
     },
@@ -67,8 +74,15 @@ export async function testQueue(): Promise<TestQueue> {
       )
       return rows[0]!.account_id
     },
-    claim({ node = randomUUID(), slots = 100, backgroundSlots = slots, cap = 100, leaseMs = 60_000 } = {}) {
-      const claim = createClaim(pool, node, { domainCap: cap, domainBackgroundCap: cap, leaseMs })
+    claim({
+      node = randomUUID(),
+      slots = 100,
+      backgroundSlots = slots,
+      cap = 100,
+      accountCap = 100,
+      leaseMs = 60_000,
+    } = {}) {
+      const claim = createClaim(pool, node, { accountCap, domainCap: cap, domainBackgroundCap: cap, leaseMs })
       return claim({ slots, backgroundSlots }, systemClock.nowMs())
     },
     complete: createComplete({ pool, plans: DEFAULT_PLANS, clock: systemClock }),

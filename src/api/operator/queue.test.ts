@@ -20,8 +20,8 @@ after(() => api.close())
 
 async function job(path: string, priority: number, fields: { state: string; age: number; node?: string }) {
   const { rows } = await api.pool.query<{ id: string }>(
-    `insert into job (domain_id, path, priority, turn, state, created_at, started_at, node, attempts)
-     values ($1, $2, $3, 1, $4, now() - make_interval(secs => $5), now() - make_interval(secs => $5), $6, 1)
+    `insert into job (domain_id, account_id, path, priority, turn, state, created_at, started_at, node, attempts)
+     values ($1, (select account_id from domain where id = $1), $2, $3, 1, $4, now() - make_interval(secs => $5), now() - make_interval(secs => $5), $6, 1)
      returning id`,
     [domain.id, path, priority, fields.state, fields.age, fields.node ?? null],
   )
@@ -142,7 +142,8 @@ it('no route for operators gives what a page holds, nor a secret of an account: 
     [domain.id, `/x?${canary}`, `/x?${canary}`, JSON.stringify({ consoleErrors: { texts: [canary] } })],
   )
   await api.pool.query(
-    `insert into job (domain_id, path, priority, turn, state, started_at, node) values ($1, $2, 0, 0, 'running', now(), 'n')`,
+    `insert into job (domain_id, account_id, path, priority, turn, state, started_at, node)
+     select id, account_id, $2, 0, 0, 'running', now(), 'n' from domain where id = $1`,
     [domain.id, `/x?${canary}`],
   )
   await api.pool.query('update account set password_hash = $2 where id = $1', [owner.id, canary])

@@ -59,8 +59,8 @@ describe('POST /api/domains/:domain/pages/purge', () => {
 
   it('200: all that a search finds, and a render that began before brings none of them back', async () => {
     await api.pool.query(
-      `insert into job (domain_id, path, priority, turn, state)
-       values ($1, '/blog/9', 0, 1, 'running'), ($1, '/', 0, 2, 'running')`,
+      `insert into job (domain_id, account_id, path, priority, turn, state)
+       select id, account_id, path, 0, 1, 'running' from domain, unnest(array['/blog/9', '/']) path where id = $1`,
       [shop.id],
     )
     assert.equal((await purge({ search: 'BLOG' })).body['keysDeleted'], 5)

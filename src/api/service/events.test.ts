@@ -53,8 +53,9 @@ async function closed(): Promise<void> {
 async function endJobs(paths: readonly string[], state = 'done'): Promise<void> {
   await api.pool.query(
     `with ended as (
-       insert into job (domain_id, path, priority, turn, state, outcome, finished_at)
-       select $1, path, 0, 0, $3, 'blank', now() from unnest($2::text[]) path returning id)
+       insert into job (domain_id, account_id, path, priority, turn, state, outcome, finished_at)
+       select $1, account_id, path, 0, 0, $3, 'blank', now() from domain, unnest($2::text[]) path where domain.id = $1
+       returning id)
      select pg_notify('job_done', id::text) from ended`,
     [domain.id, paths, state],
   )
@@ -63,8 +64,8 @@ async function endJobs(paths: readonly string[], state = 'done'): Promise<void> 
 async function endJob(of: DomainId, path: string, outcome = 'rendered'): Promise<void> {
   await api.pool.query(
     `with ended as (
-       insert into job (domain_id, path, priority, turn, state, outcome, finished_at)
-       values ($1, $2, 2, 0, 'done', $3, now()) returning id)
+       insert into job (domain_id, account_id, path, priority, turn, state, outcome, finished_at)
+       select id, account_id, $2, 2, 0, 'done', $3, now() from domain where id = $1 returning id)
      select pg_notify('job_done', id::text) from ended`,
     [of, path, outcome],
   )

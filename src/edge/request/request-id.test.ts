@@ -6,8 +6,8 @@ import { pino } from 'pino'
 import { PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
 import { NO_CLIENT_LIMITS } from '../../http/client-limits.ts'
 import type { PagePath } from '../../ids.ts'
+import { requestOf } from '../../queue/jobs/after-render.ts'
 import { enqueueLive } from '../../queue/jobs/enqueue.ts'
-import { createRequestOf } from '../../queue/jobs/run-job.ts'
 import { pageId } from '../../store/page-id.ts'
 import { createAccessLog } from './report.ts'
 
@@ -71,10 +71,10 @@ describe('X-Request-Id', () => {
     while (!job?.request_id) {
       job = (await edge.pool.query(`select id, domain_id, request_id from job where path = '/slow'`)).rows[0]
     }
-    assert.equal(await createRequestOf(edge.pool)(job.id), job.request_id)
+    assert.equal(await requestOf(edge.pool, job.id), job.request_id)
     const slowly = '/slow' as PagePath
-    assert.equal(await enqueueLive(edge.pool, pageId(job.domain_id, slowly), 'another'), job.id)
-    assert.equal(await createRequestOf(edge.pool)(job.id), job.request_id)
+    assert.equal(await enqueueLive(edge.pool, pageId(job.domain_id, slowly), 'another', 10_000), job.id)
+    assert.equal(await requestOf(edge.pool, job.id), job.request_id)
     await edge.work()
     assert.equal((await slow).headers['x-request-id'], job.request_id)
   })

@@ -42,13 +42,15 @@ it('the queue by priority, the head of each line, and the domains by their month
   )
   const one = domain('d1.pro.example')
   await pool.query(
-    `insert into job (domain_id, path, priority, turn, created_at, run_at, state) values
-      (${one}, '/1', 0, 2, now() - interval '90 seconds', now(), 'queued'),
-      (${one}, '/2', 0, 1, now() - interval '30 seconds', now(), 'queued'),
-      (${one}, '/3', 0, 0, now() - interval '70 seconds', now() + interval '1 hour', 'queued'),
+    `insert into job (account_id, domain_id, path, priority, turn, created_at, run_at, state)
+     select domain.account_id, job.* from domain join (values
+      (${one}, '/1', 0, 1, now() - interval '10 seconds', now(), 'queued'),
+      (${one}, '/2', 0, 2, now() - interval '30 seconds', now(), 'queued'),
+      (${one}, '/3', 0, 3, now() - interval '70 seconds', now() + interval '1 hour', 'queued'),
       (${one}, '/4', 2, 1, now(), now(), 'queued'),
       (${one}, '/5', 0, 1, now(), now(), 'running'),
-      (${one}, '/6', 0, 1, now(), now(), 'done')`,
+      (${one}, '/6', 0, 1, now(), now(), 'done')
+     ) job (domain_id, path, priority, turn, created_at, run_at, state) on domain.id = job.domain_id`,
   )
   const { queue, running, quota, rendersThisMonth } = await readFleetFigures(pool, MONTH, LIMITS)
   assert.deepEqual(

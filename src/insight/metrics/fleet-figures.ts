@@ -21,12 +21,12 @@ type QuotaRange = (typeof QUOTA_RANGES)[number]
 /** More queued jobs of one priority than this are not counted: a scrape must stay cheap when the queue is long. */
 export const COUNTED_AT_MOST = 100_000
 
-// The head of the line is what is claimed next: how long it has waited is how long one waits.
+// The job that has waited longest.
 const QUEUE = `
   select p.name as priority,
          (select count(*)::int from (select from job where state = 'queued' and priority = p.number limit ${COUNTED_AT_MOST}) j) as queued,
          coalesce((select extract(epoch from now() - created_at)::float8 from job
-                    where state = 'queued' and priority = p.number and run_at <= now() order by turn, id limit 1), 0) as age
+                    where state = 'queued' and priority = p.number and run_at <= now() order by created_at limit 1), 0) as age
     from (values (0, 'live'), (1, 'refresh'), (2, 'warm')) as p (number, name)`
 
 const QUOTA = `

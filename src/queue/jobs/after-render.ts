@@ -1,50 +1,88 @@
+import type pg from 'pg'
 import type { Clock } from '../../clock.ts'
 import type { JobId } from '../../ids.ts'
 import type { Log } from '../../log.ts'
-import type { RenderRecord } from '../../render/record.ts'
-import { detailOf, type Found } from '../judging/effect.ts'
+import { createDigester } from '../../sites/inspection/digests.ts'
+import { detailOf } from '../judging/effect.ts'
 import type { Prober } from '../judging/prober.ts'
-import type { KeepRecord } from '../judging/render-records.ts'
+import { createRecordKeeper } from '../judging/render-records.ts'
 import type { ClaimedJob } from './claim.ts'
-import type { Completion } from './complete.ts'
+import type { JobRun } from './run-job.ts'
 
-export type AfterwardsDeps = {
-  keepRecord: KeepRecord
-  /** What a live request that the job was queued for is called; for the log. */
-  requestOf?(job: JobId): Promise<string | undefined>
-  /** Absent: sites are not probed for what they show where there is no page. */
-  prober?: Prober
+type AfterRenderOptions = {
+  pool: pg.Pool
+  /** Absent: sites are not probed for how they answer where there is no page. */
+  prober?: Prober | undefined
   clock: Clock
   log: Log
 }
 
-/** One run of a job: when the node began with it, what it found, how that ended; `record` null: it rendered nothing. */
-export type Ran = { startedMs: number; found: Found; completion: Completion; record: RenderRecord | null }
-
 /**
- * What follows once a result has been brought, and whoever waited has been told:
- * the line in the log, a probe of the site if one is due, what the owner may ask
- * for later. The job has ended without it. Never rejects.
+ * What follows a job's end, when its crawlers have been answered: the line in
+ * the log, a probe of the site if one is due, the record that the owner sees,
+ * and the digest of the page.
  */
-export async function afterwards(
-  { keepRecord, requestOf, prober, clock, log }: AfterwardsDeps,
-  job: ClaimedJob,
-  { startedMs, found, completion, record }: Ran,
-): Promise<void> {
-  const { id, customDomain, page, priority, attempts } = job
-  const outcome = 'outcome' in completion ? completion.outcome : found.kind
-  const line = { job: id, domain: customDomain, path: page.path, priority, attempts, outcome }
-  const storedMs = clock.nowMs() - startedMs
-  const requestId = await requestOf?.(id)
-  log.info({ ...line, requestId, state: completion.state, ms: storedMs }, 'job')
-  const learnt = await prober?.after(job, found, completion, clock.nowMs()).catch((error: Error) => {
-    log.warn({ err: error, job: id }, 'a site could not be probed')
-    return null
-  })
-  if (record === null) return
-  const own = 'detail' in completion ? completion.detail : undefined
-  const detail = (learnt ?? own ?? detailOf(found)) || null
-  await keepRecord(job, { outcome, detail, claimedMs: startedMs, storedMs, record }).catch((error: Error) =>
-    log.warn({ err: error, job: id }, 'the record of a render could not be stored'),
-  )
+export class AfterRender {
+  readonly #options: AfterRenderOptions
+  readonly #digester
+  readonly #keepRecord
+  readonly #pending = new Set<Promise<void>>()
+
+  constructor(options: AfterRenderOptions) {
+    this.#options = options
+    this.#digester = createDigester(options)
+    this.#keepRecord = createRecordKeeper(options.pool)
+  }
+
+  /** Never rejects. */
+  follow(job: ClaimedJob, run: JobRun): Promise<void> {
+    const following = this.#follow(job, run).finally(() => this.#pending.delete(following))
+    this.#pending.add(following)
+    return following
+  }
+
+  get pending(): ReadonlySet<Promise<void>> {
+    return this.#pending
+  }
+
+  async close(): Promise<void> {
+    await this.#digester.close()
+  }
+
+  async #follow(job: ClaimedJob, { startedMs, found, completion, record }: JobRun): Promise<void> {
+    const { pool, prober, clock, log } = this.#options
+    const { id, customDomain, page, priority, attempts } = job
+    const storedMs = clock.nowMs() - startedMs
+    const outcome = 'outcome' in completion ? completion.outcome : found.kind
+    const isStored = completion.state === 'done' && completion.outcome === 'rendered'
+    if (isStored && found.kind === 'rendered') this.#digester.note({ ...job, html: found.html })
+
+    const line = { job: id, domain: customDomain, path: page.path, priority, attempts, outcome }
+    const requestId = await requestOf(pool, id)
+    log.info({ ...line, requestId, state: completion.state, ms: storedMs }, 'job')
+
+    const learnt = await prober?.after(job, found, completion, clock.nowMs()).catch((error: Error) => {
+      log.warn({ err: error, job: id }, 'a site could not be probed')
+      return null
+    })
+    if (record === null) return
+    const own = 'detail' in completion ? completion.detail : undefined
+    const detail = (learnt ?? own ?? detailOf(found)) || null
+    const explained = { outcome, detail, claimedMs: startedMs, storedMs, record }
+    await this.#keepRecord(job, explained).catch((error: Error) =>
+      log.warn({ err: error, job: id }, 'the record of a render could not be stored'),
+    )
+  }
+}
+
+const REQUEST_OF = { name: 'queue-request-of', text: 'select request_id from job where id = $1' }
+
+/** The live request that first queued the job, for the log; undefined if there was none. Never rejects. */
+export async function requestOf(pool: pg.Pool, job: JobId): Promise<string | undefined> {
+  try {
+    const { rows } = await pool.query<{ request_id: string | null }>({ ...REQUEST_OF, values: [job] })
+    return rows[0]?.request_id ?? undefined
+  } catch {
+    return undefined
+  }
 }

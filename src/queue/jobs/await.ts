@@ -4,34 +4,38 @@ import type { Queryable } from '../../db/transaction.ts'
 import type { JobId } from '../../ids.ts'
 import type { Log } from '../../log.ts'
 import type { StoredPage } from '../../store/stored-page.ts'
+import { readStatement } from '../statement.ts'
 import { JOB_DONE_CHANNEL, type JobEnd } from './job.ts'
 
-/** How a job ended; `page`: what it stored, where that was at this node a moment ago and is new. */
+/** How a job ended; `page`: what it stored, if this node stored it just now and it differs from before. */
 export type WaitedFor = JobEnd & { page?: StoredPage | null }
 
-/** To be told once a job has ended, after the commit; `page`: what was stored, where that is new. */
+/** Called after the commit that ends a job; `page`: what was stored, if it differs from before. */
 export type Ended = (job: JobId, end: JobEnd, page: StoredPage | null) => void
 
 export type JobWaiter = {
-  /** Resolves when the job ends, or with `late` when `signal` comes first. A job that is gone was cancelled. */
+  /**
+   * Resolves when the job ends, or with `late` when `signal` is aborted first: then the job no longer counts this
+   * caller of `enqueueLive` as waiting. A job that was deleted counts as cancelled.
+   */
   wait(jobId: JobId, signal: AbortSignal): Promise<WaitedFor | 'late'>
-  /** For the worker of the same node: whoever waits need not hear of it through PostgreSQL, nor read what was stored. */
+  /** For the worker of the same node: saves the way through PostgreSQL, and reading what was stored. */
   ended: Ended
   /** Jobs waited for at this moment. */
   readonly waiting: number
-  /** All who still wait are told `late`. */
+  /** Ends all waits with `late`. */
   close(): void
 }
 
-/** For a notification that was lost without the listener knowing. */
+/** In case a notification was lost and the listener did not notice. */
 const POLL_MS = 500
 
 /**
- * Tells ends of jobs to those who wait. A notification only says where to look:
- * the row is the truth. It is read when a wait begins (listening began before,
- * so no end falls between), when notified, after a lost connection, and twice a
- * second; one query for all who wait, however many. The worker of this node tells
- * its ends itself, which is a matter of speed alone. `pollMs`: for tests.
+ * Waits for ends of jobs. A notification only says which row to read: the row is
+ * read when a wait begins (listening began before, so no end is missed), when
+ * notified, after a lost connection, and twice a second, with one query for all
+ * waits. The worker of this node reports its ends directly, only for speed.
+ * `pollMs`: for tests.
  */
 export function createJobWaiter(
   notifications: Pick<Listener, 'on' | 'onLost'>,
@@ -40,7 +44,9 @@ export function createJobWaiter(
   pollMs: number = POLL_MS,
 ): JobWaiter {
   const waiters = new Map<JobId, Set<(end: WaitedFor | 'late') => void>>()
+  const leaveStatement = readStatement('leave')
   const toRead = new Set<JobId>()
+  let left: JobId[] = []
   let reading = false
   let poll: NodeJS.Timeout | undefined
 
@@ -51,7 +57,7 @@ export function createJobWaiter(
 
   function look(ids: Iterable<JobId>): void {
     for (const id of ids) toRead.add(id)
-    // In the next turn of the event loop: ends that come together are read together.
+    // In the next turn of the event loop, so that ends that come together are read together.
     if (!reading && toRead.size > 0) {
       reading = true
       setImmediate(() => void read())
@@ -66,11 +72,25 @@ export function createJobWaiter(
         for (const [id, end] of await readEnds(pool, ids)) settle(id, end)
       }
     } catch (error) {
-      // The poll asks again: a wait outlives the database's absence.
+      // The poll reads them again.
       log.debug({ err: error }, 'ends of jobs could not be read')
     } finally {
       reading = false
     }
+  }
+
+  /** Crawlers that leave together are reported together. */
+  function leave(id: JobId): void {
+    if (left.push(id) === 1) setImmediate(() => void reportLeft())
+  }
+
+  async function reportLeft(): Promise<void> {
+    const ids = left
+    left = []
+    await pool.query({ ...leaveStatement, values: [ids] }).catch((error: Error) => {
+      // The job counts them until its `wait_until`.
+      log.debug({ err: error }, 'crawlers that left could not be reported')
+    })
   }
 
   function settle(id: JobId, end: WaitedFor | 'late'): void {
@@ -88,12 +108,18 @@ export function createJobWaiter(
 
   return {
     async wait(id, signal) {
-      if (signal.aborted) return 'late'
+      if (signal.aborted) {
+        leave(id)
+        return 'late'
+      }
       const { promise, resolve } = Promise.withResolvers<WaitedFor | 'late'>()
       const group = waiters.get(id)
       if (group === undefined) waiters.set(id, new Set([resolve]))
       else group.add(resolve)
-      const late = () => resolve('late')
+      const late = () => {
+        leave(id)
+        resolve('late')
+      }
       signal.addEventListener('abort', late)
       poll ??= setInterval(() => look(waiters.keys()), pollMs)
       look([id])

@@ -21,7 +21,10 @@ beforeEach(async () => {
 
 /** One miss at a node with `slots` free ones, of which all but one take other work too. */
 function miss(domain: DomainId, path: PagePath = HOME, slots = 1, cap = 4) {
-  const rules = { domainCap: cap, domainBackgroundCap: cap, leaseMs: 60_000 }
+  const rules = {
+    ...{ accountCap: 100, domainCap: cap, domainBackgroundCap: cap },
+    ...{ leaseMs: 60_000, liveWaitMs: 10_000 },
+  }
   const ask = createClaimLive({ pool: queue.pool, plans: DEFAULT_PLANS }, 'node', rules)
   const want = { slots, backgroundSlots: slots - 1 }
   return ask({ page: pageId(domain, path), requestId: 'request' }, want, systemClock.nowMs())

@@ -152,7 +152,7 @@ describe('the cap of renders at once', () => {
 
   function claimRaw({ cap, backgroundCap }: { cap: number; backgroundCap: number }) {
     return queue.pool.query<{ path: string }>(
-      `select path from claim_jobs('node', 10, 10, $1, $2, interval '1 minute', '2026-01-01')`,
+      `select path from claim_jobs('node', 10, 10, 100, $1, $2, interval '1 minute', '2026-01-01')`,
       [cap, backgroundCap],
     )
   }
@@ -179,6 +179,7 @@ it('a claim brings all that a render needs', async () => {
   assert.match(customDomain, /^d\d+\.example$/)
   assert.deepEqual(rest, {
     ...{ node: 'me', attempts: 1, faults: 0, priority: 'live', page: pageId(domain, HOME) },
+    account: await queue.accountOf(domain),
     ...{ originUrl: 'http://127.0.0.1:1', isActive: false, plan: 'pro', rendersUsed: 42 },
     respectsNoStore: false,
     isProbe: false,

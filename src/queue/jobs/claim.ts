@@ -2,45 +2,48 @@ import type pg from 'pg'
 import type { PlanCatalogue } from '../../accounts/plans.ts'
 import { utcMonth } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
-import type { DomainId, DomainName, JobId, PagePath } from '../../ids.ts'
+import type { AccountId, DomainId, DomainName, JobId, PagePath } from '../../ids.ts'
 import type { Visitor } from '../../render/outcome.ts'
 import { readDomainSettings } from '../../sites/domain-settings.ts'
 import { type PageId, pageId } from '../../store/page-id.ts'
 import type { QueryRule } from '../../store/path.ts'
 import { readStatement } from '../statement.ts'
-import { LIVE_BOUND } from './enqueue.ts'
+import { countedWaitMs, LIVE_BOUND } from './enqueue.ts'
 import { PRIORITIES, type Priority } from './job.ts'
 
-/** A job that this node runs, with all that its render needs. */
+/** A job that this node runs, with everything its render needs. */
 export type ClaimedJob = {
   id: JobId
-  /** With `attempts` the fence: the name of this run of the node. */
+  /** The name of this run of the node. With `attempts` it proves that the job is still this node's. */
   node: string
   attempts: number
   /** Crashes so far. */
   faults: number
   priority: Priority
   page: PageId
+  account: AccountId
   customDomain: DomainName
   originUrl: string
   isActive: boolean
-  /** Which parameters name a page, by the domain's settings. */
+  /** Setting of the domain: which query parameters name a page. */
   query: QueryRule
-  /** As the domain's settings want it. */
+  /** Setting of the domain. */
   visitor: Visitor
-  /** Nothing is stored: it is to be seen how the site looks where there is no page. */
+  /** Looks at how the site answers where there is no page. Nothing is stored. */
   isProbe: boolean
-  /** What the origin forbids to store is not stored. */
+  /** Setting of the domain: pages that the origin forbids to store are not stored. */
   respectsNoStore: boolean
-  /** The plan of the domain's account, and what the domain used of its month at the claim. */
+  /** The account's plan, and how many renders the domain has used this month. */
   plan: string
   rendersUsed: number
 }
 
 type ClaimRules = {
+  /** Renders of one account at once on this node, unless no other account has a domain. */
+  accountCap: number
   /** Renders of one domain at once, over all nodes. */
   domainCap: number
-  /** At how many of them `refresh` and `warm` stop, so that a crawler still finds room. */
+  /** `refresh` and `warm` start only below this many of them, which leaves room for a crawler. */
   domainBackgroundCap: number
   leaseMs: number
 }
@@ -48,6 +51,7 @@ type ClaimRules = {
 type ClaimedRow = {
   job_id: JobId
   domain_id: DomainId
+  account_id: AccountId
   path: PagePath
   priority: number
   attempts: number
@@ -63,10 +67,10 @@ type ClaimedRow = {
   origin_cache_control: string | null
 }
 
-/** `slots`: jobs wanted at most; `backgroundSlots`: how many of them may be other than `live`. */
-export type Slots = { slots: number; backgroundSlots: number }
+/** `slots`: most jobs to claim; `backgroundSlots`: how many of them may be `refresh` or `warm`. */
+export type FreeSlots = { slots: number; backgroundSlots: number }
 
-type Claim = (want: Slots, nowMs: number) => Promise<ClaimedJob[]>
+type Claim = (want: FreeSlots, nowMs: number) => Promise<ClaimedJob[]>
 
 export function createClaim(pool: pg.Pool, node: string, rules: ClaimRules): Claim {
   const statement = readStatement('claim')
@@ -77,6 +81,7 @@ export function createClaim(pool: pg.Pool, node: string, rules: ClaimRules): Cla
         node,
         slots,
         backgroundSlots,
+        rules.accountCap,
         rules.domainCap,
         rules.domainBackgroundCap,
         rules.leaseMs,
@@ -95,6 +100,7 @@ function claimedJob(row: ClaimedRow, node: string): ClaimedJob {
     faults: row.faults,
     priority: PRIORITIES[row.priority] ?? 'warm',
     page: pageId(row.domain_id, row.path),
+    account: row.account_id,
     customDomain: row.custom_domain,
     originUrl: row.origin_url,
     isActive: row.is_active,
@@ -107,7 +113,7 @@ function claimedJob(row: ClaimedRow, node: string): ClaimedJob {
   }
 }
 
-/** `stored`: what the settings of the domain have as `render`, null for nothing. */
+/** `stored`: `render` of the domain's settings, or null. */
 function visitorOf(stored: unknown): Visitor {
   const {
     user_agent: userAgent,
@@ -118,33 +124,41 @@ function visitorOf(stored: unknown): Visitor {
   return { userAgent, viewport, locale, timeZone }
 }
 
-/** A crawler's miss, as the edge has it. */
+/** A crawler's miss. */
 type Miss = { page: PageId; requestId: string }
 
-/** `job`: what its crawler waits for. `claimed`: what this node has to render now. */
+/** `job`: the one that the crawler waits for. `claimed`: what this node renders now. */
 type ClaimedLive = { job: JobId | 'over-quota'; claimed: ClaimedJob[] }
 
 type Row = { is_over: boolean; asked_id: JobId | null } & (ClaimedRow | { job_id: null })
 
 /**
- * `enqueueLive` and `Claim` in one round trip, and whether the month has room. Throws `queue_full`, or
- * `domain_not_found` for a domain that is gone. The domain id was obtained through its host.
+ * `EnqueueLive` and `Claim` in one round trip. Throws `queue_full`, or `domain_not_found` if the domain was deleted.
+ * The domain id was obtained through its host.
  */
 export function createClaimLive(
   deps: { pool: pg.Pool; plans: PlanCatalogue },
   node: string,
-  rules: ClaimRules,
-): (miss: Miss, want: Slots, nowMs: number) => Promise<ClaimedLive> {
+  rules: ClaimRules & { liveWaitMs: number },
+): (miss: Miss, want: FreeSlots, nowMs: number) => Promise<ClaimedLive> {
   const statement = readStatement('claim-live')
-  const { domainCap, domainBackgroundCap, leaseMs } = rules
+  const { accountCap, domainCap, domainBackgroundCap, leaseMs } = rules
   const limits = JSON.stringify(
     Object.fromEntries(Object.entries(deps.plans).map(([name, plan]) => [name, plan.monthly_render_limit])),
   )
   return async ({ page, requestId }, { slots, backgroundSlots }, nowMs) => {
-    const asked = [page.domain, page.path, LIVE_BOUND, requestId, limits, utcMonth(nowMs)]
+    const miss = [
+      page.domain,
+      page.path,
+      LIVE_BOUND,
+      requestId,
+      limits,
+      utcMonth(nowMs),
+      countedWaitMs(rules.liveWaitMs),
+    ]
     const { rows } = await deps.pool.query<Row>({
       ...statement,
-      values: [...asked, node, slots, backgroundSlots, domainCap, domainBackgroundCap, leaseMs],
+      values: [...miss, node, slots, backgroundSlots, accountCap, domainCap, domainBackgroundCap, leaseMs],
     })
     const first = rows[0]
     if (first === undefined) throw new AppError('domain_not_found')

@@ -57,13 +57,13 @@ describe('enqueue', () => {
         return queue.pool.query(...given)
       },
     }
-    const job = await enqueueLive(one as typeof queue.pool, pageId(domain, HOME), 'first')
-    assert.equal(await enqueueLive(queue.pool, pageId(domain, HOME), 'joins later'), job)
+    const job = await enqueueLive(one as typeof queue.pool, pageId(domain, HOME), 'first', 10_000)
+    assert.equal(await enqueueLive(queue.pool, pageId(domain, HOME), 'joins later', 10_000), job)
     const { rows } = await queue.pool.query('select request_id from job where id = $1', [job])
     assert.deepEqual([rows, statements], [[{ request_id: 'first' }], 1])
     await cancelAll(domain)
     await assert.rejects(
-      enqueueLive(queue.pool, pageId(0 as DomainId, HOME), 'nobody'),
+      enqueueLive(queue.pool, pageId(0 as DomainId, HOME), 'nobody', 10_000),
       (error) => error instanceof AppError && error.code === 'domain_not_found',
     )
   })

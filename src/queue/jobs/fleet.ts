@@ -37,7 +37,7 @@ export async function readFleetQueue(db: Queryable): Promise<FleetQueue> {
             (select count(*)::int from (select from job where state = 'queued' and priority = p.number limit $1) j) as queued,
             coalesce((select extract(epoch from clock_timestamp() - created_at)::float8 from job
                        where state = 'queued' and priority = p.number and run_at <= now()
-                       order by turn, id limit 1), 0) as oldest
+                       order by created_at limit 1), 0) as oldest
        from (values (0), (1), (2)) as p (number) order by p.number`,
     [COUNTED_AT_MOST],
   )
@@ -54,7 +54,7 @@ export async function readFleetQueue(db: Queryable): Promise<FleetQueue> {
       where j.state = 'running' order by j.started_at limit $1`,
     [RUNNING_SHOWN],
   )
-  // The first of each line is read off `job_line`; a queue of a million rows is not sorted for it.
+  // In the order of `job_age`: a queue of a million rows is not sorted for it.
   const { rows: waiting } = await db.query<{
     custom_domain: DomainName
     priority: number
@@ -64,7 +64,7 @@ export async function readFleetQueue(db: Queryable): Promise<FleetQueue> {
     `select d.custom_domain, line.priority, line.queued, extract(epoch from clock_timestamp() - line.since)::float8 as waiting
        from (select domain_id, min(priority) as priority, count(*)::int as queued, min(created_at) as since
                from (select domain_id, priority, created_at from job where state = 'queued'
-                      order by priority, turn, id limit $1) head
+                      order by priority, created_at limit $1) head
               group by domain_id order by since limit $2) line
        join domain d on d.id = line.domain_id
       order by line.since`,

@@ -13,32 +13,32 @@ type LeaseOptions = {
   renewMs: number
 }
 
-type Lease = {
-  /** While false, others may take our jobs at once: nothing new is claimed. */
+export type Lease = {
+  /** False while other nodes may take over this node's jobs: do not claim new ones. */
   readonly held: boolean
   close(): Promise<void>
 }
 
-/** A job that this node believes to have; `abort` ends its render. */
-export type Held = { job: { id: JobId; attempts: number }; abort: AbortController }
+/** A job that this node runs; `abort` ends its render. */
+type LeasedJob = { job: { id: JobId; attempts: number }; abort: AbortController }
 
 const BACK_OFF_FIRST_MS = 50
 const BACK_OFF_MAX_MS = 2_000
 
 /**
- * Keeps this node's jobs its own, on a connection of its own. The connection
- * holds an advisory lock under the node's name: when the process dies, its
- * kernel closes the connection, PostgreSQL frees the lock, and the next reaper
- * sees it. A node that hangs, or whose machine vanished, keeps the lock; it
- * stops renewing, and the lease ends by the database's clock.
+ * Renews the leases of this node's jobs, on a connection of its own. The
+ * connection holds an advisory lock on the node's name: when the process dies,
+ * the kernel closes the connection, PostgreSQL frees the lock, and the reaper
+ * sees that. A node that hangs, or whose machine lost its network, keeps the
+ * lock but stops renewing, so its leases end by the database's clock.
  *
- * A render whose job was taken away is aborted at the next renewal.
- * Rejects when the first connection fails; later it comes back by itself.
+ * Aborts a render whose job was taken away, at the next renewal. Rejects if the
+ * first connection fails; later ones are retried with back-off.
  */
 export async function startLease(
   connection: pg.ClientConfig,
   { node, leaseMs, renewMs }: LeaseOptions,
-  runs: Iterable<Held>,
+  runs: Iterable<LeasedJob>,
   log: Log,
 ): Promise<Lease> {
   const renew = readStatement('renew')
@@ -58,7 +58,7 @@ export async function startLease(
     }
   }
 
-  /** Until the connection fails or `close` was called. */
+  /** Returns when the connection fails or `close` was called. */
   async function renewOn(current: pg.Client): Promise<void> {
     const lost = new AbortController()
     const end = () => lost.abort()
@@ -67,7 +67,7 @@ export async function startLease(
     while (!lost.signal.aborted) {
       try {
         const before = [...runs]
-        const { rows } = await current.query<Held['job']>({ ...renew, values: [node, leaseMs] })
+        const { rows } = await current.query<LeasedJob['job']>({ ...renew, values: [node, leaseMs] })
         const ours = new Set(rows.map(({ id, attempts }) => `${id} ${attempts}`))
         for (const { job, abort } of before) if (!ours.has(`${job.id} ${job.attempts}`)) abort.abort()
       } catch (error) {
@@ -110,7 +110,7 @@ export async function startLease(
   }
 }
 
-/** Ends a connection without waiting for an answer that may never come. */
+/** Closes a connection without waiting for its answers. */
 function discard(client: pg.Client): void {
   client.connection.stream.destroy()
 }

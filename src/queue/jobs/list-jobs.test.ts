@@ -25,8 +25,8 @@ before(async () => {
   ]
   for (const values of jobs) {
     await queue.pool.query(
-      `insert into job (domain_id, path, priority, state, turn, created_at, finished_at)
-       values ($1, $2, 2, $3, 1, now() - $4::float8 * interval '1 minute', now() - $5::float8 * interval '1 minute')`,
+      `insert into job (domain_id, account_id, path, priority, state, turn, created_at, finished_at)
+       values ($1, (select account_id from domain where id = $1), $2, 2, $3, 1, now() - $4::float8 * interval '1 minute', now() - $5::float8 * interval '1 minute')`,
       values,
     )
   }
@@ -87,8 +87,9 @@ it('of all domains, what ended before is not even read', async () => {
   const large = await testQueue()
   const domain = await large.domain()
   await large.pool.query(
-    `insert into job (domain_id, path, priority, state, turn, finished_at)
-     select $1, '/' || n, 2, 'done', 1, now() - n * interval '1 second' from generate_series(1, 20000) n`,
+    `insert into job (domain_id, account_id, path, priority, state, turn, finished_at)
+     select id, account_id, '/' || n, 2, 'done', 1, now() - n * interval '1 second'
+       from domain, generate_series(1, 20000) n where id = $1`,
     [domain],
   )
   await large.pool.query('vacuum analyze job')

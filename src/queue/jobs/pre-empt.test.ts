@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { paths, RENDERED, type TestQueue, testQueue } from '../../../test/support/queue.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
+import type { ClaimedJob } from './claim.ts'
 import { enqueue } from './enqueue.ts'
 import type { Priority } from './job.ts'
-import { createPreemption, GIVEN_BACK_LIMIT, type Running } from './pre-empt.ts'
+import { GIVEN_BACK_LIMIT, Preemption, type Run } from './pre-empt.ts'
 
 const NODE = 'this-node'
 const PATIENCE_MS = 250
@@ -20,31 +21,35 @@ after(() => queue.close())
 beforeEach(() => queue.pool.query('truncate job, unstored_page'))
 
 const preemption = () =>
-  createPreemption({
-    ...{ pool: queue.pool, node: NODE, domainCap: CAP, patienceMs: PATIENCE_MS },
+  new Preemption({
+    ...{ pool: queue.pool, node: NODE, accountCap: 100, domainCap: CAP, preemptAfterMs: PATIENCE_MS },
     nowMs: () => clock.atMs,
   })
 
+const running = (job: ClaimedJob): Run => ({
+  ...{ job, abort: new AbortController(), startedMs: clock.atMs, ended: Promise.resolve() },
+})
+
 /** Renders of this node, one after the other. */
-async function run(domain: DomainId, names: readonly string[], priority: Priority): Promise<Running[]> {
-  const runs: Running[] = []
+async function run(domain: DomainId, names: readonly string[], priority: Priority): Promise<Run[]> {
+  const runs: Run[] = []
   for (const name of names) {
     await enqueue(queue.pool, domain, [name as PagePath], priority)
     const [job] = await queue.claim({ node: NODE })
-    runs.push({ job: job!, abort: new AbortController() })
+    runs.push(running(job!))
   }
   return runs
 }
 const live = (domain: DomainId, ...names: string[]) =>
   enqueue(queue.pool, domain, names as PagePath[], 'live')
-const aborted = (runs: readonly Running[]) =>
+const aborted = (runs: readonly Run[]) =>
   runs.filter(({ abort }) => abort.signal.aborted).map(({ job }) => job.page.path)
 /** Looked at now, and once patience is over. */
-async function patiently(runs: readonly Running[], freeSlots = 0): Promise<string[]> {
-  const { makeRoom } = preemption()
-  await makeRoom(runs, freeSlots)
+async function patiently(runs: readonly Run[], freeSlots = 0): Promise<string[]> {
+  const preempt = preemption()
+  await preempt.makeRoom(runs, freeSlots)
   clock.atMs += PATIENCE_MS
-  await makeRoom(runs, freeSlots)
+  await preempt.makeRoom(runs, freeSlots)
   return aborted(runs)
 }
 
@@ -54,13 +59,13 @@ describe('a live job without a slot', () => {
     const runs = await run(domain, ['/old', '/young'], 'warm')
     const other = await queue.domain()
     await live(other, '/live')
-    const { makeRoom } = preemption()
-    assert.equal(await makeRoom(runs, 0), PATIENCE_MS)
+    const preempt = preemption()
+    assert.equal(await preempt.makeRoom(runs, 0), PATIENCE_MS)
     clock.atMs += PATIENCE_MS - 1
-    assert.equal(await makeRoom(runs, 0), 1)
+    assert.equal(await preempt.makeRoom(runs, 0), 1)
     assert.deepEqual(aborted(runs), [])
     clock.atMs += 1
-    assert.equal(await makeRoom(runs, 0), null)
+    assert.equal(await preempt.makeRoom(runs, 0), null)
     assert.deepEqual(aborted(runs), ['/young'])
     assert.deepEqual(
       (await queue.jobs(domain)).map(({ path, state, faults }) => [path, state, faults]),
@@ -71,7 +76,7 @@ describe('a live job without a slot', () => {
     )
     // Its slot is about to be free: nobody else has to go for the same.
     clock.atMs += PATIENCE_MS
-    await makeRoom(runs, 0)
+    await preempt.makeRoom(runs, 0)
     assert.deepEqual(aborted(runs), ['/young'])
     // What it still brings is refused; the crawler's job comes first, then it runs again.
     assert.deepEqual(await queue.complete(runs[1]!.job, RENDERED), { state: 'taken-away' })
@@ -116,8 +121,7 @@ describe('a live job without a slot', () => {
     const domain = await queue.domain()
     const [again] = await run(domain, ['/again'], 'warm')
     await live(await queue.domain(), '/live')
-    const after = (attempts: number) =>
-      patiently([{ job: { ...again!.job, attempts, faults: 1 }, abort: new AbortController() }])
+    const after = (attempts: number) => patiently([running({ ...again!.job, attempts, faults: 1 })])
     await queue.pool.query('update job set attempts = $1 where path = $2', [GIVEN_BACK_LIMIT + 2, '/again'])
     assert.deepEqual(await after(GIVEN_BACK_LIMIT + 2), [])
     await queue.pool.query('update job set attempts = $1 where path = $2', [GIVEN_BACK_LIMIT + 1, '/again'])

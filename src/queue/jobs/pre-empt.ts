@@ -1,91 +1,183 @@
 import type pg from 'pg'
-
-import type { DomainId, JobId } from '../../ids.ts'
+import type { AccountId, DomainId, JobId } from '../../ids.ts'
 import { readStatement } from '../statement.ts'
 import type { ClaimedJob } from './claim.ts'
-import type { Held } from './lease.ts'
 
-/** A render of this node. */
-export type Running = Held & { job: ClaimedJob }
+/** A running job of this node. */
+export type Run = { job: ClaimedJob; abort: AbortController; startedMs: number; ended: Promise<void> }
 
-/** Live jobs that are looked at: as many as could be made room for at a time. */
+/** Waiting jobs of each account that are read: as many as could get a slot at once. */
 const WAITING_LIMIT = 16
-/** A job that has made room so often is rendered to its end. */
+/** A job that was given back so often is rendered to its end. */
 export const GIVEN_BACK_LIMIT = 5
+/** A render that takes this long is not about to end: a usual one takes a tenth of it. */
+export const LONG_RENDER_MS = 1_000
+/** Gives another node with a free slot the time to claim the job. */
+export const CLAIM_GRACE_MS = 20
 
-type Preemption = {
-  /**
-   * Makes room for live jobs that wait, and have waited long enough: gives the
-   * youngest background render back for each, and aborts it. `runs`: in the order
-   * in which they began. Gives the milliseconds after which to look again; null:
-   * there is nobody to look for.
-   */
-  makeRoom(runs: readonly Running[], freeSlots: number): Promise<number | null>
+type WaitingJob = { id: JobId; account_id: AccountId; domain_id: DomainId; running: number }
+
+type PreemptionOptions = {
+  pool: pg.Pool
+  node: string
+  /** As `claim_jobs` has them. */
+  accountCap: number
+  domainCap: number
+  /** A live job that has waited so long has any render of this node that may go given back. */
+  preemptAfterMs: number
+  nowMs(): number
 }
 
 /**
- * A background render takes a tenth of a second, and whoever waits for its slot
- * waits no longer than for the shortest of them. But all of them may be pages
- * that hang until their time is up, which is longer than a crawler waits. So a
- * live job that has waited for `patienceMs`, with no slot or its domain at its
- * cap, has a background render of this node out of its way.
+ * Gives renders back to the queue when crawlers wait for their slots.
+ * docs/decisions/0022-live-beside-background.md and 0039-shares-of-slots.md.
+ *
+ * A live job that has no slot, or whose domain or account is at its cap, takes
+ * the place of
+ * 1. a render that no crawler waits for: `refresh`, `warm`, or a live one whose
+ *    crawlers have left. It goes after `preemptAfterMs`, or at once if it has run
+ *    for `LONG_RENDER_MS`.
+ * 2. if there is none, and the job's account has no render on this node: a long
+ *    live render of the account that has most of them. Each time that it is given
+ *    back it may run twice as long, so that a slow page is rendered in the end.
  */
-export function createPreemption(deps: {
-  pool: pg.Pool
-  node: string
-  domainCap: number
-  patienceMs: number
-  nowMs(): number
-}): Preemption {
-  const { pool, node, domainCap, patienceMs, nowMs } = deps
-  const waitingLive = readStatement('waiting-live')
-  const giveBackOne = readStatement('give-back-one')
-  /** When this node first saw them wait: a job that was raised to `live` is older than its crawler. */
-  let seenMs = new Map<JobId, number>()
-
-  async function giveBack({ job, abort }: Running): Promise<boolean> {
-    const { rowCount } = await pool.query({ ...giveBackOne, values: [job.id, node, job.attempts] })
-    if (rowCount === 1) abort.abort()
-    return rowCount === 1
+export class Preemption {
+  /** When this node first saw them wait: a job that was raised to `live` is older than its crawler's wait. */
+  #firstSeenMs = new Map<JobId, number>()
+  readonly #options: PreemptionOptions
+  readonly #sql = {
+    waiting: readStatement('waiting-live'),
+    abandoned: readStatement('abandoned'),
+    makeRoom: readStatement('make-room'),
   }
 
-  return {
-    async makeRoom(runs, freeSlots) {
-      const { rows } = await pool.query<{ id: JobId; domain_id: DomainId; running: number }>({
-        ...waitingLive,
-        values: [WAITING_LIMIT],
-      })
-      const now = nowMs()
-      seenMs = new Map(rows.map(({ id }) => [id, seenMs.get(id) ?? now]))
-      // Some are on their way out already, for those who came first.
-      const leaving = runs.filter(({ abort }) => abort.signal.aborted).length
-      const youngest = runs.filter(isInTheWay).reverse()
-      let room = freeSlots + leaving
-      let againMs: number | null = null
-      for (const { id, domain_id: domain, running } of rows) {
-        const isCapped = running >= domainCap
-        if (!isCapped && room > 0) {
-          // It is claimed as soon as that slot is free.
-          room--
-          continue
-        }
-        const waitedMs = now - (seenMs.get(id) ?? now)
-        if (waitedMs < patienceMs) {
-          againMs = Math.min(againMs ?? patienceMs, patienceMs - waitedMs)
-          continue
-        }
-        for (const run of youngest.filter(({ job }) => !isCapped || job.page.domain === domain)) {
-          youngest.splice(youngest.indexOf(run), 1)
-          if (await giveBack(run)) break
-        }
+  constructor(options: PreemptionOptions) {
+    this.#options = options
+  }
+
+  /** Returns the milliseconds after which to call it again, null if there is nothing to wait for. */
+  async makeRoom(runs: readonly Run[], freeSlots: number): Promise<number | null> {
+    const { pool, node, preemptAfterMs, nowMs } = this.#options
+    const { rows: waiting } = await pool.query<WaitingJob>({ ...this.#sql.waiting, values: [WAITING_LIMIT] })
+    const now = nowMs()
+    this.#firstSeenMs = new Map(waiting.map(({ id }) => [id, this.#firstSeenMs.get(id) ?? now]))
+    if (waiting.length === 0) return null
+    const { rows } = await pool.query<{ id: JobId }>({ ...this.#sql.abandoned, values: [node] })
+    const abandoned = new Set(rows.map(({ id }) => id))
+
+    const plan = new Plan(runs, freeSlots)
+    let againMs: number | null = null
+    for (const job of waiting) {
+      if (plan.hasRoomFor(job, this.#options)) {
+        // It is claimed as soon as that slot is free.
+        plan.add(job)
+        continue
       }
-      return againMs
-    },
+      const waitedMs = now - (this.#firstSeenMs.get(job.id) ?? now)
+      const dueInMs = (run: Run) => {
+        const longInMs = Math.max(CLAIM_GRACE_MS - waitedMs, run.startedMs + longRenderMs(run) - now)
+        return mayGo(run, abandoned) ? Math.min(preemptAfterMs - waitedMs, longInMs) : longInMs
+      }
+      const candidates = this.#candidates(job, plan, abandoned)
+      const due = candidates.filter((run) => dueInMs(run) <= 0)
+      const gone = await this.#giveOneBack(due, abandoned)
+      if (gone === null) {
+        // Crawlers of live renders may leave at any time.
+        const laterMs = candidates.map(dueInMs).filter((ms) => ms > 0)
+        againMs = Math.min(againMs ?? preemptAfterMs, ...laterMs)
+      } else {
+        plan.remove(gone)
+        plan.add(job)
+      }
+    }
+    return againMs
+  }
+
+  /** Renders that may go for this job, the youngest first: they have done least. */
+  #candidates(job: WaitingJob, plan: Plan, abandoned: ReadonlySet<JobId>): Run[] {
+    const youngest = plan.staying.toReversed()
+    const free = youngest.filter((run) => mayGo(run, abandoned))
+    if (plan.ofDomain(job) >= this.#options.domainCap) {
+      return free.filter((run) => run.job.page.domain === job.domain_id)
+    }
+    const own = plan.ofAccount(job.account_id)
+    if (own >= this.#options.accountCap) return free.filter((run) => run.job.account === job.account_id)
+    if (free.length > 0 || own > 0) return free
+    const most = Math.max(...youngest.map((run) => plan.ofAccount(run.job.account)))
+    return youngest.filter(
+      (run) => plan.ofAccount(run.job.account) === most && timesGivenBack(run) < GIVEN_BACK_LIMIT,
+    )
+  }
+
+  /** Returns the first that could be given back; null: none. */
+  async #giveOneBack(candidates: readonly Run[], abandoned: ReadonlySet<JobId>): Promise<Run | null> {
+    for (const run of candidates) {
+      if (await this.#giveBack(run, abandoned)) return run
+    }
+    return null
+  }
+
+  async #giveBack(run: Run, abandoned: ReadonlySet<JobId>): Promise<boolean> {
+    const { pool, node } = this.#options
+    const { id, attempts } = run.job
+    const values = [id, node, attempts, !mayGo(run, abandoned)]
+    const { rowCount } = await pool.query({ ...this.#sql.makeRoom, values })
+    if (rowCount === 1) run.abort.abort()
+    return rowCount === 1
   }
 }
 
-function isInTheWay({ job, abort }: Running): boolean {
-  // A claim that is no fault was given back, or a purge came.
-  const givenBack = job.attempts - 1 - job.faults
-  return job.priority !== 'live' && !abort.signal.aborted && givenBack < GIVEN_BACK_LIMIT
+/** What this node will run when the slots that are free, or about to be, are taken by the jobs first in line. */
+class Plan {
+  staying: Run[]
+  #room: number
+  readonly #added: WaitingJob[] = []
+  readonly #removed: Run[] = []
+
+  constructor(runs: readonly Run[], freeSlots: number) {
+    this.staying = runs.filter(({ abort }) => !abort.signal.aborted)
+    this.#room = freeSlots + runs.length - this.staying.length
+  }
+
+  hasRoomFor(job: WaitingJob, caps: { domainCap: number; accountCap: number }): boolean {
+    const isCapped = this.ofDomain(job) >= caps.domainCap || this.ofAccount(job.account_id) >= caps.accountCap
+    return this.#room > 0 && !isCapped
+  }
+
+  add(job: WaitingJob): void {
+    this.#added.push(job)
+    this.#room--
+  }
+
+  remove(run: Run): void {
+    this.staying = this.staying.filter((other) => other !== run)
+    this.#removed.push(run)
+    this.#room++
+  }
+
+  ofAccount(account: AccountId): number {
+    const staying = this.staying.filter(({ job }) => job.account === account)
+    return staying.length + this.#added.filter(({ account_id }) => account_id === account).length
+  }
+
+  /** Over all nodes. */
+  ofDomain({ domain_id: domain, running }: WaitingJob): number {
+    const added = this.#added.filter(({ domain_id }) => domain_id === domain)
+    return running + added.length - this.#removed.filter(({ job }) => job.page.domain === domain).length
+  }
+}
+
+/** No crawler waits for it, as far as this node knows; the database decides. */
+function mayGo(run: Run, abandoned: ReadonlySet<JobId>): boolean {
+  const isBackground = run.job.priority !== 'live' || abandoned.has(run.job.id)
+  return isBackground && timesGivenBack(run) < GIVEN_BACK_LIMIT
+}
+
+function longRenderMs(run: Run): number {
+  return LONG_RENDER_MS * 2 ** timesGivenBack(run)
+}
+
+/** Claims that were no fault: it was given back, or a purge came. */
+function timesGivenBack({ job }: Run): number {
+  return job.attempts - 1 - job.faults
 }

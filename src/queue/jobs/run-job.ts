@@ -1,166 +1,146 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type pg from 'pg'
 import { type PlanCatalogue, planNamed } from '../../accounts/plans.ts'
 import { overQuota } from '../../accounts/quota.ts'
 import type { Clock } from '../../clock.ts'
 import { errorCode } from '../../db/connection.ts'
-import type { JobId, PagePath } from '../../ids.ts'
+import type { PagePath } from '../../ids.ts'
 import type { Log } from '../../log.ts'
 import type { RenderOutcome, RenderRequest } from '../../render/outcome.ts'
 import type { Rendering, RenderRecord } from '../../render/record.ts'
 import { normalisePath } from '../../store/path.ts'
 import type { Found } from '../judging/effect.ts'
 import { probeSite } from '../judging/prober.ts'
-import type { Ran } from './after-render.ts'
 import type { ClaimedJob } from './claim.ts'
 import type { Complete, Completion } from './complete.ts'
 
-export type CarryOutDeps = {
+/** One run of a job. `record`: of its last render, null if it rendered nothing. */
+export type JobRun = { startedMs: number; found: Found; completion: Completion; record: RenderRecord | null }
+
+export type RunJobOptions = {
   render(request: RenderRequest): Promise<Rendering>
   complete: Complete
   plans: PlanCatalogue
   clock: Clock
   log: Log
+  leaseMs: number
 }
 
-/**
- * One job from claim to end; never rejects. `abort` ends the render from
- * outside. A result that the database could not take is brought again for
- * `leaseMs`: for so long the job may still be ours. What follows is `afterwards`.
- */
-export async function carryOut(
-  { render, complete, plans, clock, log }: CarryOutDeps,
+/** Renders a claimed job and stores the result. Never rejects. `abort` ends the render from outside. */
+export async function runJob(
+  options: RunJobOptions,
   job: ClaimedJob,
   abort: AbortController,
-  leaseMs: number,
-): Promise<Ran> {
-  const startedMs = clock.nowMs()
-  let record = null as RenderRecord | null
-  const found = await find()
-  const completion = await bringResult({ complete, log }, job, found, abort.signal, leaseMs)
+): Promise<JobRun> {
+  const startedMs = options.clock.nowMs()
+  const { found, record } = await renderJob(options, job, abort)
+  const completion = await storeResult(options, job, found, abort.signal)
   return { startedMs, found, completion, record }
+}
 
-  async function find(): Promise<Found> {
-    if (!job.isActive) return { kind: 'domain-inactive' }
-    const limit = planNamed(plans, job.plan).monthly_render_limit
-    if (overQuota({ used: job.rendersUsed, limit })) return { kind: 'over-quota' }
-    const { customDomain, originUrl, visitor } = job
-    try {
-      const request = { customDomain, originUrl, visitor, signal: abort.signal }
-      const renderOne = async (path: PagePath) => {
-        const rendered = await renderCapped(render, { ...request, path }, abort)
-        record = rendered.record
-        return rendered.outcome
-      }
-      return job.isProbe ? await probeSite(job, renderOne) : await renderSpelling(job, renderOne)
-    } catch (error) {
-      log.error({ err: error, job: job.id }, 'the renderer failed')
-      return { kind: 'crashed', reason: 'the renderer failed' }
-    }
+async function renderJob(
+  { render, plans, log }: RunJobOptions,
+  job: ClaimedJob,
+  abort: AbortController,
+): Promise<{ found: Found; record: RenderRecord | null }> {
+  if (!job.isActive) return { found: { kind: 'domain-inactive' }, record: null }
+  const limit = planNamed(plans, job.plan).monthly_render_limit
+  if (overQuota({ used: job.rendersUsed, limit })) return { found: { kind: 'over-quota' }, record: null }
+  const { customDomain, originUrl, visitor } = job
+  let record: RenderRecord | null = null
+  const renderOne = async (path: PagePath) => {
+    const request = { customDomain, originUrl, visitor, path, signal: abort.signal }
+    const rendered = await renderWithLimit(render, request, abort)
+    record = rendered.record
+    return rendered.outcome
+  }
+  try {
+    const found = await (job.isProbe ? probeSite(job, renderOne) : renderSpelling(job, renderOne))
+    return { found, record }
+  } catch (error) {
+    log.error({ err: error, job: job.id }, 'the renderer failed')
+    return { found: { kind: 'crashed', reason: 'the renderer failed' }, record }
   }
 }
 
-const AGAIN_MS = 500
+const RETRY_MS = 500
 
-/**
- * Completes a job, again and again for `forMs` while the database cannot take
- * the result: for so long the job may still be ours. Never rejects.
- */
-async function bringResult(
-  { complete, log }: { complete: Complete; log: Log },
+/** Completes a job. Retries for `leaseMs` while the database fails: for so long the job may still be this node's. */
+async function storeResult(
+  { complete, log, leaseMs }: RunJobOptions,
   job: ClaimedJob,
   found: Found,
   signal: AbortSignal,
-  forMs: number,
 ): Promise<Completion> {
   let result = found
-  for (let waitedMs = 0; waitedMs <= forMs; waitedMs += AGAIN_MS) {
+  for (let waitedMs = 0; waitedMs <= leaseMs; waitedMs += RETRY_MS) {
     try {
       return await complete(job, result)
     } catch (error) {
       log.warn({ err: error, job: job.id }, 'the result of a job could not be stored')
       if (signal.aborted) break
-      // What the database refuses for its content (classes 22 and 23) it would refuse again.
+      // The database refuses the content itself (classes 22 and 23): it would refuse it again.
       if (result.kind !== 'crashed' && /^2[23]/.test(errorCode(error))) {
         result = { kind: 'crashed', reason: 'the result could not be stored' }
         continue
       }
-      await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
+      await sleep(RETRY_MS, undefined, { signal }).catch(() => {})
     }
   }
   return { state: 'taken-away' }
 }
 
-/** Longer than any render time that can be configured: then the renderer itself has failed. */
-const RENDER_CAP_MS = 330_000
+/** Longer than any render timeout that can be configured: the renderer itself has failed. */
+const RENDER_LIMIT_MS = 330_000
 
-/** A render that is given up, and ended by `abort`, when its renderer has forgotten it. */
-async function renderCapped(
+/** Gives up on a render that its renderer has lost, and aborts it. */
+async function renderWithLimit(
   render: (request: RenderRequest) => Promise<Rendering>,
   request: RenderRequest,
   abort: AbortController,
 ): Promise<Rendering> {
-  const inTime = new AbortController()
-  const cap = sleep(RENDER_CAP_MS, undefined, { signal: inTime.signal, ref: false }).then((): Rendering => {
+  const { promise: tooLate, resolve } = Promise.withResolvers<Rendering>()
+  const timer = setTimeout(() => {
     abort.abort()
-    return { outcome: { kind: 'crashed', reason: `no outcome within ${RENDER_CAP_MS} ms` }, record: null }
-  })
-  // Ended by us below, when nobody listens any more.
-  cap.catch(() => {})
+    resolve({ outcome: { kind: 'crashed', reason: `no outcome within ${RENDER_LIMIT_MS} ms` }, record: null })
+  }, RENDER_LIMIT_MS).unref()
   try {
-    return await Promise.race([render(request), cap])
+    return await Promise.race([render(request), tooLate])
   } finally {
-    inTime.abort()
+    clearTimeout(timer)
   }
 }
 
-/** More spellings of one address than that are a site going round in circles. */
+/** A site that redirects between more spellings of one page than this is redirecting in circles. */
 export const SPELLINGS_LIMIT = 3
 
 /** What decides which addresses are one page. */
-type PageOf = Pick<ClaimedJob, 'customDomain' | 'page' | 'query'>
+type PageAddress = Pick<ClaimedJob, 'customDomain' | 'page' | 'query'>
 
 /**
- * Renders a page, and where its site leads to another spelling of the same
- * stored path, that one: with its parameters in another order, with one that is
- * not stored, with a cookie. To a crawler such a redirect would lead to itself
- * for ever, for all spellings have one entry in the store. A site that leads
- * round in circles gives `redirect-loop`, of which nothing is stored: the
- * origin may send its visitors round as it likes.
+ * Renders a page. If its site redirects to another spelling of the same stored
+ * path, renders that one: parameters in another order, one that is not stored, a
+ * cookie. A crawler that was given such a redirect would follow it forever,
+ * because all spellings have one entry in the store. If the site redirects in
+ * circles, returns `redirect-loop`, and nothing is stored.
  */
 export async function renderSpelling(
-  of: PageOf,
+  address: PageAddress,
   render: (path: PagePath) => Promise<RenderOutcome>,
 ): Promise<Found> {
-  let { path } = of.page
+  let { path } = address.page
   for (let spelling = 1; ; spelling++) {
     const outcome = await render(path)
-    const next = outcome.kind === 'redirect' ? sameSpelling(of, outcome.location) : null
+    const next = outcome.kind === 'redirect' ? sameSpelling(address, outcome.location) : null
     if (outcome.kind !== 'redirect' || next === null) return outcome
     if (spelling === SPELLINGS_LIMIT) return { kind: 'redirect-loop', location: outcome.location }
     path = next
   }
 }
 
-/** The address as it is written, where it is one of this page; null: it is of another. */
-function sameSpelling({ customDomain, page, query }: PageOf, location: string): PagePath | null {
+/** The location as a path, if it is a spelling of this page; else null. */
+function sameSpelling({ customDomain, page, query }: PageAddress, location: string): PagePath | null {
   const url = URL.parse(location)
   if (url === null || url.hostname !== customDomain || url.port !== '') return null
-  const written = url.pathname + url.search
-  return normalisePath(written, query) === page.path ? (written as PagePath) : null
-}
-
-/** For the log: undefined for a job that no live request is known of. Never rejects. */
-export function createRequestOf(pool: pg.Pool): (job: JobId) => Promise<string | undefined> {
-  return async (job) => {
-    const found = pool.query<{ request_id: string | null }>({
-      name: 'queue-request-of',
-      text: 'select request_id from job where id = $1',
-      values: [job],
-    })
-    return found.then(
-      ({ rows }) => rows[0]?.request_id ?? undefined,
-      () => undefined,
-    )
-  }
+  const spelling = url.pathname + url.search
+  return normalisePath(spelling, query) === page.path ? (spelling as PagePath) : null
 }

@@ -10,11 +10,11 @@ import type { RenderOutcome, RenderOutcomeKind } from '../../render/outcome.ts'
 import type { RenderRecord } from '../../render/record.ts'
 import { pageId } from '../../store/page-id.ts'
 import { readStored } from '../../store/stored-page.ts'
-import { afterwards } from '../jobs/after-render.ts'
+import { AfterRender } from '../jobs/after-render.ts'
 import { enqueue } from '../jobs/enqueue.ts'
-import { carryOut } from '../jobs/run-job.ts'
+import { runJob } from '../jobs/run-job.ts'
 import { MAX_FAULTS } from './effect.ts'
-import { createRecordKeeper, lastRenders } from './render-records.ts'
+import { lastRenders } from './render-records.ts'
 
 const RECORD: RenderRecord = {
   phases: { slot: 0, tab: 1, navigate: 2, firstResponse: 3, settled: null, snapshot: 5 },
@@ -57,12 +57,13 @@ async function render(domain: DomainId, outcome: RenderOutcome): Promise<void> {
     const deps = {
       render: async () => ({ outcome, record: RECORD }),
       complete: queue.complete,
-      keepRecord: createRecordKeeper(queue.pool),
+      pool: queue.pool,
       plans: DEFAULT_PLANS,
       clock: systemClock,
       log: silentLog(),
+      leaseMs: 1_000,
     }
-    await afterwards(deps, job, await carryOut(deps, job, new AbortController(), 1_000))
+    await new AfterRender(deps).follow(job, await runJob(deps, job, new AbortController()))
   }
 }
 

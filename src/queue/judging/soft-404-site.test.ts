@@ -12,14 +12,14 @@ import type { DomainId, DomainName, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
 import { pageId } from '../../store/page-id.ts'
 import { readStored } from '../../store/stored-page.ts'
-import { afterwards } from '../jobs/after-render.ts'
+import { AfterRender } from '../jobs/after-render.ts'
 import { createComplete } from '../jobs/complete.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import type { Priority } from '../jobs/job.ts'
-import { carryOut } from '../jobs/run-job.ts'
+import { runJob } from '../jobs/run-job.ts'
 import type { Found } from './effect.ts'
 import { createProber, SWEEP_LIMIT } from './prober.ts'
-import { createRecordKeeper, lastRenders } from './render-records.ts'
+import { lastRenders } from './render-records.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -88,13 +88,14 @@ async function step(): Promise<string | null> {
   const deps = {
     render: renderer.render,
     complete: createComplete({ pool: queue.pool, plans: DEFAULT_PLANS, clock }),
-    keepRecord: createRecordKeeper(queue.pool),
+    pool: queue.pool,
     prober: createProber(queue.pool, random),
     plans: DEFAULT_PLANS,
     clock,
     log: silentLog(),
+    leaseMs: 1_000,
   }
-  await afterwards(deps, job, await carryOut(deps, job, new AbortController(), 1_000))
+  await new AfterRender(deps).follow(job, await runJob(deps, job, new AbortController()))
   const { rows } = await queue.pool.query<{ outcome: string }>('select outcome from job where id = $1', [
     job.id,
   ])

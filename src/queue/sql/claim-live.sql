@@ -1,6 +1,6 @@
 -- A crawler's miss at a node that has a slot free, in one step: the domain's month has room, its live job is queued or
 -- joined, and the node claims what it has room for, by the rules of `claim_jobs` and nothing else: what is claimed need
--- not be that job. $5: the month's limit of each plan by its name.
+-- not be that job. $5: the month's limit of each plan by its name. $7: how long its crawler waits, in milliseconds.
 with quota as (
   -- As `overQuota` in src/accounts/quota.ts; an unknown plan allows nothing.
   select coalesce(c.renders, 0)::bigint * 5 >= coalesce(($5::jsonb ->> a.plan)::bigint, 0) * 6 as is_over
@@ -9,7 +9,9 @@ with quota as (
     left join render_count c on c.domain_id = d.id and c.month = $6
    where d.id = $1
 ), asked as materialized (
-  select is_over, case when not is_over then enqueue_live_job($1, $2, $3, $4) end as asked_id from quota
+  select is_over,
+         case when not is_over then enqueue_live_job($1, $2, $3, $4, $7 * interval '1 millisecond') end as asked_id
+    from quota
 )
 select asked.*, claimed.*, details.visitor, details.query, details.origin_cache_control,
        coalesce(details.is_probe, false) as is_probe
@@ -17,7 +19,7 @@ select asked.*, claimed.*, details.visitor, details.query, details.origin_cache_
   left join lateral (
     -- Its argument comes from here, behind an offset that keeps the planner from looking through it: without a job the
     -- function is not called.
-    select found.* from (select $8::integer as slots where asked.asked_id is not null offset 0) as room,
-           lateral claim_jobs($7, room.slots, $9, $10, $11, $12 * interval '1 millisecond', $6) as found
+    select found.* from (select $9::integer as slots where asked.asked_id is not null offset 0) as room,
+           lateral claim_jobs($8, room.slots, $10, $11, $12, $13, $14 * interval '1 millisecond', $6) as found
   ) as claimed on true
   left join lateral claim_details(claimed.domain_id, claimed.job_id) as details on claimed.job_id is not null

@@ -1,0 +1,143 @@
+/** An account whose pages never end leaves room for the others: real Chromium, real queue, the slots of a two-core machine. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, afterEach, before, describe, it } from 'node:test'
+import { paths, type TestQueue, testQueue, until } from '../../../test/support/queue.ts'
+import { scripted, startTestRenderer, type TestRenderer } from '../../../test/support/renderer.ts'
+import { DEFAULT_PLANS } from '../../accounts/plans.ts'
+import { systemClock } from '../../clock.ts'
+import { createListener, type Listener } from '../../db/listener.ts'
+import type { DomainId, PagePath } from '../../ids.ts'
+import { silentLog } from '../../log.ts'
+import { pageId } from '../../store/page-id.ts'
+import { createJobWaiter, type JobWaiter } from './await.ts'
+import { enqueue } from './enqueue.ts'
+import { startWorker, type Worker } from './worker.ts'
+
+const SLOTS = 3
+const LIVE_WAIT_MS = 10_000
+const MISSES = 3
+
+let queue: TestQueue
+let renderer: TestRenderer
+let listener: Listener
+let waiter: JobWaiter
+const workers: Worker[] = []
+
+before(async () => {
+  queue = await testQueue()
+  // For two nodes.
+  renderer = await startTestRenderer({ slots: 2 * SLOTS })
+  listener = await createListener(queue.connection, silentLog())
+  waiter = createJobWaiter(listener, queue.pool, silentLog())
+  renderer.routes.set('/never-ready', scripted('window.prerenderReady = false'))
+  renderer.routes.set('/loops', scripted('while (true);'))
+  renderer.routes.set('/page', scripted(`show('content')`))
+})
+after(async () => {
+  waiter.close()
+  await listener.close()
+  await renderer.close()
+  await queue.close()
+})
+afterEach(async () => {
+  await Promise.all(workers.splice(0).map((worker) => worker.close(0)))
+  await queue.pool.query('truncate job, unstored_page')
+})
+
+describe("beside another account's pages, a crawler's page is rendered while they still run:", {
+  timeout: 240_000,
+}, () => {
+  for (const page of ['/never-ready', '/loops']) {
+    it(`ten crawlers on pages of one domain, ${page}`, async () => {
+      const worker = await start()
+      await crawl(worker, [await queue.domain()], 10, page)
+      await missesAreRendered(worker)
+    })
+
+    it(`ten crawlers on pages of ten domains of one account, ${page}`, async () => {
+      const worker = await start()
+      await crawl(worker, await domainsOfOneAccount(10), 10, page)
+      await missesAreRendered(worker)
+    })
+  }
+
+  it('a refresh of a thousand', async () => {
+    const worker = await start()
+    await enqueue(queue.pool, await queue.domain(), paths(1_000, '/never-ready?'), 'refresh')
+    await until('the refresh has begun', () => worker.running > 0)
+    await missesAreRendered(worker)
+  })
+
+  it('a refresh of a thousand, and crawlers on pages of the same account', async () => {
+    const worker = await start()
+    const [refreshed, crawled] = await domainsOfOneAccount(2)
+    await enqueue(queue.pool, refreshed!, paths(1_000, '/never-ready?'), 'refresh')
+    await until('the refresh has begun', () => worker.running > 0)
+    await crawl(worker, [crawled!], 10, '/never-ready')
+    await missesAreRendered(worker)
+  })
+
+  it('two nodes on one database', async () => {
+    const [worker] = [await start(), await start()]
+    await crawl(worker, await domainsOfOneAccount(20), 20, '/never-ready')
+    await until('both nodes render', () => workers.every(({ running }) => running > 0))
+    await missesAreRendered(worker)
+  })
+
+  it('a node with one slot', async () => {
+    const worker = await start(1)
+    await crawl(worker, [await queue.domain()], 10, '/never-ready')
+    const other = await queue.domain()
+    assert.deepEqual(await miss(worker, other, '/page?one'), { state: 'done', outcome: 'rendered' })
+  })
+})
+
+async function start(slots = SLOTS): Promise<Worker> {
+  const worker = await startWorker(
+    {
+      ...{ pool: queue.pool, connection: queue.connection, notifications: listener, ended: waiter.ended },
+      ...{ plans: DEFAULT_PLANS, clock: systemClock, log: silentLog(), canRender: () => true },
+      render: (request) => renderer.render({ ...request, originUrl: renderer.originUrl }),
+    },
+    { node: randomUUID(), slots },
+  )
+  workers.push(worker)
+  return worker
+}
+
+async function domainsOfOneAccount(count: number): Promise<DomainId[]> {
+  const first = await queue.domain()
+  const account = await queue.accountOf(first)
+  const others = Array.from({ length: count - 1 }, () => queue.domain({ account }))
+  return [first, ...(await Promise.all(others))]
+}
+
+/** As the edge does it: the job, and a crawler that waits for so long. */
+async function miss(worker: Worker, domain: DomainId, path: string) {
+  const job = await worker.enqueueLive(pageId(domain, path as PagePath), randomUUID())
+  assert(job !== 'over-quota')
+  const end = await waiter.wait(job, AbortSignal.timeout(LIVE_WAIT_MS))
+  return end === 'late' ? end : { state: end.state, outcome: end.outcome }
+}
+
+/** Crawlers that come one after the other, and wait. */
+async function crawl(worker: Worker, domains: readonly DomainId[], count: number, page: string) {
+  for (let n = 0; n < count; n++) {
+    void miss(worker, domains[n % domains.length]!, `${page}?${n}`).catch(() => {})
+  }
+  await until('renders have begun', () => worker.running > 0)
+}
+
+/** Misses of another account, while renders of its neighbour hold slots all the time. */
+async function missesAreRendered(worker: Worker): Promise<void> {
+  const other = await queue.domain()
+  for (let n = 0; n < MISSES; n++) {
+    assert.deepEqual(await miss(worker, other, `/page?${n}`), { state: 'done', outcome: 'rendered' })
+    const { rows } = await queue.pool.query(
+      'select from job where finished_at is not null and domain_id <> $1',
+      [other],
+    )
+    assert.equal(rows.length, 0, 'a render of the neighbour has ended')
+  }
+}
