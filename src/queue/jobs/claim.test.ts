@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { HOME, paths, RENDERED, type TestQueue, testQueue, until } from '../../../test/support/queue.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
+import { silentLog } from '../../log.ts'
 import { pageId } from '../../store/page-id.ts'
-import { enqueue } from './enqueue.ts'
+import { createJobWaiter } from './await.ts'
+import { enqueue, enqueueLive } from './enqueue.ts'
 
 let queue: TestQueue
 before(async () => {
@@ -66,6 +68,48 @@ describe('the order of claims', () => {
     assert(ofLine >= 8 && ofLine <= 12, `the line got ${ofLine} of 20`)
   })
 
+  it('accounts take turns, however many domains they have, and so do the domains of an account', async () => {
+    const [first, other] = [await queue.domain(), await queue.domain()]
+    const account = await queue.accountOf(first)
+    const many = [first, await queue.domain({ account }), await queue.domain({ account })]
+    for (const domain of many) await enqueue(queue.pool, domain, paths(20), 'warm')
+    await enqueue(queue.pool, other, paths(20), 'warm')
+    const served = await serve(24)
+    assert.equal(served.filter((domain) => domain === other).length, 12)
+    for (const domain of many) assert.equal(served.filter((one) => one === domain).length, 4)
+  })
+
+  it('a live job whose crawlers have left becomes a refresh', async () => {
+    const domain = await queue.domain()
+    const left = await enqueueLive(queue.pool, pageId(domain, '/left' as PagePath), 'one', 60_000)
+    const late = await enqueueLive(queue.pool, pageId(domain, '/late' as PagePath), 'two', 0)
+    await enqueueLive(queue.pool, pageId(domain, '/waits' as PagePath), 'three', 60_000)
+    const abort = new AbortController()
+    const notifications = { on() {}, onLost() {} }
+    const waiter = createJobWaiter(notifications, queue.pool, silentLog())
+    const waits = waiter.wait(left, abort.signal)
+    abort.abort()
+    assert.equal(await waits, 'late')
+    await until('it is noted', async () => {
+      const { rows } = await queue.pool.query('select waiters from job where id = $1', [left])
+      return rows[0].waiters === 0
+    })
+    const claimed = await queue.claim({ backgroundSlots: 0 })
+    assert.deepEqual(
+      claimed.map(({ page }) => page.path),
+      ['/waits'],
+    )
+    // One of them is asked for again.
+    assert.equal(await enqueueLive(queue.pool, pageId(domain, '/late' as PagePath), 'four', 60_000), late)
+    assert.deepEqual(
+      (await queue.claim()).map(({ page, priority }) => [page.path, priority]),
+      [
+        ['/late', 'live'],
+        ['/left', 'refresh'],
+      ],
+    )
+  })
+
   it('slots that only live may take stay free for live', async () => {
     const domain = await queue.domain()
     await enqueue(queue.pool, domain, paths(5, '/warm'), 'warm')
@@ -91,6 +135,32 @@ describe('the order of claims', () => {
       (await queue.claim()).map(({ page }) => page.path),
       ['/p0'],
     )
+  })
+})
+
+describe("an account's renders on one node", () => {
+  it('are capped, those of all its domains and priorities together; other nodes and accounts have their own', async () => {
+    const [first, other] = [await queue.domain(), await queue.domain()]
+    const second = await queue.domain({ account: await queue.accountOf(first) })
+    await enqueue(queue.pool, first, paths(5), 'live')
+    await enqueue(queue.pool, second, paths(5), 'warm')
+    await enqueue(queue.pool, other, paths(1), 'warm')
+    const domains = async (node: string) =>
+      (await queue.claim({ node, slots: 4, accountCap: 3 })).map(({ page }) => page.domain)
+    assert.deepEqual((await domains('one')).toSorted(), [first, first, first, other].toSorted())
+    assert.deepEqual(await domains('one'), [])
+    assert.deepEqual((await domains('two')).toSorted(), [first, first, second].toSorted())
+  })
+
+  it('are not capped while no other account has a domain', async () => {
+    const alone = await testQueue()
+    try {
+      const domain = await alone.domain()
+      await enqueue(alone.pool, domain, paths(5), 'live')
+      assert.equal((await alone.claim({ slots: 5, accountCap: 3 })).length, 5)
+    } finally {
+      await alone.close()
+    }
   })
 })
 

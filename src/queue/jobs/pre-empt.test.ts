@@ -6,7 +6,7 @@ import type { DomainId, PagePath } from '../../ids.ts'
 import type { ClaimedJob } from './claim.ts'
 import { enqueue } from './enqueue.ts'
 import type { Priority } from './job.ts'
-import { GIVEN_BACK_LIMIT, Preemption, type Run } from './pre-empt.ts'
+import { CLAIM_GRACE_MS, GIVEN_BACK_LIMIT, LONG_RENDER_MS, Preemption, type Run } from './pre-empt.ts'
 
 const NODE = 'this-node'
 const PATIENCE_MS = 250
@@ -20,9 +20,9 @@ before(async () => {
 after(() => queue.close())
 beforeEach(() => queue.pool.query('truncate job, unstored_page'))
 
-const preemption = () =>
+const preemption = (accountCap = 100) =>
   new Preemption({
-    ...{ pool: queue.pool, node: NODE, accountCap: 100, domainCap: CAP, preemptAfterMs: PATIENCE_MS },
+    ...{ pool: queue.pool, node: NODE, accountCap, domainCap: CAP, preemptAfterMs: PATIENCE_MS },
     nowMs: () => clock.atMs,
   })
 
@@ -45,8 +45,8 @@ const live = (domain: DomainId, ...names: string[]) =>
 const aborted = (runs: readonly Run[]) =>
   runs.filter(({ abort }) => abort.signal.aborted).map(({ job }) => job.page.path)
 /** Looked at now, and once patience is over. */
-async function patiently(runs: readonly Run[], freeSlots = 0): Promise<string[]> {
-  const preempt = preemption()
+async function patiently(runs: readonly Run[], freeSlots = 0, accountCap = 100): Promise<string[]> {
+  const preempt = preemption(accountCap)
   await preempt.makeRoom(runs, freeSlots)
   clock.atMs += PATIENCE_MS
   await preempt.makeRoom(runs, freeSlots)
@@ -133,6 +133,76 @@ describe('a live job without a slot', () => {
     await live(await queue.domain(), '/live')
     await queue.pool.query(`update job set run_at = now() + interval '1 hour' where state = 'queued'`)
     assert.deepEqual(await patiently(runs), [])
+  })
+})
+
+describe('a live job whose account is at its cap', () => {
+  it('has a render of its own account make room, also where a slot is free', async () => {
+    const [capped, other] = [await queue.domain(), await queue.domain()]
+    const second = await queue.domain({ account: await queue.accountOf(capped) })
+    const runs = [...(await run(capped, ['/a'], 'warm')), ...(await run(other, ['/other'], 'warm'))]
+    await live(second, '/live')
+    assert.deepEqual(await patiently(runs, 1, 1), ['/a'])
+  })
+
+  it('counts the jobs that come before it', async () => {
+    const domain = await queue.domain()
+    const runs = await run(domain, ['/a', '/b'], 'warm')
+    await live(domain, '/one', '/two')
+    assert.deepEqual(await patiently(runs, 1, 3), ['/b'])
+  })
+})
+
+describe('a long render', () => {
+  it('that no crawler waits for goes at once, but for the time that another node needs to claim', async () => {
+    const runs = await run(await queue.domain(), ['/a'], 'warm')
+    clock.atMs += LONG_RENDER_MS - CLAIM_GRACE_MS
+    await live(await queue.domain(), '/live')
+    const preempt = preemption()
+    assert.equal(await preempt.makeRoom(runs, 0), CLAIM_GRACE_MS)
+    clock.atMs += CLAIM_GRACE_MS
+    assert.equal(await preempt.makeRoom(runs, 0), null)
+    assert.deepEqual(aborted(runs), ['/a'])
+  })
+
+  it('whose crawlers have left goes, and is a refresh then', async () => {
+    const domain = await queue.domain()
+    const runs = await run(domain, ['/left'], 'live')
+    await queue.pool.query('update job set wait_until = now()')
+    await live(await queue.domain(), '/live')
+    assert.deepEqual(await patiently(runs), ['/left'])
+    const [job] = await queue.jobs(domain)
+    assert.deepEqual([job?.state, job?.priority], ['queued', 1])
+  })
+
+  it('of the account with most of them goes for an account that has none, and stays live', async () => {
+    const [many, one] = [await queue.domain(), await queue.domain()]
+    const runs = [...(await run(many, ['/a', '/b'], 'live')), ...(await run(one, ['/c'], 'live'))]
+    await live(many, '/more')
+    await live(await queue.domain(), '/live')
+    assert.deepEqual(await patiently(runs), [], 'they are not long yet')
+    clock.atMs += LONG_RENDER_MS
+    assert.deepEqual(await patiently(runs), ['/b'])
+    assert.deepEqual(
+      (await queue.jobs(many)).map(({ path, state, priority }) => [path, state, priority]),
+      [
+        ['/a', 'running', 0],
+        ['/b', 'queued', 0],
+        ['/more', 'queued', 0],
+      ],
+    )
+  })
+
+  it('that was given back may take twice as long the next time', async () => {
+    const domain = await queue.domain()
+    const [first] = await run(domain, ['/slow'], 'live')
+    await queue.pool.query('update job set attempts = 2')
+    const runs = [running({ ...first!.job, attempts: 2 })]
+    await live(await queue.domain(), '/live')
+    clock.atMs += LONG_RENDER_MS
+    assert.deepEqual(await patiently(runs), [])
+    clock.atMs += LONG_RENDER_MS
+    assert.deepEqual(await patiently(runs), ['/slow'])
   })
 })
 

@@ -30,7 +30,7 @@ type PreemptionOptions = {
 
 /**
  * Gives renders back to the queue when crawlers wait for their slots.
- * docs/decisions/0022-live-beside-background.md and 0039-shares-of-slots.md.
+ * docs/decisions/0005-queue.md and 0039-shares-of-slots.md.
  *
  * A live job that has no slot, or whose domain or account is at its cap, takes
  * the place of
