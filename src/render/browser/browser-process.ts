@@ -10,7 +10,7 @@ import { browserUser, reachableDir } from '../../system-user.ts'
 import { type ContextWorkers, followContextWorkers } from '../tab/workers.ts'
 import type { BrowserBinary } from './browser-binary.ts'
 import { browserFlags } from './browser-flags.ts'
-import { BrowserParts, type MemoryWatch, stillAnswers, watchMemory } from './browser-watch.ts'
+import { BrowserParts, type MemoryWatch, stillAnswers, watchBusyPages, watchMemory } from './browser-watch.ts'
 import { type CdpConnection, connectCdp } from './cdp.ts'
 import { canHideFiles, confined, viewOf } from './confinement.ts'
 import {
@@ -110,10 +110,12 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
   const groupId = child.pid ?? 0
   const cdp = connectCdp(child.stdio[3] as Writable, child.stdio[4] as Readable)
   const memory = watchMemory(groupId, options.pageMemoryBytes)
+  const busyPages = watchBusyPages(groupId)
   const { promise: killed, resolve: reportKill } = Promise.withResolvers<string>()
   const ended = Promise.race([killed, exited, cdp.closed])
   const gone = ended.then(async (why) => {
     memory.stop()
+    busyPages.stop()
     if (child.pid !== undefined) killGroup(groupId)
     await exited
     // Processes that are being killed may still write for a moment. Files that stay are removed at the next start.

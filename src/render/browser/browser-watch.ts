@@ -1,5 +1,6 @@
+import { setPriority } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import { isAlive, processesOfGroup, renderersOfGroup, residentBytes } from './process-group.ts'
+import { isAlive, processesOfGroup, renderersOfGroup, residentBytes, runnableMs } from './process-group.ts'
 
 const CHECK_EVERY_MS = 100
 const CHECK_FIRST_MS = 10
@@ -108,6 +109,40 @@ export function watchMemory(groupId: number, limitBytes: number): MemoryWatch {
     hasKilled: () => unreported.shift() !== undefined,
     stop: () => clearInterval(timer),
   }
+}
+
+const BUSY_CHECK_MS = 1_000
+/** Of the time between two checks, the main thread ran or waited for a core. */
+const BUSY_SHARE = 0.95
+const BUSY_PRIORITY = 10
+
+/**
+ * Lowers the priority of a page's process whose script does not pause for a second: beside a page in an endless loop
+ * the renders of others get the cores first (docs/decisions/0039-shares-of-slots.md). It stays low: an ordinary user
+ * may not raise it again, and the process only gets pages of the same domain. Linux only.
+ */
+export function watchBusyPages(groupId: number): { stop(): void } {
+  const renderers = renderersOfGroup(groupId)
+  let before = new Map<number, number>()
+  let beforeMs = performance.now()
+
+  const check = () => {
+    const now = new Map(renderers().map((pid) => [pid, runnableMs(pid)]))
+    const nowMs = performance.now()
+    for (const [pid, ms] of now) {
+      const earlierMs = before.get(pid)
+      if (earlierMs === undefined || ms - earlierMs < BUSY_SHARE * (nowMs - beforeMs)) continue
+      try {
+        setPriority(pid, BUSY_PRIORITY)
+      } catch {
+        // It has ended, or the system does not allow it.
+      }
+    }
+    before = now
+    beforeMs = nowMs
+  }
+  const timer = setInterval(check, BUSY_CHECK_MS).unref()
+  return { stop: () => clearInterval(timer) }
 }
 
 /** Without an answer and without any processor time. */

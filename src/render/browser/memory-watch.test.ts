@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { afterEach, describe, it } from 'node:test'
 
-import { watchMemory } from './browser-watch.ts'
+import { watchBusyPages, watchMemory } from './browser-watch.ts'
 
 const children: ChildProcess[] = []
 afterEach(() => {
@@ -59,5 +60,20 @@ describe('memory of a page', () => {
     await once(mine.child, 'exit')
     assert.equal(other.child.signalCode, null)
     assert.equal(first.signalCode, null)
+  })
+})
+
+describe('processor time of a page', () => {
+  it('one that never pauses gets a lower priority, one that waits keeps its own', async (t) => {
+    const waits = await startPage()
+    const loops = spawn('/bin/sh', ['-c', 'while :; do :; done', 'sh', '--type=renderer'], { detached: true })
+    children.push(loops)
+    const watches = [watchBusyPages(waits.pid), watchBusyPages(loops.pid!)]
+    t.after(() => {
+      for (const watch of watches) watch.stop()
+    })
+    const usual = getPriority(waits.pid)
+    while (getPriority(loops.pid!) === usual) await new Promise((next) => setTimeout(next, 50))
+    assert.deepEqual([getPriority(waits.pid), getPriority(loops.pid!)], [usual, 10])
   })
 })

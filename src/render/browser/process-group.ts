@@ -91,6 +91,12 @@ export function processorMsOf(pid: number): number {
   return ((user ?? 0) + (system ?? 0)) * MS_PER_TICK
 }
 
+/** How long the main thread of a process has run or waited for a core; 0 if there is no such process. */
+export function runnableMs(pid: number): number {
+  const [ranNs = 0, waitedNs = 0] = read(`/proc/${pid}/schedstat`).split(' ').map(Number)
+  return (ranNs + waitedNs) / 1e6
+}
+
 /** USER_HZ of proc_pid_stat(5), the same on every Linux that Node runs on. */
 const MS_PER_TICK = 10
 
