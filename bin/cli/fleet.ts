@@ -2,7 +2,7 @@ import { migrate } from '../../src/db/migrate.ts'
 import { type FleetNode, readFleet } from '../../src/insight/fleet/node.ts'
 import { silentLog } from '../../src/log.ts'
 import type { JobState } from '../../src/queue/jobs/job.ts'
-import { countJobs, ENDED_LOOKED_AT, listJobs } from '../../src/queue/jobs/list-jobs.ts'
+import { countJobs, ENDED_READ, listJobs } from '../../src/queue/jobs/list-jobs.ts'
 import { defineCommand, UsageError } from '../command-line/command.ts'
 import { openCommandDatabase, withDatabase } from '../command-line/open-database.ts'
 import { countOf, domainNamed, domainNameOf } from '../command-line/options.ts'
@@ -10,7 +10,7 @@ import { table } from '../command-line/output.ts'
 
 const STATES: readonly JobState[] = ['queued', 'running', 'done', 'failed', 'cancelled']
 const LIMIT = { usual: '20', most: 10_000 }
-const PARTLY = `Of the jobs that have ended, the last ${ENDED_LOOKED_AT.toLocaleString('en-US')} were looked at; --domain looks at all of a domain.`
+const PARTLY = `Of the jobs that have ended, the last ${ENDED_READ.toLocaleString('en-US')} were looked at; --domain looks at all of a domain.`
 
 export const jobs = defineCommand({
   options: {

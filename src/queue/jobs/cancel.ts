@@ -2,9 +2,9 @@ import type { Queryable } from '../../db/transaction.ts'
 import type { DomainId, JobId } from '../../ids.ts'
 
 /**
- * Cancels one open job, whoever's it is; false: there is none of that id that
- * is open. What runs goes on for a moment, but what it brings is refused. Who
- * waits for it is told. For the operator only.
+ * Cancels one open job of any account; false if there is none with that id. A
+ * running render goes on for a moment, but its result is refused. Crawlers that
+ * wait for it are told. For the operator only.
  */
 export async function cancelJob(db: Queryable, id: JobId): Promise<boolean> {
   const { rows } = await db.query(
@@ -20,11 +20,11 @@ export async function cancelJob(db: Queryable, id: JobId): Promise<boolean> {
 }
 
 /**
- * Cancels all open jobs of a domain and gives how many. What runs goes on for
- * a moment, but what it brings is refused. The domain id was obtained through
- * its account. `client` is inside a transaction (read committed): the lock of a
- * bulk enqueue comes first, in a statement of its own, so that the next one sees
- * what the other has queued.
+ * Cancels all open jobs of a domain and returns how many. Running renders go on
+ * for a moment, but their results are refused. The domain id was obtained
+ * through its account. `client` is inside a transaction (read committed): takes
+ * the lock of bulk enqueues first, in a statement of its own, so that the next
+ * one sees what they queued.
  */
 export async function cancelJobs(client: Queryable, domain: DomainId): Promise<number> {
   await client.query('select pg_advisory_xact_lock(7227, $1)', [domain])
@@ -34,7 +34,7 @@ export async function cancelJobs(client: Queryable, domain: DomainId): Promise<n
         where domain_id = $1 and state in ('queued', 'running')
        returning id, priority
      ),
-     -- Crawlers wait for these; whoever waits for another looks twice a second.
+     -- Crawlers wait for these. Waits for other jobs poll twice a second.
      told as (select pg_notify('job_done', id::text) from cancelled where priority = 0)
      select (select count(*) from cancelled)::integer as cancelled, (select count(*) from told) as told`,
     [domain],

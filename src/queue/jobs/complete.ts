@@ -14,23 +14,23 @@ import type { JobEnd } from './job.ts'
 
 export type Completion =
   | (JobEnd & { detail?: string })
-  /** It runs once more, now or after a back-off. */
+  /** It runs again, now or after a back-off. */
   | { state: 'queued' }
-  /** It was no longer ours: nothing happened. */
+  /** It was no longer this node's: nothing was stored. */
   | { state: 'taken-away' }
 
 export type Complete = (job: ClaimedJob, found: Found) => Promise<Completion>
 
 const FAULT_BACK_OFF_MS = 500
 
-/** `ended`: for whoever waits at this node; absent: nobody does. */
+/** `ended`: for crawlers that wait at this node; absent: none do. */
 type CompleteDeps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock; ended?: Ended }
 
 /**
- * Makes what was found true, in one transaction: the job is still ours, no
- * purge came meanwhile, the month has room, the page is stored, the job ends,
- * and whoever waits or holds the old page is told at the commit. The last good
- * copy is touched only by a better one.
+ * Stores the result of a job in one transaction: checks that the job is still
+ * this node's, that no purge came meanwhile and that the month has room, stores
+ * the page, ends the job, and notifies waiting crawlers and caches at the commit.
+ * Replaces the last good copy only by a better one.
  */
 export function createComplete(deps: CompleteDeps): Complete {
   const { pool, plans, clock, ended: tell = () => {} } = deps
@@ -47,7 +47,7 @@ export function createComplete(deps: CompleteDeps): Complete {
   const giveOnce = createUnstoredKeeper()
 
   return async function complete(job, found) {
-    // Compressed before the transaction: nothing that takes milliseconds holds locks. And judged meanwhile.
+    // Compress and judge before the transaction: it holds locks.
     const judging = found.kind === 'rendered' ? keeper.judging(job, lookOf(job, found)) : null
     const [effect, known] = await Promise.all([effectOf(job, found), judging])
     const kept = effect.do === 'store-page' ? await keeper.keep(job, effect, known) : null
@@ -130,8 +130,8 @@ function run(client: Queryable, statement: Statement, values: readonly unknown[]
 }
 
 /**
- * Takes the jobs of dead nodes away from them: back into the queue, or ended
- * where a job was at fault too often. Gives how many. Every node does it.
+ * Puts the jobs of dead nodes back into the queue, or ends those that crashed
+ * too often. Returns how many. Every node does it.
  */
 export function createReaper(pool: pg.Pool): () => Promise<number> {
   const reap = readStatement('reap')

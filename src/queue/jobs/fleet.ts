@@ -3,19 +3,18 @@ import type { DomainName, JobId } from '../../ids.ts'
 import { withoutQuery } from '../upkeep/known-pages.ts'
 import { PRIORITIES, type Priority } from './job.ts'
 
-// All of this is about every account, and for operators only. Of addresses, what stands behind `?` is left out:
-// people are sent links with all they need to be believed.
+// For operators only: data of every account. Query strings are left out: links with secrets in them are sent by mail.
 
-/** More than this of one priority is not counted: a look at a long queue must stay cheap. */
+/** More jobs of one priority than this are not counted, so that a long queue stays cheap to show. */
 export const COUNTED_AT_MOST = 100_000
 const RUNNING_SHOWN = 200
 const DOMAINS_SHOWN = 20
 
 export type FleetQueue = {
-  /** `queued`: at most `COUNTED_AT_MOST` are counted. `oldest_seconds`: how long the first in line has waited. */
+  /** `queued`: at most `COUNTED_AT_MOST`. `oldest_seconds`: how long the oldest job has waited. */
   priorities: { priority: Priority; queued: number; oldest_seconds: number }[]
   running: RunningJob[]
-  /** Domains whose first job has waited longest. */
+  /** Domains whose oldest job has waited longest. */
   waiting: { domain: DomainName; priority: Priority; queued: number; waiting_seconds: number }[]
 }
 
@@ -24,13 +23,13 @@ type RunningJob = {
   domain: DomainName
   path: string
   priority: Priority
-  /** As the list of nodes has it. */
+  /** As in the list of nodes. */
   node: string
   running_seconds: number
   attempts: number
 }
 
-/** The queue as it stands. Three statements, each bounded. */
+/** Reads the state of the queue with three bounded statements. */
 export async function readFleetQueue(db: Queryable): Promise<FleetQueue> {
   const { rows: priorities } = await db.query<{ number: number; queued: number; oldest: number }>(
     `select p.number,
@@ -101,8 +100,8 @@ function seconds(value: number): number {
   return Math.max(0, Math.round(value * 10) / 10)
 }
 
-/** So many renders are looked at, the last ones: a look must stay cheap in a large fleet. */
-const RENDERS_LOOKED_AT = 20_000
+/** Only the last renders are read, so that a large fleet stays cheap to show. */
+const RENDERS_READ = 20_000
 const GROUPS_SHOWN = 100
 const LAST_SHOWN = 50
 const REASON_CHARS = 200
@@ -110,21 +109,21 @@ const REASON_CHARS = 200
 const GOOD = ['rendered', 'redirect', 'probed']
 
 export type FleetFailures = {
-  /** Since when; null: there was no render. */
+  /** The oldest render that was read; null: there was none. */
   since: string | null
   renders: number
   failed: number
   groups: { outcome: string; domain: DomainName; account: string; failed: number; last_at: string }[]
-  /** The newest first. Nothing of what the pages hold. */
+  /** Newest first, without any content of pages. */
   last: { outcome: string; reason: string | null; domain: DomainName; path: string; ended_at: string }[]
 }
 
-/** What went wrong lately, over all accounts: by outcome and domain, and the last ones. For the operator only. */
+/** Failed renders of all accounts: by outcome and domain, and the last ones. */
 export async function readFleetFailures(db: Queryable): Promise<FleetFailures> {
   const { rows: sums } = await db.query<{ since: Date | null; renders: number; failed: number }>(
     `select min(ended_at) as since, count(*)::int as renders, count(*) filter (where outcome <> all ($2))::int as failed
-       from (select ended_at, outcome from render_record order by ended_at desc limit $1) looked_at`,
-    [RENDERS_LOOKED_AT, GOOD],
+       from (select ended_at, outcome from render_record order by ended_at desc limit $1) last_renders`,
+    [RENDERS_READ, GOOD],
   )
   const { since = null, renders = 0, failed = 0 } = sums[0] ?? {}
   const { rows: groups } = await db.query<{
@@ -140,7 +139,7 @@ export async function readFleetFailures(db: Queryable): Promise<FleetFailures> {
        join account a on a.id = d.account_id
       where r.outcome <> all ($2)
       group by 1, 2, 3 order by failed desc, last_at desc limit $3`,
-    [RENDERS_LOOKED_AT, GOOD, GROUPS_SHOWN],
+    [RENDERS_READ, GOOD, GROUPS_SHOWN],
   )
   const { rows: last } = await db.query<{
     outcome: string
@@ -153,7 +152,7 @@ export async function readFleetFailures(db: Queryable): Promise<FleetFailures> {
        from (select id, domain_id, outcome, detail, path, ended_at from render_record order by ended_at desc limit $1) r
        join domain d on d.id = r.domain_id
       where r.outcome <> all ($2) order by r.ended_at desc, r.id desc limit $3`,
-    [RENDERS_LOOKED_AT, GOOD, LAST_SHOWN],
+    [RENDERS_READ, GOOD, LAST_SHOWN],
   )
   return {
     since: since?.toISOString() ?? null,

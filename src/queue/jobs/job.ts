@@ -1,23 +1,22 @@
 /**
- * Words of this room.
- *
  * A *job* is the request for a render of one page. It is *open* while queued or
- * running; a page has at most one open job. To *join* is to ask for a page that
- * has one. *Turn* is virtual time inside one priority: the number by which
- * domains take turns. A *claim* gives a job to a node under a *lease*; node and
- * `attempts` together are the *fence*: whoever cannot show both lost the job.
+ * running; a page has at most one open job, which a second request *joins*. Jobs
+ * of a domain wait in the order of their *turn*; accounts take turns, and domains
+ * of an account. A *claim* gives a job to a node under a *lease*; node and
+ * `attempts` together are the *fence*: a result without both is refused. A live
+ * job is *abandoned* when all crawlers that waited for it have left.
  *
  * ```
  *            claim                    result stored
  *   queued ---------> running -----------------------------> done
  *     ^ |                | | |
- *     | |                | | +-- no page came of it -------> failed
+ *     | |                | | +-- no page ------------------> failed
  *     | |                | +---- cancelled, or its domain
  *     | |                |       became inactive ----------> cancelled
  *     | +-- cancelled ---|---------------------------------> cancelled
  *     +------------------+
- *       superseded by a purge; crashed for the first time;
- *       given back by a node that ends; its node died
+ *       superseded by a purge; crashed for the first time; given back
+ *       by a node that ends, or for a crawler that waits; its node died
  * ```
  * The deletion of a domain deletes its jobs, in whatever state.
  */
@@ -27,12 +26,12 @@ import type { AccountId, DomainName, JobId, PagePath } from '../../ids.ts'
 import type { RenderOutcomeKind } from '../../render/outcome.ts'
 import { JOB_KEPT_DAYS } from '../upkeep/remove-old-jobs.ts'
 
-/** `live`: a crawler waits. `refresh`: API, webhook, stale page. `warm`: bulk. Strictly in this order. */
+/** `live`: a crawler waits. `refresh`: API, webhook, stale or abandoned page. `warm`: bulk. Strictly in this order. */
 export type Priority = 'live' | 'refresh' | 'warm'
 
 export const PRIORITIES: readonly Priority[] = ['live', 'refresh', 'warm']
 
-/** As the column `priority` has it. */
+/** As in the column `priority`. */
 export function priorityNumber(priority: Priority): number {
   return PRIORITIES.indexOf(priority)
 }
@@ -44,20 +43,20 @@ export type JobOutcome =
   | RenderOutcomeKind
   /** Far less than the last good copy. */
   | 'shrunk'
-  /** The origin forbids to store it, and the domain respects that. */
+  /** The origin forbids storing it, and the domain respects that. */
   | 'no-store'
-  /** It reads like a page that does not exist. */
+  /** It looks like the site's answer for pages that do not exist. */
   | 'soft-404'
-  /** A look at how the site answers where there is no page. */
+  /** A probe of how the site answers where there is no page. */
   | 'probed'
-  /** The site leads from one spelling of the page to another for ever. */
+  /** The site redirects between spellings of the page in circles. */
   | 'redirect-loop'
   | 'over-quota'
   | 'domain-gone'
   | 'domain-inactive'
   | 'cancelled'
 
-/** What came of a job, for whoever waits for it. */
+/** How a job ended. */
 export type JobEnd = { state: 'done' | 'failed' | 'cancelled'; outcome: JobOutcome }
 
 /** Payload: the number of the priority. */
@@ -78,7 +77,7 @@ export type JobView = {
   finished_at: string | null
 }
 
-/** What its statement reads of a job, `j`, and its domain, `d`. */
+/** Columns of a job, `j`, and its domain, `d`. */
 export type JobRow = {
   id: JobId
   custom_domain: DomainName

@@ -6,12 +6,11 @@ import { JOB_COLUMNS, type JobRow, type JobState, type JobView, jobView } from '
 // For the operator only: jobs of every account.
 
 /**
- * Of all domains together, so many of the jobs that have ended are looked at,
- * the last ones, off `job_finished`: a week of a large fleet has tens of
- * millions, which no statement reads in its time. What is open is bounded by
- * the queue. Of one domain, all its jobs are looked at.
+ * Of all domains together, only the last ended jobs are read, from the index
+ * `job_finished`: a week of a large fleet has tens of millions. Open jobs are
+ * bounded by the queue. Of one domain, all jobs are read.
  */
-export const ENDED_LOOKED_AT = 100_000
+export const ENDED_READ = 100_000
 
 export type JobsWanted = {
   /** null: of all domains. */
@@ -28,10 +27,10 @@ const COLUMNS = 'id, domain_id, path, priority, state, outcome, created_at, fini
 export async function listJobs(
   db: Queryable,
   { domain, state, limit }: JobsWanted,
-  lookedAt: number = ENDED_LOOKED_AT,
+  endedRead: number = ENDED_READ,
 ): Promise<JobView[]> {
-  const from = domain === null ? ofAllDomains(state, lookedAt) : 'job'
-  // The names of domains are put to what is left: put to all that is looked at, they took as long as all else.
+  const from = domain === null ? ofAllDomains(state, endedRead) : 'job'
+  // Domains are joined last: joined to all rows that are read, they took as long as the rest of the query.
   const { rows } = await db.query<JobRow>(
     `select ${JOB_COLUMNS}
        from (select ${COLUMNS} from ${from}
@@ -44,55 +43,55 @@ export async function listJobs(
   return rows.map(jobView)
 }
 
-/** How many are in each state; `isWhole` false: of those that have ended, only the last ones were counted. */
+/** How many are in each state. `isWhole` is false if only the last of the ended ones were counted. */
 export async function countJobs(
   db: Queryable,
   domain: DomainId | null,
-  lookedAt: number = ENDED_LOOKED_AT,
+  endedRead: number = ENDED_READ,
 ): Promise<{ counts: Record<JobState, number>; isWhole: boolean }> {
   const { rows } = await db.query<{ state: JobState; count: number }>(
-    domain === null ? countsOfAllDomains(lookedAt) : COUNTS_OF_DOMAIN,
+    domain === null ? countsOfAllDomains(endedRead) : COUNTS_OF_DOMAIN,
     domain === null ? [] : [domain],
   )
   const counts = { queued: 0, running: 0, done: 0, failed: 0, cancelled: 0 }
   for (const { state, count } of rows) counts[state] = count
   const { done, failed, cancelled } = counts
-  if (domain !== null || done + failed + cancelled < lookedAt) return { counts, isWhole: true }
+  if (domain !== null || done + failed + cancelled < endedRead) return { counts, isWhole: true }
   const { rowCount: more } = await db.query(
     'select from job where finished_at is not null order by finished_at desc offset $1 limit 1',
-    [lookedAt],
+    [endedRead],
   )
   return { counts, isWhole: more === 0 }
 }
 
 const COUNTS_OF_DOMAIN = 'select state, count(*)::int as count from job where domain_id = $1 group by state'
 
-function countsOfAllDomains(lookedAt: number): string {
+function countsOfAllDomains(endedRead: number): string {
   const open = OPEN.map(
     (each) => `select '${each}' as state, count(*)::int as count from job where state = '${each}'`,
   )
-  const ended = `select state, count(*)::int from ${lastEnded('state', lookedAt)} group by state`
+  const ended = `select state, count(*)::int from ${lastEnded('state', endedRead)} group by state`
   return [...open, ended].join(' union all ')
 }
 
-/** For a `from`: what is looked at of all domains, without what cannot be in that state. */
-function ofAllDomains(state: JobState | null, lookedAt: number): string {
-  if (state !== null) return OPEN.includes(state) ? 'job' : lastEnded(COLUMNS, lookedAt)
+/** For a `from`: the jobs to read of all domains, if possible only those in that state. */
+function ofAllDomains(state: JobState | null, endedRead: number): string {
+  if (state !== null) return OPEN.includes(state) ? 'job' : lastEnded(COLUMNS, endedRead)
   const open = OPEN.map((each) => `select ${COLUMNS} from job where state = '${each}'`)
-  return `(${[...open, `select ${COLUMNS} from ${lastEnded(COLUMNS, lookedAt)}`].join(' union all ')}) looked_at`
+  return `(${[...open, `select ${COLUMNS} from ${lastEnded(COLUMNS, endedRead)}`].join(' union all ')}) read_jobs`
 }
 
-function lastEnded(columns: string, lookedAt: number): string {
-  return `(select ${columns} from job where finished_at is not null order by finished_at desc limit ${lookedAt}) ended`
+function lastEnded(columns: string, endedRead: number): string {
+  return `(select ${columns} from job where finished_at is not null order by finished_at desc limit ${endedRead}) ended`
 }
 
-/** Where the jobs of a domain stand. */
+/** Progress of a domain's jobs. */
 export type Progress = {
   queued: number
   running: number
-  /** Ended since the moment asked about, however. */
+  /** Ended since the given time, with any outcome. */
   ended: number
-  /** A full warm goes on: more jobs will be queued. */
+  /** A full warm is under way: it will queue more jobs. */
   warming: boolean
 }
 
