@@ -157,8 +157,8 @@ describe('repository rules', () => {
     const most: Record<string, [files: number, lines: number]> = {
       'src/edge/request/handler.ts': [19, 1_950],
       'src/edge/edge.ts': [59, 6_970],
-      'src/queue/jobs/worker.ts': [38, 4_250],
-      'src/render/renderer.ts': [29, 4_550],
+      'src/queue/jobs/worker.ts': [38, 4_400],
+      'src/render/renderer.ts': [29, 4_590],
       'src/gateway/gateway.ts': [23, 2_700],
     }
     const grown = Object.entries(most).flatMap(([entry, [files, lines]]) => {

@@ -112,8 +112,8 @@ export function watchMemory(groupId: number, limitBytes: number): MemoryWatch {
 }
 
 const BUSY_CHECK_MS = 1_000
-/** Of the time between two checks, the main thread ran or waited for a core. */
-const BUSY_SHARE = 0.95
+/** Between two checks the main thread ran, or waited for a core, for so long. */
+const BUSY_MS = 950
 const BUSY_PRIORITY = 10
 
 /**
@@ -124,14 +124,11 @@ const BUSY_PRIORITY = 10
 export function watchBusyPages(groupId: number): { stop(): void } {
   const renderers = renderersOfGroup(groupId)
   let before = new Map<number, number>()
-  let beforeMs = performance.now()
 
   const check = () => {
     const now = new Map(renderers().map((pid) => [pid, runnableMs(pid)]))
-    const nowMs = performance.now()
     for (const [pid, ms] of now) {
-      const earlierMs = before.get(pid)
-      if (earlierMs === undefined || ms - earlierMs < BUSY_SHARE * (nowMs - beforeMs)) continue
+      if (ms - (before.get(pid) ?? ms) < BUSY_MS) continue
       try {
         setPriority(pid, BUSY_PRIORITY)
       } catch {
@@ -139,7 +136,6 @@ export function watchBusyPages(groupId: number): { stop(): void } {
       }
     }
     before = now
-    beforeMs = nowMs
   }
   const timer = setInterval(check, BUSY_CHECK_MS).unref()
   return { stop: () => clearInterval(timer) }
