@@ -67,14 +67,20 @@ const UNRELEASED_TABLES = `
     updated_at timestamptz);
   create table sign_in_secret (one_row boolean, key_sealed bytea);
   alter table sign_in_session add token text, add ip_address text, add updated_at timestamptz, alter token_hash drop not null,
-    alter address drop not null, alter user_agent drop not null, alter used_at drop not null`
+    alter address drop not null, alter user_agent drop not null, alter used_at drop not null;
+  create table queue_clock (priority smallint, turn bigint);
+  alter table job alter account_id drop not null`
 const CONVERT_UNRELEASED = `
   update account a set password_hash = m.password from sign_in_method m where m.account_id = a.id;
   delete from sign_in_session where token_hash is null;
   drop table sign_in_method, sign_in_check, sign_in_secret;
   alter table account drop name, drop email_verified, drop image, drop updated_at;
   alter table sign_in_session drop token, drop ip_address, drop updated_at, alter token_hash set not null,
-    alter address set not null, alter user_agent set not null, alter used_at set not null`
+    alter address set not null, alter user_agent set not null, alter used_at set not null;
+  update job j set account_id = d.account_id from domain d where d.id = j.domain_id;
+  alter table job alter account_id set not null;
+  drop table queue_clock;
+  insert into queue_account (priority, account_id) values (0, 0), (1, 0), (2, 0)`
 
 function readHead(line: string | undefined): BackupHead {
   const head = parsed<Partial<BackupHead>>(line)
