@@ -13,8 +13,8 @@
  *
  * All run at their defaults (--slots: ours with another number of pages at once), the peers with the browser that Prepaint finds for
  * itself or with --peer-browser (for example the one they would find: Debian's
- * /usr/bin/chromium). The site and the crawlers share the machine with whoever
- * is being measured. A service that has just started is slower for its first dozens of pages, ours by a fifth: what is measured is
+ * /usr/bin/chromium). The site and the crawlers share the machine with the service
+ * that is measured. A service that has just started is slower for its first dozens of pages, ours by a fifth: what is measured is
  * one that has been at work (--warm-up-pages, as many for each). With its defaults it takes a quarter of an hour.
  */
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -61,7 +61,7 @@ const warmUpPages = Number(values['warm-up-pages'])
 const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-bench-'))
 // As root the browser is another user's: one that could not pass would be unpacked elsewhere, and stay there.
 await chmod(dir, 0o711)
-// Others at work on the machine slow down whoever computes, and hardly whoever waits.
+// Other load on the machine slows down services that compute, and hardly those that wait.
 const loadBefore = loadavg()[0]!
 const peerBrowser = await givenBrowser(values['peer-browser'], dir)
 const date = new Date().toISOString().slice(0, 10)

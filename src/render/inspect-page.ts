@@ -17,7 +17,6 @@ export type GivenDocument = { status: number; html: string }
 export type PageInspection = {
   /** Of the main response; null: none came. */
   status: number | null
-  /** The address after redirects. */
   url: string
   /** WebP. `isCut`: the page goes on below it. */
   picture: Buffer
@@ -27,7 +26,6 @@ export type PageInspection = {
   /** Real milliseconds until the load event; null: it never came. */
   loadedMs: number | null
   requests: { made: number; blocked: number; failed: number }
-  /** Images that were loaded. */
   pictures: number
 } & Pick<RenderRecord, 'troubles' | 'consoleErrors'>
 
@@ -141,7 +139,6 @@ async function setUp(session: CdpSession, isGiven: boolean): Promise<void> {
   ])
 }
 
-/** Answers the main frame's first request with the given document. */
 function answerDocument(session: CdpSession, mainFrameId: string, given: GivenDocument): CdpListeners {
   let isAnswered = false
   const answer = async (requestId: string, frameId: string) => {
@@ -189,7 +186,6 @@ async function takePicture(
   throw new Error('its picture is too large')
 }
 
-/** Requests without an end yet. */
 function openRequests() {
   const open = new Set<string>()
   let changed = () => {}

@@ -143,7 +143,7 @@ describe('looking at a page', { timeout: 300_000 }, () => {
     assert(found.picture.length <= PICTURE_LIMIT_BYTES)
   })
 
-  it('a page that hangs ends for itself, and not for whoever looks next', async () => {
+  it('a page that hangs ends alone, and the next inspection works', async () => {
     const impatient = start({ inspectMs: 8_000 })
     try {
       routes.set('/', '<p>x</p><script>setTimeout(() => { for (;;); })</script>')
@@ -159,7 +159,7 @@ describe('looking at a page', { timeout: 300_000 }, () => {
     }
   })
 
-  it('two looks share nothing, and the browser goes when nobody looks', async () => {
+  it('two inspections share nothing, and an unused browser ends', async () => {
     const short = start({ idleMs: 50 })
     try {
       routes.set(
@@ -175,7 +175,7 @@ describe('looking at a page', { timeout: 300_000 }, () => {
     }
   })
 
-  it('whoever has gone away ends it', async () => {
+  it('an aborted request ends it', async () => {
     const gone = new AbortController()
     routes.set('/', `<p>x</p><script>fetch('/never')</script>`)
     const looking = look({ signal: gone.signal })

@@ -14,7 +14,6 @@ type InspectorOptions = {
   openGateway(): Promise<RenderGateway>
   clock: Clock
   log: Log
-  /** In tests: shorter. */
   idleMs?: number
   inspectMs?: number
 }
@@ -31,12 +30,10 @@ export type InspectionRequest = {
 export type Inspector = {
   /** Loads a page as a person's browser does. Rejects when that fails. */
   inspect(request: InspectionRequest): Promise<PageInspection>
-  /** A browser runs at this moment. */
   readonly isAwake: boolean
   close(): Promise<void>
 }
 
-/** For one page. */
 const INSPECT_MS = 30_000
 /** An unused browser costs some 200 MB. */
 const IDLE_MS = 60_000
@@ -102,7 +99,6 @@ export function createInspector(options: InspectorOptions): Inspector {
       try {
         const { browser, gateway } = await which
         inTime.throwIfAborted()
-        // The browser's start has a limit of its own.
         inTime = AbortSignal.any([inTime, AbortSignal.timeout(inspectMs)])
         const site = await gateway.openSite({ customDomain, originUrl })
         try {

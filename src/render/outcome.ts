@@ -1,6 +1,5 @@
 import type { DomainName, PagePath } from '../ids.ts'
 
-/** One page to render, with everything that a render needs to know. */
 export type RenderRequest = {
   /** Renders of one domain share a browser context; no two domains ever do. */
   customDomain: DomainName
@@ -16,7 +15,6 @@ export type RenderRequest = {
 /** The browser that the site sees, where its owner wants another than the usual one. */
 export type Visitor = {
   userAgent?: string | undefined
-  /** In CSS pixels. */
   viewport?: { width: number; height: number } | undefined
   /** BCP 47, `de-CH`. */
   locale?: string | undefined
@@ -49,7 +47,6 @@ export type RenderOutcome =
       /** The address that its scripts set without loading it; null: none. */
       movedTo?: string | null
     }
-  /** `cacheControl`: the origin's header. */
   | { kind: 'redirect'; status: RedirectStatus; location: string; cacheControl?: string }
   /** The origin's response is not a page; the edge passes it. */
   | { kind: 'not-html'; contentType: string }
@@ -79,9 +76,7 @@ export type PageLimits = {
   eventBytes: number
   /** Elements in the document and its shadow roots at the snapshot. */
   elements: number
-  /** The snapshot as UTF-8. */
   snapshotBytes: number
-  /** Resident memory of the page's process. */
   memoryBytes: number
 }
 

@@ -10,7 +10,6 @@ export type CaptureReason = 'ready-signal' | 'budget' | 'idle' | 'cap'
 export const PHASES = ['slot', 'tab', 'navigate', 'firstResponse', 'settled', 'snapshot'] as const
 export type Phase = (typeof PHASES)[number]
 
-/** A request that was refused or failed. */
 export type Trouble = { url: string; kind: 'blocked' | 'failed'; reason: string }
 
 /** Explains the outcome of one render. Every list and text in it is bounded. */
@@ -24,13 +23,10 @@ export type RenderRecord = {
    * gateway had sent before the page did (absent in older records).
    */
   requests: { made: number; spared: number; blocked: number; failed: number; preloaded?: number }
-  /** The first of them. */
   troubles: Trouble[]
-  /** `texts`: the first of them. */
   consoleErrors: { count: number; texts: string[] }
   /** Of the snapshot as UTF-8; null: there is none. */
   htmlBytes: number | null
 }
 
-/** A render with its explanation; null where there is none. */
 export type Rendering = { outcome: RenderOutcome; record: RenderRecord | null }

@@ -17,7 +17,6 @@ import { type Site, TabPool } from './tab/tab-pool.ts'
 import { Recorder } from './visit/recorder.ts'
 import { visit } from './visit/visit.ts'
 
-/** Chromium's only way out, as the renderer sees it. */
 export type RenderGateway = {
   /** base64 SHA-256 of the public key that it shows for custom domains; null where it ends no TLS. */
   spkiHash: string | null
@@ -26,15 +25,12 @@ export type RenderGateway = {
 }
 
 export type RendererOptions = {
-  /** PREPAINT_CHROMIUM. */
   chromium: string | null
   dataDir: string
-  /** Pages rendered at once. */
   slots: number
   /** Real time for one render, from the moment it has its slot. */
   timeoutMs: number
   requireSandbox: boolean
-  /** See `identityOf`. */
   identity: string
   openGateway(): Promise<RenderGateway>
   /** In tests: other limits of one page than `PAGE_LIMITS`, and of one browser. */
@@ -49,7 +45,6 @@ export type RendererOptions = {
 export type Renderer = {
   /** Renders one page. Never rejects: failures are outcomes. */
   render(request: RenderRequest): Promise<Rendering>
-  /** A browser runs and answers. */
   readonly healthy: boolean
   readonly browsers: { readonly alive: number; readonly started: number }
   readonly sandbox: Sandbox
@@ -123,7 +118,6 @@ export async function startRenderer(options: RendererOptions): Promise<Renderer>
   }
 }
 
-/** One browser at a time, each with its pool of tabs, behind the gateway. */
 async function startBrowsers(options: RendererOptions, limits: PageLimits) {
   const { slots, clock, log } = options
   const binary = await findBrowser(options)
@@ -186,7 +180,6 @@ export function createSlots(count: number): Slots {
     if (next === undefined) free++
     else next()
   }
-  /** Further calls have no effect. */
   const once = (): (() => void) => {
     let isTaken = true
     return () => {

@@ -1,6 +1,6 @@
 import path from 'node:path'
 
-/** A client-rendered application that somebody else wrote and published on npm. */
+/** A client-rendered application published on npm by others. */
 export type App = {
   /** Also the first label of its domain: lower case, no dots. */
   name: string
@@ -33,7 +33,7 @@ export function html(body: string): Answer {
   return { type: 'text/html; charset=utf-8', body }
 }
 
-/** Data arrives after `delayMs`, so that nobody finds it by taking the snapshot at the load event. */
+/** Data arrives after `delayMs`, so a snapshot at the load event misses it. */
 export function json(value: unknown, delayMs = 30): Answer {
   return { type: 'application/json', body: JSON.stringify(value), delayMs }
 }

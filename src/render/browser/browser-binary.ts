@@ -12,14 +12,12 @@ import { browserUser, ownUid, readableDir } from '../../system-user.ts'
 
 export type BrowserBinary = {
   executable: string
-  /** How it was found; shown by `doctor` and in the log. */
   source: 'PREPAINT_CHROMIUM' | 'system' | 'packaged'
   /** Shared libraries and fonts of the packaged browser, which a bare Linux lacks. */
   libraryDir: string | null
   fontsDir: string | null
 }
 
-/** No browser was found; the message says what to install. */
 export class BrowserMissing extends Error {
   override name = 'BrowserMissing'
 }
@@ -34,12 +32,10 @@ const SYSTEM_DIRS = ['/usr/local/bin', '/usr/bin', '/bin', '/snap/bin', '/opt/go
  * the packaged one, unpacked under `dataDir`. Throws `BrowserMissing`.
  */
 export async function findBrowser(options: {
-  /** PREPAINT_CHROMIUM. */
   chromium: string | null
   dataDir: string
   /** Gets a line for the terminal before a step that takes seconds. */
   onLongStep?: (line: string) => void
-  /** Where to look for a system browser. */
   systemDirs?: readonly string[]
 }): Promise<BrowserBinary> {
   const { chromium, dataDir, onLongStep = () => {}, systemDirs = SYSTEM_DIRS } = options

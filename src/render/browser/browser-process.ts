@@ -49,9 +49,7 @@ export type BrowserProcess = {
   readonly gone: Promise<string>
   /** Whether it still answers: within two seconds, or within ten if it is busy. */
   answers(): Promise<boolean>
-  /** Of the whole group. */
   memoryBytes(): number
-  /** Kills the whole group; resolves as `gone` does. */
   kill(why: string): Promise<string>
 }
 
@@ -59,13 +57,11 @@ export type LaunchOptions = {
   binary: BrowserBinary
   dataDir: string
   spkiHash: string | null
-  /** Memory limit of one page's process. */
   pageMemoryBytes: number
   /** Absent: the bare name, for a browser that visits no site. */
   identity?: string
   /** Refuse to start where Chromium's sandbox cannot work, instead of going without. */
   requireSandbox: boolean
-  /** See `browserFlags`. */
   drawsPages?: boolean
   log: Log
 }
@@ -226,7 +222,6 @@ function collectLastOutput(child: ChildProcess): () => string {
   return () => output.trim()
 }
 
-/** Removes directories of browsers whose node was killed. */
 async function removeAbandoned(home: string): Promise<void> {
   for (const name of await readdir(home)) {
     const owner = /^(\d+)-/.exec(name)?.[1]

@@ -14,7 +14,6 @@ export class BrowserParts {
   #isLost = false
   #timer: NodeJS.Timeout | undefined
 
-  /** For a browser that has started. `onNetworkLost` is called once. */
   constructor(groupId: number, onNetworkLost: () => void) {
     this.#groupId = groupId
     this.#onNetworkLost = onNetworkLost
@@ -53,7 +52,6 @@ export class BrowserParts {
     }, inMs).unref()
   }
 
-  /** It may start a moment after the others. */
   #findNetwork(): void {
     this.#network = this.#pidsWith('network.mojom.NetworkService')[0] ?? null
   }
@@ -65,7 +63,6 @@ export class BrowserParts {
   }
 }
 
-/** Kills single pages of a browser that take too much memory. */
 export type MemoryWatch = {
   /** Whether a page that has just died was killed here. True once for each kill. */
   hasKilled(): boolean
@@ -99,9 +96,7 @@ export function watchMemory(groupId: number, limitBytes: number): MemoryWatch {
         process.kill(pid, 'SIGKILL')
         unreported.push(REPORTED_WITHIN_CHECKS)
         dying.set(pid, REPORTED_WITHIN_CHECKS)
-      } catch {
-        // It has ended by itself.
-      }
+      } catch {}
     }
   }
   const timer = setInterval(check, CHECK_EVERY_MS).unref()
@@ -141,7 +136,6 @@ export function watchBusyPages(groupId: number): { stop(): void } {
   return { stop: () => clearInterval(timer) }
 }
 
-/** Without an answer and without any processor time. */
 const ANSWER_LIMIT_MS = 2_000
 /** Large values of one page, such as a `data:` address, keep the browser's main thread busy for seconds. */
 const BUSY_CHECKS = 5

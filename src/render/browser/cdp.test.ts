@@ -66,7 +66,7 @@ it('a refusal is an error that names the command', async () => {
   })
 })
 
-it('events go to the session they belong to, and to nobody once it has ended', async () => {
+it('events go to the session they belong to, and are dropped once it has ended', async () => {
   const { say, cdp } = connected()
   const heard: string[] = []
   for (const id of ['a', 'b']) {

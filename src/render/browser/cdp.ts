@@ -6,7 +6,6 @@ import type { ProtocolMapping } from 'devtools-protocol/types/protocol-mapping.j
 type Commands = ProtocolMapping.Commands
 type Events = ProtocolMapping.Events
 
-/** Event handlers, by the protocol's own names. */
 export type CdpListeners = { [E in keyof Events]?: (params: Events[E][0]) => void }
 
 /** A session with the browser itself or, over the same pipe, with one page. Commands are answered in the order sent. */
@@ -25,7 +24,6 @@ type EventLimit = { bytes: number; exceeded(): void }
 
 export type CdpConnection = {
   readonly browser: CdpSession
-  /** The session that `Target.attachToTarget` named. */
   session(sessionId: string): CdpSession
   /** Rejects the session's open commands and drops its events. */
   endSession(sessionId: string): void
@@ -37,7 +35,6 @@ export class CdpError extends Error {
   override name = 'CdpError'
 }
 
-/** The browser or the page is gone; the command will never be answered. */
 export class CdpClosed extends Error {
   override name = 'CdpClosed'
 }

@@ -12,7 +12,7 @@ import { browserUser, ownUid } from '../../system-user.ts'
 import { BROWSER_RLIMITS, canHideFiles, confined, viewOf } from './confinement.ts'
 import { processesOfGroup } from './process-group.ts'
 
-/** Whoever reads the browser's environment must not find what stands in ours. */
+/** The browser's environment must not hold what stands in ours. */
 process.env['DATABASE_URL'] = 'postgres://secret-of-the-node@127.0.0.1/x'
 
 let renderer: TestRenderer

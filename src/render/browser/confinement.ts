@@ -7,7 +7,6 @@ import type { Sandbox } from './browser-process.ts'
 
 /** Kernel limits of the browser's processes. Memory is not among them: see `watchMemory`. */
 export const BROWSER_RLIMITS = {
-  /** Open files and sockets of one process, as many as Chromium asks for. */
   openFiles: 8_192,
   /** Size of one file that it writes, shared memory included. */
   fileBytes: 1024 * 1024 * 1024,
@@ -59,7 +58,6 @@ export function viewOf(dataDir: string, executable: string, home: string): FileV
   return {
     program: executable.startsWith(`${unpacked}/`) ? unpacked : path.dirname(executable),
     home,
-    // A directory below another hidden one is hidden with it.
     hidden: wanted.filter((dir, at) =>
       wanted.every(
         (other, place) => place === at || (other === dir ? place > at : !dir.startsWith(`${other}/`)),

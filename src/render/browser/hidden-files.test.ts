@@ -85,7 +85,7 @@ describe('a browser of an ordinary user', () => {
     assert.doesNotMatch(inside, /secret-of-the-node|program-written|uncovered/)
     assert.match(inside, /No such file/)
     assert.match(inside, /home-written/)
-    // Its own script alone: nobody else's /proc/<pid>/root leads out.
+    // Only its own script: no other /proc/<pid>/root leads out.
     assert.match(inside, /^processes: [1-9]$/m)
     assert.match(inside, /^CapEff:\s+0+$/m)
     assert.match(inside, /^CapBnd:\s+0+$/m)

@@ -76,7 +76,6 @@ export function hasSystemCallFilter(pid: number): boolean {
   return /^Seccomp:\s+2$/m.test(read(`/proc/${pid}/status`))
 }
 
-/** Kills every process of a group. Does nothing if the group is gone already. */
 export function killGroup(groupId: number): void {
   try {
     process.kill(-groupId, 'SIGKILL')
@@ -100,7 +99,6 @@ export function runnableMs(pid: number): number {
 /** USER_HZ of proc_pid_stat(5), the same on every Linux that Node runs on. */
 const MS_PER_TICK = 10
 
-/** Neither gone nor waiting for its parent to collect its exit status. */
 export function isAlive(pid: number): boolean {
   const state = fieldsOf(pid)[0] || null
   return state !== null && state !== 'Z' && state !== 'X'
@@ -135,7 +133,6 @@ function pids(): number[] {
   }
 }
 
-/** Empty for a process that has just ended. */
 function read(file: string): string {
   try {
     return readFileSync(file, 'utf8')

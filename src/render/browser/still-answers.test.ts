@@ -8,26 +8,26 @@ import { stillAnswers } from './browser-watch.ts'
 
 const LIMIT_MS = 60
 
-describe('whether somebody still answers', () => {
-  it('yes, as soon as he has', async () => {
+describe('whether a process still answers', () => {
+  it('yes, as soon as it has', async () => {
     assert.equal(await stillAnswers({ answer: Promise.resolve('here'), processorMs: () => 0 }), true)
   })
 
-  it('no, when there is nobody any more', async () => {
+  it('no, when it has ended', async () => {
     assert.equal(
       await stillAnswers({ answer: Promise.reject(new Error('gone')), processorMs: () => 0 }),
       false,
     )
   })
 
-  it('no, when he says nothing and does nothing', async () => {
+  it('no, without an answer and without work', async () => {
     assert.equal(
       await stillAnswers({ answer: new Promise(() => {}), processorMs: () => 70 }, LIMIT_MS),
       false,
     )
   })
 
-  it('while he is at work he is given five times as long, and no longer', async () => {
+  it('while it works it gets five times as long, and no longer', async () => {
     let looks = 0
     const processorMs = () => ++looks
     assert.equal(await stillAnswers({ answer: new Promise(() => {}), processorMs }, LIMIT_MS), false)

@@ -5,7 +5,6 @@ import type { Log } from '../../log.ts'
 import type { BrowserProcess } from './browser-process.ts'
 import { untilAborted } from './until-aborted.ts'
 
-/** What the supervisor needs of a browser. */
 type Supervised = {
   process: Pick<BrowserProcess, 'ended' | 'answers' | 'memoryBytes' | 'kill'> & {
     parts: { canOpenPages(): boolean }
@@ -13,7 +12,6 @@ type Supervised = {
   tabs: { close(): Promise<void> }
 }
 
-/** When a new browser takes the place of an old one. */
 export type RecycleLimits = { renders: number; ageMs: number; memoryBytes: number }
 
 type SupervisorOptions<B> = {
@@ -21,7 +19,6 @@ type SupervisorOptions<B> = {
   limits: RecycleLimits
   clock: Clock
   log: Log
-  /** Between two health checks. */
   checkEveryMs?: number
 }
 
@@ -33,7 +30,6 @@ const STABLE_AFTER_MS = 60_000
 
 type Running<B> = { browser: B; sinceMs: number; renders: number; leases: number; retired: boolean }
 
-/** Starts the first browser; throws when that fails. */
 export async function superviseBrowser<B extends Supervised>(
   options: SupervisorOptions<B>,
 ): Promise<Supervisor<B>> {
@@ -68,12 +64,10 @@ class Supervisor<B extends Supervised> {
     return this.#all.size
   }
 
-  /** Browsers started so far. */
   get started(): number {
     return this.#started
   }
 
-  /** A browser runs and answers. */
   get healthy(): boolean {
     return this.#current !== null && !this.#closing.signal.aborted
   }
@@ -152,7 +146,6 @@ class Supervisor<B extends Supervised> {
     }
     this.#isReplacing = false
     if (before !== null) this.#retire(before)
-    // The new one may have died meanwhile.
     if (this.#current === null && !signal.aborted) void this.#replace()
   }
 

@@ -1,6 +1,5 @@
-// Evaluated with snapshot.js. A text on its way out of Chromium passes through
-// two of its processes, which take three times as long over one that is not all
-// ASCII. src/render/visit/snapshot.ts reads what this writes.
+// Evaluated with snapshot.js; src/render/visit/snapshot.ts reads the result. A text passes through two of Chromium's
+// processes, which take three times as long if it is not all ASCII.
 /** @param {string} text @returns {{ form: 'plain' | 'escaped' | 'base64', text: string }} */
 // biome-ignore lint/correctness/noUnusedVariables: src/render/visit/snapshot.ts calls it
 function asAscii(text) {
@@ -8,7 +7,7 @@ function asAscii(text) {
   const foreignBytes = bytes.length - text.length
   if (foreignBytes === 0) return { form: 'plain', text }
 
-  // A sign here and there, as on most pages in Latin script.
+  // A few characters, as on most pages in Latin script.
   const MARK = '\x7f'
   if (foreignBytes * 20 < text.length && !text.includes(MARK)) {
     const escaped = text.replace(/[^\0-\x7f]/g, (char) => {

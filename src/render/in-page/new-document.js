@@ -1,16 +1,7 @@
-// Runs first in every document and frame, in the page's own world, before any
-// script of the page. It fills in what the headless shell does not do under
-// virtual time, and closes what a render must not have. Everything it needs
-// later is taken now: pages replace globals.
-;(() => {
-  const { setTimeout, clearTimeout, performance, reportError, DOMException } = window
-  const { get: nativeShadowRoot } = Object.getOwnPropertyDescriptor(Element.prototype, 'shadowRoot') ?? {}
-  const { get: nativeMode } = Object.getOwnPropertyDescriptor(ShadowRoot.prototype, 'mode') ?? {}
-  const now = performance.now.bind(performance)
-
-  // What we tell Node. This script runs last of ours, and takes the binding out of the page's reach.
-  /** @type {(word: string) => void} */
-  const tell = Reflect.get(window, 'prepaintTell') ?? (() => {})
+// Runs last. Fills in what the headless shell does not do under virtual time, and removes what a render must not have.
+{
+  const { setTimeout, clearTimeout, reportError, DOMException } = window
+  // Out of the page's reach.
   Reflect.deleteProperty(window, 'prepaintTell')
 
   /** @param {object} target @param {string} name @param {unknown} value */
@@ -21,7 +12,7 @@
   }
 
   if (window === window.top) {
-    // A reused tab must not tell one render what another left behind.
+    // Left by an earlier render in this tab.
     window.name = ''
 
     // The page may hold the capture until it says so.
@@ -34,21 +25,21 @@
         get: () => value,
         set: (/** @type {unknown} */ given) => {
           value = given
-          if (given === false) tell(`hold ${flag}`)
-          if (given === true) tell(`ready ${flag}`)
+          if (given === false) report(`hold ${flag}`)
+          if (given === true) report(`ready ${flag}`)
         },
       })
     }
   }
 
-  // A page gets no farewell: what a handler writes at its end could arrive after
-  // the wipe, and be found by the next render. We listen first, so nobody else hears.
+  // No unload events: what a handler writes could arrive after the wipe, and be found by the next render. This listener
+  // is the first, so it stops all others.
   for (const event of ['beforeunload', 'pageswap', 'pagehide', 'unload', 'visibilitychange', 'freeze']) {
-    window.addEventListener(event, (told) => told.stopImmediatePropagation(), { capture: true })
+    window.addEventListener(event, (event) => event.stopImmediatePropagation(), { capture: true })
   }
 
-  // No frames are drawn under virtual time: timers of 16 ms stand for them. What
-  // still animates after two seconds goes on for ever, and is given fewer frames.
+  // No frames are drawn under virtual time: timers of 16 ms replace them. What still animates after two seconds goes on
+  // for ever, and gets fewer frames.
   const FRAME_MS = 16
   const LATER_FRAME_MS = 100
   const LATER_AFTER_MS = 2_000
@@ -63,7 +54,7 @@
     waiting = new Map()
     const time = now()
     for (const callback of running.values()) {
-      // One that throws must not keep the others from running, and is still reported.
+      // An error must not keep the others from running.
       try {
         callback(time)
       } catch (error) {
@@ -87,9 +78,8 @@
   )
   replace(window, 'cancelIdleCallback', (/** @type {number} */ id) => clearTimeout(id))
 
-  // Every observed element is reported as visible, so that lazy content comes
-  // without scrolling. A list that grows by its own last element (infinite
-  // scroll) observes that element again and again: it is answered a few times.
+  // Every observed element is reported as visible, so lazy content comes without scrolling. A list with infinite scroll
+  // observes its last element again and again: it is answered a few times.
   const ANSWERS_PER_ELEMENT = 3
   /** @type {WeakMap<Element, number>} */
   const answers = new WeakMap()
@@ -157,7 +147,7 @@
       return target.getBoundingClientRect()
     },
   })
-  // As interfaces of the platform have it: Zone.js finds what it wraps by enumerating, and Angular stands on it.
+  // As in the platform: Zone.js (Angular) finds what it wraps by enumerating.
   for (const name of ['observe', 'unobserve', 'disconnect', 'takeRecords'])
     Object.defineProperty(IntersectionObserver.prototype, name, { enumerable: true })
   Object.defineProperty(IntersectionObserver.prototype, Symbol.toStringTag, {
@@ -166,38 +156,22 @@
   })
   replace(window, 'IntersectionObserver', IntersectionObserver)
 
-  // Closed shadow roots are opened for the snapshot, whose world sees the real
-  // state; in the page's world they stay as closed as it made them.
-  const attachShadow = Element.prototype.attachShadow
+  // Closed shadow roots are opened for the snapshot, whose world sees the real state; to the page they stay closed.
   /** @type {WeakSet<ShadowRoot>} */
   const closedRoots = new WeakSet()
-  replace(
-    Element.prototype,
-    'attachShadow',
-    /** @this {Element} @param {ShadowRootInit} init */ function (init) {
-      if (init?.mode !== 'closed') return attachShadow.call(this, init)
-      const root = attachShadow.call(this, { ...init, mode: 'open' })
-      closedRoots.add(root)
-      return root
-    },
+  intercept(Element.prototype, 'attachShadow', (native, self, [init, ...rest]) => {
+    if (init?.mode !== 'closed') return apply(native, self, [init, ...rest])
+    const root = apply(native, self, [{ ...init, mode: 'open' }])
+    closedRoots.add(root)
+    return root
+  })
+  intercept(Element.prototype, 'shadowRoot', (native, self) => {
+    const root = apply(native, self, [])
+    return root && closedRoots.has(root) ? null : root
+  })
+  intercept(ShadowRoot.prototype, 'mode', (native, self) =>
+    closedRoots.has(self) ? 'closed' : apply(native, self, []),
   )
-  Object.defineProperty(Element.prototype, 'shadowRoot', {
-    configurable: true,
-    enumerable: true,
-    /** @this {Element} */
-    get() {
-      const root = nativeShadowRoot?.call(this)
-      return root && closedRoots.has(root) ? null : root
-    },
-  })
-  Object.defineProperty(ShadowRoot.prototype, 'mode', {
-    configurable: true,
-    enumerable: true,
-    /** @this {ShadowRoot} */
-    get() {
-      return closedRoots.has(this) ? 'closed' : nativeMode?.call(this)
-    },
-  })
 
   // A service worker would outlive the render, and answer the next one.
   if ('ServiceWorkerContainer' in window) {
@@ -211,4 +185,4 @@
   for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'RTCDataChannel', 'WebTransport']) {
     Reflect.deleteProperty(window, name)
   }
-})()
+}

@@ -1,42 +1,28 @@
-// Runs first in every document. ResizeObserver reports with frames, of which
-// hardly any is drawn under virtual time: a change between two of them would be
-// missed, and a first report come after everything. So it is asked by a timer.
-;(() => {
-  const { setTimeout, setInterval, clearInterval, performance, ResizeObserverEntry, reportError } = window
-  const now = performance.now.bind(performance)
+// ResizeObserver reports with frames, of which hardly any is drawn under virtual time: it would miss a change between
+// two of them, and its first report would come last. A timer measures instead.
+{
+  const { setTimeout, ResizeObserverEntry, reportError } = window
   const Native = window.ResizeObserver
-
-  /** A frame: whatever is new is measured at the end of the one it came in. */
-  const FIRST_LOOK_MS = 16
-  const LOOK_EVERY_MS = 100
-  /** A page whose boxes still change after that has had its say. */
-  const LOOK_FOR_MS = 6_000
+  /** A frame: new elements are measured at the end of the one they came in. */
+  const FIRST_CHECK_MS = 16
 
   /** @type {Set<ResizeObserver>} */
   const observing = new Set()
-  let timer = 0
-  let untilMs = 0
-  let isLookDue = false
-  const look = () => {
-    isLookDue = false
-    for (const observer of [...observing]) looks.get(observer)?.()
-  }
-  const lookOut = () => {
-    untilMs = now() + LOOK_FOR_MS
-    if (!isLookDue) setTimeout(look, FIRST_LOOK_MS)
-    isLookDue = true
-    if (timer !== 0) return
-    timer = setInterval(() => {
-      look()
-      if (now() < untilMs && observing.size > 0) return
-      clearInterval(timer)
-      timer = 0
-    }, LOOK_EVERY_MS)
-  }
   /** @type {WeakMap<ResizeObserver, () => void>} */
-  const looks = new WeakMap()
+  const checks = new WeakMap()
+  let isCheckDue = false
+  const checkAll = () => {
+    isCheckDue = false
+    for (const observer of [...observing]) checks.get(observer)?.()
+  }
+  const checkOften = checkForAWhile(checkAll)
+  const check = () => {
+    if (!isCheckDue) setTimeout(checkAll, FIRST_CHECK_MS)
+    isCheckDue = true
+    checkOften()
+  }
 
-  /** Chromium makes entries only itself; ours read the same. @param {Element} target */
+  /** Only Chromium can make entries; ours read the same. @param {Element} target */
   const entryOf = (target) => {
     const style = getComputedStyle(target)
     /** @param {...string} names */
@@ -85,7 +71,7 @@
     constructor(callback) {
       // Throws what a wrong argument has to throw.
       new Native(callback)
-      looks.set(this, () => {
+      checks.set(this, () => {
         const entries = []
         for (const [target, size] of this.#sizes) {
           const entry = entryOf(target)
@@ -108,7 +94,7 @@
       new Native(() => {}).observe(target, options)
       this.#sizes.set(target, '')
       observing.add(this)
-      lookOut()
+      check()
     }
     /** @param {Element} target */
     unobserve(target) {
@@ -133,4 +119,4 @@
     configurable: true,
     enumerable: false,
   })
-})()
+}

@@ -1,46 +1,45 @@
-// Evaluated once, at the end of a render, in a world of its own: the page's
-// scripts cannot have changed the functions used here. Writes what only the
-// live document knows into the DOM, takes out what must not run again, and
-// returns the whole as text. The document is thrown away afterwards.
+// Evaluated once, at the end of a render, in a world of its own, where the page cannot have changed any function. Writes
+// what only the live document knows into the DOM, removes what must not run again, and returns the whole as text. The
+// document is thrown away afterwards.
+const JAVASCRIPT =
+  /^(?:(?:text|application)\/(?:x-)?(?:java|ecma|live)script(?:[\d.]*)|text\/jscript|module|importmap|speculationrules)?$/i
+
+// Frameworks mark their places with comments that only their scripts read.
+const MARKER =
+  /^(?:\s*|\[[!?-]?|\]|\/?\$[?!s~]?|\/?&|[#/]|v-if|v-for|teleport (?:start|end)|(?:ng-)?container|ngetn|ngtns|bindings=.*|\?lit\$.*|\/?lit-part.*|\/?q[vs](?: .*)?)$/s
+
+// Properties of the document itself. Forms and images with the name of a property hide it, in every world.
+const doc = {
+  root: own('documentElement'),
+  head: own('head'),
+  body: own('body'),
+  doctype: own('doctype'),
+  createElement: own('createElement'),
+  createTreeWalker: own('createTreeWalker'),
+  evaluate: own('evaluate'),
+  contentType: own('contentType'),
+}
+const { removeAttribute, checkVisibility } = Element.prototype
+
+const { root } = doc
+
+/** A document or shadow root. @typedef {Pick<Document, 'querySelector' | 'querySelectorAll' | 'children' | 'adoptedStyleSheets'>} Scope */
+/** The document as a scope. @type {Scope} */
+const page = {
+  querySelector: own('querySelector'),
+  querySelectorAll: own('querySelectorAll'),
+  children: own('children'),
+  adoptedStyleSheets: own('adoptedStyleSheets'),
+}
 /** @param {number} maxChars @param {number} maxElements */
 // biome-ignore lint/correctness/noUnusedVariables: src/render/visit/snapshot.ts calls it
 function takeSnapshot(maxChars, maxElements) {
-  const JAVASCRIPT =
-    /^(?:(?:text|application)\/(?:x-)?(?:java|ecma|live)script(?:[\d.]*)|text\/jscript|module|importmap|speculationrules)?$/i
-
-  // Frameworks mark their places with comments that only their scripts read.
-  const MARKER =
-    /^(?:\s*|\[[!?-]?|\]|\/?\$[?!s~]?|\/?&|[#/]|v-if|v-for|teleport (?:start|end)|(?:ng-)?container|ngetn|ngtns|bindings=.*|\?lit\$.*|\/?lit-part.*|\/?q[vs](?: .*)?)$/s
-
-  // What the document itself has. Forms and images that are named like a property
-  // of the document, or fields named like one of their form, hide it in every world.
-  const doc = {
-    root: own('documentElement'),
-    head: own('head'),
-    body: own('body'),
-    doctype: own('doctype'),
-    createElement: own('createElement'),
-    createTreeWalker: own('createTreeWalker'),
-    evaluate: own('evaluate'),
-    contentType: own('contentType'),
-  }
-  const { removeAttribute, checkVisibility } = Element.prototype
-
-  const root = doc.root
-  // What is no document of the site's: Chromium shows pictures and texts in one of its own.
+  // Chromium shows images and texts in a document of its own.
   const isHtml = doc.contentType === 'text/html' || doc.contentType === 'application/xhtml+xml'
   if (!isHtml || !(root instanceof HTMLHtmlElement)) return { kind: 'not-html' }
 
-  /** A document or shadow root. @typedef {Pick<Document, 'querySelector' | 'querySelectorAll' | 'children' | 'adoptedStyleSheets'>} Scope */
-  /** @type {Scope} */
-  const top = {
-    querySelector: own('querySelector'),
-    querySelectorAll: own('querySelectorAll'),
-    children: own('children'),
-    adoptedStyleSheets: own('adoptedStyleSheets'),
-  }
   /** The document and every shadow root below it. @type {(Scope | ShadowRoot)[]} */
-  const scopes = [top]
+  const scopes = [page]
   let elements = 0
   for (const scope of scopes) {
     const found = scope.querySelectorAll('*')
@@ -53,7 +52,7 @@ function takeSnapshot(maxChars, maxElements) {
   }
   const shadowRoots = scopes.filter((scope) => scope instanceof ShadowRoot)
 
-  const blank = isBlank()
+  const blank = isBlank(scopes)
   const metas = takeMetas()
   for (const scope of scopes) {
     writeForms(scope)
@@ -69,169 +68,169 @@ function takeSnapshot(maxChars, maxElements) {
   const openTag = emptyRoot.slice(0, emptyRoot.lastIndexOf('</'))
   const html = `${doctype()}${openTag}${inner}</html>`
   return { kind: 'html', html: asAscii(html), blank, ...metas }
+}
 
-  /** @template {keyof Document} Name @param {Name} name @returns {Document[Name]} */
-  function own(name) {
-    const { get, value } =
-      Object.getOwnPropertyDescriptor(Document.prototype, name) ??
-      Object.getOwnPropertyDescriptor(Node.prototype, name) ??
-      {}
-    return get === undefined ? value.bind(document) : get.call(document)
-  }
+/** @template {keyof Document} Name @param {Name} name @returns {Document[Name]} */
+function own(name) {
+  const { get, value } =
+    Object.getOwnPropertyDescriptor(Document.prototype, name) ??
+    Object.getOwnPropertyDescriptor(Node.prototype, name) ??
+    {}
+  return get === undefined ? value.bind(document) : get.call(document)
+}
 
-  function doctype() {
-    const type = doc.doctype
-    if (type === null) return ''
-    const { name, publicId, systemId } = type
-    const identifiers = publicId !== '' ? ` PUBLIC "${publicId}"` : systemId !== '' ? ' SYSTEM' : ''
-    return `<!DOCTYPE ${name}${identifiers}${systemId === '' ? '' : ` "${systemId}"`}>\n`
-  }
+function doctype() {
+  const type = doc.doctype
+  if (type === null) return ''
+  const { name, publicId, systemId } = type
+  const identifiers = publicId !== '' ? ` PUBLIC "${publicId}"` : systemId !== '' ? ' SYSTEM' : ''
+  return `<!DOCTYPE ${name}${identifiers}${systemId === '' ? '' : ` "${systemId}"`}>\n`
+}
 
-  /** Nothing to read and nothing to look at. Stops at the first thing found. */
-  function isBlank() {
-    if (doc.body === null) return true
-    const shown =
-      'img,picture,video,audio,canvas,svg,iframe,frame,object,embed,input,select,textarea,button,hr,math'
-    const silent = new Set(['SCRIPT', 'STYLE', 'NOSCRIPT', 'TEMPLATE', 'TITLE'])
-    for (const scope of scopes) {
-      const part = scope instanceof ShadowRoot ? scope : doc.body
-      if (part.querySelector(shown) !== null) return false
-      const texts = doc.createTreeWalker(part, NodeFilter.SHOW_TEXT)
-      for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
-        if ((text.nodeValue ?? '').trim() === '') continue
-        const parent = text.parentElement
-        if (parent === null) return false
-        if (!silent.has(parent.tagName) && checkVisibility.call(parent)) return false
-      }
-    }
-    return true
-  }
-
-  /** The status and headers that the page asks for, in the spellings of prerender and rendertron. */
-  function takeMetas() {
-    /** @type {string | null} */
-    let statusCode = null
-    /** @type {string[]} */
-    const headers = []
-    for (const meta of top.querySelectorAll('meta[name], meta[property]')) {
-      const name = (meta.getAttribute('name') ?? meta.getAttribute('property') ?? '').toLowerCase()
-      // More than any header that is kept; a page must not fill our memory with what is not in its snapshot.
-      const content = (meta.getAttribute('content') ?? '').slice(0, 2_500)
-      if (name === 'prerender-status-code' || name === 'render:status_code') statusCode = content
-      else if (name === 'prerender-header' || name === 'render:header') headers.push(content)
-      else continue
-      meta.remove()
-    }
-    return { statusCode, headers: headers.slice(0, 50) }
-  }
-
-  /** What was typed, ticked or chosen lives in properties, not in the markup. @param {Scope | ShadowRoot} scope */
-  function writeForms(scope) {
-    for (const field of scope.querySelectorAll('input, option, textarea')) {
-      if (field instanceof HTMLTextAreaElement) {
-        if (field.value !== field.defaultValue) field.defaultValue = field.value
-      } else if (field instanceof HTMLOptionElement) {
-        if (field.selected !== field.defaultSelected) field.defaultSelected = field.selected
-      } else if (field instanceof HTMLInputElement) {
-        if (field.type === 'checkbox' || field.type === 'radio') {
-          if (field.checked !== field.defaultChecked) field.defaultChecked = field.checked
-        } else if (field.type !== 'password' && field.type !== 'file' && field.value !== field.defaultValue) {
-          field.defaultValue = field.value
-        }
-      }
+/** Nothing to read and nothing to look at. Stops at the first thing found. @param {(Scope | ShadowRoot)[]} scopes */
+function isBlank(scopes) {
+  if (doc.body === null) return true
+  const shown =
+    'img,picture,video,audio,canvas,svg,iframe,frame,object,embed,input,select,textarea,button,hr,math'
+  const silent = new Set(['SCRIPT', 'STYLE', 'NOSCRIPT', 'TEMPLATE', 'TITLE'])
+  for (const scope of scopes) {
+    const part = scope instanceof ShadowRoot ? scope : doc.body
+    if (part.querySelector(shown) !== null) return false
+    const texts = doc.createTreeWalker(part, NodeFilter.SHOW_TEXT)
+    for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
+      if ((text.nodeValue ?? '').trim() === '') continue
+      const parent = text.parentElement
+      if (parent === null) return false
+      if (!silent.has(parent.tagName) && checkVisibility.call(parent)) return false
     }
   }
+  return true
+}
 
-  /** Rules that exist only in the CSSOM: inserted by script, or in adopted sheets. @param {Scope | ShadowRoot} scope */
-  function writeStyles(scope) {
-    for (const style of scope.querySelectorAll('style')) {
-      const { sheet } = style
-      if (!(style instanceof HTMLStyleElement) || sheet === null) continue
-      const rules = rulesOf(sheet)
-      if (rules !== null && rules !== rulesOf(parsed(style.textContent)))
-        style.textContent = asStyleText(`${importsOf(sheet)}${rules}`)
-      if (sheet.disabled) style.media = 'not all'
-    }
-    for (const sheet of scope.adoptedStyleSheets) {
-      const rules = rulesOf(sheet)
-      if (!rules || sheet.disabled) continue
-      const style = doc.createElement('style')
-      style.textContent = asStyleText(rules)
-      if (sheet.media.mediaText !== '') style.media = sheet.media.mediaText
-      // Adopted sheets come after all others of their scope.
-      const end = scope instanceof ShadowRoot ? scope : (doc.head ?? root)
-      end.append(style)
-    }
+/** The status and headers that the page asks for, in the spellings of prerender and rendertron. */
+function takeMetas() {
+  /** @type {string | null} */
+  let statusCode = null
+  /** @type {string[]} */
+  const headers = []
+  for (const meta of page.querySelectorAll('meta[name], meta[property]')) {
+    const name = (meta.getAttribute('name') ?? meta.getAttribute('property') ?? '').toLowerCase()
+    // Longer than any header that is kept, and short enough for our memory.
+    const content = (meta.getAttribute('content') ?? '').slice(0, 2_500)
+    if (name === 'prerender-status-code' || name === 'render:status_code') statusCode = content
+    else if (name === 'prerender-header' || name === 'render:header') headers.push(content)
+    else continue
+    meta.remove()
   }
+  return { statusCode, headers: headers.slice(0, 50) }
+}
 
-  /** @param {string} text */
-  function parsed(text) {
-    const sheet = new CSSStyleSheet()
-    if (text.trim() !== '') sheet.replaceSync(text)
-    return sheet
-  }
-
-  /** null when the rules may not be read. @param {CSSStyleSheet} sheet */
-  function rulesOf(sheet) {
-    try {
-      // Imports cannot be in a sheet made by script, and no script can add one to another.
-      const rules = [...sheet.cssRules].filter((rule) => !(rule instanceof CSSImportRule))
-      return rules.map((rule) => rule.cssText).join('\n')
-    } catch {
-      return null
-    }
-  }
-
-  /** @param {CSSStyleSheet} sheet */
-  function importsOf(sheet) {
-    const imports = [...sheet.cssRules].filter((rule) => rule instanceof CSSImportRule)
-    return imports.map((rule) => `${rule.cssText}\n`).join('')
-  }
-
-  /** A string in a rule may hold what would end the element. @param {string} rules */
-  function asStyleText(rules) {
-    return rules.replace(/<\/(style)/gi, '<\\2f $1')
-  }
-
-  /** @param {Scope | ShadowRoot} scope */
-  function removeScripts(scope) {
-    for (const script of scope.querySelectorAll('script')) {
-      if (JAVASCRIPT.test(script.getAttribute('type')?.trim() ?? script.getAttribute('language') ?? ''))
-        script.remove()
-    }
-    // Preloads of what was removed.
-    const preloads =
-      'link[rel~="modulepreload" i], link[rel~="preload" i][as="script" i], link[rel~="prefetch" i][as="script" i]'
-    for (const link of scope.querySelectorAll(preloads)) link.remove()
-    // Inline handlers are scripts too, and what they call is gone.
-    for (const child of scope.children) {
-      const query = 'descendant-or-self::*/@*[starts-with(name(), "on")]'
-      const found = doc.evaluate(query, child, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE)
-      for (let at = 0; at < found.snapshotLength; at++) {
-        const { name, ownerElement } = /** @type {Attr} */ (found.snapshotItem(at))
-        // Not every name with these letters is an event's: `one`, `on-tap`.
-        if (ownerElement !== null && name in ownerElement) removeAttribute.call(ownerElement, name)
+/** What was typed, ticked or chosen lives in properties, not in the markup. @param {Scope | ShadowRoot} scope */
+function writeForms(scope) {
+  for (const field of scope.querySelectorAll('input, option, textarea')) {
+    if (field instanceof HTMLTextAreaElement) {
+      if (field.value !== field.defaultValue) field.defaultValue = field.value
+    } else if (field instanceof HTMLOptionElement) {
+      if (field.selected !== field.defaultSelected) field.defaultSelected = field.selected
+    } else if (field instanceof HTMLInputElement) {
+      if (field.type === 'checkbox' || field.type === 'radio') {
+        if (field.checked !== field.defaultChecked) field.defaultChecked = field.checked
+      } else if (field.type !== 'password' && field.type !== 'file' && field.value !== field.defaultValue) {
+        field.defaultValue = field.value
       }
     }
   }
+}
 
-  /** @param {Node} part */
-  function removeMarkers(part) {
-    const comments = doc.createTreeWalker(part, NodeFilter.SHOW_COMMENT)
-    /** @type {Comment[]} */
-    const markers = []
-    while (comments.nextNode() !== null) {
-      const comment = /** @type {Comment} */ (comments.currentNode)
-      if (MARKER.test(comment.data)) markers.push(comment)
+/** Rules that exist only in the CSSOM: inserted by script, or in adopted sheets. @param {Scope | ShadowRoot} scope */
+function writeStyles(scope) {
+  for (const style of scope.querySelectorAll('style')) {
+    const { sheet } = style
+    if (!(style instanceof HTMLStyleElement) || sheet === null) continue
+    const rules = rulesOf(sheet)
+    if (rules !== null && rules !== rulesOf(parsed(style.textContent)))
+      style.textContent = asStyleText(`${importsOf(sheet)}${rules}`)
+    if (sheet.disabled) style.media = 'not all'
+  }
+  for (const sheet of scope.adoptedStyleSheets) {
+    const rules = rulesOf(sheet)
+    if (!rules || sheet.disabled) continue
+    const style = doc.createElement('style')
+    style.textContent = asStyleText(rules)
+    if (sheet.media.mediaText !== '') style.media = sheet.media.mediaText
+    // Adopted sheets come after all others of their scope.
+    const end = scope instanceof ShadowRoot ? scope : (doc.head ?? root)
+    end.append(style)
+  }
+}
+
+/** @param {string} text */
+function parsed(text) {
+  const sheet = new CSSStyleSheet()
+  if (text.trim() !== '') sheet.replaceSync(text)
+  return sheet
+}
+
+/** null when the rules may not be read. @param {CSSStyleSheet} sheet */
+function rulesOf(sheet) {
+  try {
+    // Imports cannot be in a sheet made by script, and no script can add one to another.
+    const rules = [...sheet.cssRules].filter((rule) => !(rule instanceof CSSImportRule))
+    return rules.map((rule) => rule.cssText).join('\n')
+  } catch {
+    return null
+  }
+}
+
+/** @param {CSSStyleSheet} sheet */
+function importsOf(sheet) {
+  const imports = [...sheet.cssRules].filter((rule) => rule instanceof CSSImportRule)
+  return imports.map((rule) => `${rule.cssText}\n`).join('')
+}
+
+/** A string in a rule may hold what would end the element. @param {string} rules */
+function asStyleText(rules) {
+  return rules.replace(/<\/(style)/gi, '<\\2f $1')
+}
+
+/** @param {Scope | ShadowRoot} scope */
+function removeScripts(scope) {
+  for (const script of scope.querySelectorAll('script')) {
+    if (JAVASCRIPT.test(script.getAttribute('type')?.trim() ?? script.getAttribute('language') ?? ''))
+      script.remove()
+  }
+  // Preloads of what was removed.
+  const preloads =
+    'link[rel~="modulepreload" i], link[rel~="preload" i][as="script" i], link[rel~="prefetch" i][as="script" i]'
+  for (const link of scope.querySelectorAll(preloads)) link.remove()
+  // Inline handlers are scripts too, and what they call is gone.
+  for (const child of scope.children) {
+    const query = 'descendant-or-self::*/@*[starts-with(name(), "on")]'
+    const found = doc.evaluate(query, child, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE)
+    for (let at = 0; at < found.snapshotLength; at++) {
+      const { name, ownerElement } = /** @type {Attr} */ (found.snapshotItem(at))
+      // Not every name with these letters is an event's: `one`, `on-tap`.
+      if (ownerElement !== null && name in ownerElement) removeAttribute.call(ownerElement, name)
     }
-    for (const marker of markers) marker.remove()
   }
+}
 
-  /** The text leaves here as UTF-8, whatever the page was sent in. */
-  function declareUtf8() {
-    for (const meta of top.querySelectorAll('meta[charset], meta[http-equiv="content-type" i]')) meta.remove()
-    const meta = doc.createElement('meta')
-    meta.setAttribute('charset', 'utf-8')
-    ;(doc.head ?? root).prepend(meta)
+/** @param {Node} part */
+function removeMarkers(part) {
+  const comments = doc.createTreeWalker(part, NodeFilter.SHOW_COMMENT)
+  /** @type {Comment[]} */
+  const markers = []
+  while (comments.nextNode() !== null) {
+    const comment = /** @type {Comment} */ (comments.currentNode)
+    if (MARKER.test(comment.data)) markers.push(comment)
   }
+  for (const marker of markers) marker.remove()
+}
+
+/** The text leaves here as UTF-8, whatever the page was sent in. */
+function declareUtf8() {
+  for (const meta of page.querySelectorAll('meta[charset], meta[http-equiv="content-type" i]')) meta.remove()
+  const meta = doc.createElement('meta')
+  meta.setAttribute('charset', 'utf-8')
+  ;(doc.head ?? root).prepend(meta)
 }

@@ -1,9 +1,8 @@
-// Runs first in every document, and in every worker. Virtual time stands while
-// a task runs, so one that waits by the clock ("sleep" in a loop) would wait for
-// ever. After so many looks at a clock that stands, each further one moves it;
-// it then waits for the real one.
+// Runs first in every document and worker. Virtual time stands while a task runs, so one that waits by the clock ("sleep"
+// in a loop) would wait for ever. After so many reads of a clock that stands, each further one moves it; the real clock
+// then catches up.
 ;(() => {
-  const LOOKS = 10_000
+  const READS = 10_000
   const STEP_MS = 0.1
   const { apply, construct } = Reflect
   const { floor } = Math
@@ -13,15 +12,14 @@
   const { toString: textOf } = NativeDate.prototype
 
   let last = 0
-  let looks = 0
-  /** Where the clock was moved to. */
+  let reads = 0
   let shown = 0
-  /** Now, by our telling. @param {number} now */
+  /** @param {number} now */
   const tell = (now) => {
     if (now !== last) {
       last = now
-      looks = 0
-    } else if (++looks > LOOKS) shown = (shown > now ? shown : now) + STEP_MS
+      reads = 0
+    } else if (++reads > READS) shown = (shown > now ? shown : now) + STEP_MS
     return shown > now ? shown : now
   }
 

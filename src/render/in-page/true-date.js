@@ -1,105 +1,101 @@
-// Runs first in every document and worker of a page whose process has a clock that is
-// ahead: it has been given virtual time for the renders before, and cannot be
-// set back. What tells the date tells it without that; what measures spans
-// (performance.now, timers, frames) is right as it is, for both ends of a span
-// are ahead alike.
+// Runs first in every document and worker of a page whose process has a clock that is ahead, because of the virtual time
+// of earlier renders. Corrects every source of the date. Spans (performance.now, timers, frames) are right as they are.
+
+/** @param {object} target @param {string} name @param {unknown} value */
+const setHidden = (target, name, value) =>
+  Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false })
+
+/**
+ * The same function, with its result changed by `then`.
+ * @template {(...given: *[]) => *} Native
+ * @param {Native} native @param {(result: *, self: *, given: *[]) => unknown} then
+ */
+function withResult(native, then) {
+  const { apply } = Reflect
+  return new Proxy(native, { apply: (target, self, given) => then(apply(target, self, given), self, given) })
+}
+
+/** @param {object | undefined} owner @param {string} name @param {(result: *, self: *) => unknown} then */
+function correctGetter(owner, name, then) {
+  const native = owner && Object.getOwnPropertyDescriptor(owner, name)
+  if (native?.get) Object.defineProperty(owner, name, { ...native, get: withResult(native.get, then) })
+}
+
 /** @param {number} aheadMs */
-// biome-ignore lint/correctness/noUnusedVariables: what src/render/tab/page-date.ts makes of it calls it
+// biome-ignore lint/correctness/noUnusedVariables: src/render/time/virtual-clock.ts calls it
 function tellTrueDate(aheadMs) {
-  const { apply, construct } = Reflect
-  const { Performance, PerformanceTiming } = globalThis
+  const { construct } = Reflect
   const NativeDate = Date
   const nativeNow = Date.now
   const { toString: textOf } = Date.prototype
-  const now = () => nativeNow() - aheadMs
+  const trueNow = () => nativeNow() - aheadMs
 
-  /** @param {object} target @param {string} name @param {unknown} value */
-  const replace = (target, name, value) =>
-    Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false })
-  /**
-   * The function reads and behaves as before, but for what `then` makes of its result.
-   * @template {(...given: *[]) => *} Native
-   * @param {Native} native @param {(result: *, self: *, given: *[]) => unknown} then
-   */
-  const after = (native, then) =>
-    new Proxy(native, { apply: (target, self, given) => then(apply(target, self, given), self, given) })
-  /** @param {object | undefined} owner @param {string} name @param {(result: *, self: *) => unknown} then */
-  const correctGetter = (owner, name, then) => {
-    const native = owner && Object.getOwnPropertyDescriptor(owner, name)
-    if (!native?.get) return
-    Object.defineProperty(owner, name, { ...native, get: after(native.get, then) })
-  }
-
-  replace(
-    Date,
-    'now',
-    after(Date.now, (ms) => ms - aheadMs),
-  )
-  const ShownDate = new Proxy(NativeDate, {
+  const correctNow = withResult(Date.now, (ms) => ms - aheadMs)
+  setHidden(Date, 'now', correctNow)
+  const TrueDate = new Proxy(NativeDate, {
     construct: (target, given, newTarget) =>
-      construct(target, given.length === 0 ? [now()] : given, newTarget),
-    apply: () => textOf.call(new NativeDate(now())),
+      construct(target, given.length === 0 ? [trueNow()] : given, newTarget),
+    apply: () => textOf.call(new NativeDate(trueNow())),
   })
-  replace(Date.prototype, 'constructor', ShownDate)
-  replace(globalThis, 'Date', ShownDate)
+  setHidden(Date.prototype, 'constructor', TrueDate)
+  setHidden(globalThis, 'Date', TrueDate)
+  correctLoadTimes(aheadMs)
+  correctFormats(trueNow)
+  correctTemporal(aheadMs)
+}
 
-  // Moments of the load, by the clock of the wall; 0: has not been.
+/** Moments of the load, as dates; 0: not reached. @param {number} aheadMs */
+function correctLoadTimes(aheadMs) {
+  const { Performance, PerformanceTiming } = globalThis
   /** @param {number} ms */
   const corrected = (ms) => (ms > 0 ? ms - aheadMs : ms)
   correctGetter(Performance.prototype, 'timeOrigin', corrected)
   const { timing = {} } = performance
   for (const name in timing) correctGetter(PerformanceTiming?.prototype, name, corrected)
   const { toJSON } = Performance.prototype
-  const inJson = after(toJSON, (json, self) => ({
+  const inJson = withResult(toJSON, (json, self) => ({
     ...json,
     timeOrigin: self.timeOrigin,
     timing: Object.fromEntries(Object.keys(json.timing ?? {}).map((name) => [name, self.timing[name]])),
   }))
-  replace(Performance.prototype, 'toJSON', inJson)
+  setHidden(Performance.prototype, 'toJSON', inJson)
+}
 
-  // Without an argument these format the moment they are called in.
+/** Without an argument these format the current moment. @param {() => number} trueNow */
+function correctFormats(trueNow) {
+  const { apply } = Reflect
   const { DateTimeFormat } = Intl
-  /** @type {WeakMap<object, unknown>} */
+  /** @template {Function} Native @param {Native} format */
+  const corrected = (format) =>
+    new Proxy(format, {
+      apply: (target, self, [date]) => apply(target, self, [date === undefined ? trueNow() : date]),
+    })
+  /** @type {WeakMap<Function, Function>} */
   const formats = new WeakMap()
   correctGetter(DateTimeFormat.prototype, 'format', (format) => {
-    const known = formats.get(format)
-    if (known !== undefined) return known
-    const shown = new Proxy(format, {
-      apply: (target, self, [date]) => apply(target, self, [date === undefined ? now() : date]),
-    })
-    formats.set(format, shown)
-    return shown
+    const known = formats.get(format) ?? corrected(format)
+    formats.set(format, known)
+    return known
   })
-  const { formatToParts } = DateTimeFormat.prototype
-  replace(
-    DateTimeFormat.prototype,
-    'formatToParts',
-    new Proxy(formatToParts, {
-      apply: (target, self, [date]) => apply(target, self, [date === undefined ? now() : date]),
-    }),
-  )
+  setHidden(DateTimeFormat.prototype, 'formatToParts', corrected(DateTimeFormat.prototype.formatToParts))
+}
 
+/** @param {number} aheadMs */
+function correctTemporal(aheadMs) {
   const temporal = Reflect.get(globalThis, 'Temporal')?.Now
   if (temporal === undefined) return
   const { instant, timeZoneId } = temporal
-  /** @param {string} [zone] */
-  const zoned = (zone = timeZoneId()) =>
-    instant().subtract({ milliseconds: aheadMs }).toZonedDateTimeISO(zone)
-  replace(
-    temporal,
-    'instant',
-    after(instant, (at) => at.subtract({ milliseconds: aheadMs })),
-  )
+  const trueInstant = withResult(instant, (at) => at.subtract({ milliseconds: aheadMs }))
+  setHidden(temporal, 'instant', trueInstant)
   for (const [name, of] of Object.entries({
     zonedDateTimeISO: (/** @type {*} */ at) => at,
     plainDateTimeISO: (/** @type {*} */ at) => at.toPlainDateTime(),
     plainDateISO: (/** @type {*} */ at) => at.toPlainDate(),
     plainTimeISO: (/** @type {*} */ at) => at.toPlainTime(),
   })) {
-    replace(
-      temporal,
-      name,
-      after(temporal[name], (_at, _self, [zone]) => of(zoned(zone))),
+    const corrected = withResult(temporal[name], (_at, _self, [zone = timeZoneId()]) =>
+      of(trueInstant().toZonedDateTimeISO(zone)),
     )
+    setHidden(temporal, name, corrected)
   }
 }

@@ -1,6 +1,5 @@
-// Runs first in every worker, and gives the function that tells whether timers
-// wait there: those have to be woken when the page's clock has jumped. Chromium
-// puts its own timers there only later, where these hide them.
+// Runs first in every worker, and evaluates to a function that returns whether timers wait there: they have to be woken
+// when the page's clock has jumped. Chromium defines its own timers later, on the prototype, where these hide them.
 ;(() => {
   const { apply, defineProperty, get, getPrototypeOf } = Reflect
   const { add, delete: remove } = Set.prototype

@@ -3,7 +3,6 @@
  * renders as visits. Includes subdomains. Tag managers that pages build content with are not blocked.
  */
 const BLOCKED_HOSTS: readonly string[] = [
-  // Google
   ...['google-analytics.com', 'googlesyndication.com', 'googleadservices.com', 'doubleclick.net'],
   ...['adservice.google.com', 'googleoptimize.com'],
   // Meta, Microsoft, LinkedIn, X, TikTok, Pinterest, Reddit, Snap, Yahoo, Yandex, Baidu
@@ -25,7 +24,6 @@ const BLOCKED_HOSTS: readonly string[] = [
   ...['intercom.io', 'intercomcdn.com', 'drift.com', 'driftt.com', 'tawk.to', 'crisp.chat'],
 ]
 
-/** For `Network.setBlockedURLs`. */
 export function blockedUrlPatterns(): string[] {
   return BLOCKED_HOSTS.flatMap((host) => [`*://${host}/*`, `*://*.${host}/*`])
 }

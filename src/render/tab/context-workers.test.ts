@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import type { CdpListeners, CdpSession } from '../browser/cdp.ts'
 import { followContextWorkers } from './workers.ts'
 
-it('a shared worker is told to whoever listens for its context, from its beginning to its end', async () => {
+it('a shared worker is reported to its context, from its beginning to its end', async () => {
   let heard: CdpListeners = {}
   const sent: string[] = []
   const browser: CdpSession = {

@@ -13,7 +13,6 @@ import { ATTACH_WORKERS } from './workers.ts'
 /** One page target, attached and set up, at about:blank. Its process lives as long as it does. */
 export type Page = {
   readonly session: CdpSession
-  /** To the browser: leads to the page's workers. */
   readonly connection: CdpConnection
   readonly clock: VirtualClock
   readonly date: PageDate
@@ -26,7 +25,6 @@ export type Page = {
   readonly hasCredentials: boolean
   /** Set at the end of a visit: see `NetworkActivity.canPark`. */
   canPark: boolean
-  /** For one render; replaces the listeners of the render before. */
   listen(listeners: CdpListeners): void
   /** Does between renders, while the clock stands, what the next render would have to wait for. Rejects when the page has gone. */
   prepareNext(): Promise<void>
@@ -34,9 +32,10 @@ export type Page = {
   close(): Promise<void>
 }
 
-/** Run one after the other before any script of the page. */
-const NEW_DOCUMENT_SCRIPT = [
+/** Run one after the other before any script of the page. In one function: they share what hooks.js defines. */
+const NEW_DOCUMENT_SCRIPTS = [
   'spinning-clock.js',
+  'hooks.js',
   'images.js',
   'real-time.js',
   'browser-questions.js',
@@ -47,7 +46,8 @@ const NEW_DOCUMENT_SCRIPT = [
   'new-document.js',
 ]
   .map((file) => readFileSync(path.join(import.meta.dirname, '../in-page', file), 'utf8'))
-  .join(';\n')
+  .join('\n')
+const NEW_DOCUMENT_SCRIPT = `(() => {\n${NEW_DOCUMENT_SCRIPTS}\n})()`
 
 /** Reasons of `lost` for a page over its limits. */
 export const OUT_OF_MEMORY = 'the page took too much memory'
@@ -142,7 +142,6 @@ export function dismissDialogs(session: CdpSession): CdpListeners {
 async function setUp(session: CdpSession): Promise<void> {
   await Promise.all([
     session.send('Page.enable'),
-    // Without buffers for bodies, which are never read.
     session.send('Network.enable', {
       maxTotalBufferSize: 0,
       maxResourceBufferSize: 0,

@@ -68,7 +68,7 @@ describe('a page that is parked', () => {
     assert.equal(asked.length, before)
   })
 
-  it('comes out alike when the same page is rendered again, and leaves the tab when nobody comes', async () => {
+  it('comes out alike when the same page is rendered again, and leaves the tab when no render follows', async () => {
     const script = `show([history.length, performance.getEntriesByType('navigation')[0].type, document.referrer, navigation.entries().filter(({ url }) => url?.startsWith('http')).length].join())`
     const first = await afterPage('alike', script)
     routes.set('/alike', scripted(script))

@@ -28,9 +28,7 @@ export class TabPool {
   readonly #openSite: (site: Site) => Promise<SiteProxy>
   readonly #limit: number
   readonly #tabs = new Set<Tab>()
-  /** Oldest first. */
   #idle: Tab[] = []
-  /** Resolves with whether the tab is clean. */
   readonly #cleaning = new Map<Tab, Promise<boolean>>()
 
   /** `limit`: tabs in all; at the limit the longest unused is closed for a new one. */
@@ -140,7 +138,6 @@ async function hasSucceededInTime(work: Promise<void>): Promise<boolean> {
   return Promise.race([succeeded, tooLate]).finally(() => clearTimeout(timer))
 }
 
-/** Opening a page takes a tenth of a second. */
 export const OPEN_LIMIT_MS = 5_000
 
 /**

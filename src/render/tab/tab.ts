@@ -9,13 +9,11 @@ import { openPage, type Page } from './page.ts'
 /** The gateway's side of one context: a proxy of its own. */
 export type SiteProxy = {
   proxyUrl: string
-  /** The limit that the page has exceeded; null if none. */
   excess(): Excess | null
   /** Requests of this page that the gateway had sent before the page did. */
   preloaded(): number
   /** The browser has received all of the site's answer from this address. */
   isDelivered(url: string): boolean
-  /** Its limits for one page begin anew. */
   takeTally(): unknown
   /** Shows the answer for the next document to `judge` before the browser gets any of it. */
   judgeNext(judge: ((status: number, headers: OutgoingHttpHeaders) => boolean) | null): void
@@ -26,7 +24,6 @@ export type SiteProxy = {
 const STORAGE_TYPES =
   'cookies,local_storage,indexeddb,cache_storage,service_workers,file_systems,websql,shared_storage,storage_buckets'
 
-/** A browser context of its own, without permissions and downloads. */
 export async function openContext({ cdp }: BrowserProcess, proxyServer: string): Promise<string> {
   const { browserContextId } = await cdp.browser.send('Target.createBrowserContext', {
     disposeOnDetach: true,
@@ -54,10 +51,8 @@ export async function closeContext({ cdp }: Pick<BrowserProcess, 'cdp'>, browser
  * first would share its storage, and have it wiped.
  */
 export class Tab {
-  /** Which renders may use it. */
   readonly key: string
   readonly site: SiteProxy
-  /** Resolves with the reason when the page has died or the tab was closed. */
   readonly lost: Promise<string>
   renders = 0
   readonly #browser: BrowserProcess
@@ -108,7 +103,6 @@ export class Tab {
     void browser.ended.then(resolve)
   }
 
-  /** Another page after each `clean(true)`. */
   get page(): Page {
     if (this.#page === null) throw new Error('the tab has no page yet')
     return this.#page
@@ -150,7 +144,6 @@ export class Tab {
       kept.send('Page.resetNavigationHistory'),
     ])
     this.#parkedAt = address
-    // A new page has done so itself.
     if (this.page === used) await used.prepareNext()
   }
 
@@ -164,7 +157,6 @@ export class Tab {
     void this.page.session.send('Emulation.setScriptExecutionDisabled', { value: false }).catch(() => {})
   }
 
-  /** Goes to about:blank, which frees the memory of the parked page. Rejects as `clean` does. */
   async leave(): Promise<void> {
     const { session } = this.page
     await toBlank(session)

@@ -19,7 +19,6 @@ export async function emulateVisitor(
   ])
 }
 
-/** The part of it that `navigator` and the request headers show. */
 export async function setUserAgent(
   session: CdpSession,
   browser: BrowserProcess,
@@ -28,7 +27,6 @@ export async function setUserAgent(
   await session.send('Emulation.setUserAgentOverride', userAgent(browser, visitor))
 }
 
-/** With the screen: a window is never larger than it. */
 function metricsOf({ width, height }: { width: number; height: number }) {
   return { width, height, screenWidth: width, screenHeight: height, deviceScaleFactor: 1, mobile: false }
 }

@@ -125,7 +125,7 @@ it('a worker computes that gives no answer, when its page gives one', async () =
   }
 })
 
-it('a worker that ends while it is begun with harms nobody', async () => {
+it('a worker that ends while it is set up does no harm', async () => {
   const refused: CdpSession = {
     send: (_method, ..._params) => Promise.reject(new Error('the page is gone')),
     listen: () => {},
@@ -133,7 +133,7 @@ it('a worker that ends while it is begun with harms nobody', async () => {
   const connection = { session: () => refused, endSession: () => {} }
   const activity = new NetworkActivity(() => 0)
   for (const limit of [0, 1]) attach(new Workers({ connection, activity, page, limit }).listeners, 'w')
-  // What nobody catches fails this test.
+  // An unhandled rejection fails this test.
   await new Promise(setImmediate)
   assert.equal(activity.isBusy(), false)
 })

@@ -12,7 +12,6 @@ const attachTo = (type: string) => ({
   flatten: true,
   filter: [{ type }, { exclude: true }],
 })
-/** For a page and each worker. */
 export const ATTACH_WORKERS = attachTo('worker')
 /** For the browser: a shared worker belongs to no page. */
 const ATTACH_SHARED_WORKERS = attachTo('shared_worker')
@@ -23,14 +22,12 @@ type AttachListeners = Pick<CdpListeners, 'Target.attachedToTarget' | 'Target.de
 export type ContextWorkers = {
   /** Replaces the context's listeners. A shared worker without a listener does not start. */
   listen(browserContextId: string, listeners: AttachListeners): void
-  /** The context is gone. */
   forget(browserContextId: string): void
 }
 
 /** Listens to the browser's own session, and is the only one that does. */
 export async function followContextWorkers(browser: CdpSession): Promise<ContextWorkers> {
   const listenersOf = new Map<string, AttachListeners>()
-  /** By session: the end of a worker is reported without its context. */
   const contexts = new Map<string, string>()
   browser.listen({
     'Target.attachedToTarget': (event) => {
@@ -59,7 +56,6 @@ export const WATCHED_LIMIT = 16
 
 const inPage = (file: string) => readFileSync(path.join(import.meta.dirname, '../in-page', file), 'utf8')
 const SPINNING_CLOCK = inPage('spinning-clock.js')
-/** Evaluates to a function that returns whether timers wait. */
 const TIMERS = inPage('worker-timers.js')
 
 /** Wakes one worker. Resolves with whether timers wait in it, once those that are due have run. */
@@ -70,7 +66,6 @@ type WorkersOptions = {
   connection: Pick<CdpConnection, 'session' | 'endSession'>
   activity: NetworkActivity
   page: Pick<CdpSession, 'send'>
-  /** Corrects the date in a worker that begins now. */
   dateScript?: () => string
   limit?: number
 }
@@ -115,7 +110,6 @@ export class Workers {
         const worker = connection.session(sessionId)
         const script = nameOf(targetId)
         const isWatched = ++this.#watched <= limit
-        // The worker may end at any moment, and the render with it.
         const begun = begin(worker, isWatched, dateScript()).catch(() => null)
         if (!isWatched) return activity.finished(script)
         this.#running.set(sessionId, async () => hasTimers(worker, await begun))
@@ -207,7 +201,6 @@ async function hasTimers(worker: CdpSession, objectId: string | null): Promise<b
   return result.value === true
 }
 
-/** Where timers of workers wait, the clock goes in such steps. */
 const STEP_MS = 100
 /** The page needs a moment of the clock for the last messages of workers. */
 const LAST_MESSAGES_MS = 1
@@ -224,7 +217,6 @@ export function inStepWith(
 ): RenderClock['grant'] {
   let grants = 0
 
-  /** Whether timers wait in any of them. */
   const wake = async (): Promise<boolean> => {
     const leftMs = activity.workersLeftMs()
     if (workers().length === 0 || leftMs === 0) return false
@@ -254,11 +246,9 @@ export function inStepWith(
       return expired
     }
     const expired = goOn()
-    // The render may end meanwhile.
     expired.catch(() => {})
     return { expired }
   }
 }
 
-/** A later grant has replaced this one. */
 const never = new Promise<never>(() => {})

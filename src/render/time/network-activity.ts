@@ -7,7 +7,6 @@ import type { CdpListeners } from '../browser/cdp.ts'
 const ANSWER_MS = 5_000
 /** Scripts and style sheets are never polls, and without them there is no page. */
 const CODE_ANSWER_MS = 10_000
-/** Work without a request takes no longer. */
 const WORK_MS = 2_500
 /** An answer that has begun and then sends nothing for so long is a stream ... */
 const SILENCE_MS = 400
@@ -21,7 +20,6 @@ const DOCUMENT_BODY_MS = 15_000
 const QUIET_MS = 150
 /** The same with no known pending request: mostly a busy script, so take more time to be sure. */
 const IDLE_MS = 1_000
-/** A WebSocket opens in this time, or not at all. */
 const HANDSHAKE_MS = 2_000
 /** Real time for the first message of a new stream ... */
 const OPENED_MS = 400
@@ -72,7 +70,6 @@ export class NetworkActivity {
   #hasLostTime = false
   #firstStreamMs = Number.POSITIVE_INFINITY
   #streamDueMs = Number.NEGATIVE_INFINITY
-  /** Workers that compute, and since when. */
   readonly #busyWorkers = new Map<string, number>()
   #firstWorkerMs = Number.POSITIVE_INFINITY
   #lastWorkerMs = Number.NEGATIVE_INFINITY
@@ -86,7 +83,6 @@ export class NetworkActivity {
     this.#lastEventMs = nowMs()
   }
 
-  /** Some request is recent enough to be waited for. */
   isBusy(): boolean {
     return this.#isWorking() || this.#some((request) => this.#isRecent(request))
   }
@@ -194,7 +190,6 @@ export class NetworkActivity {
     this.#streamOpened(WORKER_OPENED_MS)
   }
 
-  /** From a stream or worker. */
   messageReceived(): void {
     // The page may need virtual time for what it does with it.
     if (this.#isStreamTime()) this.#hasLostTime = true
@@ -227,7 +222,6 @@ export class NetworkActivity {
     this.#streamOpened(openedMs)
   }
 
-  /** For how long workers are still waited for. */
   workersLeftMs(): number {
     return Math.max(0, this.#firstWorkerMs + WORKERS_LIMIT_MS - this.#nowMs())
   }
@@ -253,7 +247,6 @@ export class NetworkActivity {
     }
   }
 
-  /** What Chromium reports of the page. */
   get listeners(): CdpListeners {
     const progressed = ({ requestId }: { requestId: string }) => this.progressed(requestId)
     const finished = ({ requestId }: { requestId: string }) => this.finished(requestId)

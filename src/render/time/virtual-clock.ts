@@ -10,7 +10,6 @@ const TASKS_WITHOUT_TIME = 20_000
 /** The clock stands while anything is loading, or never. */
 export type Policy = 'pauseIfNetworkFetchesPending' | 'advance'
 
-/** What a render needs of the clock. */
 export type RenderClock = Pick<VirtualClock, 'pause' | 'grant'>
 
 type Connection = Pick<CdpConnection, 'browser' | 'session' | 'endSession'>
@@ -25,12 +24,10 @@ export class VirtualClock {
   readonly #cdp: Connection
   readonly #targetId: string
   #current: { sessionId: string; session: CdpSession }
-  /** Grants whose end Chromium has not reported yet. */
   #open = 0
   #stands = false
   #reportExpired = () => {}
 
-  /** Rejects when the page has gone. */
   static async open(cdp: Connection, targetId: string): Promise<VirtualClock> {
     return new VirtualClock(cdp, targetId, await attach(cdp, targetId))
   }
@@ -75,7 +72,6 @@ export class VirtualClock {
     }
   }
 
-  /** Before each document, while the clock stands: replaces the session. Rejects when the page has gone. */
   async renew(): Promise<void> {
     const { sessionId } = this.#current
     this.#current = await attach(this.#cdp, this.#targetId)
@@ -114,7 +110,6 @@ async function attach(cdp: Connection, targetId: string) {
   return { sessionId, session: cdp.session(sessionId) }
 }
 
-/** Smaller differences are not corrected. */
 const TOLERANCE_MS = 250
 
 const SCRIPT = readFileSync(path.join(import.meta.dirname, '../in-page', 'true-date.js'), 'utf8')
@@ -131,9 +126,7 @@ export class PageDate {
   readonly #session: CdpSession
   readonly #clock: VirtualClock
   #aheadMs = 0
-  /** By the page's clock, as last read. */
   #dateMs = 0
-  /** Resolves with the identifier of the correcting script. */
   #script: Promise<string> | null = null
 
   constructor(session: CdpSession, clock: VirtualClock) {

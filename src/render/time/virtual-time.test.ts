@@ -35,7 +35,7 @@ const complete: Record<string, { script: string; routes?: Record<string, Answer>
     script: `fetch('/slower').then((r) => r.json()).then(() => show('late'))`,
     routes: { '/slower': slowJson(1_200, {}) },
   },
-  'a fetch that nobody reads, and then one that is read by and by while it still comes': {
+  'a fetch that is not read, and then one that is read by and by while it still comes': {
     script: `fetch('/slow').then(() => fetch('/pieces')).then(async ({ body }) => {
       const reader = body.getReader()
       for (let text = ''; ; ) {
@@ -142,7 +142,7 @@ const complete: Record<string, { script: string; routes?: Record<string, Answer>
     script: `document.body.insertAdjacentHTML('beforeend', '<div style="height:20000px"></div><img id="pic" loading="lazy" src="/a.jpg">')
       pic.onload = () => show('late')`,
   },
-  'dialogs, which nobody answers': { script: `alert('a'); confirm('b'); prompt('c'); show('late')` },
+  'dialogs without an answer': { script: `alert('a'); confirm('b'); prompt('c'); show('late')` },
   'a page that holds the capture longer than its time': {
     script: `window.prerenderReady = false; setTimeout(() => { show('late'); window.prerenderReady = true }, 9000)`,
   },

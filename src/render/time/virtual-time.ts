@@ -10,7 +10,6 @@ const BUDGET_MS = 5_000
 const STEP_MS = 500
 /** A page that finds something to do in every round is as ready as it gets. */
 const ROUNDS_LIMIT = 20
-/** Real time between two checks of what is waited for. */
 const CHECK_EVERY_MS = 5
 /** A page that holds its capture may wait for real time: so much of it between two steps. */
 const HOLD_PAUSE_MS = 20
@@ -86,7 +85,6 @@ const CHECK_CLOCK_EVERY_MS = 25
 const USUAL_ANSWER_MS = 5
 const MOST_SLOWNESS = 3
 
-/** The clock that may stand, in ms. */
 const READ_CLOCK = `new File([], '').lastModified`
 
 /** With no known request pending, the clock may only rest between two jumps. */

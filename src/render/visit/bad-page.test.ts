@@ -1,4 +1,4 @@
-/** Pages that are none: what somebody in front of the origin says instead, and shells that hold only an error. */
+/** Pages of bot guards in front of the origin, and pages that hold only an error. */
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { scripted, startTestRenderer } from '../../../test/support/renderer.ts'
@@ -47,7 +47,7 @@ const errors: Record<string, string> = {
 
 describe('a snapshot that is no page', () => {
   for (const [mark, html] of Object.entries(challenges)) {
-    it(`${mark} asks whether somebody is human`, () => {
+    it(`${mark} asks for a human`, () => {
       assert.deepEqual(judge(html), { kind: 'challenge', mark })
       assert.deepEqual(judge(html, 403), { kind: 'challenge', mark })
     })

@@ -1,11 +1,9 @@
 /** Recognises a page that is none. Every given part must match; texts are compared in lower case. */
 type Mark = {
-  /** As shown to the owner. */
   name: string
   title?: RegExp
   /** In the first lines of the visible text. */
   text?: RegExp
-  /** In the HTML of the snapshot. */
   markup?: RegExp
 }
 
@@ -67,9 +65,7 @@ const ERROR_SHELLS: readonly Mark[] = [
   { name: 'script', text: /^(oops!? ?)?(something went wrong|an (unexpected )?error (has )?occurred)/ },
 ]
 
-/** Longer pages are never bad. */
 export const TEXT_LIMIT_CHARS = 1_000
-/** An error message stands here, if there is one. */
 const FIRST_CHARS = 400
 
 type Badness = { kind: 'challenge' | 'error-page'; mark: string }

@@ -10,7 +10,6 @@ import type { Recorder } from './recorder.ts'
 
 export type ResponseHeader = { name: string; value: string }
 
-/** The site's public domain, and where it is fetched from. */
 export type SiteAddress = { customDomain: string; originUrl: string }
 
 /**
@@ -83,7 +82,6 @@ export class MainDocument {
     if (request.url !== this.#url) this.#end({ kind: 'timed-out', afterMs: 0 })
   }
 
-  /** Whether there is a page to go on with. */
   #judge(url: string, status: number, headers: readonly ResponseHeader[]): boolean {
     this.status = status
     this.headers = headers
@@ -149,7 +147,6 @@ function cacheControlOf(headers: readonly ResponseHeader[]): { cacheControl?: st
 /** Sent to crawlers with the page; the origin's other headers describe its own bytes. */
 const KEPT_HEADERS = ['content-language', 'link', 'x-robots-tag']
 
-/** The origin's headers that stay with the page. */
 export function keptHeaders(headers: readonly ResponseHeader[]): [name: string, value: string][] {
   return headers.flatMap(({ name, value }): [string, string][] => {
     const lower = name.toLowerCase()
@@ -200,7 +197,6 @@ export function documentLinks(value: string): string {
     .join(', ')
 }
 
-/** Only the first `rel` counts. */
 function relationsOf(link: string): string[] {
   const parameters = link.replace(/^<[^>]*>/, '')
   const [, quoted, plain] = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i.exec(parameters) ?? []

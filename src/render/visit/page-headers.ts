@@ -25,7 +25,6 @@ const DENIED_FAMILIES =
 
 // RFC 9110, section 5.1.
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]{1,100}$/
-/** How many headers a page may set. */
 export const PAGE_HEADERS_LIMIT = 20
 export const HEADER_VALUE_LIMIT_CHARS = 2_048
 /** Names and values together, which leaves room for the headers of servers in front. */
@@ -44,7 +43,6 @@ export function pageHeaders(texts: readonly string[]): [name: string, value: str
     const name = text.slice(0, at).trim().toLowerCase()
     const value = text.slice(at + 1).trim()
     if (!TOKEN.test(name) || DENIED.has(name) || DENIED_FAMILIES.test(name)) continue
-    // Without line breaks, it stays one header.
     if (value === '' || value.length > HEADER_VALUE_LIMIT_CHARS || !/^[\x20-\x7e]*$/.test(value)) continue
     chars += name.length + value.length
     if (kept.length === PAGE_HEADERS_LIMIT || chars > PAGE_HEADERS_LIMIT_CHARS) break

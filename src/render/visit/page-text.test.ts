@@ -3,7 +3,7 @@ import { it } from 'node:test'
 
 import { pageText } from './page-text.ts'
 
-it('reads what stands between tags, and none of what nobody reads', () => {
+it('reads the text between tags, and no invisible text', () => {
   const html = `<!DOCTYPE html>
     <html><head><title>not this</title><style>p { color: red }</style></head>
     <body class="a > b"><!-- <p>nor this</p> --><h1>One &amp; two</h1>

@@ -66,7 +66,7 @@ describe('the record of a render', () => {
     assert.equal(record.requests.blocked + record.requests.failed, record.troubles.length)
   })
 
-  it('keeps errors of the console and exceptions that nobody caught', async () => {
+  it('keeps errors of the console and uncaught exceptions', async () => {
     const { consoleErrors } = await recordOf(
       scripted(
         `show('a'); console.log('fine'); console.error('broken', 7, 'a\\0b'); setTimeout(() => { lost() })`,

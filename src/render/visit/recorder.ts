@@ -24,7 +24,6 @@ export class Recorder {
     consoleErrors: { count: 0, texts: [] },
     htmlBytes: null,
   }
-  /** Addresses of open requests. */
   readonly #urls = new Map<string, string>()
   readonly #application = new Application()
   #movedTo: string | null = null
@@ -34,7 +33,6 @@ export class Recorder {
     this.#beganMs = nowMs()
   }
 
-  /** Only the first time counts. */
   reached(phase: Phase): void {
     this.#record.phases[phase] ??= Math.round(this.#nowMs() - this.#beganMs)
   }
@@ -44,7 +42,6 @@ export class Recorder {
     this.reached('settled')
   }
 
-  /** Requests and errors so far. */
   get soFar(): Pick<RenderRecord, 'requests' | 'troubles' | 'consoleErrors'> {
     return this.#record
   }
@@ -121,7 +118,6 @@ export class Recorder {
   }
 }
 
-/** Every listener gets its events, in the order given. */
 export function mergeListeners(all: readonly CdpListeners[]): CdpListeners {
   const merged: Record<string, (params: never) => void> = {}
   for (const listeners of all) {
@@ -155,9 +151,7 @@ function storable(text: string, limitChars: number): string {
   return text.slice(0, limitChars).replaceAll('\0', '').toWellFormed().trim()
 }
 
-/** Files after these are left out. */
 export const FILES_LIMIT = 500
-/** The beginning of an address names the build. */
 export const URL_LIMIT_CHARS = 1_000
 
 /**

@@ -79,7 +79,7 @@ const cases: Record<string, Case> = {
       '<b>y</b><style>.adopted { top: 0px; }</style></template>',
     ],
   },
-  'a style element that nobody touched stays as it was written': {
+  'an unchanged style element stays as it was written': {
     page: '<!doctype html><style>p{color:red;;display:-x;display:flex}/* c */</style><p>x',
     has: ['<style>p{color:red;;display:-x;display:flex}/* c */</style>'],
   },

@@ -14,13 +14,11 @@ type Html = {
   headers: string[]
 }
 
-/** The page, or why there is nothing to keep. */
 export type Snapshot =
   | Html
   | { kind: 'too-large'; what: 'elements' | 'snapshot-bytes' }
   | { kind: 'not-html' }
 
-/** The same, as the page's process returns it. */
 type Taken = Exclude<Snapshot, Html> | (Omit<Html, 'html'> & { html: AsciiText })
 
 /** A named world is made once in each page's process. Without a name each call makes one that is never freed: +0.7 ms for every earlier render. */
@@ -37,7 +35,7 @@ export async function takeSnapshot(
 ): Promise<Snapshot> {
   const evaluate = (contextId: number) =>
     session.send('Runtime.evaluate', {
-      expression: `${AS_ASCII}${SCRIPT}\ntakeSnapshot(${snapshotBytes}, ${elements})`,
+      expression: `(() => {${AS_ASCII}${SCRIPT}\nreturn takeSnapshot(${snapshotBytes}, ${elements})})()`,
       contextId,
       returnByValue: true,
     })
@@ -58,10 +56,8 @@ async function makeWorld(session: CdpSession, frameId: string): Promise<number> 
   return (await session.send('Page.createIsolatedWorld', named)).executionContextId
 }
 
-/** A text as `AS_ASCII` writes it. */
 export type AsciiText = { form: 'plain' | 'escaped' | 'base64'; text: string }
 
-/** Defines `asAscii` in the page. */
 export const AS_ASCII = readFileSync(path.join(import.meta.dirname, '../in-page', 'as-ascii.js'), 'utf8')
 
 /** The original text; half a surrogate pair may have become U+FFFD, as it does in UTF-8. */

@@ -232,7 +232,7 @@ describe('how a render ends', () => {
     })
   }
 
-  it('an origin where nobody listens', async () => {
+  it('an origin that does not listen', async () => {
     const outcome = await renderer.page('/case', { domain: 'gone.example', originUrl: 'http://127.0.0.1:9' })
     assert.equal(outcome.kind, 'origin-unreachable')
   })

@@ -131,7 +131,6 @@ function withoutHash(url: string): string {
   return at === -1 ? url : url.slice(0, at)
 }
 
-/** `errorText` as `Page.navigate` returns it. */
 function outcomeOfNavigation(errorText: string): RenderOutcome {
   // An error status without a body, for which Chromium shows a page of its own.
   if (errorText === 'net::ERR_HTTP_RESPONSE_CODE_FAILURE') return { kind: 'blank' }
@@ -178,7 +177,6 @@ function outcomeOfSnapshot(
   }
   return {
     kind: 'rendered',
-    // A redirect without a target is ignored.
     status: status >= 300 && status < 400 ? main.status : status,
     headers,
     html: snapshot.html,

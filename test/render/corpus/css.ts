@@ -39,7 +39,7 @@ export const css: Theme = {
       expect: { has: [/\.a { color: red; }\s*\.c { color: blue; }/], hasNot: ['gray'] },
     },
     {
-      name: 'rules that nobody changed',
+      name: 'unchanged rules',
       why: 'Rewritten by a renderer they would lose what this browser does not know.',
       routes: {
         '': page('<p>styled</p>', '<style>p { color: teal; -other-vendor: 1; } /* as written */</style>'),

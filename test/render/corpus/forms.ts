@@ -49,7 +49,7 @@ export const forms: Theme = {
     },
     {
       name: 'fields that must not be told',
-      why: 'A password is nobody else’s business.',
+      why: 'A password is private.',
       routes: {
         '': page(`<p>sign in</p><input type="password" id="p"><script>p.value = 'opensesame'</script>`),
       },

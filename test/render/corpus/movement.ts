@@ -99,7 +99,7 @@ export const movement: Theme = {
     },
     {
       name: 'a frame that loads when it comes near',
-      why: 'Nobody comes near, and frames are left as they are: what the page makes of its message is not there.',
+      why: 'Without a visitor nothing comes near, and frames are left as they are: what the page makes of its message is not there.',
       limit: true,
       routes: {
         '': scripted(

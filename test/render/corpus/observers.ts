@@ -9,7 +9,7 @@ export const observers: Theme = {
   pages: [
     {
       name: 'an element far below the fold',
-      why: 'Nobody scrolls in a renderer.',
+      why: 'There is no scrolling in a renderer.',
       routes: {
         '': scripted(
           `${END}; new IntersectionObserver(([entry], self) => { if (entry.isIntersecting && entry.intersectionRatio > 0) { self.disconnect(); show('seen') } }, { rootMargin: '200px', threshold: [0, 0.5, 1] }).observe(end)`,
@@ -48,7 +48,7 @@ export const observers: Theme = {
     },
     {
       name: 'content on scroll events only',
-      why: 'It compares rectangles with the window when somebody scrolls; nobody does.',
+      why: 'It compares rectangles with the window on scrolling, and there is none.',
       limit: true,
       routes: {
         '': scripted(`${END}; show('top'); addEventListener('scroll', () => show('scrolled'))`),

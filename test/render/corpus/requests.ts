@@ -131,7 +131,7 @@ export const requests: Theme = {
       expect: { reads: ['from the cache'] },
     },
     {
-      name: 'beacons that nobody answers',
+      name: 'beacons without an answer',
       why: 'They count visits, they bring nothing, and hold nothing.',
       routes: {
         '': scripted(
@@ -213,7 +213,7 @@ export const requests: Theme = {
     },
     {
       name: 'a style sheet that never comes',
-      why: 'Neither text nor scripts are shown before it: people see a white page too, and nobody keeps that.',
+      why: 'Neither text nor scripts are shown before it: people see a white page too, which is not kept.',
       routes: {
         '': page(
           `<link rel="stylesheet" href="never.css"><p id="out">shell</p><script>out.textContent = 'after the sheet'</script>`,

@@ -135,7 +135,7 @@ export const state: Theme = {
     },
     {
       name: 'things that need leave',
-      why: 'Nobody is there to grant it: a question without an answer holds the page for ever.',
+      why: 'Without a person to grant it, a question without an answer holds the page for ever.',
       routes: {
         '': scripted(`navigator.geolocation.getCurrentPosition(() => show('position'), (error) => show('no position ' + error.code))
           Notification.requestPermission().then((answer) => show('notices ' + answer)); navigator.permissions.query({ name: 'geolocation' }).then(({ state }) => show('geolocation ' + state))

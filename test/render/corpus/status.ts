@@ -43,7 +43,7 @@ export const status: Theme = {
       expect: { outcome: 'not-html' },
     },
     {
-      name: 'a 304 that nobody asked for',
+      name: 'a 304 without a condition',
       why: 'There is nothing that has not been modified.',
       routes: { '': only(304) },
       expect: { outcome: 'not-html' },

@@ -214,7 +214,7 @@ export const streams: Theme = {
     },
     {
       name: 'a worker that starts a worker',
-      why: 'The inner one is known to nobody but the outer one.',
+      why: 'Only the outer one knows the inner one.',
       routes: {
         '': scripted(`new Worker('outer.js').onmessage = ({ data }) => show(data)`),
         'outer.js': script(`new Worker('inner.js').onmessage = ({ data }) => postMessage(data)`, 30),
@@ -268,7 +268,7 @@ export const streams: Theme = {
     },
     {
       name: 'a worker whose script comes after two seconds',
-      why: 'It is a script like those of the page, without which there is no content; but its end is told to nobody.',
+      why: 'It is a script like those of the page, without which there is no content; but its end is not reported.',
       routes: {
         '': scripted(`new Worker('worker.js').onmessage = ({ data }) => setTimeout(() => show(data), 2000)`),
         'worker.js': (_request, response) => void response.writeHead(302, { location: 'moved.js' }).end(),
@@ -278,7 +278,7 @@ export const streams: Theme = {
     },
     {
       name: 'workers that fail, are ended, or are not allowed',
-      why: 'Nobody ever tells that their scripts have loaded.',
+      why: 'It is never reported that their scripts have loaded.',
       routes: {
         '': scripted(`const csp = document.createElement('iframe'); csp.src = 'strict'; document.body.append(csp)
           new Worker('slow.js').terminate(); new Worker('none.js').onerror = () => show('no worker')

@@ -13,7 +13,7 @@ export const timers: Theme = {
     },
     {
       name: 'a timer of 12 s',
-      why: 'There must be an end: nobody keeps content from a crawler on purpose for so long.',
+      why: 'There must be an end: content is not kept from a crawler on purpose for so long.',
       limit: true,
       routes: { '': scripted(`show('now'); setTimeout(() => show('after 12 s'), 12000)`) },
       expect: { reads: ['now'], readsNot: ['after 12 s'] },

@@ -24,7 +24,7 @@ export const trouble: Theme = {
       expect: { reads: ['before, after'] },
     },
     {
-      name: 'rejections that nobody handles',
+      name: 'unhandled rejections',
       why: 'A thousand of them change nothing.',
       routes: {
         '': scripted(
@@ -113,7 +113,7 @@ export const trouble: Theme = {
     },
     {
       name: 'dialogs',
-      why: 'Nobody answers them, and scripts stand still until somebody does.',
+      why: 'They get no answer, and scripts stand still until they do.',
       routes: {
         '': scripted(
           `alert('hello'); show('confirm ' + confirm('sure?')); show('prompt ' + prompt('name?')); print(); show('after')`,

@@ -1,0 +1,88 @@
+// Evaluated before the other scripts of a document, in one function with them: what they share. Pages replace globals,
+// so everything that is needed later is taken now.
+// biome-ignore-all lint/correctness/noUnusedVariables: the other scripts use them
+const { apply } = Reflect
+const { then } = Promise.prototype
+const { addEventListener: nativeListen, dispatchEvent: nativeDispatch } = EventTarget.prototype
+const { setInterval: nativeSetInterval, clearInterval: nativeClearInterval } = window
+const now = window.performance.now.bind(window.performance)
+
+/** Sends a word to Node. @type {(word: string) => void} */
+const report = Reflect.get(window, 'prepaintTell') ?? (() => {})
+
+/**
+ * Replaces a method or getter, where there is one; it looks the same to the page.
+ * @param {object | undefined} owner @param {string | symbol} name
+ * @param {(native: Function, self: *, given: *[]) => unknown} as
+ */
+function intercept(owner, name, as) {
+  const native = owner && Object.getOwnPropertyDescriptor(owner, name)
+  if (!owner || !native) return
+  /** @param {*} of */
+  const to = (of) => new Proxy(of, { apply: (target, self, given) => as(target, self, given) })
+  if (native.get) Object.defineProperty(owner, name, { ...native, get: to(native.get) })
+  else if (typeof native.value === 'function')
+    Object.defineProperty(owner, name, { ...native, value: to(native.value) })
+}
+
+/** Reports to Node while something takes real time. Each script counts its own: work that never ends must not hide other work. */
+function realTimeWork() {
+  let open = 0
+  /** Returns what to call at the end; further calls have no effect. */
+  const begin = () => {
+    if (++open === 1) report('busy')
+    let isOpen = true
+    return () => {
+      if (isOpen && --open === 0) report('idle')
+      isOpen = false
+    }
+  }
+  /** Methods whose promises settle in real time. @param {object | undefined} owner @param {readonly string[]} names */
+  const interceptPromises = (owner, names) => {
+    for (const name of names) {
+      intercept(owner, name, (native, self, given) => {
+        const result = apply(native, self, given)
+        if (result instanceof Promise) {
+          const end = begin()
+          then.call(result, end, end)
+        }
+        return result
+      })
+    }
+  }
+  return { begin, interceptPromises }
+}
+
+/** Events sent ahead of their frame. @type {WeakMap<EventTarget, Set<string>>} */
+const sentEvents = new WeakMap()
+/** @param {*} event */
+const keyOf = ({ type, animationName, propertyName }) => `${type} ${animationName ?? propertyName ?? ''}`
+/** Sends an event that otherwise comes with a frame. @param {EventTarget} target @param {Event} event */
+function sendEarly(target, event) {
+  sentEvents.set(target, (sentEvents.get(target) ?? new Set()).add(keyOf(event)))
+  nativeDispatch.call(target, event)
+}
+/** A listener: a late frame must not send it again. @param {Event} event */
+function dropRepeated(event) {
+  if (!event.isTrusted || event.target === null) return
+  if (sentEvents.get(event.target)?.delete(keyOf(event))) event.stopImmediatePropagation()
+}
+
+const CHECK_EVERY_MS = 100
+/** What still changes after that changes for ever. */
+const CHECK_FOR_MS = 6_000
+/** Returns a function that has `check` called again and again for a while. @param {() => void} check */
+function checkForAWhile(check) {
+  let timer = 0
+  let untilMs = 0
+  return () => {
+    untilMs = now() + CHECK_FOR_MS
+    if (timer !== 0) return
+    timer = nativeSetInterval(() => {
+      check()
+      if (now() < untilMs) return
+      nativeClearInterval(timer)
+      timer = 0
+    }, CHECK_EVERY_MS)
+  }
+}
