@@ -59,7 +59,7 @@ describe('certificate commands', () => {
     const missing = await run('certificate set --domain shop.example.com --chain /none --key /none')
     assert.match(String(missing.json['error']), /\/none cannot be read/)
 
-    assert.match((await run('certificate remove --domain shop.example.com')).text, /out of use/)
+    assert.match((await run('certificate remove --domain shop.example.com')).text, /no longer used/)
     const none = await run('certificate remove --domain shop.example.com')
     assert.match(String(none.json['error']), /Certificate not found/)
     const unknown = await run('certificate show --domain nobody.example.com')
@@ -78,7 +78,7 @@ describe('certificate commands', () => {
 
     for (const [args, dataDir, words] of [
       ['certificate forget --lost-key', dir, /nothing is lost/],
-      ['certificate forget', elsewhere, /Say --lost-key/],
+      ['certificate forget', elsewhere, /then add --lost-key/],
       [set, elsewhere, /Certificates cannot be stored at this node/],
     ] as const) {
       assert.match(String((await run(args, dataDir)).json['error']), words)
@@ -89,7 +89,7 @@ describe('certificate commands', () => {
 
     const forgotten = await run('certificate forget --lost-key', elsewhere)
     assert.deepEqual(forgotten.json, { ordered: [], supplied: ['shop.example.com'] })
-    assert.match(forgotten.text, /To be supplied again by their owners: shop\.example\.com\./)
+    assert.match(forgotten.text, /Owners must supply these again: shop\.example\.com\./)
     await seal(elsewhere)
     assert.equal((await run(set, elsewhere)).exitCode ?? 0, 0)
     const { rows } = await pool.query('select next_at > now() as later from certificate_order')

@@ -12,7 +12,7 @@ import tls from 'node:tls'
 import { GOOGLEBOT, startTestEdge } from '../test/support/edge.ts'
 import { FRAME, frame, get, rawHttp2 } from '../test/support/http2-frames.ts'
 import type { Deadline } from './node/closing-stack.ts'
-import { drainable } from './node/shutdown.ts'
+import { drainable } from './node/closing-stack.ts'
 
 const FAR_OFF: Deadline = { signal: new AbortController().signal, remainingMs: () => 60_000 }
 const GOING_AWAY = '880203e9'

@@ -1,10 +1,10 @@
-import { endAtOnce } from './node/shutdown.ts'
+import { exitOnSignal } from './node/shutdown.ts'
 
 const args = process.argv.slice(2)
-// Before all that takes a moment to load, so that there is none in which a signal counts as a crash.
-if (args[0] === 'serve' || args[0] === 'demo') endAtOnce()
+// Before everything that takes time to load, so that a signal never counts as a crash.
+if (args[0] === 'serve' || args[0] === 'demo') exitOnSignal()
 
-// `prepaint cache list | head`: the reader has seen enough.
+// `prepaint cache list | head` closes the pipe early.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? 0 : 1)
 })

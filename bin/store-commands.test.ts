@@ -165,7 +165,7 @@ describe('commands on accounts, keys, tokens and domains', () => {
     await refused('cache warm --domain shop.example --resume', /No warm of shop\.example is paused/)
     const paused = await warmed('--pause')
     assert.deepEqual([paused.state, paused.paused_at !== null], ['reading', true])
-    await refused('cache warm --domain shop.example --pause', /No warm of shop\.example is under way/)
+    await refused('cache warm --domain shop.example --pause', /No warm of shop\.example is running/)
     await warmed('--resume')
     await warmed('--outdated')
     const looked = await warmed('--status')

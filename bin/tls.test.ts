@@ -109,7 +109,7 @@ describe('TLS of whole nodes', () => {
       const ports_ = { PREPAINT_API_PORT: '0', PREPAINT_EDGE_PORT: '0' }
       const { code, stderr } = await runPrepaint(['serve'], { ...stranger, ...ports_ })
       assert.equal(code, 1)
-      assert.match(stderr, /sealed with a master key .* set PREPAINT_SECRET_KEY/)
+      assert.match(stderr, /encrypted with a master key .* set PREPAINT_SECRET_KEY/)
     }
   })
 

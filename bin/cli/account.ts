@@ -1,16 +1,16 @@
 import { createAccount, findAccount, listAccounts, setPlan, setRole } from '../../src/accounts/accounts.ts'
 import { createLink } from '../../src/accounts/sign-in/links.ts'
-import { CommandError, defineCommand, UsageError } from '../command-line/command.ts'
+import { CommandError, type Commands, defineCommand, UsageError } from '../command-line/command.ts'
 import { withDatabase } from '../command-line/open-database.ts'
+import { apiUrl, EMAIL_OPTION } from '../command-line/options.ts'
 import { askHidden, canAsk, readStdin, table } from '../command-line/output.ts'
 import { welcomeUrl } from '../node/first-account.ts'
-import { apiUrl } from './demo/steps.ts'
 
-export const accountCreate = defineCommand({
+const accountCreate = defineCommand({
   options: {
-    email: { value: 'E', text: 'e-mail address; names the account in other commands', required: true },
-    plan: { value: 'P', text: 'one of the plan catalogue, such as agency_plus', required: true },
-    password: { value: 'W', text: 'for the dashboard; others can see it in the list of processes' },
+    email: { value: 'E', text: 'e-mail address; other commands name the account by it', required: true },
+    plan: { value: 'P', text: 'a plan of the catalogue, such as agency_plus', required: true },
+    password: { value: 'W', text: 'for the dashboard; visible to others in the process list' },
     'password-stdin': { value: null, text: 'read the password from stdin' },
   },
   async run(values, around) {
@@ -23,8 +23,7 @@ export const accountCreate = defineCommand({
     const account = await withDatabase(around, ({ pool }) =>
       createAccount(pool, around.config.plans, { email: values.email, plan: values.plan, password }),
     )
-    const without =
-      password === null ? ' without a password: nobody can sign in to the dashboard with it' : ''
+    const without = password === null ? ' without a password: it cannot sign in to the dashboard' : ''
     return {
       json: account,
       text: `Account ${account.email} created on plan ${account.plan}${without}.`,
@@ -32,12 +31,12 @@ export const accountCreate = defineCommand({
   },
 })
 
-/** Enter alone: an account without a password, for use by keys only. */
+/** Enter alone: an account without a password, for API keys only. */
 async function askPassword(): Promise<string | null> {
   const answers: string[] = []
   await askHidden('Password for the dashboard (Enter for none): ', (answer) => {
     answers.push(answer)
-    return answers.length === 1 && answer !== '' ? 'Once more: ' : null
+    return answers.length === 1 && answer !== '' ? 'Repeat it: ' : null
   })
   const [password = '', again] = answers
   if (password === '') return null
@@ -45,9 +44,9 @@ async function askPassword(): Promise<string | null> {
   return password
 }
 
-export const accountInvite = defineCommand({
+const accountInvite = defineCommand({
   options: {
-    email: { value: 'E', text: 'whom to invite', required: true },
+    email: { value: 'E', text: 'the e-mail address to invite', required: true },
     plan: { value: 'P', text: 'the plan of the account', required: true },
     operator: { value: null, text: 'may see and change all accounts' },
   },
@@ -57,12 +56,12 @@ export const accountInvite = defineCommand({
       createLink(pool, around.config.plans, { kind: 'invitation', email, plan, role }, nowMs),
     )
     const url = welcomeUrl(apiUrl(around.config), made.token)
-    around.say('An invitation. The link is shown this once and works once, for a week:')
+    around.say('Invitation link, shown only once. It works once, within a week:')
     return { json: { email, url, expires_at: made.expires_at }, text: url }
   },
 })
 
-export const accountList = defineCommand({
+const accountList = defineCommand({
   options: {},
   async run(_values, around) {
     const accounts = await withDatabase(around, ({ pool }) => listAccounts(pool))
@@ -74,23 +73,23 @@ export const accountList = defineCommand({
   },
 })
 
-export const accountResetLink = defineCommand({
-  options: { email: { value: 'E', text: 'the account', required: true } },
+const accountResetLink = defineCommand({
+  options: { email: EMAIL_OPTION },
   async run({ email }, around) {
     const made = await withDatabase(around, async ({ pool, nowMs }) => {
       const { id } = await findAccount(pool, email)
       return createLink(pool, around.config.plans, { kind: 'reset', account: id }, nowMs)
     })
     const url = welcomeUrl(apiUrl(around.config), made.token)
-    around.say('A link to set a new password. It is shown this once and works once, for an hour:')
+    around.say('Link to set a new password, shown only once. It works once, within an hour:')
     return { json: { email, url, expires_at: made.expires_at }, text: url }
   },
 })
 
-export const accountSetPlan = defineCommand({
+const accountSetPlan = defineCommand({
   options: {
-    email: { value: 'E', text: 'the account', required: true },
-    plan: { value: 'P', text: 'the new plan; takes effect on the next request', required: true },
+    email: EMAIL_OPTION,
+    plan: { value: 'P', text: 'the new plan; applies from the next request', required: true },
   },
   async run({ email, plan }, around) {
     const account = await withDatabase(around, async ({ pool }) => {
@@ -101,9 +100,9 @@ export const accountSetPlan = defineCommand({
   },
 })
 
-export const accountSetRole = defineCommand({
+const accountSetRole = defineCommand({
   options: {
-    email: { value: 'E', text: 'the account', required: true },
+    email: EMAIL_OPTION,
     role: { value: 'R', text: 'owner, or operator: may see and change all accounts', required: true },
   },
   async run({ email, role }, around) {
@@ -115,3 +114,12 @@ export const accountSetRole = defineCommand({
     return { json: account, text: `Account ${account.email} is now an ${account.role}.` }
   },
 })
+
+export const commands: Commands = {
+  'account create': accountCreate,
+  'account list': accountList,
+  'account set-plan': accountSetPlan,
+  'account invite': accountInvite,
+  'account reset-link': accountResetLink,
+  'account set-role': accountSetRole,
+}

@@ -9,20 +9,23 @@ import { createVault } from '../../src/certificates/vault/vault.ts'
 import { readBackup } from '../../src/db/backup/backup.ts'
 import { restoreBackup } from '../../src/db/backup/restore.ts'
 import { silentLog } from '../../src/log.ts'
-import { CommandError, defineCommand } from '../command-line/command.ts'
+import { CommandError, type Commands, defineCommand } from '../command-line/command.ts'
 import { openCommandDatabase, withDatabase } from '../command-line/open-database.ts'
 
 const MIB = 1024 * 1024
 
-export const backup = defineCommand({
+const backup = defineCommand({
   options: {
-    'without-pages': { value: null, text: 'leave out the render cache; it fills again' },
+    'without-pages': { value: null, text: 'leave out the render cache, which can be rendered again' },
     'with-key': {
       value: null,
-      text: 'put the master key of the data directory into it: whoever has the file then has the certificates',
+      text: 'include the master key of the data directory: the file then gives access to all certificates',
     },
   },
-  operand: { name: 'FILE', text: 'where to; a file that is there is replaced once the new one is whole' },
+  operand: {
+    name: 'FILE',
+    text: 'the file to write; an existing one is replaced once the new one is complete',
+  },
   async run(values, around, file) {
     const { config } = around
     const masterKey =
@@ -41,22 +44,22 @@ export const backup = defineCommand({
     const { master_key_id: keyId, made_at: madeAt } = JSON.parse(head) as Record<string, string | null>
     const key =
       keyId === null
-        ? 'Nothing in it is sealed with a master key.'
+        ? 'Nothing in it is encrypted with a master key.'
         : masterKey !== null
-          ? 'The master key is in it: keep it as you would keep private keys.'
-          : `Private keys in it are sealed with the master key ${keyId}, which is not in it: ${
+          ? 'The master key is in it: protect the file like a private key.'
+          : `Private keys in it are encrypted with the master key ${keyId}, which is not in it: keep ${
               config.secretKeys === null ? `${config.dataDir}/secret-key` : 'PREPAINT_SECRET_KEY'
-            } must be kept elsewhere, or certificates have to be made anew.`
+            } elsewhere as well, or certificates are lost.`
     return {
       json: { file, bytes, made_at: madeAt, master_key_id: keyId, has_key: masterKey !== null },
-      text: `${file}: all that was stored at ${madeAt} (${(bytes / MIB).toFixed(1)} MiB before compression).\n${key}`,
+      text: `${file}: everything stored at ${madeAt} (${(bytes / MIB).toFixed(1)} MiB before compression).\n${key}`,
     }
   },
 })
 
-export const restore = defineCommand({
+const restore = defineCommand({
   options: {},
-  operand: { name: 'FILE', text: 'a file that "prepaint backup" has written' },
+  operand: { name: 'FILE', text: 'a file written by "prepaint backup"' },
   async run(_values, { config, say }, file) {
     const { dataDir, secretKeys: keys } = config
     const database = await openCommandDatabase(config, say)
@@ -66,12 +69,12 @@ export const restore = defineCommand({
       const fits = await createVault({ pool: database.pool, keys, dataDir }).fits()
       const count = (table: string) => rows[table] ?? 0
       const words = [
-        `Restored what was stored at ${head.made_at}: ${count('account')} accounts, ${count('domain')} domains, ${count('page')} pages.`,
+        `Restored the backup of ${head.made_at}: ${count('account')} accounts, ${count('domain')} domains, ${count('page')} pages.`,
         ...(fits
           ? []
           : [
-              `Private keys in it are sealed with the master key ${head.master_key_id}, which is not here: set ` +
-                `PREPAINT_SECRET_KEY to it, or put it into ${dataDir}/secret-key, before you start a node.`,
+              `Private keys in it are encrypted with the master key ${head.master_key_id}, which is missing here: set ` +
+                `PREPAINT_SECRET_KEY to it, or write it to ${dataDir}/secret-key, before you start a node.`,
             ]),
       ]
       return { json: { made_at: head.made_at, rows, master_key_fits: fits }, text: words.join('\n') }
@@ -82,8 +85,8 @@ export const restore = defineCommand({
 })
 
 /**
- * Writes the pieces to a file that only its owner may read; under another name
- * until it is whole and on disk, so that what has the name is a backup. Gives its bytes.
+ * Writes a file that only its owner may read. It has another name until it is
+ * complete and on disk. Returns the bytes before compression.
  */
 async function writeBackupFile(file: string, pieces: AsyncIterable<string>): Promise<number> {
   const draft = `${file}.unfinished`
@@ -97,7 +100,9 @@ async function writeBackupFile(file: string, pieces: AsyncIterable<string>): Pro
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST')
-      throw new CommandError(`${draft} is there: another backup writes it, or was cut off; remove it`)
+      throw new CommandError(
+        `${draft} exists: another backup is running, or was interrupted; then remove the file`,
+      )
     await rm(draft, { force: true })
     if (code !== undefined && /^E[A-Z]+$/.test(code))
       throw new CommandError(`${file} cannot be written: ${(error as Error).message}`)
@@ -106,11 +111,11 @@ async function writeBackupFile(file: string, pieces: AsyncIterable<string>): Pro
   return packed.bytesWritten
 }
 
-/** The lines of a backup. Throws CommandError for a file that cannot be read or is damaged. */
-export async function* readBackupFile(file: string): AsyncGenerator<string> {
+/** The lines of a backup. Throws CommandError for a file that is damaged or cannot be read. */
+async function* readBackupFile(file: string): AsyncGenerator<string> {
   const unpacked = createZstdDecompress()
   const fed = pipeline(createReadStream(file), unpacked)
-  // Told below; whoever reads the lines has to hear of it, not the process.
+  // Thrown below, to the reader of the lines.
   fed.catch(() => {})
   try {
     yield* createInterface({ input: unpacked, crlfDelay: Number.POSITIVE_INFINITY })
@@ -118,4 +123,9 @@ export async function* readBackupFile(file: string): AsyncGenerator<string> {
   } catch (cause) {
     throw new CommandError(`${file} cannot be read as a backup: ${(cause as Error).message}`, { cause })
   }
+}
+
+export const commands: Commands = {
+  backup: backup,
+  restore: restore,
 }

@@ -9,15 +9,15 @@ import { readWarm } from '../../src/queue/warm/warm-progress.ts'
 import { listStoredPaths } from '../../src/store/page-match.ts'
 import { normalisePath, normalisePrefix, type QueryRule } from '../../src/store/path.ts'
 import { type PurgeWhat, purgeAhead, purgePages } from '../../src/store/purge.ts'
-import { CommandError, defineCommand, UsageError } from '../command-line/command.ts'
+import { CommandError, type Commands, defineCommand, UsageError } from '../command-line/command.ts'
 import { withDatabase } from '../command-line/open-database.ts'
-import { domainNamed, domainNameOf } from '../command-line/options.ts'
-import { tellQueued, warmText, watchWarm } from './watch.ts'
+import { DOMAIN_OPTION, domainNamed, parseDomainOption } from '../command-line/options.ts'
+import { reportQueued, warmText, watchWarm } from './watch.ts'
 
-export const cacheList = defineCommand({
-  options: { domain: { value: 'D', text: 'the domain', required: true } },
+const cacheList = defineCommand({
+  options: { domain: DOMAIN_OPTION },
   async run(values, around) {
-    const name = domainNameOf(values.domain)
+    const name = parseDomainOption(values.domain)
     const paths = await withDatabase(around, async ({ pool }) => {
       const domain = await domainNamed(pool, name)
       const all: PagePath[] = []
@@ -35,16 +35,16 @@ export const cacheList = defineCommand({
   },
 })
 
-export const cachePurge = defineCommand({
+const cachePurge = defineCommand({
   options: {
-    domain: { value: 'D', text: 'the domain', required: true },
-    path: { value: 'P', text: 'only this page; with * at the end, all pages that begin so' },
+    domain: DOMAIN_OPTION,
+    path: { value: 'P', text: 'only this page; with * at the end, all pages with this prefix' },
   },
   async run(values, around) {
-    const name = domainNameOf(values.domain)
+    const name = parseDomainOption(values.domain)
     const keysDeleted = await withDatabase(around, async ({ pool }) => {
       const domain = await domainNamed(pool, name)
-      const what = whatOf(values.path, domain.settings.query)
+      const what = purgeWhat(values.path, domain.settings.query)
       const ahead = await purgeAhead(pool, domain.id, what)
       return ahead + (await transaction(pool, (client) => purgePages(client, domain.id, what)))
     })
@@ -55,7 +55,7 @@ export const cachePurge = defineCommand({
   },
 })
 
-function whatOf(raw: string | null, query: QueryRule): PurgeWhat {
+function purgeWhat(raw: string | null, query: QueryRule): PurgeWhat {
   if (raw === null) return { kind: 'all' }
   if (raw.endsWith('*')) {
     const prefix = normalisePrefix(raw.slice(0, -1))
@@ -67,14 +67,14 @@ function whatOf(raw: string | null, query: QueryRule): PurgeWhat {
   throw new UsageError(`--path must be a path that begins with /, got "${raw}"`)
 }
 
-export const cacheRefresh = defineCommand({
+const cacheRefresh = defineCommand({
   options: {
-    domain: { value: 'D', text: 'the domain', required: true },
-    path: { value: 'P', text: `a page, as often as wanted; without: ${DEFAULT_PATHS.join(' ')}`, many: true },
-    wait: { value: null, text: 'wait until they are rendered, also when not at a terminal' },
+    domain: DOMAIN_OPTION,
+    path: { value: 'P', text: `a page; can be repeated; default: ${DEFAULT_PATHS.join(' ')}`, many: true },
+    wait: { value: null, text: 'wait until they are rendered (the default at a terminal)' },
   },
   async run(values, around) {
-    const name = domainNameOf(values.domain)
+    const name = parseDomainOption(values.domain)
     const raw = values.path.length > 0 ? values.path : DEFAULT_PATHS
     return withDatabase(around, async ({ pool }) => {
       const domain = await domainNamed(pool, name)
@@ -87,24 +87,24 @@ export const cacheRefresh = defineCommand({
       const since = await databaseNow(pool)
       const jobs = await retriedTransaction(pool, (client) => refreshPages(client, domain.id, paths))
       const words = `Queued ${jobs.length} ${jobs.length === 1 ? 'page' : 'pages'} of ${name}.`
-      const told = { domain, since, wait: values.wait, words, json: { domain: name, jobs } }
-      return tellQueued({ pool, around }, told)
+      const queued = { domain, since, wait: values.wait, words, json: { domain: name, jobs } }
+      return reportQueued({ pool, around }, queued)
     })
   },
 })
 
-export const cacheWarm = defineCommand({
+const cacheWarm = defineCommand({
   options: {
-    domain: { value: 'D', text: 'the domain', required: true },
-    outdated: { value: null, text: 'only what is not stored, stale, or older than its sitemap says' },
-    wait: { value: null, text: 'wait until all are rendered, also when not at a terminal' },
-    status: { value: null, text: 'start none, say how far the last one is' },
-    pause: { value: null, text: 'pause the one under way' },
-    resume: { value: null, text: 'go on with the one that is paused' },
-    cancel: { value: null, text: 'end the one under way; what was rendered stays' },
+    domain: DOMAIN_OPTION,
+    outdated: { value: null, text: 'only pages that are missing, stale, or older than the sitemap says' },
+    wait: { value: null, text: 'wait until all are rendered (the default at a terminal)' },
+    status: { value: null, text: 'show the progress of the last one' },
+    pause: { value: null, text: 'pause the running one' },
+    resume: { value: null, text: 'continue the paused one' },
+    cancel: { value: null, text: 'cancel the running one; rendered pages stay' },
   },
   async run(values, around) {
-    const name = domainNameOf(values.domain)
+    const name = parseDomainOption(values.domain)
     const actions = (['status', 'pause', 'resume', 'cancel'] as const).filter((action) => values[action])
     const [action = null] = actions
     if (actions.length > 1) throw new UsageError(`--${actions.join(' and --')} cannot be given together`)
@@ -124,12 +124,19 @@ export const cacheWarm = defineCommand({
       const isWatched = action === null || action === 'resume' || (action === 'status' && values.wait)
       if (isWatched) return watchWarm({ pool, around }, { domain, since, wait: values.wait })
       const warm = await readWarm(pool, domain.id)
-      const text = warm === null ? `${name} was never warmed.` : warmText(warm)
+      const text = warm === null ? `${name} has never been warmed.` : warmText(warm)
       return { json: { domain: name, warm }, text }
     })
   },
 })
 
 function unchanged(name: DomainName, action: 'pause' | 'resume' | 'cancel'): string {
-  return action === 'resume' ? `No warm of ${name} is paused` : `No warm of ${name} is under way`
+  return action === 'resume' ? `No warm of ${name} is paused` : `No warm of ${name} is running`
+}
+
+export const commands: Commands = {
+  'cache list': cacheList,
+  'cache purge': cachePurge,
+  'cache refresh': cacheRefresh,
+  'cache warm': cacheWarm,
 }

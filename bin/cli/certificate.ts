@@ -9,63 +9,65 @@ import {
 import type { CertificateView } from '../../src/certificates/stored-certificate.ts'
 import { forgetSealed } from '../../src/certificates/vault/forget-sealed.ts'
 import { createVault } from '../../src/certificates/vault/vault.ts'
-import { CommandError, defineCommand } from '../command-line/command.ts'
+import { CommandError, type Commands, defineCommand } from '../command-line/command.ts'
 import { withDatabase } from '../command-line/open-database.ts'
-import { domainNameOf } from '../command-line/options.ts'
+import { DOMAIN_OPTION, parseDomainOption } from '../command-line/options.ts'
 import { fields } from '../command-line/output.ts'
 
-export const certificateForget = defineCommand({
+const certificateForget = defineCommand({
   options: {
     'lost-key': {
       value: null,
-      text: 'yes, the master key that all certificates here are sealed with is lost, on every node and in every backup',
+      text: 'confirm: the master key that encrypts all certificates is lost, on every node and in every backup',
     },
   },
   async run(values, around) {
     const { dataDir, secretKeys: keys } = around.config
     if (!values['lost-key']) {
       throw new CommandError(
-        'This deletes all certificates, the account at the CA and what signs cookies. Say --lost-key, and stop all nodes before.',
+        'This deletes all certificates, the account at the CA and the secret that signs cookies. Stop all nodes, then add --lost-key.',
       )
     }
     const { ordered, supplied } = await withDatabase(around, async ({ pool, nowMs }) => {
       if (await createVault({ pool, keys, dataDir }).fits()) {
-        throw new CommandError('The master key of this node opens all that is sealed here: nothing is lost.')
+        throw new CommandError('The master key of this node decrypts everything here: nothing is lost.')
       }
       return forgetSealed(pool, nowMs)
     })
     const words = [
-      `Forgotten: ${ordered.length + supplied.length} certificates. The next node that starts makes or registers a master key.`,
-      ...(ordered.length > 0 ? ['Those of the CA are ordered anew, where one is named.'] : []),
-      ...(supplied.length > 0 ? [`To be supplied again by their owners: ${supplied.join(', ')}.`] : []),
+      `Deleted ${ordered.length + supplied.length} certificates. The next node that starts registers a master key.`,
+      ...(ordered.length > 0
+        ? ['Certificates from the CA are ordered again if PREPAINT_ACME_DIRECTORY is set.']
+        : []),
+      ...(supplied.length > 0 ? [`Owners must supply these again: ${supplied.join(', ')}.`] : []),
     ]
     return { json: { ordered, supplied }, text: words.join('\n') }
   },
 })
 
-export const certificateRemove = defineCommand({
-  options: { domain: { value: 'D', text: 'the domain', required: true } },
+const certificateRemove = defineCommand({
+  options: { domain: DOMAIN_OPTION },
   async run(values, around) {
-    const name = domainNameOf(values.domain)
+    const name = parseDomainOption(values.domain)
     const deleted = await withDatabase(around, async ({ pool, nowMs }) =>
       withdrawCertificate(pool, await ownerOfDomain(pool, name), name, nowMs),
     )
-    return { json: { domain: name, deleted }, text: `The certificate of ${name} is out of use.` }
+    return { json: { domain: name, deleted }, text: `The certificate of ${name} is no longer used.` }
   },
 })
 
-export const certificateSet = defineCommand({
+const certificateSet = defineCommand({
   options: {
-    domain: { value: 'D', text: 'the domain', required: true },
+    domain: DOMAIN_OPTION,
     chain: {
       value: 'FILE',
-      text: 'PEM: the certificate of the domain first, then those that sign it',
+      text: 'PEM: the certificate of the domain, then its issuers',
       required: true,
     },
     key: { value: 'FILE', text: 'PEM: its private key, without a passphrase', required: true },
   },
   async run(values, around) {
-    const name = domainNameOf(values.domain)
+    const name = parseDomainOption(values.domain)
     const supplied = {
       chain: contentOf(values.chain, CHAIN_LIMIT_CHARS),
       key: contentOf(values.key, KEY_LIMIT_CHARS),
@@ -91,10 +93,10 @@ function contentOf(file: string, limitChars: number): string {
   return text
 }
 
-export const certificateShow = defineCommand({
-  options: { domain: { value: 'D', text: 'the domain', required: true } },
+const certificateShow = defineCommand({
+  options: { domain: DOMAIN_OPTION },
   async run(values, around) {
-    const name = domainNameOf(values.domain)
+    const name = parseDomainOption(values.domain)
     const view = await withDatabase(around, async ({ pool }) =>
       foundCertificate(pool, await ownerOfDomain(pool, name), name),
     )
@@ -102,7 +104,6 @@ export const certificateShow = defineCommand({
   },
 })
 
-/** A domain's certificate and what is known of the next one, for a person. */
 function certificateText(domain: string, { certificate, order }: CertificateView): string {
   const shown =
     certificate === null
@@ -120,5 +121,12 @@ function certificateText(domain: string, { certificate, order }: CertificateView
     order.last_error === null
       ? []
       : [[`failed (${order.failures})`, `${order.last_error_at}: ${order.last_error}`] as const]
-  return fields([['domain', domain], ...shown, ['looked at', order.next_attempt_at ?? '-'], ...trouble])
+  return fields([['domain', domain], ...shown, ['next attempt', order.next_attempt_at ?? '-'], ...trouble])
+}
+
+export const commands: Commands = {
+  'certificate set': certificateSet,
+  'certificate show': certificateShow,
+  'certificate remove': certificateRemove,
+  'certificate forget': certificateForget,
 }

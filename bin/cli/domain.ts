@@ -5,33 +5,38 @@ import { AppError } from '../../src/errors.ts'
 import { createDomain, deleteDomain, updateDomain } from '../../src/sites/domain-changes.ts'
 import { type DomainSettings, domainSettingsPatchSchema } from '../../src/sites/domain-settings.ts'
 import { type DomainWithSettings, findDomain, listAllDomains, listDomains } from '../../src/sites/domains.ts'
-import { defineCommand, UsageError } from '../command-line/command.ts'
+import { type Commands, defineCommand, UsageError } from '../command-line/command.ts'
 import { withDatabase } from '../command-line/open-database.ts'
-import { domainNameOf, originOf, yesOrNo } from '../command-line/options.ts'
+import {
+  DOMAIN_OPTION,
+  parseDomainOption,
+  parseOriginOption,
+  parseYesNoOption,
+} from '../command-line/options.ts'
 import { fields, table } from '../command-line/output.ts'
 
-export const domainAdd = defineCommand({
+const domainAdd = defineCommand({
   options: {
     email: { value: 'E', text: 'the account that owns it', required: true },
     domain: { value: 'D', text: 'the name that visitors use', required: true },
-    origin: { value: 'URL', text: 'where the site really lives', required: true },
+    origin: { value: 'URL', text: 'the URL of the site itself', required: true },
   },
   async run(values, around) {
     const { config } = around
-    const name = domainNameOf(values.domain)
-    const originUrl = await originOf(values.origin, config)
+    const name = parseDomainOption(values.domain)
+    const originUrl = await parseOriginOption(values.origin, config)
     const domain = await withDatabase(around, async ({ pool, nowMs }) => {
       const { id } = await findAccount(pool, values.email)
       return createDomain(pool, id, { name, originUrl }, { plans: config.plans, nowMs })
     })
     return {
       json: { domain },
-      text: `Domain ${domain.custom_domain} is registered; its origin is ${domain.origin_url}.`,
+      text: `Domain ${domain.custom_domain} is registered with the origin ${domain.origin_url}.`,
     }
   },
 })
 
-export const domainList = defineCommand({
+const domainList = defineCommand({
   options: { email: { value: 'E', text: 'only the domains of this account' } },
   async run({ email }, around) {
     const domains = await withDatabase(around, async ({ pool, nowMs }) => {
@@ -61,34 +66,34 @@ export const domainList = defineCommand({
   },
 })
 
-export const domainRemove = defineCommand({
-  options: { domain: { value: 'D', text: 'the domain', required: true } },
+const domainRemove = defineCommand({
+  options: { domain: DOMAIN_OPTION },
   async run(values, around) {
-    const name = domainNameOf(values.domain)
+    const name = parseDomainOption(values.domain)
     const deleted = await withDatabase(around, async ({ pool }) =>
       deleteDomain(pool, await ownerOfDomain(pool, name), name),
     )
-    return { json: { deleted }, text: `Domain ${name} and everything stored for it are gone.` }
+    return { json: { deleted }, text: `Domain ${name} and everything stored for it are deleted.` }
   },
 })
 
-export const domainSet = defineCommand({
+const domainSet = defineCommand({
   options: {
-    domain: { value: 'D', text: 'the domain', required: true },
-    origin: { value: 'URL', text: 'where the site really lives' },
+    domain: DOMAIN_OPTION,
+    origin: { value: 'URL', text: 'the URL of the site itself' },
     active: { value: 'yes|no', text: 'no: live traffic passes to the origin' },
-    settings: { value: 'JSON', text: 'those to change, such as {"fresh_seconds": 3600}' },
+    settings: { value: 'JSON', text: 'the settings to change, such as {"fresh_seconds": 3600}' },
   },
   async run(values, around) {
     const { config } = around
-    const name = domainNameOf(values.domain)
+    const name = parseDomainOption(values.domain)
     if (values.origin === null && values.active === null && values.settings === null) {
       throw new UsageError('Nothing to change: give --origin, --active or --settings')
     }
     const change = {
-      isActive: values.active === null ? undefined : yesOrNo('active', values.active),
-      settings: values.settings === null ? undefined : settingsOf(values.settings),
-      originUrl: values.origin === null ? undefined : await originOf(values.origin, config),
+      isActive: values.active === null ? undefined : parseYesNoOption('active', values.active),
+      settings: values.settings === null ? undefined : parseSettings(values.settings),
+      originUrl: values.origin === null ? undefined : await parseOriginOption(values.origin, config),
     }
     const { plans } = config
     const domain = await withDatabase(around, async ({ pool, nowMs }) =>
@@ -98,7 +103,7 @@ export const domainSet = defineCommand({
   },
 })
 
-function settingsOf(raw: string): Partial<DomainSettings> {
+function parseSettings(raw: string): Partial<DomainSettings> {
   let json: unknown
   try {
     json = JSON.parse(raw)
@@ -110,10 +115,10 @@ function settingsOf(raw: string): Partial<DomainSettings> {
   throw new UsageError(`--settings: ${firstProblem(domainSettingsPatchSchema, json, 'JSON') ?? 'not valid'}`)
 }
 
-export const domainShow = defineCommand({
-  options: { domain: { value: 'D', text: 'the domain', required: true } },
+const domainShow = defineCommand({
+  options: { domain: DOMAIN_OPTION },
   async run(values, around) {
-    const name = domainNameOf(values.domain)
+    const name = parseDomainOption(values.domain)
     const { plans } = around.config
     const domain = await withDatabase(around, async ({ pool, nowMs }) =>
       findDomain(pool, await ownerOfDomain(pool, name), name, { plans, nowMs }),
@@ -123,7 +128,6 @@ export const domainShow = defineCommand({
   },
 })
 
-/** One domain with its settings, for a person. */
 function domainText(domain: DomainWithSettings): string {
   return fields([
     ['domain', domain.custom_domain],
@@ -136,4 +140,12 @@ function domainText(domain: DomainWithSettings): string {
     ['updated', domain.updated_at],
     ...Object.entries(domain.settings).map(([name, value]) => [name, JSON.stringify(value)] as const),
   ])
+}
+
+export const commands: Commands = {
+  'domain add': domainAdd,
+  'domain list': domainList,
+  'domain show': domainShow,
+  'domain set': domainSet,
+  'domain remove': domainRemove,
 }

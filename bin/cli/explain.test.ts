@@ -21,20 +21,20 @@ describe('the explanation of a render', () => {
   it('of a page', () => {
     assert.equal(
       explanation({ kind: 'rendered', details: ['status 200'] }, RECORD, ENDED_AT_MS),
-      `outcome        rendered, status 200
-taken because  budget: its virtual time was used up and nothing was pending
-size           23 kB (23,456 bytes)
-requests       7 made, of them 1 blocked and 2 failed; 1 picture not downloaded
-console        1 error
-ended          2026-11-21T16:05:12.123Z
+      `outcome   rendered, status 200
+captured  budget: its virtual time was used up and no request was pending
+size      23 kB (23,456 bytes)
+requests  7 made, of them 1 blocked and 2 failed; 1 picture not downloaded
+console   1 error
+ended     2026-11-21T16:05:12.123Z
 
    at ms    took
-       0       0  a slot was free
-      80      80  a clean tab was there        ############
-      90      10  the page was asked for       ##
-     130      40  its first answer came        ######
-     290     160  nothing more was waited for  ########################
-     300      10  the outcome was there        ##
+       0       0  slot free
+      80      80  tab ready           ############
+      90      10  navigation started  ##
+     130      40  first response      ######
+     290     160  page settled        ########################
+     300      10  outcome known       ##
 
 blocked and failed requests
   blocked https://t.example/a.js (its host is on the list of blocked hosts)
@@ -51,7 +51,7 @@ errors on the console
     const text = explanation({ kind: 'rendered', details: [] }, { ...RECORD, requests }, ENDED_AT_MS)
     assert.match(
       text,
-      /^requests {7}7 made, of them 1 blocked and 2 failed, 3 sent ahead; 1 picture not downloaded$/m,
+      /^requests {2}7 made, of them 1 blocked and 2 failed, 3 sent ahead; 1 picture not downloaded$/m,
     )
   })
 
@@ -69,10 +69,10 @@ errors on the console
       },
       ENDED_AT_MS,
     )
-    assert.match(text, /^outcome +timed-out\ntaken because +it was not taken\nsize +there is no page$/m)
+    assert.match(text, /^outcome +timed-out\ncaptured +no\nsize +no page$/m)
     assert.match(text, /^console +no errors$/m)
-    assert.match(text, /^ {7}- {7}- {2}its first answer came$/m)
-    assert.match(text, /^ {4}3060 {4}3000 {2}the outcome was there +#{24}$/m)
+    assert.match(text, /^ {7}- {7}- {2}first response$/m)
+    assert.match(text, /^ {4}3060 {4}3000 {2}outcome known +#{24}$/m)
     assert.match(text, /and 3 more$/)
   })
 

@@ -3,25 +3,25 @@ import { type FleetNode, readFleet } from '../../src/insight/fleet/node.ts'
 import { silentLog } from '../../src/log.ts'
 import type { JobState } from '../../src/queue/jobs/job.ts'
 import { countJobs, ENDED_READ, listJobs } from '../../src/queue/jobs/list-jobs.ts'
-import { defineCommand, UsageError } from '../command-line/command.ts'
+import { type Commands, defineCommand, UsageError } from '../command-line/command.ts'
 import { openCommandDatabase, withDatabase } from '../command-line/open-database.ts'
-import { countOf, domainNamed, domainNameOf } from '../command-line/options.ts'
+import { domainNamed, parseCountOption, parseDomainOption } from '../command-line/options.ts'
 import { table } from '../command-line/output.ts'
 
 const STATES: readonly JobState[] = ['queued', 'running', 'done', 'failed', 'cancelled']
-const LIMIT = { usual: '20', most: 10_000 }
-const PARTLY = `Of the jobs that have ended, the last ${ENDED_READ.toLocaleString('en-US')} were looked at; --domain looks at all of a domain.`
+const LIMIT = { default: '20', max: 10_000 }
+const PARTIAL_COUNT = `Only the last ${ENDED_READ.toLocaleString('en-US')} ended jobs were counted; --domain counts all jobs of a domain.`
 
-export const jobs = defineCommand({
+const jobs = defineCommand({
   options: {
     domain: { value: 'D', text: 'only jobs of this domain' },
     state: { value: 'S', text: `only jobs in this state: ${STATES.join(', ')}` },
-    limit: { value: 'N', text: `at most so many, the newest first (${LIMIT.usual})` },
+    limit: { value: 'N', text: `how many, newest first (default ${LIMIT.default}, at most ${LIMIT.max})` },
   },
   async run(values, around) {
-    const name = values.domain === null ? null : domainNameOf(values.domain)
-    const state = values.state === null ? null : stateOf(values.state)
-    const limit = countOf('limit', values.limit ?? LIMIT.usual, LIMIT.most)
+    const name = values.domain === null ? null : parseDomainOption(values.domain)
+    const state = values.state === null ? null : parseState(values.state)
+    const limit = parseCountOption('limit', values.limit ?? LIMIT.default, LIMIT.max)
     const found = await withDatabase(around, async ({ pool }) => {
       const domain = name === null ? null : (await domainNamed(pool, name)).id
       const { counts, isWhole } = await countJobs(pool, domain)
@@ -36,13 +36,13 @@ export const jobs = defineCommand({
       job.outcome ?? '',
     ])
     const counts = STATES.map((each) => `${found.counts[each]} ${each}`).join(', ')
-    const totals = found.all_counted ? counts : `${counts}\n${PARTLY}`
+    const totals = found.all_counted ? counts : `${counts}\n${PARTIAL_COUNT}`
     const columns = ['queued at', 'domain', 'path', 'priority', 'state', 'outcome']
     return { json: found, text: `${table(columns, rows, 'No such jobs.')}\n\n${totals}` }
   },
 })
 
-function stateOf(raw: string): JobState {
+function parseState(raw: string): JobState {
   const state = STATES.find((each) => each === raw)
   if (state === undefined) throw new UsageError(`--state must be one of ${STATES.join(', ')}, got "${raw}"`)
   return state
@@ -50,7 +50,7 @@ function stateOf(raw: string): JobState {
 
 const MIB = 1024 * 1024
 
-export const nodes = defineCommand({
+const nodes = defineCommand({
   options: {},
   async run(_values, around) {
     const fleet = await withDatabase(around, ({ pool }) => readFleet(pool))
@@ -59,7 +59,7 @@ export const nodes = defineCommand({
       ...['host', 'state', 'roles', 'version', 'started', 'last seen', right('running'), right('slots')],
       ...[right('load'), right('cores'), right('MiB'), 'browser', 'schema'],
     ]
-    return { json: fleet, text: table(columns, fleet.nodes.map(row), 'No node runs.') }
+    return { json: fleet, text: table(columns, fleet.nodes.map(row), 'No node is running.') }
   },
 })
 
@@ -71,7 +71,7 @@ function row(node: FleetNode): string[] {
   ]
 }
 
-export const migrateCommand = defineCommand({
+const migrateCommand = defineCommand({
   options: {},
   async run(_values, { config, say }) {
     const database = await openCommandDatabase(config, say)
@@ -87,3 +87,9 @@ export const migrateCommand = defineCommand({
     }
   },
 })
+
+export const commands: Commands = {
+  jobs: jobs,
+  nodes: nodes,
+  migrate: migrateCommand,
+}

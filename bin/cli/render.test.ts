@@ -57,8 +57,8 @@ describe('render URL', () => {
     const { code, stdout } = await runPrepaint(['render', '--explain', `${shop.url}/`], settings)
     assert.equal(code, 0)
     assert.match(stdout, /outcome +rendered/)
-    assert.match(stdout, /taken because +(budget|idle|ready-signal): /)
-    assert.match(stdout, /\d+ {2}its first answer came/)
+    assert.match(stdout, /captured +(budget|idle|ready-signal): /)
+    assert.match(stdout, /\d+ {2}first response/)
     const { json } = await runJson(['render', '--explain', `${shop.url}/icon.svg`], settings)
     const record = json['record'] as { phases: Record<string, unknown>; capture: unknown }
     assert.equal(typeof record.phases['firstResponse'], 'number')
@@ -88,7 +88,7 @@ describe('render URL', () => {
     origin.closeAllConnections()
   })
 
-  it('prints a page that says 503 of itself, and says that it is never stored', async () => {
+  it('prints a page that reports status 503, and says that it is not stored', async () => {
     const origin = http.createServer((_req, res) =>
       res
         .setHeader('content-type', 'text/html')
@@ -101,7 +101,7 @@ describe('render URL', () => {
     const { code, stdout, stderr } = await runPrepaint(['render', url], around)
     assert.equal(code, 0)
     assert.match(stdout, /Back soon/)
-    assert.match(stderr, /says 503 of itself/)
+    assert.match(stderr, /reports status 503/)
     origin.close()
     origin.closeAllConnections()
   })

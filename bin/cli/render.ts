@@ -11,17 +11,23 @@ import type { RenderOutcome } from '../../src/render/outcome.ts'
 import { PHASES, type Phase, type Rendering, type RenderRecord } from '../../src/render/record.ts'
 import { startRenderer } from '../../src/render/renderer.ts'
 import { normalisePath } from '../../src/store/path.ts'
-import { CommandError, defineCommand, type Surroundings, UsageError } from '../command-line/command.ts'
+import {
+  CommandError,
+  type Commands,
+  defineCommand,
+  type Surroundings,
+  UsageError,
+} from '../command-line/command.ts'
 import { fields } from '../command-line/output.ts'
-import { watchForEnding } from '../node/shutdown.ts'
+import { watchForShutdown } from '../node/shutdown.ts'
 
-const NAME_SERVERS_WITHIN_MS = 5_000
+const DNS_TIMEOUT_MS = 5_000
 
-/** Stands in for the name of a site that is given by its address: a page is rendered at a name. */
-const NAME_OF_AN_ADDRESS = 'page.localhost'
+/** Used for a site that is given by IP address: a page is rendered under a name. */
+const NAME_FOR_ADDRESS = 'page.localhost'
 
-export const render = defineCommand({
-  options: { explain: { value: null, text: 'say how the render went instead of printing the page' } },
+const render = defineCommand({
+  options: { explain: { value: null, text: 'explain the render instead of printing the page' } },
   operand: { name: 'URL', text: 'the page; http or https' },
   async run({ explain }, around, url) {
     const page = await pageAt(url, around)
@@ -31,12 +37,12 @@ export const render = defineCommand({
     const endedMs = systemClock.nowMs()
     const found = { url, outcome: kind, ms: endedMs - begunMs, ...details }
     const json = explain ? { ...found, ended_at: new Date(endedMs).toISOString(), record } : found
-    const told = { kind, details: outcomeDetails(outcome) }
-    const explained = explain && record !== null ? explanation(told, record, endedMs) : ''
+    const result = { kind, details: outcomeDetails(outcome) }
+    const explained = explain && record !== null ? explanation(result, record, endedMs) : ''
     if (outcome.kind === 'rendered' || outcome.kind === 'site-error') {
       if (outcome.kind === 'site-error' && !around.json)
         around.say(
-          `prepaint: the page says ${outcome.status} of itself: a crawler gets it so, it is never stored`,
+          `prepaint: the page reports status ${outcome.status}: a crawler gets it, but it is not stored`,
         )
       return { json, text: explain ? explained : outcome.html }
     }
@@ -46,7 +52,6 @@ export const render = defineCommand({
   },
 })
 
-/** Beside the name of the outcome, in the explanation; why it is no page stands on a line of its own. */
 function outcomeDetails(outcome: RenderOutcome): string[] {
   if ('html' in outcome) {
     return [`status ${outcome.status}`, ...outcome.headers.map(([name, value]) => `${name}: ${value}`)]
@@ -56,27 +61,26 @@ function outcomeDetails(outcome: RenderOutcome): string[] {
 
 type Page = { customDomain: DomainName; originUrl: string; path: PagePath }
 
-/** The page at its public address; a private one only where the operator allows it. */
 async function pageAt(raw: string, { config }: Surroundings): Promise<Page> {
   const url = URL.parse(raw)
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new UsageError(`URL must begin with http:// or https://, got "${raw}"`)
   }
   const guard = createAddressGuard(config.allowedPrivateOrigins)
-  const check = await checkOriginUrl(url.origin, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS })
-  if (!check.ok) throw new CommandError(`${url.origin}: ${check.reason}.${allowanceFor(url)}`)
+  const check = await checkOriginUrl(url.origin, guard, { timeoutMs: DNS_TIMEOUT_MS })
+  if (!check.ok) throw new CommandError(`${url.origin}: ${check.reason}.${allowHint(url)}`)
   const path = normalisePath(url.pathname + url.search)
   if (path === null) throw new CommandError(`${raw}: the path is too long or not one that a page can have`)
   const host = url.hostname.replace(/\.$/, '')
   const isAddress = isIP(host.replace(/^\[|\]$/g, '')) !== 0
   return {
-    customDomain: (isAddress ? NAME_OF_AN_ADDRESS : host) as DomainName,
+    customDomain: (isAddress ? NAME_FOR_ADDRESS : host) as DomainName,
     originUrl: check.originUrl,
     path,
   }
 }
 
-function allowanceFor(url: URL): string {
+function allowHint(url: URL): string {
   const port = url.port || (url.protocol === 'https:' ? '443' : '80')
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const range =
@@ -85,12 +89,12 @@ function allowanceFor(url: URL): string {
 }
 
 async function renderOnce(page: Page, { config, say }: Surroundings): Promise<Rendering> {
-  // Warnings only: stdout is the page, and stderr is for the person who asked for it.
+  // Errors only: stdout is the page.
   const log = createLog(config.logLevel === 'info' ? 'error' : config.logLevel)
   const { chromium, timeoutMs, requireSandbox } = config.render
-  const ending = watchForEnding(config)
+  const shutdown = watchForShutdown(config)
   const stop = new AbortController()
-  void ending.asked.then(() => stop.abort())
+  void shutdown.requested.then(() => stop.abort())
   const renderer = await startRenderer({
     chromium,
     dataDir: config.dataDir,
@@ -107,7 +111,7 @@ async function renderOnce(page: Page, { config, say }: Surroundings): Promise<Re
     return await renderer.render({ ...page, signal: stop.signal })
   } finally {
     await renderer.close()
-    ending.unwatch()
+    shutdown.unwatch()
   }
 }
 
@@ -123,16 +127,16 @@ function reasonOf(outcome: Exclude<RenderOutcome, { kind: 'rendered' | 'site-err
       return `the origin cannot be reached: ${outcome.reason}`
     case 'timed-out':
       return outcome.afterMs === 0
-        ? 'it loads itself again and again'
+        ? 'it keeps reloading itself'
         : `it was not finished after ${outcome.afterMs} ms`
     case 'blank':
       return 'it stayed blank'
     case 'challenge':
-      return `${outcome.mark} asks whether we are human`
+      return `${outcome.mark} asks for a proof of being human`
     case 'error-page':
-      return `it is nothing but an error (${outcome.mark})`
+      return `it is only an error message (${outcome.mark})`
     case 'too-large':
-      return `it uses up more than a page may: ${outcome.what}`
+      return `it exceeds a limit for pages: ${outcome.what}`
     case 'crashed':
       return `the browser crashed: ${outcome.reason}`
     case 'aborted':
@@ -143,28 +147,25 @@ function reasonOf(outcome: Exclude<RenderOutcome, { kind: 'rendered' | 'site-err
 }
 
 const PHASE_TEXTS: Record<Phase, string> = {
-  slot: 'a slot was free',
-  tab: 'a clean tab was there',
-  navigate: 'the page was asked for',
-  firstResponse: 'its first answer came',
-  settled: 'nothing more was waited for',
-  snapshot: 'the outcome was there',
+  slot: 'slot free',
+  tab: 'tab ready',
+  navigate: 'navigation started',
+  firstResponse: 'first response',
+  settled: 'page settled',
+  snapshot: 'outcome known',
 }
 
 const CAPTURE_TEXTS: Record<NonNullable<RenderRecord['capture']>, string> = {
-  'ready-signal': 'the page said that it was ready',
-  budget: 'its virtual time was used up and nothing was pending',
-  idle: 'only streams or requests that never end were left',
-  cap: 'it always found something more to do',
+  'ready-signal': 'the page signalled that it was ready',
+  budget: 'its virtual time was used up and no request was pending',
+  idle: 'only streams or endless requests were left',
+  cap: 'it never became idle',
 }
 
-/** The longest phase has so many. */
+/** Of the longest phase. */
 const BAR_CHARS = 24
 
-/**
- * The record of a render, for a person. `outcome`: its name, and what there is
- * to say about it. `endedAtMs`: since the Unix epoch.
- */
+/** The record of a render as text. */
 export function explanation(
   outcome: { kind: string; details: readonly string[] },
   record: RenderRecord,
@@ -175,8 +176,8 @@ export function explanation(
   return [
     fields([
       ['outcome', [outcome.kind, ...outcome.details].join(', ')],
-      ['taken because', capture === null ? 'it was not taken' : `${capture}: ${CAPTURE_TEXTS[capture]}`],
-      ['size', htmlBytes === null ? 'there is no page' : sizeOf(htmlBytes)],
+      ['captured', capture === null ? 'no' : `${capture}: ${CAPTURE_TEXTS[capture]}`],
+      ['size', htmlBytes === null ? 'no page' : sizeOf(htmlBytes)],
       [
         'requests',
         `${requests.made} made, of them ${requests.blocked} blocked and ${requests.failed} failed` +
@@ -197,7 +198,7 @@ export function explanation(
   ].join('\n')
 }
 
-/** When each phase was reached, and how long it took from the one before that was. */
+/** When each phase was reached, and how long after the previous one. */
 function phaseLines(phases: RenderRecord['phases']): string[] {
   let beforeMs = 0
   const steps = PHASES.map((phase) => {
@@ -218,7 +219,7 @@ function phaseLines(phases: RenderRecord['phases']): string[] {
   ]
 }
 
-/** `lines`: the first of `count`. */
+/** `lines`: the first ones of `count`. */
 function section(heading: string, lines: readonly string[], count: number): string[] {
   if (count === 0) return []
   const more = count > lines.length ? [`  and ${count - lines.length} more`] : []
@@ -234,7 +235,11 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** What a page says must not move a person's cursor. */
+/** Text of a page must not move the operator's cursor. */
 function onOneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').replace(/\p{Cf}/gu, '?')
+}
+
+export const commands: Commands = {
+  render: render,
 }

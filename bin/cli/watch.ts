@@ -7,15 +7,12 @@ import type { OwnedDomain } from '../../src/sites/domains.ts'
 import type { Result, Surroundings } from '../command-line/command.ts'
 import { progressBar, progressLine } from '../command-line/output.ts'
 
-const LOOK_EVERY_MS = 200
-/** So often (15 s) without any movement: nobody works on the queue. */
-const STILL_LOOKS = 75
+const POLL_MS = 200
+/** 15 s without any progress. */
+const STALLED_POLLS = 75
 
-/**
- * What a command says after it has queued jobs. At a terminal, and with
- * `--wait`, it first watches them until none is open, with a bar for people.
- */
-export async function tellQueued(
+/** The result of a command that queued jobs. At a terminal, and with `--wait`, it first waits until all have ended. */
+export async function reportQueued(
   { pool, around }: { pool: pg.Pool; around: Surroundings },
   queued: { domain: OwnedDomain; since: Date; wait: boolean; words: string; json: Record<string, unknown> },
 ): Promise<Result> {
@@ -23,9 +20,9 @@ export async function tellQueued(
   const bar = process.stderr.isTTY === true && !around.json
   if (!wait && !bar) return { json, text: words }
 
-  around.say(`${words} Ctrl-C ends the watching, not the work.`)
+  around.say(`${words} Ctrl-C stops waiting; the work continues.`)
   const { ended, stalled } = await watch(pool, domain.id, { since, bar })
-  if (stalled) around.say('Nothing moves: is a node with the role "render" running?')
+  if (stalled) around.say('No progress: is a node with the role "render" running?')
   return {
     json: { ...json, ended, stalled },
     text: `${ended} jobs have ended; "prepaint jobs --domain ${domain.name}" lists them.`,
@@ -40,17 +37,17 @@ async function watch(
 ): Promise<{ ended: number; stalled: boolean }> {
   const drawn = bar ? progressBar() : null
   try {
-    let [last, still] = ['', 0]
+    let [last, polls] = ['', 0]
     for (;;) {
       const progress = await readProgress(pool, domain, since)
       const { queued, running, ended } = progress
       drawn?.update(ended, ended + queued + running)
       if (isOver(progress)) return { ended, stalled: false }
       const now = JSON.stringify(progress)
-      still = now === last && running === 0 ? still + 1 : 0
+      polls = now === last && running === 0 ? polls + 1 : 0
       last = now
-      if (still > STILL_LOOKS) return { ended, stalled: true }
-      await sleep(LOOK_EVERY_MS)
+      if (polls > STALLED_POLLS) return { ended, stalled: true }
+      await sleep(POLL_MS)
     }
   } finally {
     drawn?.end()
@@ -61,23 +58,20 @@ function isOver({ queued, running, warming }: Progress): boolean {
   return queued + running === 0 && !warming
 }
 
-/**
- * What a command says after it has set a warm going. At a terminal, and with
- * `wait`, it first watches it until it is over or paused, with a line for people.
- */
+/** The result of a command that started a warm. At a terminal, and with `wait`, it first waits until it ends or is paused. */
 export async function watchWarm(
   { pool, around }: { pool: pg.Pool; around: Surroundings },
   { domain, since, wait }: { domain: OwnedDomain; since: Date; wait: boolean },
 ): Promise<Result> {
   const { name } = domain
-  const isSeen = process.stderr.isTTY === true && !around.json
+  const isTerminal = process.stderr.isTTY === true && !around.json
   const words = `Known paths of ${name} will be rendered.`
-  if (!wait && !isSeen) return { json: { domain: name }, text: words }
+  if (!wait && !isTerminal) return { json: { domain: name }, text: words }
 
-  around.say(`${words} Ctrl-C ends the watching, not the work.`)
-  const line = isSeen ? progressLine() : null
+  around.say(`${words} Ctrl-C stops waiting; the work continues.`)
+  const line = isTerminal ? progressLine() : null
   try {
-    let [last, still] = ['', 0]
+    let [last, polls] = ['', 0]
     for (;;) {
       const warm = await readWarm(pool, domain.id)
       // The domain was removed.
@@ -89,13 +83,13 @@ export async function watchWarm(
         return { json: { domain: name, warm, ended, stalled: false }, text: warmText(warm), exitCode }
       }
       const now = JSON.stringify([warm.state, warm.sitemaps, warm.done, warm.failed, warm.left])
-      still = now === last && running === 0 ? still + 1 : 0
+      polls = now === last && running === 0 ? polls + 1 : 0
       last = now
-      if (still > STILL_LOOKS) {
-        around.say('Nothing moves: is a node with the role "render" running?')
+      if (polls > STALLED_POLLS) {
+        around.say('No progress: is a node with the role "render" running?')
         return { json: { domain: name, warm, ended, stalled: true }, text: warmText(warm), exitCode: 1 }
       }
-      await sleep(LOOK_EVERY_MS)
+      await sleep(POLL_MS)
     }
   } finally {
     line?.end()
@@ -106,12 +100,12 @@ function isWarmOver({ state, paused_at: pausedAt }: WarmProgress): boolean {
   return pausedAt !== null || !['reading', 'queueing', 'rendering'].includes(state)
 }
 
-/** How far a warm is, in one line. */
+/** The progress of a warm in one line. */
 export function warmText(warm: WarmProgress): string {
   const { state, known, done, unchanged, failed, left, sitemaps } = warm
   if (state === 'failed') return `Failed: ${warm.reason ?? ''}`
   if (state === 'reading') {
-    return `${pausedWord(warm)}Reading sitemaps: ${sitemaps.read} read, ${sitemaps.left} left`
+    return `${pausedPrefix(warm)}Reading sitemaps: ${sitemaps.read} read, ${sitemaps.left} left`
   }
   const parts = [`${done} of ${known} pages done`]
   if (unchanged > 0) parts.push(`${unchanged} of them unchanged`)
@@ -127,12 +121,12 @@ export function warmText(warm: WarmProgress): string {
   if (left !== null) parts.push(`${left} left`)
   if (warm.pages_per_second !== null) parts.push(`${warm.pages_per_second} pages/s`)
   if (warm.seconds_left !== null) parts.push(`${duration(warm.seconds_left)} to go`)
-  return `${pausedWord(warm)}${parts.join(', ')}`
+  return `${pausedPrefix(warm)}${parts.join(', ')}`
 }
 
-function pausedWord({ paused_at: pausedAt, reason }: WarmProgress): string {
+function pausedPrefix({ paused_at: pausedAt, reason }: WarmProgress): string {
   if (pausedAt === null) return ''
-  return reason === 'over-quota' ? "Paused, the month's renders are used up: " : 'Paused: '
+  return reason === 'over-quota' ? 'Paused, the monthly renders are used up: ' : 'Paused: '
 }
 
 function duration(seconds: number): string {

@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util'
 import type { Config } from '../../src/config.ts'
 
 /** One option of a command. */
@@ -12,22 +13,22 @@ export type OptionSpec = {
 
 type OperandSpec = { name: string; text: string }
 
-/** What a command made of its arguments hands back; nothing else is printed on stdout. */
+/** What a command returns. Nothing else is printed on stdout. */
 export type Result = {
-  /** The one object that `--json` prints. */
+  /** Printed with `--json`. */
   json: Record<string, unknown>
-  /** What a person reads; ends without a line break. */
+  /** Printed without it. No line break at the end. */
   text: string
-  /** 0 when left out. A command that did its work and found a problem says 1. */
+  /** 0 when left out; 1 for a command that worked and found a problem. */
   exitCode?: number
 }
 
-/** What every command is handed besides its own arguments. */
+/** What every command gets besides its own arguments. */
 export type Surroundings = {
   config: Config
-  /** `--json` was given: nobody reads along, so nothing may be asked or drawn. */
+  /** `--json` was given: do not prompt, and draw no progress. */
   json: boolean
-  /** A line for the person at the terminal, on stderr. */
+  /** Prints a line on stderr. */
   say(line: string): void
 }
 
@@ -50,10 +51,10 @@ export type Command = {
   run(values: Values<Options>, operand: string, around: Surroundings): Promise<Result | null>
 }
 
-/**
- * A command: its options, at most one operand, and what it does. `run` gives
- * null when it has already said everything (`serve` prints its own ready line).
- */
+/** The commands of a file by their full names, such as `key create`. */
+export type Commands = Readonly<Record<string, Command>>
+
+/** `run` returns null when it has printed everything itself (`serve` prints its ready line). */
 export function defineCommand<const O extends Options>(spec: {
   options: O
   operand?: OperandSpec
@@ -66,12 +67,87 @@ export function defineCommand<const O extends Options>(spec: {
   }
 }
 
-/** The command line itself is wrong: exit code 2. The message names the argument. */
+/** The arguments are wrong: exit code 2. The message names the argument. */
 export class UsageError extends Error {
   override name = 'UsageError'
 }
 
-/** The command could not do what was asked: exit code 1. The message is for the person who asked. */
+/** The command failed: exit code 1. */
 export class CommandError extends Error {
   override name = 'CommandError'
+}
+
+type Parsed = { values: Values<Record<string, OptionSpec>>; operand: string; help: boolean }
+
+/** Options of every command. */
+export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  json: { value: null, text: 'print one JSON object instead of text' },
+  help: { value: null, text: 'show what the command does, and its options' },
+}
+
+/** Reads the arguments after a command's name. Throws UsageError for one that is unknown, repeated, missing or without a value. */
+export function parseArguments(command: Command, args: readonly string[]): Parsed {
+  const known: Record<string, OptionSpec> = { ...COMMON_OPTIONS, ...command.options }
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: Object.fromEntries(
+      Object.entries(known).map(([name, { value }]) => [
+        name,
+        {
+          type: value === null ? ('boolean' as const) : ('string' as const),
+          ...(name === 'help' && { short: 'h' }),
+        },
+      ]),
+    ),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  })
+
+  const given = new Map<string, string[]>()
+  const operands: string[] = []
+  for (const token of tokens) {
+    if (token.kind === 'positional') operands.push(token.value)
+    if (token.kind !== 'option') continue
+    const spec = Object.hasOwn(known, token.name) ? known[token.name] : undefined
+    if (spec === undefined) {
+      const names = Object.keys(known).map((name) => `--${name}`)
+      throw new UsageError(`Unknown option ${token.rawName}; this command takes ${names.join(', ')}`)
+    }
+    if (given.has(token.name) && spec.many !== true) throw new UsageError(`--${token.name} is given twice`)
+    if (spec.value === null && token.value !== undefined) {
+      throw new UsageError(`--${token.name} takes no value`)
+    }
+    if (spec.value !== null && (token.value === undefined || token.value === '')) {
+      throw new UsageError(`--${token.name} needs a value: --${token.name} ${spec.value}`)
+    }
+    // `--email --plan pro`: the address was probably forgotten.
+    if (token.value?.startsWith('--') && !token.inlineValue) {
+      throw new UsageError(
+        `--${token.name} needs a value: --${token.name} ${spec.value} (for one that begins with --, write --${token.name}=${token.value})`,
+      )
+    }
+    given.set(token.name, [...(given.get(token.name) ?? []), token.value ?? ''])
+  }
+
+  const help = given.has('help')
+  if (!help) {
+    const missing = Object.entries(command.options)
+      .filter(([name, { required }]) => required === true && !given.has(name))
+      .map(([name, { value }]) => `--${name} ${value}`)
+    if (missing.length > 0) throw new UsageError(`Missing ${missing.join(', ')}`)
+    const wanted = command.operand === null ? 0 : 1
+    if (operands.length < wanted) throw new UsageError(`Missing ${command.operand?.name}`)
+    if (operands.length > wanted) throw new UsageError(`Unexpected argument "${operands[wanted]}"`)
+  }
+
+  const values = Object.entries(known).map(([name, { value, many }]) => {
+    const all = given.get(name) ?? []
+    return [name, value === null ? all.length > 0 : many === true ? all : (all[0] ?? null)]
+  })
+  return {
+    values: Object.fromEntries(values) as Values<Record<string, OptionSpec>>,
+    operand: operands[0] ?? '',
+    help,
+  }
 }

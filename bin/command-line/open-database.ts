@@ -5,12 +5,13 @@ import { databaseNow } from '../../src/db/transaction.ts'
 import { silentLog } from '../../src/log.ts'
 import type { Surroundings } from './command.ts'
 
-/** A database that is open, and the moment of that by its clock: nodes go by no other, so a command does neither. */
+/** An open database and its time: commands use its clock, as nodes do. */
 type OpenStore = Database & { nowMs: number }
 
 /**
- * Runs a command on the database, migrated first: that of the node which is
- * running, else a private one for as long as the command takes.
+ * Migrates the database and runs `work` on it. Without DATABASE_URL this is the
+ * private PostgreSQL of the running node; if none runs, it is started for the
+ * time of the command.
  */
 export async function withDatabase<T>(
   { config, say }: Pick<Surroundings, 'config' | 'say'>,

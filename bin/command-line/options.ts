@@ -9,28 +9,32 @@ import { parseDomainName } from '../../src/sites/domain-name.ts'
 import { findOwnedDomain, type OwnedDomain } from '../../src/sites/domains.ts'
 import { UsageError } from './command.ts'
 
-/** Readers of option values; each throws a UsageError that names the option. */
+/** Options that several commands have. */
+export const DOMAIN_OPTION = { value: 'D', text: 'the domain', required: true } as const
+export const EMAIL_OPTION = { value: 'E', text: 'the account', required: true } as const
 
-export function domainNameOf(raw: string): DomainName {
+/** These read an option's value, and throw a UsageError that names the option. */
+
+export function parseDomainOption(raw: string): DomainName {
   const parsed = parseDomainName(raw)
   if (parsed.ok) return parsed.name
   throw new UsageError(`--domain ${parsed.reason}, got "${raw}"`)
 }
 
-/** PostgreSQL's integer: an id beyond it cannot exist. */
+/** Of PostgreSQL's integer. */
 const LARGEST_ID = 2_147_483_647
 
-export function idOf(raw: string): number {
+export function parseIdOption(raw: string): number {
   const id = Number(raw)
   if (/^\d+$/.test(raw) && id <= LARGEST_ID) return id
   throw new UsageError(`--id must be a whole number, got "${raw}"`)
 }
 
 /** `2027-01-31` (midnight UTC) or with a time and its zone: `2027-01-31T12:00:00Z`. */
-export function timeOf(option: string, raw: string): Date {
+export function parseTimeOption(option: string, raw: string): Date {
   const iso = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/
   const time = new Date(raw)
-  // Date also takes 2027-02-30 and makes it March.
+  // Date turns 2027-02-30 into a day of March.
   const exists =
     !Number.isNaN(time.getTime()) &&
     new Date(`${raw.slice(0, 10)}T00:00:00Z`).toISOString().startsWith(raw.slice(0, 10))
@@ -38,31 +42,37 @@ export function timeOf(option: string, raw: string): Date {
   throw new UsageError(`--${option} must be a time such as 2027-01-31 or 2027-01-31T12:00:00Z, got "${raw}"`)
 }
 
-export function yesOrNo(option: string, raw: string): boolean {
+export function parseYesNoOption(option: string, raw: string): boolean {
   if (raw === 'yes' || raw === 'no') return raw === 'yes'
   throw new UsageError(`--${option} must be yes or no, got "${raw}"`)
 }
 
-export function countOf(option: string, raw: string, limit: number): number {
+export function parseCountOption(option: string, raw: string, limit: number): number {
   const count = Number(raw)
   if (/^\d+$/.test(raw) && count >= 1 && count <= limit) return count
   throw new UsageError(`--${option} must be a whole number in 1..${limit}, got "${raw}"`)
 }
 
-const NAME_SERVERS_WITHIN_MS = 5_000
+const DNS_TIMEOUT_MS = 5_000
 
-/** `--origin` in the spelling that is stored, after the same check as in the API. */
-export async function originOf(raw: string, config: Config): Promise<string> {
+/** `--origin` as it is stored, after the same check as in the API. */
+export async function parseOriginOption(raw: string, config: Config): Promise<string> {
   const guard = createAddressGuard(config.allowedPrivateOrigins)
-  const check = await checkOriginUrl(raw, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS })
+  const check = await checkOriginUrl(raw, guard, { timeoutMs: DNS_TIMEOUT_MS })
   if (!check.ok) throw new AppError('invalid_origin', { word: check.reason })
   return check.originUrl
 }
 
-/** The domain of that name, whoever owns it: the operator acts for its account. Throws `domain_not_found`. */
+/** The domain of any account: the operator acts for its owner. Throws `domain_not_found`. */
 export async function domainNamed(pool: pg.Pool, name: DomainName): Promise<OwnedDomain> {
   const domain = await findOwnedDomain(pool, await ownerOfDomain(pool, name), name)
-  // Deleted between the two looks.
+  // Deleted in between.
   if (domain === null) throw new AppError('domain_not_found')
   return domain
+}
+
+/** The URL of the dashboard, for links. */
+export function apiUrl({ publicUrl, api }: Pick<Config, 'publicUrl' | 'api'>): string {
+  const host = api.host.includes(':') ? `[${api.host}]` : api.host
+  return publicUrl ?? `http://${host}:${api.port}`
 }

@@ -3,13 +3,12 @@ import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { CommandError } from './command.ts'
 
-/** A column: its heading, and whether it holds numbers (set to the right). */
+/** A column's heading; numbers are aligned to the right. */
 type Column = string | { heading: string; right: true }
 
 /**
- * Rows under headings, aligned by spaces, two between columns. `none` is said
- * instead of a table without rows. Control characters in a cell are shown as
- * `?`: a name that a customer chose must not move the operator's cursor.
+ * A table for the terminal, or `none` if there are no rows. Control characters
+ * become `?`: names chosen by customers must not move the operator's cursor.
  */
 export function table(
   columns: readonly Column[],
@@ -32,7 +31,6 @@ export function table(
     .join('\n')
 }
 
-/** `name  value` lines, values aligned. */
 export function fields(entries: readonly (readonly [name: string, value: string])[]): string {
   const width = Math.max(...entries.map(([name]) => name.length))
   return entries.map(([name, value]) => `${name.padEnd(width)}  ${printable(value)}`).join('\n')
@@ -42,18 +40,17 @@ function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?')
 }
 
-/** Longer than any password that is allowed; what is piped in by mistake is not read whole. */
+/** Longer than any password. */
 const STDIN_LIMIT_CHARS = 4_096
 
-/** Whether a person is there to be asked. */
+/** Whether a prompt can be shown. */
 export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true
 }
 
 /**
- * Asks on the terminal without showing what is typed; `next` is called with
- * each answer and gives the next question, or null. One reader for all of
- * them: what was typed ahead is kept. Ctrl-C and Ctrl-D give up.
+ * Prompts without echoing the input. `next` gets each answer and returns the next question, or null.
+ * One reader for all questions, so that input typed ahead is kept. Ctrl-C and Ctrl-D cancel.
  */
 export async function askHidden(question: string, next: (answer: string) => string | null): Promise<void> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
@@ -64,7 +61,7 @@ export async function askHidden(question: string, next: (answer: string) => stri
       process.stderr.write(asked)
       const answer = await answers.next()
       process.stderr.write('\n')
-      if (answer.done === true) throw new CommandError('Given up at the prompt: nothing was done')
+      if (answer.done === true) throw new CommandError('Cancelled at the prompt: nothing was done')
       asked = next(answer.value)
     }
   } finally {
@@ -72,7 +69,7 @@ export async function askHidden(question: string, next: (answer: string) => stri
   }
 }
 
-/** Everything on stdin without its last line break: `--password-stdin <<< "..."`. */
+/** All of stdin, without the last line break. */
 export async function readStdin(): Promise<string> {
   const all = await text(process.stdin)
   if (all.length > STDIN_LIMIT_CHARS) {
@@ -81,21 +78,21 @@ export async function readStdin(): Promise<string> {
   return all.replace(/\r?\n$/, '')
 }
 
-/** A bar on stderr that redraws itself in place, for people at a terminal. */
+/** Redrawn in place on stderr. */
 export function progressBar(): { update(finished: number, total: number): void; end(): void } {
   const width = 30
   return {
     update(finished, total) {
       const filled = total === 0 ? 0 : Math.floor((finished / total) * width)
       const bar = '█'.repeat(filled) + '░'.repeat(width - filled)
-      // The total can shrink: what was longer before is cleared to the end of the line.
+      // The total can shrink: clear the rest of the line.
       process.stderr.write(`\r${bar} ${finished} of ${total}\u001b[K`)
     },
     end: () => process.stderr.write('\n'),
   }
 }
 
-/** A line on stderr that is written anew in place. */
+/** A line on stderr, redrawn in place. */
 export function progressLine(): { update(text: string): void; end(): void } {
   return {
     update(text) {

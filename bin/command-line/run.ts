@@ -2,16 +2,21 @@ import manifest from '../../package.json' with { type: 'json' }
 import { ConfigError, loadConfig } from '../../src/config.ts'
 import { AppError, publicError } from '../../src/errors.ts'
 import { COMMANDS } from '../cli/commands.ts'
-import { COMMON_OPTIONS, parseArguments } from './arguments.ts'
-import { type Command, CommandError, type Result, UsageError } from './command.ts'
+import {
+  COMMON_OPTIONS,
+  type Command,
+  CommandError,
+  parseArguments,
+  type Result,
+  UsageError,
+} from './command.ts'
 import { fields } from './output.ts'
 
 const HELP: readonly string[] = ['help', '--help', '-h']
 
 /**
- * One command line, from its words to its result; never rejects. null: the
- * command has already said everything. Settings come from `environment`, in
- * tests; else from the process's own.
+ * Runs a command line; never rejects. null: the command has printed everything
+ * itself. `environment`: the settings, for tests.
  */
 export async function runCommandLine(
   args: readonly string[],
@@ -29,7 +34,7 @@ async function run(
   args: readonly string[],
   { json, environment }: { json: boolean; environment: Record<string, string> | undefined },
 ): Promise<Result | null> {
-  // Help and version come before the settings are read: who has to mend those may need them.
+  // Help and version work even if the settings are wrong.
   const words = args.filter((arg) => arg !== '--json')
   const [first = '', second] = words
   if (words.length === 0 || (HELP.includes(first) && second === undefined)) {
@@ -55,7 +60,7 @@ function helpResult(text: string): Result {
   return { json: { help: text }, text }
 }
 
-/** Commands have one word or two. */
+/** A command's name has one word or two. */
 function commandNamed(words: readonly string[]): { name: string; rest: readonly string[] } {
   for (const length of [2, 1]) {
     const name = words.slice(0, length).join(' ')
@@ -68,34 +73,33 @@ function commandNamed(words: readonly string[]): { name: string; rest: readonly 
   throw new UsageError(`${wrong}The commands of "${first}":\n${group}`)
 }
 
-/** Errors go to stderr for a person, and as the one object on stdout for a program. */
+/** Errors go to stderr as text, or with `--json` to stdout as one object. */
 function failure(error: unknown, json: boolean): Result {
   const exitCode = error instanceof UsageError ? 2 : 1
-  const body = error instanceof AppError ? publicError(error).body : { error: wordsOf(error) }
+  const body = error instanceof AppError ? publicError(error).body : { error: errorText(error) }
   if (!json) process.stderr.write(`prepaint: ${body.error}\n`)
   return { json: body, text: '', exitCode }
 }
 
-function wordsOf(error: unknown): string {
+function errorText(error: unknown): string {
   if (error instanceof UsageError || error instanceof CommandError) return error.message
   if (error instanceof ConfigError) return `settings: ${error.message}`
   return error instanceof Error ? error.message : String(error)
 }
 
-/** All commands, one line each. */
 function generalHelp(version: string): string {
   return [
-    `prepaint ${version}: people get the site, crawlers get finished HTML`,
+    `prepaint ${version}: visitors get the site, crawlers get finished HTML`,
     '',
     'Usage: prepaint <command> [options]',
     '',
     indented(fields(Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary]))),
     '',
-    'Every command takes --help and --json. Settings are environment variables: see README.md.',
+    'Every command takes --help and --json. Settings are environment variables: see docs/configuration.md.',
   ].join('\n')
 }
 
-/** The commands that begin with one word, such as `account`; empty when there are none. */
+/** The commands that begin with a word, such as `account`; empty if there are none. */
 function groupHelp(word: string): string {
   const group = Object.entries(COMMANDS).filter(([name]) => name.startsWith(`${word} `))
   return group.length === 0 ? '' : indented(fields(group.map(([name, { summary }]) => [name, summary])))
@@ -103,11 +107,11 @@ function groupHelp(word: string): string {
 
 export function commandHelp(name: string, command: Command): string {
   const options = Object.entries({ ...command.options, ...COMMON_OPTIONS })
-  const spelt = (option: string, value: string | null) =>
+  const withValue = (option: string, value: string | null) =>
     value === null ? `--${option}` : `--${option} ${value}`
   const usage = Object.entries(command.options).map(
     ([option, { value, required, many }]) =>
-      (required === true ? spelt(option, value) : `[${spelt(option, value)}]`) +
+      (required === true ? withValue(option, value) : `[${withValue(option, value)}]`) +
       (many === true ? ' ...' : ''),
   )
   const operand = command.operand === null ? [] : [command.operand.name]
@@ -119,7 +123,7 @@ export function commandHelp(name: string, command: Command): string {
     indented(
       fields([
         ...(command.operand === null ? [] : [[command.operand.name, command.operand.text] as const]),
-        ...options.map(([option, { value, text }]) => [spelt(option, value), text] as const),
+        ...options.map(([option, { value, text }]) => [withValue(option, value), text] as const),
       ]),
     ),
   ].join('\n')

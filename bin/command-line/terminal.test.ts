@@ -27,7 +27,7 @@ describe('the password prompt at a terminal', () => {
     // With all that was on the screen: at its `exit` the last of it may still be on its way.
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
     for (const [at, text] of typed.entries()) {
-      await until(`question ${at + 1}`, () => screen.split(/none\): |Once more: /).length > at + 1)
+      await until(`question ${at + 1}`, () => screen.split(/none\): |Repeat it: /).length > at + 1)
       child.stdin.write(text)
     }
     const code = await ended

@@ -1,9 +1,10 @@
+import type { Server } from 'node:http'
+import net from 'node:net'
 import type { Clock } from '../../src/clock.ts'
 import type { Log } from '../../src/log.ts'
 
-/** The one moment by which everything is to be closed, made when closing begins and handed to each part. */
+/** By when everything is to be closed. It begins when closing begins. */
 export type Deadline = {
-  /** Aborts at that moment. */
   signal: AbortSignal
   /** From now; never negative. */
   remainingMs(): number
@@ -11,10 +12,7 @@ export type Deadline = {
 
 type Close = (deadline: Deadline) => Promise<void>
 
-/**
- * What was opened, in order; closed in reverse. One part that fails to close
- * is logged and keeps none of the others open.
- */
+/** Closes parts in the reverse of the order in which they were added. A part that fails to close is logged. */
 export function createClosingStack(deps: { clock: Clock; log: Log }): {
   add(what: string, close: Close): void
   closeAll(withinMs: number): Promise<void>
@@ -37,6 +35,58 @@ export function createClosingStack(deps: { clock: Clock; log: Log }): {
           log.error({ err: error, part: part.what }, 'did not close')
         }
       }
+    },
+  }
+}
+
+const POLL_MS = 50
+/** For requests that arrive when draining begins: they still get a response. */
+const LAST_REQUESTS_MS = 200
+
+/**
+ * Makes a server drain: no new connections, running responses finish, idle
+ * connections close. At `deadline` the rest is cut, including upgraded
+ * connections, which node:http does not track. `secure` accepts TLS connections
+ * for the same server; `begin` tells clients about the shutdown.
+ */
+export function drainable(
+  server: Server,
+  { secure = null, begin = () => {} }: { secure?: net.Server | null; begin?: () => void } = {},
+): { drain(deadline: Deadline): Promise<void> } {
+  const servers = secure === null ? [server] : [server, secure]
+  const sockets = new Set<net.Socket>()
+  for (const each of servers) {
+    each.on('connection', (socket: net.Socket) => {
+      sockets.add(socket)
+      socket.once('close', () => sockets.delete(socket))
+    })
+  }
+  return {
+    async drain({ signal: deadline }) {
+      const listening = servers.filter((each) => each.listening)
+      if (listening.length === 0) return
+      begin()
+      // The servers' own `close` would cut connections on which a request is arriving.
+      const closed = Promise.all(
+        listening.map((each) => new Promise((resolve) => net.Server.prototype.close.call(each, resolve))),
+      )
+      let polls = LAST_REQUESTS_MS / POLL_MS
+      // Repeated, because busy connections become idle after their response.
+      const idle = setInterval(() => {
+        if (--polls > 0) return
+        // To Node a response is over once it is handed over, even if it is not yet sent.
+        if (![...sockets].some(({ writableLength }) => writableLength > 0)) server.closeIdleConnections()
+        // To Node a connection without a request yet is not idle.
+        for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+      }, POLL_MS)
+      const cut = () => {
+        for (const socket of sockets) socket.destroy()
+      }
+      if (deadline.aborted) cut()
+      deadline.addEventListener('abort', cut)
+      await closed
+      clearInterval(idle)
+      deadline.removeEventListener('abort', cut)
     },
   }
 }

@@ -5,7 +5,7 @@ import net, { type AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
 
 import type { Deadline } from './closing-stack.ts'
-import { drainable } from './shutdown.ts'
+import { drainable } from './closing-stack.ts'
 
 const FAR_OFF: Deadline = { signal: new AbortController().signal, remainingMs: () => 60_000 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, it, mock } from 'node:test'
 
-import { endAtOnce, watchForEnding } from './shutdown.ts'
+import { exitOnSignal, watchForShutdown } from './shutdown.ts'
 
 let exits: unknown[]
 beforeEach(() => {
@@ -17,10 +17,10 @@ afterEach(() => {
 const signalled = (signal: NodeJS.Signals) => process.emit(signal, signal)
 
 it('asks to end at the first signal, and ends at once at the second', async () => {
-  const ending = watchForEnding({ underNpm: false })
+  const ending = watchForShutdown({ underNpm: false })
   assert.equal(ending.signal.aborted, false)
   signalled('SIGINT')
-  assert.equal(await ending.asked, 'SIGINT')
+  assert.equal(await ending.requested, 'SIGINT')
   assert.equal(ending.signal.aborted, true)
   assert.deepEqual(exits, [])
   mock.timers.tick(500)
@@ -31,7 +31,7 @@ it('asks to end at the first signal, and ends at once at the second', async () =
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   it(`takes a ${signal} that comes twice at once, by a group and by npm, for one, and a later one for another`, () => {
-    const ending = watchForEnding({ underNpm: true })
+    const ending = watchForShutdown({ underNpm: true })
     signalled(signal)
     signalled(signal)
     mock.timers.tick(499)
@@ -45,7 +45,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 it('under npm, a SIGTERM right after Ctrl-C is a second signal', () => {
-  const ending = watchForEnding({ underNpm: true })
+  const ending = watchForShutdown({ underNpm: true })
   signalled('SIGINT')
   signalled('SIGTERM')
   assert.deepEqual(exits, [1])
@@ -53,10 +53,10 @@ it('under npm, a SIGTERM right after Ctrl-C is a second signal', () => {
 })
 
 it('before anything has begun, a signal ends it well; after that it asks', () => {
-  endAtOnce()
+  exitOnSignal()
   signalled('SIGTERM')
   assert.deepEqual(exits, [0])
-  const ending = watchForEnding({ underNpm: false })
+  const ending = watchForShutdown({ underNpm: false })
   signalled('SIGTERM')
   assert.deepEqual(exits, [0], 'asked, not ended')
   ending.unwatch()

@@ -1,15 +1,20 @@
-import type { Config } from '../../../src/config.ts'
-import { DEMO_DOMAIN } from './tenant.ts'
+import http from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { systemClock } from '../../../src/clock.ts'
+import { table } from '../../command-line/output.ts'
+
+/** Browsers and curl resolve this name to loopback. */
+export const DEMO_DOMAIN = 'shop.localhost'
 
 const PAGE = '/product/morning-mug'
-/** Stands on the finished page, and nowhere in the HTML file that the shop answers. */
+/** In the finished page, but not in the HTML that the shop serves. */
 const TEXT = 'A heavy stoneware mug'
 
 const CRAWLER = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
 const PERSON = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/150.0.0.0 Safari/537.36'
 
-/** One request of the demo, what it shows, and what must come of it. */
-export type Step = {
+/** One request of the demo, what it shows, and the expected result. */
+type Step = {
   who: string
   shows: string
   request:
@@ -18,7 +23,7 @@ export type Step = {
   expected: { status: number; verdict: RegExp | null; text: string; textIsThere: boolean }
 }
 
-export const STEPS: readonly Step[] = [
+export const DEMO_STEPS: readonly Step[] = [
   crawler('crawler, first time', 'nothing is stored yet: it waits for the render', PAGE, /^rendered$/),
   crawler('crawler, again', 'the stored page, without Chromium', PAGE, /^hit$/),
   {
@@ -66,12 +71,100 @@ export function asCurl({ request }: Step, { edge, api, key }: Addresses): string
   }
 }
 
-export function purgeBody(path: string): string {
+function purgeBody(path: string): string {
   return JSON.stringify({ domain: DEMO_DOMAIN, path })
 }
 
-/** The address of the dashboard, for links that a person opens. */
-export function apiUrl({ publicUrl, api }: Pick<Config, 'publicUrl' | 'api'>): string {
-  const host = api.host.includes(':') ? `[${api.host}]` : api.host
-  return publicUrl ?? `http://${host}:${api.port}`
+const STEP_TIMEOUT_MS = 30_000
+
+export type StepResult = {
+  who: string
+  status: number
+  verdict: string | null
+  ms: number
+  bytes: number
+  text: string
+  textFound: boolean
+  ok: boolean
+}
+
+/** Runs the steps in order. */
+export async function runSteps(addresses: Addresses): Promise<StepResult[]> {
+  const seen: StepResult[] = []
+  for (const step of DEMO_STEPS) seen.push(await runStep(step, addresses))
+  return seen
+}
+
+export function summary(seen: readonly StepResult[]): string {
+  const rows = seen.map((one) => [
+    one.ok ? 'ok' : 'WRONG',
+    one.who,
+    String(one.status),
+    one.verdict ?? '',
+    String(one.ms),
+    String(one.bytes),
+    `"${one.text}" ${one.textFound ? 'found' : 'absent'}`,
+  ])
+  const right = (heading: string) => ({ heading, right: true }) as const
+  const columns = ['', 'who', 'status', 'X-Prepaint', right('ms'), right('bytes'), 'text']
+  const wrong = seen.filter(({ ok }) => !ok).length
+  const words =
+    wrong === 0
+      ? 'All as expected: crawlers get finished HTML, visitors get the shop.'
+      : `${wrong} of ${seen.length} steps had an unexpected result.`
+  return `${table(columns, rows, '')}\n\n${words}`
+}
+
+async function runStep({ who, request, expected }: Step, { edge, api, key }: Addresses): Promise<StepResult> {
+  const begunMs = systemClock.nowMs()
+  const answer =
+    request.kind === 'page'
+      ? await ask(edge + request.path, {
+          headers: { host: DEMO_DOMAIN, 'user-agent': request.userAgent },
+        })
+      : await ask(
+          `${api}/api/cache/purge`,
+          { method: 'POST', headers: { 'x-api-key': key, 'content-type': 'application/json' } },
+          purgeBody(request.path),
+        )
+  const { status, verdict, body } = answer
+  const textFound = body.includes(expected.text)
+  return {
+    who,
+    status,
+    verdict,
+    ms: systemClock.nowMs() - begunMs,
+    bytes: body.length,
+    text: expected.text,
+    textFound,
+    ok:
+      status === expected.status &&
+      textFound === expected.textIsThere &&
+      (expected.verdict === null || expected.verdict.test(verdict ?? '')),
+  }
+}
+
+/** node:http, because fetch cannot set `Host`. */
+function ask(
+  url: string,
+  options: http.RequestOptions,
+  body?: string,
+): Promise<{ status: number; verdict: string | null; body: Buffer }> {
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(STEP_TIMEOUT_MS)
+    const request = http.request(url, { ...options, agent: false, signal }, (answer) => {
+      const verdict = answer.headers['x-prepaint']
+      buffer(answer).then(
+        (body) =>
+          resolve({
+            status: answer.statusCode ?? 0,
+            verdict: typeof verdict === 'string' ? verdict : null,
+            body,
+          }),
+        reject,
+      )
+    })
+    request.on('error', reject)
+    request.end(body)
+  })
 }

@@ -16,7 +16,7 @@ describe('doctor: certificates', () => {
     assert.equal((await look(acme.directoryUrl)).state, 'ok')
     assert.equal((await look(acme.directoryUrl, null)).state, 'warning')
     const nonce = await look(acme.directoryUrl.replace('/dir', '/nonce'))
-    assert.match(nonce.found, /is no directory of a CA/)
+    assert.match(nonce.found, /is not the directory of a CA/)
     acme.fault = 'away'
     assert.match((await look(acme.directoryUrl)).found, /status 503/)
     await acme.close()

@@ -3,7 +3,26 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import path from 'node:path'
 
 import { browserUser } from '../../../src/system-user.ts'
-import { type Finding, ok, problem, warning } from './finding.ts'
+/** The result of one check. `warning`: it works, but not as well or as safely as it could. */
+export type CheckResult = {
+  name: string
+  state: 'ok' | 'warning' | 'problem'
+  found: string
+  /** What to do; null: nothing. */
+  advice: string | null
+}
+
+export function ok(name: string, found: string): CheckResult {
+  return { name, state: 'ok', found, advice: null }
+}
+
+export function warning(name: string, found: string, advice: string): CheckResult {
+  return { name, state: 'warning', found, advice }
+}
+
+export function problem(name: string, found: string, advice: string): CheckResult {
+  return { name, state: 'problem', found, advice }
+}
 
 const MIB = 1024 * 1024
 const NODE_MAJOR = 24
@@ -11,33 +30,33 @@ const MEMORY_MIB = { problem: 400, warning: 1_000 }
 const PLAIN_MEMORY_MIB = 256
 const DISK_MIB = { problem: 300, warning: 2_000 }
 
-export function nodeVersion(version: string): Finding {
+export function nodeVersion(version: string): CheckResult {
   return Number(version.split('.')[0]) >= NODE_MAJOR
     ? ok('Node', version)
-    : problem('Node', version, `Run "npm ci": it brings Node ${NODE_MAJOR}`)
+    : problem('Node', version, `Run "npm ci": it installs Node ${NODE_MAJOR}`)
 }
 
-/** A node needs some 100 MB, PostgreSQL 50, Chromium 200 and 50 to 100 for each page that it renders at once. `slots` 0: no role `render`. */
-export function memory(availableBytes: number, slots: number): Finding {
+/** A node needs about 100 MB, PostgreSQL 50, Chromium 200, and 50 to 100 for each slot. `slots` 0: no role `render`. */
+export function memory(availableBytes: number, slots: number): CheckResult {
   const mib = Math.floor(availableBytes / MIB)
   if (slots === 0) return memoryWithoutBrowser(mib)
   const found = `${mib} MiB available, ${slots} pages rendered at once`
   if (mib < MEMORY_MIB.problem) {
-    return problem('memory', found, `Give it at least ${MEMORY_MIB.warning} MiB: Chromium will be killed`)
+    return problem('memory', found, `Use at least ${MEMORY_MIB.warning} MiB, or Chromium will be killed`)
   }
   if (mib < MEMORY_MIB.warning) {
-    return warning('memory', found, 'Set PREPAINT_RENDER_SLOTS=1, or give the machine more memory')
+    return warning('memory', found, 'Set PREPAINT_RENDER_SLOTS=1, or add memory')
   }
   return ok('memory', found)
 }
 
-function memoryWithoutBrowser(mib: number): Finding {
+function memoryWithoutBrowser(mib: number): CheckResult {
   const found = `${mib} MiB available, this node does not render`
   if (mib >= PLAIN_MEMORY_MIB) return ok('memory', found)
-  return problem('memory', found, `Give it at least ${PLAIN_MEMORY_MIB} MiB`)
+  return problem('memory', found, `Use at least ${PLAIN_MEMORY_MIB} MiB`)
 }
 
-export function dataDirectory(dir: string): Finding {
+export function dataDirectory(dir: string): CheckResult {
   const there = existsSync(dir)
   let parent = dir
   while (!existsSync(parent)) parent = path.dirname(parent)
@@ -47,8 +66,8 @@ export function dataDirectory(dir: string): Finding {
     const owner = `owned by user id ${statSync(parent).uid}`
     return problem(
       'data directory',
-      `${parent} is ${owner} and not writable for us`,
-      'Run as that user, or set PREPAINT_DATA_DIR to a directory of your own',
+      `${parent} is ${owner} and not writable for this user`,
+      'Run as that user, or set PREPAINT_DATA_DIR to your own directory',
     )
   }
   const { mode, uid } = statSync(parent)
@@ -59,39 +78,39 @@ export function dataDirectory(dir: string): Finding {
     const found = `${dir} has mode ${(mode & 0o777).toString(8)}: others can write into it`
     return problem('data directory', found, `chmod go-w ${dir}`)
   }
-  return ok('data directory', there ? `${dir}, ours, writable` : `${dir}, will be made at the first start`)
+  return ok('data directory', there ? `${dir} is writable` : `${dir} will be created at the first start`)
 }
 
-export function diskSpace(dir: string): Finding {
+export function diskSpace(dir: string): CheckResult {
   let at = dir
   while (!existsSync(at)) at = path.dirname(at)
   const { bavail, bsize } = statfsSync(at)
   const mib = Math.floor((bavail * bsize) / MIB)
   const found = `${mib} MiB free at ${at}`
-  const advice = 'Free some space: stored pages, PostgreSQL and an unpacked Chromium live there'
+  const advice = 'Free some space for stored pages, PostgreSQL and Chromium'
   if (mib < DISK_MIB.problem) return problem('disk', found, advice)
   return mib < DISK_MIB.warning ? warning('disk', found, advice) : ok('disk', found)
 }
 
-/** Chromium's sandbox is made of them. Tried rather than read: several kernel settings decide together. */
-export function userNamespaces(): Finding {
+/** Chromium's sandbox needs them. Tried, because several kernel settings decide together. */
+export function userNamespaces(): CheckResult {
   const user = browserUser()
   const { status, error, stderr } = spawnSync('unshare', ['--user', '--', 'true'], {
     encoding: 'utf8',
     cwd: '/',
     ...(user ?? {}),
   })
-  if (status === 0) return ok('user namespaces', 'an unprivileged user can make one')
+  if (status === 0) return ok('user namespaces', 'an unprivileged user can create one')
   if (error !== undefined) {
     return warning(
       'user namespaces',
-      'cannot be tried without the command "unshare"',
+      'cannot be checked without the command "unshare"',
       'apt-get install util-linux',
     )
   }
   return warning(
     'user namespaces',
     stderr.trim().split('\n')[0] ?? 'refused',
-    "Chromium's sandbox needs them: sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000 kernel.apparmor_restrict_unprivileged_userns=0 (those that this kernel has); in a container, allow the system call unshare",
+    "Chromium's sandbox needs them: sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000 kernel.apparmor_restrict_unprivileged_userns=0 (those that exist in this kernel); in a container, allow the system call unshare",
   )
 }

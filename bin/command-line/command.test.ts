@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
-import { parseArguments } from './arguments.ts'
-import { defineCommand, UsageError } from './command.ts'
+import { defineCommand, parseArguments, UsageError } from './command.ts'
 
 const plain = defineCommand({
   options: {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
-import { runJson, runPrepaint } from '../../test/support/command-line.ts'
-import { clearDataDir, makeDataDir } from '../../test/support/node-process.ts'
-import type { Seen } from '../cli/demo/check.ts'
+import { runJson, runPrepaint } from '../../../test/support/command-line.ts'
+import { clearDataDir, makeDataDir } from '../../../test/support/node-process.ts'
+import type { StepResult } from './steps.ts'
 
 const dataDir = makeDataDir()
 after(async () => assert.deepEqual(await clearDataDir(dataDir), []))
@@ -15,7 +15,7 @@ it('demo --check sees a miss, a hit, a person and a purge, also the second time'
   const { code, json } = await runJson(['demo', '--check'], settings)
   assert.equal(code, 0, JSON.stringify(json))
   assert.deepEqual(
-    (json['steps'] as Seen[]).map(({ verdict, textFound, ok }) => [verdict, textFound, ok]),
+    (json['steps'] as StepResult[]).map(({ verdict, textFound, ok }) => [verdict, textFound, ok]),
     [
       ['rendered', true, true],
       ['hit', true, true],
@@ -29,5 +29,5 @@ it('demo --check sees a miss, a hit, a person and a purge, also the second time'
   const again = await runPrepaint(['demo', '--check'], settings)
   assert.equal(again.code, 0, again.stderr)
   assert.match(again.stdout, /^ok +crawler, again +200 +hit /m)
-  assert.match(again.stdout, /All as it should be/)
+  assert.match(again.stdout, /All as expected/)
 })

@@ -3,11 +3,11 @@ import { chmodSync, existsSync } from 'node:fs'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, describe, it } from 'node:test'
-import { runJson } from '../../test/support/command-line.ts'
-import { clearDataDir, makeDataDir } from '../../test/support/node-process.ts'
-import type { Finding } from '../cli/doctor/finding.ts'
-import { dataDirectory, memory, nodeVersion } from '../cli/doctor/machine.ts'
-import { portFree } from '../cli/doctor/services.ts'
+import { runJson } from '../../../test/support/command-line.ts'
+import { clearDataDir, makeDataDir } from '../../../test/support/node-process.ts'
+import type { CheckResult } from './machine.ts'
+import { dataDirectory, memory, nodeVersion } from './machine.ts'
+import { portFree } from './services.ts'
 
 describe('doctor', () => {
   const dataDir = makeDataDir()
@@ -19,7 +19,7 @@ describe('doctor', () => {
     const { code, json } = await runJson(['doctor'], settings)
     assert.equal(code, 0, JSON.stringify(json))
     assert.equal(json['ok'], true)
-    const checks = json['checks'] as Finding[]
+    const checks = json['checks'] as CheckResult[]
     const found = (name: string) => checks.find((check) => check.name === name)?.found ?? 'not looked at'
     assert.match(found('PostgreSQL (private)'), /^\d+\.\d+/)
     assert.match(found('Chromium'), /Chrome\/.*sandbox (on|off)/)
@@ -40,7 +40,7 @@ describe('doctor', () => {
     taken.closeAllConnections()
     taken.close()
     assert.equal(code, 1)
-    const problems = (json['checks'] as Finding[]).filter(({ state }) => state === 'problem')
+    const problems = (json['checks'] as CheckResult[]).filter(({ state }) => state === 'problem')
     assert.deepEqual(
       problems.map(({ name }) => name.replace(String(port), 'N')),
       ['PostgreSQL (DATABASE_URL)', 'Chromium', 'port N (PREPAINT_API_PORT)'],
@@ -59,7 +59,7 @@ it('doctor asks for what the roles need, and for nothing else', async () => {
       PREPAINT_API_PORT: '0',
       PREPAINT_EDGE_PORT: '0',
     })
-    return (json['checks'] as Finding[]).map(({ name }) => name)
+    return (json['checks'] as CheckResult[]).map(({ name }) => name)
   }
   const [edge, api, render] = await Promise.all(['edge', 'api', 'render'].map(names))
   const common = ['Node', 'memory', 'data directory', 'disk', 'PostgreSQL (DATABASE_URL)']

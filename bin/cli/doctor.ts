@@ -1,22 +1,35 @@
-import { defineCommand } from '../../command-line/command.ts'
-import type { Finding } from './finding.ts'
-import { dataDirectory, diskSpace, memory, nodeVersion, userNamespaces } from './machine.ts'
-import { acmeDirectory, browserWorks, databaseWorks, masterKey, portFree, tlsPort } from './services.ts'
+import { type Commands, defineCommand } from '../command-line/command.ts'
+import {
+  type CheckResult,
+  dataDirectory,
+  diskSpace,
+  memory,
+  nodeVersion,
+  userNamespaces,
+} from './doctor/machine.ts'
+import {
+  acmeDirectory,
+  browserWorks,
+  databaseWorks,
+  masterKey,
+  portFree,
+  tlsPort,
+} from './doctor/services.ts'
 
-/** Looks by trying: the database and the browser are started as a node in these roles starts them. */
-export const doctor = defineCommand({
+/** Checks by trying: starts the database and the browser as a node with these roles does. */
+const doctor = defineCommand({
   options: {},
   async run(_values, { config }) {
     const { api, edge, render, dataDir, roles } = config
     const renders = roles.has('render')
-    const dataDirFinding = dataDirectory(dataDir)
+    const dataDirCheck = dataDirectory(dataDir)
     const findings = [
       nodeVersion(process.versions.node),
       memory(process.availableMemory(), renders ? render.slots : 0),
-      dataDirFinding,
+      dataDirCheck,
       diskSpace(dataDir),
-      // Both live in the data directory; where that cannot be used, they would only say so again.
-      ...(dataDirFinding.state === 'problem'
+      // Both need the data directory and would only repeat its problem.
+      ...(dataDirCheck.state === 'problem'
         ? []
         : [await databaseWorks(config), ...(renders ? [await browserWorks(config)] : [])]),
       ...(renders ? [userNamespaces()] : []),
@@ -35,7 +48,7 @@ export const doctor = defineCommand({
   },
 })
 
-function report(findings: readonly Finding[]): string {
+function report(findings: readonly CheckResult[]): string {
   const width = Math.max(...findings.map(({ name }) => name.length))
   const lines = findings.flatMap(({ name, state, found, advice }) => [
     `${state.padEnd(7)}  ${name.padEnd(width)}  ${found}`,
@@ -43,6 +56,12 @@ function report(findings: readonly Finding[]): string {
   ])
   const problems = findings.filter(({ state }) => state === 'problem').length
   const words =
-    problems === 0 ? 'Prepaint can run here.' : `${problems} of these must be solved before Prepaint can run.`
+    problems === 0
+      ? 'Prepaint can run here.'
+      : `Prepaint cannot run here: ${problems} of these checks found a problem.`
   return `${lines.join('\n')}\n\n${words}`
+}
+
+export const commands: Commands = {
+  doctor: doctor,
 }

@@ -1,0 +1,160 @@
+import path from 'node:path'
+import ipaddr from 'ipaddr.js'
+import type pg from 'pg'
+import { startShop } from '../../examples/shop/server.ts'
+import { createAccount, findAccount } from '../../src/accounts/accounts.ts'
+import { createKey, listKeys, revokeKey } from '../../src/accounts/keys.ts'
+import { DEFAULT_PLANS } from '../../src/accounts/plans.ts'
+import type { Config } from '../../src/config.ts'
+import { databaseNow, transaction } from '../../src/db/transaction.ts'
+import { AppError } from '../../src/errors.ts'
+import { createLog } from '../../src/log.ts'
+import { createDomain, updateDomain } from '../../src/sites/domain-changes.ts'
+import { parseDomainName } from '../../src/sites/domain-name.ts'
+import { findOwnedDomain } from '../../src/sites/domains.ts'
+import { purgePages } from '../../src/store/purge.ts'
+import { type Commands, defineCommand, type Result } from '../command-line/command.ts'
+import { startNode } from '../node/node.ts'
+import { startUnlessStopped, watchForShutdown } from '../node/shutdown.ts'
+import { type Addresses, asCurl, DEMO_DOMAIN, DEMO_STEPS, runSteps, summary } from './demo/steps.ts'
+import { isFree } from './doctor/services.ts'
+
+const demo = defineCommand({
+  options: {
+    check: { value: null, text: 'run the commands instead of printing them, and report the results' },
+  },
+  async run({ check }, { config, json, say }) {
+    const shutdown = watchForShutdown(config)
+    const demo = await startUnlessStopped(shutdown, (signal) => startDemo({ config, say, signal }))
+    if (demo === null) return null
+    try {
+      if (check) return await checked(demo.addresses)
+      const answer = introduction(demo.addresses, demo.shopUrl)
+      process.stdout.write(`${json ? JSON.stringify(answer.json) : answer.text}\n`)
+      await shutdown.requested
+      return null
+    } finally {
+      await demo.close()
+    }
+  },
+})
+
+type Demo = { addresses: Addresses; shopUrl: string; close(): Promise<void> }
+
+async function startDemo(deps: {
+  config: Config
+  say(line: string): void
+  signal: AbortSignal
+}): Promise<Demo> {
+  const { config, say, signal } = deps
+  const shop = await startShop({ port: 0, onLongStep: say })
+  try {
+    const demoConfig = await configOfDemo(config, Number(new URL(shop.url).port))
+    const log = createLog(demoConfig.logLevel)
+    const node = await startNode({ config: demoConfig, log, say, signal })
+    const close = () => node.close().finally(shop.close)
+    try {
+      const { key } = await prepareTenant(node.pool, shop.url)
+      return { addresses: { edge: node.edge ?? '', api: node.api, key }, shopUrl: shop.url, close }
+    } catch (error) {
+      await node.close()
+      throw error
+    }
+  } catch (error) {
+    await shop.close()
+    throw error
+  }
+}
+
+/** The demo has its own data directory and database, free ports, and the shop as its only private origin. */
+async function configOfDemo(config: Config, shopPort: number): Promise<Config> {
+  const { api, edge, logLevel } = config
+  return {
+    ...config,
+    databaseUrl: null,
+    dataDir: path.join(config.dataDir, 'demo'),
+    roles: new Set(['edge', 'api', 'render']),
+    plans: DEFAULT_PLANS,
+    publicUrl: null,
+    allowedPrivateOrigins: [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: shopPort }],
+    api: { ...api, port: (await isFree(api)) ? api.port : 0 },
+    edge: { ...edge, port: (await isFree(edge)) ? edge.port : 0 },
+    // Log lines of requests would bury the commands.
+    logLevel: logLevel === 'info' ? 'warn' : logLevel,
+  }
+}
+
+async function checked(addresses: Addresses): Promise<Result> {
+  const seen = await runSteps(addresses)
+  const good = seen.every(({ ok }) => ok)
+  return { json: { ok: good, steps: seen }, text: summary(seen), exitCode: good ? 0 : 1 }
+}
+
+function introduction(addresses: Addresses, shopUrl: string): Result {
+  const { edge, api, key } = addresses
+  const browser = `${edge.replace('127.0.0.1', DEMO_DOMAIN)}/`
+  const commands = DEMO_STEPS.map((step) => ({
+    who: step.who,
+    shows: step.shows,
+    command: asCurl(step, addresses),
+  }))
+  const text = [
+    '',
+    `The shop itself     ${shopUrl}/`,
+    `Through Prepaint    ${browser}`,
+    `API documentation   ${api}/docs`,
+    `API key             ${key}`,
+    '',
+    'Paste these into another terminal, one after the other:',
+    '',
+    ...commands.flatMap(({ who, shows, command }, at) => [
+      `${at + 1}. ${who}: ${shows}`,
+      `   ${command}`,
+      '',
+    ]),
+    'Ctrl-C stops the demo. "npm run demo -- --check" runs all of these.',
+  ].join('\n')
+  return { json: { event: 'ready', api, edge, domain: DEMO_DOMAIN, shop: shopUrl, key, commands }, text }
+}
+
+const EMAIL = 'demo@shop.example'
+const PLAN = 'agency_plus'
+
+/**
+ * Creates the demo's account, its domain with the origin `originUrl`, and a key.
+ * Reuses those of an earlier run, revokes its keys and purges its pages, so that
+ * the first request is a miss.
+ */
+async function prepareTenant(pool: pg.Pool, originUrl: string): Promise<{ key: string }> {
+  const nowMs = (await databaseNow(pool)).getTime()
+  const view = { plans: DEFAULT_PLANS, nowMs }
+  const { id: account } = await accountOfDemo(pool)
+
+  const parsed = parseDomainName(DEMO_DOMAIN)
+  if (!parsed.ok) throw new Error(`${DEMO_DOMAIN} ${parsed.reason}`)
+  const known = await findOwnedDomain(pool, account, parsed.name)
+  if (known === null) {
+    await createDomain(pool, account, { name: parsed.name, originUrl }, view)
+  } else {
+    await updateDomain(pool, account, parsed.name, { originUrl, isActive: true }, view)
+    await transaction(pool, (client) => purgePages(client, known.id, { kind: 'all' }))
+  }
+
+  for (const key of await listKeys(pool, account, nowMs)) {
+    if (key.state === 'active') await revokeKey(pool, account, key.id, nowMs)
+  }
+  return createKey(pool, account, { name: 'demo', expiresAt: null }, view)
+}
+
+async function accountOfDemo(pool: pg.Pool) {
+  try {
+    return await createAccount(pool, DEFAULT_PLANS, { email: EMAIL, plan: PLAN, password: null })
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'account_exists') return findAccount(pool, EMAIL)
+    throw error
+  }
+}
+
+export const commands: Commands = {
+  demo: demo,
+}
