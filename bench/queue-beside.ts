@@ -5,7 +5,7 @@ import type pg from 'pg'
 
 import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
 import { systemClock } from '../src/clock.ts'
-import { thisMachine, usualSlots } from '../src/config.ts'
+import { thisMachine, defaultSlots } from '../src/config.ts'
 import type { Listener } from '../src/db/listener.ts'
 import type { DomainId, PagePath } from '../src/ids.ts'
 import type { Log } from '../src/log.ts'
@@ -46,7 +46,7 @@ export async function liveBesideWarm(
 ): Promise<Beside> {
   const { pool, waiter } = deps
   const site = await openSite('shop')
-  const slots = usualSlots(thisMachine())
+  const slots = defaultSlots(thisMachine())
   const renderer = await startTestRenderer({ slots })
   await pool.query('truncate job, unstored_page')
   let warmed = 0

@@ -123,11 +123,11 @@ describe('a backup', () => {
     const whole = readFileSync(file)
     const broken = path.join(folder, 'broken')
     writeFileSync(broken, whole.subarray(0, whole.length - 100))
-    await refused(broken, empty, /cannot be read|ends in the middle/)
+    await refused(broken, empty, /cannot be read|is incomplete/)
     const changed = Buffer.from(whole)
     changed[Math.floor(changed.length / 2)]! ^= 0xff
     writeFileSync(broken, changed)
-    await refused(broken, empty, /cannot be read|damaged|invalid|ends in the middle/)
+    await refused(broken, empty, /cannot be read|damaged|invalid|is incomplete/)
     writeFileSync(broken, 'no backup')
     await refused(broken, empty, /cannot be read as a backup/)
     // Whatever was tried, nothing is there: the whole one still goes in.

@@ -77,12 +77,12 @@ it('settings that have no effect are said before anything is made, each in a lin
     {
       level: 40,
       setting: 'PREPAINT_CRAWLER_RANGES_DIR',
-      msg: 'PREPAINT_CRAWLER_RANGES_DIR is not used: crawlers are verified only with PREPAINT_VERIFY_CRAWLERS=1',
+      msg: 'PREPAINT_CRAWLER_RANGES_DIR is ignored: crawlers are verified only with PREPAINT_VERIFY_CRAWLERS=1',
     },
     {
       level: 40,
       setting: 'PREPAINT_ACME_EMAIL',
-      msg: 'PREPAINT_ACME_EMAIL is not used: certificates are ordered only with PREPAINT_ACME_DIRECTORY',
+      msg: 'PREPAINT_ACME_EMAIL is ignored: certificates are ordered only with PREPAINT_ACME_DIRECTORY',
     },
   ])
   assert.deepEqual(await said({ ...env, PREPAINT_ROLES: 'render' }), [])

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, it } from 'node:test'
 
-import { loadConfig } from './config.ts'
+import { loadConfig, settingDefaults } from './config.ts'
 
 describe('PREPAINT_CONTACT', () => {
   it('is an e-mail address or a URL; nobody by default', () => {
@@ -179,5 +180,17 @@ describe('PREPAINT_SMTP_URL, PREPAINT_MAIL_FROM and PREPAINT_EDGE_TARGET', () =>
         (error: Error) => problem.test(error.message) && !error.message.includes('pa55word'),
       )
     }
+  })
+})
+
+describe('docs/configuration.md', () => {
+  it('has every setting once, with its default', () => {
+    const text = readFileSync(path.resolve(import.meta.dirname, '../docs/configuration.md'), 'utf8')
+    const rows = [...text.matchAll(/^\| `([A-Z_]+)` \| (.+?) \|/gm)].map(([, name, value]) => [name, value])
+    const defaults = [...settingDefaults()].map(([name, value]) => {
+      if (name === 'PREPAINT_RENDER_SLOTS') return [name, 'automatic']
+      return [name, value === null ? 'not set' : `\`${value}\``]
+    })
+    assert.deepEqual(rows.toSorted(), defaults.toSorted())
   })
 })

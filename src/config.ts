@@ -7,21 +7,20 @@ import type { AllowedRange } from './address-range.ts'
 import { type MasterKeys, parseMasterKeys } from './certificates/vault/master-key.ts'
 import type { AddressRanges } from './http/client-address.ts'
 import type { ClientLimits } from './http/client-limits.ts'
-import { type UnusedSetting, unusedSettings } from './ignored-settings.ts'
+import { type IgnoredSetting, ignoredSettings } from './ignored-settings.ts'
 import { type MailSettings, parseMailFrom, parseSmtpUrl } from './mail/mail-settings.ts'
-import { createSettings, type Environment } from './settings.ts'
+import { type Environment, Settings } from './settings.ts'
 
 export type Role = 'edge' | 'api' | 'render'
 
 /**
- * The only file that reads the environment. It runs once, in bin/, before
- * anything else starts; the rest of the program is handed the result.
- * A value that is present but malformed stops the start: a typo must not
+ * All settings; docs/configuration.md describes them. Only this file reads the
+ * environment, once, in bin/. A malformed value stops the start: a typo must not
  * silently become a default.
  */
 export type Config = {
   version: string
-  /** null: we start a private PostgreSQL under the data directory. */
+  /** null: a private PostgreSQL in the data directory. */
   databaseUrl: string | null
   /** Absolute. */
   dataDir: string
@@ -31,199 +30,240 @@ export type Config = {
     host: string
     port: number
     tlsPort: number
-    /** The port for TLS was asked for: a node that cannot have it does not start. */
+    /** The TLS port was set: a node that cannot open it does not start. */
     tlsPortGiven: boolean
-    /** Other nodes of this machine may listen on the same two ports. */
+    /** Other nodes on this machine may listen on the same ports. */
     sharePort: boolean
     memoryBytes: number
     liveWaitMs: number
   }
-  /** What seals keys in the database; null: a file in the data directory does. */
+  /** Encrypt private keys in the database; null: the file in the data directory does. */
   secretKeys: MasterKeys | null
   acme: {
-    /** null: no certificates are ordered. */
+    /** null: certificates are not ordered. */
     directory: string | null
     email: string | null
-    /** Whether it is looked first if a name leads to us. */
+    /** Check first whether the name leads here. */
     selfCheck: boolean
     /** Of all nodes together. */
     ordersPerHour: number
   }
   crawlers: {
-    /** What crawlers say they are is verified. */
     verify: boolean
-    /** Of files with published ranges, absolute; null: none. */
+    /** Directory of published address ranges, absolute; null: none. */
     rangesDir: string | null
   }
-  /** Base address shown to users, without a trailing slash; null: the API's own address. */
+  /** Base URL shown to users, without a trailing slash; null: the address of the API. */
   publicUrl: string | null
-  /** The operator's SMTP server; null: no mail is sent. */
+  /** null: no mail is sent. */
   mail: MailSettings | null
-  /** Where the DNS of domains is to lead: a host name, or addresses; null: nobody has said it. */
+  /** Where the DNS of domains must point; null: not set. */
   edgeTarget: EdgeTarget | null
-  /** Whom strangers may ask about renders: an e-mail address or a URL, shown at `/bot`; null: nobody is named. */
+  /** E-mail address or URL, shown at `/bot` to owners of rendered sites. */
   contact: string | null
   plans: PlanCatalogue
   allowedPrivateOrigins: readonly AllowedRange[]
-  /** Whose `X-Forwarded-For` and `-Proto` are believed. */
+  /** Their `X-Forwarded-For` and `-Proto` are believed. */
   trustedProxies: AddressRanges
-  /** Of edge and API, each by itself. */
+  /** For the edge and the API separately. */
   clients: ClientLimits & {
-    /** Keys and tokens that one may try in ten minutes although they are none. */
+    /** Invalid keys and tokens that a client may try in ten minutes. */
     failures: number
   }
   render: { chromium: string | null; slots: number; timeoutMs: number; requireSandbox: boolean }
-  /** Origins are asked ahead for what pages have always asked for: see `src/gateway/preload/preloads.ts`. */
+  /** Request from origins ahead of the page what pages have always requested: `src/gateway/preload/preloads.ts`. */
   preload: boolean
-  /** What `GET /metrics` asks for; null: only this machine is answered. */
+  /** Required by `GET /metrics`; null: only this machine may read it. */
   metricsToken: string | null
-  /** Which live requests have a line in the log. */
+  /** The live requests that are logged. */
   accessLog: 'renders' | 'all' | 'none'
   logLevel: string
-  /** Started by an npm script or by npx: when that dies without telling us, we end too. */
+  /** Started by an npm script or npx: shut down when that process dies. */
   underNpm: boolean
-  /** What was given and has no effect here. */
-  unused: readonly UnusedSetting[]
+  /** Given, but without effect. */
+  ignored: readonly IgnoredSetting[]
 }
 
 export class ConfigError extends Error {
   override name = 'ConfigError'
 }
 
-/** Proxies and address translation of the operator's own network: one limit would be shared by all who come through. */
+/** The operator's own proxies and NAT: a limit would be shared by everyone behind them. */
 const OWN_NETWORKS =
   '127.0.0.0/8, ::1, 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 169.254.0.0/16, 100.64.0.0/10, fc00::/7, fe80::/10'
 
 export function loadConfig(env: Environment = process.env): Config {
-  const settings = createSettings(env)
-  const { problems, given, integer, port, oneOf, url, parsed, addressRanges } = settings
-
-  const mail = (hasPublicUrl: boolean): MailSettings | null => {
-    const raw = given('PREPAINT_SMTP_URL')
-    const rawFrom = given('PREPAINT_MAIL_FROM')
-    if (raw === null) {
-      if (rawFrom !== null) problems.push('PREPAINT_MAIL_FROM needs PREPAINT_SMTP_URL')
-      return null
-    }
-    const server = parseSmtpUrl(raw)
-    // It may hold a password: it is not repeated.
-    if (server === null)
-      problems.push(
-        'PREPAINT_SMTP_URL must be smtp:// or smtps:// with a host, and with user and password or neither',
-      )
-    const from = rawFrom === null ? null : parseMailFrom(rawFrom)
-    if (from === null)
-      problems.push('PREPAINT_SMTP_URL needs PREPAINT_MAIL_FROM, an address or "Name <address>"')
-    // Links in mails must not lead where a request says.
-    if (!hasPublicUrl) problems.push('PREPAINT_SMTP_URL needs PREPAINT_PUBLIC_URL')
-    return server === null || from === null ? null : { ...server, from }
+  const settings = new Settings(env)
+  const config = {
+    ...readConfig(settings),
+    underNpm: ['start', 'demo', 'npx'].includes(env['npm_lifecycle_event'] ?? ''),
   }
+  if (settings.problems.length > 0) throw new ConfigError(settings.problems.join('; '))
+  return Object.freeze({ ...config, ignored: ignoredSettings(config, (name) => settings.isGiven(name)) })
+}
 
-  const roles = (): ReadonlySet<Role> => {
-    const known: readonly Role[] = ['edge', 'api', 'render']
-    const names = (given('PREPAINT_ROLES') ?? known.join(',')).split(',').map((name) => name.trim())
-    const wrong = names.filter((name) => !(known as readonly string[]).includes(name))
-    if (wrong.length > 0) problems.push(`PREPAINT_ROLES knows ${known.join(', ')}, got "${wrong.join(',')}"`)
-    return new Set(names as Role[])
-  }
+/** The name and the default of every setting; null: none, or it depends on the machine. */
+export function settingDefaults(): ReadonlyMap<string, string | number | null> {
+  const settings = new Settings({})
+  readConfig(settings)
+  return settings.defaults
+}
 
-  const plans = (): PlanCatalogue => {
-    const file = given('PREPAINT_PLANS_FILE')
-    if (file === null) return DEFAULT_PLANS
-    try {
-      return readPlans(file)
-    } catch (error) {
-      problems.push(`PREPAINT_PLANS_FILE: ${(error as Error).message}`)
-      return DEFAULT_PLANS
-    }
-  }
-
-  const trustedProxies = addressRanges('PREPAINT_TRUSTED_PROXIES', 'none')
-  const rangesDir = given('PREPAINT_CRAWLER_RANGES_DIR')
-  const requireSandbox = oneOf('PREPAINT_REQUIRE_SANDBOX', ['0', '1'], '0') === '1'
-
-  const edgePort = port('PREPAINT_EDGE_PORT', 8080)
-  const config: Omit<Config, 'unused'> = {
+function readConfig(settings: Settings): Omit<Config, 'underNpm' | 'ignored'> {
+  const trustedProxies = settings.addressRanges('PREPAINT_TRUSTED_PROXIES', 'none')
+  const publicUrl = settings.url('PREPAINT_PUBLIC_URL', ['http:', 'https:'])
+  return {
     version: packageVersion(),
-    databaseUrl: url('DATABASE_URL', ['postgres:', 'postgresql:']),
-    dataDir: path.resolve(given('PREPAINT_DATA_DIR') ?? '.prepaint'),
-    roles: roles(),
-    api: { host: given('PREPAINT_API_HOST') ?? '127.0.0.1', port: port('PREPAINT_API_PORT', 3000) },
-    edge: {
-      host: given('PREPAINT_EDGE_HOST') ?? '127.0.0.1',
-      port: edgePort,
-      // Who wants a free port for one wants no fixed one for the other.
-      tlsPort: port('PREPAINT_EDGE_TLS_PORT', edgePort === 0 ? 0 : 8443),
-      tlsPortGiven: given('PREPAINT_EDGE_TLS_PORT') !== null,
-      sharePort: oneOf('PREPAINT_EDGE_SHARE_PORT', ['0', '1'], '0') === '1',
-      memoryBytes: integer('PREPAINT_EDGE_MEMORY_BYTES', 256 * 1024 * 1024, { min: 0, max: 2 ** 40 }),
-      liveWaitMs: integer('PREPAINT_LIVE_WAIT_MS', 10_000, { min: 0, max: 300_000 }),
+    databaseUrl: settings.url('DATABASE_URL', ['postgres:', 'postgresql:']),
+    dataDir: path.resolve(settings.text('PREPAINT_DATA_DIR', '.prepaint')),
+    roles: readRoles(settings),
+    api: {
+      host: settings.text('PREPAINT_API_HOST', '127.0.0.1'),
+      port: settings.port('PREPAINT_API_PORT', 3000),
     },
-    secretKeys: parsed(
+    edge: readEdge(settings),
+    secretKeys: settings.parsed(
       'PREPAINT_SECRET_KEY',
       parseMasterKeys,
-      () => 'PREPAINT_SECRET_KEY must be 32 bytes in base64 (openssl rand -base64 32), several with commas',
+      () =>
+        'PREPAINT_SECRET_KEY must be 32 bytes in base64 (openssl rand -base64 32), several separated by commas',
     ),
-    acme: {
-      directory: url('PREPAINT_ACME_DIRECTORY', ['https:']),
-      email: parsed(
-        'PREPAINT_ACME_EMAIL',
-        (raw) => (/^[^\s@<>",]{1,64}@[^\s@<>",]{1,255}$/.test(raw) ? raw : null),
-        (raw) => `PREPAINT_ACME_EMAIL must be an e-mail address, got "${raw}"`,
-      ),
-      selfCheck: oneOf('PREPAINT_ACME_SELF_CHECK', ['0', '1'], '1') === '1',
-      ordersPerHour: integer('PREPAINT_ACME_ORDERS_PER_HOUR', 100, { min: 1, max: 100_000 }),
-    },
-    crawlers: {
-      verify: oneOf('PREPAINT_VERIFY_CRAWLERS', ['0', '1'], '0') === '1',
-      rangesDir: rangesDir === null ? null : path.resolve(rangesDir),
-    },
-    publicUrl: url('PREPAINT_PUBLIC_URL', ['http:', 'https:'])?.replace(/\/+$/, '') ?? null,
-    mail: mail(given('PREPAINT_PUBLIC_URL') !== null),
-    edgeTarget: parsed(
+    acme: readAcme(settings),
+    crawlers: readCrawlers(settings),
+    publicUrl: publicUrl?.replace(/\/+$/, '') ?? null,
+    mail: readMail(settings, publicUrl !== null),
+    edgeTarget: settings.parsed(
       'PREPAINT_EDGE_TARGET',
       parseEdgeTarget,
-      (raw) => `PREPAINT_EDGE_TARGET takes a host name, or addresses with commas, got "${raw}"`,
+      (raw) => `PREPAINT_EDGE_TARGET takes a host name, or addresses separated by commas, got "${raw}"`,
     ),
-    contact: parsed(
+    contact: settings.parsed(
       'PREPAINT_CONTACT',
       (raw) => (isContact(raw) ? raw : null),
       (raw) => `PREPAINT_CONTACT must be an e-mail address or an http or https URL, got "${raw}"`,
     ),
-    plans: plans(),
+    plans: readPlanCatalogue(settings),
     allowedPrivateOrigins: settings.allowedRanges('PREPAINT_ALLOW_PRIVATE_ORIGINS'),
     trustedProxies,
-    clients: {
-      connections: integer('PREPAINT_CLIENT_CONNECTIONS', 1_024, { min: 1, max: 1_000_000 }),
-      requests: integer('PREPAINT_CLIENT_REQUESTS', 256, { min: 1, max: 1_000_000 }),
-      failures: integer('PREPAINT_CLIENT_FAILURES', 100, { min: 1, max: 1_000_000 }),
-      connectionsInTotal: integer('PREPAINT_CONNECTIONS', 10_000, { min: 1, max: 1_000_000 }),
-      unlimited: addressRanges('PREPAINT_UNLIMITED_CLIENTS', OWN_NETWORKS),
-      trustedProxies,
-    },
+    clients: readClients(settings, trustedProxies),
     render: {
-      chromium: given('PREPAINT_CHROMIUM'),
-      slots: integer('PREPAINT_RENDER_SLOTS', usualSlots(thisMachine()), { min: 1, max: 256 }),
-      timeoutMs: integer('PREPAINT_RENDER_TIMEOUT_MS', 20_000, { min: 100, max: 300_000 }),
-      requireSandbox,
+      chromium: settings.given('PREPAINT_CHROMIUM'),
+      slots: readSlots(settings),
+      timeoutMs: settings.integer('PREPAINT_RENDER_TIMEOUT_MS', 20_000, { min: 100, max: 300_000 }),
+      requireSandbox: settings.flag('PREPAINT_REQUIRE_SANDBOX', false),
     },
-    preload: oneOf('PREPAINT_PRELOAD', ['0', '1'], '1') === '1',
-    accessLog: oneOf('PREPAINT_ACCESS_LOG', ['renders', 'all', 'none'], 'renders'),
-    metricsToken: parsed(
+    preload: settings.flag('PREPAINT_PRELOAD', true),
+    accessLog: settings.oneOf('PREPAINT_ACCESS_LOG', ['renders', 'all', 'none'], 'renders'),
+    metricsToken: settings.parsed(
       'PREPAINT_METRICS_TOKEN',
       (raw) => (/^[\x21-\x2b\x2d-\x7e]{16,200}$/.test(raw) ? raw : null),
-      () => 'PREPAINT_METRICS_TOKEN must be of 16 to 200 printable characters without spaces and commas',
+      () => 'PREPAINT_METRICS_TOKEN must be 16 to 200 printable characters without spaces and commas',
     ),
-    logLevel: oneOf(
+    logLevel: settings.oneOf(
       'PREPAINT_LOG_LEVEL',
       ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
       'info',
     ),
-    underNpm: ['start', 'demo', 'npx'].includes(env['npm_lifecycle_event'] ?? ''),
   }
+}
 
-  if (problems.length > 0) throw new ConfigError(problems.join('; '))
-  return Object.freeze({ ...config, unused: unusedSettings(config, (name) => given(name) !== null) })
+function readRoles(settings: Settings): ReadonlySet<Role> {
+  const known: readonly Role[] = ['edge', 'api', 'render']
+  const names = settings
+    .text('PREPAINT_ROLES', known.join(','))
+    .split(',')
+    .map((name) => name.trim())
+  const wrong = names.filter((name) => !(known as readonly string[]).includes(name))
+  if (wrong.length > 0)
+    settings.problems.push(`PREPAINT_ROLES knows ${known.join(', ')}, got "${wrong.join(',')}"`)
+  return new Set(names as Role[])
+}
+
+function readEdge(settings: Settings): Config['edge'] {
+  const port = settings.port('PREPAINT_EDGE_PORT', 8080)
+  return {
+    host: settings.text('PREPAINT_EDGE_HOST', '127.0.0.1'),
+    port,
+    // With any free port for HTTP, TLS gets any free port as well.
+    tlsPort: settings.port('PREPAINT_EDGE_TLS_PORT', port === 0 ? 0 : 8443),
+    tlsPortGiven: settings.isGiven('PREPAINT_EDGE_TLS_PORT'),
+    sharePort: settings.flag('PREPAINT_EDGE_SHARE_PORT', false),
+    memoryBytes: settings.integer('PREPAINT_EDGE_MEMORY_BYTES', 256 * MIB, { min: 0, max: 2 ** 40 }),
+    liveWaitMs: settings.integer('PREPAINT_LIVE_WAIT_MS', 10_000, { min: 0, max: 300_000 }),
+  }
+}
+
+function readAcme(settings: Settings): Config['acme'] {
+  return {
+    directory: settings.url('PREPAINT_ACME_DIRECTORY', ['https:']),
+    email: settings.parsed(
+      'PREPAINT_ACME_EMAIL',
+      (raw) => (/^[^\s@<>",]{1,64}@[^\s@<>",]{1,255}$/.test(raw) ? raw : null),
+      (raw) => `PREPAINT_ACME_EMAIL must be an e-mail address, got "${raw}"`,
+    ),
+    selfCheck: settings.flag('PREPAINT_ACME_SELF_CHECK', true),
+    ordersPerHour: settings.integer('PREPAINT_ACME_ORDERS_PER_HOUR', 100, { min: 1, max: 100_000 }),
+  }
+}
+
+function readCrawlers(settings: Settings): Config['crawlers'] {
+  const dir = settings.given('PREPAINT_CRAWLER_RANGES_DIR')
+  return {
+    verify: settings.flag('PREPAINT_VERIFY_CRAWLERS', false),
+    rangesDir: dir === null ? null : path.resolve(dir),
+  }
+}
+
+function readClients(settings: Settings, trustedProxies: AddressRanges): Config['clients'] {
+  const count = (name: string, fallback: number) =>
+    settings.integer(name, fallback, { min: 1, max: 1_000_000 })
+  return {
+    connections: count('PREPAINT_CLIENT_CONNECTIONS', 1_024),
+    requests: count('PREPAINT_CLIENT_REQUESTS', 256),
+    failures: count('PREPAINT_CLIENT_FAILURES', 100),
+    connectionsInTotal: count('PREPAINT_CONNECTIONS', 10_000),
+    unlimited: settings.addressRanges('PREPAINT_UNLIMITED_CLIENTS', OWN_NETWORKS),
+    trustedProxies,
+  }
+}
+
+function readMail(settings: Settings, hasPublicUrl: boolean): MailSettings | null {
+  const { problems } = settings
+  const url = settings.given('PREPAINT_SMTP_URL')
+  const rawFrom = settings.given('PREPAINT_MAIL_FROM')
+  if (url === null) {
+    if (rawFrom !== null) problems.push('PREPAINT_MAIL_FROM needs PREPAINT_SMTP_URL')
+    return null
+  }
+  const server = parseSmtpUrl(url)
+  if (server === null)
+    problems.push(
+      'PREPAINT_SMTP_URL must be smtp:// or smtps:// with a host, and with user and password or neither',
+    )
+  const from = rawFrom === null ? null : parseMailFrom(rawFrom)
+  if (from === null)
+    problems.push('PREPAINT_SMTP_URL needs PREPAINT_MAIL_FROM, an address or "Name <address>"')
+  // Links in mails must not depend on a request.
+  if (!hasPublicUrl) problems.push('PREPAINT_SMTP_URL needs PREPAINT_PUBLIC_URL')
+  return server === null || from === null ? null : { ...server, from }
+}
+
+function readPlanCatalogue(settings: Settings): PlanCatalogue {
+  const file = settings.given('PREPAINT_PLANS_FILE')
+  if (file === null) return DEFAULT_PLANS
+  try {
+    return readPlans(file)
+  } catch (error) {
+    settings.problems.push(`PREPAINT_PLANS_FILE: ${(error as Error).message}`)
+    return DEFAULT_PLANS
+  }
+}
+
+function readSlots(settings: Settings): number {
+  const name = 'PREPAINT_RENDER_SLOTS'
+  const slots = settings.integer(name, defaultSlots(thisMachine()), { min: 1, max: 256 })
+  settings.defaults.set(name, null)
+  return slots
 }
 
 function isContact(raw: string): boolean {
@@ -237,15 +277,14 @@ function packageVersion(): string {
 
 const MIB = 2 ** 20
 
-/** Node, PostgreSQL and a browser without pages. */
+/** For Node, PostgreSQL and a browser without pages. */
 export const BASE_BYTES = 768 * MIB
-/** What one more page at once takes when pages are large: `browsers.ts` replaces a browser that takes more. */
+/** For each slot with large pages; `browsers.ts` replaces a browser that uses more. */
 export const SLOT_BYTES = 384 * MIB
 
-/** What this process may use: of the machine, or of the container that it runs in. */
+/** What this process may use of the machine or its container. */
 type Machine = { cores: number; memoryBytes: number }
 
-/** Limits of the container included: Node asks the control group for both. */
 export function thisMachine(): Machine {
   const limitBytes = process.constrainedMemory()
   const memoryBytes = limitBytes > 0 ? Math.min(totalmem(), limitBytes) : totalmem()
@@ -253,17 +292,16 @@ export function thisMachine(): Machine {
 }
 
 /**
- * Pages rendered at once where nobody says how many: three for two cores, as a
- * render computes for two thirds of its time and waits for its origin and us in
- * the rest (docs/decisions/0015-render-speed.md), and at least two; fewer where
- * that many large pages would not fit into memory; never none.
+ * Three slots for two cores, because a render computes for two thirds of its
+ * time and waits for the rest (docs/decisions/0015-render-speed.md). Fewer if
+ * that many large pages do not fit into memory; at least one.
  */
-export function usualSlots({ cores, memoryBytes }: Machine): number {
+export function defaultSlots({ cores, memoryBytes }: Machine): number {
   const fitting = Math.floor((memoryBytes - BASE_BYTES) / SLOT_BYTES)
   return Math.max(1, Math.min(Math.ceil(cores * 1.5), fitting))
 }
 
-/** What owners set in the DNS: an alias for `host`, or records with `addresses`. One of the two is there. */
+/** For DNS records of owners: either `host` (an alias) or `addresses`. */
 export type EdgeTarget = { host: string | null; addresses: string[] }
 
 /** `edge.example.net`, or `203.0.113.5,2001:db8::5`; null: neither. */

@@ -1,18 +1,18 @@
 import type { Config, Role } from './config.ts'
 import type { Log } from './log.ts'
 
-/** A setting that was given and has no effect at this node, and without what. */
-export type UnusedSetting = { setting: string; why: string }
+/** A setting that has no effect at this node, because another one is missing. */
+export type IgnoredSetting = { setting: string; why: string }
 
 type Rule = {
   settings: readonly string[]
-  /** Which of them make use of it: nodes of a fleet may share one environment, and the others are told nothing. */
+  /** Only nodes with one of these roles warn: all nodes of a fleet may share one environment. */
   roles: readonly Role[]
   why: string
-  isUsed(config: Omit<Config, 'unused'>): boolean
+  isUsed(config: Omit<Config, 'ignored'>): boolean
 }
 
-/** Only where it is sure. Settings that must stand together stop the start instead: `src/config.ts`. */
+/** Settings that require each other stop the start instead: `src/config.ts`. */
 const RULES: readonly Rule[] = [
   {
     settings: ['PREPAINT_CRAWLER_RANGES_DIR'],
@@ -35,17 +35,17 @@ const RULES: readonly Rule[] = [
   },
 ]
 
-/** In the order of the rules; `isGiven` says whether the environment has a value for a name. */
-export function unusedSettings(
-  config: Omit<Config, 'unused'>,
+/** In the order of the rules. `isGiven`: whether the environment has a value. */
+export function ignoredSettings(
+  config: Omit<Config, 'ignored'>,
   isGiven: (name: string) => boolean,
-): readonly UnusedSetting[] {
+): readonly IgnoredSetting[] {
   return RULES.filter(({ roles, isUsed }) => roles.some((role) => config.roles.has(role)) && !isUsed(config))
     .flatMap(({ settings, why }) => settings.map((setting) => ({ setting, why })))
     .filter(({ setting }) => isGiven(setting))
 }
 
-/** A warning, for nodes that run: whoever verifies no more for a while may leave the directory named. */
-export function warnOfUnused({ unused }: Pick<Config, 'unused'>, log: Log): void {
-  for (const { setting, why } of unused) log.warn({ setting }, `${setting} is not used: ${why}`)
+/** Only a warning: an operator may switch a feature off for a while and keep its other settings. */
+export function warnOfIgnoredSettings({ ignored }: Pick<Config, 'ignored'>, log: Log): void {
+  for (const { setting, why } of ignored) log.warn({ setting }, `${setting} is ignored: ${why}`)
 }

@@ -4,84 +4,94 @@ import type { AddressRanges } from './http/client-address.ts'
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Reads single settings by their names. One that is present but malformed is a
- * problem, and gives its fallback; all problems are told at once.
+ * Reads settings by name. An empty value counts as missing. A malformed value is
+ * a problem; reading goes on with the default, so that all problems are reported
+ * at once. Values that may contain a secret are not repeated.
  */
-export function createSettings(env: Environment) {
-  const problems: string[] = []
-  const given = (name: string): string | null =>
-    env[name] === undefined || env[name] === '' ? null : env[name]
+export class Settings {
+  readonly problems: string[] = []
+  /** Of every setting that was read; null: none, or it depends on the machine. */
+  readonly defaults = new Map<string, string | number | null>()
+  readonly #env: Environment
 
-  const integer = (name: string, fallback: number, range: { min: number; max: number }): number => {
-    const raw = given(name)
+  constructor(env: Environment) {
+    this.#env = env
+  }
+
+  given(name: string, fallback: string | number | null = null): string | null {
+    this.defaults.set(name, fallback)
+    return this.#env[name] || null
+  }
+
+  isGiven(name: string): boolean {
+    return (this.#env[name] ?? '') !== ''
+  }
+
+  text(name: string, fallback: string): string {
+    return this.given(name, fallback) ?? fallback
+  }
+
+  integer(name: string, fallback: number, range: { min: number; max: number }): number {
+    const raw = this.given(name, fallback)
     if (raw === null) return fallback
     const value = Number(raw)
     if (/^\d+$/.test(raw) && range.min <= value && value <= range.max) return value
-    problems.push(`${name} must be a whole number in ${range.min}..${range.max}, got "${raw}"`)
+    this.problems.push(`${name} must be a whole number in ${range.min}..${range.max}, got "${raw}"`)
     return fallback
   }
-  const port = (name: string, fallback: number) => integer(name, fallback, { min: 0, max: 65_535 })
 
-  const oneOf = <T extends string>(name: string, allowed: readonly T[], fallback: T): T => {
-    const raw = given(name)
+  port(name: string, fallback: number): number {
+    return this.integer(name, fallback, { min: 0, max: 65_535 })
+  }
+
+  oneOf<T extends string>(name: string, allowed: readonly T[], fallback: T): T {
+    const raw = this.given(name, fallback)
     if (raw === null) return fallback
     if ((allowed as readonly string[]).includes(raw)) return raw as T
-    problems.push(`${name} must be one of ${allowed.join(', ')}, got "${raw}"`)
+    this.problems.push(`${name} must be one of ${allowed.join(', ')}, got "${raw}"`)
     return fallback
   }
 
-  const url = (name: string, schemes: readonly string[]): string | null => {
-    const raw = given(name)
-    if (raw === null) return null
-    if (URL.canParse(raw) && schemes.includes(new URL(raw).protocol)) return raw
-    // The value may hold a password: it is not repeated.
-    problems.push(
-      `${name} must be a URL beginning with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`,
-    )
-    return null
+  flag(name: string, fallback: boolean): boolean {
+    return this.oneOf(name, ['0', '1'], fallback ? '1' : '0') === '1'
   }
 
-  /** What `parse` makes of it; `words` say what it must be, and never repeat a secret. */
-  const parsed = <T>(
-    name: string,
-    parse: (raw: string) => T | null,
-    words: (raw: string) => string,
-  ): T | null => {
-    const raw = given(name)
+  url(name: string, schemes: readonly string[]): string | null {
+    const words = `${name} must be a URL beginning with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`
+    const parse = (raw: string) => (URL.canParse(raw) && schemes.includes(new URL(raw).protocol) ? raw : null)
+    return this.parsed(name, parse, () => words)
+  }
+
+  /** `problem`: what a value must be. */
+  parsed<T>(name: string, parse: (raw: string) => T | null, problem: (raw: string) => string): T | null {
+    const raw = this.given(name)
     if (raw === null) return null
     const value = parse(raw)
-    if (value === null) problems.push(words(raw))
+    if (value === null) this.problems.push(problem(raw))
     return value
   }
 
-  /** Of a list with commas, each that can be read. */
-  const ranges = (
-    name: string,
-    raw: string,
-    words: string,
-    fits: (range: AllowedRange) => boolean,
-  ): AllowedRange[] =>
-    raw
-      .split(',')
-      .map((entry) => entry.trim())
+  /** A list of ranges with an optional port. */
+  allowedRanges(name: string): AllowedRange[] {
+    return this.#ranges(name, this.given(name) ?? '', 'CIDR or CIDR:port', () => true)
+  }
+
+  /** A list of ranges, or `none`. */
+  addressRanges(name: string, fallback: string): AddressRanges {
+    const raw = this.text(name, fallback)
+    const list = raw === 'none' ? '' : raw
+    return this.#ranges(name, list, 'addresses or CIDR', ({ port }) => port === null).map(({ cidr }) => cidr)
+  }
+
+  #ranges(name: string, list: string, words: string, fits: (range: AllowedRange) => boolean): AllowedRange[] {
+    const entries = list.split(',').map((entry) => entry.trim())
+    return entries
       .filter((entry) => entry !== '')
       .flatMap((entry) => {
         const range = parseAllowedRange(entry)
         if (range !== null && fits(range)) return [range]
-        problems.push(`${name} takes ${words}, got "${entry}"`)
+        this.problems.push(`${name} takes ${words}, got "${entry}"`)
         return []
       })
-
-  const allowedRanges = (name: string): AllowedRange[] =>
-    ranges(name, given(name) ?? '', 'CIDR or CIDR:port', () => true)
-
-  const addressRanges = (name: string, fallback: string): AddressRanges => {
-    const raw = given(name) ?? fallback
-    const found = ranges(name, raw === 'none' ? '' : raw, 'addresses or CIDR', ({ port }) => port === null)
-    return found.map(({ cidr }) => cidr)
   }
-
-  return { problems, given, integer, port, oneOf, url, parsed, allowedRanges, addressRanges }
 }
-
-export type Settings = ReturnType<typeof createSettings>

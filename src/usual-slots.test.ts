@@ -4,24 +4,24 @@ import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, it } from 'node:test'
 
-import { BASE_BYTES, SLOT_BYTES, thisMachine, usualSlots } from './config.ts'
+import { BASE_BYTES, defaultSlots, SLOT_BYTES, thisMachine } from './config.ts'
 
 const GIB = 2 ** 30
 
-describe('slots where nobody says how many', () => {
+describe('default slots', () => {
   it('are half as many again as cores', () => {
-    assert.equal(usualSlots({ cores: 1, memoryBytes: 64 * GIB }), 2)
-    assert.equal(usualSlots({ cores: 2, memoryBytes: 64 * GIB }), 3)
-    assert.equal(usualSlots({ cores: 3, memoryBytes: 64 * GIB }), 5)
-    assert.equal(usualSlots({ cores: 16, memoryBytes: 64 * GIB }), 24)
+    assert.equal(defaultSlots({ cores: 1, memoryBytes: 64 * GIB }), 2)
+    assert.equal(defaultSlots({ cores: 2, memoryBytes: 64 * GIB }), 3)
+    assert.equal(defaultSlots({ cores: 3, memoryBytes: 64 * GIB }), 5)
+    assert.equal(defaultSlots({ cores: 16, memoryBytes: 64 * GIB }), 24)
   })
 
   it('are as many as fit into memory, to the byte, and at least one', () => {
     const three = BASE_BYTES + 3 * SLOT_BYTES
-    assert.equal(usualSlots({ cores: 8, memoryBytes: three }), 3)
-    assert.equal(usualSlots({ cores: 8, memoryBytes: three - 1 }), 2)
-    assert.equal(usualSlots({ cores: 8, memoryBytes: GIB / 2 }), 1)
-    assert.equal(usualSlots({ cores: 1, memoryBytes: GIB }), 1)
+    assert.equal(defaultSlots({ cores: 8, memoryBytes: three }), 3)
+    assert.equal(defaultSlots({ cores: 8, memoryBytes: three - 1 }), 2)
+    assert.equal(defaultSlots({ cores: 8, memoryBytes: GIB / 2 }), 1)
+    assert.equal(defaultSlots({ cores: 1, memoryBytes: GIB }), 1)
   })
 })
 
@@ -48,7 +48,7 @@ describe('what this process may use', () => {
       if (existsSync(group)) rmdirSync(group)
       return
     }
-    const script = `import('${import.meta.dirname}/config.ts').then((m) => console.log(m.thisMachine().memoryBytes, m.usualSlots(m.thisMachine())))`
+    const script = `import('${import.meta.dirname}/config.ts').then((m) => console.log(m.thisMachine().memoryBytes, m.defaultSlots(m.thisMachine())))`
     const command = `echo $$ > ${group}/cgroup.procs && exec "${process.execPath}" -e "${script}"`
     const { stdout, stderr } = spawnSync('sh', ['-c', command], { encoding: 'utf8' })
     rmdirSync(group)

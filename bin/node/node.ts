@@ -1,22 +1,23 @@
 import type net from 'node:net'
-
 import type pg from 'pg'
-
-import { createVault } from '../../src/certificates/vault/vault.ts'
-import { systemClock } from '../../src/clock.ts'
+import { createVault, type Vault } from '../../src/certificates/vault/vault.ts'
+import { type Clock, systemClock } from '../../src/clock.ts'
 import type { Config } from '../../src/config.ts'
-import { openDatabase } from '../../src/db/database.ts'
-import { createPatience } from '../../src/db/database-timeouts.ts'
-import { createListener } from '../../src/db/listener.ts'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { DatabaseTimeouts } from '../../src/db/database-timeouts.ts'
+import { createListener, type Listener } from '../../src/db/listener.ts'
 import { migrate } from '../../src/db/migrate.ts'
-import { warnOfUnused } from '../../src/ignored-settings.ts'
+import type { Doors } from '../../src/edge/request/integrations.ts'
+import { warnOfIgnoredSettings } from '../../src/ignored-settings.ts'
 import { startDatabaseClock } from '../../src/insight/fleet/database-clock.ts'
 import type { Registration } from '../../src/insight/fleet/registration.ts'
+import type { Metrics } from '../../src/insight/metrics/metrics.ts'
 import type { Log } from '../../src/log.ts'
-import { createAddressGuard } from '../../src/outbound/address-guard.ts'
-import { createJobWaiter } from '../../src/queue/jobs/await.ts'
+import { type AddressGuard, createAddressGuard } from '../../src/outbound/address-guard.ts'
+import { createJobWaiter, type JobWaiter } from '../../src/queue/jobs/await.ts'
 import type { Worker } from '../../src/queue/jobs/worker.ts'
 import { findBrowser } from '../../src/render/browser/browser-binary.ts'
+import type { Renderer } from '../../src/render/renderer.ts'
 import { CommandError } from '../command-line/command.ts'
 import { createClosingStack, drainable } from './closing-stack.ts'
 import { firstAccountLine } from './first-account.ts'
@@ -30,48 +31,48 @@ import { nodeId, wireMetrics, wireRegistration } from './wire-fleet.ts'
 import { wireInspections, wireRenderer, wireWorker } from './wire-renderer.ts'
 
 export type Node = {
-  /** Where it listens, `http://host:port`. Also a node without the role `api` answers /readyz there. */
+  /** Where it listens, `http://host:port`. A node without the role `api` serves /readyz there. */
   api: string
   /** null: the node does not have the role `edge`. */
   edge: string | null
-  /** The same with TLS; null: its usual port was taken, and nobody had asked for it. */
+  /** null: no edge, or the default TLS port was in use. */
   edgeTls: string | null
   pool: pg.Pool
-  /** Settles with the migration that this version does not know and cannot work with, should one be applied. */
+  /** Settles when a migration is applied that this version cannot work with. */
   outdated: Promise<string>
   close(): Promise<void>
 }
 
-/** How long requests and renders that are under way may still take once we have been asked to end. */
+type Start = { config: Config; log: Log; say(line: string): void; signal: AbortSignal }
+type Ports = { api: ListenWhere; edge: ListenWhere; tls: ListenWhere }
+/** What all parts of a node use. */
+type Base = Start & {
+  id: string
+  opened: ReturnType<typeof createClosingStack>
+  database: Database
+  timeouts: DatabaseTimeouts
+  clock: Clock
+  listener: Listener
+  guard: AddressGuard
+  metrics: Metrics
+  vault: Vault
+  isDraining(): boolean
+}
+type Rendering = { renderer: Renderer; worker: Worker } | null
+
+/** For running requests and renders after a shutdown was requested. */
 const DRAIN_MS = 10_000
 
 /**
- * Builds a node in its roles, in order, and closes it in reverse: first the
- * doors, then what works behind them, the database last. When a part does not
- * start, or `signal` aborts before all of them have, those before it are closed
- * and its error is thrown.
+ * Builds a node with its roles, in order, and closes it in reverse: first the
+ * ports, then what serves them, the database last. If a part fails to start, or
+ * `signal` aborts, everything built so far is closed and the error is thrown.
  */
-export async function startNode(deps: {
-  config: Config
-  log: Log
-  say(line: string): void
-  signal: AbortSignal
-}): Promise<Node> {
-  const { config, log, say, signal } = deps
-  const { roles } = config
-  warnOfUnused(config, log)
-  const apiAt = { ...config.api, setting: 'PREPAINT_API' }
-  const { host, sharePort: shared } = config.edge
-  const edgeAt = { host, shared, port: config.edge.port, setting: 'PREPAINT_EDGE' }
-  const tlsAt = {
-    host,
-    shared,
-    port: config.edge.tlsPort,
-    setting: 'PREPAINT_EDGE_TLS',
-    scheme: 'https',
-  } as const
-  const asked = config.edge.tlsPortGiven ? [edgeAt, tlsAt] : [edgeAt]
-  await checkPorts(roles.has('edge') ? [apiAt, ...asked] : [apiAt])
+export async function startNode(start: Start): Promise<Node> {
+  const { config, log, signal } = start
+  warnOfIgnoredSettings(config, log)
+  const ports = portsOf(config)
+  await checkPorts(neededPorts(config, ports))
   signal.throwIfAborted()
 
   const opened = createClosingStack({ clock: systemClock, log })
@@ -83,140 +84,161 @@ export async function startNode(deps: {
     await opened.closeAll(DRAIN_MS)
   }
   try {
-    const { databaseUrl, dataDir } = config
-    // Unpacked while the database is being made: a first start is seconds shorter. Why it fails, the renderer says.
-    const unpacked = roles.has('render')
-      ? findBrowser({ ...config.render, dataDir, onLongStep: say }).catch(() => null)
-      : null
-    const database = await openDatabase({ databaseUrl, dataDir, log, onLongStep: say })
-    opened.add('database', database.close)
-    signal.throwIfAborted()
-    const { pool, connection } = database
-    await migrate(connection, log)
-    const patience = createPatience({ pool, connection, log })
-    opened.add('patience', async () => patience.close())
-    const clock = await startDatabaseClock({ pool, log })
-    opened.add('clock', async () => clock.close())
-
-    const listener = await createListener(connection, log)
-    opened.add('listener', listener.close)
-    opened.add('retention', startRetention({ pool, clock, log }).close)
-    const guard = createAddressGuard(config.allowedPrivateOrigins)
-    const metrics = wireMetrics({ config, pool, listener, clock, log })
-
-    const vault = createVault({ pool, keys: config.secretKeys, dataDir })
-    await checkMasterKey({ config, vault, log })
-    const certificates = roles.has('edge')
-      ? wireCertificates({ db: patience.db, listener, vault, clock, log })
-      : null
-
-    await unpacked
-    signal.throwIfAborted()
-    const id = nodeId()
-    const renderer = roles.has('render') ? await wireRenderer({ config, clock, log, say }) : null
-    // The API has doors to the same pages for sites that keep their own front.
-    const waiter = roles.has('edge') || roles.has('api') ? createJobWaiter(listener, pool, log) : null
-    let worker: Worker | null = null
-    if (renderer !== null) {
-      opened.add('renderer', renderer.close)
-      const working = await wireWorker({
-        config,
-        database,
-        listener,
-        renderer,
-        clock,
-        log,
-        metrics: metrics.render,
-        node: id,
-        ...(waiter && { ended: waiter.ended }),
-      })
-      opened.add('worker', ({ remainingMs }) => working.close(remainingMs()))
-      worker = working
-      opened.add('inspections', wireInspections({ config, pool, listener, clock, log, node: id }).close)
-    }
-
-    const isDraining = () => draining
-    registration = await wireRegistration({ config, pool, log, id, isDraining, worker, renderer })
+    const base = await openBase(start, opened, () => draining)
+    // Integrations request pages through the API, so it needs the waiter as well.
+    const isServing = config.roles.has('edge') || config.roles.has('api')
+    const waiter = isServing ? createJobWaiter(base.listener, base.database.pool, log) : null
+    const rendering = await openRendering(base, waiter)
+    registration = await wireRegistration({
+      ...{ config, pool: base.database.pool, log, id: base.id, isDraining: base.isDraining },
+      worker: rendering?.worker ?? null,
+      renderer: rendering?.renderer ?? null,
+    })
     opened.add('registration', registration.close)
-    const checkReadiness = createReadinessCheck({ pool, renderer, isDraining })
-    const live =
-      waiter !== null
-        ? wireEdge({
-            config,
-            pool,
-            patience,
-            listener,
-            guard,
-            certificates,
-            clock,
-            log,
-            metrics: metrics.edge,
-            waiter,
-            enqueueLive: worker === null ? null : worker.enqueueLive,
-          })
-        : null
-    const edge = roles.has('edge') ? live : null
-    const apiHttp =
-      roles.has('api') && live !== null
-        ? await wireApi({
-            config,
-            pool,
-            patience,
-            listener,
-            guard,
-            clock,
-            log,
-            checkReadiness,
-            vault,
-            doors: live.doors,
-            readMetrics: metrics.text,
-          })
-        : {
-            server: createReadinessServer(checkReadiness, metrics.text, config.metricsToken),
-            endStreams: () => {},
-            close: async () => {},
-          }
-    opened.add('API', apiHttp.close)
-    if (live !== null) opened.add('edge', live.close)
-    await listener.settled()
-    signal.throwIfAborted()
-
-    // The doors are opened last, when everything behind them works, and closed first.
-    const apiServer = drainable(apiHttp.server, { begin: apiHttp.endStreams })
-    const api = await listen(apiHttp.server, apiAt)
-    opened.add('API server', apiServer.drain)
-    if (roles.has('api')) {
-      const line = await firstAccountLine({ pool, plans: config.plans, clock }, config.publicUrl ?? api)
-      if (line !== null) say(line)
-    }
-    const { outdated } = registration
-    if (edge === null) return { api, edge: null, edgeTls: null, pool, outdated, close }
-    const edgeServer = drainable(edge.server, { secure: edge.secure, begin: edge.endSessions })
-    const edgeUrl = await listen(edge.server, edgeAt)
-    opened.add('edge server', edgeServer.drain)
-    const edgeTls = edge.secure === null ? null : await listenForTls(edge.secure, tlsAt, config, log)
-    // Now that a CA that asks is answered.
-    const ordering = wireOrdering({ config, pool, listener, guard, vault, clock, log })
-    if (ordering !== null) opened.add('certificates', ordering.close)
-    return { api, edge: edgeUrl, edgeTls, pool, outdated, close }
+    const addresses = await openServers(base, rendering, waiter, ports)
+    return { ...addresses, pool: base.database.pool, outdated: registration.outdated, close }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-/** Where nobody asked for the port, another program may have it: the node goes on without TLS, and says so. */
+function portsOf({ api, edge }: Config): Ports {
+  const { host, port, tlsPort, sharePort: shared } = edge
+  return {
+    api: { ...api, setting: 'PREPAINT_API' },
+    edge: { host, shared, port, setting: 'PREPAINT_EDGE' },
+    tls: { host, shared, port: tlsPort, setting: 'PREPAINT_EDGE_TLS', scheme: 'https' },
+  }
+}
+
+function neededPorts({ roles, edge }: Config, ports: Ports): ListenWhere[] {
+  if (!roles.has('edge')) return [ports.api]
+  return edge.tlsPortGiven ? [ports.api, ports.edge, ports.tls] : [ports.api, ports.edge]
+}
+
+/** The database and what the other parts use. */
+async function openBase(start: Start, opened: Base['opened'], isDraining: () => boolean): Promise<Base> {
+  const { config, log, say, signal } = start
+  const { databaseUrl, dataDir } = config
+  // Unpacking the browser in parallel makes the first start seconds faster. The renderer reports errors.
+  const unpacked = config.roles.has('render')
+    ? findBrowser({ ...config.render, dataDir, onLongStep: say }).catch(() => null)
+    : null
+  const database = await openDatabase({ databaseUrl, dataDir, log, onLongStep: say })
+  opened.add('database', database.close)
+  signal.throwIfAborted()
+  const { pool, connection } = database
+  await migrate(connection, log)
+  const timeouts = new DatabaseTimeouts({ pool, connection, log })
+  opened.add('database timeouts', async () => timeouts.close())
+  const clock = await startDatabaseClock({ pool, log })
+  opened.add('clock', async () => clock.close())
+  const listener = await createListener(connection, log)
+  opened.add('listener', () => listener.close())
+  opened.add('retention', startRetention({ pool, clock, log }).close)
+  const guard = createAddressGuard(config.allowedPrivateOrigins)
+  const metrics = wireMetrics({ config, pool, listener, clock, log })
+  const vault = createVault({ pool, keys: config.secretKeys, dataDir })
+  await checkMasterKey({ config, vault, log })
+  await unpacked
+  signal.throwIfAborted()
+  return {
+    ...start,
+    id: nodeId(),
+    opened,
+    database,
+    timeouts,
+    clock,
+    listener,
+    guard,
+    metrics,
+    vault,
+    isDraining,
+  }
+}
+
+/** null: the node does not have the role `render`. */
+async function openRendering(base: Base, waiter: JobWaiter | null): Promise<Rendering> {
+  const { config, opened, database, listener, clock, log, id: node } = base
+  if (!config.roles.has('render')) return null
+  const renderer = await wireRenderer(base)
+  opened.add('renderer', renderer.close)
+  const worker = await wireWorker({
+    ...{ config, database, listener, renderer, clock, log, node },
+    metrics: base.metrics.render,
+    ...(waiter && { ended: waiter.ended }),
+  })
+  opened.add('worker', ({ remainingMs }) => worker.close(remainingMs()))
+  const inspections = wireInspections({ config, pool: database.pool, listener, clock, log, node })
+  opened.add('inspections', inspections.close)
+  return { renderer, worker }
+}
+
+/** Builds the edge and the API. Their ports open last, when everything behind them works, and close first. */
+async function openServers(
+  base: Base,
+  rendering: Rendering,
+  waiter: JobWaiter | null,
+  ports: Ports,
+): Promise<Pick<Node, 'api' | 'edge' | 'edgeTls'>> {
+  const { config, opened, listener, signal } = base
+  const { roles } = config
+  const certificates = roles.has('edge') ? wireCertificates({ ...base, db: base.timeouts.db }) : null
+  const { pool } = base.database
+  const enqueueLive = rendering?.worker.enqueueLive ?? null
+  const live =
+    waiter && wireEdge({ ...base, pool, certificates, metrics: base.metrics.edge, waiter, enqueueLive })
+  const apiHttp = await openApi(base, rendering, live?.doors ?? null)
+  opened.add('API', apiHttp.close)
+  if (live !== null) opened.add('edge', live.close)
+  await listener.settled()
+  signal.throwIfAborted()
+
+  const apiServer = drainable(apiHttp.server, { begin: apiHttp.endStreams })
+  const api = await listen(apiHttp.server, ports.api)
+  opened.add('API server', apiServer.drain)
+  if (roles.has('api')) await sayFirstAccount(base, api)
+  if (live === null || !roles.has('edge')) return { api, edge: null, edgeTls: null }
+  const edgeServer = drainable(live.server, { secure: live.secure, begin: live.endSessions })
+  const edge = await listen(live.server, ports.edge)
+  opened.add('edge server', edgeServer.drain)
+  const edgeTls = live.secure === null ? null : await listenForTls(live.secure, ports.tls, base)
+  // Ordering needs the edge, which responds to the CA.
+  const ordering = wireOrdering({ ...base, pool })
+  if (ordering !== null) opened.add('certificates', ordering.close)
+  return { api, edge, edgeTls }
+}
+
+/** On a node without the role `api`: only readiness and metrics. */
+function openApi(base: Base, rendering: Rendering, doors: Doors | null) {
+  const { config, database, metrics } = base
+  const renderer = rendering?.renderer ?? null
+  const checkReadiness = createReadinessCheck({ pool: database.pool, renderer, isDraining: base.isDraining })
+  if (config.roles.has('api') && doors !== null) {
+    return wireApi({ ...base, pool: database.pool, checkReadiness, doors, readMetrics: metrics.text })
+  }
+  const server = createReadinessServer(checkReadiness, metrics.text, config.metricsToken)
+  return { server, endStreams: () => {}, close: async () => {} }
+}
+
+async function sayFirstAccount({ config, database, clock, say }: Base, api: string): Promise<void> {
+  const { plans, publicUrl } = config
+  const line = await firstAccountLine({ pool: database.pool, plans, clock }, publicUrl ?? api)
+  if (line !== null) say(line)
+}
+
+/** If another program uses the default port, the node runs without TLS. */
 async function listenForTls(
   server: net.Server,
   where: ListenWhere,
-  { edge }: Config,
-  log: Log,
+  { config, log }: Base,
 ): Promise<string | null> {
   try {
     return await listen(server, where)
   } catch (error) {
-    if (edge.tlsPortGiven || !(error instanceof CommandError)) throw error
-    log.warn({ reason: error.message }, 'no TLS at this node')
+    if (config.edge.tlsPortGiven || !(error instanceof CommandError)) throw error
+    log.warn({ reason: error.message }, 'this node serves no TLS')
     return null
   }
 }

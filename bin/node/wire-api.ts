@@ -6,7 +6,7 @@ import type { Vault } from '../../src/certificates/vault/vault.ts'
 import type { Clock } from '../../src/clock.ts'
 import type { Config } from '../../src/config.ts'
 import { takeOfRate } from '../../src/db/account-rate.ts'
-import type { Patience } from '../../src/db/database-timeouts.ts'
+import type { DatabaseTimeouts } from '../../src/db/database-timeouts.ts'
 import type { Listener } from '../../src/db/listener.ts'
 import type { Doors } from '../../src/edge/request/integrations.ts'
 import { createClientReader } from '../../src/http/client-address.ts'
@@ -26,7 +26,7 @@ const NAME_SERVERS_WITHIN_MS = 5_000
 export async function wireApi(deps: {
   config: Config
   pool: pg.Pool
-  patience: Patience
+  timeouts: DatabaseTimeouts
   listener: Listener
   guard: AddressGuard
   clock: Clock
@@ -36,14 +36,14 @@ export async function wireApi(deps: {
   readMetrics: ReadMetrics
   vault: Vault
 }): Promise<{ server: Server; endStreams(): void; close(): Promise<void> }> {
-  const { config, listener, guard, patience } = deps
+  const { config, listener, guard, timeouts } = deps
   const mailer = config.mail === null ? null : createMailer(config.mail, deps.log)
   const events = createEvents({ ...deps, plans: config.plans })
   const app = await createApiServer({
     ...deps,
     plans: config.plans,
     // A request whose key cannot be looked up in time is answered with 500.
-    accessDb: patience.db,
+    accessDb: timeouts.db,
     readClient: createClientReader(config.trustedProxies),
     checkOrigin: (raw) => checkOriginUrl(raw, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS }),
     subscribe: events.subscribe,

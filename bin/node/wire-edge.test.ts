@@ -7,7 +7,7 @@ import { it, type TestContext } from 'node:test'
 
 import { systemClock } from '../../src/clock.ts'
 import { loadConfig } from '../../src/config.ts'
-import { createPatience } from '../../src/db/database-timeouts.ts'
+import { DatabaseTimeouts } from '../../src/db/database-timeouts.ts'
 import { createListener } from '../../src/db/listener.ts'
 import { silentLog } from '../../src/log.ts'
 import { createAddressGuard } from '../../src/outbound/address-guard.ts'
@@ -38,7 +38,7 @@ async function edgeOf(t: TestContext, env: Record<string, string>): Promise<numb
   const edge = wireEdge({
     config,
     pool: database.pool,
-    patience: createPatience({ pool: database.pool, connection: database.connection, log }),
+    timeouts: new DatabaseTimeouts({ pool: database.pool, connection: database.connection, log }),
     listener,
     guard: createAddressGuard(config.allowedPrivateOrigins),
     certificates: null,

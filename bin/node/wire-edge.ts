@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Clock } from '../../src/clock.ts'
 import type { Config } from '../../src/config.ts'
-import type { Patience } from '../../src/db/database-timeouts.ts'
+import type { DatabaseTimeouts } from '../../src/db/database-timeouts.ts'
 import type { Listener } from '../../src/db/listener.ts'
 import { createCrawlerRanges } from '../../src/edge/crawlers/crawler-ranges.ts'
 import { createReverseDns } from '../../src/edge/crawlers/reverse-dns.ts'
@@ -37,7 +37,7 @@ import type { Certificates } from './wire-certificates.ts'
 export function wireEdge(deps: {
   config: Config
   pool: pg.Pool
-  patience: Patience
+  timeouts: DatabaseTimeouts
   listener: Listener
   guard: AddressGuard
   /** null: it serves no TLS and answers no CA. */
@@ -51,7 +51,7 @@ export function wireEdge(deps: {
 }): Pick<Edge, 'server' | 'secure' | 'endSessions' | 'doors'> & { close(): Promise<void> } {
   const { config, pool, listener, guard, certificates, clock, log, metrics, waiter, enqueueLive } = deps
   // What a crawler or a person waits for; all else has the time that it takes.
-  const { db } = deps.patience
+  const { db } = deps.timeouts
   const agents = createGuardedAgents(guard)
   const accessLog = createAccessLog(log, config.accessLog)
   const traffic = createTraffic({ pool, clock, log })

@@ -4,7 +4,7 @@ import type { Queryable } from './transaction.ts'
 /** `what` names the limit in the table: at most `most` times in any `withinMs`. */
 type AccountRate = { what: string; most: number; withinMs: number }
 
-// A row that is locked is waited for, and then read as the other has left it: of many at once exactly `most` pass.
+// Waits for a locked row and then sees its new values: of many at once exactly `most` pass.
 const TAKE = `
   insert into account_rate as r (account_id, what, moments) values ($1, $2, array[clock_timestamp()])
   on conflict (account_id, what) do update set
@@ -12,10 +12,7 @@ const TAKE = `
               || clock_timestamp()
     where (select count(*) from unnest(r.moments) at where at > clock_timestamp() - $4 * interval '1 millisecond') < $3`
 
-/**
- * Counts one use by the account, over all nodes; null: it may. Else after how
- * many seconds (1 or more) the next one may, and nothing was counted.
- */
+/** Counts one use by the account over all nodes. Returns null, or if the limit is reached the seconds (1 or more) to the next one. */
 export async function takeOfRate(
   db: Queryable,
   account: AccountId,

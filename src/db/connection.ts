@@ -1,10 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
-/**
- * What every connection of ours has in common. `date` stays text: as a
- * JavaScript Date it would be midnight of this machine's time zone.
- */
+/** For every connection. `date` stays text: as a Date it would be midnight in this machine's time zone. */
 export const CONNECTION_DEFAULTS: pg.ClientConfig = {
   application_name: 'prepaint',
   connectionTimeoutMillis: 10_000,
@@ -18,7 +15,7 @@ export const CONNECTION_DEFAULTS: pg.ClientConfig = {
   },
 }
 
-/** PostgreSQL's own code of an error, such as `3D000` for a database that is not there; else ''. */
+/** PostgreSQL's error code, such as `3D000` for a missing database; '' for other errors. */
 export function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
@@ -29,21 +26,21 @@ const NOT_UP_YET = new Set([
   ...['57P03', '57P01', '57P02', '53300'],
 ])
 
-/** Whether trying again in a moment may help. */
+/** Whether a retry may help. */
 export function isNotUpYet(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isNotUpYet)
   if (NOT_UP_YET.has(errorCode(error))) return true
-  // pg gives these no code; the last is of a server that ended between two queries.
+  // pg gives these no code.
   return error instanceof Error && /Connection terminated|timeout expired|not queryable/.test(error.message)
 }
 
-/** Runs `work` on a connection of its own, closed in any case. */
+/** Runs `work` on its own connection and closes it. */
 export async function withClient<T>(
   connection: pg.ClientConfig,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
   const client = new pg.Client(connection)
-  // A connection that breaks is told twice: by the query, which we await, and by this event.
+  // The query reports a broken connection as well.
   client.on('error', () => {})
   try {
     await client.connect()
@@ -53,18 +50,17 @@ export async function withClient<T>(
   }
 }
 
-const GOODBYE_MS = 1_000
+const CLOSE_TIMEOUT_MS = 1_000
 
-/** Ends a connection; without waiting for long when the other end does not answer. */
 async function closeClient(client: pg.Client): Promise<void> {
-  const patience = new AbortController()
-  const silence = sleep(GOODBYE_MS, undefined, { signal: patience.signal }).catch(() => {})
-  await Promise.race([client.end().catch(() => {}), silence])
-  patience.abort()
+  const closed = new AbortController()
+  const late = sleep(CLOSE_TIMEOUT_MS, undefined, { signal: closed.signal }).catch(() => {})
+  await Promise.race([client.end().catch(() => {}), late])
+  closed.abort()
   client.connection.stream.destroy()
 }
 
-/** The database cannot be used. The message is a whole sentence for the operator and says what to do. */
+/** The message tells the operator what to do. */
 export class DatabaseError extends Error {
   override name = 'DatabaseError'
 }

@@ -8,32 +8,32 @@ import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
 import { type DatabaseProxy, startDatabaseProxy } from '../../test/support/database-proxy.ts'
 import { silentLog } from '../log.ts'
 import { createPool } from './database.ts'
-import { createPatience, type Patience, type PatienceTimes, SilentDatabase } from './database-timeouts.ts'
+import { DatabaseTimeouts, DatabaseUnresponsive, type TimeoutSettings } from './database-timeouts.ts'
 
-const TIMES: PatienceTimes = { withinMs: 1_000, lookEveryMs: 20, graceMs: 20 }
+const TIMES: TimeoutSettings = { queryMs: 1_000, pollMs: 20, graceMs: 20 }
 
-describe('patience with the database', () => {
+describe('database timeouts', () => {
   let database: TestDatabase
   let proxy: DatabaseProxy
   let pool: pg.Pool
-  let patience: Patience
+  let timeouts: DatabaseTimeouts
   before(async () => {
     database = await testDatabase({ empty: true })
     proxy = await startDatabaseProxy(database.connection)
     pool = createPool(proxy.connection, silentLog())
-    patience = createPatience({ pool, connection: proxy.connection, log: silentLog() }, TIMES)
+    timeouts = new DatabaseTimeouts({ pool, connection: proxy.connection, log: silentLog() }, TIMES)
   })
   after(async () => {
-    patience.close()
+    timeouts.close()
     proxy.close()
     await pool.end()
     await database.close()
   })
   beforeEach(() => proxy.set('through'))
 
-  const ask = () => patience.ask(() => pool.query<{ n: number }>('select 1 as n'))
+  const ask = () => timeouts.run(() => pool.query<{ n: number }>('select 1 as n'))
 
-  /** In time, sooner or later: a busy machine may take longer than this patience for one of them. */
+  /** In time, sooner or later: a busy machine may take longer than this limit for one of them. */
   const answered = () => until('it is answered', async () => (await ask()).rows[0]?.n === 1, 30_000)
 
   it('gives what is answered in time, and the error that was answered', async () => {
@@ -41,24 +41,24 @@ describe('patience with the database', () => {
     await until(
       'its error is given',
       () =>
-        patience
-          .ask(() => pool.query('select 1 / 0'))
+        timeouts
+          .run(() => pool.query('select 1 / 0'))
           .then(
             () => assert.fail('nothing is divided by zero'),
             ({ message }: Error) => message === 'division by zero',
           ),
       30_000,
     )
-    assert.equal(patience.silent, false)
+    assert.equal(timeouts.unresponsive, false)
   })
 
   it('one query that takes long is given up, and nobody else suffers', async () => {
     const slow = pool.query('select pg_sleep(4)')
     await assert.rejects(
-      patience.ask(() => slow),
-      SilentDatabase,
+      timeouts.run(() => slow),
+      DatabaseUnresponsive,
     )
-    await until('it is not called silent', () => !patience.silent)
+    await until('it is not called silent', () => !timeouts.unresponsive)
     await answered()
     // It was not cut off.
     assert.equal((await slow).rowCount, 1)
@@ -69,21 +69,21 @@ describe('patience with the database', () => {
     proxy.set('swallow')
     const hanging = [1, 2, 3].map(() => pool.query('select 2'))
     const cut = Promise.allSettled(hanging)
-    await assert.rejects(ask(), /no answer of the database in 1000 ms/)
-    assert.equal(patience.silent, true)
+    await assert.rejects(ask(), /no response from the database in 1000 ms/)
+    assert.equal(timeouts.unresponsive, true)
     let asked = false
     const startedMs = performance.now()
     await assert.rejects(
-      patience.ask(async () => {
+      timeouts.run(async () => {
         asked = true
       }),
-      /does not answer/,
+      /does not respond/,
     )
     assert.equal(asked, false)
-    assert.ok(performance.now() - startedMs < TIMES.withinMs)
+    assert.ok(performance.now() - startedMs < TIMES.queryMs)
 
     proxy.set('through')
-    await until('it answers again', () => !patience.silent)
+    await until('it answers again', () => !timeouts.unresponsive)
     await answered()
     // Long before their time of 45 s is over.
     for (const { status } of await cut) assert.equal(status, 'rejected')
@@ -91,8 +91,8 @@ describe('patience with the database', () => {
 
   it('a server that is gone refuses at once: that is no silence', async () => {
     proxy.set('refuse')
-    await assert.rejects(ask(), (error) => !(error instanceof SilentDatabase))
-    assert.equal(patience.silent, false)
+    await assert.rejects(ask(), (error) => !(error instanceof DatabaseUnresponsive))
+    assert.equal(timeouts.unresponsive, false)
     proxy.set('through')
     await answered()
   })

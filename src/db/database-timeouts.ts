@@ -1,78 +1,85 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-
 import type pg from 'pg'
-
 import type { Log } from '../log.ts'
 import { withClient } from './connection.ts'
 import type { Queryable } from './transaction.ts'
 
 declare module 'pg' {
   interface ClientBase {
-    /** Of the server process behind a connection; the types leave it out. */
+    /** Of the server process behind a connection; missing in the types. */
     readonly processID: number | null
   }
 }
 
-/** PostgreSQL has not answered in time, or did not a moment ago and still does not. */
-export class SilentDatabase extends Error {
-  override name = 'SilentDatabase'
+/** PostgreSQL did not respond in time, or is known not to respond. */
+export class DatabaseUnresponsive extends Error {
+  override name = 'DatabaseUnresponsive'
 }
 
-export type Patience = {
-  /**
-   * What `query` gives, or rejects with SilentDatabase after two seconds; at
-   * once while the database is known to be silent. The query itself goes on.
-   */
-  ask<T>(query: () => Promise<T>): Promise<T>
-  /** The pool, asked in this way. */
-  readonly db: Queryable
-  readonly silent: boolean
-  close(): void
-}
-
-export type PatienceTimes = {
-  withinMs: number
-  /** Between two looks whether it answers again. */
-  lookEveryMs: number
-  /** What the connections of before may still take to bring their answers. */
+export type TimeoutSettings = {
+  queryMs: number
+  /** Between two checks whether it responds again. */
+  pollMs: number
+  /** For responses on older connections, once it responds again. */
   graceMs: number
 }
 
-const TIMES: PatienceTimes = { withinMs: 2_000, lookEveryMs: 500, graceMs: 1_000 }
+const DEFAULTS: TimeoutSettings = { queryMs: 2_000, pollMs: 500, graceMs: 1_000 }
 
 /**
- * For questions that somebody waits for who could be helped without the answer:
- * a hit from memory, a person who is passed on, a caller who gets his error. A
- * server that is gone refuses at once; one that hangs, or a network that
- * swallows, would keep each of them waiting for as long as a query may take.
+ * A time limit for queries of requests that have a fallback: a hit from memory,
+ * passing to the origin, an error response. A server that is gone refuses at
+ * once, but one that hangs, or a network that drops packets, would keep each
+ * request for as long as a query may take.
  *
- * The first who waits in vain finds out for all. Then a connection of its own
- * asks until there is an answer; connections of the pool that have been busy
- * since before, and for which the server does nothing, are cut: what they wait
- * for will not come (a network that swallowed it tells nobody).
+ * The first query that times out makes the database unresponsive for all. A
+ * separate connection then polls until it responds. Connections of the pool that
+ * have been busy since before, and for which the server does nothing, are closed
+ * then: their responses were lost.
  */
-export function createPatience(
-  deps: { pool: pg.Pool; connection: pg.ClientConfig; log: Log },
-  times: PatienceTimes = TIMES,
-): Patience {
-  const { pool, connection, log } = deps
-  const closing = new AbortController()
-  /** The connections that are in use, by the order in which they were taken. */
-  const busy = new Map<pg.PoolClient, number>()
-  let taken = 0
-  let silent = false
+export class DatabaseTimeouts {
+  /** The pool with the time limit. */
+  readonly db: Queryable
+  readonly #pool: pg.Pool
+  readonly #connection: pg.ClientConfig
+  readonly #log: Log
+  readonly #times: TimeoutSettings
+  readonly #closing = new AbortController()
+  /** The connections in use, numbered in the order in which they were acquired. */
+  readonly #busy = new Map<pg.PoolClient, number>()
+  #acquired = 0
+  #unresponsive = false
 
-  pool.on('acquire', (client) => busy.set(client, ++taken))
-  pool.on('release', (_error, client) => busy.delete(client))
-  pool.on('remove', (client) => busy.delete(client))
+  constructor(
+    { pool, connection, log }: { pool: pg.Pool; connection: pg.ClientConfig; log: Log },
+    times: TimeoutSettings = DEFAULTS,
+  ) {
+    this.#pool = pool
+    this.#connection = connection
+    this.#log = log
+    this.#times = times
+    pool.on('acquire', (client) => this.#busy.set(client, ++this.#acquired))
+    pool.on('release', (_error, client) => this.#busy.delete(client))
+    pool.on('remove', (client) => this.#busy.delete(client))
+    const query = (...args: Parameters<pg.Pool['query']>) => this.run(async () => this.#pool.query(...args))
+    this.db = { query: query as pg.Pool['query'] }
+  }
 
-  async function ask<T>(query: () => Promise<T>): Promise<T> {
-    if (silent) throw new SilentDatabase('the database does not answer')
+  get unresponsive(): boolean {
+    return this.#unresponsive
+  }
+
+  /**
+   * The result of `query`, or DatabaseUnresponsive after two seconds; at once
+   * while the database is known not to respond. The query itself goes on.
+   */
+  async run<T>(query: () => Promise<T>): Promise<T> {
+    if (this.#unresponsive) throw new DatabaseUnresponsive('the database does not respond')
     const { promise: late, reject } = Promise.withResolvers<never>()
     const timer = setTimeout(() => {
-      reject(new SilentDatabase(`no answer of the database in ${times.withinMs} ms`))
-      if (!silent) void waitForAnswer()
-    }, times.withinMs)
+      reject(new DatabaseUnresponsive(`no response from the database in ${this.#times.queryMs} ms`))
+      if (!this.#unresponsive) void this.#waitForResponse()
+    }, this.#times.queryMs)
     try {
       return await Promise.race([query(), late])
     } finally {
@@ -80,49 +87,48 @@ export function createPatience(
     }
   }
 
-  async function waitForAnswer(): Promise<void> {
-    silent = true
-    const before = taken
-    let looks = 1
-    while (!closing.signal.aborted && !(await answers())) {
-      if (looks++ === 1)
-        log.warn('the database does not answer: what is in memory is served, the API answers 500')
-      await sleep(times.lookEveryMs, undefined, { signal: closing.signal, ref: false }).catch(() => {})
-    }
-    silent = false
-    if (looks > 1) log.info('the database answers again')
-    await sleep(times.graceMs, undefined, { signal: closing.signal, ref: false }).catch(() => {})
-    if (!closing.signal.aborted) await cutDeaf([...busy].filter(([, order]) => order <= before))
+  close(): void {
+    this.#closing.abort()
   }
 
-  /** Of connections that wait: those for which the server does nothing. It has not heard the question, or we not the answer. */
-  async function cutDeaf(waiting: [client: pg.PoolClient, order: number][]): Promise<void> {
+  async #waitForResponse(): Promise<void> {
+    const { signal } = this.#closing
+    const { pollMs, graceMs } = this.#times
+    this.#unresponsive = true
+    const before = this.#acquired
+    let polls = 1
+    while (!signal.aborted && !(await this.#responds())) {
+      if (polls++ === 1)
+        this.#log.warn('the database does not respond: serving from memory, the API returns 500')
+      await sleep(pollMs, undefined, { signal, ref: false }).catch(() => {})
+    }
+    this.#unresponsive = false
+    if (polls > 1) this.#log.info('the database responds again')
+    await sleep(graceMs, undefined, { signal, ref: false }).catch(() => {})
+    if (!signal.aborted) await this.#closeDead([...this.#busy].filter(([, order]) => order <= before))
+  }
+
+  /** Closes those connections for which the server does nothing: the query or its response was lost. */
+  async #closeDead(waiting: [client: pg.PoolClient, order: number][]): Promise<void> {
     if (waiting.length === 0) return
-    const found = await withClient(connection, (client) =>
+    const found = await withClient(this.#connection, (client) =>
       client.query<{ pid: number }>(`select pid from pg_stat_activity where state = 'active'`),
     ).catch(() => null)
     if (found === null) return
     const active = new Set(found.rows.map(({ pid }) => pid))
     for (const [client, order] of waiting) {
-      if (busy.get(client) === order && !active.has(client.processID ?? 0)) client.connection.stream.destroy()
+      if (this.#busy.get(client) === order && !active.has(client.processID ?? 0)) {
+        client.connection.stream.destroy()
+      }
     }
   }
 
-  async function answers(): Promise<boolean> {
-    const limits = { connectionTimeoutMillis: times.withinMs, query_timeout: times.withinMs }
-    return withClient({ ...connection, ...limits }, (client) => client.query('select')).then(
+  #responds(): Promise<boolean> {
+    const { queryMs } = this.#times
+    const limits = { connectionTimeoutMillis: queryMs, query_timeout: queryMs }
+    return withClient({ ...this.#connection, ...limits }, (client) => client.query('select')).then(
       () => true,
       () => false,
     )
-  }
-
-  const query = (...question: Parameters<pg.Pool['query']>) => ask(async () => pool.query(...question))
-  return {
-    ask,
-    db: { query: query as pg.Pool['query'] },
-    get silent() {
-      return silent
-    },
-    close: () => closing.abort(),
   }
 }

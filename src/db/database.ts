@@ -6,29 +6,26 @@ import { openPrivatePostgres } from './private-postgres/private-postgres.ts'
 
 export type Database = {
   pool: pg.Pool
-  /** For connections of one's own (migrations, LISTEN). */
+  /** For separate connections (migrations, LISTEN). */
   connection: pg.ClientConfig
-  /** Ends the pool, then the private PostgreSQL if this process started it. */
+  /** Closes the pool, then stops the private PostgreSQL if this process started it. */
   close(): Promise<void>
 }
 
 type DatabaseOptions = {
-  /** null: the private PostgreSQL under `dataDir`. */
+  /** null: the private PostgreSQL in `dataDir`. */
   databaseUrl: string | null
   dataDir: string
   log: Log
-  /**
-   * For commands beside a node: use the private PostgreSQL that runs, else start
-   * one for the life of this command. Without it, a directory in use is refused.
-   */
+  /** For commands: use a running private PostgreSQL, or start one. Else a directory in use is refused. */
   attach?: boolean
-  /** Told one line before each step that a person would notice. */
+  /** Called before each step that takes long. */
   onLongStep?(line: string): void
-  /** How long a given server may take to come up; 20 s unless told. */
+  /** How long the server of DATABASE_URL may take to start. */
   waitMs?: number
 }
 
-/** Opens the database of this node. Throws DatabaseError with what the operator can do about it. */
+/** Throws DatabaseError. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const { databaseUrl, dataDir, log, attach = false, onLongStep = () => {}, waitMs = 20_000 } = options
   const server =
@@ -56,10 +53,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 const OLDEST_MAJOR = 15
 const RETRY_MS = 250
 
-/**
- * Connects to the server of DATABASE_URL and sees that it will do. A server
- * that is still coming up (started together with us) is waited for.
- */
+/** Checks the server of DATABASE_URL. Waits if it is still starting. */
 async function reachGivenServer(
   databaseUrl: string,
   waitMs: number,
@@ -120,7 +114,7 @@ function unreachable(name: string, cause: unknown): DatabaseError {
   return new DatabaseError(`Cannot use ${name}: ${words}.${advice[errorCode(cause)] ?? ''}`, { cause })
 }
 
-/** Host, port and database of the URL: what may be shown; the password may not. */
+/** Without the password. */
 function nameOf(databaseUrl: string): string {
   let client: pg.Client
   try {
@@ -132,13 +126,10 @@ function nameOf(databaseUrl: string): string {
   return `the database ${database ?? ''} at ${host.startsWith('/') ? host : `${host}:${port}`}`
 }
 
-/** Connections of one node; a server of default settings (100) so carries several nodes. */
+/** Per node. A server with default settings (100) can serve several nodes. */
 const POOL_MAX = 16
 
-/**
- * The pool of a node. All statements of ours are short: one that is not is cut
- * off rather than left to hold its connection and its locks.
- */
+/** The pool of a node. Statements are short; a long one is cancelled, because it keeps its connection and locks. */
 export function createPool(connection: pg.ClientConfig, log: Log): pg.Pool {
   const pool = new pg.Pool({
     ...connection,
@@ -146,17 +137,17 @@ export function createPool(connection: pg.ClientConfig, log: Log): pg.Pool {
     idleTimeoutMillis: 30_000,
     statement_timeout: 30_000,
     idle_in_transaction_session_timeout: 30_000,
-    // For a connection whose other end vanished without a word.
+    // For dead connections.
     query_timeout: 45_000,
-    // An idle pool must not keep a command from ending.
+    // An idle pool must not keep a command alive.
     allowExitOnIdle: true,
   })
-  // Without a listener, an idle connection that breaks would end the process.
+  // Without a handler, a broken idle connection would end the process.
   pool.on('error', (error) => {
-    // `end` does not wait for its connections to be gone: a server that stops right after it cuts them off.
+    // `end` does not wait for connections, and a server that stops afterwards cuts them.
     if (!pool.ending) log.warn({ err: error.message }, 'an idle database connection broke')
   })
-  // The same for one that is in use, between two queries of a transaction; its next query tells.
+  // The same for one in use between two queries of a transaction.
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool
 }

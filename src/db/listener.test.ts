@@ -11,7 +11,7 @@ import { createListener, type ListenerTimes } from './listener.ts'
 
 const TIMES: ListenerTimes = {
   heartbeatMs: 60_000,
-  answerMs: 5_000,
+  responseMs: 5_000,
   backOffFirstMs: 5,
   backOffMaxMs: 50,
   catchUpMs: 5_000,
@@ -109,7 +109,7 @@ describe('listener', () => {
     const server = await startSilenceable(database.connection)
     t.after(() => server.close())
     const connection = { ...database.connection, host: '127.0.0.1', port: server.port }
-    const { listener, taken, lost } = await open(connection, { heartbeatMs: 20, answerMs: 1_000 })
+    const { listener, taken, lost } = await open(connection, { heartbeatMs: 20, responseMs: 1_000 })
     server.silence()
     await until('it has noticed', () => lost() >= 1 && !listener.connected)
     server.speak()
@@ -150,7 +150,7 @@ describe('listener', () => {
     const server = await startSilenceable(database.connection)
     t.after(() => server.close())
     const connection = { ...database.connection, host: '127.0.0.1', port: server.port }
-    const { listener, lost } = await open(connection, { catchUpMs: 1, answerMs: 1_000 })
+    const { listener, lost } = await open(connection, { catchUpMs: 1, responseMs: 1_000 })
     server.silence()
     await listener.caughtUp()
     assert.deepEqual([listener.connected, lost()], [true, 0], 'nobody knows yet')

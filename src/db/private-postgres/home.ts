@@ -22,25 +22,23 @@ import {
 } from '../../system-user.ts'
 import { DatabaseError } from '../connection.ts'
 
-/** Where the private database of a data directory lives, and who runs it. */
+/** The directory of a private database, and the user who runs it. */
 export type DatabaseHome = { dir: string; user: SystemUser }
 
 const NAME = 'postgres'
 
 /**
- * `<data dir>/postgres`; when the database's user cannot reach that (root keeps
- * its clone in a home that is closed to others), a directory under
- * /var/lib/prepaint, with a link to it in that place.
- *
- * Once made, it stays: a database that is there but cannot be used is an error,
- * never a reason to begin an empty one elsewhere.
+ * `<data dir>/postgres`. If the database's user cannot reach it (root's home is
+ * closed to others), it is a link to a directory under /var/lib/prepaint.
+ * A database that exists but cannot be used is an error; it is never replaced by
+ * an empty one.
  */
 export function databaseHome(dataDir: string): DatabaseHome {
   try {
     return findHome(dataDir) ?? createHome(dataDir)
   } catch (cause) {
     if (cause instanceof DatabaseError) throw cause
-    // Another process of ours made the same link a moment before.
+    // Another process has just created the link.
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return databaseHome(dataDir)
     throw new DatabaseError(
       `The data directory ${path.resolve(dataDir)} cannot be used: ${(cause as Error).message}. ` +
@@ -62,11 +60,11 @@ function findHome(dataDir: string): DatabaseHome | null {
   const stat = statSync(dir, { throwIfNoEntry: false })
   if (stat === undefined) {
     throw new DatabaseError(
-      `${inside} says that the database is in ${dir}, which is gone. ` +
-        `Bring that directory back, or remove ${inside} to begin with an empty database.`,
+      `${inside} links to the database in ${dir}, which is gone. ` +
+        `Restore that directory, or remove ${inside} to start with an empty database.`,
     )
   }
-  // Ended between making it and giving it to its user: done again.
+  // Interrupted before it was given to its user: do it again.
   if (ownUid() === 0 && stat.uid === 0) return null
   return { dir, user: userOf(dir, stat) }
 }
@@ -79,7 +77,7 @@ function createHome(dataDir: string): DatabaseHome {
   return { dir, user }
 }
 
-/** The owner of the files runs the server, also when root calls later what a user began. */
+/** The owner of the files runs the server, even if root starts it later. */
 function userOf(dir: string, owner: { uid: number; gid: number }): SystemUser {
   const uid = ownUid()
   if (uid !== 0) {
@@ -92,21 +90,21 @@ function userOf(dir: string, owner: { uid: number; gid: number }): SystemUser {
   const user = { uid: owner.uid, gid: owner.gid }
   if (canTraverse(path.dirname(dir), user)) return user
   throw new DatabaseError(
-    `The database in ${dir} runs as the user with id ${user.uid}, whom a parent directory no longer lets through. ` +
-      `Open the parents with "chmod o+x", or move the data directory to an open place.`,
+    `The database in ${dir} runs as the user with id ${user.uid}, who can no longer enter a parent directory. ` +
+      `Open the parents with "chmod o+x", or move the data directory.`,
   )
 }
 
-/** The name is PostgreSQL's; the number is the port that there is not. */
+/** PostgreSQL names it after the port, although it opens none. */
 const SOCKET_NAME = '.s.PGSQL.5432'
 
 /** Length of sun_path in <sys/un.h>, less the final NUL. */
 const SOCKET_PATH_MAX_BYTES = 107
 
 /**
- * Makes the directory of the Unix socket: in the home of the database, or, where
- * that path is too long for a socket, in a short place. Mode 0700 and the
- * owner's alone: everyone who can open the socket is the database's superuser.
+ * Creates the directory of the Unix socket: in the home of the database, or in a
+ * place with a shorter path if it is too long for a socket. Mode 0700, because
+ * everyone who can open the socket is the database's superuser.
  */
 export function prepareSocketDir(home: string, user: SystemUser): string {
   const id = createHash('sha256').update(home).digest('hex').slice(0, 12)
@@ -119,18 +117,17 @@ export function prepareSocketDir(home: string, user: SystemUser): string {
   ]
   for (const dir of places.filter(fitsSocket)) {
     if (!makePrivate(dir, user)) continue
-    // Ours is the only server here, and it does not run yet: what is left is stale,
-    // and a lock file whose pid is somebody's again would stop the next server.
+    // Stale, because no server runs here now. A lock file with a reused pid would stop the next server.
     for (const name of readdirSync(dir)) if (name.startsWith('.s.PGSQL.')) rmSync(path.join(dir, name))
     return dir
   }
   throw new DatabaseError(
-    `There is no place for the database's socket: tried ${places.join(', ')}. ` +
+    `The database's socket fits nowhere: tried ${places.join(', ')}. ` +
       'Set PREPAINT_DATA_DIR to a directory with a shorter path.',
   )
 }
 
-/** Leaves nothing in /run or /tmp. Inside the home it stays for the next start. */
+/** Leaves nothing in /run or /tmp. */
 export function removeSocketDir(dir: string, home: string): void {
   if (path.dirname(dir) !== home) rmSync(dir, { recursive: true, force: true })
 }
@@ -139,9 +136,7 @@ function fitsSocket(dir: string): boolean {
   return Buffer.byteLength(path.join(dir, SOCKET_NAME)) <= SOCKET_PATH_MAX_BYTES
 }
 
-/**
- * Makes a directory that only `user` can enter, or finds it made. False when the place cannot be made, or is somebody else's: in /tmp anyone can be first.
- */
+/** Creates a directory that only `user` can enter, or reuses it. False: not possible, or another user's (in /tmp anyone can be first). */
 export function makePrivate(dir: string, user: SystemUser): boolean {
   try {
     makeDir(path.dirname(dir), 0o711)
@@ -151,7 +146,7 @@ export function makePrivate(dir: string, user: SystemUser): boolean {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false
   }
   const stat = lstatSync(dir)
-  // Ended between making it and giving it to its user.
+  // Interrupted before it was given to its user.
   if (stat.uid === 0 && user !== null && stat.isDirectory()) lchownSync(dir, user.uid, user.gid)
   const { mode, uid } = lstatSync(dir)
   const ours = stat.isDirectory() && uid === (user?.uid ?? ownUid()) && (mode & 0o077) === 0

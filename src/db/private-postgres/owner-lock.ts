@@ -16,7 +16,6 @@ import type { SystemUser } from '../../system-user.ts'
 import { DatabaseError } from '../connection.ts'
 import { CHILD_ENVIRONMENT } from './watched-child.ts'
 
-/** Who holds a directory: a node that serves, or a command that will soon be done. */
 type OwnerKind = 'node' | 'command'
 export type Owner = { pid: number; kind: OwnerKind; host: string }
 export type OwnerLock = { release(): void }
@@ -24,18 +23,15 @@ export type OwnerLock = { release(): void }
 const CONFLICT = 1
 
 /**
- * Takes `file` for this process, or returns null when another one has it.
- *
- * The lock is flock(2) on an open file, so the kernel gives it back at the very
- * moment the holder dies, however it dies, and two that come at once cannot
- * both win: no pid to compare, nothing stale to remove. Node has no flock(2):
- * the command of that name locks the descriptor that it is handed, which stays
- * locked for as long as we have it open.
+ * Locks `file` for this process; null if another one has it. The kernel releases
+ * flock(2) when the process dies, so there is no pid to compare and nothing stale
+ * to remove. Node has no flock(2): the command `flock` locks the descriptor that
+ * it inherits, and the lock lasts until this process closes it.
  */
 export function takeOwnerLock(file: string, kind: OwnerKind, user: SystemUser): OwnerLock | null {
-  // The directory is the database user's: root must not follow a link that he could plant there.
+  // The directory belongs to the database's user: as root, follow no link there.
   const fd = openSync(file, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600)
-  // When root runs a command on a user's data directory, that user must still be able to open it.
+  // If root runs a command on a user's data directory, the user must still be able to open it.
   if (user !== null) fchownSync(fd, user.uid, user.gid)
   const { status, error, stderr } = spawnSync('flock', ['--nonblock', '3'], {
     stdio: ['ignore', 'ignore', 'pipe', fd],
@@ -56,17 +52,17 @@ export function takeOwnerLock(file: string, kind: OwnerKind, user: SystemUser): 
   return { release: () => closeSync(fd) }
 }
 
-/** Who wrote himself into `file` last; null while the holder is just about to. */
+/** The last owner; null until the current one has written its name. */
 export function readOwner(file: string): Owner | null {
   const match = /^(\d+) (node|command) (.*)\n$/.exec(readFileSync(file, 'utf8'))
   const [, pid, kind, host] = match ?? []
   return match === null ? null : { pid: Number(pid), kind: kind as OwnerKind, host: host ?? '' }
 }
 
-/** What a running PostgreSQL writes into its data directory (its source: pidfile.h). */
+/** The file postmaster.pid of a running PostgreSQL (pidfile.h in its source). */
 type PidFile = {
   pid: number
-  /** Where its Unix socket is; null while it is still starting. */
+  /** null while it is starting. */
   socketDir: string | null
   ready: boolean
 }
@@ -80,32 +76,30 @@ export function readPidFile(data: string): PidFile | null {
     throw error
   }
   const [pid, , , , socketDir, , , status] = text.split('\n')
-  // Written in one go, but not atomically.
+  // Not written atomically.
   if (pid === undefined || !/^[1-9]\d*$/.test(pid)) return null
   return { pid: Number(pid), socketDir: socketDir || null, ready: status?.trim() === 'ready' }
 }
 
 /**
- * Who has the pid of the file now: nobody, a PostgreSQL that runs on `data`, or
- * a process that merely got the same number (usual after a container restart,
- * where pids begin at 1 again).
+ * Which process has the pid now: none, a PostgreSQL on `data`, or another program
+ * (usual after a restart of a container, where pids begin at 1).
  */
-export function holderOf(pid: number, data: string): 'nobody' | 'postgres' | 'stranger' {
+export function holderOf(pid: number, data: string): 'none' | 'postgres' | 'other' {
   try {
     process.kill(pid, 0)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return 'nobody'
-    // Alive, but of another user; PostgreSQL on our data has ours.
-    return 'stranger'
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return 'none'
+    // Of another user, but PostgreSQL on this data has ours.
+    return 'other'
   }
   try {
-    // PostgreSQL works in its data directory, and its first argument is its own path.
+    // PostgreSQL runs in its data directory, and its first argument is its path.
     const [command = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
     const inData = readlinkSync(`/proc/${pid}/cwd`) === realpathSync(data)
-    return inData && path.basename(command) === 'postgres' ? 'postgres' : 'stranger'
+    return inData && path.basename(command) === 'postgres' ? 'postgres' : 'other'
   } catch {
-    // Gone in between, a zombie, or not ours to look at: no server of ours, but
-    // perhaps still a number that the next PostgreSQL finds taken.
-    return 'stranger'
+    // Gone, a zombie, or not readable: not our server, but the pid may still be in use.
+    return 'other'
   }
 }

@@ -16,28 +16,27 @@ export type PostmasterOptions = {
   user: SystemUser
   log: Log
   settings: Readonly<Record<string, string>>
-  /** For tests: ended without ceremony, and this directory removed with it, even when we are killed. */
+  /** For tests: stop without a checkpoint, and remove this directory, even if this process is killed. */
   removeAfter?: string
 }
 
 export type Postmaster = {
-  /** Settles once, when the server is gone, whatever ended it. */
+  /** Settles when the server is gone. */
   readonly ended: Promise<ChildEnd>
-  /** Ends the server (open transactions are rolled back); resolves when it is gone. */
+  /** Rolls back open transactions; resolves when the server is gone. */
   stop(): Promise<void>
 }
 
-/** How the private PostgreSQL runs; every value is a choice, none a guess at the machine. */
 export const PRIVATE_SETTINGS: Readonly<Record<string, string>> = {
-  // The socket is the only way in, and its directory says who may.
+  // Only the socket; the mode of its directory controls access.
   listen_addresses: '',
   unix_socket_permissions: '0700',
   max_connections: '50',
   shared_buffers: '128MB',
-  // Our queries are short: compiling them costs more than it gains, and three I/O processes are saved.
+  // Queries are short, so compiling costs more than it gains; `sync` saves three I/O processes.
   jit: 'off',
   io_method: 'sync',
-  // There is no replica of a private server.
+  // A private server has no replica.
   wal_level: 'minimal',
   max_wal_senders: '0',
   timezone: 'UTC',
@@ -46,7 +45,7 @@ export const PRIVATE_SETTINGS: Readonly<Record<string, string>> = {
   logging_collector: 'off',
   log_line_prefix: '',
   log_checkpoints: 'off',
-  // No values of customers in our log: neither statements nor the keys of a violated constraint.
+  // No customer data in the log: neither statements nor keys of violated constraints.
   log_error_verbosity: 'terse',
   log_min_error_statement: 'panic',
 }
@@ -57,39 +56,38 @@ const ORPHAN_LIMIT_MS = 20_000
 const READY_POLL_MS = 10
 
 /**
- * Processes of a killed server use its memory for a moment longer. And the pid
- * in a stale lock file can be taken by a new process (in a container by one of
- * our own) after we looked who has it; a server it is not, we hold the lock.
+ * Processes of a killed server use its shared memory a little longer, and the
+ * pid in a stale lock file can be reused by another process after the check.
  */
-const MAY_PASS = /pre-existing shared memory block|lock file "[^"]*" already exists/
-const PASS_RETRIES = 25
-const PASS_RETRY_MS = 400
+const TEMPORARY = /pre-existing shared memory block|lock file "[^"]*" already exists/
+const RETRIES = 25
+const RETRY_MS = 400
 
 /**
- * Starts PostgreSQL on `data` and resolves when it takes connections.
- * An orphan on the same data (our predecessor and its watchdog were killed) is
- * stopped first. The caller holds the owner lock, so nobody else starts one.
+ * Starts PostgreSQL on `data` and resolves when it accepts connections. First
+ * stops an orphan on the same data (left if a node and its watchdog were
+ * killed). The caller has the owner lock.
  */
 export async function startPostmaster(options: PostmasterOptions): Promise<Postmaster> {
   const { data, log } = options
   for (let attempt = 1; ; attempt++) {
-    const strangerPid = await clearWay(data, log)
-    const { child, ready } = launch(options, strangerPid)
+    const otherPid = await clearWay(data, log)
+    const { child, ready } = launch(options, otherPid)
     const first = await Promise.race([ready, child.ended])
     if (first === 'ready') {
       child.background()
       return { ended: child.ended, stop: () => stop(options, child) }
     }
-    if (!MAY_PASS.test(first.lastWords) || attempt === PASS_RETRIES) {
+    if (!TEMPORARY.test(first.lastWords) || attempt === RETRIES) {
       throw new DatabaseError(
         `PostgreSQL did not start on ${data}: ${first.lastWords.trim() || 'no reason given'}`,
       )
     }
-    await sleep(PASS_RETRY_MS)
+    await sleep(RETRY_MS)
   }
 }
 
-function launch(options: PostmasterOptions, strangerPid: number | null) {
+function launch(options: PostmasterOptions, otherPid: number | null) {
   const { binaries, data, socketDir, user, settings, log } = options
   const child = startWatchedChild({
     command: binaries.postgres,
@@ -102,55 +100,47 @@ function launch(options: PostmasterOptions, strangerPid: number | null) {
       ? { signal: 'INT' }
       : { signal: 'QUIT', removeAfter: options.removeAfter }),
     onLine: (line) => logLine(log, line),
-    // With this, PostgreSQL does not take the process with the pid of its stale lock file for a
-    // server (pg_ctl keeps the shell that called it apart in the same way).
-    ...(strangerPid === null ? {} : { env: { PG_GRANDPARENT_PID: String(strangerPid) } }),
+    // Tells PostgreSQL that the process with the pid in its stale lock file is not a server
+    // (pg_ctl uses this for the shell that called it).
+    ...(otherPid === null ? {} : { env: { PG_GRANDPARENT_PID: String(otherPid) } }),
   })
-  return { child, ready: untilReady(data, child.ended, strangerPid) }
+  return { child, ready: untilReady(data, child.ended, otherPid) }
 }
 
-/**
- * Waits until the pid file of the new server says "ready". There is no limit
- * but its death: recovery after a crash takes as long as it takes, and giving
- * up would only begin it anew.
- */
-async function untilReady(
-  data: string,
-  ended: Promise<ChildEnd>,
-  strangerPid: number | null,
-): Promise<'ready'> {
+/** Waits until the pid file says "ready". Without a limit: recovery after a crash may take long, and a restart would repeat it. */
+async function untilReady(data: string, ended: Promise<ChildEnd>, otherPid: number | null): Promise<'ready'> {
   let gone = false
   void ended.then(() => {
     gone = true
   })
   for (;;) {
     const file = gone ? null : readPidFile(data)
-    if (file?.ready && file.pid !== strangerPid && holderOf(file.pid, data) !== 'nobody') return 'ready'
-    // The race is over then, and nobody waits for this promise.
+    if (file?.ready && file.pid !== otherPid && holderOf(file.pid, data) !== 'none') return 'ready'
+    // `ended` has won the race.
     if (gone) return new Promise(() => {})
     await sleep(READY_POLL_MS)
   }
 }
 
-/** Stops an orphan. Returns the pid of a stranger that the stale pid file names, else null. */
+/** Stops an orphan. Returns the pid in a stale pid file if it belongs to another program, else null. */
 async function clearWay(data: string, log: Log): Promise<number | null> {
   const file = readPidFile(data)
   if (file === null) {
-    // There is none, or half of one from a machine that lost power: PostgreSQL would refuse to start on that.
+    // Missing, or incomplete after a power loss; PostgreSQL does not start with an incomplete one.
     rmSync(path.join(data, 'postmaster.pid'), { force: true })
     return null
   }
   for (let waitedMs = 0; ; waitedMs += ORPHAN_POLL_MS) {
     const holder = holderOf(file.pid, data)
-    if (holder === 'nobody') return null
-    if (holder === 'stranger') {
+    if (holder === 'none') return null
+    if (holder === 'other') {
       log.warn({ pid: file.pid }, 'stale postmaster.pid names a process that is not PostgreSQL')
       return file.pid
     }
     if (waitedMs === 0) log.warn({ pid: file.pid }, 'stopping the PostgreSQL that an earlier process left')
     if (waitedMs >= ORPHAN_LIMIT_MS) {
       throw new DatabaseError(
-        `The PostgreSQL with pid ${file.pid} on ${data} does not stop; end it, then start again.`,
+        `The PostgreSQL with pid ${file.pid} on ${data} does not stop; stop it, then start again.`,
       )
     }
     if (waitedMs % 1_000 === 0) signal(file.pid, waitedMs < ORPHAN_FAST_MS ? 'SIGINT' : 'SIGQUIT')
@@ -161,11 +151,70 @@ async function clearWay(data: string, log: Log): Promise<number | null> {
 async function stop({ data, log }: PostmasterOptions, child: WatchedChild): Promise<void> {
   child.stop()
   await child.ended
-  // Only when its watchdog was killed is there still something to end.
+  // It still runs if its watchdog was killed.
   await clearWay(data, log)
 }
 
-/** For a setting that is a list: without the quotes, a comma would end the name. */
+const BACK_OFF_FIRST_MS = 100
+const BACK_OFF_MAX_MS = 10_000
+/** After running this long, the back-off begins again. */
+const STABLE_AFTER_MS = 60_000
+
+/**
+ * Starts the server and restarts it with back-off when it ends unexpectedly.
+ * Rejects when the first start fails.
+ */
+export async function superviseServer(options: PostmasterOptions): Promise<Pick<Postmaster, 'stop'>> {
+  const { log } = options
+  const stopping = new AbortController()
+  let current = await startPostmaster(options)
+  let restarting = false
+  const supervised = supervise()
+
+  async function supervise(): Promise<void> {
+    let backOffMs = BACK_OFF_FIRST_MS
+    for (;;) {
+      const stable = setTimeout(() => {
+        backOffMs = BACK_OFF_FIRST_MS
+      }, STABLE_AFTER_MS).unref()
+      const { status, lastWords } = await current.ended
+      clearTimeout(stable)
+      if (stopping.signal.aborted) return
+      log.error({ status, lastWords: lastWords.trim().slice(-500) }, 'PostgreSQL ended; starting it again')
+      restarting = true
+      while (restarting) {
+        await sleep(backOffMs, undefined, { signal: stopping.signal }).catch(() => {})
+        // If its watchdog was killed, the previous server may still run.
+        if (stopping.signal.aborted) return current.stop()
+        backOffMs = Math.min(backOffMs * 2, BACK_OFF_MAX_MS)
+        restarting = !(await restart())
+      }
+    }
+  }
+
+  async function restart(): Promise<boolean> {
+    try {
+      current = await startPostmaster(options)
+      if (stopping.signal.aborted) await current.stop()
+      else log.info('PostgreSQL runs again')
+      return true
+    } catch (error) {
+      log.error({ err: (error as Error).message }, 'PostgreSQL could not be started again')
+      return false
+    }
+  }
+
+  return {
+    async stop() {
+      stopping.abort()
+      // A restart in progress stops itself; stopping it here would look like a failed start.
+      if (!restarting) await current.stop()
+      await supervised
+    },
+  }
+}
+
+/** An entry of a list setting. */
 function quoted(dir: string): string {
   return `"${dir.replaceAll('"', '""')}"`
 }
@@ -178,11 +227,11 @@ function signal(pid: number, name: 'SIGINT' | 'SIGQUIT'): void {
   }
 }
 
-/** What clients hear while the server starts or stops; they come again by themselves. */
-const AROUND_A_START = /the database system is |terminating connection due to administrator command/
+/** Sent to clients while the server starts or stops; they retry. */
+const START_OR_STOP = /the database system is |terminating connection due to administrator command/
 
 function logLine(log: Log, line: string): void {
   const text = `PostgreSQL: ${line}`
-  if (/^(WARNING|ERROR|FATAL|PANIC):/.test(line) && !AROUND_A_START.test(line)) log.warn(text)
+  if (/^(WARNING|ERROR|FATAL|PANIC):/.test(line) && !START_OR_STOP.test(line)) log.warn(text)
   else log.debug(text)
 }

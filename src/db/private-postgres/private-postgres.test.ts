@@ -192,7 +192,7 @@ describe('awkward data directories', () => {
           execFileSync('ln', ['-s', '/var/lib/prepaint/000000000000/postgres', link])
           await open(dataDir)
         })(),
-        /says that the database is in .* which is gone/,
+        /links to the database in .* which is gone/,
       )
       removeDataDir(parent)
     })

@@ -7,8 +7,7 @@ import { findBinaries } from './binaries.ts'
 import { PRIVATE_USER, prepareCluster } from './cluster.ts'
 import { type DatabaseHome, databaseHome, prepareSocketDir, removeSocketDir } from './home.ts'
 import { type OwnerLock, readOwner, readPidFile, takeOwnerLock } from './owner-lock.ts'
-import { PRIVATE_SETTINGS } from './postmaster.ts'
-import { superviseServer } from './supervised-server.ts'
+import { PRIVATE_SETTINGS, superviseServer } from './postmaster.ts'
 
 type PrivatePostgres = {
   connection: pg.ClientConfig
@@ -19,20 +18,20 @@ type PrivatePostgres = {
 type PrivatePostgresOptions = {
   dataDir: string
   log: Log
-  /** A command that may run beside a node: uses the server of whoever has started one. */
+  /** For a command: use a server that another process has started. */
   attach: boolean
   onLongStep(line: string): void
 }
 
 const POLL_MS = 100
-/** How long a node waits for a command that has the database just now. */
+/** How long a node waits for a command that uses the database. */
 const COMMAND_WAIT_MS = 15_000
 /** How long a command waits for a server that another process is starting. */
 const ATTACH_WAIT_MS = 60_000
-/** How long a command that started the server leaves it to others that are still using it. */
+/** How long a command keeps its server running for other commands. */
 const UNUSED_WAIT_MS = 10_000
 const SLOW_START_MS = 3_000
-/** A holder writes its name a moment after it has the lock. */
+/** An owner writes its name shortly after it gets the lock. */
 const UNNAMED_WAIT_MS = 1_000
 
 /**
@@ -60,7 +59,7 @@ export async function openPrivatePostgres(options: PrivatePostgresOptions): Prom
       const who = owner === null ? 'another process' : `process ${owner.pid} on ${owner.host}`
       throw new DatabaseError(
         attach
-          ? `The database in ${dataDir} is held by ${who} and did not become ready in ${ATTACH_WAIT_MS / 1_000} s.`
+          ? `The database in ${dataDir} is in use by ${who} and did not become ready in ${ATTACH_WAIT_MS / 1_000} s.`
           : `The data directory ${dataDir} is in use by another Prepaint (${who}). ` +
               'Stop that one first, or set PREPAINT_DATA_DIR to another directory.',
       )
@@ -80,7 +79,7 @@ async function start(
     const binaries = findBinaries({ user, copyTo: dir, onLongStep })
     const data = await prepareCluster({ home: dir, user, binaries, onLongStep })
     const socketDir = prepareSocketDir(dir, user)
-    const server = await toldWhenSlow(
+    const server = await reportIfSlow(
       onLongStep,
       superviseServer({ binaries, data, socketDir, user, log, settings: PRIVATE_SETTINGS }),
     )
@@ -106,10 +105,10 @@ async function start(
   }
 }
 
-/** Recovery after a crash of the machine can take minutes: silence would look like a fault. */
-async function toldWhenSlow<T>(onLongStep: (line: string) => void, starting: Promise<T>): Promise<T> {
+/** Recovery after a crash of the machine can take minutes. */
+async function reportIfSlow<T>(onLongStep: (line: string) => void, starting: Promise<T>): Promise<T> {
   const timer = setTimeout(
-    () => onLongStep('The database is starting, perhaps recovering ...'),
+    () => onLongStep('The database is starting (recovery after a crash takes longer) ...'),
     SLOW_START_MS,
   )
   try {
@@ -123,7 +122,7 @@ function connectionTo(socketDir: string): pg.ClientConfig {
   return { ...CONNECTION_DEFAULTS, host: socketDir, port: 5432, user: PRIVATE_USER, database: PRIVATE_USER }
 }
 
-/** Done at each start, so that a first start cut off between the two steps is mended. */
+/** At each start, because the first start may have been interrupted. */
 async function createDatabase(connection: pg.ClientConfig): Promise<void> {
   await withClient({ ...connection, database: 'postgres' }, async (client) => {
     const found = await client.query('select from pg_database where datname = $1', [PRIVATE_USER])
@@ -131,7 +130,7 @@ async function createDatabase(connection: pg.ClientConfig): Promise<void> {
   })
 }
 
-/** Null while the server of the lock's holder is not there yet, or about to stop. */
+/** null: the server of the lock's owner is not ready yet, or about to stop. */
 async function connectToRunning(home: string): Promise<PrivatePostgres | null> {
   const file = readPidFile(path.join(home, 'data'))
   if (!file?.ready || file.socketDir === null) return null
@@ -146,17 +145,16 @@ async function connectToRunning(home: string): Promise<PrivatePostgres | null> {
 }
 
 /**
- * Several commands may share the private PostgreSQL that the first of them has
- * started. Each of the others says so by a shared lock; the first, when done,
- * asks for it alone before it stops the server. So nobody loses the server
- * under his feet, and who comes after that question knows to wait for the next.
+ * Commands may share a private PostgreSQL that the first of them started. The
+ * others have a shared lock; the first one takes it exclusively before it stops
+ * the server.
  */
 const ATTACHED_LOCK = 7_226_411_029
 
-/** Connects for as long as the command runs; null when the server is about to be stopped. */
+/** null: the server is about to stop. */
 async function attachCommand(connection: pg.ClientConfig): Promise<pg.Client | null> {
   const client = new pg.Client(connection)
-  // Should the server go away, the command's own queries tell.
+  // The command's queries report a lost server.
   client.on('error', () => {})
   await client.connect()
   try {
@@ -173,7 +171,7 @@ async function attachCommand(connection: pg.ClientConfig): Promise<pg.Client | n
   return null
 }
 
-/** Runs `stop` when no other command uses the server, and while none can begin to; after `limitMs` in any case. */
+/** Runs `stop` when no other command uses the server, or after `limitMs`. */
 async function stopWhenUnused(
   connection: pg.ClientConfig,
   limitMs: number,
@@ -186,7 +184,7 @@ async function stopWhenUnused(
     await client.query(`set lock_timeout = ${limitMs}`)
     await client.query('select pg_advisory_lock($1)', [ATTACHED_LOCK])
   } catch {
-    // Somebody takes longer, or the server is gone already: it is stopped all the same.
+    // Another command takes longer, or the server is gone: stop it in any case.
   }
   await stop()
   await client.end().catch(() => {})

@@ -2,15 +2,15 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import type { Duplex } from 'node:stream'
 import type { SystemUser } from '../../system-user.ts'
 
-/** How a child ended, and the last that it said on stderr. */
+/** `lastWords`: the end of stderr. */
 export type ChildEnd = { status: number | null; lastWords: string }
 
 export type WatchedChild = {
-  /** Settles once, when the child is gone. Never rejects. */
+  /** Settles when the child is gone; never rejects. */
   readonly ended: Promise<ChildEnd>
-  /** Asks the child to end, as our own death would. */
+  /** Signals the child, as the death of this process does. */
   stop(): void
-  /** From here on the child does not keep our event loop alive, until it is stopped. */
+  /** The child no longer keeps the event loop alive, until `stop`. */
   background(): void
 }
 
@@ -18,22 +18,21 @@ type WatchedCommand = {
   command: string
   args: readonly string[]
   user: SystemUser
-  /** What ends the child quickly and well: INT for the postmaster (fast shutdown), TERM for the rest. */
+  /** Stops the child quickly and cleanly: INT for the postmaster (fast shutdown), TERM for others. */
   signal: 'INT' | 'TERM' | 'QUIT'
-  /** Removed once the child has ended, also when we are no longer there to do it. */
+  /** Removed after the child has ended, even if this process was killed. */
   removeAfter?: string
   env?: Readonly<Record<string, string>>
-  /** Each line of stderr. */
+  /** Called with each line of stderr. */
   onLine?: (line: string) => void
 }
 
 /**
- * Descriptor 3 is a pipe from us. Its end is the one message that a process
- * killed with -9 still sends: the watcher then signals the child, again every
- * second (a shell starts background jobs with SIGINT ignored, so the first may
- * come before the child listens), and after ten seconds with QUIT, which ends
- * PostgreSQL at once and leaves the rest to its log. When the child ends first,
- * the watcher is ended, so that it can never signal a stranger with that pid.
+ * Descriptor 3 is a pipe from this process. Its end tells the watcher that this
+ * process is gone, even after kill -9. The watcher then signals the child every
+ * second (a shell starts background jobs with SIGINT ignored, so the first signal
+ * may come too early), and after ten seconds with QUIT. If the child ends first,
+ * the watcher is stopped, so that it never signals another process with that pid.
  */
 const WATCHDOG = `
 signal=$1 remove=$2; shift 2
@@ -66,9 +65,8 @@ exit $status
 const LAST_WORDS_CHARS = 4_000
 
 /**
- * Starts a child that ends within seconds of us, however we end. It has a
- * session of its own, so Ctrl-C on the terminal reaches us alone and we end it
- * in order.
+ * Starts a child that ends within seconds after this process, even after kill -9.
+ * It has its own session, so Ctrl-C reaches only this process.
  */
 export function startWatchedChild(options: WatchedCommand): WatchedChild {
   const { command, args, user, signal, removeAfter, onLine } = options
@@ -84,7 +82,6 @@ export function startWatchedChild(options: WatchedCommand): WatchedChild {
     },
   )
   const lifeline = child.stdio[3] as Duplex | null
-  // The other end is gone when the child is: nothing to say about that.
   lifeline?.on('error', () => {})
   const stderr = child.stderr
 
@@ -101,10 +98,9 @@ export function startWatchedChild(options: WatchedCommand): WatchedChild {
   const ended = new Promise<ChildEnd>((resolve) => {
     child.once('error', (error) => resolve({ status: null, lastWords: error.message }))
     child.once('exit', (status) => {
-      // Should only the watchdog have been killed, the watcher now ends the child.
+      // If only the watchdog was killed, the watcher now stops the child,
       lifeline?.destroy()
-      // When only the watchdog was killed, its child still holds stderr open:
-      // the rest of the words is worth a moment, not more.
+      // which still has stderr open: do not wait long for the rest of it.
       const end = () => resolve({ status, lastWords })
       child.once('close', end)
       setTimeout(end, 300).unref()
@@ -124,16 +120,15 @@ export function startWatchedChild(options: WatchedCommand): WatchedChild {
   }
 }
 
-/** Pipes of a child are sockets, whose `unref` the type of a stream does not tell. */
+/** Pipes of a child are sockets, but not by their type. */
 function unref(stream: object | null): void {
   if (stream !== null && 'unref' in stream && typeof stream.unref === 'function') stream.unref()
 }
 
 /**
- * The whole environment of PostgreSQL and of the commands around it. Ours is
- * not passed on: PGDATA, PGOPTIONS and the like would change what they do, a
- * locale would translate the messages that we read, and DATABASE_URL holds a
- * password.
+ * The whole environment of PostgreSQL and its commands. PGDATA, PGOPTIONS and the
+ * like would change what they do, a locale would translate their messages, and
+ * DATABASE_URL contains a password.
  */
 export const CHILD_ENVIRONMENT: Readonly<Record<string, string>> = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
