@@ -128,7 +128,7 @@ describe('the private PostgreSQL', () => {
     writeFileSync(file, '17\n')
     await assert.rejects(open(dataDir), (error) => {
       assert(error instanceof DatabaseError)
-      assert.match(error.message, /was made by PostgreSQL 17, and this Prepaint brings PostgreSQL 18/)
+      assert.match(error.message, /was created by PostgreSQL 17, and this Prepaint contains PostgreSQL 18/)
       return true
     })
     writeFileSync(file, major)
