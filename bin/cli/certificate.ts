@@ -7,7 +7,7 @@ import {
   withdrawCertificate,
 } from '../../src/certificates/own-certificate.ts'
 import type { CertificateView } from '../../src/certificates/stored-certificate.ts'
-import { forgetSealed } from '../../src/certificates/vault/forget-sealed.ts'
+import { deleteSealedSecrets } from '../../src/certificates/vault/delete-secrets.ts'
 import { createVault } from '../../src/certificates/vault/vault.ts'
 import { CommandError, type Commands, defineCommand } from '../command-line/command.ts'
 import { withDatabase } from '../command-line/open-database.ts'
@@ -32,7 +32,7 @@ const certificateForget = defineCommand({
       if (await createVault({ pool, keys, dataDir }).fits()) {
         throw new CommandError('The master key of this node decrypts everything here: nothing is lost.')
       }
-      return forgetSealed(pool, nowMs)
+      return deleteSealedSecrets(pool, nowMs)
     })
     const words = [
       `Deleted ${ordered.length + supplied.length} certificates. The next node that starts registers a master key.`,

@@ -28,7 +28,7 @@ const LINES: [change: Partial<WarmProgress>, text: string][] = [
   ],
   [
     { paused_at: AT, reason: 'over-quota', pages_per_second: null, seconds_left: null },
-    "Paused, the monthly renders are used up: 120 of 500 pages done, 3 failed, 377 left",
+    'Paused, the monthly renders are used up: 120 of 500 pages done, 3 failed, 377 left',
   ],
   [{ state: 'done', failed: 0, left: 0 }, 'Done: 120 of 500 pages done'],
   [

@@ -28,10 +28,7 @@ type Deps = {
   log: Log
 }
 
-/**
- * Where this node's master key does not fit the database: an error where it is to order certificates, for then it
- * was meant to have TLS; else a line in the log, for it can still do all the rest.
- */
+/** If the master key is wrong: an error if this node orders certificates, else a log line, because all the rest works. */
 export async function checkMasterKey({
   config,
   vault,
@@ -43,13 +40,13 @@ export async function checkMasterKey({
       throw error
     })
   }
-  // Also where an older key of ours is in use: it is replaced now.
+  // Replaces an older key.
   const fits = await vault.fits()
   if (fits && config.secretKeys !== null) return vault.admit()
   if (!fits) {
     log.error(
-      'certificates in this database are sealed with another master key: this node serves no TLS for them and takes ' +
-        'none. Give every node the same PREPAINT_SECRET_KEY, see README.md.',
+      'certificates in this database are encrypted with another master key: this node serves no TLS for them and ' +
+        'accepts none. Set the same PREPAINT_SECRET_KEY on all nodes, see docs/tls.md.',
     )
   }
 }
@@ -60,7 +57,7 @@ export type Certificates = {
   findChallenge: (host: string, token: string) => Promise<string | null>
 }
 
-/** What the edge serves TLS with, and the proofs that it gives to CAs. */
+/** Certificates and challenges for the edge. */
 export function wireCertificates({
   db,
   listener,
@@ -83,7 +80,7 @@ export function wireCertificates({
   }
 }
 
-/** Begins to order and renew; null: the operator has named no CA. */
+/** null: no CA is configured. */
 export function wireOrdering({ config, pool, listener, guard, vault, clock, log }: Deps): Ordering | null {
   const { directory, email, selfCheck, ordersPerHour } = config.acme
   if (directory === null) return null

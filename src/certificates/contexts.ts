@@ -11,55 +11,53 @@ import type { ServedCertificate } from './stored-certificate.ts'
 import { certificatePurpose, type Vault } from './vault/vault.ts'
 
 type ContextsDeps = {
-  /** By a name in lower case. */
+  /** By name in lower case. */
   read(name: string): Promise<ServedCertificate | null>
   vault: Pick<Vault, 'open'>
-  /** Whether notifications arrive at this moment. */
+  /** Whether notifications arrive now. */
   connected(): boolean
   clock: Clock
   log: Log
 }
 
-/** What a name is served with. `context` null: nothing but the challenge. */
+/** `context` null: only the challenge. */
 type Entry = {
   context: SecureContext | null
   notAfterMs: number
   challenge: SecureContext | null
 }
 
-/** For a CA that said what it is: never a certificate that others get. */
-function proof(entry: Entry | null): SecureContext | null {
+function challengeOf(entry: Entry | null): SecureContext | null {
   return entry?.challenge ?? null
 }
 
-/** A context of OpenSSL holds some tens of kilobytes. */
+/** Some ten kilobytes each. */
 const MAX_CONTEXTS = 5_000
 const MAX_NAME_CHARS = 253
 
 /**
- * Certificates by the name that a TLS client asks for: from memory, also that
- * there is none, else from PostgreSQL. As with domains: a notification wins over
- * a read of the same moment, and what may be untrue is used only when
- * PostgreSQL cannot be asked. A certificate that has ended is not served.
+ * TLS contexts by server name, cached in memory, including that there is none. A
+ * notification during a read wins. Entries that may be outdated are used only if
+ * PostgreSQL cannot be read. Expired certificates are not served.
  */
 export function createContexts({ read, vault, connected, clock, log }: ContextsDeps) {
   const known = new LRUCache<string, Entry>({ max: MAX_CONTEXTS })
-  // Apart, so that a scan of invented names drives out no certificate.
+  // Separate, so that a scan of random names evicts no certificate.
   const unknown = new LRUCache<string, true>({ max: 10_000 })
-  /** Between the two questions of one handshake: the second cannot wait for PostgreSQL. */
+  /** For `alpn`, which is called later in a handshake and cannot wait for PostgreSQL. */
   const challenges = new LRUCache<string, SecureContext>({ max: 1_000 })
   let epoch = 0
   let doubted = !connected()
 
-  /** null: nothing is served under that name. Rejects when that cannot be found out. */
+  /** null: nothing is served under this name. Rejects if it cannot be read. */
   function contextFor(
     serverName: string,
     protocol: string | null,
   ): SecureContext | null | Promise<SecureContext | null> {
     const name = nameOf(serverName)
     if (name === '' || name.length > MAX_NAME_CHARS) return null
-    // Asked for a moment after it was published, maybe at another node: the notification may be still on its way.
-    if (protocol === ACME_TLS) return load(name).then(proof)
+    // The CA connects just after another node published the challenge: the notification may be on its way.
+    if (protocol === ACME_TLS) return load(name).then(challengeOf)
     if (believed()) {
       const entry = known.get(name)
       if (entry !== undefined) return usable(entry)
@@ -68,7 +66,7 @@ export function createContexts({ read, vault, connected, clock, log }: ContextsD
     return load(name).then(usable)
   }
 
-  /** The protocol of a CA's handshake is always taken: whether there is a proof, `contextFor` finds out. */
+  /** The CA's protocol is always accepted; `contextFor` finds out whether there is a challenge. */
   function alpn(
     serverName: string,
     protocols: readonly string[],
@@ -121,9 +119,9 @@ export function createContexts({ read, vault, connected, clock, log }: ContextsD
   function usable(entry: Entry | null): SecureContext | null {
     if (entry === null) return null
     const { context, notAfterMs, challenge } = entry
-    // Its beginning was looked at when it was stored: a CA's clock may be minutes ahead, and the one before is gone.
+    // The start was checked when it was stored; the CA's clock may be minutes ahead.
     const current = clock.nowMs() < notAfterMs
-    // A CA that speaks TLS 1.2 is only known a moment later. Nobody else believes what it is given here.
+    // With TLS 1.2 the CA is recognised only later. Other clients do not trust the challenge's certificate.
     return (current ? context : null) ?? challenge
   }
 

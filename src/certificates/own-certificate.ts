@@ -14,10 +14,9 @@ import { MasterKeyError } from './vault/master-key.ts'
 import type { Vault } from './vault/vault.ts'
 
 /**
- * Puts a certificate into use that the owner supplies, on all nodes at the
- * commit; what is ordered is his from its end on again. Throws
- * `domain_not_found`, `invalid_field` with what is wrong with it, and
- * `certificates_unavailable` where keys cannot be sealed.
+ * Stores a certificate that the owner supplied; orders begin again when it ends.
+ * Throws `domain_not_found`, `invalid_field` with the problem, and
+ * `certificates_unavailable` if this node cannot encrypt keys.
  */
 export async function supplyCertificate(
   deps: { pool: pg.Pool; vault: Vault },
@@ -27,7 +26,7 @@ export async function supplyCertificate(
   nowMs: number,
 ): Promise<CertificateView> {
   const { pool, vault } = deps
-  await ownedDomain(pool, account, name, 'look')
+  await ownedDomain(pool, account, name, 'read')
   const checked = checkCertificate({ ...supplied, name, nowMs })
   if (!checked.ok) throw new AppError('invalid_field', { word: checked.reason })
   await admitted(vault)
@@ -40,7 +39,7 @@ export async function supplyCertificate(
   return foundCertificate(pool, account, name)
 }
 
-/** What the owner may see of it. Throws `domain_not_found`. */
+/** Throws `domain_not_found`. */
 export async function foundCertificate(
   db: Queryable,
   account: AccountId,
@@ -51,10 +50,7 @@ export async function foundCertificate(
   return view
 }
 
-/**
- * Takes a certificate out of use and gives what it was; from then on another one
- * may be ordered. Throws `domain_not_found` and `certificate_not_found`.
- */
+/** Removes and returns a certificate. Throws `domain_not_found` and `certificate_not_found`. */
 export async function withdrawCertificate(
   pool: pg.Pool,
   account: AccountId,
@@ -71,12 +67,12 @@ export async function withdrawCertificate(
   })
 }
 
-/** `lock`: as the end of an order does it, the row of the order first, so that the two never wait for each other. */
+/** `lock`: locks the row of the order first, as the end of an order does, to avoid deadlocks. */
 async function ownedDomain(
   db: Queryable,
   account: AccountId,
   name: DomainName,
-  purpose: 'look' | 'lock',
+  purpose: 'read' | 'lock',
 ): Promise<{ id: DomainId; name: DomainName }> {
   const { rows } = await db.query<{ id: DomainId }>(
     `select d.id from domain d join certificate_order o on o.domain_id = d.id

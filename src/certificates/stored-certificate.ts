@@ -4,24 +4,24 @@ import { announceHost } from '../store/invalidation.ts'
 import { type Certificate, type CertificateFacts, certificateFacts } from './certificate.ts'
 import { certificatePurpose, type Vault } from './vault/vault.ts'
 
-/** `acme`: ordered by us; `own`: supplied by the owner, and never replaced by ours before its end. */
+/** `acme`: ordered; `own`: supplied by the owner, and not replaced before it ends. */
 export type CertificateSource = 'acme' | 'own'
 
 /** What a TLS server needs for one name. */
 export type ServedCertificate = {
   domain: DomainId
-  /** null: there is none, but a challenge is to be answered. */
+  /** null: only a challenge. */
   certificate: { chain: string; keySealed: Buffer; notBeforeMs: number; notAfterMs: number } | null
   /** Key authorization of the challenge tls-alpn-01. */
   challenge: string | null
 }
 
-/** What the owner may see: never the key. Times are ISO 8601 UTC with milliseconds. */
+/** For the owner, without the key. Times are ISO 8601 UTC with milliseconds. */
 export type CertificateView = {
   certificate:
     | (CertificateFacts & { source: CertificateSource; not_before: string; not_after: string })
     | null
-  /** How getting the next one goes; nobody orders where ACME is off. */
+  /** Of the next one; unused if ACME is off. */
   order: {
     next_attempt_at: string | null
     failures: number
@@ -30,7 +30,7 @@ export type CertificateView = {
   }
 }
 
-/** By a name in lower case; null: nobody registered it, or there is nothing to serve. */
+/** By name in lower case; null: unknown, or nothing to serve. */
 export async function readServedCertificate(db: Queryable, name: string): Promise<ServedCertificate | null> {
   const { rows } = await db.query<{
     domain_id: DomainId
@@ -67,10 +67,7 @@ export async function readServedCertificate(db: Queryable, name: string): Promis
   }
 }
 
-/**
- * Puts a certificate into use on all nodes at the commit. `nextAtMs`: when the
- * next one is looked for; `renewAtMs`: when it is ordered.
- */
+/** All nodes use the certificate from the commit on. `nextAtMs`: the next check; `renewAtMs`: the next order. */
 export async function storeCertificate(
   client: Queryable,
   vault: Vault,
@@ -88,7 +85,7 @@ export async function storeCertificate(
        stored_at = now()`,
     [domain.id, source, chain, sealed, new Date(notBeforeMs), new Date(notAfterMs)],
   )
-  // An order that is under way for this domain has come too late.
+  // Ends a running order of this domain.
   await client.query(
     `update certificate_order set next_at = $2, renew_at = $3, failures = 0, reason = null, failed_at = null,
             lease = null, lease_until = null
@@ -98,7 +95,7 @@ export async function storeCertificate(
   await announceHost(client, domain.name)
 }
 
-/** Takes the certificate out of use; whether there was one. From `nowMs` on, another may be ordered. */
+/** Returns whether there was one. Another one may be ordered from `nowMs` on. */
 export async function removeCertificate(
   client: Queryable,
   domain: { id: DomainId; name: DomainName },

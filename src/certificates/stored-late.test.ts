@@ -25,7 +25,7 @@ it('what was issued while the database could not take it is stored a moment late
   }
   const said: string[] = []
   const log = Object.assign(silentLog(), { warn: (_: unknown, words: string) => said.push(words) })
-  node.order(acme, { log }, { lookMs: 600_000 })
+  node.order(acme, { log }, { pollMs: 600_000 })
   await fleet.addDomain('late.example')
   await until('it could not be stored', async () =>
     said.includes('a new certificate could not be stored yet'),

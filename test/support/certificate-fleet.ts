@@ -135,10 +135,10 @@ export async function testFleet() {
             directoryUrl: acme.directoryUrl,
             email: 'operator@example.com',
             perHour: 100,
-            lookMs: 100,
+            pollMs: 100,
             // Longer than a busy machine holds a node up.
             leaseMs: 60_000,
-            times: { pollMs: 20, patienceMs: 20_000 },
+            times: { pollMs: 20, limitMs: 20_000 },
             ...options,
           },
         )

@@ -28,9 +28,9 @@ startOrdering(
     directoryUrl,
     email: null,
     perHour: 100,
-    lookMs: 100,
+    pollMs: 100,
     leaseMs: 1_500,
-    times: { pollMs: 20, patienceMs: 20_000 },
+    times: { pollMs: 20, limitMs: 20_000 },
   },
 )
 console.log('ordering')

@@ -2,18 +2,18 @@ import type { Queryable } from '../../db/transaction.ts'
 import type { DomainId, DomainName } from '../../ids.ts'
 import { announceHost } from '../../store/invalidation.ts'
 
-/** How a CA finds out that a name is ours: on the plain port (RFC 8555, 8.3) or in the TLS handshake (RFC 8737). */
+/** Over HTTP (RFC 8555, section 8.3) or in the TLS handshake (RFC 8737). */
 export type ChallengeKind = 'http-01' | 'tls-alpn-01'
 
 export type Challenge = { kind: ChallengeKind; token: string; keyAuthorization: string }
 
-/** Longer than any CA takes to ask; what a killed node left behind is over then. */
-const KEPT_SECONDS = 600
+/** Longer than any CA takes; for challenges that a killed node left behind. */
+const LIFETIME_SECONDS = 600
 
-/** Where a CA asks (RFC 8555, section 8.3). */
+/** RFC 8555, section 8.3. */
 export const CHALLENGE_PREFIX = '/.well-known/acme-challenge/'
 
-/** From the commit on, every node gives this answer for the domain, in the place of an earlier one of its kind. */
+/** From the commit on, all nodes serve this challenge, instead of an earlier one of its kind. */
 export async function publishChallenge(
   db: Queryable,
   domain: { id: DomainId; name: DomainName },
@@ -24,9 +24,9 @@ export async function publishChallenge(
      values ($1, $2, $3, $4, clock_timestamp() + make_interval(secs => $5))
      on conflict (domain_id, kind) do update set
        token = excluded.token, key_authorization = excluded.key_authorization, expires_at = excluded.expires_at`,
-    [domain.id, kind, token, keyAuthorization, KEPT_SECONDS],
+    [domain.id, kind, token, keyAuthorization, LIFETIME_SECONDS],
   )
-  // The answer within a handshake is made beforehand; the one on the plain port is read when it is asked for.
+  // Nodes cache the one for the handshake; the one for HTTP is read on request.
   if (kind === 'tls-alpn-01') await announceHost(db, domain.name)
 }
 
@@ -41,7 +41,7 @@ export async function withdrawChallenges(
   if (rows.some(({ kind }) => kind === 'tls-alpn-01')) await announceHost(db, domain.name)
 }
 
-/** What to answer at `CHALLENGE_PREFIX` + token of that host; null: it is not ours to answer. */
+/** The response to `CHALLENGE_PREFIX` + token on this host; null: unknown. */
 export async function findHttpChallenge(db: Queryable, host: string, token: string): Promise<string | null> {
   const { rows } = await db.query<{ key_authorization: string }>({
     name: 'http-challenge',

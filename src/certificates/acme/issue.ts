@@ -35,9 +35,9 @@ type IssueRequest = {
   signal: AbortSignal
 }
 
-export type IssueTimes = { pollMs: number; patienceMs: number }
+export type IssueTimes = { pollMs: number; limitMs: number }
 
-const TIMES: IssueTimes = { pollMs: 1_000, patienceMs: 120_000 }
+const TIMES: IssueTimes = { pollMs: 1_000, limitMs: 120_000 }
 const MAX_POLL_MS = 10_000
 /** RFC 9773, section 5, and what CAs say instead; `unauthorized`: another account of ours, or of the owner's, ordered it. */
 const REPLACEMENT_PROBLEMS = new Set(['alreadyReplaced', 'malformed', 'conflict', 'unauthorized'])
@@ -58,7 +58,7 @@ export async function issueCertificate(
   times: IssueTimes = TIMES,
 ): Promise<Certificate> {
   const { name, signal, replaces } = request
-  const untilMs = clock.nowMs() + times.patienceMs
+  const untilMs = clock.nowMs() + times.limitMs
   const { newOrder, renewalInfo } = await session.directory(signal)
   const placed = await placeOrder(newOrder, renewalInfo === undefined ? null : replaces)
   const url = locationOf(placed, 'order')

@@ -1,9 +1,8 @@
 import type { Random } from '../acme/renewal.ts'
 
 /**
- * Why there is no new certificate. `not-here`: the name does not lead to us, so
- * the CA was not asked; `ca-away`: the CA did not answer; `refused`: it said no;
- * `fault`: something of ours.
+ * `not-here`: the name does not point here, so the CA was not asked; `ca-away`:
+ * the CA did not respond; `refused`: by the CA; `fault`: an internal error.
  */
 export type FailureKind = 'not-here' | 'ca-away' | 'refused' | 'fault'
 
@@ -11,9 +10,9 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 
 /**
- * What follows a first failure, and the most that it grows to by doubling. DNS
- * that is about to be changed is worth a look every hour; a CA counts refusals
- * against us (Let's Encrypt: five in an hour for a name).
+ * The wait doubles from `firstMs` to `mostMs`. A name may point here soon, so it
+ * is checked every hour; a CA limits refusals (Let's Encrypt: five an hour for a
+ * name).
  */
 const STEPS: Record<FailureKind, { firstMs: number; mostMs: number }> = {
   'not-here': { firstMs: MINUTE_MS, mostMs: HOUR_MS },
@@ -21,14 +20,11 @@ const STEPS: Record<FailureKind, { firstMs: number; mostMs: number }> = {
   refused: { firstMs: 10 * MINUTE_MS, mostMs: 24 * HOUR_MS },
   fault: { firstMs: 5 * MINUTE_MS, mostMs: 6 * HOUR_MS },
 }
-/** A CA that says "in a year" is asked again all the same. */
+/** Whatever Retry-After the CA sends. */
 const MOST_WANTED_MS = 48 * HOUR_MS
 const LEAST_RENEWAL_MS = 10 * MINUTE_MS
 
-/**
- * How long to wait after a failure, the `failures`th in a row: up to a quarter
- * less by chance, never less than the CA wants.
- */
+/** The wait after the `failures`th failure in a row, with up to 25 % jitter; at least what the CA wants. */
 export function backOffMs(
   kind: FailureKind,
   failures: number,
@@ -40,10 +36,7 @@ export function backOffMs(
   return Math.round(Math.max(grown * (1 - random() / 4), leastWaitMs(wantedMs)))
 }
 
-/**
- * The same for a certificate that is there and ends in `leftMs`, or has ended: around
- * its end it is tried for more often, but never against what the CA wants, and not for ever.
- */
+/** The same for a certificate that ends in `leftMs`: retried more often around its end. */
 export function renewalBackOffMs(usualMs: number, leftMs: number, wantedMs: number | null): number {
   const nearMs = Math.max(Math.abs(leftMs) / 8, LEAST_RENEWAL_MS)
   return Math.max(Math.min(usualMs, nearMs), leastWaitMs(wantedMs))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, it } from 'node:test'
 import { type TestFleet, testFleet } from '../../../test/support/certificate-fleet.ts'
-import { takeErrands } from './order-book.ts'
+import { takeOrderTasks } from './order-book.ts'
 
 let fleet: TestFleet
 before(async () => {
@@ -27,13 +27,13 @@ it('whoever failed the last time holds up nobody else; then the one that waited 
   }
   const taken: string[] = []
   for (;;) {
-    const [errand, ...more] = await takeErrands(fleet.pool, {
+    const [task, ...more] = await takeOrderTasks(fleet.pool, {
       ...{ lease: randomUUID(), leaseMs: 60_000, limit: 1 },
       nowMs: fleet.clock.nowMs(),
     })
     assert.equal(more.length, 0)
-    if (errand === undefined) break
-    taken.push(errand.domain.name)
+    if (task === undefined) break
+    taken.push(task.domain.name)
   }
   assert.deepEqual(taken, ['renewal.example', 'new.example', 'failed-long-ago.example', 'failed.example'])
 })

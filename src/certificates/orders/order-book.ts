@@ -3,29 +3,29 @@ import type pg from 'pg'
 import { type Queryable, transaction } from '../../db/transaction.ts'
 import type { AccountId, DomainId, DomainName } from '../../ids.ts'
 
-/** A domain that this node is at: until the lease ends, no other node is. */
-export type Errand = {
+/** A domain that only this node works on until the lease ends. */
+export type OrderTask = {
   domain: { id: DomainId; name: DomainName }
   account: AccountId
-  /** The fence: results count only while it stands in the row. */
+  /** Results count only while it is in the row. */
   lease: string
   failures: number
-  /** The certificate that is there, when we ordered it. */
+  /** The present certificate, if it was ordered. */
   current: { chain: string; notBeforeMs: number; notAfterMs: number; renewAtMs: number } | null
 }
 
 /**
- * Takes up to `limit` domains whose time has come and that nobody is at: those
- * that did not fail the last time, as thousands of names that lead elsewhere
- * must not hold up a new one or a renewal; then those of the account that had the fewest orders of late, as the budget
- * is everybody's; then the one that waited longest. A certificate of the owner's is left alone until
- * its end: `next_at` says so. A domain that is switched off gets no first one, but keeps what it has: its visitors
- * still pass through us.
+ * Takes up to `limit` due domains: first those that did not fail last time, so
+ * that thousands of names that point elsewhere do not delay others; then those of
+ * the account with the fewest recent orders, because all share the budget; then
+ * the longest waiting. Own certificates are kept until they end (`next_at`). An
+ * inactive domain gets no first certificate, but renewals: its visitors still
+ * pass through the edge.
  */
-export async function takeErrands(
+export async function takeOrderTasks(
   db: Queryable,
   options: { lease: string; leaseMs: number; limit: number; nowMs: number },
-): Promise<Errand[]> {
+): Promise<OrderTask[]> {
   const { rows } = await db.query<{
     id: DomainId
     custom_domain: DomainName
@@ -36,7 +36,7 @@ export async function takeErrands(
     not_before: Date
     not_after: Date
   }>({
-    name: 'take-errands',
+    name: 'take-order-tasks',
     text: `with ranked as (
              select o.domain_id,
                     row_number() over (partition by d.account_id, o.failures > 0 order by o.next_at)
@@ -85,10 +85,10 @@ export async function takeErrands(
   }))
 }
 
-/** Renews the lease; false: it is lost, and whatever comes of the errand is nobody's. */
-export async function keepErrand(
+/** False: the lease is lost, and the result will not be stored. */
+export async function renewLease(
   db: Queryable,
-  { domain, lease }: Errand,
+  { domain, lease }: OrderTask,
   leaseMs: number,
 ): Promise<boolean> {
   const { rowCount } = await db.query(
@@ -99,10 +99,10 @@ export async function keepErrand(
   return rowCount === 1
 }
 
-/** Ends an errand without a certificate: to be looked at again at `nextAtMs`. Nothing happens when the lease is lost. */
-export async function leaveErrand(
+/** Ends a task without a certificate, until `nextAtMs`. Does nothing if the lease is lost. */
+export async function endOrderTask(
   db: Queryable,
-  { domain, lease }: Errand,
+  { domain, lease }: OrderTask,
   result:
     | { kind: 'failed'; nextAtMs: number; reason: string; nowMs: number }
     | { kind: 'later'; nextAtMs: number; renewAtMs?: number },
@@ -128,10 +128,10 @@ export async function leaveErrand(
   )
 }
 
-/** Runs `store` in a transaction in which the lease is known to be ours; false: it is lost, and nothing was done. */
-export async function whileOurs(
+/** Runs `store` in a transaction that has the lease locked; false: the lease is lost, and nothing was done. */
+export async function withLease(
   pool: pg.Pool,
-  { domain, lease }: Errand,
+  { domain, lease }: OrderTask,
   store: (client: Queryable) => Promise<void>,
 ): Promise<boolean> {
   return transaction(pool, async (client) => {
@@ -149,7 +149,7 @@ export async function whileOurs(
 const BUDGET_LOCK = 7_228
 const HOUR_MS = 3_600_000
 
-/** Takes one order of what the fleet may place in an hour; else gives when the next one may be. */
+/** Takes one order of the fleet's hourly budget, or returns when the next one is possible. */
 export async function takeBudget(
   pool: pg.Pool,
   { perHour, account, nowMs }: { perHour: number; account: AccountId; nowMs: number },

@@ -14,46 +14,47 @@ import {
 import type { AcmeSession } from '../acme/session.ts'
 import type { Certificate } from '../certificate.ts'
 import type { FailureKind } from './back-off.ts'
-import type { Errand } from './order-book.ts'
+import type { OrderTask } from './order-book.ts'
 import type { Reach } from './reachability.ts'
 
-export type ErrandDeps = {
+export type OrderTaskDeps = {
   clock: Clock
   log: Log
   random: Random
   session(): Promise<AcmeSession>
-  /** Whether the name leads to us, and by which challenge; null: that is not looked at. */
+  /** Whether the name points here, and for which challenge; null: not checked. */
   reach:
     | ((name: string, publish: (it: Challenge) => Promise<void>, signal: AbortSignal) => Promise<Reach>)
     | null
-  takeBudget(account: Errand['account']): Promise<{ taken: true } | { taken: false; nextAtMs: number }>
-  /** Resolves when this fleet answers the challenge. */
-  publish(domain: Errand['domain'], challenge: Challenge): Promise<void>
+  takeBudget(account: OrderTask['account']): Promise<{ taken: true } | { taken: false; nextAtMs: number }>
+  /** Resolves when all nodes serve the challenge. */
+  publish(domain: OrderTask['domain'], challenge: Challenge): Promise<void>
   times?: IssueTimes
 }
 
-/** Times are of the clock, not durations. */
-export type Ending =
+/** Times are moments, not durations. */
+export type OrderTaskEnd =
   | { kind: 'issued'; certificate: Certificate; nextAtMs: number; renewAtMs: number }
   | { kind: 'later'; nextAtMs: number; renewAtMs?: number }
   | { kind: 'failed'; failure: FailureKind; reason: string; wantedMs: number | null }
 
 type Times = { nextAtMs: number; renewAtMs: number }
 
-/** Without an answer about renewal information it is asked again after so long. */
-const ASK_AGAIN_MS = 6 * 3_600_000
-/** A CA that wants what it has just issued to be replaced would else be given order after order. */
-const REST_MS = 3_600_000
-/** Of the lifetime: no suggestion of a CA may leave less than this for failures. */
-const LEAST_LEFT = 1 / 12
+/** When the CA did not return renewal information. */
+const RETRY_MS = 6 * 3_600_000
+/** Between two orders, even if the CA wants a certificate replaced at once. */
+const MIN_PAUSE_MS = 3_600_000
+/** Part of the lifetime that is kept for failures, whatever the CA suggests. */
+const RESERVE = 1 / 12
 
-/**
- * One errand, top to bottom: is it time, does the name lead to us, is there
- * budget, order. Rejects only with the reason of `signal`.
- */
-export async function carryErrand(deps: ErrandDeps, errand: Errand, signal: AbortSignal): Promise<Ending> {
+/** Checks the time, the name and the budget, then orders. Rejects only with the reason of `signal`. */
+export async function runOrderTask(
+  deps: OrderTaskDeps,
+  task: OrderTask,
+  signal: AbortSignal,
+): Promise<OrderTaskEnd> {
   const { clock, random } = deps
-  const { domain, current } = errand
+  const { domain, current } = task
   try {
     if (current !== null && clock.nowMs() < current.renewAtMs) {
       const times = await askCa(deps, current, current.renewAtMs, signal)
@@ -61,12 +62,12 @@ export async function carryErrand(deps: ErrandDeps, errand: Errand, signal: Abor
     }
 
     const publish = (challenge: Challenge) => deps.publish(domain, challenge)
-    // Without a look, by turns: a CA that cannot come by one way may by the other.
-    const blind = { kind: errand.failures % 2 === 0 ? 'http-01' : 'tls-alpn-01' } as const
+    // Without a check the kinds alternate, because the CA may be able to use only one.
+    const blind = { kind: task.failures % 2 === 0 ? 'http-01' : 'tls-alpn-01' } as const
     const reach = deps.reach === null ? blind : await deps.reach(domain.name, publish, signal)
     if ('unreachable' in reach) return failed('not-here', reach.unreachable)
 
-    const budget = await deps.takeBudget(errand.account)
+    const budget = await deps.takeBudget(task.account)
     if (!budget.taken) return { kind: 'later', nextAtMs: budget.nextAtMs }
 
     const certificate = await issueCertificate(
@@ -83,17 +84,17 @@ export async function carryErrand(deps: ErrandDeps, errand: Errand, signal: Abor
     )
     const times = await askCa(deps, certificate, renewalMs(certificate, random), signal)
     const nowMs = clock.nowMs()
-    const restMs = Math.min(REST_MS, (certificate.notAfterMs - nowMs) / 3)
-    return { kind: 'issued', certificate, ...times, nextAtMs: Math.max(times.nextAtMs, nowMs + restMs) }
+    const pauseMs = Math.min(MIN_PAUSE_MS, (certificate.notAfterMs - nowMs) / 3)
+    return { kind: 'issued', certificate, ...times, nextAtMs: Math.max(times.nextAtMs, nowMs + pauseMs) }
   } catch (error) {
     signal.throwIfAborted()
-    return failure(deps, errand, error)
+    return failure(deps, task, error)
   }
 }
 
-/** When to renew, by the CA's suggestion where it gives one, else at `otherwiseMs`; and when to ask it again. */
+/** When to renew: the CA's suggestion, else `otherwiseMs`; and when to ask the CA again. */
 async function askCa(
-  { clock, log, random, session }: ErrandDeps,
+  { clock, log, random, session }: OrderTaskDeps,
   certificate: { chain: string; notBeforeMs: number; notAfterMs: number },
   otherwiseMs: number,
   signal: AbortSignal,
@@ -105,27 +106,27 @@ async function askCa(
     info = await renewalInfo(await session(), chain, nowMs, signal)
   } catch (error) {
     signal.throwIfAborted()
-    log.debug({ err: error }, 'the CA does not tell when to renew')
-    return { renewAtMs: otherwiseMs, nextAtMs: Math.min(otherwiseMs, nowMs + ASK_AGAIN_MS) }
+    log.debug({ err: error }, 'the CA returned no renewal information')
+    return { renewAtMs: otherwiseMs, nextAtMs: Math.min(otherwiseMs, nowMs + RETRY_MS) }
   }
   if (info === null) return { renewAtMs: otherwiseMs, nextAtMs: otherwiseMs }
-  // A moment that was drawn from the window stays while it is in it.
+  // Keep a time that was chosen from the window while it is inside.
   const kept = info.startMs <= otherwiseMs && otherwiseMs <= info.endMs
-  const latestMs = notAfterMs - (notAfterMs - notBeforeMs) * LEAST_LEFT
+  const latestMs = notAfterMs - (notAfterMs - notBeforeMs) * RESERVE
   const renewAtMs = Math.min(kept ? otherwiseMs : suggestedMs(info, random), latestMs)
   return { renewAtMs, nextAtMs: Math.min(renewAtMs, nowMs + info.askAgainMs) }
 }
 
-function failure({ log }: ErrandDeps, { domain }: Errand, error: unknown): Ending {
+function failure({ log }: OrderTaskDeps, { domain }: OrderTask, error: unknown): OrderTaskEnd {
   if (!(error instanceof AcmeProblem)) {
     log.error({ err: error, domain: domain.name }, 'a certificate could not be ordered')
-    return failed('fault', 'something went wrong at our side')
+    return failed('fault', 'an internal error')
   }
   const away = error.kind === 'unreachable' || error.kind === 'badNonce'
-  if (error.cause !== undefined) log.warn({ err: error, domain: domain.name }, 'the CA could not be asked')
+  if (error.cause !== undefined) log.warn({ err: error, domain: domain.name }, 'the CA could not be reached')
   return failed(away ? 'ca-away' : 'refused', error.message, error.retryAfterMs)
 }
 
-function failed(failure: FailureKind, reason: string, wantedMs: number | null = null): Ending {
+function failed(failure: FailureKind, reason: string, wantedMs: number | null = null): OrderTaskEnd {
   return { kind: 'failed', failure, reason, wantedMs }
 }

@@ -15,8 +15,15 @@ import type { Transport } from '../acme/transport.ts'
 import { storeCertificate } from '../stored-certificate.ts'
 import type { Vault } from '../vault/vault.ts'
 import { backOffMs, renewalBackOffMs } from './back-off.ts'
-import { type Errand, keepErrand, leaveErrand, takeBudget, takeErrands, whileOurs } from './order-book.ts'
-import { carryErrand, type Ending, type ErrandDeps } from './order-task.ts'
+import {
+  endOrderTask,
+  type OrderTask,
+  renewLease,
+  takeBudget,
+  takeOrderTasks,
+  withLease,
+} from './order-book.ts'
+import { type OrderTaskDeps, type OrderTaskEnd, runOrderTask } from './order-task.ts'
 
 export type OrderingDeps = {
   pool: pg.Pool
@@ -26,7 +33,7 @@ export type OrderingDeps = {
   clock: Clock
   log: Log
   random?: () => number
-  reach: ErrandDeps['reach']
+  reach: OrderTaskDeps['reach']
 }
 
 export type OrderingOptions = {
@@ -34,195 +41,200 @@ export type OrderingOptions = {
   email: string | null
   /** Orders of the whole fleet. */
   perHour: number
-  /** A dead node's errands are taken up after this time. */
+  /** After this time another node takes over the tasks of a dead one. */
   leaseMs?: number
-  /** How often it is looked for what is due. */
-  lookMs?: number
-  /** Errands of this node at a time. */
+  /** Between two checks for due certificates. */
+  pollMs?: number
+  /** Tasks of this node at a time. */
   slots?: number
   times?: IssueTimes
 }
 
-export type Ordering = {
-  /** Looks now for what is due. */
-  wake(): void
-  /** Errands under way are given back: another node takes them up at once. */
-  close(): Promise<void>
+/** After a domain was registered: others may follow. */
+const SOON_MS = 250
+/** Five minutes. If another node has taken over the task by then, the lease prevents storing. */
+const STORE_TRIES = 300
+const STORE_RETRY_MS = 1_000
+
+export function startOrdering(deps: OrderingDeps, options: OrderingOptions): Ordering {
+  const ordering = new Ordering(deps, options)
+  ordering.start()
+  return ordering
 }
 
-/** A domain that was just registered is looked at after a moment: others may come with it. */
-const SOON_MS = 250
-/** Five minutes in all; should another node have taken the errand over by then, its lease says so. */
-const STORE_TRIES = 300
-const STORE_AGAIN_MS = 1_000
-
 /**
- * Orders and renews certificates for as long as the node lives. Nodes that do
- * this share the work: a domain is at most one node's at a time, under a lease.
- * Whatever goes wrong here, what is served goes on.
+ * Orders and renews certificates while the node runs. Nodes share the work: each
+ * domain is one node's task at a time, under a lease. Failures never affect what
+ * is being served.
  */
-export function startOrdering(deps: OrderingDeps, options: OrderingOptions): Ordering {
-  const { pool, listener, vault, transport, clock, log, random = Math.random, reach } = deps
-  const { directoryUrl, email, perHour, leaseMs = 60_000, lookMs = 15_000, slots = 4, times } = options
-  const closing = new AbortController()
-  const running = new Set<Promise<void>>()
-  let looking: Promise<void> | null = null
-  let again = false
-  let session: Promise<AcmeSession> | null = null
+export class Ordering {
+  readonly #deps: OrderingDeps
+  readonly #options: Required<Pick<OrderingOptions, 'leaseMs' | 'pollMs' | 'slots'>> & OrderingOptions
+  readonly #random: () => number
+  readonly #taskDeps: OrderTaskDeps
+  readonly #closing = new AbortController()
+  readonly #running = new Set<Promise<void>>()
+  #timer: NodeJS.Timeout | undefined
+  #soon: NodeJS.Timeout | undefined
+  #taking: Promise<void> | null = null
+  #takeAgain = false
+  #session: Promise<AcmeSession> | null = null
+  #ready: Promise<void> = Promise.resolve()
 
-  const errandDeps: ErrandDeps = {
-    clock,
-    log,
-    random,
-    reach,
-    session: () => {
-      session ??= accountKey(pool, vault, directoryUrl, clock.nowMs())
-        .then((key) => createAcmeSession(key, { directoryUrl, email, transport, nowMs: () => clock.nowMs() }))
-        .catch((error: unknown) => {
-          session = null
-          throw error
-        })
-      return session
-    },
-    takeBudget: (account) => takeBudget(pool, { perHour, account, nowMs: clock.nowMs() }),
-    publish: async (domain, challenge) => {
-      await publishChallenge(pool, domain, challenge)
-      await listener.caughtUp()
-    },
-    ...(times !== undefined && { times }),
+  constructor(deps: OrderingDeps, options: OrderingOptions) {
+    const { pool, listener, clock, log, reach, random = Math.random } = deps
+    this.#deps = deps
+    this.#options = { leaseMs: 60_000, pollMs: 15_000, slots: 4, ...options }
+    this.#random = random
+    this.#taskDeps = {
+      ...{ clock, log, random, reach },
+      session: () => this.#acmeSession(),
+      takeBudget: (account) => takeBudget(pool, { perHour: options.perHour, account, nowMs: clock.nowMs() }),
+      publish: async (domain, challenge) => {
+        await publishChallenge(pool, domain, challenge)
+        await listener.caughtUp()
+      },
+      ...(options.times !== undefined && { times: options.times }),
+    }
   }
 
-  const timer = setInterval(wake, lookMs)
-  let soon: NodeJS.Timeout | undefined
-  listener.on(INVALIDATE_CHANNEL, (payload) => {
-    if (parseInvalidation(payload).kind !== 'host' || closing.signal.aborted) return
-    soon ??= setTimeout(() => {
-      soon = undefined
-      wake()
-    }, SOON_MS)
-  })
-
-  function wake(): void {
-    again = true
-    looking ??= look().finally(() => {
-      looking = null
+  start(): void {
+    const { listener, log } = this.#deps
+    this.#timer = setInterval(this.wake, this.#options.pollMs)
+    listener.on(INVALIDATE_CHANNEL, (payload) => {
+      if (parseInvalidation(payload).kind !== 'host' || this.#closing.signal.aborted) return
+      this.#soon ??= setTimeout(() => {
+        this.#soon = undefined
+        this.wake()
+      }, SOON_MS)
+    })
+    // Before the first tasks: a CA that is used for the first time makes more certificates due.
+    this.#ready = this.#acmeSession().then(this.wake, (error: unknown) => {
+      log.error({ err: error }, 'there is no account at the CA yet')
+      this.wake()
     })
   }
 
-  async function look(): Promise<void> {
-    while (again && running.size < slots && !closing.signal.aborted) {
-      again = false
+  /** Takes due tasks now. */
+  readonly wake = (): void => {
+    this.#takeAgain = true
+    this.#taking ??= this.#takeTasks().finally(() => {
+      this.#taking = null
+    })
+  }
+
+  /** Gives running tasks back: another node takes them at once. */
+  readonly close = async (): Promise<void> => {
+    this.#closing.abort(new Error('the node is shutting down'))
+    clearInterval(this.#timer)
+    clearTimeout(this.#soon)
+    await this.#ready
+    await this.#taking
+    await Promise.all(this.#running)
+  }
+
+  #acmeSession(): Promise<AcmeSession> {
+    const { pool, vault, transport, clock } = this.#deps
+    const { directoryUrl, email } = this.#options
+    this.#session ??= accountKey(pool, vault, directoryUrl, clock.nowMs())
+      .then((key) => createAcmeSession(key, { directoryUrl, email, transport, nowMs: () => clock.nowMs() }))
+      .catch((error: unknown) => {
+        this.#session = null
+        throw error
+      })
+    return this.#session
+  }
+
+  async #takeTasks(): Promise<void> {
+    const { pool, clock, log } = this.#deps
+    const { leaseMs, slots } = this.#options
+    while (this.#takeAgain && this.#running.size < slots && !this.#closing.signal.aborted) {
+      this.#takeAgain = false
       try {
-        const limit = slots - running.size
-        // Another one each time: what is left of an errand that was lost must not count for the next.
+        const limit = slots - this.#running.size
+        // A new one each time, so that a lost task of this node cannot end a later one.
         const lease = randomUUID()
-        const errands = await takeErrands(pool, { lease, leaseMs, limit, nowMs: clock.nowMs() })
-        for (const errand of errands) begin(errand)
-        again ||= errands.length > 0
+        const tasks = await takeOrderTasks(pool, { lease, leaseMs, limit, nowMs: clock.nowMs() })
+        for (const task of tasks) this.#begin(task)
+        this.#takeAgain ||= tasks.length > 0
       } catch (error) {
-        log.warn({ err: error }, 'it could not be looked which certificates are due')
+        log.warn({ err: error }, 'due certificates could not be read')
       }
     }
   }
 
-  function begin(errand: Errand): void {
-    const run = attend(errand)
+  #begin(task: OrderTask): void {
+    const run = this.#run(task)
       .catch((error: unknown) => {
-        log.warn({ err: error, domain: errand.domain.name }, 'the end of an order could not be stored')
+        this.#deps.log.warn({ err: error, domain: task.domain.name }, 'the result of an order was not stored')
       })
       .finally(() => {
-        running.delete(run)
-        wake()
+        this.#running.delete(run)
+        this.wake()
       })
-    running.add(run)
+    this.#running.add(run)
   }
 
-  async function attend(errand: Errand): Promise<void> {
+  async #run(task: OrderTask): Promise<void> {
+    const { pool, clock } = this.#deps
     const lost = new AbortController()
     const renewing = setInterval(() => {
-      keepErrand(pool, errand, leaseMs).then(
+      renewLease(pool, task, this.#options.leaseMs).then(
         (ours) => {
           if (!ours) lost.abort(new Error('the lease is lost'))
         },
-        // The database is away: the lease runs on, and the end of the errand says whether it held.
+        // The database is away: storing the result checks the lease.
         () => {},
       )
-    }, leaseMs / 3)
-    let given = false
+    }, this.#options.leaseMs / 3)
     try {
-      const signal = AbortSignal.any([closing.signal, lost.signal])
-      const ending = await carryErrand(errandDeps, errand, signal).catch((): null => null)
-      if (ending !== null) await conclude(errand, ending)
-      else if (!lost.signal.aborted) {
-        // First of all: whoever takes the errand up publishes proofs of his own.
-        await withdraw(errand)
-        await giveBack(errand)
-        given = true
-      }
+      const signal = AbortSignal.any([this.#closing.signal, lost.signal])
+      const end = await runOrderTask(this.#taskDeps, task, signal).catch((): null => null)
+      if (lost.signal.aborted) return
+      // While the lease is ours: the next node publishes its own challenge.
+      await withdrawChallenges(pool, task.domain).catch(() => {})
+      if (end === null) await endOrderTask(pool, task, { kind: 'later', nextAtMs: clock.nowMs() })
+      else await this.#store(task, end)
     } finally {
       clearInterval(renewing)
-      if (!given && !lost.signal.aborted) await withdraw(errand)
     }
   }
 
-  async function conclude(errand: Errand, ending: Ending): Promise<void> {
-    const { domain } = errand
+  async #store(task: OrderTask, end: OrderTaskEnd): Promise<void> {
+    const { pool, vault, clock, log } = this.#deps
+    const { domain } = task
     const nowMs = clock.nowMs()
-    if (ending.kind === 'issued') {
-      const { certificate, ...when } = ending
-      const stored = await patiently(domain, () =>
-        whileOurs(pool, errand, (client) =>
-          storeCertificate(client, vault, domain, 'acme', certificate, when),
+    if (end.kind === 'issued') {
+      const { certificate, ...times } = end
+      const stored = await this.#retried(domain.name, () =>
+        withLease(pool, task, (client) =>
+          storeCertificate(client, vault, domain, 'acme', certificate, times),
         ),
       )
       if (stored) log.info({ domain: domain.name, until: certificate.notAfterMs }, 'certificate in use')
       return
     }
-    if (ending.kind === 'later') return leaveErrand(pool, errand, ending)
+    if (end.kind === 'later') return endOrderTask(pool, task, end)
 
-    const { failure, reason, wantedMs } = ending
-    const waitMs = backOffMs(failure, errand.failures + 1, random, wantedMs)
-    const leftMs = errand.current === null ? null : errand.current.notAfterMs - nowMs
+    const { failure, reason, wantedMs } = end
+    const waitMs = backOffMs(failure, task.failures + 1, this.#random, wantedMs)
+    const leftMs = task.current === null ? null : task.current.notAfterMs - nowMs
     const nextAtMs = nowMs + (leftMs === null ? waitMs : renewalBackOffMs(waitMs, leftMs, wantedMs))
     log.warn({ domain: domain.name, failure, reason, next: nextAtMs }, 'no new certificate')
-    await leaveErrand(pool, errand, { kind: 'failed', nextAtMs, reason, nowMs })
+    await endOrderTask(pool, task, { kind: 'failed', nextAtMs, reason, nowMs })
   }
 
-  /** What the CA has issued counts against its limits: it is not lost to a database that is away for a moment. */
-  async function patiently<T>({ name }: Errand['domain'], store: () => Promise<T>): Promise<T> {
+  /** An issued certificate counts against the CA's limits: do not lose it while the database is away. */
+  async #retried<T>(domain: string, store: () => Promise<T>): Promise<T> {
+    const { signal } = this.#closing
     for (let tries = 1; ; tries++) {
       try {
         return await store()
       } catch (error) {
-        if (tries === STORE_TRIES || closing.signal.aborted) throw error
-        log.warn({ err: error, domain: name }, 'a new certificate could not be stored yet')
-        await sleep(STORE_AGAIN_MS, undefined, { signal: closing.signal }).catch(() => {})
+        if (tries === STORE_TRIES || signal.aborted) throw error
+        this.#deps.log.warn({ err: error, domain }, 'a new certificate could not be stored yet')
+        await sleep(STORE_RETRY_MS, undefined, { signal }).catch(() => {})
       }
     }
-  }
-
-  async function withdraw({ domain }: Errand): Promise<void> {
-    await withdrawChallenges(pool, domain).catch(() => {})
-  }
-
-  async function giveBack(errand: Errand): Promise<void> {
-    await leaveErrand(pool, errand, { kind: 'later', nextAtMs: clock.nowMs() })
-  }
-
-  // Before the first look: with a CA that is new to us, more is due.
-  const ready = errandDeps.session().then(wake, (error: unknown) => {
-    log.error({ err: error }, 'there is no account at the CA yet')
-    wake()
-  })
-  return {
-    wake,
-    async close() {
-      closing.abort(new Error('the node ends'))
-      clearInterval(timer)
-      clearTimeout(soon)
-      await ready
-      await looking
-      await Promise.all(running)
-    },
   }
 }

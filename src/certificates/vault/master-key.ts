@@ -4,24 +4,21 @@ import path from 'node:path'
 
 import { makeDir } from '../../system-user.ts'
 
-/**
- * Encrypts what must be kept and not be read by whoever has the database.
- * A KeyObject, so that it shows nothing of itself when it is printed.
- */
+/** Encrypts secrets in the database. A KeyObject, so that printing it shows nothing. */
 type MasterKey = {
-  /** Tells keys apart and nothing about them; stands before all that is sealed with it. */
+  /** Precedes everything encrypted with this key; reveals nothing about it. */
   id: string
   key: KeyObject
 }
 
-/** The first one seals; all of them open. More than one while a key is being replaced. */
+/** The first encrypts, all decrypt. More than one while a key is being replaced. */
 export type MasterKeys = readonly [MasterKey, ...MasterKey[]]
 
 const KEY_BYTES = 32
 const ID_BYTES = 8
 const FILE = 'secret-key'
 
-/** Reads keys of 32 bytes in base64, with commas or line breaks between; null: that is not what it is. */
+/** Keys of 32 bytes in base64, separated by commas or line breaks; null: malformed. */
 export function parseMasterKeys(text: string): MasterKeys | null {
   const keys = text
     .split(/[\s,]+/)
@@ -32,7 +29,7 @@ export function parseMasterKeys(text: string): MasterKeys | null {
   return first === undefined ? null : [first, ...others]
 }
 
-/** The keys of the file in the data directory; null: there is none. Throws when it is unreadable or open to others. */
+/** The keys in the data directory; null: no file. Throws if it is malformed or others can read it. */
 export function readMasterKeyFile(dataDir: string): MasterKeys | null {
   const file = path.join(dataDir, FILE)
   let text: string
@@ -43,14 +40,14 @@ export function readMasterKeyFile(dataDir: string): MasterKeys | null {
     throw error
   }
   if ((statSync(file).mode & 0o077) !== 0) {
-    throw new MasterKeyError(`${file} can be read by others than its owner: chmod 600 it`)
+    throw new MasterKeyError(`${file} can be read by other users: run chmod 600 on it`)
   }
   const keys = parseMasterKeys(text)
-  if (keys === null) throw new MasterKeyError(`${file} does not hold 32 bytes in base64 on each line`)
+  if (keys === null) throw new MasterKeyError(`${file} must contain 32 bytes in base64 on each line`)
   return keys
 }
 
-/** Makes the file with a new key and gives that; of two processes at once, both get the same. */
+/** Creates the file with a new key. Two processes at once get the same key. */
 export function createMasterKeyFile(dataDir: string): MasterKeys {
   makeDir(dataDir, 0o711)
   const file = path.join(dataDir, FILE)
@@ -62,7 +59,7 @@ export function createMasterKeyFile(dataDir: string): MasterKeys {
   })
   chmodSync(draft, 0o600)
   try {
-    // Never half of it, and never over one that is there.
+    // Never incomplete, and never replaces an existing one.
     linkSync(draft, file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
@@ -70,31 +67,31 @@ export function createMasterKeyFile(dataDir: string): MasterKeys {
     rmSync(draft)
   }
   const keys = readMasterKeyFile(dataDir)
-  if (keys === null) throw new MasterKeyError(`${file} was removed while it was being made`)
+  if (keys === null) throw new MasterKeyError(`${file} was removed while it was created`)
   return keys
 }
 
-/** The file as it is, for a backup; null: there is none. Throws as reading it does. */
+/** The file's content, for a backup; null: no file. */
 export function readMasterKeyText(dataDir: string): string | null {
   return readMasterKeyFile(dataDir) === null ? null : readFileSync(path.join(dataDir, FILE), 'utf8')
 }
 
-/** The file of a backup, where there is none yet. Throws where there is another. */
+/** Writes the file of a backup. Throws if there is a different one. */
 export function writeMasterKeyText(dataDir: string, text: string): void {
-  if (parseMasterKeys(text) === null) throw new MasterKeyError('the master key of the backup is none')
+  if (parseMasterKeys(text) === null) throw new MasterKeyError('the master key in the backup is malformed')
   if (readMasterKeyText(dataDir) === text) return
   makeDir(dataDir, 0o711)
   try {
     writeFileSync(path.join(dataDir, FILE), text, { mode: 0o600, flag: 'wx', flush: true })
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause
-    throw new MasterKeyError(`${path.join(dataDir, FILE)} holds another master key than the backup`, {
+    throw new MasterKeyError(`${path.join(dataDir, FILE)} contains another master key than the backup`, {
       cause,
     })
   }
 }
 
-/** For the person who starts a node: the message says what to do. */
+/** The message tells the operator what to do. */
 export class MasterKeyError extends Error {
   override name = 'MasterKeyError'
 }

@@ -4,33 +4,33 @@ import { type Queryable, transaction } from '../../db/transaction.ts'
 import { createMasterKeyFile, MasterKeyError, type MasterKeys, readMasterKeyFile } from './master-key.ts'
 
 /**
- * Seals and opens secrets that are stored in PostgreSQL. The database remembers
- * the id of the master key that is in use: a node with another one is found
- * out here, before it seals what nobody else can open.
+ * Encrypts (seals) and decrypts (opens) secrets in PostgreSQL. The database has
+ * the id of the master key, so that a node with another key is detected before it
+ * encrypts anything.
  */
 export type Vault = {
-  /** Throws MasterKeyError when the database's secrets are sealed with a key that this node does not have. */
+  /** Throws MasterKeyError if this node does not have the database's master key. */
   seal(purpose: string, secret: Buffer): Promise<Buffer>
   /** Throws SealError or MasterKeyError. */
   open(purpose: string, sealed: Buffer): Buffer
   /**
-   * Finds or makes this node's keys and registers the first one; where the
-   * database knows one of our other keys, everything is sealed anew with the
-   * first. Throws MasterKeyError as `seal` does.
+   * Reads or creates this node's keys and registers the first one. If the database
+   * has another one of them, encrypts everything again with the first. Throws
+   * MasterKeyError as `seal` does.
    */
   admit(): Promise<void>
-  /** Whether what is sealed in this database can be opened here; nothing is made or registered. */
+  /** Whether this node can decrypt the database's secrets. Creates and registers nothing. */
   fits(): Promise<boolean>
 }
 
 type VaultOptions = {
   pool: pg.Pool
-  /** From the settings; null: from the file in the data directory, which is made when it is needed first. */
+  /** Of the settings; null: of the file in the data directory, which is created when needed. */
   keys: MasterKeys | null
   dataDir: string
 }
 
-/** Every column that holds something sealed, with the purpose of its rows. */
+/** All encrypted columns, with the purpose of their rows. */
 const SEALED_COLUMNS = [
   { table: 'certificate', id: 'domain_id', purposeOf: (id: string) => certificatePurpose(Number(id)) },
   { table: 'acme_account', id: 'directory', purposeOf: (id: string) => accountPurpose(id) },
@@ -52,7 +52,6 @@ export function createVault({ pool, keys: given, dataDir }: VaultOptions): Vault
     return transaction(pool, async (client) => {
       const registered = await registeredId(client)
       keys ??= readMasterKeyFile(dataDir)
-      // A key of this node's own would only be wrong where another one is in use already.
       if (keys === null && registered !== null) throw new MasterKeyError(mismatch(registered))
       keys ??= createMasterKeyFile(dataDir)
       const own = keys
@@ -60,7 +59,7 @@ export function createVault({ pool, keys: given, dataDir }: VaultOptions): Vault
       const { rows } = await client.query<{ id: string }>('select id from master_key for update')
       const id = rows[0]?.id ?? ''
       if (!own.some((key) => key.id === id)) throw new MasterKeyError(mismatch(id))
-      if (id !== own[0].id) await sealAnew(client, own)
+      if (id !== own[0].id) await reseal(client, own)
       return own
     })
   }
@@ -92,16 +91,16 @@ export function accountPurpose(directory: string): string {
   return `account at ${directory}`
 }
 
-/** Rotation: `id` was the key in use so far, and is one of ours. The row of master_key is locked. */
-async function sealAnew(client: Queryable, keys: MasterKeys): Promise<void> {
+/** Key rotation. The row of master_key is locked. */
+async function reseal(client: Queryable, keys: MasterKeys): Promise<void> {
   for (const { table, id, purposeOf } of SEALED_COLUMNS) {
     const { rows } = await client.query<{ id: string; key_sealed: Buffer }>(
       `select ${id}::text as id, key_sealed from ${table} for update`,
     )
     for (const row of rows) {
       const purpose = purposeOf(row.id)
-      const anew = seal(keys, purpose, unseal(keys, purpose, row.key_sealed))
-      await client.query(`update ${table} set key_sealed = $2 where ${id}::text = $1`, [row.id, anew])
+      const sealed = seal(keys, purpose, unseal(keys, purpose, row.key_sealed))
+      await client.query(`update ${table} set key_sealed = $2 where ${id}::text = $1`, [row.id, sealed])
     }
   }
   await client.query('update master_key set id = $1', [keys[0].id])
@@ -114,15 +113,15 @@ async function registeredId(db: Queryable): Promise<string | null> {
 
 function mismatch(id: string): string {
   return (
-    `The keys of certificates in this database are sealed with a master key (${id}) that this node does not have. ` +
-    'Give every node the same one: set PREPAINT_SECRET_KEY to what the file secret-key in the data directory of the first node holds.'
+    `The private keys in this database are encrypted with a master key (${id}) that this node does not have. ` +
+    'Use the same key on all nodes: set PREPAINT_SECRET_KEY to the content of the file secret-key in the data directory of the first node.'
   )
 }
 
 /**
- * What a sealed value is, byte by byte: version (1), id of the master key (8),
- * nonce (12), tag (16), then the secret under AES-256-GCM. `purpose` is bound
- * into the tag: a value that is moved to another row does not open there.
+ * A sealed value in bytes: version (1), id of the master key (8), nonce (12), tag
+ * (16), the secret in AES-256-GCM. `purpose` is authenticated, so that a value
+ * that is moved to another row cannot be decrypted there.
  */
 const VERSION = 1
 const HEAD_BYTES = 9
@@ -138,10 +137,10 @@ export function seal(keys: MasterKeys, purpose: string, secret: Buffer): Buffer 
   return Buffer.concat([head, nonce, cipher.getAuthTag(), body])
 }
 
-/** Throws SealError when it was sealed with a key that we do not have, for another purpose, or was changed. */
+/** Throws SealError if the key is unknown, the purpose is another one, or the value was changed. */
 export function unseal(keys: MasterKeys, purpose: string, sealed: Buffer): Buffer {
   if (sealed.length < HEAD_BYTES + NONCE_BYTES + TAG_BYTES || sealed[0] !== VERSION) {
-    throw new SealError('this is nothing sealed that this version knows')
+    throw new SealError('unknown format of a sealed value')
   }
   const head = sealed.subarray(0, HEAD_BYTES)
   const id = head.subarray(1).toString('hex')

@@ -4,17 +4,17 @@ import type { DomainId, DomainName } from '../../ids.ts'
 import { announceHost } from '../../store/invalidation.ts'
 import type { CertificateSource } from '../stored-certificate.ts'
 
-/** What was sealed and is gone; by name. */
-export type Forgotten = { ordered: DomainName[]; supplied: DomainName[] }
+/** Names of the deleted certificates. */
+export type DeletedSecrets = { ordered: DomainName[]; supplied: DomainName[] }
 
 /**
- * For a master key that is lost: deletes all that is sealed with it, and which
- * one it was, in one go. Where a CA is named, certificates are ordered anew from
- * `nowMs` on; those of owners have to be supplied again.
+ * After the loss of a master key: deletes everything encrypted with it, and its
+ * id. Certificates are ordered again from `nowMs` on if a CA is configured; owners
+ * must supply theirs again.
  */
-export async function forgetSealed(pool: pg.Pool, nowMs: number): Promise<Forgotten> {
+export async function deleteSealedSecrets(pool: pg.Pool, nowMs: number): Promise<DeletedSecrets> {
   return retriedTransaction(pool, async (client) => {
-    // As storing does it, the rows of the orders first: it asks for the master key while it holds one.
+    // Locks the orders first, as storing a certificate does, to avoid deadlocks.
     await client.query('select from certificate_order order by domain_id for update')
     await client.query('select from master_key for update')
     const { rows } = await client.query<{ id: DomainId; name: DomainName; source: CertificateSource }>(
