@@ -8,7 +8,7 @@ import { Counter, Histogram, Registry } from 'prom-client'
 import { systemClock } from '../src/clock.ts'
 import type { DomainId, PagePath } from '../src/ids.ts'
 import { createEdgeMetrics } from '../src/insight/metrics/edge-metrics.ts'
-import { createTraffic } from '../src/insight/traffic/counter.ts'
+import { createTraffic } from '../src/insight/traffic/visit-counter.ts'
 import { silentLog } from '../src/log.ts'
 import { pageId } from '../src/store/page-id.ts'
 

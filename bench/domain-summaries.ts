@@ -21,7 +21,7 @@ import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
 import type { AccountId, DomainId } from '../src/ids.ts'
 import type * as Renders from '../src/insight/traffic/read-renders.ts'
 import type * as Summaries from '../src/insight/traffic/read-summaries.ts'
-import { createTally, type DomainHour, keyOf, type Tally } from '../src/insight/traffic/visit-counts.ts'
+import { type DomainHour, keyOf, VisitCounts } from '../src/insight/traffic/visit-counts.ts'
 import { createWriteCounts } from '../src/insight/traffic/write-counts.ts'
 import { machineLine, median } from './figures.ts'
 import { markdownTable } from './markdown.ts'
@@ -156,8 +156,8 @@ async function answerOf(code: Code, account: AccountId) {
 
 async function writes(pid: number): Promise<void> {
   const { rows } = await pool.query<{ id: DomainId }>('select id from domain order by id desc')
-  const tally = createTally()
-  const write = createWriteCounts({ pool, node: randomUUID(), named: tally.named })
+  const counts = new VisitCounts()
+  const write = createWriteCounts({ pool, node: randomUUID(), named: counts.named })
   const table: string[][] = []
   let batch = 0
   for (const size of BATCHES.filter((each) => each <= rows.length)) {
@@ -167,7 +167,7 @@ async function writes(pid: number): Promise<void> {
       for (const which of run % 2 === 0 ? (['without', 'with'] as const) : (['with', 'without'] as const)) {
         await pool.query(`alter table traffic_hour ${which === 'with' ? 'enable' : 'disable'} trigger user`)
         const counted = countedBy(
-          tally,
+          counts,
           rows.slice(0, size).map(({ id }) => id),
         )
         const before = processorMs(pid)
@@ -193,14 +193,14 @@ async function writes(pid: number): Promise<void> {
 }
 
 /** Three lines of each domain, as a node counts them between two flushes. */
-function countedBy(tally: Tally, domains: readonly DomainId[]): DomainHour[] {
+function countedBy(counts: VisitCounts, domains: readonly DomainId[]): DomainHour[] {
   for (const domain of domains) {
-    const hour = tally.hourOf(domain, nowMs)!
+    const hour = counts.hourOf(domain, nowMs)!
     for (const verdict of ['hit', 'rendered', 'pass; asset']) {
-      tally.add(hour, keyOf('search', 0, tally.verdictNumber(verdict)), 200, 0.001)
+      counts.add(hour, keyOf('search', 0, counts.verdictNumber(verdict)), 200, 0.001)
     }
   }
-  return tally.take().hours
+  return counts.take().hours
 }
 
 /** Of one backend, to the hundredth of a second. */

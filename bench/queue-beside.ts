@@ -5,7 +5,7 @@ import type pg from 'pg'
 
 import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
 import { systemClock } from '../src/clock.ts'
-import { thisMachine, defaultSlots } from '../src/config.ts'
+import { defaultSlots, thisMachine } from '../src/config.ts'
 import type { Listener } from '../src/db/listener.ts'
 import type { DomainId, PagePath } from '../src/ids.ts'
 import type { Log } from '../src/log.ts'

@@ -121,7 +121,7 @@ describe('TLS of whole nodes', () => {
       PREPAINT_ACME_EMAIL: '',
     })
     nodes.push(node)
-    assert.match(node.log(), /sealed with another master key/)
+    assert.match(node.log(), /encrypted with another master key/)
     await assert.rejects(serialAt(node, 'shop.example.com'))
     assert.equal((await fetch(`${node.api}/readyz`)).status, 200)
   })

@@ -10,12 +10,12 @@ import { createEdge, type Edge } from '../../src/edge/edge.ts'
 import { createAccessLog } from '../../src/edge/request/report.ts'
 import { renewTicketKeys } from '../../src/edge/server/servers.ts'
 import type { EdgeMetrics } from '../../src/insight/metrics/edge-metrics.ts'
-import { createTraffic } from '../../src/insight/traffic/counter.ts'
 import {
   CRAWLER_NAMES,
   createCrawlerNames,
   OTHER_CRAWLER,
 } from '../../src/insight/traffic/crawler-numbers.ts'
+import { createTraffic } from '../../src/insight/traffic/visit-counter.ts'
 import type { Log } from '../../src/log.ts'
 import type { AddressGuard } from '../../src/outbound/address-guard.ts'
 import { createFetchText } from '../../src/outbound/fetch-text.ts'

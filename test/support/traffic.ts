@@ -1,6 +1,6 @@
 import type { DomainId, PagePath } from '../../src/ids.ts'
-import { createTraffic, type Traffic } from '../../src/insight/traffic/counter.ts'
-import type { TallyLimits } from '../../src/insight/traffic/visit-counts.ts'
+import { createTraffic, type Traffic } from '../../src/insight/traffic/visit-counter.ts'
+import type { CountLimits } from '../../src/insight/traffic/visit-counts.ts'
 import { silentLog } from '../../src/log.ts'
 import { pageId } from '../../src/store/page-id.ts'
 import type { TestDatabase } from './database.ts'
@@ -26,7 +26,7 @@ export type TestVisit = {
 /** A counter that is flushed by hand, and a short way to count one visit of a domain. */
 export function startTestTraffic(
   pool: TestDatabase['pool'],
-  options: { nowMs?: () => number; limits?: TallyLimits } = {},
+  options: { nowMs?: () => number; limits?: CountLimits } = {},
 ): Traffic & { visit(domain: DomainId, visit?: TestVisit): void } {
   const traffic = createTraffic({
     pool,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { AppError } from '../../errors.ts'
-import { MOST_DAYS, type TimeRange, timeRange } from '../../insight/traffic/time-range.ts'
+import { MAX_DAYS, type TimeRange, timeRange } from '../../insight/traffic/time-range.ts'
 import { apiSchema } from '../http/app.ts'
 import { formatParam } from '../http/csv.ts'
 
@@ -32,7 +32,7 @@ export const rangeQuery = z.object({
     .enum(['hour', 'day'])
     .optional()
     .describe(
-      `UTC hours (at most ${MOST_DAYS.hour} days of them) or UTC days (at most ${MOST_DAYS.day}). Absent: days for more than a week`,
+      `UTC hours (at most ${MAX_DAYS.hour} days of them) or UTC days (at most ${MAX_DAYS.day}). Absent: days for more than a week`,
     ),
   format: formatParam,
 })

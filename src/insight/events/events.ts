@@ -21,36 +21,34 @@ import {
   type Subscriber,
 } from './streams.ts'
 
-/** Payload: an account of which a session has ended, a key was revoked, or plan, role or suspension changed. */
+/** Payload: an account whose session ended, key was revoked, or plan, role or suspension changed (src/db/schema.sql). */
 const ACCESS_ENDED_CHANNEL = 'access_ended'
 
 export type EventTimes = {
-  /** Notifications are gathered for so long: what comes in a burst is read and told once. */
+  /** Notifications of this time are read and sent together. */
   gatherMs: number
   beatMs: number
 }
 
-/** Of more at a time nobody reads each; and so a burst never fills the room that a quick reader is given. */
-const TOLD_AT_ONCE = 100
+/** More events at a time become one `reread`, so that a burst does not overflow the buffer of a stream. */
+const SENT_AT_ONCE = 100
 
 const TIMES: EventTimes = { gatherMs: 250, beatMs: 15_000 }
 
 export type Events = {
   /**
-   * Sends to the sink of `begin` what happens to the subscriber's account from now on, until
-   * its access or this node ends. Throws `too_many_streams`, and
-   * `events_unavailable` when this node has too many or hears nothing itself.
+   * Sends the events of the subscriber's account to the sink of `begin`, until its
+   * access or this node ends. Throws `too_many_streams`, and `events_unavailable`
+   * if this node has too many streams or receives no notifications.
    */
   subscribe(subscriber: Subscriber, begin: () => Sink, resumed: boolean): void
   readonly open: number
-  /** Ends all streams; none is opened any more. */
   close(): void
 }
 
 /**
- * Live figures: what the one listener connection of this node hears, put into
- * words for those who watch. While nobody does, nothing is gathered and
- * nothing asked of the database.
+ * Live updates: turns this node's notifications into events for its subscribers.
+ * Without subscribers nothing is collected or read from the database.
  */
 export function createEvents(deps: {
   pool: pg.Pool
@@ -68,20 +66,20 @@ export function createEvents(deps: {
   let isReading = false
   let closed = false
 
-  const heard = (take: (payload: string) => void) => (payload: string) => {
+  const whileOpen = (take: (payload: string) => void) => (payload: string) => {
     if (streams.count === 0) return
     take(payload)
     plan()
   }
-  listener.on(JOB_DONE_CHANNEL, heard(gathering.job))
-  listener.on(INVALIDATE_CHANNEL, heard(gathering.invalidation))
-  listener.on(WARM_CHANNEL, heard(gathering.warm))
-  listener.on(WARM_MOVED_CHANNEL, heard(gathering.warm))
-  listener.on(VISITED_CHANNEL, heard(gathering.visited))
+  listener.on(JOB_DONE_CHANNEL, whileOpen(gathering.job))
+  listener.on(INVALIDATE_CHANNEL, whileOpen(gathering.invalidation))
+  listener.on(WARM_CHANNEL, whileOpen(gathering.warm))
+  listener.on(WARM_MOVED_CHANNEL, whileOpen(gathering.warm))
+  listener.on(VISITED_CHANNEL, whileOpen(gathering.visited))
   listener.on(ACCESS_ENDED_CHANNEL, (account) => {
     void check(streams.all().filter(({ subscriber }) => String(subscriber.account) === account))
   })
-  // Who listens to a node that hears nothing is better told so: he asks again, here or elsewhere.
+  // Clients reconnect, here or at another node.
   listener.onLost(() => endAll(streams.all(), 'node'))
 
   const beating = setInterval(() => {
@@ -93,7 +91,7 @@ export function createEvents(deps: {
   return {
     subscribe(subscriber, begin, resumed) {
       if (closed || !listener.connected) throw new AppError('events_unavailable')
-      // What was heard before is of no account to whoever comes now.
+      // Drop older notifications.
       if (streams.count === 0) gathering.take()
       const opened = streams.open(subscriber, begin, resumed)
       if (opened === 'account-full') throw new AppError('too_many_streams')
@@ -115,7 +113,7 @@ export function createEvents(deps: {
     gatherTimer = setTimeout(() => {
       gatherTimer = null
       isReading = true
-      void tell(gathering.take()).finally(() => {
+      void send(gathering.take()).finally(() => {
         isReading = false
         if (streams.count > 0 && gathering.pending()) plan()
       })
@@ -123,7 +121,7 @@ export function createEvents(deps: {
     gatherTimer.unref()
   }
 
-  async function tell(gathered: Gathered): Promise<void> {
+  async function send(gathered: Gathered): Promise<void> {
     const { jobsEnded: jobs_ended, overflown } = gathered
     if (jobs_ended > 0) streams.send({ event: 'fleet', data: { jobs_ended } }, ({ fleet }) => fleet)
     try {
@@ -134,27 +132,27 @@ export function createEvents(deps: {
         (each) => each.account,
       )
       for (const [account, owned] of found) {
-        const told = owned.length > TOLD_AT_ONCE ? [REREAD] : owned.map(({ event }) => event)
-        for (const event of told) streams.send(event, (subscriber) => subscriber.account === account)
+        const sent = owned.length > SENT_AT_ONCE ? [REREAD] : owned.map(({ event }) => event)
+        for (const event of sent) streams.send(event, (subscriber) => subscriber.account === account)
       }
     } catch (error) {
-      log.warn({ err: error }, 'what has happened could not be read; those who listen read all anew')
+      log.warn({ err: error }, 'events could not be read; subscribers are told to reread everything')
       streams.send(REREAD, () => true)
     }
   }
 
-  /** Ends those whose access has ended. When that cannot be found out, the next beat asks again. */
-  async function check(asked: readonly OpenStream[]): Promise<void> {
-    if (asked.length === 0) return
+  /** Ends streams without access. After an error the next beat checks again. */
+  async function check(checked: readonly OpenStream[]): Promise<void> {
+    if (checked.length === 0) return
     try {
-      const subscribers = asked.map(({ subscriber }) => subscriber)
+      const subscribers = checked.map(({ subscriber }) => subscriber)
       const isAllowed = await stillAllowed(pool, plans, subscribers, clock.nowMs())
       endAll(
-        asked.filter(({ subscriber }) => !isAllowed(subscriber)),
+        checked.filter(({ subscriber }) => !isAllowed(subscriber)),
         'access',
       )
     } catch (error) {
-      log.warn({ err: error }, 'it could not be checked who may still listen')
+      log.warn({ err: error }, 'the access of event streams could not be checked')
     }
   }
 

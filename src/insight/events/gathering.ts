@@ -2,7 +2,7 @@ import { type DomainId, type JobId, type PagePath, parseJobId } from '../../ids.
 import { parseInvalidation } from '../../store/invalidation.ts'
 import { parseVisited } from '../../store/last-visits.ts'
 
-/** What notifications have named since the last look, each thing once. */
+/** What notifications named since the last `take`, each once. */
 export type Gathered = {
   jobs: Set<JobId>
   /** null: more than one path of the domain. */
@@ -10,11 +10,11 @@ export type Gathered = {
   hosts: Set<string>
   accounts: Set<number>
   warms: Set<DomainId>
-  /** Of these visits were counted. */
+  /** Domains with counted visits. */
   visited: Set<DomainId>
-  /** Notifications about jobs, of all accounts. */
+  /** Of all accounts. */
   jobsEnded: number
-  /** More than is kept, or what this version does not understand. */
+  /** More than the limit, or not understood by this version. */
   overflown: boolean
 }
 
@@ -23,16 +23,15 @@ type Gathering = {
   invalidation(payload: string): void
   warm(payload: string): void
   visited(payload: string): void
-  /** All of it; what comes next is gathered anew. */
+  /** Returns everything and begins again. */
   take(): Gathered
-  /** Whether there is something to take. */
   pending(): boolean
 }
 
-/** Of all domains that are visited, for it is not known here whose they are; one is a number. */
+/** Of all accounts' domains. */
 const VISITED_LIMIT = 100_000
 
-/** Keeps at most `most` things: memory does not grow with what others do while the database is slow. */
+/** Keeps at most `most` items, while the database may be slow. */
 export function createGathering(most = 2_000): Gathering {
   let now = nothing()
   const room = () => {
@@ -74,7 +73,7 @@ export function createGathering(most = 2_000): Gathering {
     },
     visited(payload) {
       for (const domain of parseVisited(payload) ?? []) {
-        // Past it, it is seen when it is next asked for: no reason to have everything read anew.
+        // Beyond the limit, clients see visits at their next request.
         if (now.visited.size < VISITED_LIMIT) now.visited.add(domain)
       }
     },

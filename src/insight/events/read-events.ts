@@ -30,9 +30,8 @@ type JobRow = {
 }
 
 /**
- * What notifications mean for `accounts`, those that listen at this node: all
- * others are left out by SQL, so nothing of them is even read. Three statements
- * at most, however many notifications there were.
+ * The events for `accounts`, the subscribers at this node. SQL leaves out all
+ * other accounts. At most three statements, however many notifications.
  */
 export async function readEvents(
   db: Queryable,
@@ -75,8 +74,8 @@ export async function readEvents(
         data: { domain, renders_used: row.renders_used, monthly_render_limit },
       })
     }
-    const stand = progress.get(id)
-    if (stand !== undefined) yield of(account_id, { event: 'warm', data: { domain, ...stand } })
+    const state = progress.get(id)
+    if (state !== undefined) yield of(account_id, { event: 'warm', data: { domain, ...state } })
     if (hosts.has(domain)) {
       const certificate_ends_at = row.not_after?.toISOString() ?? null
       yield of(account_id, {
@@ -132,12 +131,12 @@ async function readDomains(
   return rows
 }
 
-type Stand = { queued: number; running: number; warming: boolean }
+type Progress = { queued: number; running: number; warming: boolean }
 
-/** Of domains that were found through their accounts. */
-async function readProgress(db: Queryable, ids: readonly DomainId[]): Promise<Map<DomainId, Stand>> {
+/** `ids`: checked against the accounts. */
+async function readProgress(db: Queryable, ids: readonly DomainId[]): Promise<Map<DomainId, Progress>> {
   if (ids.length === 0) return new Map()
-  const { rows } = await db.query<Stand & { id: DomainId }>(
+  const { rows } = await db.query<Progress & { id: DomainId }>(
     `select d as id,
             (select count(*)::int from job where domain_id = d and state = 'queued') as queued,
             (select count(*)::int from job where domain_id = d and state = 'running') as running,
@@ -146,5 +145,5 @@ async function readProgress(db: Queryable, ids: readonly DomainId[]): Promise<Ma
        from unnest($1::integer[]) as d`,
     [ids],
   )
-  return new Map(rows.map(({ id, ...stand }) => [id, stand]))
+  return new Map(rows.map(({ id, ...progress }) => [id, progress]))
 }

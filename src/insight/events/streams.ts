@@ -1,22 +1,22 @@
 import type { AccountId } from '../../ids.ts'
 import { frameOf, HELLO, type LiveEvent, REREAD } from './event.ts'
 
-/** Whom a stream is for, and by what it was let in: that can end while the stream stands. */
+/** `by`: gives access, and may end before the stream. */
 export type Subscriber = {
   account: AccountId
   by: { session: number } | { key: number }
-  /** An operator who hears of the whole fleet, too. */
+  /** An operator: also gets events of the whole fleet. */
   fleet: boolean
 }
 
-/** Where frames go; the answer of a request is one. */
+/** Such as an HTTP response. */
 export type Sink = {
   write(frame: string): unknown
   end(): unknown
   destroy(): unknown
-  /** Written, and not taken yet. */
+  /** Not sent yet. */
   readonly writableLength: number
-  /** Then it closes no more: it has. */
+  /** Then there is no `close` event any more. */
   readonly destroyed: boolean
   once(event: 'close', react: () => void): unknown
 }
@@ -24,7 +24,7 @@ export type Sink = {
 export type StreamLimits = {
   perAccount: number
   perNode: number
-  /** What a reader may leave lying; one who leaves more is cut off. */
+  /** A stream with more unsent bytes is closed. */
   bufferBytes: number
 }
 
@@ -33,15 +33,14 @@ export const STREAM_LIMITS: StreamLimits = { perAccount: 20, perNode: 1_000, buf
 export type OpenStream = { readonly subscriber: Subscriber; readonly sink: Sink }
 
 export type Streams = {
-  /** `begin` is called unless there are too many. `resumed`: the reader has heard events before, and may have missed some. */
+  /** Calls `begin` unless there are too many streams. `resumed`: the client may have missed events. */
   open(
     subscriber: Subscriber,
     begin: () => Sink,
     resumed: boolean,
   ): 'open' | 'gone' | 'account-full' | 'node-full'
-  /** To all streams that `isFor` names. */
   send(event: LiveEvent, isFor: (subscriber: Subscriber) => boolean): void
-  /** A comment, so that neither end nor what lies between takes a quiet stream for a dead one. */
+  /** Sends a comment, so that clients and proxies do not close quiet streams. */
   beat(): void
   end(stream: OpenStream, reason: 'access' | 'node'): void
   accounts(): AccountId[]
@@ -49,7 +48,7 @@ export type Streams = {
   readonly count: number
 }
 
-/** The streams of this node. `name` sets the ids of its events apart from those of others. */
+/** The streams of this node. `name`: prefix of its event ids. */
 export function createStreams(name: string, limits: StreamLimits): Streams {
   const open = new Set<OpenStream>()
   let sent = 0
@@ -57,12 +56,12 @@ export function createStreams(name: string, limits: StreamLimits): Streams {
   function write(stream: OpenStream, text: string): void {
     stream.sink.write(text)
     if (stream.sink.writableLength <= limits.bufferBytes) return
-    // Whoever does not read is not waited for: he comes again, and reads all anew.
+    // A client that does not read must reconnect.
     open.delete(stream)
     stream.sink.destroy()
   }
 
-  function tell(stream: OpenStream, event: LiveEvent): void {
+  function send(stream: OpenStream, event: LiveEvent): void {
     write(stream, frameOf(event, `${name}-${++sent}`))
   }
 
@@ -72,23 +71,23 @@ export function createStreams(name: string, limits: StreamLimits): Streams {
       if (ofAccount.length >= limits.perAccount) return 'account-full'
       if (open.size >= limits.perNode) return 'node-full'
       const sink = begin()
-      // He went while it was looked up who he is.
+      // Disconnected during the access check.
       if (sink.destroyed) return 'gone'
       const stream = { subscriber, sink }
       open.add(stream)
       sink.once('close', () => open.delete(stream))
-      tell(stream, resumed ? REREAD : HELLO)
+      send(stream, resumed ? REREAD : HELLO)
       return 'open'
     },
     send(event, isFor) {
-      for (const stream of open) if (isFor(stream.subscriber)) tell(stream, event)
+      for (const stream of open) if (isFor(stream.subscriber)) send(stream, event)
     },
     beat() {
       for (const stream of open) write(stream, ':\n\n')
     },
     end(stream, reason) {
       if (!open.has(stream)) return
-      tell(stream, { event: 'end', data: { reason } })
+      send(stream, { event: 'end', data: { reason } })
       open.delete(stream)
       stream.sink.end()
     },

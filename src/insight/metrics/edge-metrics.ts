@@ -1,16 +1,15 @@
 import { Gauge, type Registry } from 'prom-client'
 import { type Count, Counts, type Timing, Timings } from './histograms.ts'
 
-/** How a live request ended, in the words of `X-Prepaint` (`hit`, `pass; asset`) and the crawler's category. */
-export type Answered = {
+/** `verdict`: as in `X-Prepaint`. `crawler`: the category. */
+export type AnsweredRequest = {
   verdict: string
-  /** null: none is known. */
   crawler: string | null
-  /** Until the answer was handed over, of one from memory; else until it had gone out to its end. */
+  /** From memory: until the response was handed over; else until it was sent. */
   seconds: number
 }
 
-/** The most reasons that are told apart; beyond them, `other`. The code has fewer; a mistake must not grow for ever. */
+/** More become `other`. The code has fewer. */
 const MOST_VERDICTS = 60
 
 const SECONDS = [
@@ -19,7 +18,6 @@ const SECONDS = [
 
 type Lines = { kind: string; why: string; timing: Timing; counts: Map<string | null, Count> }
 
-/** What the edge tells of itself. `held`: pages in memory. */
 export function createEdgeMetrics(registry: Registry) {
   const requests = new Counts({
     name: 'prepaint_edge_requests_total',
@@ -56,13 +54,13 @@ export function createEdgeMetrics(registry: Registry) {
   }
 
   return {
-    answered({ verdict, crawler, seconds: took }: Answered): void {
+    answered({ verdict, crawler, seconds: took }: AnsweredRequest): void {
       const lines = verdicts.get(verdict) ?? linesOf(verdict)
       const count = lines.counts.get(crawler) ?? countOf(lines, crawler)
       count.value++
       lines.timing(took)
     },
-    /** To be called once: how much of the pages is in memory is asked for at each scrape. */
+    /** Call once. `held` is called at each scrape. */
     holds(held: () => { pages: number; bytes: number }): void {
       const gauge = (name: string, help: string, read: () => number) =>
         new Gauge({

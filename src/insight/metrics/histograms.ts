@@ -6,18 +6,13 @@ import {
   type MetricValueWithName,
 } from 'prom-client'
 
-/** One line of a counter: adding to it is an addition, and nothing is looked up. */
 export type Count = { value: number }
 
-/**
- * A counter for paths on which prom-client's own would cost more than the work
- * that is counted: it makes a text of the labels at each `inc`. Here whoever
- * counts holds the line of his labels.
- */
+/** A counter for hot paths: prom-client's own makes a string of the labels at each `inc`; here the caller keeps its line. */
 export class Counts<Label extends string> extends Counter<Label> {
   readonly #lines: { labels: Partial<Record<Label, string>>; count: Count }[] = []
 
-  /** The line of these labels; to be asked for once, it makes a new one. */
+  /** Creates the line of these labels: call once. */
   line(labels: Record<Label, string>): Count {
     const count = { value: 0 }
     this.#lines.push({ labels, count })
@@ -30,16 +25,15 @@ export class Counts<Label extends string> extends Counter<Label> {
   }
 }
 
-/** Takes one duration, in seconds. */
 export type Timing = (seconds: number) => void
 
 type Line<Label extends string> = { labels: Partial<Record<Label, string>>; buckets: number[]; sum: number }
 
-/** A histogram for hot paths, for the same reason as `Counts`. */
+/** A histogram for hot paths, like `Counts`. */
 export class Timings<Label extends string> extends Histogram<Label> {
   readonly #bounds: readonly number[]
   readonly #name: string
-  /** Says what a histogram says of itself. */
+  /** For the metadata. */
   readonly #plain: Histogram<Label>
   readonly #lines: Line<Label>[] = []
 
@@ -50,7 +44,7 @@ export class Timings<Label extends string> extends Histogram<Label> {
     this.#bounds = options.buckets
   }
 
-  /** The line of these labels; to be asked for once, it makes a new one. */
+  /** Creates the line of these labels: call once. */
   line(labels: Record<Label, string>): Timing {
     const bounds = this.#bounds
     const line: Line<Label> = { labels, buckets: new Array(bounds.length + 1).fill(0), sum: 0 }
@@ -63,7 +57,7 @@ export class Timings<Label extends string> extends Histogram<Label> {
     }
   }
 
-  /** What the text of all metrics is made from; prom-client asks for it by this name. */
+  /** Called by prom-client. */
   async getForPromString(): Promise<MetricObjectWithValues<MetricValueWithName<Label>>> {
     return this.get()
   }

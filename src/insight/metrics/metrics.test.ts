@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
-import { QUOTA_RANGES } from './fleet-figures.ts'
+import { QUOTA_RANGES } from './fleet-metrics.ts'
 import { createMetrics } from './metrics.ts'
 
 const FIGURES = {

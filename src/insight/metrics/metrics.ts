@@ -1,18 +1,18 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { createEdgeMetrics, type EdgeMetrics } from './edge-metrics.ts'
-import type { FleetFigures } from './fleet-figures.ts'
+import type { FleetFigures } from './fleet-metrics.ts'
 import { createFleetMetrics } from './fleet-metrics.ts'
 import { createRenderMetrics, type RenderMetrics } from './render-metrics.ts'
-import { PARTS, treeMemory } from './tree-memory.ts'
+import { PROCESS_KINDS, treeMemory } from './tree-memory.ts'
 
 export type Metrics = {
   edge: EdgeMetrics
   render: RenderMetrics
-  /** All of it, as Prometheus reads it. Never rejects for a database that is away. */
+  /** In the format of Prometheus. Does not need the database. */
   text(): Promise<{ body: string; type: string }>
 }
 
-/** All figures of one node. No label ever names a domain, an account or a path: see docs/operations.md. */
+/** No label ever contains a domain, an account or a path: see docs/operations.md. */
 export function createMetrics(
   node: WatchedNode,
   options: { slots: number },
@@ -37,7 +37,6 @@ type WatchedNode = {
   listener: { readonly connected: boolean }
 }
 
-/** What any node tells of itself: its processes, its connections to PostgreSQL. */
 function createNodeMetrics(registry: Registry, { version, pool, listener }: WatchedNode): void {
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
@@ -52,7 +51,7 @@ function createNodeMetrics(registry: Registry, { version, pool, listener }: Watc
     registers,
     collect() {
       const bytes = treeMemory()
-      for (const part of PARTS) this.set({ part }, bytes[part])
+      for (const part of PROCESS_KINDS) this.set({ part }, bytes[part])
     },
   })
   new Gauge({

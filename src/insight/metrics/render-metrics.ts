@@ -1,18 +1,15 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
-/** As much of a renderer as is measured. */
 type MeasuredRenderer = {
   readonly healthy: boolean
-  /** Browsers that run, and how many were started since the node began. */
+  /** Running ones, and all that were started. */
   readonly browsers: { readonly alive: number; readonly started: number }
 }
 
-/** As much of what a render brings. */
-type Brought = { outcome: { kind: string }; record: { requests: { made: number } } | null }
+type MeasuredRendering = { outcome: { kind: string }; record: { requests: { made: number } } | null }
 
 const SECONDS = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30]
 
-/** What a node that renders tells of itself. */
 export function createRenderMetrics(registry: Registry, slots: number) {
   const registers = [registry]
   const renders = new Counter({
@@ -47,8 +44,8 @@ export function createRenderMetrics(registry: Registry, slots: number) {
   gauge('prepaint_render_slots_in_use', 'Renders under way', () => inUse)
 
   return {
-    /** The same function, measured. */
-    measured<Request, Rendering extends Brought>(
+    /** Wraps `render`. */
+    measured<Request, Rendering extends MeasuredRendering>(
       render: (request: Request) => Promise<Rendering>,
       nowMs: () => number,
     ): (request: Request) => Promise<Rendering> {
@@ -67,7 +64,7 @@ export function createRenderMetrics(registry: Registry, slots: number) {
         }
       }
     },
-    /** To be called once. */
+    /** Call once. */
     watches(renderer: MeasuredRenderer): void {
       gauge('prepaint_browser_up', '1 while a browser runs and answers', () => Number(renderer.healthy))
       gauge(

@@ -1,15 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** The processes of a node. */
-export const PARTS = ['node', 'browsers', 'database'] as const
-export type Part = (typeof PARTS)[number]
+export const PROCESS_KINDS = ['node', 'browsers', 'database'] as const
+export type Part = (typeof PROCESS_KINDS)[number]
 
 const PAGE_BYTES = 4_096
 
-/**
- * Resident bytes of this process and all below it, by what they are. Memory
- * that processes share counts for each of them. On Linux only; elsewhere zeros.
- */
+/** Resident bytes of this process and its descendants. Shared memory counts for each. Zeros if this is not Linux. */
 export function treeMemory(pid: number = process.pid): Record<Part, number> {
   const bytes: Record<Part, number> = { node: 0, browsers: 0, database: 0 }
   const children = new Map<number, { pid: number; name: string }[]>()
@@ -31,7 +27,7 @@ function* processes(): Generator<{ pid: number; parent: number; name: string }> 
   for (const name of entries('/proc')) {
     if (!/^\d+$/.test(name)) continue
     const stat = text(`/proc/${name}/stat`)
-    // proc_pid_stat(5): the name stands in parentheses and may hold some itself.
+    // proc_pid_stat(5): the name is in parentheses and may contain parentheses.
     const match = /^\d+ \((.*)\) \S (\d+) /s.exec(stat)
     if (match !== null) yield { pid: Number(name), parent: Number(match[2]), name: match[1]! }
   }
@@ -49,7 +45,7 @@ function entries(dir: string): string[] {
   }
 }
 
-/** Empty for a process that has ended. */
+/** Empty if the process has ended. */
 function text(file: string): string {
   try {
     return readFileSync(file, 'latin1')

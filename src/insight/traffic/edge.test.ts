@@ -5,7 +5,7 @@ import { until } from '../../../test/support/condition.ts'
 import { GOOGLEBOT, PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
 import { startTestTraffic, storedLines } from '../../../test/support/traffic.ts'
 import type { DomainId } from '../../ids.ts'
-import type { Traffic } from './counter.ts'
+import type { Traffic } from './visit-counter.ts'
 
 let traffic: Traffic
 let edge: TestEdge

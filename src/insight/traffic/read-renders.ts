@@ -6,7 +6,7 @@ import type { TrafficOf } from './read-traffic.ts'
 
 const DAY_MS = 86_400_000
 
-/** Renders of a domain in the UTC month that runs, against what its plan allows. */
+/** Renders of a domain in this UTC month. */
 type RendersOfMonth = {
   domain: DomainName
   used: number
@@ -15,7 +15,7 @@ type RendersOfMonth = {
 }
 
 export type MonthOfRenders = RendersOfMonth & {
-  /** Every day of the month until today. */
+  /** Of the month until today. */
   days: { day: string; renders: number }[]
 }
 
@@ -32,11 +32,11 @@ type Row = {
   domain: DomainName
   created_at: Date
   used: number
-  /** By UTC day, since the month began in which the pace does. */
+  /** By UTC day, since `historyStart`. */
   days: Record<string, number>
 }
 
-/** All domains of the account, by name, without their days. One query. */
+/** All domains by name, without days. One query. */
 export async function readMonths(
   db: Queryable,
   account: AccountId,
@@ -48,7 +48,7 @@ export async function readMonths(
   return (await read(db, { account, domain: null }, nowMs)).map(monthOf)
 }
 
-/** The same with every day, for one domain, or for all. */
+/** The same with days. */
 export async function readRenders(
   db: Queryable,
   of: TrafficOf,
@@ -65,22 +65,21 @@ export async function readRenders(
 }
 
 async function read(db: Queryable, of: TrafficOf, nowMs: number): Promise<Row[]> {
-  const values = [of.account, of.domain, utcMonth(nowMs), paceSince(nowMs)]
+  const values = [of.account, of.domain, utcMonth(nowMs), historyStart(nowMs)]
   return (await db.query<Row>({ name: 'traffic-renders', text: RENDERS, values })).rows
 }
 
 /**
- * What is the same for all domains is found once. A day at whose end the renders
- * of a smaller plan of `plans` were used up, to 100 % or to 120 %, says nothing of
- * what there is to render: the account was on that one then.
+ * Skips days at whose end the renders of a smaller plan were used up, to 100 % or
+ * 120 %: the account had that plan then, and the day says nothing about demand.
  */
 function months(limit: number, nowMs: number, plans: PlanCatalogue): (row: Row) => RendersOfMonth {
   const smaller = Object.values(plans)
     .map((plan) => plan.monthly_render_limit)
     .filter((most) => most > 0 && most < limit)
-  // 120 % as `takeRender` has it: while five times the renders are less than six times the limit.
+  // As in `takeRender`.
   const ends = new Set(smaller.flatMap((most) => [most, Math.ceil((most * 6) / 5)]))
-  const days = daysBetween(paceSince(nowMs), nowMs - DAY_MS)
+  const days = daysBetween(historyStart(nowMs), nowMs - DAY_MS)
   const before = days.length - FORECAST_DAYS
 
   return ({ domain, created_at, used, days: renders }) => {
@@ -90,19 +89,18 @@ function months(limit: number, nowMs: number, plans: PlanCatalogue): (row: Row) 
     for (const [at, { day, startMs, isFirst }] of days.entries()) {
       const ofDay = renders[day] ?? 0
       ofMonth = isFirst ? ofDay : ofMonth + ofDay
-      // Of a domain that is younger than a week, the whole days that it has had.
+      // Only whole days of a new domain.
       if (at >= before && startMs > bornMs && !ends.has(ofMonth)) pace.push(ofDay)
     }
     return { domain, used, limit, forecast: forecastRenders({ used, limit, days: pace, nowMs }) }
   }
 }
 
-/** The first day of the month in which the whole days begin that a forecast looks back on. */
-function paceSince(nowMs: number): string {
+/** The first day of the month in which the history of a forecast begins. */
+function historyStart(nowMs: number): string {
   return utcMonth(nowMs - FORECAST_DAYS * DAY_MS)
 }
 
-/** The UTC days from `first` to that of `lastMs`. */
 function daysBetween(first: string, lastMs: number): { day: string; startMs: number; isFirst: boolean }[] {
   const firstMs = Date.parse(first)
   return Array.from({ length: Math.floor((lastMs - firstMs) / DAY_MS) + 1 }, (_, at) => {
@@ -112,25 +110,23 @@ function daysBetween(first: string, lastMs: number): { day: string; startMs: num
   })
 }
 
-/** Whole days on which a forecast looks back. */
 const FORECAST_DAYS = 7
 
 export type Forecast = {
-  /** Renders of an ordinary day: the median of the last whole days. */
+  /** The median of the last whole days. */
   per_day: number
-  /** Until the month ends, with the part of today that is left. */
+  /** In this month, with the rest of today. */
   days_left: number
-  /** Renders of the month at its end: those until now, and `per_day` for each day that is left. */
+  /** At the end of the month: until now, and `per_day` for each day left. */
   renders: number
-  /** The UTC day on which the limit is reached at that pace; null: not in this month. */
+  /** UTC day; null: not in this month. */
   reaches_limit_on: string | null
 }
 
 /**
- * What a month comes to: month-to-date + median of the last 7 whole UTC days ×
- * days left. A median, as one deploy that renders a whole site anew says
- * nothing of the days to come. Null: there is no whole day yet.
- * `used`: renders of the month so far; `days`: of the last whole days, none left out.
+ * Month to date + median of the last 7 whole days × days left. A median, because
+ * a single deploy that renders the whole site again predicts nothing. null: no
+ * whole day yet. `days`: renders of the last whole days.
  */
 export function forecastRenders(month: {
   used: number

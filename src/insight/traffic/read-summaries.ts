@@ -3,7 +3,7 @@ import type { Queryable } from '../../db/transaction.ts'
 import type { AccountId, DomainName } from '../../ids.ts'
 import type { TrafficOf } from './read-traffic.ts'
 
-/** What a list of domains says of each: requests for pages of crawlers, how many of them were hits, who came last. */
+/** For lists of domains: crawlers' requests for pages, and the last crawler. */
 export type TrafficSummary = {
   domain: DomainName
   day: { pages: number; hit_ratio: number | null }
@@ -14,9 +14,8 @@ export type TrafficSummary = {
 const DAY_MS = 86_400_000
 
 /**
- * A week of sums by day (`traffic_summary`), where the lines of its hours would be some hundreds for each domain. Days
- * that lie within count as a whole; the one in which the week begins, and that in which the last 24 hours do, from the
- * same `hour` on, which is written out: slices of arrays took twice as long.
+ * From `traffic_summary`: hourly rows would be hundreds for each domain. The first day of the week, and of the last 24
+ * hours, counts from `hour` on. The sum is written out, because slices of arrays took twice as long.
  */
 const summariesFrom = (hour: number) => {
   const rest = (hours: string) =>
@@ -48,7 +47,7 @@ type Row = {
   week_hits: number
 }
 
-/** All domains of the account, by name. One query. The last 24 hours and 7 days, in whole hours. */
+/** All domains by name; the last 24 hours and 7 days, in whole hours. One query. */
 export async function readSummaries(
   db: Queryable,
   account: AccountId,
@@ -75,10 +74,10 @@ function ratio(hits: number, pages: number): number | null {
   return pages === 0 ? null : Math.round((hits / pages) * 10_000) / 10_000
 }
 
-/** `verdict` and `status`: of the newest day on which it was asked for. */
+/** `verdict` and `status`: of the newest day. */
 type PathVisits = { path: string; visits: number; verdict: string; status: number }
 
-/** `others`: visits to paths that are not told apart any more. */
+/** `others`: visits to paths that are no longer counted separately. */
 export type PathsView = { top: PathVisits[]; failing: PathVisits[]; others: { top: number; failing: number } }
 
 const PATHS = `
@@ -94,7 +93,7 @@ const PATHS = `
    where rank <= $5
    order by is_failing, visits desc, path`
 
-/** The paths that crawlers asked for most, and that failed most, from one UTC day to another; at most `limit` of each. */
+/** The paths with the most visits and the most failures of crawlers; at most `limit` of each. */
 export async function readPaths(
   db: Queryable,
   of: TrafficOf,

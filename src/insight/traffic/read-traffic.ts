@@ -1,6 +1,6 @@
 import type { Queryable } from '../../db/transaction.ts'
 import type { AccountId, DomainId } from '../../ids.ts'
-import { quantileMs, roundedMs, STEPS, startsOf, type TimeRange } from './time-range.ts'
+import { quantileMs, roundedMs, startsOf, TIME_STEPS, type TimeRange } from './time-range.ts'
 import {
   hitRatio,
   kindOfVerdict,
@@ -11,13 +11,13 @@ import {
 } from './verdict-kind.ts'
 import { PEOPLE } from './visit-counts.ts'
 
-/** One line of a chart: visits in each step of the range. */
+/** Visits in each step of the range. */
 type Series = { visits: number[]; total: number }
 
-/** Live traffic of a range; every list runs along `times`. Times are milliseconds. */
+/** Live traffic of a range; lists have one value for each of `times`. */
 export type TrafficView = {
   times: string[]
-  /** Of crawlers, but for `people`. `pages`: requests for pages, of which the hit ratio is. */
+  /** Of crawlers, except `people`. `pages`: requests for pages, on which the hit ratio is based. */
   totals: VisitsByKind & {
     visits: number
     pages: number
@@ -29,7 +29,7 @@ export type TrafficView = {
   categories: (Series & { name: string })[]
   crawlers: (Series & { name: string; category: string })[]
   verdicts: (Series & { name: string; kind: VerdictKind; p50_ms: number | null; p95_ms: number | null })[]
-  /** Answers to crawlers by class of their status; `none`: the client went before there was one. */
+  /** Responses to crawlers; `none`: the client disconnected before. */
   statuses: (Series & { name: '2xx' | '3xx' | '4xx' | '5xx' | 'none' })[]
   hit_ratio: (number | null)[]
   p50_ms: (number | null)[]
@@ -37,7 +37,6 @@ export type TrafficView = {
   people: Series & { p50_ms: number | null; p95_ms: number | null }
 }
 
-/** Where the steps of a range stand: hours and days each in a table of their own. */
 const SOURCE = {
   hour: { table: 'traffic_hour', at: 'hour', within: 'hour >= $3::timestamptz and hour < $4::timestamptz' },
   day: {
@@ -47,7 +46,7 @@ const SOURCE = {
   },
 } as const
 
-// Of the account in SQL, also where one domain is named.
+// Always filtered by account in SQL.
 const visitsBy = (step: TimeRange['step']) => `
   with t as (
     select ${SOURCE[step].at} as at, category, crawler, verdict, visits, status_3xx, status_4xx, status_5xx,
@@ -65,7 +64,7 @@ const countsBy = (step: TimeRange['step']) => `${visitsBy(step)}
 
 const timesBy = (step: TimeRange['step']) => `${visitsBy(step)}
   select at, is_page, verdict,
-         array[${Array.from({ length: STEPS }, (_, at) => `sum(times[${at + 1}])`).join()}]::float8[] as times
+         array[${Array.from({ length: TIME_STEPS }, (_, at) => `sum(times[${at + 1}])`).join()}]::float8[] as times
     from t
    group by grouping sets ((at, is_page), (verdict))`
 
@@ -85,13 +84,13 @@ type CountRow = {
   unanswered: number
 }
 
-/** Of a step of the range, or of a verdict over all of it. */
+/** Of a step, or of a verdict over the whole range. */
 type TimesRow = { at: Date | null; is_page: boolean | null; verdict: string | null; times: (number | null)[] }
 
-/** Whose traffic: all domains of the account, or one of them. */
+/** null: all domains of the account. */
 export type TrafficOf = { account: AccountId; domain: DomainId | null }
 
-/** The live traffic of a range. Two queries, both of the account. */
+/** Two queries. */
 export async function readTraffic(db: Queryable, of: TrafficOf, range: TimeRange): Promise<TrafficView> {
   const { step } = range
   const values = [of.account, of.domain, new Date(range.fromMs), new Date(range.toMs), NO_PAGES]
@@ -158,7 +157,7 @@ function shape(times: string[], counts: readonly CountRow[], timed: readonly Tim
     timed.flatMap((row) => (row.verdict === null ? [] : [[row.verdict, numbers(row)]])),
   )
   const ofPages = times.map((): number[] => [])
-  const allPages = new Array<number>(STEPS).fill(0)
+  const allPages = new Array<number>(TIME_STEPS).fill(0)
   for (const row of timed) {
     if (row.at === null || row.is_page !== true) continue
     ofPages[placeOf(row.at)] = numbers(row)

@@ -2,18 +2,16 @@ import type pg from 'pg'
 import { deleteInSteps } from '../../db/remove-old.ts'
 import type { DomainId } from '../../ids.ts'
 
-/** For so long hours of traffic are kept, and paths. */
+/** Of hours and paths. */
 export const HOURS_KEPT_DAYS = 90
-/** And days of it: a year to look back on, and a month. */
 export const DAYS_KEPT = 400
-/** Sums of days for summaries, which look back on seven days and a part of one. */
+/** Summaries cover seven days and a part of one. */
 export const SUMMARY_DAYS_KEPT = 9
-/** Renders of days are kept like those of months: a year to look back on, beside the month that runs. */
+/** Beside the current month. */
 const RENDER_MONTHS_KEPT = 12
-/** A node that has written nothing for so long has no batch left whose end it does not know. */
 const BATCH_DAYS_KEPT = 2
 
-// By domain, off the primary key: no table needs an index for its age alone.
+// By domain, with the primary key: no table needs an index only for this.
 const oldOf = (table: string, column: string, before: string, names: string) => `
   with old as materialized (
     select o.* from domain d cross join lateral (
@@ -58,7 +56,7 @@ const BATCHES = `
      limit $1 for update skip locked)
   delete from traffic_batch t using old where t.node = old.node`
 
-/** Removes counts of traffic past their time. Gives how many rows. */
+/** Returns the number of removed rows. */
 export async function removeOldTraffic(
   pool: pg.Pool,
   options: { step?: number; signal?: AbortSignal } = {},
@@ -79,10 +77,10 @@ function prefixed(table: string, names: string): string {
     .join(', ')
 }
 
-/** Of one domain, UTC day and list. */
+/** Of one domain, day and list. */
 export const PATHS_KEPT = 300
 
-// A row of the rest at a time, so that two nodes that trim the same day move each row once.
+// Adds the deleted rows to the row with the path ''.
 const TRIM = `
   with ranked as (
     select is_failing, path, row_number() over (partition by is_failing order by visits desc, path) as rank
@@ -95,30 +93,29 @@ const TRIM = `
   select $1, $2, is_failing, '', sum(visits), '', 0 from dropped group by is_failing
   on conflict (domain_id, day, is_failing, path) do update set visits = t.visits + excluded.visits`
 
-/** Days of domains of which is remembered how many paths are new; then all are forgotten, and begin anew. */
-const REMEMBERED = 20_000
+/** Days of domains whose new paths are counted; then all counts begin again. */
+const COUNTED_DAYS = 20_000
 
 /**
- * Keeps the stored paths of a day few: once as many new ones have come as are
- * kept, the rarest of that day are counted together. `added`: the paths that a
- * node has just stored; `is_new`: they were not there before.
+ * Limits the stored paths of a day: after every `PATHS_KEPT` new ones, the rarest
+ * are merged. `added`: the paths that were just stored.
  */
 export function createTrimPaths(
   pool: pg.Pool,
 ): (added: readonly { domain_id: DomainId; day: string; is_new: boolean }[]) => Promise<void> {
-  const news = new Map<string, number>()
+  const newPaths = new Map<string, number>()
 
   return async (added) => {
     for (const { domain_id, day, is_new } of added) {
       if (!is_new) continue
       const name = `${domain_id} ${day}`
-      news.set(name, (news.get(name) ?? 0) + 1)
+      newPaths.set(name, (newPaths.get(name) ?? 0) + 1)
     }
-    for (const [name, count] of news) {
+    for (const [name, count] of newPaths) {
       if (count < PATHS_KEPT) continue
-      news.delete(name)
+      newPaths.delete(name)
       await pool.query({ name: 'traffic-trim-paths', text: TRIM, values: [...name.split(' '), PATHS_KEPT] })
     }
-    if (news.size > REMEMBERED) news.clear()
+    if (newPaths.size > COUNTED_DAYS) newPaths.clear()
   }
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
-import { type AskedRange, MOST_DAYS, startsOf, timeRange } from './time-range.ts'
+import { MAX_DAYS, type RequestedRange, startsOf, timeRange } from './time-range.ts'
 
 const NOW = Date.parse('2026-11-15T12:30:00Z')
 const DAY_MS = 86_400_000
 
-function found(asked: AskedRange, nowMs = NOW): string {
+function found(asked: RequestedRange, nowMs = NOW): string {
   const told = timeRange(asked, nowMs)
   if ('problem' in told) return told.problem
   const { fromMs, toMs, step } = told.range
@@ -14,7 +14,7 @@ function found(asked: AskedRange, nowMs = NOW): string {
 }
 
 describe('the range that is asked for', () => {
-  const cases: [AskedRange, string][] = [
+  const cases: [RequestedRange, string][] = [
     [{}, '2026-11-14T12:00 2026-11-15T13:00 hour'],
     [{ step: 'day' }, '2026-10-16T00:00 2026-11-16T00:00 day'],
     [{ from: '2026-11-15' }, '2026-11-15T00:00 2026-11-15T13:00 hour'],
@@ -39,12 +39,12 @@ describe('the range that is asked for', () => {
 
   it('at the longest and one step past it, in each step', () => {
     for (const step of ['hour', 'day'] as const) {
-      const most = MOST_DAYS[step] * DAY_MS
+      const most = MAX_DAYS[step] * DAY_MS
       const from = (ms: number) => new Date(NOW - ms).toISOString()
       assert.match(found({ from: from(most), step }), new RegExp(`${step}$`))
       assert.equal(
         found({ from: from(most + (step === 'day' ? DAY_MS : 3_600_000)), step }),
-        `from must be at most ${MOST_DAYS[step]} days before to, in steps of one ${step}`,
+        `from must be at most ${MAX_DAYS[step]} days before to, in steps of one ${step}`,
       )
     }
   })

@@ -5,16 +5,15 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 export const STEP_MS = { hour: HOUR_MS, day: DAY_MS } as const
 
-/** The longest range, in days, in each step: a month of hours, a year of days. */
-export const MOST_DAYS = { hour: 31, day: 366 } as const
+/** The longest range with each step. */
+export const MAX_DAYS = { hour: 31, day: 366 } as const
 
-/** Without an end, until now; without a start, so many days before the end. */
-const USUAL_DAYS = { hour: 1, day: 30 } as const
+const DEFAULT_DAYS = { hour: 1, day: 30 } as const
 
-/** Ranges longer than this are in days, where nobody says otherwise. */
+/** Longer ranges are in days by default. */
 const HOURS_UP_TO_DAYS = 7
 
-export type AskedRange = {
+export type RequestedRange = {
   from?: string | undefined
   to?: string | undefined
   step?: 'hour' | 'day' | undefined
@@ -22,13 +21,13 @@ export type AskedRange = {
 
 const MOMENT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z)?$/
 
-/**
- * The range that is asked for, widened to whole steps; never past the step that
- * runs. Gives what is wrong as words that begin with the field.
- */
-export function timeRange(asked: AskedRange, nowMs: number): { range: TimeRange } | { problem: string } {
-  const from = asked.from === undefined ? null : moment(asked.from)
-  const to = asked.to === undefined ? null : moment(asked.to)
+/** The requested range in whole steps, up to the current step. `problem` begins with the field. */
+export function timeRange(
+  requested: RequestedRange,
+  nowMs: number,
+): { range: TimeRange } | { problem: string } {
+  const from = requested.from === undefined ? null : moment(requested.from)
+  const to = requested.to === undefined ? null : moment(requested.to)
   for (const [name, ms] of Object.entries({ from, to })) {
     if (Number.isNaN(ms)) {
       return { problem: `${name} must be a day (2026-11-01) or a moment in UTC (2026-11-01T12:00:00Z)` }
@@ -36,26 +35,26 @@ export function timeRange(asked: AskedRange, nowMs: number): { range: TimeRange 
   }
   if (from !== null && from > nowMs) return { problem: 'from must not lie in the future' }
   const endMs = Math.min(to ?? nowMs, nowMs)
-  const step = asked.step ?? usualStep(from, endMs)
-  const startMs = from ?? endMs - USUAL_DAYS[step] * DAY_MS
+  const step = requested.step ?? defaultStep(from, endMs)
+  const startMs = from ?? endMs - DEFAULT_DAYS[step] * DAY_MS
   if (startMs >= (to ?? Number.POSITIVE_INFINITY)) return { problem: 'to must be later than from' }
 
   const size = STEP_MS[step]
   const range = { step, fromMs: Math.floor(startMs / size) * size, toMs: Math.ceil(endMs / size) * size }
-  // In its very first moment the step that runs is not empty either.
+  // At the very beginning of a step.
   if (range.toMs <= range.fromMs) range.toMs = range.fromMs + size
-  // Whoever asks for the last 24 hours asks for parts of 25, and is not to be told that they are too many.
-  if (range.toMs - range.fromMs > MOST_DAYS[step] * DAY_MS + size) {
-    return { problem: `from must be at most ${MOST_DAYS[step]} days before to, in steps of one ${step}` }
+  // The last 24 hours are parts of 25.
+  if (range.toMs - range.fromMs > MAX_DAYS[step] * DAY_MS + size) {
+    return { problem: `from must be at most ${MAX_DAYS[step]} days before to, in steps of one ${step}` }
   }
   return { range }
 }
 
-function usualStep(from: number | null, endMs: number): 'hour' | 'day' {
+function defaultStep(from: number | null, endMs: number): 'hour' | 'day' {
   return from !== null && endMs - from > HOURS_UP_TO_DAYS * DAY_MS ? 'day' : 'hour'
 }
 
-/** NaN: it is none, such as the 31st of February, which Date.parse takes for the 3rd of March; or nothing was counted then. */
+/** NaN: not a date, such as 31 February, which Date.parse takes for 3 March; or before 1970. */
 function moment(text: string): number {
   if (!MOMENT.test(text)) return Number.NaN
   const ms = Date.parse(text)
@@ -64,7 +63,6 @@ function moment(text: string): number {
   return new Date(ms).toISOString().startsWith(text.slice(0, 10)) ? ms : Number.NaN
 }
 
-/** The starts of all steps of a range, as times. */
 export function startsOf({ fromMs, toMs, step }: TimeRange): string[] {
   const starts: string[] = []
   for (let ms = fromMs; ms < toMs; ms += STEP_MS[step]) starts.push(new Date(ms).toISOString())
@@ -72,30 +70,24 @@ export function startsOf({ fromMs, toMs, step }: TimeRange): string[] {
 }
 
 /**
- * How long answers took, in fixed steps of a factor of √2: counts of nodes and
- * hours can be added up, and a quantile is right to within a fifth. Step 0 ends
- * at 1/16 ms; the last, which began after two minutes, has no end.
+ * Steps of the histogram of response times, each √2 times the previous: counts of
+ * nodes and hours can be added, and a quantile is right within a fifth. Step 0
+ * ends at 1/16 ms; the last one begins after two minutes and has no end.
  */
-export const STEPS = 44
+export const TIME_STEPS = 44
 const FIRST_MS = 0.0625
 
-/** The step of a duration; what is no positive number is in the first. */
 export function stepOf(seconds: number): number {
   const ms = seconds * 1_000
   if (!(ms > FIRST_MS)) return 0
-  return Math.min(STEPS - 1, Math.ceil(2 * Math.log2(ms / FIRST_MS)))
+  return Math.min(TIME_STEPS - 1, Math.ceil(2 * Math.log2(ms / FIRST_MS)))
 }
 
-/** Where a step ends, in milliseconds. */
 export function endOfStepMs(step: number): number {
   return FIRST_MS * 2 ** (step / 2)
 }
 
-/**
- * The time, in milliseconds, within which `share` (0 to 1) of what was counted
- * was answered; null where nothing was. Within a step, evenly on a scale of
- * logarithms.
- */
+/** The quantile `share` (0 to 1), interpolated on a logarithmic scale; null without counts. */
 export function quantileMs(times: readonly number[], share: number): number | null {
   const total = times.reduce((sum, count) => sum + count, 0)
   if (total === 0) return null
@@ -110,7 +102,7 @@ export function quantileMs(times: readonly number[], share: number): number | nu
   return endOfStepMs(times.length - 1)
 }
 
-/** For people and answers: three digits say all that is known. */
+/** To three digits, which is the precision. */
 export function roundedMs(ms: number | null): number | null {
   return ms === null ? null : Number(ms.toPrecision(3))
 }

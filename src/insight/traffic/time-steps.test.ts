@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
-import { endOfStepMs, quantileMs, roundedMs, STEPS, stepOf } from './time-range.ts'
+import { endOfStepMs, quantileMs, roundedMs, stepOf, TIME_STEPS } from './time-range.ts'
 
 describe('steps of time', () => {
   it('each duration is in the step that ends at or after it, and not in the one before', () => {
@@ -13,15 +13,15 @@ describe('steps of time', () => {
   })
 
   it('what is longer than all steps is in the last, what is no time in the first', () => {
-    assert.equal(stepOf(1e9), STEPS - 1)
-    assert.equal(stepOf(Number.POSITIVE_INFINITY), STEPS - 1)
+    assert.equal(stepOf(1e9), TIME_STEPS - 1)
+    assert.equal(stepOf(Number.POSITIVE_INFINITY), TIME_STEPS - 1)
     for (const seconds of [0, -1, Number.NaN]) assert.equal(stepOf(seconds), 0)
   })
 })
 
 describe('quantiles', () => {
   const timesOf = (allMs: readonly number[]) => {
-    const times = new Array<number>(STEPS).fill(0)
+    const times = new Array<number>(TIME_STEPS).fill(0)
     for (const ms of allMs) times[stepOf(ms / 1_000)]! += 1
     return times
   }

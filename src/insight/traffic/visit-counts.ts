@@ -1,42 +1,42 @@
 import type { DomainId } from '../../ids.ts'
 import { CRAWLER_CATEGORIES } from '../../sites/domain-settings.ts'
 import { CRAWLER_NAMES, OTHER_CRAWLER } from './crawler-numbers.ts'
-import { STEPS, stepOf } from './time-range.ts'
+import { stepOf, TIME_STEPS } from './time-range.ts'
 
-/** In place of a category: of all who are no crawler. */
+/** The category of visitors that are not crawlers. */
 export const PEOPLE = 'people'
 const CATEGORIES: readonly string[] = [...CRAWLER_CATEGORIES, PEOPLE]
 const PEOPLE_AT = CATEGORIES.length - 1
 
 const HOUR_MS = 3_600_000
 
-export type TallyLimits = {
-  /** Lines of one domain and hour; past it, crawlers count as `other`, whose lines are few. */
+export type CountLimits = {
+  /** Lines of one domain and hour. More crawlers count as `other`. */
   domainLines: number
-  /** Over all domains; past it, visits that need a new line are lost, and only how many they are is known. */
+  /** Of all domains. More visits that need a new line are lost, and only their number is known. */
   lines: number
-  /** Paths of one domain and hour, for each of the two lists. */
+  /** Paths of one domain and hour, in each list. */
   domainPaths: number
-  /** Over all domains. */
+  /** Of all domains. */
   paths: number
 }
 
-/** Some 20 MB where all of it is used; a line takes some 400 bytes. */
-const LIMITS: TallyLimits = { domainLines: 300, lines: 40_000, domainPaths: 100, paths: 20_000 }
+/** About 20 MB; a line takes about 400 bytes. */
+const LIMITS: CountLimits = { domainLines: 300, lines: 40_000, domainPaths: 100, paths: 20_000 }
 
-/** The code has fewer verdicts; a mistake must not grow for ever. */
+/** The code has fewer. */
 const MOST_VERDICTS = 100
 
-/** Visits of one hour, or of more, by one crawler with one verdict. */
+/** Visits of one crawler with one verdict. */
 export class Line {
   visits = 0
   status3xx = 0
   status4xx = 0
   status5xx = 0
   unanswered = 0
-  readonly times = new Uint32Array(STEPS)
+  readonly times = new Uint32Array(TIME_STEPS)
 
-  /** `status` 0: the client went before there was an answer. */
+  /** `status` 0: the client disconnected before the response. */
   add(status: number, seconds: number): void {
     this.visits++
     this.times[stepOf(seconds)]!++
@@ -56,119 +56,119 @@ export class Line {
   }
 }
 
-/** One hour of one domain, as one node saw it. */
+/** One hour of one domain at this node. */
 export type DomainHour = {
   domain: DomainId
-  /** Since the epoch. */
+  /** Hours since the epoch. */
   hour: number
-  /** By packed keys: `named` says what they stand for. */
+  /** By packed keys; `named` unpacks them. */
   lines: Map<number, Line>
-  /** Pages by visits of crawlers. */
+  /** Pages with the most visits of crawlers. */
   top: HeavyHitters
-  /** By those visits that got no finished page, or an error. */
+  /** The same for visits without a finished page, or with an error. */
   failing: HeavyHitters
-  /** The crawler that came last, by the key of its line; -1: none came. */
+  /** The line of the last crawler; -1: none. */
   lastKey: number
   lastMs: number
 }
 
 /**
- * Counts of one node since they were last taken. Everything in it has a bound;
- * what is past one counts under `other`, or as lost. Crawlers and verdicts are
- * numbers here, so that a visit costs a few look-ups of numbers and no text is made.
+ * The visits that a node counted since they were last taken. Everything in it has
+ * a limit; what exceeds it counts as `other`, or as lost. Crawlers and verdicts
+ * are numbers here, so that a visit costs a few numeric look-ups and no strings.
  */
-export function createTally(limits: TallyLimits = LIMITS) {
-  const verdicts: string[] = []
-  const verdictNumbers = new Map<string, number>()
-  let hours = new Map<DomainId, DomainHour>()
-  /** Those that have ended since. */
-  let ended: DomainHour[] = []
-  let linesLeft = limits.lines
-  let room: Room = { left: limits.paths }
-  let lost = 0
+export class VisitCounts {
+  readonly #limits: CountLimits
+  readonly #verdicts: string[] = []
+  readonly #verdictNumbers = new Map<string, number>()
+  #hours = new Map<DomainId, DomainHour>()
+  /** Earlier hours of the same domains. */
+  #earlier: DomainHour[] = []
+  #linesLeft: number
+  #room: Room
+  #lost = 0
 
-  function begin(domain: DomainId, hour: number): DomainHour | null {
-    if (linesLeft === 0) return null
-    const before = hours.get(domain)
-    if (before !== undefined) ended.push(before)
+  constructor(limits: CountLimits = LIMITS) {
+    this.#limits = limits
+    this.#linesLeft = limits.lines
+    this.#room = { left: limits.paths }
+  }
+
+  get isEmpty(): boolean {
+    return this.#hours.size === 0 && this.#lost === 0
+  }
+
+  /** For `keyOf`. */
+  verdictNumber(verdict: string): number {
+    const known = this.#verdictNumbers.get(verdict)
+    if (known !== undefined) return known
+    const isFull = this.#verdicts.length >= MOST_VERDICTS && verdict !== 'pass; other'
+    if (isFull) return this.verdictNumber('pass; other')
+    this.#verdicts.push(verdict)
+    this.#verdictNumbers.set(verdict, this.#verdicts.length - 1)
+    return this.#verdicts.length - 1
+  }
+
+  /** The hour in which a visit counts now. null: no room left, and the visit counts as lost. */
+  hourOf(domain: DomainId, nowMs: number): DomainHour | null {
+    const hour = Math.floor(nowMs / HOUR_MS)
+    const found = this.#hours.get(domain)
+    // A clock that was set back does not begin an hour again.
+    const current = found !== undefined && found.hour >= hour ? found : this.#begin(domain, hour)
+    if (current === null) this.#lost++
+    return current
+  }
+
+  /** Counts one visit. `key`: from `keyOf`. */
+  add(hour: DomainHour, key: number, status: number, seconds: number): void {
+    const line = hour.lines.get(key) ?? this.#newLine(hour, key)
+    if (line === null) this.#lost++
+    else line.add(status, seconds)
+  }
+
+  /** Everything counted since the last call, and the number of lost visits. */
+  take(): { hours: DomainHour[]; lost: number } {
+    const taken = { hours: [...this.#earlier, ...this.#hours.values()], lost: this.#lost }
+    this.#hours = new Map()
+    this.#earlier = []
+    this.#linesLeft = this.#limits.lines
+    this.#room = { left: this.#limits.paths }
+    this.#lost = 0
+    return taken
+  }
+
+  /** What the key of a line stands for. People have no name. */
+  readonly named = (key: number) => ({
+    category: CATEGORIES[key & 7]!,
+    crawler: (key & 7) === PEOPLE_AT ? '' : CRAWLER_NAMES[(key >> 3) & 255]!,
+    verdict: this.#verdicts[key >> 11]!,
+  })
+
+  #begin(domain: DomainId, hour: number): DomainHour | null {
+    if (this.#linesLeft === 0) return null
+    const before = this.#hours.get(domain)
+    if (before !== undefined) this.#earlier.push(before)
     const begun: DomainHour = {
-      domain,
-      hour,
-      lines: new Map(),
-      top: new HeavyHitters(limits.domainPaths, room),
-      failing: new HeavyHitters(limits.domainPaths, room),
-      lastKey: -1,
-      lastMs: 0,
+      ...{ domain, hour, lines: new Map(), lastKey: -1, lastMs: 0 },
+      top: new HeavyHitters(this.#limits.domainPaths, this.#room),
+      failing: new HeavyHitters(this.#limits.domainPaths, this.#room),
     }
-    hours.set(domain, begun)
+    this.#hours.set(domain, begun)
     return begun
   }
 
-  /** Null: there is no room for it. */
-  function newLine(of: DomainHour, key: number): Line | null {
-    const wanted = of.lines.size < limits.domainLines ? key : withoutName(key)
-    const known = of.lines.get(wanted)
+  /** null: no room left. */
+  #newLine(hour: DomainHour, key: number): Line | null {
+    const wanted = hour.lines.size < this.#limits.domainLines ? key : withoutName(key)
+    const known = hour.lines.get(wanted)
     if (known !== undefined) return known
-    if (linesLeft === 0) return null
-    linesLeft--
+    if (this.#linesLeft === 0) return null
+    this.#linesLeft--
     const line = new Line()
-    of.lines.set(wanted, line)
+    hour.lines.set(wanted, line)
     return line
   }
-
-  /** By which a verdict is known to `keyOf`. */
-  function verdictNumber(verdict: string): number {
-    const known = verdictNumbers.get(verdict)
-    if (known !== undefined) return known
-    if (verdicts.length >= MOST_VERDICTS && verdict !== 'pass; other') return verdictNumber('pass; other')
-    verdicts.push(verdict)
-    verdictNumbers.set(verdict, verdicts.length - 1)
-    return verdicts.length - 1
-  }
-
-  return {
-    verdictNumber,
-
-    /** The hour of a domain in which this moment is counted. Null: there is no room, and the visit counts as lost. */
-    hourOf(domain: DomainId, nowMs: number): DomainHour | null {
-      const hour = Math.floor(nowMs / HOUR_MS)
-      const found = hours.get(domain)
-      // A clock that was set back opens no hour a second time.
-      const of = found !== undefined && found.hour >= hour ? found : begin(domain, hour)
-      if (of === null) lost++
-      return of
-    },
-
-    /** Counts one visit, of a line that `keyOf` named. */
-    add(of: DomainHour, key: number, status: number, seconds: number): void {
-      const line = of.lines.get(key) ?? newLine(of, key)
-      if (line === null) lost++
-      else line.add(status, seconds)
-    },
-
-    isEmpty: () => hours.size === 0 && lost === 0,
-
-    /** All that was counted since it was last called, and how many visits were past the bounds. */
-    take(): { hours: DomainHour[]; lost: number } {
-      const taken = { hours: [...ended, ...hours.values()], lost }
-      hours = new Map()
-      ended = []
-      linesLeft = limits.lines
-      room = { left: limits.paths }
-      lost = 0
-      return taken
-    },
-
-    /** What the key of a line stands for; people have no name. */
-    named: (key: number) => ({
-      category: CATEGORIES[key & 7]!,
-      crawler: (key & 7) === PEOPLE_AT ? '' : CRAWLER_NAMES[(key >> 3) & 255]!,
-      verdict: verdicts[key >> 11]!,
-    }),
-  }
 }
-
-export type Tally = ReturnType<typeof createTally>
 
 /** Three bits for the category, eight for the crawler's number, the rest for the verdict's. */
 export function keyOf(category: string, crawler: number, verdict: number): number {
@@ -179,7 +179,7 @@ function withoutName(key: number): number {
   return (key & ~(255 << 3)) | (OTHER_CRAWLER << 3)
 }
 
-/** How many entries may still be made, over all that share it. */
+/** Entries left for all that share it. */
 export type Room = { left: number }
 
 /** `verdict` and `status`: of its newest visit. */
@@ -187,19 +187,18 @@ type Hitter = {
   visits: number
   verdict: string
   status: number
-  /** What had been counted under whoever had its place before: it may have come so often unseen. */
+  /** The count of the path that had its place before: it may have had as many unseen visits. */
   readonly floor: number
 }
 
 /**
- * The paths that come most often, in bounded memory (Space-Saving of Metwally,
- * Agrawal and El Abbadi, 2005): a path without a place takes that of the rarest.
- * So whoever asks for ever new paths drives out none that is asked for often.
- * `visits` is what was seen of a path in its place, never more than the truth.
+ * The most frequent paths in bounded memory (Space-Saving by Metwally, Agrawal
+ * and El Abbadi, 2005): a new path replaces the rarest one, so that ever new
+ * paths do not evict frequent ones. `visits` is never more than the truth.
  */
 export class HeavyHitters {
   readonly paths = new Map<string, Hitter>()
-  /** Visits of all paths that lost their place or got none. */
+  /** Visits of all other paths. */
   others = 0
   readonly #most: number
   readonly #room: Room
@@ -227,7 +226,7 @@ export class HeavyHitters {
     else this.paths.set(path, { visits: 1, verdict, status, floor })
   }
 
-  /** Gives its rank; null: there is none. */
+  /** Returns its rank; null: there was none. */
   #dropRarest(): number | null {
     let rarest: [path: string, hitter: Hitter] | null = null
     for (const entry of this.paths) {

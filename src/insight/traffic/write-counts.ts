@@ -4,18 +4,18 @@ import { retriedTransaction } from '../../db/transaction.ts'
 import type { DomainId } from '../../ids.ts'
 import { tellVisited } from '../../store/last-visits.ts'
 import { createTrimPaths } from './retention.ts'
-import { type DomainHour, Line, type Tally } from './visit-counts.ts'
+import { type DomainHour, Line, type VisitCounts } from './visit-counts.ts'
 
 const HOUR_MS = 3_600_000
 
-/** False: the batch stands there already, and the answer to its commit was lost. */
+/** No row: the batch was written, but the result of its commit was lost. */
 const FENCE = `
   insert into traffic_batch as b (node, batch, written_at) values ($1, $2, $3)
   on conflict (node) do update set batch = excluded.batch, written_at = excluded.written_at
     where b.batch < excluded.batch`
 
-// In one order at all nodes, so that two never wait for each other. Of a domain that is gone nothing is written.
-// What is added to hours, triggers of `traffic_hour` add to `traffic_summary`.
+// All nodes write in the same order, to avoid deadlocks. Deleted domains are skipped. Triggers of `traffic_hour` add to
+// `traffic_summary`.
 const addLinesTo = (
   table: 'traffic_hour' | 'traffic_day',
   step: 'hour' | 'day',
@@ -66,16 +66,12 @@ const ADD_LAST = `
 
 type WriteCounts = (batch: number, hours: readonly DomainHour[], nowMs: number) => Promise<void>
 
-/**
- * Adds a batch of counts to those that are stored, in one transaction. `batch`
- * grows from one to the next; a batch that is written already is not written
- * again. Throws what PostgreSQL throws, and then nothing of the batch is stored.
- */
+/** Adds a batch of counts in one transaction. `batch` increases; a batch is never written twice. */
 export function createWriteCounts(deps: {
   pool: pg.Pool
-  /** A UUID of this run of this node. */
+  /** A UUID of this run of the node. */
   node: string
-  named: Tally['named']
+  named: VisitCounts['named']
 }): WriteCounts {
   const { pool, node, named } = deps
   const trimPaths = createTrimPaths(pool)
@@ -125,7 +121,7 @@ export function createWriteCounts(deps: {
 
   async function addLast(client: Queryable, hours: readonly DomainHour[]): Promise<void> {
     const last = new Map<DomainId, DomainHour>()
-    // The later hour of a domain comes behind the earlier.
+    // In the order of time.
     for (const each of hours) if (each.lastKey !== -1) last.set(each.domain, each)
     if (last.size === 0) return
     const rows = [...last.values()].map((each) => ({ ...each, ...named(each.lastKey) }))
@@ -142,14 +138,14 @@ export function createWriteCounts(deps: {
   }
 }
 
-/** The lines of one domain in one hour, or in one UTC day. */
+/** Of one domain and hour or day. */
 type LinesOfStep = { domain: DomainId; at: string; lines: ReadonlyMap<number, Line> }
 
 function linesOfHour({ domain, hour, lines }: DomainHour): LinesOfStep {
   return { domain, at: new Date(hour * HOUR_MS).toISOString(), lines }
 }
 
-/** Hours of one day in one batch are one row: a statement changes none twice. */
+/** One row a day, because a statement must not change a row twice. */
 function linesOfDays(hours: readonly DomainHour[]): LinesOfStep[] {
   const days = new Map<string, { domain: DomainId; at: string; lines: Map<number, Line> }>()
   for (const { domain, hour, lines } of hours) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
 
 import { type TestDatabase, testDatabase } from '../../../test/support/database.ts'
-import { readFleetFigures } from './fleet-figures.ts'
+import { readFleetFigures } from './fleet-metrics.ts'
 
 const MONTH = '2026-11-01'
 const LIMITS = { starter: 100, pro: 1_000 }
