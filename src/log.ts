@@ -3,12 +3,11 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 export type Log = Logger
 
 /**
- * Structured lines on stderr: stdout belongs to the answers of commands and to
- * the one `ready` line. A person at a terminal gets the same in words.
- * Whatever could carry a secret is cut out by name; of an address, what stands
- * behind its `?`: people are sent links with all they need to be believed.
+ * JSON lines on stderr, or readable lines at a terminal; stdout is for results.
+ * Fields that may contain a secret are redacted by name, and query strings are
+ * removed, because links in mails contain tokens.
  */
-export function createLog(level: string, forPerson = process.stderr.isTTY === true): Log {
+export function createLog(level: string, readable = process.stderr.isTTY === true): Log {
   const lines = pino.destination({ fd: 2, sync: true })
   const words: DestinationStream = { write: (line) => void lines.write(readableLine(line)) }
   return pino(
@@ -30,7 +29,7 @@ export function createLog(level: string, forPerson = process.stderr.isTTY === tr
         censor: '[secret]',
       },
     },
-    forPerson ? words : lines,
+    readable ? words : lines,
   )
 }
 
@@ -38,7 +37,7 @@ function withoutQuery(url: unknown): unknown {
   return typeof url === 'string' ? url.split('?', 1)[0] : url
 }
 
-/** For tests and for commands that talk to a person instead. */
+/** For tests and commands. */
 export function silentLog(): Log {
   return pino({ level: 'silent' })
 }
@@ -52,10 +51,7 @@ const LEVELS: Readonly<Record<number, string>> = {
   60: 'fatal',
 }
 
-/**
- * One line of the log for a person at a terminal: time (UTC), level unless it
- * is `info`, words, fields. The stack of an error follows on lines of its own.
- */
+/** Time (UTC), level unless it is `info`, message, fields. The stack of an error follows on its own lines. */
 export function readableLine(line: string): string {
   const { level, time, msg, err, ...fields } = JSON.parse(line) as Record<string, unknown>
   const { message, stack } = typeof err === 'object' && err !== null ? (err as Record<string, unknown>) : {}
@@ -70,7 +66,7 @@ export function readableLine(line: string): string {
   return `${words}${details.length === 0 ? '' : ` (${details.join(', ')})`}${trace}\n`
 }
 
-/** Text of strangers must not steer the terminal: control characters are written out. */
+/** Escapes control characters: logged text must not control the terminal. */
 function printable(value: unknown, keepLines = false): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
   return text.replace(/\p{Cc}/gu, (character) =>

@@ -3,10 +3,9 @@ import { chmodSync, chownSync, mkdirSync, readFileSync, statSync } from 'node:fs
 import path from 'node:path'
 
 /**
- * Who a child process of ours runs as. Neither PostgreSQL nor Chromium ever
- * runs as root, and they are two users: a page that breaks out of Chromium must
- * not be able to open the database's socket.
- * `null`: we are not root ourselves, the child is started as we are.
+ * The user of a child process. PostgreSQL and Chromium never run as root, and not
+ * as the same user: an exploit in Chromium must not open the database's socket.
+ * null: this process is not root, and its children run as the same user.
  */
 export type SystemUser = { uid: number; gid: number } | null
 
@@ -21,25 +20,21 @@ export function databaseUser(): SystemUser {
   return passwdUser('postgres') ?? passwdUser('nobody') ?? { uid: 65_534, gid: 65_534 }
 }
 
-/** Chromium needs no passwd entry; this id lies in the range that Debian reserves and gives to nobody. */
+/** Chromium needs no passwd entry. Debian reserves this range and does not assign it. */
 export function browserUser(): SystemUser {
   if (ownUid() !== 0) return null
   return { uid: 65_432, gid: 65_432 }
 }
 
 /**
- * Makes a directory (0700, owned by `user`) that `user` can reach: under
- * `dataDir` where every parent lets it through, else under /var/lib/prepaint
- * (root's own home is closed to others, and clones are often made there).
+ * Creates a directory (0700, owned by `user`) that `user` can reach: in `dataDir`,
+ * or under /var/lib/prepaint if a parent is closed (such as root's home).
  */
 export function reachableDir(dataDir: string, name: string, user: SystemUser): string {
   return madeDir(dataDir, name, user, { owner: user, mode: 0o700 })
 }
 
-/**
- * The same for programs: `user` can read and run what lies there, and change
- * nothing of it. What breaks out of a browser must not wait in its binary.
- */
+/** The same for programs, which `user` can run but not change: an exploit must not persist in the binary. */
 export function readableDir(dataDir: string, name: string, user: SystemUser): string {
   const owner = user === null ? null : { uid: ownUid(), gid: 0 }
   return madeDir(dataDir, name, user, { owner, mode: user === null ? 0o700 : 0o755 })
@@ -86,11 +81,7 @@ function passwdUser(name: string): { uid: number; gid: number } | null {
   return uid === undefined || gid === undefined ? null : { uid: Number(uid), gid: Number(gid) }
 }
 
-/**
- * Makes a directory, and its parents where they are missing; one that is there
- * stays as it is. Not node's own `recursive`: in a place such as /proc, where
- * nothing can be made and "no such file" is the answer, it tries again for ever.
- */
+/** Creates a directory and its parents if missing. Node's `recursive` loops forever in places such as /proc. */
 export function makeDir(dir: string, mode: number): void {
   if (isDir(dir)) return
   const parent = path.dirname(dir)
@@ -98,12 +89,12 @@ export function makeDir(dir: string, mode: number): void {
   try {
     mkdirSync(dir, { mode })
   } catch (error) {
-    // Another process of ours was quicker.
+    // Created by another process.
     if (!isDir(dir)) throw error
   }
 }
 
-/** What stands in the way of asking is left to mkdir, whose error names it. */
+/** mkdir reports errors. */
 function isDir(dir: string): boolean {
   try {
     return statSync(dir).isDirectory()

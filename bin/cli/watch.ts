@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import type { DomainId } from '../../src/ids.ts'
-import { type Progress, readProgress } from '../../src/queue/jobs/list-jobs.ts'
+import { readProgress } from '../../src/queue/jobs/list-jobs.ts'
 import { readWarm, type WarmProgress } from '../../src/queue/warm/warm-progress.ts'
 import type { OwnedDomain } from '../../src/sites/domains.ts'
 import type { Result, Surroundings } from '../command-line/command.ts'
@@ -10,19 +9,50 @@ import { progressBar, progressLine } from '../command-line/output.ts'
 const POLL_MS = 200
 /** 15 s without any progress. */
 const STALLED_POLLS = 75
+const STALLED = 'No progress: is a node with the role "render" running?'
+
+type Target = { domain: OwnedDomain; since: Date; wait: boolean }
+/** `progress`: changes while there is progress. */
+type State<Value> = { value: Value; progress: unknown; isOver: boolean; isRunning: boolean }
+
+/** Reads the state until it is over, or until nothing has changed for 15 s while no job runs. */
+async function poll<Value>(
+  read: () => Promise<State<Value>>,
+  show: ((value: Value) => void) | null,
+): Promise<{ value: Value; stalled: boolean }> {
+  let [last, unchanged] = ['', 0]
+  for (;;) {
+    const { value, progress, isOver, isRunning } = await read()
+    show?.(value)
+    if (isOver) return { value, stalled: false }
+    const now = JSON.stringify(progress)
+    unchanged = now === last && !isRunning ? unchanged + 1 : 0
+    last = now
+    if (unchanged > STALLED_POLLS) return { value, stalled: true }
+    await sleep(POLL_MS)
+  }
+}
 
 /** The result of a command that queued jobs. At a terminal, and with `--wait`, it first waits until all have ended. */
 export async function reportQueued(
   { pool, around }: { pool: pg.Pool; around: Surroundings },
-  queued: { domain: OwnedDomain; since: Date; wait: boolean; words: string; json: Record<string, unknown> },
+  { domain, since, wait, words, json }: Target & { words: string; json: Record<string, unknown> },
 ): Promise<Result> {
-  const { domain, since, wait, words, json } = queued
-  const bar = process.stderr.isTTY === true && !around.json
-  if (!wait && !bar) return { json, text: words }
-
+  const isTerminal = process.stderr.isTTY === true && !around.json
+  if (!wait && !isTerminal) return { json, text: words }
   around.say(`${words} Ctrl-C stops waiting; the work continues.`)
-  const { ended, stalled } = await watch(pool, domain.id, { since, bar })
-  if (stalled) around.say('No progress: is a node with the role "render" running?')
+  const bar = isTerminal ? progressBar() : null
+  const { value, stalled } = await poll(
+    async () => {
+      const progress = await readProgress(pool, domain.id, since)
+      const { queued, running, warming } = progress
+      const isOver = queued + running === 0 && !warming
+      return { value: progress, progress, isOver, isRunning: running > 0 }
+    },
+    bar && (({ queued, running, ended }) => bar.update(ended, ended + queued + running)),
+  ).finally(() => bar?.end())
+  if (stalled) around.say(STALLED)
+  const { ended } = value
   return {
     json: { ...json, ended, stalled },
     text: `${ended} jobs have ended; "prepaint jobs --domain ${domain.name}" lists them.`,
@@ -30,70 +60,33 @@ export async function reportQueued(
   }
 }
 
-async function watch(
-  pool: pg.Pool,
-  domain: DomainId,
-  { since, bar }: { since: Date; bar: boolean },
-): Promise<{ ended: number; stalled: boolean }> {
-  const drawn = bar ? progressBar() : null
-  try {
-    let [last, polls] = ['', 0]
-    for (;;) {
-      const progress = await readProgress(pool, domain, since)
-      const { queued, running, ended } = progress
-      drawn?.update(ended, ended + queued + running)
-      if (isOver(progress)) return { ended, stalled: false }
-      const now = JSON.stringify(progress)
-      polls = now === last && running === 0 ? polls + 1 : 0
-      last = now
-      if (polls > STALLED_POLLS) return { ended, stalled: true }
-      await sleep(POLL_MS)
-    }
-  } finally {
-    drawn?.end()
-  }
-}
-
-function isOver({ queued, running, warming }: Progress): boolean {
-  return queued + running === 0 && !warming
-}
-
 /** The result of a command that started a warm. At a terminal, and with `wait`, it first waits until it ends or is paused. */
 export async function watchWarm(
   { pool, around }: { pool: pg.Pool; around: Surroundings },
-  { domain, since, wait }: { domain: OwnedDomain; since: Date; wait: boolean },
+  { domain, since, wait }: Target,
 ): Promise<Result> {
   const { name } = domain
   const isTerminal = process.stderr.isTTY === true && !around.json
   const words = `Known paths of ${name} will be rendered.`
   if (!wait && !isTerminal) return { json: { domain: name }, text: words }
-
   around.say(`${words} Ctrl-C stops waiting; the work continues.`)
   const line = isTerminal ? progressLine() : null
-  try {
-    let [last, polls] = ['', 0]
-    for (;;) {
+  const { value, stalled } = await poll(
+    async () => {
       const warm = await readWarm(pool, domain.id)
-      // The domain was removed.
-      if (warm === null) return { json: { domain: name, warm }, text: `${name} is gone.`, exitCode: 1 }
-      line?.update(warmText(warm))
       const { ended, running } = await readProgress(pool, domain.id, since)
-      if (isWarmOver(warm)) {
-        const exitCode = warm.state === 'done' ? 0 : 1
-        return { json: { domain: name, warm, ended, stalled: false }, text: warmText(warm), exitCode }
-      }
-      const now = JSON.stringify([warm.state, warm.sitemaps, warm.done, warm.failed, warm.left])
-      polls = now === last && running === 0 ? polls + 1 : 0
-      last = now
-      if (polls > STALLED_POLLS) {
-        around.say('No progress: is a node with the role "render" running?')
-        return { json: { domain: name, warm, ended, stalled: true }, text: warmText(warm), exitCode: 1 }
-      }
-      await sleep(POLL_MS)
-    }
-  } finally {
-    line?.end()
-  }
+      const progress = [warm?.state, warm?.sitemaps, warm?.done, warm?.failed, warm?.left]
+      const isOver = warm === null || isWarmOver(warm)
+      return { value: { warm, ended }, progress, isOver, isRunning: running > 0 }
+    },
+    line && (({ warm }) => line.update(warm === null ? '' : warmText(warm))),
+  ).finally(() => line?.end())
+  const { warm, ended } = value
+  // The domain was removed.
+  if (warm === null) return { json: { domain: name, warm }, text: `${name} is gone.`, exitCode: 1 }
+  if (stalled) around.say(STALLED)
+  const exitCode = !stalled && warm.state === 'done' ? 0 : 1
+  return { json: { domain: name, warm, ended, stalled }, text: warmText(warm), exitCode }
 }
 
 function isWarmOver({ state, paused_at: pausedAt }: WarmProgress): boolean {

@@ -8,15 +8,14 @@ export type ListenWhere = {
   host: string
   /** 0 takes a free one. */
   port: number
-  /** What is spoken there; `http` when absent. */
   scheme?: 'http' | 'https'
-  /** Others who ask for the same may listen there too, and the kernel deals out the connections (SO_REUSEPORT). */
+  /** Share the port with other processes (SO_REUSEPORT). */
   shared?: boolean
-  /** The settings that say so: `PREPAINT_API` for PREPAINT_API_HOST and PREPAINT_API_PORT. */
+  /** Prefix of the settings: `PREPAINT_API` for PREPAINT_API_HOST and PREPAINT_API_PORT. */
   setting: string
 }
 
-/** Listens and returns the address, `http://host:port`. Where it cannot, the error names the setting. */
+/** Listens and returns `http://host:port`. An error names the setting. */
 export async function listen(server: net.Server, where: ListenWhere): Promise<string> {
   const { host, port, shared = false } = where
   await new Promise<void>((resolve, reject) => {
@@ -30,14 +29,11 @@ export async function listen(server: net.Server, where: ListenWhere): Promise<st
   return `${where.scheme ?? 'http'}://${host.includes(':') ? `[${host}]` : host}:${address.port}`
 }
 
-/**
- * Throws what `listen` would throw for the first of these that cannot be
- * listened on now; keeps none of them. For before everything that takes seconds.
- */
+/** Throws if one of the ports cannot be opened, before everything that takes seconds. */
 export async function checkPorts(wheres: readonly ListenWhere[]): Promise<void> {
   const servers = wheres.map((where) => ({ where, server: http.createServer() }))
   try {
-    // All at once: two settings that name the same port are found as well.
+    // All at once, to find two settings with the same port.
     for (const { server, where } of servers) await listen(server, where)
   } finally {
     await Promise.all(servers.map(({ server }) => new Promise((resolve) => server.close(resolve))))

@@ -3,24 +3,20 @@ import { checkOperator } from '../../src/api/http/session-access.ts'
 import type { CheckReadiness, Readiness, ReadMetrics } from '../../src/api/service/health.ts'
 import { publicError } from '../../src/errors.ts'
 
-/** The pool, as far as this needs it. */
-type Asked = { query(sql: string): Promise<unknown> }
+type Pool = { query(sql: string): Promise<unknown> }
 
-const DATABASE_WITHIN_MS = 2_000
+const DATABASE_TIMEOUT_MS = 2_000
 
-/**
- * Asks the database and looks at the browser each time, so that what a load
- * balancer hears is true now. `isDraining`: the node has been asked to end.
- */
+/** Checks the database and the browser at each call, for load balancers. */
 export function createReadinessCheck(deps: {
-  pool: Asked
+  pool: Pool
   /** null: this node does not render. */
   renderer: { readonly healthy: boolean } | null
   isDraining(): boolean
 }): CheckReadiness {
   return async () => {
     const browser = deps.renderer === null ? 'none' : deps.renderer.healthy ? 'ok' : 'broken'
-    const database = (await answers(deps.pool)) ? 'ok' : 'unreachable'
+    const database = (await responds(deps.pool)) ? 'ok' : 'unreachable'
     const state: Readiness['state'] = deps.isDraining() ? 'draining' : 'serving'
     return {
       ready: state === 'serving' && database === 'ok' && browser !== 'broken',
@@ -31,9 +27,9 @@ export function createReadinessCheck(deps: {
   }
 }
 
-async function answers(pool: Asked): Promise<boolean> {
+async function responds(pool: Pool): Promise<boolean> {
   const { promise: late, resolve } = Promise.withResolvers<boolean>()
-  const timer = setTimeout(() => resolve(false), DATABASE_WITHIN_MS)
+  const timer = setTimeout(() => resolve(false), DATABASE_TIMEOUT_MS)
   try {
     return await Promise.race([
       pool.query('select').then(
@@ -47,7 +43,7 @@ async function answers(pool: Asked): Promise<boolean> {
   }
 }
 
-/** In the place of the API on a node without that role: `GET /healthz`, `GET /readyz` and `GET /metrics`, and 404 for all else. */
+/** On a node without the API: `GET /healthz`, `GET /readyz` and `GET /metrics`; 404 for all else. */
 export function createReadinessServer(
   checkReadiness: CheckReadiness,
   readMetrics: ReadMetrics,

@@ -14,12 +14,10 @@ import { removeExpired } from '../../src/store/remove-expired.ts'
 const EVERY_MS = 3_600_000
 
 /**
- * Removes what has outlived its time: at the start and then every hour, table
- * by table, in small steps. Every node does it; they take different rows. A
- * table that fails holds none of the others up.
+ * Removes expired rows at startup and every hour, in small steps. All nodes do it
+ * and take different rows. An error in one table does not affect others.
  */
 export function startRetention(deps: { pool: pg.Pool; clock: Clock; log: Log; everyMs?: number }): {
-  /** Ends after the step that is under way. */
   close(): Promise<void>
 } {
   const { pool, clock, log, everyMs = EVERY_MS } = deps
@@ -57,9 +55,9 @@ export function startRetention(deps: { pool: pg.Pool; clock: Clock; log: Log; ev
       if (signal.aborted) return
       try {
         const removed = await remove()
-        if (removed > 0) log.info({ what, removed }, 'removed what had outlived its time')
+        if (removed > 0) log.info({ what, removed }, 'removed expired rows')
       } catch (error) {
-        log.warn({ err: error, what }, 'what has outlived its time could not be removed; it is tried again')
+        log.warn({ err: error, what }, 'expired rows could not be removed; trying again')
       }
     }
   }

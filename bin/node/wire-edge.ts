@@ -33,7 +33,7 @@ import { dropSitemap, namedInIndexes, readSitemap, storeSitemap } from '../../sr
 
 import type { Certificates } from './wire-certificates.ts'
 
-/** The edge on PostgreSQL, the queue and guarded connections; its server does not listen yet, and its doors are for the API. */
+/** The edge; its server does not listen yet. */
 export function wireEdge(deps: {
   config: Config
   pool: pg.Pool
@@ -50,7 +50,7 @@ export function wireEdge(deps: {
   enqueueLive: EnqueueLive | null
 }): Pick<Edge, 'server' | 'secure' | 'endSessions' | 'doors'> & { close(): Promise<void> } {
   const { config, pool, listener, guard, certificates, clock, log, metrics, waiter, enqueueLive } = deps
-  // What a crawler or a person waits for; all else has the time that it takes.
+  // With a time limit, for everything that a client waits for.
   const { db } = deps.timeouts
   const agents = createGuardedAgents(guard)
   const accessLog = createAccessLog(log, config.accessLog)

@@ -11,22 +11,21 @@ import { createMetrics, type Metrics } from '../../src/insight/metrics/metrics.t
 import { treeMemory } from '../../src/insight/metrics/tree-memory.ts'
 import type { Log } from '../../src/log.ts'
 
-/** The name of this run of the node. Pids come again after a restart, in containers at once; the name of a lease must not. */
+/** Unique for each run, because it names leases; pids repeat, in containers at every restart. */
 export function nodeId(): string {
   return `${hostname()}:${process.pid}:${randomUUID()}`
 }
 
-/** Every so many beats all processes are looked through for the memory of ours: that takes some milliseconds. */
-const BEATS_A_LOOK = 6
+/** Reading the memory of all processes takes some milliseconds. */
+const BEATS_PER_MEMORY_READING = 6
 
-/** Puts this node into the list of nodes. */
 export function wireRegistration(deps: {
   config: Config
   pool: pg.Pool
   log: Log
   id: string
   isDraining(): boolean
-  /** Null where this node does not render. */
+  /** null: this node does not render. */
   worker: { readonly running: number } | null
   renderer: { readonly healthy: boolean; readonly browsers: { alive: number; started: number } } | null
 }): Promise<Registration> {
@@ -34,7 +33,7 @@ export function wireRegistration(deps: {
   let beats = 0
   let memoryBytes = 0
   const pulse = () => {
-    if (beats++ % BEATS_A_LOOK === 0) {
+    if (beats++ % BEATS_PER_MEMORY_READING === 0) {
       memoryBytes = Object.values(treeMemory()).reduce((sum, bytes) => sum + bytes, 0)
     }
     return {
@@ -61,7 +60,6 @@ export function wireRegistration(deps: {
   )
 }
 
-/** The figures of this node, and of the fleet as PostgreSQL has them. */
 export function wireMetrics(deps: {
   config: Config
   pool: pg.Pool
@@ -79,7 +77,7 @@ export function wireMetrics(deps: {
     {
       read: () => readFleetFigures(pool, utcMonth(clock.nowMs()), limits),
       nowMs: clock.nowMs,
-      onFault: (error) => log.warn({ err: error }, 'the figures of the fleet could not be read'),
+      onFault: (error) => log.warn({ err: error }, 'the fleet metrics could not be read'),
     },
   )
 }

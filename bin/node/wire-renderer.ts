@@ -95,7 +95,7 @@ export async function wireWorker(deps: {
   }
 }
 
-/** Whoever wants to look at a page has it looked at here, in a browser that is started for it. */
+/** Inspections use their own browser. */
 export function wireInspections(deps: {
   config: Config
   pool: pg.Pool

@@ -3,9 +3,9 @@ import { createSecureContext } from 'node:tls'
 
 import { pem } from '../der.ts'
 
-/** A certificate that can be served: checked against its key, its name and the time. */
+/** Checked against its key, its name and the time. */
 export type Certificate = {
-  /** PEM, the domain's own certificate first, each signed by the next. */
+  /** PEM, the domain's certificate first, each signed by the next. */
   chain: string
   /** PKCS #8, DER. */
   key: Buffer
@@ -13,7 +13,7 @@ export type Certificate = {
   notAfterMs: number
 }
 
-/** What may be told about a certificate: it is shown in each handshake. */
+/** Public: every handshake shows it. */
 export type CertificateFacts = {
   names: string[]
   issuer: string
@@ -25,7 +25,7 @@ export type CertificateFacts = {
 
 export type Checked = { ok: true; certificate: Certificate } | { ok: false; reason: string }
 
-/** Browsers go no deeper than this; 64 KiB hold the longest of such chains. */
+/** As deep as browsers go; 64 KiB are enough for such chains. */
 const MAX_CHAIN = 10
 export const CHAIN_LIMIT_CHARS = 65_536
 export const KEY_LIMIT_CHARS = 16_384
@@ -35,11 +35,7 @@ const BLOCK = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1'
 const CURVES = ['prime256v1', 'secp384r1', 'secp521r1']
 
-/**
- * Checks what is to be served for `name`. The reason of a refusal begins with
- * the field that is at fault. Self-signed certificates pass: a proxy in front
- * of us may be all who see it.
- */
+/** `reason` begins with the field. Self-signed certificates are accepted: perhaps only a proxy in front uses it. */
 export function checkCertificate(given: {
   chain: string
   key: string
@@ -63,7 +59,7 @@ export function checkCertificate(given: {
     notAfterMs: Math.min(...chain.map((each) => each.validToDate.getTime())),
   }
   try {
-    // OpenSSL has the last word: it is what serves it.
+    // OpenSSL serves it.
     createSecureContext({ cert: certificate.chain, key: keyPem(certificate.key) })
   } catch {
     return refused('certificate_chain is not one that can be served: its keys or signatures are too weak')
@@ -71,12 +67,11 @@ export function checkCertificate(given: {
   return { ok: true, certificate }
 }
 
-/** PKCS #8 in DER as PEM, which is what node:tls takes. */
+/** PKCS #8 in DER as PEM, for node:tls. */
 export function keyPem(pkcs8: Buffer): string {
   return pem('PRIVATE KEY', pkcs8)
 }
 
-/** Of the first certificate of a stored chain. */
 export function certificateFacts(chain: string): CertificateFacts {
   const leaf = new X509Certificate(chain)
   const { asymmetricKeyType = '', asymmetricKeyDetails: details } = leaf.publicKey
@@ -116,7 +111,7 @@ function readKey(text: string): KeyObject | string {
   return 'must be RSA with 2048 to 8192 bits, or ECDSA on P-256, P-384 or P-521'
 }
 
-/** Signs with it: a key file names the public key besides, and OpenSSL compares no more than that. */
+/** Signs with the key: a key file contains the public key as well, and OpenSSL compares only that. */
 function isKeyOf(key: KeyObject, leaf: X509Certificate): boolean {
   if (!leaf.checkPrivateKey(key)) return false
   const words = Buffer.from('whose key is this')
@@ -131,7 +126,7 @@ function leafProblem(leaf: X509Certificate, name: string): string | null {
   if (leaf.checkHost(name, { subject: 'never', partialWildcards: false }) === undefined) {
     return `does not begin with a certificate for ${name}: it is for ${namesOf(leaf).join(', ') || 'no name'}`
   }
-  // `keyUsage` of node is the extended one.
+  // Node's `keyUsage` is the extended key usage.
   const usages: readonly string[] | undefined = leaf.keyUsage
   if (usages !== undefined && !usages.includes(SERVER_AUTH))
     return 'is not for servers (TLS web server authentication)'
@@ -153,7 +148,7 @@ function orderProblem(chain: readonly X509Certificate[]): string | null {
 
 function timeProblem(chain: readonly X509Certificate[], nowMs: number): string | null {
   for (const { validFromDate, validToDate } of chain) {
-    // Compared with no time, an unreadable one is neither past nor to come.
+    // An invalid date passes both comparisons.
     if (Number.isNaN(validFromDate.getTime() + validToDate.getTime()))
       return 'holds a time that cannot be read'
     if (validToDate.getTime() <= nowMs) return `has ended on ${validToDate.toISOString()}`

@@ -23,7 +23,15 @@ it('GET /api/operator/nodes: operators see every node, owners none', async () =>
   const pulse = { draining: false, running: 1, load: 0.25, memoryBytes: 1e9, browser: 'none' as const }
   const node = await startRegistration(
     { pool: api.pool, log: silentLog(), pulse: () => pulse },
-    { id: 'n:1', host: 'n', version: '1.0.0', roles: ['edge'], cores: 4, slots: 0, schema: '0001-schema.sql' },
+    {
+      id: 'n:1',
+      host: 'n',
+      version: '1.0.0',
+      roles: ['edge'],
+      cores: 4,
+      slots: 0,
+      schema: '0001-schema.sql',
+    },
   )
   const { status, body } = await get({ cookie })
   assert.equal(status, 200)

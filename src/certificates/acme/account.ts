@@ -4,10 +4,9 @@ import type { Queryable } from '../../db/transaction.ts'
 import { accountPurpose, type Vault } from '../vault/vault.ts'
 
 /**
- * The key of our account at the CA with that directory, for the whole fleet:
- * made once and kept. Of two nodes that begin at once both get the same. A CA
- * that is asked for the first time replaces what another one has issued: who
- * tried with its test server first need not wait for those to end.
+ * The key of the fleet's account at a CA, created once. Two nodes at once get the
+ * same key. With a new CA, all certificates of the previous one become due, so
+ * that those of a CA's test server are replaced.
  */
 export async function accountKey(
   db: Queryable,

@@ -16,20 +16,17 @@ import {
 } from '../../der.ts'
 import { alternativeNames } from './signing-request.ts'
 
-/** The protocol by which a CA asks for it (RFC 8737, section 4). */
+/** RFC 8737, section 4. */
 export const ACME_TLS = 'acme-tls/1'
 
 const DAY_MS = 86_400_000
 
-/** What the certificate proves: SHA-256 of the key authorization. */
+/** Contains the SHA-256 of the key authorization. */
 export function alpnDigest(keyAuthorization: string): Buffer {
   return createHash('sha256').update(keyAuthorization).digest()
 }
 
-/**
- * The self-signed certificate that answers the challenge tls-alpn-01 (RFC 8737,
- * section 3), with a key of its own that lives only as long as the context.
- */
+/** The self-signed certificate for the challenge tls-alpn-01 (RFC 8737, section 3), with a temporary key. */
 export function alpnContext(name: string, keyAuthorization: string, nowMs: number): SecureContext {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const acmeIdentifier = sequence(

@@ -28,9 +28,9 @@ type Authorization = z.infer<typeof authorizationSchema>
 type IssueRequest = {
   name: string
   kind: ChallengeKind
-  /** Of the certificate that is replaced, for a CA that knows renewal information (RFC 9773, section 5). */
+  /** The replaced certificate, for a CA with renewal information (RFC 9773, section 5). */
   replaces: string | null
-  /** Makes every node answer the challenge; resolves when it is so. */
+  /** Resolves when all nodes serve the challenge. */
   publish(challenge: { kind: ChallengeKind; token: string; keyAuthorization: string }): Promise<void>
   signal: AbortSignal
 }
@@ -39,17 +39,17 @@ export type IssueTimes = { pollMs: number; limitMs: number }
 
 const TIMES: IssueTimes = { pollMs: 1_000, limitMs: 120_000 }
 const MAX_POLL_MS = 10_000
-/** RFC 9773, section 5, and what CAs say instead; `unauthorized`: another account of ours, or of the owner's, ordered it. */
+/** RFC 9773, section 5, and other errors in use; `unauthorized`: another account ordered it. */
 const REPLACEMENT_PROBLEMS = new Set(['alreadyReplaced', 'malformed', 'conflict', 'unauthorized'])
-/** The CA's clock may be a little ahead of ours. */
+/** The CA's clock may be ahead. */
 const CLOCKS_APART_MS = 300_000
 /** Tokens are base64url with at least 128 bits (RFC 8555, section 8.1). */
 const TOKEN = /^[\w-]{22,255}$/
 
 /**
- * One certificate for one name, with a fresh key (ECDSA on P-256): order,
- * challenge, signing request, chain (RFC 8555, section 7.4). Rejects with
- * AcmeProblem, whose words are for the owner, or with the signal's reason.
+ * Gets a certificate for one name with a new key (ECDSA on P-256; RFC 8555,
+ * section 7.4). Rejects with AcmeProblem, whose message is for the owner, or with
+ * the signal's reason.
  */
 export async function issueCertificate(
   session: AcmeSession,
@@ -85,7 +85,7 @@ export async function issueCertificate(
   if (checked.ok) return checked.certificate
   throw new AcmeProblem('unknown', `the CA's certificate cannot be used: ${checked.reason}`)
 
-  /** A CA that knows nothing of what is replaced, or has seen it replaced already, gets an order like any other. */
+  /** Without `replaces` if the CA rejects that. */
   async function placeOrder(at: string, replaced: string | null): Promise<AcmeAnswer> {
     const identifiers = [{ type: 'dns', value: name }]
     if (replaced === null) return session.post(at, { identifiers }, signal)
@@ -100,7 +100,7 @@ export async function issueCertificate(
 
   async function authorize(at: string): Promise<void> {
     const found = parsed(authorizationSchema, await session.post(at, null, signal), 'authorization')
-    // Given some days ago, and still good.
+    // Still valid from an earlier order.
     if (found.status === 'valid') return
     const challenge = found.challenges.find(({ type }) => type === request.kind)
     if (challenge?.token === undefined || !TOKEN.test(challenge.token)) {

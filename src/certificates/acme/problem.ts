@@ -1,19 +1,19 @@
-/** The part of an ACME error type that says what is wrong (RFC 8555, section 6.7). */
+/** RFC 8555, section 6.7. */
 const PREFIX = 'urn:ietf:params:acme:error:'
 const DETAIL_CHARS = 300
 
 /**
- * The CA, or the way to it, said no. `kind` is the last word of the error type,
- * such as `badNonce`, `rateLimited`, `unauthorized`; `unreachable` when there was
- * no answer of an ACME server at all. The message may be shown to the owner.
+ * An error of the CA. `kind` is the last word of its type, such as `badNonce` or
+ * `rateLimited`; `unreachable` without a response of an ACME server. The message
+ * may be shown to the owner.
  */
 export class AcmeProblem extends Error {
   readonly kind: string
-  /** The CA wants to be left alone for so long; null: it did not say. */
+  /** null: the CA sent no Retry-After. */
   readonly retryAfterMs: number | null
 
   constructor(kind: string, words: string, options: ErrorOptions & { retryAfterMs?: number | null } = {}) {
-    // Some of them are the CA's own, and stored: what PostgreSQL would not take would have the order begun anew each minute.
+    // The CA's text is stored: PostgreSQL must accept it, or the order would be repeated each minute.
     super(plain(words), options)
     this.name = 'AcmeProblem'
     this.kind = kind
@@ -21,7 +21,7 @@ export class AcmeProblem extends Error {
   }
 }
 
-/** From a problem document (RFC 7807) or its like within a challenge or order. */
+/** From a problem document (RFC 7807), or one within a challenge or order. */
 export function problemFrom(
   document: unknown,
   otherwise: string,
@@ -33,7 +33,7 @@ export function problemFrom(
   return new AcmeProblem(kind, words, { retryAfterMs })
 }
 
-/** `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3); null when there is none that can be read. */
+/** `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3); null: missing or malformed. */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | null {
   if (header === undefined) return null
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000
@@ -41,7 +41,7 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
   return Number.isNaN(at) ? null : Math.max(0, at - nowMs)
 }
 
-/** A stranger's words on one line, and not too many of them. */
+/** The CA's text on one line, cut. */
 export function plain(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').slice(0, DETAIL_CHARS)
 }

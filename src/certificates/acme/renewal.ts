@@ -11,12 +11,12 @@ const windowSchema = z.object({
   }),
 })
 
-/** When the CA wants a certificate to be renewed, and when it wants to be asked again. */
+/** When to renew, and when to ask again. */
 export type RenewalInfo = { startMs: number; endMs: number; askAgainMs: number }
 
 const ASK_AGAIN_MS = { least: 3_600_000, usual: 6 * 3_600_000, most: 86_400_000 }
 
-/** What the CA suggests (RFC 9773, section 4); null: it does not offer that. Rejects with AcmeProblem. */
+/** RFC 9773, section 4; null: the CA does not support it. Rejects with AcmeProblem. */
 export async function renewalInfo(
   session: AcmeSession,
   chain: string,
@@ -37,10 +37,7 @@ export async function renewalInfo(
   }
 }
 
-/**
- * Names a certificate to its CA: key id of the authority and serial number
- * (RFC 9773, section 4.1). null: it does not say which key signed it.
- */
+/** Key id of the authority and serial number (RFC 9773, section 4.1); null: the certificate has no key id. */
 export function certificateId(chain: string): string | null {
   try {
     const [whole] = readDer(new X509Certificate(chain).raw)
@@ -70,14 +67,14 @@ function authorityKeyId(extensions: DerValue): Buffer | null {
   return null
 }
 
-/** A moment by chance, so that certificates that were ordered together are not renewed together. */
+/** Spreads the renewals of certificates that were ordered together. */
 export type Random = () => number
 
-/** Of the lifetime; what is left then is time for failures. Lifetimes get shorter, so nothing is said in days. */
+/** Of the lifetime, because lifetimes get shorter. The rest is for failures. */
 const LEFT_AT_RENEWAL = 1 / 3
 const JITTER = 1 / 30
 
-/** When to renew by the certificate's own times: at a third of its lifetime left, up to a thirtieth earlier. */
+/** With a third of the lifetime left, or up to a thirtieth earlier. */
 export function renewalMs(
   { notBeforeMs, notAfterMs }: { notBeforeMs: number; notAfterMs: number },
   random: Random,
@@ -86,7 +83,7 @@ export function renewalMs(
   return Math.round(notAfterMs - lifetimeMs * (LEFT_AT_RENEWAL + JITTER * random()))
 }
 
-/** When to renew by what the CA suggests: a moment of its window, at once when that is over (RFC 9773, section 4.2). */
+/** A random moment of the CA's window; at once if it is over (RFC 9773, section 4.2). */
 export function suggestedMs({ startMs, endMs }: RenewalInfo, random: Random): number {
   return Math.round(startMs + (endMs - startMs) * random())
 }

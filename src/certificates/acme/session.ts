@@ -13,22 +13,22 @@ type Directory = z.infer<typeof directorySchema>
 
 type SessionOptions = {
   directoryUrl: string
-  /** Shown to the CA as contact; null: none. */
+  /** Contact for the CA. */
   email: string | null
   transport: Transport
   nowMs(): number
 }
 
-/** One account at one CA. Every method rejects with AcmeProblem, or with the reason of `signal`. */
+/** An account at a CA. Methods reject with AcmeProblem, or with the reason of `signal`. */
 export type AcmeSession = {
   signer: Signer
   directory(signal: AbortSignal): Promise<Directory>
-  /** Signed by the account, which is made first where it is not there yet. `payload` null: POST-as-GET. */
+  /** Signs with the account, which is created if needed. `payload` null: POST-as-GET. */
   post(url: string, payload: object | null, signal: AbortSignal): Promise<AcmeAnswer>
   get(url: string, signal: AbortSignal): Promise<AcmeAnswer>
 }
 
-/** A CA may refuse a nonce at any time and for no reason (RFC 8555, section 6.5). */
+/** A CA may reject a nonce at any time (RFC 8555, section 6.5). */
 const NONCE_TRIES = 10
 const DIRECTORY_KEPT_MS = 86_400_000
 const MAX_NONCES = 32
@@ -38,7 +38,7 @@ export function createAcmeSession(accountKey: KeyObject, options: SessionOptions
   const signer = createSigner(accountKey)
   const nonces: string[] = []
   let known: { directory: Directory; atMs: number } | null = null
-  /** The account's own address, by which it signs. */
+  /** The account's URL. */
   let account: string | null = null
 
   async function directory(signal: AbortSignal): Promise<Directory> {
@@ -57,13 +57,13 @@ export function createAcmeSession(accountKey: KeyObject, options: SessionOptions
     try {
       return await signed(url, payload, account, signal)
     } catch (error) {
-      // A CA that has forgotten us is told anew, with the same key, at the next attempt.
+      // If the CA has lost the account, the next attempt registers the same key again.
       if (error instanceof AcmeProblem && error.kind === 'accountDoesNotExist') account = null
       throw error
     }
   }
 
-  /** With a key that the CA knows already, this only finds the account (RFC 8555, section 7.3.1). */
+  /** Finds the account if the CA knows the key (RFC 8555, section 7.3.1). */
   async function findAccount(signal: AbortSignal): Promise<string> {
     const { newAccount } = await directory(signal)
     const contact = email === null ? {} : { contact: [`mailto:${email}`] }
@@ -73,7 +73,7 @@ export function createAcmeSession(accountKey: KeyObject, options: SessionOptions
     return found
   }
 
-  /** An account that was there keeps its contact until it is told another one (section 7.3.2). No order waits for that. */
+  /** Updates the contact of an existing account (section 7.3.2). Orders do not wait for it. */
   async function tell(
     found: string,
     answer: AcmeAnswer,
@@ -100,7 +100,7 @@ export function createAcmeSession(accountKey: KeyObject, options: SessionOptions
       } catch (error) {
         const again = error instanceof AcmeProblem && error.kind === 'badNonce' && tries < NONCE_TRIES
         if (!again) throw error
-        // Those that were kept are likely no better; the refusal has brought a new one.
+        // Other stored nonces are probably invalid as well; the error response contains a new one.
         nonces.splice(0, nonces.length - 1)
       }
     }
@@ -136,7 +136,7 @@ export function createAcmeSession(accountKey: KeyObject, options: SessionOptions
   return { signer, directory, post, get }
 }
 
-/** The body as the schema says; throws AcmeProblem that names `what`. */
+/** Throws AcmeProblem that names `what`. */
 export function parsed<Schema extends z.ZodType>(
   schema: Schema,
   answer: AcmeAnswer,
@@ -161,9 +161,9 @@ function json(answer: AcmeAnswer): unknown {
   }
 }
 
-/** The key of an ACME account in use: ECDSA on P-256, signing ES256. */
+/** ECDSA on P-256, signing ES256. */
 type Signer = {
-  /** The public key as a JWK, in the members and the order that its thumbprint is made of (RFC 7638). */
+  /** With the members and the order of its thumbprint (RFC 7638). */
   jwk: { crv: string; kty: string; x: string; y: string }
   thumbprint: string
   /** A JWS in its flattened JSON form (RFC 8555, section 6.2). `payload` null: POST-as-GET. */

@@ -12,7 +12,7 @@ import {
   setOf,
 } from '../../der.ts'
 
-/** DNS names as the value of the extension subjectAltName (RFC 5280, section 4.2.1.6). */
+/** subjectAltName (RFC 5280, section 4.2.1.6). */
 export function alternativeNames(names: readonly string[]): Buffer {
   return sequence(
     objectId('2.5.29.17'),
@@ -20,11 +20,7 @@ export function alternativeNames(names: readonly string[]): Buffer {
   )
 }
 
-/**
- * What a CA is given to sign (PKCS #10, RFC 2986), in DER: an empty subject, the
- * name as subjectAltName, the public key, and a signature that proves the
- * private one. `key`: ECDSA on P-256.
- */
+/** PKCS #10 (RFC 2986) in DER, with an empty subject and the name as subjectAltName. `key`: ECDSA on P-256. */
 export function signingRequest(name: string, key: KeyObject): Buffer {
   const extensions = sequence(
     objectId('1.2.840.113549.1.9.14'), // extensionRequest

@@ -20,15 +20,14 @@ type TransportOptions = {
   userAgent: string
   timeoutMs?: number
   limitBytes?: number
-  /** Further certificate authorities (PEM); for tests. NODE_EXTRA_CA_CERTS does it for a private CA. */
+  /** More certificate authorities (PEM), for tests. For a private CA use NODE_EXTRA_CA_CERTS. */
   ca?: string
 }
 
 /**
- * HTTPS to the CA that the operator chose. Its addresses are not guarded: a
- * private CA may well stand on a private one, and nobody but that CA says where
- * its resources are. Redirects are not followed. Rejects with AcmeProblem
- * `unreachable`, or with the signal's reason.
+ * HTTPS to the operator's CA. Without the address guard: a private CA may have a
+ * private address, and only the CA names its resources. Follows no redirects.
+ * Rejects with AcmeProblem `unreachable`, or with the signal's reason.
  */
 export function createTransport(options: TransportOptions): Transport {
   const { userAgent, timeoutMs = 20_000, limitBytes = 1_048_576, ca } = options
@@ -51,7 +50,7 @@ export function createTransport(options: TransportOptions): Transport {
         },
         ...(ca !== undefined && { ca }),
       })
-      // Called off, they may fail once more when nobody waits for them any longer, or not yet.
+      // After an abort they may reject once more.
       request.on('error', () => {})
       request.on('response', (answer) => answer.on('error', () => {}))
       request.end(body)
@@ -72,7 +71,7 @@ export function createTransport(options: TransportOptions): Transport {
   }
 }
 
-/** For owners, whom the address of an operator's CA does not concern; the operator finds it in the log. */
+/** For owners, without the CA's address, which is in the log. */
 function wordsOf(cause: unknown): string {
   const { code, syscall, message } = cause as NodeJS.ErrnoException
   return syscall !== undefined || cause instanceof AggregateError ? (code ?? 'no connection') : message
