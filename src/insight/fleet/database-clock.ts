@@ -4,29 +4,28 @@ import { type Clock, type Stopwatch, systemClock, systemStopwatch } from '../../
 import type { Log } from '../../log.ts'
 
 type DatabaseClock = Clock & {
-  /** How far the machine's own clock is ahead of the database's, as far as was measured last. */
+  /** How far the machine's clock is ahead of the database's, as last measured. */
   readonly machineAheadMs: number
   close(): void
 }
 
-const ANSWER_WITHIN_MS = 4_000
+const QUERY_TIMEOUT_MS = 4_000
 const EVERY_MS = 5_000
-const LOOKS_AT_START = 3
+const READINGS_AT_START = 3
 
-/** A smaller step back is waited out: times that were taken before and after it would be in the wrong order. */
-const WAITED_OUT_MS = 1_000
-/** From here on the operator is told. */
-const TOLD_MS = 2_000
+/** During a smaller step back the time stands still, so that times stay in order. */
+const MAX_STANDSTILL_MS = 1_000
+const WARN_MS = 2_000
 
 /**
- * The one clock of all nodes: that of the database, which leases, windows and
- * the ages of pages are written by. It is kept by this machine's monotonic
- * clock and set right every five seconds, so neither a wrong clock of the
- * machine nor a jump of it does any harm, and it goes on while PostgreSQL is away.
+ * The clock of all nodes is the database's, which leases, rate limits and page
+ * ages use. It runs on this machine's monotonic clock and is corrected every five
+ * seconds, so that a wrong system clock does no harm, and it goes on while
+ * PostgreSQL is away.
  *
- * An answer says what the time was at some moment between question and answer;
- * the clock is moved only when it lies outside of what that allows, and then no
- * further than to its edge. Rejects when the first look fails.
+ * A reading is from some moment between query and response: the clock is moved
+ * only if it is outside that interval, and only to its edge. Rejects when the
+ * first reading fails.
  */
 export async function startDatabaseClock(
   deps: { pool: pg.Pool; log: Log; stopwatch?: Stopwatch; machine?: Clock },
@@ -37,13 +36,13 @@ export async function startDatabaseClock(
   let aheadMs = Number.NaN
   let lastMs = 0
   let machineAheadMs = 0
-  let told = false
+  let warned = false
 
-  async function look(): Promise<void> {
+  async function read(): Promise<void> {
     const query = {
       name: 'database-clock',
       text: `select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`,
-      query_timeout: ANSWER_WITHIN_MS,
+      query_timeout: QUERY_TIMEOUT_MS,
     }
     const beforeMs = monotonicMs()
     const { rows } = await pool.query<{ ms: number }>(query)
@@ -53,29 +52,29 @@ export async function startDatabaseClock(
     if (Number.isNaN(aheadMs)) aheadMs = (least + most) / 2
     else aheadMs = Math.min(Math.max(aheadMs, least), most)
     machineAheadMs = machine.nowMs() - (monotonicMs() + aheadMs)
-    tell()
+    warn()
   }
 
-  function tell(): void {
-    const off = Math.abs(machineAheadMs) > TOLD_MS
-    if (off && !told) {
+  function warn(): void {
+    const off = Math.abs(machineAheadMs) > WARN_MS
+    if (off && !warned) {
       log.warn(
         { seconds: Math.round(machineAheadMs / 1_000) },
-        'the clock of this machine differs from that of the database, by which all nodes go',
+        'the clock of this machine differs from the database, whose time all nodes use',
       )
     }
-    told = off
+    warned = off
   }
 
-  for (let looks = 0; looks < LOOKS_AT_START; looks++) await look()
-  let looking = false
+  for (let readings = 0; readings < READINGS_AT_START; readings++) await read()
+  let reading = false
   const timer = setInterval(() => {
-    if (looking) return
-    looking = true
-    look()
-      .catch((error: Error) => log.debug({ err: error.message }, 'the time could not be asked for'))
+    if (reading) return
+    reading = true
+    read()
+      .catch((error: Error) => log.debug({ err: error.message }, 'the time could not be read'))
       .finally(() => {
-        looking = false
+        reading = false
       })
   }, everyMs)
   timer.unref()
@@ -83,7 +82,7 @@ export async function startDatabaseClock(
   return {
     nowMs() {
       const ms = Math.round(monotonicMs() + aheadMs)
-      if (ms < lastMs && lastMs - ms < WAITED_OUT_MS) return lastMs
+      if (ms < lastMs && lastMs - ms < MAX_STANDSTILL_MS) return lastMs
       lastMs = ms
       return ms
     },

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../db/transaction.ts'
 
-/** `dead`: it has not been heard of for three beats. */
+/** `dead`: three beats missed. */
 export const NODE_STATES = ['serving', 'draining', 'dead'] as const
 export type NodeState = (typeof NODE_STATES)[number]
 
@@ -8,35 +8,35 @@ export type NodeState = (typeof NODE_STATES)[number]
 export const BROWSER_STATES = ['ok', 'broken', 'none'] as const
 export type BrowserState = (typeof BROWSER_STATES)[number]
 
-/** What a node says of itself once. */
+/** Constant while a node runs. */
 export type NodeSelf = {
-  /** The name of this run of the node; no other run ever has it. */
+  /** Unique for each run. */
   id: string
   host: string
   version: string
   roles: readonly string[]
   cores: number
-  /** Pages that it renders at once; 0 where it does not render. */
+  /** 0: it does not render. */
   slots: number
   /** The last migration that it knows. */
   schema: string
 }
 
-/** What it says with every beat. */
+/** Written with every beat. */
 export type NodePulse = {
   draining: boolean
-  /** Jobs that it runs at this moment. */
+  /** Jobs. */
   running: number
-  /** Of its machine, over the last minute. */
+  /** Of the machine, over the last minute. */
   load: number
-  /** Resident, of the node with its browsers and its private PostgreSQL. */
+  /** Resident, with browsers and private PostgreSQL. */
   memoryBytes: number
   browser: BrowserState
-  /** Absent where it does not render. */
+  /** Missing if it does not render. */
   browsers?: { readonly alive: number; readonly started: number }
 }
 
-/** A node as others see it; times are of the database's clock. */
+/** Times are of the database's clock. */
 export type FleetNode = {
   id: string
   host: string
@@ -51,23 +51,21 @@ export type FleetNode = {
   load: number
   memory_bytes: number
   browser: BrowserState
-  /** That run; two while one takes another's place. */
+  /** Running; two while one replaces another. */
   browsers: number
-  /** Since the node began: the first, and each that replaced one. */
+  /** Since the node started. */
   browsers_started: number
   schema: string
 }
 
 export type Fleet = {
-  /** The last migration that was applied to the database; a node whose own is older was started before it. */
+  /** The last applied migration. */
   schema: string
   nodes: FleetNode[]
 }
 
 export const BEAT_MS = 5_000
-/** Three beats missed. */
 const DEAD_AFTER_MS = 3 * BEAT_MS
-/** For so long a dead node is shown. */
 export const REMOVED_AFTER_MS = 600_000
 
 type Row = Omit<FleetNode, 'started_at' | 'seen_at' | 'memory_bytes'> & {
@@ -76,7 +74,7 @@ type Row = Omit<FleetNode, 'started_at' | 'seen_at' | 'memory_bytes'> & {
   memory_bytes: string
 }
 
-/** All nodes of this database, those that died a moment ago too; by host, the oldest first. */
+/** All nodes, including recently dead ones; by host, the oldest first. */
 export async function readFleet(db: Queryable): Promise<Fleet> {
   const { rows } = await db.query<Row>(
     `select id, host, version, roles, started_at, seen_at, slots, running, cores, load, memory_bytes, browser, browsers, browsers_started,

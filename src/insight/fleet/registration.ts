@@ -4,18 +4,16 @@ import type { Log } from '../../log.ts'
 import { BEAT_MS, type NodePulse, type NodeSelf, REMOVED_AFTER_MS } from './node.ts'
 
 export type Registration = {
-  /** Says at once what has changed, such as that the node drains. */
+  /** Writes changes at once, such as draining. */
   beat(): Promise<void>
-  /** Settles with the name of a migration that this node cannot work with: one that breaks those who do not know it. */
+  /** Settles with the name of a breaking migration that this node does not know. */
   outdated: Promise<string>
-  /** Takes the node out of the list. */
   close(): Promise<void>
 }
 
-/** A beat that has had no answer for so long is given up; the next one comes. */
-const ANSWER_WITHIN_MS = 4_000
+const QUERY_TIMEOUT_MS = 4_000
 
-// A beat need not survive the server: there is another in five seconds.
+// A beat need not survive a crash of the server: the next one comes in five seconds.
 const BEAT = `
   with quickly as materialized (select set_config('synchronous_commit', 'off', true))
   insert into node as known (id, host, version, roles, cores, slots, schema, draining, running, load, memory_bytes, browser,
@@ -27,10 +25,8 @@ const BEAT = `
     browsers = excluded.browsers, browsers_started = excluded.browsers_started`
 
 /**
- * Puts this node into the list of nodes and keeps it there by a beat every five
- * seconds. The first is awaited; later ones never fail anybody: a node that
- * PostgreSQL does not hear is dead to the others, and there again with the next
- * beat that arrives.
+ * Writes this node's row at startup and every five seconds. Later errors are only
+ * logged: the others see the node as dead until the next successful beat.
  */
 export async function startRegistration(
   deps: { pool: pg.Pool; pulse(): NodePulse; log: Log },
@@ -40,41 +36,42 @@ export async function startRegistration(
   const { pool, pulse, log } = deps
   const { promise: outdated, resolve: becomeOutdated } = Promise.withResolvers<string>()
   let beating: Promise<void> | null = null
-  let silent = false
+  let failing = false
 
   async function write(): Promise<void> {
     const { id, host, version, roles, cores, slots, schema } = self
     const { draining, running, load, memoryBytes, browser, browsers } = pulse()
     const once = [id, host, version, [...roles], cores, slots, schema]
     const now = [draining, running, load, Math.round(memoryBytes), browser]
-    await ask(BEAT, [...once, ...now, browsers?.alive ?? 0, browsers?.started ?? 0])
-    // Those of others, too: who is dead cannot do it himself.
-    await ask(`delete from node where seen_at < clock_timestamp() - $1 * interval '1 millisecond'`, [
+    await query(BEAT, [...once, ...now, browsers?.alive ?? 0, browsers?.started ?? 0])
+    // Dead nodes cannot delete their rows.
+    await query(`delete from node where seen_at < clock_timestamp() - $1 * interval '1 millisecond'`, [
       REMOVED_AFTER_MS,
     ])
-    const [tooNew] = await ask(
+    const [tooNew] = await query(
       'select name from schema_migration where breaking and name > $1 collate "C" order by name limit 1',
       [schema],
     )
     if (tooNew?.name !== undefined) becomeOutdated(tooNew.name)
   }
 
-  async function ask(text: string, values: unknown[]): Promise<{ name?: string }[]> {
-    const query = { text, values, query_timeout: ANSWER_WITHIN_MS }
-    return (await pool.query<{ name?: string }>(query)).rows
+  async function query(text: string, values: unknown[]): Promise<{ name?: string }[]> {
+    const config = { text, values, query_timeout: QUERY_TIMEOUT_MS }
+    return (await pool.query<{ name?: string }>(config)).rows
   }
 
-  /** One at a time: who is asked while one is under way has said nothing newer than the next. */
+  /** One at a time. */
   function beat(): Promise<void> {
     beating ??= write()
       .then(
         () => {
-          if (silent) log.info('this node stands in the list of nodes again')
-          silent = false
+          if (failing) log.info('this node is in the list of nodes again')
+          failing = false
         },
         (error: Error) => {
-          if (!silent) log.warn({ err: error.message }, 'this node could not say that it lives')
-          silent = true
+          if (!failing)
+            log.warn({ err: error.message }, 'this node could not update its row in the list of nodes')
+          failing = true
         },
       )
       .finally(() => {
@@ -95,8 +92,8 @@ export async function startRegistration(
     async close() {
       clearInterval(timer)
       await beating
-      await ask('delete from node where id = $1', [self.id]).catch((error: Error) => {
-        log.debug({ err: error.message }, 'this node could not leave the list of nodes; it will be removed')
+      await query('delete from node where id = $1', [self.id]).catch((error: Error) => {
+        log.debug({ err: error.message }, 'this node could not delete its row; others will')
       })
     },
   }
