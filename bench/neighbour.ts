@@ -15,7 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
 import { systemClock } from '../src/clock.ts'
-import { thisMachine, usualSlots } from '../src/config.ts'
+import { defaultSlots, thisMachine } from '../src/config.ts'
 import { createListener } from '../src/db/listener.ts'
 import type { AccountId, DomainId, PagePath } from '../src/ids.ts'
 import { silentLog } from '../src/log.ts'
@@ -32,7 +32,7 @@ import { openSite } from './sites.ts'
 const { values: given } = parseArgs({
   options: {
     rounds: { type: 'string', default: '3' },
-    slots: { type: 'string', default: String(usualSlots(thisMachine())) },
+    slots: { type: 'string', default: String(defaultSlots(thisMachine())) },
     nodes: { type: 'string', default: '1' },
   },
 })

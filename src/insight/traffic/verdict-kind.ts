@@ -1,7 +1,7 @@
 /**
  * What a verdict means for the quality of service. `hit`, `stale`, `rendered`: a
  * finished page. `failed`: the origin had to respond instead. `passed`: by rule
- * (an asset, a method, a setting). `sitemap`: any response with a sitemap.
+ * (an asset, a method, a setting). `sitemap`: each response with a sitemap.
  */
 export type VerdictKind = 'hit' | 'stale' | 'rendered' | 'failed' | 'passed' | 'sitemap'
 
