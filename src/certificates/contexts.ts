@@ -27,10 +27,6 @@ type Entry = {
   challenge: SecureContext | null
 }
 
-function challengeOf(entry: Entry | null): SecureContext | null {
-  return entry?.challenge ?? null
-}
-
 /** Some ten kilobytes each. */
 const MAX_CONTEXTS = 5_000
 const MAX_NAME_CHARS = 253
@@ -40,122 +36,127 @@ const MAX_NAME_CHARS = 253
  * notification during a read wins. Entries that may be outdated are used only if
  * PostgreSQL cannot be read. Expired certificates are not served.
  */
-export function createContexts({ read, vault, connected, clock, log }: ContextsDeps) {
-  const known = new LRUCache<string, Entry>({ max: MAX_CONTEXTS })
+export function createContexts(deps: ContextsDeps): Contexts {
+  return new Contexts(deps)
+}
+
+export class Contexts {
+  readonly #deps: ContextsDeps
+  readonly #known = new LRUCache<string, Entry>({ max: MAX_CONTEXTS })
   // Separate, so that a scan of random names evicts no certificate.
-  const unknown = new LRUCache<string, true>({ max: 10_000 })
+  readonly #unknown = new LRUCache<string, true>({ max: 10_000 })
   /** For `alpn`, which is called later in a handshake and cannot wait for PostgreSQL. */
-  const challenges = new LRUCache<string, SecureContext>({ max: 1_000 })
-  let epoch = 0
-  let doubted = !connected()
+  readonly #challenges = new LRUCache<string, SecureContext>({ max: 1_000 })
+  #epoch = 0
+  #doubted: boolean
+
+  constructor(deps: ContextsDeps) {
+    this.#deps = deps
+    this.#doubted = !deps.connected()
+  }
 
   /** null: nothing is served under this name. Rejects if it cannot be read. */
-  function contextFor(
+  readonly contextFor = (
     serverName: string,
     protocol: string | null,
-  ): SecureContext | null | Promise<SecureContext | null> {
+  ): SecureContext | null | Promise<SecureContext | null> => {
     const name = nameOf(serverName)
     if (name === '' || name.length > MAX_NAME_CHARS) return null
     // The CA connects just after another node published the challenge: the notification may be on its way.
-    if (protocol === ACME_TLS) return load(name).then(challengeOf)
-    if (believed()) {
-      const entry = known.get(name)
-      if (entry !== undefined) return usable(entry)
-      if (unknown.has(name)) return null
+    if (protocol === ACME_TLS) return this.#load(name).then((entry) => entry?.challenge ?? null)
+    if (this.#isTrusted()) {
+      const entry = this.#known.get(name)
+      if (entry !== undefined) return this.#usable(entry)
+      if (this.#unknown.has(name)) return null
     }
-    return load(name).then(usable)
+    return this.#load(name).then((entry) => this.#usable(entry))
   }
 
   /** The CA's protocol is always accepted; `contextFor` finds out whether there is a challenge. */
-  function alpn(
+  readonly alpn = (
     serverName: string,
     protocols: readonly string[],
-  ): { protocol: string; context: SecureContext | null } | null {
+  ): { protocol: string; context: SecureContext | null } | null => {
     if (!protocols.includes(ACME_TLS)) return null
-    return { protocol: ACME_TLS, context: challenges.get(nameOf(serverName)) ?? null }
+    return { protocol: ACME_TLS, context: this.#challenges.get(nameOf(serverName)) ?? null }
   }
 
-  async function load(name: string): Promise<Entry | null> {
-    const [started, trusted] = [epoch, believed()]
+  readonly held: Held = {
+    invalidate: (what: Invalidation) => {
+      if (what.kind === 'everything') this.#clear()
+      else if (what.kind === 'host') {
+        this.#epoch++
+        for (const cache of [this.#known, this.#unknown, this.#challenges]) cache.delete(what.host)
+      }
+    },
+    doubt: () => {
+      this.#doubted = true
+      this.#epoch++
+    },
+  }
+
+  async #load(name: string): Promise<Entry | null> {
+    const [epoch, trusted] = [this.#epoch, this.#isTrusted()]
     let entry: Entry | null
     try {
-      const found = await read(name)
-      entry = found === null ? null : entryOf(name, found)
+      const found = await this.#deps.read(name)
+      entry = found === null ? null : this.#entryOf(name, found)
     } catch (error) {
-      const held = known.get(name)
-      if (held === undefined) throw error
-      return held
+      const known = this.#known.get(name)
+      if (known === undefined) throw error
+      return known
     }
-    if (entry?.challenge) challenges.set(name, entry.challenge)
-    if (trusted && believed() && started === epoch) {
-      if (entry === null) unknown.set(name, true)
-      else known.set(name, entry)
+    if (entry?.challenge) this.#challenges.set(name, entry.challenge)
+    if (trusted && this.#isTrusted() && epoch === this.#epoch) {
+      if (entry === null) this.#unknown.set(name, true)
+      else this.#known.set(name, entry)
     }
     return entry
   }
 
-  function entryOf(name: string, { domain, certificate, challenge }: ServedCertificate): Entry {
+  #entryOf(name: string, { domain, certificate, challenge }: ServedCertificate): Entry {
     return {
-      context: certificate === null ? null : contextOf(name, domain, certificate),
+      context: certificate === null ? null : this.#contextOf(name, domain, certificate),
       notAfterMs: certificate?.notAfterMs ?? 0,
-      challenge: challenge === null ? null : alpnContext(name, challenge, clock.nowMs()),
+      challenge: challenge === null ? null : alpnContext(name, challenge, this.#deps.clock.nowMs()),
     }
   }
 
-  function contextOf(
+  #contextOf(
     name: string,
     domain: number,
     { chain, keySealed }: NonNullable<ServedCertificate['certificate']>,
   ): SecureContext | null {
     try {
-      const key = vault.open(certificatePurpose(domain), keySealed)
+      const key = this.#deps.vault.open(certificatePurpose(domain), keySealed)
       return createSecureContext({ cert: chain, key: keyPem(key) })
     } catch (error) {
-      log.error({ err: error, domain: name }, 'a certificate cannot be served')
+      this.#deps.log.error({ err: error, domain: name }, 'a certificate cannot be served')
       return null
     }
   }
 
-  function usable(entry: Entry | null): SecureContext | null {
+  #usable(entry: Entry | null): SecureContext | null {
     if (entry === null) return null
     const { context, notAfterMs, challenge } = entry
     // The start was checked when it was stored; the CA's clock may be minutes ahead.
-    const current = clock.nowMs() < notAfterMs
+    const isValid = this.#deps.clock.nowMs() < notAfterMs
     // With TLS 1.2 the CA is recognised only later. Other clients do not trust the challenge's certificate.
-    return (current ? context : null) ?? challenge
+    return (isValid ? context : null) ?? challenge
   }
 
-  function believed(): boolean {
-    if (!doubted) return true
-    if (!connected()) return false
-    doubted = false
-    clear()
+  #isTrusted(): boolean {
+    if (!this.#doubted) return true
+    if (!this.#deps.connected()) return false
+    this.#doubted = false
+    this.#clear()
     return true
   }
 
-  function clear(): void {
-    epoch++
-    known.clear()
-    unknown.clear()
-    challenges.clear()
+  #clear(): void {
+    this.#epoch++
+    for (const cache of [this.#known, this.#unknown, this.#challenges]) cache.clear()
   }
-
-  const held: Held = {
-    invalidate(what: Invalidation) {
-      if (what.kind === 'everything') clear()
-      else if (what.kind === 'host') {
-        epoch++
-        known.delete(what.host)
-        unknown.delete(what.host)
-        challenges.delete(what.host)
-      }
-    },
-    doubt() {
-      doubted = true
-      epoch++
-    },
-  }
-  return { contextFor, alpn, held }
 }
 
 function nameOf(serverName: string): string {

@@ -63,27 +63,19 @@ export function createAcmeSession(accountKey: KeyObject, options: SessionOptions
     }
   }
 
-  /** Finds the account if the CA knows the key (RFC 8555, section 7.3.1). */
+  /** Finds the account if the CA knows the key (RFC 8555, section 7.3.1), and updates its contact (7.3.2). */
   async function findAccount(signal: AbortSignal): Promise<string> {
     const { newAccount } = await directory(signal)
     const contact = email === null ? {} : { contact: [`mailto:${email}`] }
     const answer = await signed(newAccount, { termsOfServiceAgreed: true, ...contact }, null, signal)
     const found = locationOf(answer, 'account')
-    if (answer.status !== 201 && email !== null) await tell(found, answer, contact, signal)
-    return found
-  }
-
-  /** Updates the contact of an existing account (section 7.3.2). Orders do not wait for it. */
-  async function tell(
-    found: string,
-    answer: AcmeAnswer,
-    contact: { contact?: string[] },
-    signal: AbortSignal,
-  ): Promise<void> {
-    if (JSON.stringify(fieldsOf(json(answer))['contact']) === JSON.stringify(contact.contact)) return
+    if (answer.status === 201 || email === null) return found
+    if (JSON.stringify(fieldsOf(json(answer))['contact']) === JSON.stringify(contact.contact)) return found
+    // Orders do not depend on the contact.
     await signed(found, contact, found, signal).catch((error: unknown) => {
       if (!(error instanceof AcmeProblem)) throw error
     })
+    return found
   }
 
   async function signed(

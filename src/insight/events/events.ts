@@ -85,8 +85,7 @@ export function createEvents(deps: {
   const beating = setInterval(() => {
     streams.beat()
     void check(streams.all())
-  }, times.beatMs)
-  beating.unref()
+  }, times.beatMs).unref()
 
   return {
     subscribe(subscriber, begin, resumed) {
@@ -117,8 +116,7 @@ export function createEvents(deps: {
         isReading = false
         if (streams.count > 0 && gathering.pending()) plan()
       })
-    }, times.gatherMs)
-    gatherTimer.unref()
+    }, times.gatherMs).unref()
   }
 
   async function send(gathered: Gathered): Promise<void> {
