@@ -524,10 +524,11 @@ $$;
 -- Claims at most `slots` jobs for a node, at most `background_slots` of them `refresh` or `warm`: `live` before
 -- `refresh` before `warm`; accounts take turns, and domains of an account. A domain has at most `domain_cap` running
 -- renders over all nodes, and background jobs start only below `background_cap` of them. An account has at most
--- `account_cap` running renders on the node, unless no other account has a domain.
+-- `account_cap` of the node's slots, unless no other account has a domain. `occupied`: the accounts that hold the slots
+-- which are not free. The node knows them: a render that was given back or cancelled holds its slot for a moment.
 create function claim_jobs(
   by_node text, slots integer, background_slots integer,
-  account_cap integer, domain_cap integer, background_cap integer, lease interval, in_month date)
+  occupied integer[], account_cap integer, domain_cap integer, background_cap integer, lease interval, in_month date)
 returns table (
   job_id uuid, domain_id integer, account_id integer, path text, priority smallint, attempts integer, faults smallint,
   custom_domain text, origin_url text, is_active boolean, plan text, renders integer)
@@ -564,8 +565,7 @@ begin
     full_accounts := '{}';
     if is_shared then
       select coalesce(array_agg(a), '{}') into full_accounts
-        from (select j.account_id as a from job j where j.state = 'running' and j.node = by_node
-               group by 1 having count(*) >= account_cap) busy;
+        from (select a from unnest(occupied) a group by a having count(*) >= account_cap) busy;
     end if;
 
     picked := next_job(lowest, full_accounts, full_live, full_background);
@@ -592,6 +592,7 @@ begin
       on conflict (priority, account_id) do update set domain_id = excluded.domain_id
          where q.domain_id <> excluded.domain_id;
     background := background + least(served.priority, 1);
+    occupied := occupied || served.account_id;
   end loop;
 end
 $$;

@@ -109,7 +109,7 @@ export async function startTestEdge(
   /** A job whose row another transaction holds at this moment is passed over: then once more. */
   async function claimOne(): Promise<ClaimedJob | null> {
     for (;;) {
-      const [job] = await claim({ slots: 1, backgroundSlots: 1 }, nowMs)
+      const [job] = await claim({ slots: 1, backgroundSlots: 1, occupied: [] }, nowMs)
       if (job !== undefined) return job
       const { rowCount } = await pool.query(`select from job where state = 'queued'`)
       if (rowCount === 0) return null

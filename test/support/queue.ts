@@ -34,6 +34,7 @@ export type TestQueue = TestDatabase & { accountOf(domain: DomainId): Promise<Ac
       backgroundSlots: number
       cap: number
       accountCap: number
+      occupied: AccountId[]
       leaseMs: number
     }>,
   ): Promise<ClaimedJob[]>
@@ -80,10 +81,11 @@ export async function testQueue(): Promise<TestQueue> {
       backgroundSlots = slots,
       cap = 100,
       accountCap = 100,
+      occupied = [],
       leaseMs = 60_000,
     } = {}) {
       const claim = createClaim(pool, node, { accountCap, domainCap: cap, domainBackgroundCap: cap, leaseMs })
-      return claim({ slots, backgroundSlots }, systemClock.nowMs())
+      return claim({ slots, backgroundSlots, occupied }, systemClock.nowMs())
     },
     complete: createComplete({ pool, plans: DEFAULT_PLANS, clock: systemClock }),
     async jobs(domain) {

@@ -26,7 +26,7 @@ function miss(domain: DomainId, path: PagePath = HOME, slots = 1, cap = 4) {
     ...{ leaseMs: 60_000, liveWaitMs: 10_000 },
   }
   const ask = createClaimLive({ pool: queue.pool, plans: DEFAULT_PLANS }, 'node', rules)
-  const want = { slots, backgroundSlots: slots - 1 }
+  const want = { slots, backgroundSlots: slots - 1, occupied: [] }
   return ask({ page: pageId(domain, path), requestId: 'request' }, want, systemClock.nowMs())
 }
 const renders = (domain: DomainId, count: number) =>

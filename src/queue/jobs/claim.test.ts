@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { HOME, paths, RENDERED, type TestQueue, testQueue, until } from '../../../test/support/queue.ts'
-import type { DomainId, PagePath } from '../../ids.ts'
+import type { AccountId, DomainId, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
 import { pageId } from '../../store/page-id.ts'
 import { createJobWaiter } from './await.ts'
@@ -145,11 +145,14 @@ describe("an account's renders on one node", () => {
     await enqueue(queue.pool, first, paths(5), 'live')
     await enqueue(queue.pool, second, paths(5), 'warm')
     await enqueue(queue.pool, other, paths(1), 'warm')
-    const domains = async (node: string) =>
-      (await queue.claim({ node, slots: 4, accountCap: 3 })).map(({ page }) => page.domain)
-    assert.deepEqual((await domains('one')).toSorted(), [first, first, first, other].toSorted())
-    assert.deepEqual(await domains('one'), [])
-    assert.deepEqual((await domains('two')).toSorted(), [first, first, second].toSorted())
+    const account = await queue.accountOf(first)
+    const domains = async (...occupied: AccountId[]) =>
+      (await queue.claim({ slots: 4, accountCap: 3, occupied })).map(({ page }) => page.domain)
+    assert.deepEqual(await domains(account, account, account), [other])
+    await enqueue(queue.pool, other, paths(1, '/more'), 'warm')
+    assert.deepEqual(await domains(account, account), [first, other])
+    assert.deepEqual(await domains(), [first, first, first], 'of a node with no other renders')
+    assert.deepEqual(await domains(), [first, second, second], 'live first')
   })
 
   it('are not capped while no other account has a domain', async () => {
@@ -222,7 +225,7 @@ describe('the cap of renders at once', () => {
 
   function claimRaw({ cap, backgroundCap }: { cap: number; backgroundCap: number }) {
     return queue.pool.query<{ path: string }>(
-      `select path from claim_jobs('node', 10, 10, 100, $1, $2, interval '1 minute', '2026-01-01')`,
+      `select path from claim_jobs('node', 10, 10, '{}', 100, $1, $2, interval '1 minute', '2026-01-01')`,
       [cap, backgroundCap],
     )
   }

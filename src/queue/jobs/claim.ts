@@ -39,7 +39,7 @@ export type ClaimedJob = {
 }
 
 type ClaimRules = {
-  /** Renders of one account at once on this node, unless no other account has a domain. */
+  /** Slots of this node that one account may hold, unless no other account has a domain. */
   accountCap: number
   /** Renders of one domain at once, over all nodes. */
   domainCap: number
@@ -67,20 +67,24 @@ type ClaimedRow = {
   origin_cache_control: string | null
 }
 
-/** `slots`: most jobs to claim; `backgroundSlots`: how many of them may be `refresh` or `warm`. */
-export type FreeSlots = { slots: number; backgroundSlots: number }
+/**
+ * `slots`: most jobs to claim; `backgroundSlots`: how many of them may be `refresh` or `warm`; `occupied`: the accounts
+ * of the renders that hold this node's other slots.
+ */
+export type FreeSlots = { slots: number; backgroundSlots: number; occupied: readonly AccountId[] }
 
 type Claim = (want: FreeSlots, nowMs: number) => Promise<ClaimedJob[]>
 
 export function createClaim(pool: pg.Pool, node: string, rules: ClaimRules): Claim {
   const statement = readStatement('claim')
-  return async ({ slots, backgroundSlots }, nowMs) => {
+  return async ({ slots, backgroundSlots, occupied }, nowMs) => {
     const { rows } = await pool.query<ClaimedRow>({
       ...statement,
       values: [
         node,
         slots,
         backgroundSlots,
+        occupied,
         rules.accountCap,
         rules.domainCap,
         rules.domainBackgroundCap,
@@ -146,7 +150,7 @@ export function createClaimLive(
   const limits = JSON.stringify(
     Object.fromEntries(Object.entries(deps.plans).map(([name, plan]) => [name, plan.monthly_render_limit])),
   )
-  return async ({ page, requestId }, { slots, backgroundSlots }, nowMs) => {
+  return async ({ page, requestId }, { slots, backgroundSlots, occupied }, nowMs) => {
     const miss = [
       page.domain,
       page.path,
@@ -158,7 +162,17 @@ export function createClaimLive(
     ]
     const { rows } = await deps.pool.query<Row>({
       ...statement,
-      values: [...miss, node, slots, backgroundSlots, accountCap, domainCap, domainBackgroundCap, leaseMs],
+      values: [
+        ...miss,
+        node,
+        slots,
+        backgroundSlots,
+        occupied,
+        accountCap,
+        domainCap,
+        domainBackgroundCap,
+        leaseMs,
+      ],
     })
     const first = rows[0]
     if (first === undefined) throw new AppError('domain_not_found')

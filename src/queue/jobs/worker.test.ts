@@ -139,12 +139,13 @@ describe('a worker', () => {
       },
     }
     await using worker = await start({ slots: 2, prober, domainCap: 10 })
-    const domain = await queue.domain()
-    await enqueue(queue.pool, domain, paths(9), 'live')
+    const domains = [await queue.domain(), await queue.domain()]
+    for (const domain of domains) await enqueue(queue.pool, domain, paths(5), 'live')
+    const allOpen = async () => (await Promise.all(domains.map(open))).reduce((sum, count) => sum + count)
     await until('as many wait as have slots, and hold two more', () => following === 4)
-    assert.deepEqual([worker.running, await open(domain)], [2, 5])
+    assert.deepEqual([worker.running, await allOpen()], [2, 6])
     gate.resolve(null)
-    await until('all is rendered', async () => (await open(domain)) === 0)
+    await until('all is rendered', async () => (await allOpen()) === 0)
   })
 
   it('with one slot only, background work is done too', async () => {

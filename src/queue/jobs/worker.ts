@@ -141,15 +141,13 @@ class QueueWorker implements Worker {
   }
 
   enqueueLive: EnqueueLive = async (page, requestId) => {
-    const slots = this.#options.slots - this.#runs.size
     const canClaim = !this.#isClaiming && !this.#isClosing && this.#lease.held && this.#deps.canRender()
-    if (!canClaim || slots === 0) {
+    if (!canClaim || this.#runs.size >= this.#options.slots) {
       const job = await this.#enqueueOnly(page, requestId)
       this.#wakeForCrawlers()
       return job
     }
-    const want = { slots, backgroundSlots: this.#backgroundSlots() }
-    const claiming = this.#claimLive({ page, requestId }, want, this.#deps.clock.nowMs())
+    const claiming = this.#claimLive({ page, requestId }, this.#freeSlots(), this.#deps.clock.nowMs())
     // No other claim runs meanwhile.
     this.#isClaiming = true
     this.#claimed = claiming
@@ -199,10 +197,7 @@ class QueueWorker implements Worker {
     try {
       while (this.#isWoken && !this.#isClosing && this.#lease.held && this.#deps.canRender()) {
         this.#isWoken = false
-        const want: FreeSlots = {
-          slots: this.#options.slots - this.#runs.size,
-          backgroundSlots: this.#backgroundSlots(),
-        }
+        const want = this.#freeSlots()
         if (want.slots > 0) this.#begin(await this.#claim(want, this.#deps.clock.nowMs()))
         if (this.#mayPreempt && !this.#isClosing) await this.#preempt()
       }
@@ -211,6 +206,14 @@ class QueueWorker implements Worker {
     } finally {
       // In the same step as the last check of `#isWoken`, so that no call of `#wake` is lost.
       this.#isClaiming = false
+    }
+  }
+
+  #freeSlots(): FreeSlots {
+    return {
+      slots: this.#options.slots - this.#runs.size,
+      backgroundSlots: this.#backgroundSlots(),
+      occupied: [...this.#runs].map(({ job }) => job.account),
     }
   }
 

@@ -20,6 +20,6 @@ select asked.*, claimed.*, details.visitor, details.query, details.origin_cache_
     -- Its argument comes from here, behind an offset that keeps the planner from looking through it: without a job the
     -- function is not called.
     select found.* from (select $9::integer as slots where asked.asked_id is not null offset 0) as room,
-           lateral claim_jobs($8, room.slots, $10, $11, $12, $13, $14 * interval '1 millisecond', $6) as found
+           lateral claim_jobs($8, room.slots, $10, $11, $12, $13, $14, $15 * interval '1 millisecond', $6) as found
   ) as claimed on true
   left join lateral claim_details(claimed.domain_id, claimed.job_id) as details on claimed.job_id is not null
