@@ -14,8 +14,8 @@ import {
   type ListWanted,
   listPages,
   PAGE_ORDERS,
+  pageMatch,
 } from '../src/store/list-pages.ts'
-import { pageMatch } from '../src/store/page-match.ts'
 import { testDatabase } from '../test/support/database.ts'
 
 const pages = Number(process.argv[2] ?? 1_000_000)

@@ -1,5 +1,5 @@
 /**
- * What a look for stale pages takes on sites of different sizes (src/queue/upkeep/stalest.ts): at all visits of the site, and within
+ * What a look for stale pages takes on sites of different sizes (src/store/last-visits.ts): at all visits of the site, and within
  * the bounds of a node, in turns, on a private PostgreSQL. Four in five pages were visited in the last 29 days.
  *
  *   node bench/refresh-ahead.ts [--pages 1000,10000,100000,1000000] [--runs 9]
@@ -12,7 +12,7 @@ import pg from 'pg'
 
 import { withClient } from '../src/db/connection.ts'
 import type { DomainId } from '../src/ids.ts'
-import { createStalest } from '../src/queue/upkeep/stalest.ts'
+import { createStaleFinder } from '../src/store/last-visits.ts'
 import { testDatabase } from '../test/support/database.ts'
 import { machineLine, median } from './figures.ts'
 import { markdownTable } from './markdown.ts'
@@ -45,7 +45,7 @@ try {
       let found = 0
       for (let run = 0; run < Number(values.runs); run++) {
         for (const which of run % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
-          const stalest = which === 0 ? createStalest(UNBOUNDED) : createStalest()
+          const stalest = which === 0 ? createStaleFinder(UNBOUNDED) : createStaleFinder()
           const beganMs = performance.now()
           const { paths } = await stalest(pool, {
             domain: (at + 1) as DomainId,

@@ -3,13 +3,13 @@ import { removeOldCounts, removeOldSecrets, removeOldSignIns } from '../../src/a
 import type { Clock } from '../../src/clock.ts'
 import { removeOldTraffic } from '../../src/insight/traffic/retention.ts'
 import type { Log } from '../../src/log.ts'
-import { removeOldLastRenders, removeOldRecords } from '../../src/queue/judging/render-records.ts'
-import { removeOldUnstored } from '../../src/queue/judging/unstored.ts'
-import { removeOldJobs } from '../../src/queue/upkeep/remove-old-jobs.ts'
-import { removeOldDigests } from '../../src/sites/inspection/digests.ts'
+import { removeOldJobs } from '../../src/queue/jobs/job.ts'
+import { removeOldRecords } from '../../src/queue/judging/render-records.ts'
 import { removeOldInspections } from '../../src/sites/inspection/inspections.ts'
 import { removeOldVisits } from '../../src/store/last-visits.ts'
-import { removeExpired } from '../../src/store/remove-expired.ts'
+import { removeOldDigests } from '../../src/store/page-digests.ts'
+import { removeExpired, removeOldLastRenders } from '../../src/store/remove-expired.ts'
+import { removeOldUnstored } from '../../src/store/stored-page.ts'
 
 const EVERY_MS = 3_600_000
 

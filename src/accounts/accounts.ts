@@ -4,7 +4,7 @@ import { type Queryable, retriedTransaction, transaction } from '../db/transacti
 import { AppError } from '../errors.ts'
 import type { AccountId, DomainId } from '../ids.ts'
 import { cancelJobs } from '../queue/jobs/cancel.ts'
-import { cancelWarm } from '../queue/warm/warm-control.ts'
+import { cancelWarm } from '../queue/warm/warm.ts'
 import { announceAccount } from '../store/invalidation.ts'
 import { emailOf, parseEmail } from './email.ts'
 import type { PlanCatalogue } from './plans.ts'

@@ -47,6 +47,15 @@ describe('taking a render', () => {
   const used = async (domain: DomainId, nowMs = NOVEMBER) =>
     (await readQuota(db.pool, plan(10), domain, nowMs))?.used
 
+  it('the rule in SQL is the rule in TypeScript', async () => {
+    const { rows } = await db.pool.query<{ used: number; limit: number; is_over: boolean }>(
+      `select used, most as limit, over_quota(used, most) as is_over
+         from generate_series(0, 130) used, generate_series(0, 108) most`,
+    )
+    assert.equal(rows.length, 131 * 109)
+    for (const { is_over, ...quota } of rows) assert.equal(overQuota(quota), is_over, JSON.stringify(quota))
+  })
+
   it('counts to 120 % and not one further', async () => {
     const domain = await newDomain(db)
     for (let i = 0; i < 12; i++) assert.equal(await take(domain, 10), true)

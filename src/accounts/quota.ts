@@ -12,12 +12,15 @@ export function limitReached({ used, limit }: Quota): boolean {
 }
 
 /**
- * 120 %: nothing is rendered any more. Renders are allowed while `used` is less
- * than 1.2 times the limit, so a limit of 7 (8.4) allows 9. In whole numbers:
- * 1.2 has no exact binary fraction.
+ * 120 %: from so many renders on nothing is rendered any more. A limit of 7 (8.4) allows 9. In whole numbers, because
+ * 1.2 has no exact binary fraction; `over_quota` in src/db/schema.sql is the same rule in SQL.
  */
+export function quotaEnd(limit: number): number {
+  return Math.ceil((limit * 6) / 5)
+}
+
 export function overQuota({ used, limit }: Quota): boolean {
-  return used * 5 >= limit * 6
+  return used >= quotaEnd(limit)
 }
 
 /**
@@ -44,11 +47,24 @@ export async function readQuota(
 }
 
 /**
- * Counts one render in its month and its day, unless the domain is over quota: then false, and nothing
- * was counted. One statement, which waits for others that count for the same
- * domain: no burst gets past 120 %. `client` is inside the transaction that
- * stores the snapshot: both or neither.
+ * SQL, to be put behind `with ...,`: counts one render of the domain in `from` (a table with `domain_id` and at most one
+ * row) in its month and its day, unless the domain is over quota: then `counted` has no row. It waits for others that
+ * count for the same domain, so no burst gets past 120 %. The other values are names of parameters.
  */
+export function countRender(of: { from: string; month: string; limit: string; day: string }): string {
+  return `counted as (
+    insert into render_count as c (domain_id, month, renders)
+    select domain_id, ${of.month}, 1 from ${of.from} where not over_quota(0, ${of.limit})
+    on conflict (domain_id, month) do update set renders = c.renders + 1
+      where not over_quota(c.renders, ${of.limit})
+    returning domain_id
+  ), counted_day as (
+    insert into render_day as d (domain_id, day, renders) select domain_id, ${of.day}, 1 from counted
+    on conflict (domain_id, day) do update set renders = d.renders + 1
+  )`
+}
+
+/** Counts one render; false: the domain is over quota. `client` is inside the transaction in which the render is used. */
 export async function takeRender(
   client: Queryable,
   domain: DomainId,
@@ -57,14 +73,9 @@ export async function takeRender(
 ): Promise<boolean> {
   const { rowCount } = await client.query({
     name: 'quota-take',
-    text: `with taken as (
-             insert into render_count as c (domain_id, month, renders)
-             select $1, $2, 1 where 0 < $3::bigint * 6
-             on conflict (domain_id, month) do update set renders = c.renders + 1
-               where c.renders::bigint * 5 < $3::bigint * 6
-             returning domain_id)
-           insert into render_day as d (domain_id, day, renders) select domain_id, $4, 1 from taken
-           on conflict (domain_id, day) do update set renders = d.renders + 1`,
+    text: `with asked as (select $1::integer as domain_id),
+             ${countRender({ from: 'asked', month: '$2', limit: '$3', day: '$4' })}
+           select from counted`,
     values: [domain, utcMonth(nowMs), limit, utcDay(nowMs)],
   })
   return rowCount === 1

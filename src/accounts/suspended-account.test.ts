@@ -4,8 +4,8 @@ import { paths, type TestQueue, testQueue } from '../../test/support/queue.ts'
 import { testWarm } from '../../test/support/warm.ts'
 import { enqueue } from '../queue/jobs/enqueue.ts'
 import { refreshAhead } from '../queue/upkeep/refresh-ahead.ts'
-import { createStalest } from '../queue/upkeep/stalest.ts'
 import { startWarm } from '../queue/warm/warm.ts'
+import { createStaleFinder } from '../store/last-visits.ts'
 import { setSuspended } from './accounts.ts'
 import { DEFAULT_PLANS } from './plans.ts'
 
@@ -49,7 +49,9 @@ it('nothing is rendered for it any more: neither ahead of crawlers nor by a warm
   await suspend(domain)
   await startWarm(queue.pool, domain)
   await warm.read(domain)
-  while (await refreshAhead({ pool: queue.pool, plans: DEFAULT_PLANS, clock, stalest: createStalest() })) {}
+  while (
+    await refreshAhead({ pool: queue.pool, plans: DEFAULT_PLANS, clock, stalest: createStaleFinder() })
+  ) {}
   await warm.step()
   assert.deepEqual(await queue.jobs(domain), [])
   assert.equal((await warm.progress(domain)).state, 'cancelled')

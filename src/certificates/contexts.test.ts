@@ -108,7 +108,7 @@ describe('what a name is served with', () => {
     const w = world()
     const first = await w.ask()
     w.connected = false
-    w.contexts.held.doubt()
+    w.contexts.held.lost()
     assert.notEqual(await w.ask(), first)
     assert.equal(w.reads, 2)
     w.fails = true

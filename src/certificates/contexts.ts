@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
-import type { Held, Invalidation } from '../store/invalidation.ts'
+import { CacheTrust, type Held, type Invalidation } from '../store/invalidation.ts'
 import { ACME_TLS, alpnContext } from './acme/alpn-certificate.ts'
 import { keyPem } from './certificate.ts'
 import type { ServedCertificate } from './stored-certificate.ts'
@@ -47,12 +47,11 @@ export class Contexts {
   readonly #unknown = new LRUCache<string, true>({ max: 10_000 })
   /** For `alpn`, which is called later in a handshake and cannot wait for PostgreSQL. */
   readonly #challenges = new LRUCache<string, SecureContext>({ max: 1_000 })
-  #epoch = 0
-  #doubted: boolean
+  readonly #trust: CacheTrust
 
   constructor(deps: ContextsDeps) {
     this.#deps = deps
-    this.#doubted = !deps.connected()
+    this.#trust = new CacheTrust(deps.connected, () => this.#clear())
   }
 
   /** null: nothing is served under this name. Rejects if it cannot be read. */
@@ -64,7 +63,7 @@ export class Contexts {
     if (name === '' || name.length > MAX_NAME_CHARS) return null
     // The CA connects just after another node published the challenge: the notification may be on its way.
     if (protocol === ACME_TLS) return this.#load(name).then((entry) => entry?.challenge ?? null)
-    if (this.#isTrusted()) {
+    if (this.#trust.holds) {
       const entry = this.#known.get(name)
       if (entry !== undefined) return this.#usable(entry)
       if (this.#unknown.has(name)) return null
@@ -85,18 +84,15 @@ export class Contexts {
     invalidate: (what: Invalidation) => {
       if (what.kind === 'everything') this.#clear()
       else if (what.kind === 'host') {
-        this.#epoch++
+        this.#trust.notified()
         for (const cache of [this.#known, this.#unknown, this.#challenges]) cache.delete(what.host)
       }
     },
-    doubt: () => {
-      this.#doubted = true
-      this.#epoch++
-    },
+    lost: () => this.#trust.lost(),
   }
 
   async #load(name: string): Promise<Entry | null> {
-    const [epoch, trusted] = [this.#epoch, this.#isTrusted()]
+    const began = this.#trust.begin()
     let entry: Entry | null
     try {
       const found = await this.#deps.read(name)
@@ -107,7 +103,7 @@ export class Contexts {
       return known
     }
     if (entry?.challenge) this.#challenges.set(name, entry.challenge)
-    if (trusted && this.#isTrusted() && epoch === this.#epoch) {
+    if (this.#trust.admits(began)) {
       if (entry === null) this.#unknown.set(name, true)
       else this.#known.set(name, entry)
     }
@@ -145,16 +141,8 @@ export class Contexts {
     return (isValid ? context : null) ?? challenge
   }
 
-  #isTrusted(): boolean {
-    if (!this.#doubted) return true
-    if (!this.#deps.connected()) return false
-    this.#doubted = false
-    this.#clear()
-    return true
-  }
-
   #clear(): void {
-    this.#epoch++
+    this.#trust.notified()
     for (const cache of [this.#known, this.#unknown, this.#challenges]) cache.clear()
   }
 }

@@ -156,6 +156,10 @@ create table reach_word (
   expires_at timestamptz not null
 );
 
+-- At 120 % of the month's renders nothing is rendered any more; `overQuota` in src/accounts/quota.ts is the same rule.
+create function over_quota(used bigint, most bigint) returns boolean
+language sql immutable as $$ select used * 5 >= most * 6 $$;
+
 -- Renders that counted against the quota, by month, and by day for charts.
 create table render_count (
   domain_id integer not null references domain on delete cascade,
@@ -187,7 +191,7 @@ create table page (
   rendered_at          timestamptz not null,
   -- Made stale by an event, not by age: still served, refreshed at the next request.
   stale_since          timestamptz,
-  -- How much text it has; since when newer renders are refused because they have far less (src/queue/judging/keep-page.ts).
+  -- How much text it has; since when newer renders are refused because they have far less (src/queue/judging/judge-page.ts).
   text_chars           integer,
   doubted_at           timestamptz,
   -- When its text last changed; null: when it was rendered.
@@ -762,14 +766,6 @@ create index inspection_age on inspection (requested_at);
 ------------------------------------------------------------------------------------------------------------------------
 -- 6 Warm and freshness
 ------------------------------------------------------------------------------------------------------------------------
-
--- Warms that a node of an older version asked for; newer nodes take them from here.
-create table warm_run (
-  domain_id    integer primary key references domain on delete cascade,
-  after_path   text collate "C" not null default '',
-  requested_at timestamptz not null default now(),
-  moved_at     timestamptz not null default now()
-);
 
 -- The current or last warm of each domain. Its states: src/queue/warm/warm.ts.
 create sequence warm_number;

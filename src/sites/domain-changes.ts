@@ -4,7 +4,7 @@ import { letTakeLong } from '../db/long-statements.ts'
 import { type Queryable, retriedTransaction, transaction } from '../db/transaction.ts'
 import { AppError } from '../errors.ts'
 import type { AccountId, DomainId, DomainName } from '../ids.ts'
-import { cancelJobs } from '../queue/jobs/cancel.ts'
+import { cancelJobs, deleteJobs } from '../queue/jobs/cancel.ts'
 import { announceAccount, announceHost } from '../store/invalidation.ts'
 import { purgeAhead, purgePages } from '../store/purge.ts'
 import type { DomainSettings } from './domain-settings.ts'
@@ -88,7 +88,6 @@ export async function updateDomain(
       ],
     )
     const changed = await foundDomain(client, account, name, view)
-    // What waits would be rendered for nobody.
     if (change.isActive === false) await cancelJobs(client, changed.id)
     await announceHost(client, name)
     return changed
@@ -112,11 +111,11 @@ export async function deleteDomain(
   )
   const id = owned[0]?.id
   if (id === undefined) throw new AppError('domain_not_found')
-  await purgeAhead(pool, id, { kind: 'all' })
+  await purgeAhead(pool, id, { kind: 'domain' })
   return retriedTransaction(pool, async (client) => {
-    await purgePages(client, id, { kind: 'all' })
+    await purgePages(client, id, { kind: 'domain' })
     const patient = await letTakeLong(client)
-    await patient.query('delete from job where domain_id = $1', [id])
+    await deleteJobs(patient, id)
     const { rows } = await patient.query<DeletedDomain>(
       `delete from domain where id = $1 and account_id = $2
        returning id, custom_domain, origin_url, is_active`,
@@ -126,7 +125,7 @@ export async function deleteDomain(
     // Two deletions at once: the other one has it.
     if (deleted === undefined) throw new AppError('domain_not_found')
     await announceHost(client, name)
-    // Whoever watches is told by his account: the name leads to it no more.
+    // Live views hear of it by account: the name no longer leads to the domain.
     await announceAccount(client, account)
     return deleted
   })

@@ -69,7 +69,7 @@ const knownTo = (make: (name: string) => unknown) => (name: string) => {
   }
 }
 
-/** Whom the site sees when it is rendered; what is absent is as with everybody else. Replaced as a whole. */
+/** The visitor that the site sees when it is rendered; absent fields have the default. Replaced as a whole. */
 const renderSchema = z.strictObject({
   user_agent: z
     .string()

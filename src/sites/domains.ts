@@ -67,7 +67,7 @@ export async function listAllDomains(
   return rows.map((row) => ({ ...toDomain(row, view), email: row.email }))
 }
 
-/** The domain if the account owns it, else null: whether another account has it is not told. */
+/** The domain if the account owns it, else null: the answer is the same if another account has it. */
 export async function findOwnedDomain(
   db: Queryable,
   account: AccountId,
@@ -140,13 +140,13 @@ function toDomain(row: DomainRow, view: DomainView): Domain {
   }
 }
 
-/** Whether somebody, whoever it is, has registered this name: an attempt to register it would say as much. */
+/** Whether any account has registered this name; an attempt to register it would show the same. */
 export async function isTaken(db: Queryable, name: DomainName): Promise<boolean> {
   const { rowCount } = await db.query('select from domain where custom_domain = $1', [name])
   return rowCount !== 0
 }
 
-/** What live traffic needs of a domain; it is found by its public name, by anybody who asks for it. */
+/** What live traffic needs of a domain; it is found by its public name. */
 type HostedDomain = {
   id: number
   account_id: number
@@ -159,7 +159,7 @@ type HostedDomain = {
   certificate_ends_at: Date | null
 }
 
-/** `host`: lower case, without a port. null: nobody registered it. */
+/** `host`: lower case, without a port. null: no account has registered it. */
 export async function domainByHost(db: Queryable, host: string): Promise<HostedDomain | null> {
   const { rows } = await db.query<HostedDomain>({
     name: 'domain-by-host',

@@ -7,8 +7,8 @@ export type Invalidation =
   /** All stored entries of a domain. */
   | { kind: 'domain'; domain: DomainId }
   /**
-   * One page was stored anew or purged; `purged`: the domain's redirects went with it. `storedMs`: when what is stored
-   * now was rendered, so that nothing as new is dropped; null: whatever is held is no longer true.
+   * One page was stored or purged; `purged`: the domain's redirects went with it. `storedMs`: when what is stored now
+   * was rendered, so that nothing as new is dropped; null: drop it whatever it is.
    */
   | { kind: 'page'; domain: DomainId; page: PageId; purged: boolean; storedMs: number | null }
   | { kind: 'prefix'; domain: DomainId; prefix: string }
@@ -16,7 +16,7 @@ export type Invalidation =
   | { kind: 'host'; host: string }
   /** An account: its plan, or all its domains. */
   | { kind: 'account'; account: number }
-  /** A payload that this version does not understand: nothing in memory is believed. */
+  /** A payload that this version does not understand: nothing in memory may be used. */
   | { kind: 'everything' }
 
 export const INVALIDATE_CHANNEL = 'invalidate'
@@ -42,21 +42,65 @@ export type Notifications = {
   readonly connected: boolean
 }
 
-/** Something held in memory that PostgreSQL can make untrue. */
+/** A cache of what PostgreSQL has. */
 export type Held = {
   invalidate(what: Invalidation): void
   /** Notifications were or may have been missed. */
-  doubt(): void
+  lost(): void
 }
 
-/** Connects what nodes hold in memory with what PostgreSQL says about it. */
+/**
+ * Whether a cache may be used. While notifications are lost it may not, but for when PostgreSQL cannot be asked; it is
+ * emptied before it is used again. A value that was read while a notification came is not cached.
+ */
+export class CacheTrust {
+  #epoch = 0
+  #isLost: boolean
+  readonly #connected: () => boolean
+  readonly #empty: () => void
+
+  constructor(connected: () => boolean, empty: () => void) {
+    this.#connected = connected
+    this.#empty = empty
+    this.#isLost = !connected()
+  }
+
+  get holds(): boolean {
+    if (this.#isLost && this.#connected()) {
+      this.#isLost = false
+      this.#empty()
+    }
+    return !this.#isLost
+  }
+
+  /** Call before reading, and `admits` with the result before caching. */
+  begin(): number | null {
+    return this.holds ? this.#epoch : null
+  }
+
+  admits(began: number | null): boolean {
+    return began !== null && this.holds && began === this.#epoch
+  }
+
+  /** A notification came: nothing that is being read is cached. */
+  notified(): void {
+    this.#epoch++
+  }
+
+  lost(): void {
+    this.#isLost = true
+    this.#epoch++
+  }
+}
+
+/** Connects caches with the notifications of PostgreSQL. */
 export function invalidateOn(notifications: Notifications, held: readonly Held[]): void {
   notifications.on(INVALIDATE_CHANNEL, (payload) => {
     const what = parseInvalidation(payload)
     for (const each of held) each.invalidate(what)
   })
   notifications.onLost(() => {
-    for (const each of held) each.doubt()
+    for (const each of held) each.lost()
   })
 }
 
@@ -69,12 +113,12 @@ function fieldsOf(payload: string): Record<string, unknown> {
   }
 }
 
-/** Tells every node to forget what it knows of this host: the domain, its settings, or that there is none. */
+/** Has every node drop what it caches of this host: the domain, its settings, or that there is none. */
 export async function announceHost(db: Queryable, host: DomainName): Promise<void> {
   await db.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ host })])
 }
 
-/** Tells every node that the plan of this account has changed. */
+/** Notifies every node that the plan of this account has changed. */
 export async function announceAccount(db: Queryable, account: AccountId): Promise<void> {
   await db.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ account })])
 }

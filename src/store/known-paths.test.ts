@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
 import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
+import { BUFFER_LIMIT } from '../db/buffered-writes.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
-import { createAskedPaths, PENDING_LIMIT, recordKnown } from './known-paths.ts'
+import { createAskedPaths, recordKnown } from './known-paths.ts'
 import { pageId } from './page-id.ts'
 
 const DAY = 86_400_000
@@ -60,12 +61,12 @@ it('holds so many paths until the flush, and one more is left out', async () => 
     log: silentLog(),
     flushEveryMs: 60_000,
   })
-  for (let path = 0; path < PENDING_LIMIT + 1; path++) asked.note(pageId(domain, `/${path}` as PagePath))
+  for (let path = 0; path < BUFFER_LIMIT + 1; path++) asked.note(pageId(domain, `/${path}` as PagePath))
   asked.note(pageId(domain, '/0' as PagePath))
   assert.equal(await count(), 0)
   await asked.flush()
-  assert.equal(await count(), PENDING_LIMIT)
-  assert.equal(await seenAt(`/${PENDING_LIMIT}`), undefined)
+  assert.equal(await count(), BUFFER_LIMIT)
+  assert.equal(await seenAt(`/${BUFFER_LIMIT}`), undefined)
 })
 
 it('flushes by itself', async () => {

@@ -1,3 +1,6 @@
+import type pg from 'pg'
+import { BufferedWrites } from '../db/buffered-writes.ts'
+import { deleteInSteps } from '../db/remove-old.ts'
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import type { Log } from '../log.ts'
@@ -5,15 +8,7 @@ import type { PageId } from './page-id.ts'
 
 type KnownSource = 'asked' | 'sitemap'
 
-/** Paths that wait for the next flush; past it they are not noted until there is room. */
-export const PENDING_LIMIT = 20_000
-const BATCH = 1_000
-const FLUSH_EVERY_MS = 5_000
-
-/**
- * Writes that paths are known, in one statement. A row that is less than a day
- * old stays as it is: `seen_at` decides about 30 days, not about minutes.
- */
+/** Writes that paths are known. A row that is less than a day old stays: `seen_at` decides about 30 days, not minutes. */
 export async function recordKnown(
   db: Queryable,
   source: KnownSource,
@@ -31,7 +26,7 @@ export async function recordKnown(
   )
 }
 
-/** Writes that a sitemap names these pages, and when each last changed. No path stands there twice. */
+/** Writes that a sitemap names these pages, and when each last changed. */
 export async function recordInSitemap(
   db: Queryable,
   domain: DomainId,
@@ -39,7 +34,7 @@ export async function recordInSitemap(
   nowMs: number,
 ): Promise<void> {
   const lastOf = new Map(entries.map(({ path, changedAtMs }) => [path, changedAtMs]))
-  // In the order of their key, as everybody who writes many.
+  // In the order of their key, as all statements that write many.
   const paths = [...lastOf.keys()].sort()
   const changes = paths.map((path) => {
     const changedAtMs = lastOf.get(path) ?? null
@@ -58,44 +53,118 @@ export async function recordInSitemap(
   )
 }
 
-/**
- * Notes paths that crawlers ask for: in memory at once, in PostgreSQL with the
- * next flush, so that no request waits for a write. What a crash loses of it
- * is asked for again.
- */
+/** Notes paths that crawlers ask for, and writes them a few seconds later. */
 export function createAskedPaths(options: {
   db: Queryable
   nowMs(): number
   log: Log
   flushEveryMs?: number
 }) {
-  const { db, nowMs, log, flushEveryMs = FLUSH_EVERY_MS } = options
-  const pending = new Map<string, PageId>()
-  let timer: NodeJS.Timeout | undefined
-  let flushing = Promise.resolve()
+  const { db, nowMs, log, flushEveryMs } = options
+  const failed = 'paths that crawlers asked for could not be noted'
+  const writes = new BufferedWrites<PageId>((pages) => recordKnown(db, 'asked', pages, nowMs()), {
+    ...{ log, failed, flushEveryMs },
+  })
+  const flush = () => writes.flush()
+  return { note: (page: PageId) => writes.note(page.key, page), flush, close: flush }
+}
 
-  function note(page: PageId): void {
-    if (pending.size >= PENDING_LIMIT) return
-    pending.set(page.key, page)
-    timer ??= setTimeout(() => void flush(), flushEveryMs).unref()
-  }
+/**
+ * Forgets pages that no sitemap names any more, when all sitemaps have been read since `readSinceMs`. A path that is
+ * named again within a day of the last time is not written, see `recordInSitemap`: hence 25 hours.
+ */
+export async function forgetUnnamed(
+  pool: pg.Pool,
+  domain: DomainId,
+  readSinceMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  await deleteInSteps(
+    pool,
+    `with gone as materialized (
+       select path from known_path
+        where domain_id = $2 and source = 'sitemap' and seen_at < $3::timestamptz - interval '25 hours'
+        limit $1 for update skip locked)
+     delete from known_path k using gone
+      where k.domain_id = $2 and k.path = gone.path and k.source = 'sitemap'`,
+    [domain, new Date(readSinceMs)],
+    { signal },
+  )
+}
 
-  /** Resolves once everything noted so far is written, or was given up. */
-  function flush(): Promise<void> {
-    clearTimeout(timer)
-    timer = undefined
-    const known = [...pending.values()]
-    pending.clear()
-    flushing = flushing.then(async () => {
-      for (let at = 0; at < known.length; at += BATCH) {
-        await recordKnown(db, 'asked', known.slice(at, at + BATCH), nowMs())
-      }
-    })
-    flushing = flushing.catch((error: Error) => {
-      log.warn({ err: error }, 'paths that crawlers asked for could not be noted')
-    })
-    return flushing
-  }
+/** A path counts as known for so long after a crawler asked for it, or after it was purged. */
+const ASKED_FOR_DAYS = 30
 
-  return { note, flush, close: flush }
+/** A path that is known, and what is stored of it, page or redirect. */
+export type KnownPage = {
+  path: PagePath
+  stored: { status: number; renderedAtMs: number; staleSinceMs: number | null } | null
+  /** By the sitemap that names it. */
+  changedAtMs: number | null
+}
+
+type Row = {
+  path: PagePath
+  status: number | null
+  rendered_at: Date
+  stale_since: Date | null
+  lastmod: Date | null
+}
+
+/**
+ * The next known paths of a domain after `after`, in byte order: those that are stored, named by its sitemaps, or were
+ * asked for by a crawler or purged in the last 30 days. Each part reads no further than the batch, in the order of its
+ * index. The domain id was obtained through its account.
+ */
+export async function nextKnownPages(
+  db: Queryable,
+  domain: DomainId,
+  after: string,
+  limit: number,
+): Promise<KnownPage[]> {
+  const { rows } = await db.query<Row>(
+    `with known as (
+       select path from (
+         (select path from page where domain_id = $1 and path > $2 order by path limit $3)
+         union
+         (select distinct path from known_path
+           where domain_id = $1 and path > $2
+             and (source = 'sitemap' or seen_at > now() - make_interval(days => $4))
+           order by path limit $3)
+       ) either
+       order by path limit $3)
+     select known.path, coalesce(p.status, r.status) as status, coalesce(p.rendered_at, r.stored_at) as rendered_at,
+            p.stale_since, s.lastmod
+       from known
+       left join page p on p.domain_id = $1 and p.path = known.path
+       left join redirect r on r.domain_id = $1 and r.path = known.path
+       left join known_path s on s.domain_id = $1 and s.path = known.path and s.source = 'sitemap'
+      order by known.path`,
+    [domain, after, limit, ASKED_FOR_DAYS],
+  )
+  return rows.map((row) => ({
+    path: row.path,
+    stored:
+      row.status === null
+        ? null
+        : {
+            status: row.status,
+            renderedAtMs: row.rendered_at.getTime(),
+            staleSinceMs: row.stale_since?.getTime() ?? null,
+          },
+    changedAtMs: row.lastmod?.getTime() ?? null,
+  }))
+}
+
+/** How many there are. */
+export async function countKnownPages(db: Queryable, domain: DomainId): Promise<number> {
+  const { rows } = await db.query<{ n: number }>(
+    `select count(*)::int as n from (
+       select path from page where domain_id = $1
+       union
+       select path from known_path
+        where domain_id = $1 and (source = 'sitemap' or seen_at > now() - make_interval(days => $2))) known`,
+    [domain, ASKED_FOR_DAYS],
+  )
+  return rows[0]!.n
 }

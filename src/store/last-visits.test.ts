@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { until } from '../../test/support/condition.ts'
 import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
+import { BUFFER_LIMIT } from '../db/buffered-writes.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
-import { createLastVisits, removeOldVisits, VISITS_LIMIT } from './last-visits.ts'
+import { createLastVisits, removeOldVisits } from './last-visits.ts'
 import { pageId } from './page-id.ts'
 
 let database: TestDatabase
@@ -52,12 +53,12 @@ describe('last visits', () => {
 
   it('memory is bounded; a page that waits already is noted on', async () => {
     const visits = start()
-    for (let n = 0; n < VISITS_LIMIT; n++) visits.note(visit(`/${n}`, 'Googlebot', 1_000))
+    for (let n = 0; n < BUFFER_LIMIT; n++) visits.note(visit(`/${n}`, 'Googlebot', 1_000))
     visits.note(visit('/one-more', 'Googlebot', 1_000))
     visits.note(visit('/7', 'GPTBot', 2_000))
     await visits.flush()
     const lines = await stored()
-    assert.equal(lines.length, VISITS_LIMIT)
+    assert.equal(lines.length, BUFFER_LIMIT)
     assert(lines.includes('/7 GPTBot 2'))
     assert(!lines.some((line) => line.startsWith('/one-more ')))
   })

@@ -1,8 +1,10 @@
 import type pg from 'pg'
+import { BufferedWrites } from '../db/buffered-writes.ts'
 import { removeOldPaths, type Steps } from '../db/remove-old.ts'
 import type { Queryable } from '../db/transaction.ts'
-import type { DomainId } from '../ids.ts'
+import type { DomainId, PagePath } from '../ids.ts'
 import type { Log } from '../log.ts'
+import { RecentMap } from '../recent-map.ts'
 import type { CrawlerCategory } from '../sites/domain-settings.ts'
 import type { PageId } from './page-id.ts'
 
@@ -14,51 +16,24 @@ export type Visit = {
   atMs: number
 }
 
-/** Pages whose last visit waits for the next flush; past it visits are not noted until there is room. */
-export const VISITS_LIMIT = 20_000
 /** For how long it is known who asked last. */
 const VISITS_KEPT_DAYS = 30
-const BATCH = 1_000
-const FLUSH_EVERY_MS = 5_000
 
-/**
- * Notes who asked last for a page: in memory at once, one visit a page, in
- * PostgreSQL with the next flush, so that no request waits for a write. What a
- * crash loses of it is a name in a list.
- */
-export function createLastVisits(options: { pool: pg.Pool; log: Log; flushEveryMs?: number }) {
-  const { pool, log, flushEveryMs = FLUSH_EVERY_MS } = options
-  const pending = new Map<string, Visit>()
-  let timer: NodeJS.Timeout | undefined
-  let flushing = Promise.resolve()
-
-  function note(visit: Visit): void {
-    const { key } = visit.page
-    if (pending.size >= VISITS_LIMIT && !pending.has(key)) return
-    pending.set(key, visit)
-    timer ??= setTimeout(() => void flush(), flushEveryMs).unref()
-  }
-
-  /** Resolves once everything noted so far is written, or was given up. */
-  function flush(): Promise<void> {
-    clearTimeout(timer)
-    timer = undefined
-    const visits = [...pending.values()]
-    pending.clear()
-    flushing = flushing.then(async () => {
-      for (let at = 0; at < visits.length; at += BATCH) await record(pool, visits.slice(at, at + BATCH))
-      await tellVisited(
+/** Notes which crawler asked last for each page, and writes it a few seconds later. */
+export function createLastVisits({ pool, ...options }: { pool: pg.Pool; log: Log; flushEveryMs?: number }) {
+  const failed = 'the last visits of crawlers could not be noted'
+  const writes = new BufferedWrites<Visit>(
+    async (visits) => {
+      await record(pool, visits)
+      await notifyVisited(
         pool,
         visits.map(({ page }) => page.domain),
       )
-    })
-    flushing = flushing.catch((error: Error) => {
-      log.warn({ err: error }, 'who asked last for pages could not be noted')
-    })
-    return flushing
-  }
-
-  return { note, flush, close: flush }
+    },
+    { ...options, failed },
+  )
+  const flush = () => writes.flush()
+  return { note: (visit: Visit) => writes.note(visit.page.key, visit), flush, close: flush }
 }
 
 /** In the order of their keys, so that nodes that note the same pages wait for each other and never in a circle. */
@@ -95,8 +70,8 @@ export const VISITED_CHANNEL = 'visited'
 /** A payload has room for 8,000 bytes, and an id ten digits. */
 const TOLD_AT_ONCE = 500
 
-/** Tells whoever shows live figures, once the transaction is committed. Nothing of it is tenant data but that a domain was visited. */
-export async function tellVisited(db: Queryable, domains: Iterable<DomainId>): Promise<void> {
+/** Notifies live views once the transaction is committed. */
+export async function notifyVisited(db: Queryable, domains: Iterable<DomainId>): Promise<void> {
   const ids = [...new Set(domains)]
   if (ids.length === 0) return
   await db.query(
@@ -110,4 +85,107 @@ export async function tellVisited(db: Queryable, domains: Iterable<DomainId>): P
 /** What came over the channel; null: not of this version. */
 export function parseVisited(payload: string): DomainId[] | null {
   return /^\d+(,\d+)*$/.test(payload) ? payload.split(',').map((id) => Number(id) as DomainId) : null
+}
+
+/** What came to nothing is not tried again before. */
+const AGAIN_AFTER_MINUTES = 60
+/** Domains of which a node remembers how far it has looked; of one that is forgotten it begins anew. */
+const REMEMBERED = 1_000
+
+/** Visits of a domain: with more than `all` a look takes the newest `piece`, and as many of those behind them. */
+export type VisitBounds = { all: number; piece: number }
+const BOUNDS: VisitBounds = { all: 100_000, piece: 10_000 }
+
+/** A visit, as PostgreSQL writes it: those behind it are older. */
+type Place = { asked: string; path: string }
+const FIRST: Place = { asked: 'infinity', path: '' }
+
+type StaleWanted = { domain: DomainId; freshSeconds: number; limit: number; nowMs: number }
+
+/**
+ * Stale pages that crawlers have asked for, the last ones first; none that is queued, or was tried lately. `isMore`:
+ * there are older visits that have not been looked at.
+ */
+export type FindStale = (
+  db: Queryable,
+  wanted: StaleWanted,
+) => Promise<{ paths: PagePath[]; isMore: boolean }>
+
+/**
+ * Nearly all pages of a site may be fresh: to find those that are not takes a look at every one that was visited, which is
+ * seconds for a million of them (`bench/refresh-ahead.ts`), and more than a statement may take for many millions. Of so large
+ * a site a look takes the newest visits, and a piece of the others; how far it has come a node remembers by itself, and what it
+ * forgets costs another round.
+ */
+export function createStaleFinder(bounds: VisitBounds = BOUNDS): FindStale {
+  const places = new RecentMap<Place>({ limit: REMEMBERED })
+
+  return async (db, wanted) => {
+    const { domain, limit } = wanted
+    const key = String(domain)
+    if ((await placeBehind(db, domain, FIRST, bounds.all)) === null) {
+      places.delete(key)
+      return { paths: await among(db, wanted, FIRST, null), isMore: false }
+    }
+    const newest = await among(db, wanted, FIRST, bounds.piece)
+    if (newest.length === limit) return { paths: newest, isMore: true }
+    const from = places.get(key) ?? (await placeBehind(db, domain, FIRST, bounds.piece))
+    if (from === null) return { paths: newest, isMore: false }
+    const older = await among(db, { ...wanted, limit: limit - newest.length }, from, bounds.piece)
+    // Not past a piece in which there was something: there may be more than there was room for, and the queue may refuse it.
+    const next = older.length > 0 ? from : await placeBehind(db, domain, from, bounds.piece)
+    if (next === null) places.delete(key)
+    else places.set(key, next)
+    // While the newest become fewer, some that were among them are behind the place.
+    return { paths: [...new Set([...newest, ...older])], isMore: next !== null }
+  }
+}
+
+/** Where `count` visits behind a place end; null: there are no more than that. */
+async function placeBehind(
+  db: Queryable,
+  domain: DomainId,
+  from: Place,
+  count: number,
+): Promise<Place | null> {
+  const { rows } = await db.query<Place>(
+    `with piece as (
+       select asked_at, path from last_visit
+        where domain_id = $1 and (asked_at, path) < ($2::timestamptz, $3)
+        order by asked_at desc, path desc offset $4::integer - 1 limit 2)
+     select asked_at::text as asked, path from piece where (select count(*) from piece) = 2
+      order by asked_at desc, path desc limit 1`,
+    [domain, from.asked, from.path, count],
+  )
+  return rows[0] ?? null
+}
+
+/** Among all visits behind a place, or among the next `piece`. */
+async function among(
+  db: Queryable,
+  { domain, freshSeconds, limit, nowMs }: StaleWanted,
+  from: Place,
+  piece: number | null,
+): Promise<PagePath[]> {
+  const visits =
+    piece === null
+      ? 'last_visit'
+      : `(select domain_id, path, asked_at from last_visit
+           where domain_id = $1 and (asked_at, path) < ($6::timestamptz, $7)
+           order by asked_at desc, path desc limit $8)`
+  const { rows } = await db.query<{ path: PagePath }>(
+    `select v.path from ${visits} v join page p on p.domain_id = v.domain_id and p.path = v.path
+      where v.domain_id = $1 and p.status < 400
+        and (p.stale_since <= $3 or p.rendered_at < $3::timestamptz - make_interval(secs => $4))
+        and not exists (select from job j where j.domain_id = $1 and j.path = v.path
+                         and j.state in ('queued', 'running'))
+        and not exists (select from last_render r where r.domain_id = $1 and r.path = v.path and r.outcome <> 'rendered'
+                         and r.ended_at > now() - make_interval(mins => $5))
+      order by v.asked_at desc limit $2`,
+    [
+      ...[domain, limit, new Date(nowMs), freshSeconds, AGAIN_AFTER_MINUTES],
+      ...(piece === null ? [] : [from.asked, from.path, piece]),
+    ],
+  )
+  return rows.map(({ path }) => path)
 }

@@ -12,8 +12,8 @@ import {
   listPages,
   matchingPaths,
   PAGE_ORDERS,
+  pageMatch,
 } from './list-pages.ts'
-import { pageMatch } from './page-match.ts'
 
 const MANY = 50_000
 const NOW_MS = Date.parse('2026-11-15T12:00:00.000Z')

@@ -3,7 +3,7 @@ import type { DomainId, PagePath } from '../ids.ts'
 import type { DomainSettings } from '../sites/domain-settings.ts'
 import { type Freshness, freshnessOf, freshUntil, NOT_FOUND_FRESH_MS } from './freshness.ts'
 import type { PageId } from './page-id.ts'
-import { matchCondition, type PageMatch } from './page-match.ts'
+import { PATH_LIMIT_CHARS } from './path.ts'
 
 export const PAGE_ORDERS = [
   'path',
@@ -42,16 +42,15 @@ export type ListWanted = {
   nowMs: number
 }
 
-/** What pages are ordered by that stands beside them, in a table of its own. */
+/** What pages are ordered by that is in another table. */
 const BESIDE = {
   last_crawler: { table: 'last_visit', key: 'asked_at', type: 'timestamptz' },
   last_render: { table: 'last_render', key: 'outcome', type: 'text' },
 } as const
 
 /**
- * A piece of the list of a domain's stored pages, and where it goes on; null:
- * nowhere. Never reads more than an index holds between the last row and the
- * next `limit` (docs/decisions/0019-the-dashboard.md has the one exception). The domain was found
+ * A part of the list of a domain's stored pages, and where it continues; null: it ends. Never reads more than an index
+ * holds between the last row and the next `limit` (docs/decisions/0019-the-dashboard.md has the one exception). The domain was found
  * through its account.
  */
 export async function listPages(
@@ -259,4 +258,60 @@ function parameters(domain: DomainId) {
   const values: unknown[] = [domain]
   const put = (value: unknown): string => `$${values.push(value)}`
   return { values, put }
+}
+
+/** Pages whose path begins with the text, or contains it in any case of letters. */
+export type PageMatch = { kind: 'prefix' | 'contains'; text: string }
+
+/** As long as what is looked for can be. */
+export const MATCH_LIMIT_CHARS = PATH_LIMIT_CHARS
+
+/** What a person typed, spelt as stored paths are: ASCII, with `%C3%A9` for `é`. null: no text to look for. */
+export function pageMatch(kind: PageMatch['kind'], typed: string): PageMatch | null {
+  const text = typed
+    .trim()
+    .toWellFormed()
+    .replace(/[^\x21-\x7e]+/g, (part) => encodeURIComponent(part))
+  return text === '' ? null : { kind, text }
+}
+
+/**
+ * The condition on `path`, which an index on paths decides by itself; `put`
+ * gives a parameter's name for a value. Empty: no condition.
+ */
+export function matchCondition(
+  match: PageMatch | null,
+  path: string,
+  put: (value: string) => string,
+): string {
+  if (match === null) return ''
+  return match.kind === 'prefix'
+    ? `and starts_with(${path}, ${put(match.text)})`
+    : `and strpos(lower(${path}), ${put(match.text.toLowerCase())}) > 0`
+}
+
+const BATCH = 1_000
+
+/**
+ * The paths of all stored pages of a domain, in byte order, in batches that are never empty. Each batch is a short query,
+ * so that a slow reader holds neither a connection nor a database snapshot. The domain id was obtained through its account.
+ */
+export async function* listStoredPaths(
+  db: Queryable,
+  domain: DomainId,
+): AsyncGenerator<readonly PagePath[], void> {
+  let after = ''
+  for (;;) {
+    const { rows } = await db.query<[PagePath]>({
+      name: 'stored-paths',
+      rowMode: 'array',
+      text: 'select path from page where domain_id = $1 and path > $2 order by path limit $3',
+      values: [domain, after, BATCH],
+    })
+    const last = rows.at(-1)
+    if (last === undefined) return
+    yield rows.map(([path]) => path)
+    if (rows.length < BATCH) return
+    after = last[0]
+  }
 }

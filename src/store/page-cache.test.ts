@@ -145,14 +145,14 @@ describe('what was stored a moment ago', () => {
   })
 
   it('is not admitted where notifications were lost, before it or since', () => {
-    for (const doubtFirst of [true, false]) {
+    for (const lostFirst of [true, false]) {
       const cache = startCache()
-      if (doubtFirst) {
+      if (lostFirst) {
         connected = false
-        cache.held.doubt()
+        cache.held.lost()
       }
       const admit = cache.admission(key('/a'))
-      if (!doubtFirst) cache.held.doubt()
+      if (!lostFirst) cache.held.lost()
       connected = true
       assert.equal(admit(fresh('/a')), null)
     }
@@ -273,13 +273,13 @@ describe('while notifications are lost', () => {
     store('/a', 'old')
     await cache.find(key('/a'))
     connected = false
-    cache.held.doubt()
+    cache.held.lost()
     store('/a', 'new')
     assert.equal((await cache.find(key('/a')))?.etag, 'new')
     assert.equal((await cache.find(key('/a')))?.etag, 'new')
     assert.equal(reads.length, 3)
     connected = true
-    cache.held.doubt()
+    cache.held.lost()
     assert.equal((await cache.find(key('/a')))?.etag, 'new')
     assert(!(cache.find(key('/a')) instanceof Promise))
   })
@@ -288,12 +288,12 @@ describe('while notifications are lost', () => {
     const cache = startCache()
     store('/a', 'old')
     connected = false
-    cache.held.doubt()
+    cache.held.lost()
     const { promise, resolve } = Promise.withResolvers<void>()
     held = promise
     const reading = cache.find(key('/a'))
     connected = true
-    cache.held.doubt()
+    cache.held.lost()
     resolve()
     await reading
     store('/a', 'new')
@@ -305,7 +305,7 @@ describe('while notifications are lost', () => {
     store('/a', 'old')
     await cache.find(key('/a'))
     connected = false
-    cache.held.doubt()
+    cache.held.lost()
     fails = true
     assert.equal((await cache.find(key('/a')))?.etag, 'old')
     await assert.rejects(async () => cache.find(key('/b')), /no database/)

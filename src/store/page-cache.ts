@@ -1,7 +1,7 @@
 import type { DomainId } from '../ids.ts'
-import type { Held, Invalidation } from './invalidation.ts'
-import type { PageId } from './page-id.ts'
-import { createPageMemory, type Prepared } from './page-memory.ts'
+import { RecentMap } from '../recent-map.ts'
+import { CacheTrust, type Held, type Invalidation } from './invalidation.ts'
+import { type PageId, pageKey } from './page-id.ts'
 import type { StoredEntry, StoredPage } from './stored-page.ts'
 
 type PageCacheOptions<T> = {
@@ -14,28 +14,24 @@ type PageCacheOptions<T> = {
 }
 
 /**
- * Pages and redirects: from memory, else from PostgreSQL, and then in memory.
- *
- * What PostgreSQL says wins over what is read at the same moment: a read takes
- * its domain's epoch first and is put into memory only if no notification has
- * moved that epoch meanwhile. While notifications are lost, memory is not believed; it answers only
- * when PostgreSQL cannot, and is emptied before it is believed again.
+ * Pages and redirects: from memory, else from PostgreSQL, and then in memory (`CacheTrust` says when not). A read takes
+ * its domain's epoch first and is put into memory only if no notification has moved that epoch meanwhile.
  */
 export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>) {
   const { limitBytes, read, prepare, connected } = options
   const memory = createPageMemory<T>(limitBytes)
   const loading = new Map<string, { epoch: number; entry: Promise<T | null> }>()
   const [epochs, purges, stores] = [createEpochs(), createEpochs(), createEpochs()]
-  let doubted = !connected()
+  const trust = new CacheTrust(connected, clear)
 
   /** In memory: the entry itself, without a promise. Rejects when PostgreSQL does and memory cannot help. */
   function find(page: PageId): T | Promise<T | null> {
     return inMemory(page) ?? join(page).then((entry) => entry ?? inMemory(page) ?? null)
   }
 
-  /** Behind a read that found nothing, too: it may have been stored meanwhile, and need not be rendered once more. */
+  /** Also called after a read that found nothing: the page may have been stored meanwhile. */
   function inMemory(page: PageId): T | undefined {
-    return believed() ? memory.get(page) : undefined
+    return trust.holds ? memory.get(page) : undefined
   }
 
   function join(page: PageId): Promise<T | null> {
@@ -43,7 +39,7 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
     return open !== undefined && open.epoch === epochs.of(page.domain) ? open.entry : reread(page)
   }
 
-  /** From PostgreSQL, whatever memory holds: for a reader that knows of a new entry. */
+  /** From PostgreSQL, whatever is in memory: for a reader that knows of a new entry. */
   function reread(page: PageId): Promise<T | null> {
     const open = { epoch: epochs.of(page.domain), entry: load(page) }
     loading.set(page.key, open)
@@ -55,7 +51,7 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
   }
 
   async function load(page: PageId): Promise<T | null> {
-    const [trusted, epoch] = [believed(), epochs.of(page.domain)]
+    const [isTrusted, epoch] = [trust.holds, epochs.of(page.domain)]
     let stored: StoredEntry | null
     try {
       stored = await read(page)
@@ -66,32 +62,24 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
     }
     if (stored === null) return null
     const entry = prepare(stored)
-    if (trusted && believed() && epoch === epochs.of(page.domain)) memory.put(page, entry)
+    if (isTrusted && trust.holds && epoch === epochs.of(page.domain)) memory.put(page, entry)
     return entry
   }
 
   /**
-   * Begins to listen for purges. What it gives admits a page that this node has stored since, and makes it ready without
-   * a read; null when a purge was heard of or may have been missed. It is not put into memory when a later one was heard of.
+   * Call before rendering. Returns `admit(page)`, which prepares the page that this node has stored, without reading it,
+   * or returns null if the domain was purged (or notifications were lost) in between. Caches it unless a newer one was stored.
    */
   function admission(page: PageId): (stored: StoredPage) => T | null {
     const { domain } = page
-    const [trusted, epoch] = [believed(), purges.of(domain)]
+    const [isTrusted, epoch] = [trust.holds, purges.of(domain)]
     return (stored) => {
-      if (!trusted || !believed() || epoch !== purges.of(domain)) return null
+      if (!isTrusted || !trust.holds || epoch !== purges.of(domain)) return null
       const storedMs = stored.renderedAtMs
       invalidate({ kind: 'page', domain, page, purged: false, storedMs })
       if (stores.of(domain) === storedMs) memory.put(page, prepare({ ...stored, bodyHtml: undefined }))
       return prepare(stored)
     }
-  }
-
-  function believed(): boolean {
-    if (!doubted) return true
-    if (!connected()) return false
-    doubted = false
-    clear()
-    return true
   }
 
   function clear(): void {
@@ -112,8 +100,8 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
 
   const held: Held = {
     invalidate,
-    doubt: () => {
-      doubted = true
+    lost: () => {
+      trust.lost()
       epochs.moveAll()
       purges.moveAll()
     },
@@ -132,10 +120,10 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
 
 export type PageCache<T extends Prepared> = ReturnType<typeof createPageCache<T>>
 
-/** Domains share them: at worst something is done once too often. */
+/** Domains share them: at worst something is read once too often. */
 const EPOCHS = 1_024
 
-/** Numbers that move when something is said about a domain: whoever sees one unmoved knows that nothing was. */
+/** Numbers that move with each notification about a domain. */
 function createEpochs() {
   const epochs = new Float64Array(EPOCHS)
   return {
@@ -143,12 +131,82 @@ function createEpochs() {
     move(domain: DomainId): void {
       epochs[domain % EPOCHS]!++
     },
-    /** Where the number is a time: the latest that was said. */
+    /** Where the number is a time: the latest. */
     raise(domain: DomainId, to: number): void {
       epochs[domain % EPOCHS] = Math.max(epochs[domain % EPOCHS]!, to)
     },
     moveAll(): void {
       for (let at = 0; at < EPOCHS; at++) epochs[at]!++
     },
+  }
+}
+
+/** What a reader makes of a stored entry to serve it quickly; `bytes` counts against the limit. */
+export type Prepared = {
+  readonly kind: StoredEntry['kind']
+  readonly renderedAtMs: number
+  readonly bytes: number
+}
+
+/** Keys and bookkeeping of an entry, roughly. */
+const ENTRY_BYTES = 200
+
+/** Entries of all domains together in at most `limitBytes`; those that were not asked for longest go first. */
+function createPageMemory<T extends Prepared>(limitBytes: number) {
+  const keysOf = new Map<DomainId, Set<string>>()
+  const domainOf = (key: string) => Number(key.slice(0, key.indexOf('/'))) as DomainId
+  const forget = (key: string) => {
+    const keys = keysOf.get(domainOf(key))
+    keys?.delete(key)
+    if (keys?.size === 0) keysOf.delete(domainOf(key))
+  }
+  const weigh = ({ bytes }: T, key: string) => bytes + 2 * key.length + ENTRY_BYTES
+  const entries = new RecentMap<T>({ limit: limitBytes, weigh, gone: forget })
+
+  function put({ domain, key }: PageId, entry: T): void {
+    // One huge page must not drive out all others.
+    if (weigh(entry, key) > limitBytes / 4) return void entries.delete(key)
+    entries.set(key, entry)
+    const keys = keysOf.get(domain)
+    if (keys === undefined) keysOf.set(domain, new Set([key]))
+    else keys.add(key)
+  }
+
+  /** Weighs an entry again that has grown while it was served. */
+  function grown(page: PageId, entry: T): void {
+    if (entries.peek(page.key) === entry) put(page, entry)
+  }
+
+  /** Drops what a notification about one domain says is no longer true. */
+  function drop(what: Extract<Invalidation, { domain: DomainId }>): void {
+    const { domain } = what
+    const prefix = what.kind === 'prefix' ? pageKey(domain, what.prefix) : ''
+    if (what.kind === 'page') {
+      const { key } = what.page
+      // What this node has stored itself is cached before the notification comes.
+      const isOlder = (entries.peek(key)?.renderedAtMs ?? 0) < (what.storedMs ?? Number.POSITIVE_INFINITY)
+      if (isOlder) entries.delete(key)
+    }
+    if (what.kind === 'page' && !what.purged) return
+    for (const key of [...(keysOf.get(domain) ?? [])]) {
+      const named = what.kind === 'domain' || (what.kind === 'prefix' && key.startsWith(prefix))
+      // Any purge takes all redirects of the domain.
+      if (named || entries.peek(key)?.kind === 'redirect') entries.delete(key)
+    }
+  }
+
+  function clear(): void {
+    entries.clear()
+    keysOf.clear()
+  }
+
+  return {
+    get: (page: PageId): T | undefined => entries.get(page.key),
+    put,
+    grown,
+    drop,
+    clear,
+    bytes: () => entries.weight,
+    entries: () => entries.size,
   }
 }

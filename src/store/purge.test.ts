@@ -125,7 +125,7 @@ describe('a purge', () => {
   it('tells every node what it was, once it is committed', async () => {
     const listener = await createListener(database.connection, silentLog())
     const heard: Invalidation[] = []
-    invalidateOn(listener, [{ invalidate: (what) => void heard.push(what), doubt: () => {} }])
+    invalidateOn(listener, [{ invalidate: (what) => void heard.push(what), lost: () => {} }])
     const { promise, resolve } = Promise.withResolvers<void>()
     listener.on('end', () => resolve())
     await listener.settled()

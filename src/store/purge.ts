@@ -2,55 +2,74 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { letTakeLong } from '../db/long-statements.ts'
 import type { Queryable } from '../db/transaction.ts'
 import type { AccountId, DomainId, PagePath } from '../ids.ts'
-import { matchCondition, type PageMatch } from './page-match.ts'
+import { matchCondition, type PageMatch } from './list-pages.ts'
 
-/** `prefix`: the beginning of stored paths, spelt by `normalisePrefix`. */
+/** `prefix`: the beginning of stored paths, spelt by `normalisePrefix`. `domain`: all, and the domain is about to be deleted. */
 export type PurgeWhat =
-  | { kind: 'all' }
+  | { kind: 'all' | 'domain' }
   | { kind: 'path'; path: PagePath }
   | { kind: 'paths'; paths: readonly PagePath[] }
   | { kind: 'matching'; match: PageMatch }
   | { kind: 'prefix'; prefix: string }
 
 /**
- * Deletes stored pages of one domain, and with them always the whole sitemap
- * and redirect caches of that domain. Gives the number of entries deleted.
+ * Deletes stored pages of one domain, and with them always the whole sitemap and redirect caches of that domain. Gives
+ * the number of entries deleted.
  *
- * `client` is inside a transaction (read committed): the caller decides when it
- * takes effect, and the NOTIFY that empties every node's memory goes out at the
- * same moment. The domain id was obtained through its account.
+ * `client` is inside a transaction (read committed): the caller decides when it takes effect, and the NOTIFY that empties
+ * every node's memory goes out at the same moment. The domain id was obtained through its account.
  *
- * Order matters. The running jobs come first: a job that completes at this
- * moment holds its row, so the first statement waits for it and the deletes
- * that follow see what it stored; a job that completes later finds itself
- * superseded and stores nothing.
+ * Order matters. The running jobs come first: a job that completes at this moment holds its row, so the first statement
+ * waits for it and the deletes that follow see what it stored; a job that completes later finds itself superseded and
+ * stores nothing.
  */
 export async function purgePages(client: Queryable, domain: DomainId, what: PurgeWhat): Promise<number> {
   const { where, values } = condition(domain, what)
   const db = await letTakeLong(client)
-  await db.query(`update job set superseded = true where state = 'running' and ${where}`, values)
-  const deleted = [
-    await db.query(`delete from page where ${where}`, values),
+  await db.query(supersede(where), values)
+  const { rows } = await db.query<{ pages: number }>(deletePagesSql(where, what), values)
+  const others = [
     await db.query('delete from redirect where domain_id = $1', [domain]),
     await db.query('delete from sitemap where domain_id = $1', [domain]),
   ]
-  // What else is known of what these pages said, which nobody counts.
+  // What else is known of what these pages said; not counted.
   await db.query(`delete from page_digest where ${where}`, values)
   await db.query(`delete from inspection where ${where}`, values)
   await db.query(`select pg_notify('invalidate', payload) from unnest($1::text[]) as payload`, [
     payloads(domain, what),
   ])
-  return deleted.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0)
+  return others.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), rows[0]!.pages)
+}
+
+function supersede(where: string): string {
+  return `update job set superseded = true where state = 'running' and ${where}`
+}
+
+/** Their paths stay known, so that a warm renders them again; what was no page does not. */
+const REMEMBER_GONE = `remembered as (
+  insert into known_path (domain_id, path, source, seen_at)
+  select domain_id, path, 'asked', now() from gone where status < 400 order by domain_id, path
+  on conflict (domain_id, path, source) do update set seen_at = excluded.seen_at
+    where known_path.seen_at < excluded.seen_at - interval '1 day')`
+
+function deletePagesSql(where: string, what?: PurgeWhat): string {
+  return `with gone as (delete from page where ${where} returning domain_id, path, status)${remember(what)}
+          select count(*)::integer as pages from gone`
+}
+
+function remember(what?: PurgeWhat): string {
+  return what?.kind === 'domain' ? '' : `, ${REMEMBER_GONE}`
 }
 
 function condition(domain: DomainId, what: PurgeWhat): { where: string; values: unknown[] } {
   switch (what.kind) {
     case 'all':
+    case 'domain':
       return { where: 'domain_id = $1', values: [domain] }
     case 'path':
       return { where: 'domain_id = $1 and path = $2', values: [domain, what.path] }
     case 'paths':
-      // Everybody who locks many rows takes them in this order.
+      // All statements that lock many rows take them in this order.
       return { where: 'domain_id = $1 and path = any($2)', values: [domain, [...what.paths].sort()] }
     case 'prefix':
       return { where: 'domain_id = $1 and starts_with(path, $2)', values: [domain, what.prefix] }
@@ -65,6 +84,7 @@ function condition(domain: DomainId, what: PurgeWhat): { where: string; values: 
 function payloads(domain: DomainId, what: PurgeWhat): string[] {
   switch (what.kind) {
     case 'all':
+    case 'domain':
     // Nodes cannot search their memory for it: they read again what is asked for.
     case 'matching':
       return [JSON.stringify({ domain })]
@@ -78,29 +98,27 @@ function payloads(domain: DomainId, what: PurgeWhat): string[] {
   }
 }
 
-/** Up to so many pages a purge deletes in its own transaction: a second, at most. */
+/** A purge deletes up to so many pages in its own transaction, which takes a second at most. */
 export const AHEAD_FROM = 5_000
 const STEP = 1_000
 const REST_MS = 20
 
-const DELETE = `
+const deleteStep = (what: PurgeWhat) => `
   with piece as materialized (
     select path from page where domain_id = $1 and starts_with(path, $2) and path > $3
      order by path limit $4 for update skip locked),
   gone as (
-    delete from page using piece where page.domain_id = $1 and page.path = piece.path returning page.path)
+    delete from page using piece where page.domain_id = $1 and page.path = piece.path
+    returning page.domain_id, page.path, page.status)${remember(what)}
   select (select count(*) from gone)::integer as deleted, (select max(path) from piece) as last`
 
 /**
- * Deletes most of what a large purge is to delete, in small steps, and gives how
- * many pages. `purgePages` comes afterwards and makes it true: until then what
- * nodes hold in memory is served, and renders of the domain go on. In one
- * transaction instead, every render that is stored meanwhile would wait for the
- * end of it, minutes for a million pages, in a slot that others need. The domain
- * id was obtained through its account.
+ * Deletes most of a large purge in small steps, and gives how many pages. Call `purgePages` next: until then nodes serve
+ * what they have in memory. In one transaction, renders of the domain would wait for its end (minutes for a million pages)
+ * in slots that others need. The domain id was obtained through its account.
  */
 export async function purgeAhead(db: Queryable, domain: DomainId, what: PurgeWhat): Promise<number> {
-  if (what.kind !== 'all' && what.kind !== 'prefix') return 0
+  if (what.kind !== 'all' && what.kind !== 'domain' && what.kind !== 'prefix') return 0
   const prefix = what.kind === 'prefix' ? what.prefix : ''
   const { rowCount: isLarge } = await db.query(
     'select from page where domain_id = $1 and starts_with(path, $2) offset $3 limit 1',
@@ -109,7 +127,7 @@ export async function purgeAhead(db: Queryable, domain: DomainId, what: PurgeWha
   if (isLarge === 0) return 0
   let deleted = 0
   for (let after: string | null = ''; after !== null; ) {
-    const { rows }: { rows: { deleted: number; last: string | null }[] } = await db.query(DELETE, [
+    const { rows }: { rows: { deleted: number; last: string | null }[] } = await db.query(deleteStep(what), [
       ...[domain, prefix, after, STEP],
     ])
     deleted += rows[0]!.deleted
@@ -120,26 +138,21 @@ export async function purgeAhead(db: Queryable, domain: DomainId, what: PurgeWha
 }
 
 /**
- * Deletes what is stored under these paths, pages and redirects, as the first
- * half of a refresh; a path under which nothing is stored is no error.
- *
- * `client` is inside a transaction (read committed). As with a purge the
- * running jobs come first, so that no render that began before can bring back
- * what is deleted here. The domain id was obtained through its account.
+ * Deletes the pages and redirects of these paths, as the first half of a refresh. `client` is inside a transaction (read
+ * committed). As with a purge the running jobs come first, so that no earlier render stores again what is deleted here.
+ * The domain id was obtained through its account.
  */
 export async function deletePages(
   client: Queryable,
   domain: DomainId,
   paths: readonly PagePath[],
 ): Promise<void> {
-  // Everybody who locks many rows takes them in this order.
+  // All statements that lock many rows take them in this order.
   const values = [domain, [...paths].sort()]
-  await client.query(
-    `update job set superseded = true where domain_id = $1 and path = any($2) and state = 'running'`,
-    values,
-  )
-  await client.query('delete from page where domain_id = $1 and path = any($2)', values)
-  await client.query('delete from redirect where domain_id = $1 and path = any($2)', values)
+  const where = 'domain_id = $1 and path = any($2)'
+  await client.query(supersede(where), values)
+  await client.query(deletePagesSql(where), values)
+  await client.query(`delete from redirect where ${where}`, values)
   await client.query(
     `select pg_notify('invalidate', json_build_object('domain', $1::integer, 'path', path)::text)
      from unnest($2::text[]) as path`,

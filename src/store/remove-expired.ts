@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { deleteInSteps } from '../db/remove-old.ts'
+import { deleteInSteps, removeOldPaths, type Steps } from '../db/remove-old.ts'
 import { DEFAULT_DOMAIN_SETTINGS } from '../sites/domain-settings.ts'
 
 /** As long as a path counts as known after a crawler asked for it: src/queue/upkeep/known-pages.ts. */
@@ -8,7 +8,7 @@ const ASKED_FOR_DAYS = 30
 /** A sitemap is read again daily where crawlers ask for it: what none of them named for so long is no longer in one. */
 const SITEMAP_SLACK_DAYS = 2
 
-/** Sitemaps that nobody asked for in so long. */
+/** Sitemaps that no crawler asked for in so long. */
 const SITEMAP_DAYS = 90
 
 /** A setting that this version cannot read counts as absent, as everywhere. */
@@ -61,7 +61,7 @@ const STEPS: readonly { sql: string; values: readonly unknown[] }[] = [
 ]
 
 /**
- * Removes what nobody will be served any more: pages and redirects older than
+ * Removes what is no longer served: pages and redirects older than
  * their domain keeps them, paths that no crawler asked for in 30 days and no
  * sitemap names, sitemaps of 90 days. Gives how many rows. A page that is
  * rendered at the same moment stays.
@@ -73,4 +73,16 @@ export async function removeExpired(
   let removed = 0
   for (const { sql, values } of STEPS) removed += await deleteInSteps(pool, sql, values, options)
   return removed
+}
+
+/** For how long it is known how the last render of a path ended. */
+const LAST_RENDER_KEPT_DAYS = 30
+
+/** Removes how renders ended of more than 30 days ago. Gives how many. */
+export function removeOldLastRenders(pool: pg.Pool, steps?: Steps): Promise<number> {
+  return removeOldPaths(
+    pool,
+    { table: 'last_render', at: 'ended_at', keptDays: LAST_RENDER_KEPT_DAYS },
+    steps,
+  )
 }

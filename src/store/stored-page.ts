@@ -1,4 +1,9 @@
+import { promisify } from 'node:util'
+import { brotliDecompress } from 'node:zlib'
+import type pg from 'pg'
 import type { Queryable } from '../db/transaction.ts'
+import type { DomainId, JobId } from '../ids.ts'
+import { type PageBody, readJudgement } from './keep-page.ts'
 import type { PageId } from './page-id.ts'
 
 /** A stored render as it lies in PostgreSQL. Times are milliseconds since the Unix epoch. */
@@ -12,9 +17,9 @@ export type StoredPage = {
   etag: string
   renderedAtMs: number
   staleSinceMs: number | null
-  /** When it last read otherwise: a render that brought the same did not change it. Absent: when it was rendered. */
+  /** When its content last changed. Absent: when it was rendered. */
   changedAtMs?: number
-  /** As it was before it was compressed, where somebody waits for that very moment's render. */
+  /** Before compression, where a crawler waits for this render. */
   bodyHtml?: Buffer | undefined
 }
 
@@ -29,8 +34,7 @@ export type StoredRedirect = {
 
 export type StoredEntry = StoredPage | StoredRedirect
 
-type Row = {
-  status: number | null
+type PageRow = {
   headers: unknown
   body_br: Buffer
   html_bytes: number
@@ -38,6 +42,11 @@ type Row = {
   rendered_at: Date
   stale_since: Date | null
   changed_at: Date | null
+}
+
+type Row = PageRow & {
+  /** null: no page is stored. */
+  status: number | null
   redirect_status: number | null
   location: string
   stored_at: Date
@@ -71,12 +80,22 @@ export async function readStored(db: Queryable, page: PageId): Promise<StoredEnt
   return redirect.renderedAtMs >= rendered.renderedAtMs ? redirect : rendered
 }
 
+const decompress = promisify(brotliDecompress)
+
+/** Its HTML. Rejects if that has more than `limitBytes`. */
+export async function htmlOf({ bodyBr }: StoredPage, limitBytes = HTML_LIMIT_BYTES): Promise<string> {
+  return String(await decompress(bodyBr, { maxOutputLength: limitBytes }))
+}
+
+/** Twice the most that a render keeps. */
+const HTML_LIMIT_BYTES = 32 * 1024 * 1024
+
 function redirectOf(row: Row, status: number): StoredRedirect {
   const renderedAtMs = row.stored_at.getTime()
   return { kind: 'redirect', status, location: row.location, renderedAtMs, staleSinceMs: null }
 }
 
-function pageOf(row: Row, status: number): StoredPage {
+function pageOf(row: PageRow, status: number): StoredPage {
   return {
     kind: 'page',
     status,
@@ -91,10 +110,81 @@ function pageOf(row: Row, status: number): StoredPage {
 }
 
 /** As the column `headers` has them; what is none is left out. */
-export function headerPairs(stored: unknown): [string, string][] {
+function headerPairs(stored: unknown): [string, string][] {
   if (!Array.isArray(stored)) return []
   return stored.filter(
     (pair): pair is [string, string] =>
       Array.isArray(pair) && typeof pair[0] === 'string' && typeof pair[1] === 'string',
   )
+}
+
+/** A page that is given once, with the status that it asks for, and never stored as a page. */
+export type UnstoredPage = {
+  status: number
+  headers: readonly (readonly [name: string, value: string])[]
+  body: PageBody
+}
+
+/** A crawler that waits reads it within milliseconds; at another node, within a few seconds. */
+export const UNSTORED_MS = 60_000
+/** Of one domain at a time. */
+export const UNSTORED_A_DOMAIN = 20
+/** As stored. For an error page that is larger the crawler gets the origin's answer. */
+export const UNSTORED_LIMIT_BYTES = 1024 * 1024
+
+/**
+ * Leaves a page for the crawler that waits for the job, at any node: HTML is too large for a notification. False, and
+ * nothing is left, when there is a good copy to serve. `client` is inside the transaction that ends the job.
+ */
+export async function keepUnstored(
+  client: Queryable,
+  { id, page }: { id: JobId; page: PageId },
+  { status, headers, body }: UnstoredPage,
+  nowMs: number,
+): Promise<boolean> {
+  if (body.bodyBr.length > UNSTORED_LIMIT_BYTES) return false
+  const last = (await readJudgement(client, page))?.last ?? null
+  if (last !== null && last.status < 400 && nowMs - last.renderedAtMs < last.keepMs) return false
+  const columns = [status, JSON.stringify(headers), body.bodyBr, body.htmlBytes, body.etag]
+  // Deletes old ones with it: those that expired, and of this domain all but the last; skips locked ones.
+  await client.query({
+    name: 'store-keep-unstored',
+    text: `with late as (
+       select job_id from unstored_page where made_at < $8 order by made_at limit 100 for update skip locked
+     ), many as (
+       select job_id from unstored_page where domain_id = $2 order by made_at desc offset $9 - 1 limit 100
+          for update skip locked
+     ), gone as (
+       delete from unstored_page where job_id in (select job_id from late union all select job_id from many)
+     )
+     insert into unstored_page (job_id, domain_id, status, headers, body_br, html_bytes, etag, made_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $10)
+     on conflict (job_id) do nothing`,
+    values: [
+      ...[id, page.domain, ...columns],
+      ...[new Date(nowMs - UNSTORED_MS), UNSTORED_A_DOMAIN, new Date(nowMs)],
+    ],
+  })
+  return true
+}
+
+const READ_UNSTORED = {
+  name: 'unstored-page-read',
+  text: `select status, headers, body_br, html_bytes, etag, made_at as rendered_at, null as stale_since,
+                null as changed_at
+           from unstored_page where job_id = $1 and domain_id = $2`,
+}
+
+/** What a job has left for those who waited for it; null: nothing, or no longer. The domain id was obtained through its host. */
+export async function readUnstored(db: Queryable, domain: DomainId, job: JobId): Promise<StoredPage | null> {
+  const { rows } = await db.query<PageRow & { status: number }>({ ...READ_UNSTORED, values: [job, domain] })
+  return rows[0] === undefined ? null : pageOf(rows[0], rows[0].status)
+}
+
+/** Removes what no crawler can be waiting for any more, at `nowMs`. Gives how many. */
+export async function removeOldUnstored(pool: pg.Pool, nowMs: number): Promise<number> {
+  const { rowCount } = await pool.query('delete from unstored_page where made_at < $1', [
+    new Date(nowMs - UNSTORED_MS),
+  ])
+  return rowCount ?? 0
 }

@@ -1,5 +1,5 @@
 import type { Queryable } from '../db/transaction.ts'
-import type { DomainId } from '../ids.ts'
+import type { DomainId, PagePath } from '../ids.ts'
 import type { PageId } from './page-id.ts'
 
 /** A sitemap as it was fetched, with the custom domain in it. Its bytes are gzip. */
@@ -64,4 +64,16 @@ export async function namedInIndexes(db: Queryable, domain: DomainId): Promise<s
     [domain],
   )
   return rows.map(({ name }) => name)
+}
+
+export async function storedSitemapPaths(
+  db: Queryable,
+  domain: DomainId,
+  limit: number,
+): Promise<PagePath[]> {
+  const { rows } = await db.query<{ path: PagePath }>(
+    'select path from sitemap where domain_id = $1 limit $2',
+    [domain, limit],
+  )
+  return rows.map(({ path }) => path)
 }

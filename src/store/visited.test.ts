@@ -4,7 +4,7 @@ import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
 import { createListener, type Listener } from '../db/listener.ts'
 import type { DomainId } from '../ids.ts'
 import { silentLog } from '../log.ts'
-import { parseVisited, tellVisited, VISITED_CHANNEL } from './last-visits.ts'
+import { notifyVisited, parseVisited, VISITED_CHANNEL } from './last-visits.ts'
 
 let database: TestDatabase
 let listener: Listener
@@ -26,9 +26,9 @@ it('any number of domains is told, each once, 500 at a time', async () => {
   })
   await listener.settled()
   const ids = Array.from({ length: 1_001 }, (_, at) => (2_147_482_000 + at) as DomainId)
-  await tellVisited(database.pool, [])
-  await tellVisited(database.pool, [...ids, ...ids])
-  await tellVisited(database.pool, [9 as DomainId])
+  await notifyVisited(database.pool, [])
+  await notifyVisited(database.pool, [...ids, ...ids])
+  await notifyVisited(database.pool, [9 as DomainId])
   await all
   const parts = told.map((payload) => parseVisited(payload)!)
   assert.deepEqual(parts.map(({ length }) => length).sort(), [1, 500, 500].sort())

@@ -3,6 +3,7 @@ import { z } from 'zod'
 
 import { ACTIVE_KEY_LIMIT } from '../../accounts/keys.ts'
 import { readUse } from '../../accounts/plans.ts'
+import { quotaEnd } from '../../accounts/quota.ts'
 import { ACTIVE_TOKEN_LIMIT } from '../../accounts/tokens.ts'
 import { WEBHOOK_WINDOW_REQUESTS } from '../../accounts/webhook-window.ts'
 import type { Clock } from '../../clock.ts'
@@ -65,7 +66,7 @@ export function planGet(app: ApiApp, deps: { pool: pg.Pool; clock: Clock }): voi
           renders: {
             used: use.renders,
             limit_per_domain: plan.monthly_render_limit,
-            stops_at: Math.ceil((plan.monthly_render_limit * 6) / 5),
+            stops_at: quotaEnd(plan.monthly_render_limit),
           },
           api_keys: { included: plan.api_keys, used: use.keys, limit: ACTIVE_KEY_LIMIT },
           webhooks: {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type pg from 'pg'
 import { z } from 'zod'
-import { listStoredPaths } from '../../store/page-match.ts'
+import { listStoredPaths } from '../../store/list-pages.ts'
 import { countStored } from '../../store/purge.ts'
 import { domainParams, ownedDomain } from '../domains/domain-schema.ts'
 import { callerOf } from '../http/access.ts'

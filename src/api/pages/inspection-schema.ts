@@ -1,8 +1,7 @@
 import { z } from 'zod'
-
-import type { Digest } from '../../sites/inspection/digests.ts'
 import type { Inspection } from '../../sites/inspection/inspections.ts'
 import type { NoSide, Side } from '../../sites/inspection/side.ts'
+import type { Digest } from '../../store/page-digests.ts'
 import { apiSchema } from '../http/app.ts'
 
 const time = z.iso.datetime({ precision: 3 })

@@ -3,9 +3,9 @@ import { after, before, describe, it } from 'node:test'
 import { brotliCompressSync } from 'node:zlib'
 import { startTestApi, type TestAccount, type TestApi } from '../../../test/support/api.ts'
 import type { PagePath } from '../../ids.ts'
-import { pageBody } from '../../queue/judging/keep-page.ts'
-import { keepDigest } from '../../sites/inspection/digests.ts'
 import { INSPECTIONS_AN_HOUR, INSPECTIONS_OPEN } from '../../sites/inspection/inspections.ts'
+import { pageBody } from '../../store/keep-page.ts'
+import { keepDigest } from '../../store/page-digests.ts'
 import { pageId } from '../../store/page-id.ts'
 
 const HOSTILE = `<!DOCTYPE html><title>Rakes</title><meta property="og:image" content="/pic.png">

@@ -4,7 +4,6 @@ import type { Clock } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import { parseJobId } from '../../ids.ts'
 import { rendersOfPage } from '../../queue/judging/render-records.ts'
-import { listDigests } from '../../sites/inspection/digests.ts'
 import {
   findInspection,
   findPicture,
@@ -14,6 +13,7 @@ import {
 } from '../../sites/inspection/inspections.ts'
 import { readSnapshot, storedFacts } from '../../sites/inspection/side.ts'
 import { findListed } from '../../store/list-pages.ts'
+import { listDigests } from '../../store/page-digests.ts'
 import { domainNameOf, domainParams, ownedDomain } from '../domains/domain-schema.ts'
 import { renderSchema } from '../domains/renders.ts'
 import { callerOf } from '../http/access.ts'

@@ -9,8 +9,8 @@ import {
   type ListPlace,
   listPages,
   PAGE_ORDERS,
+  pageMatch,
 } from '../../store/list-pages.ts'
-import { pageMatch } from '../../store/page-match.ts'
 import { domainParams, ownedDomain } from '../domains/domain-schema.ts'
 import { callerOf } from '../http/access.ts'
 import { answer, KEY_REFUSALS, refusals } from '../http/answer.ts'

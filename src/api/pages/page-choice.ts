@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
 import type { OwnedDomain } from '../../sites/domains.ts'
+import { MATCH_LIMIT_CHARS, type PageMatch, pageMatch } from '../../store/list-pages.ts'
 import { type PageId, pageId } from '../../store/page-id.ts'
-import { MATCH_LIMIT_CHARS, type PageMatch, pageMatch } from '../../store/page-match.ts'
 import { normalisePath } from '../../store/path.ts'
 import { pathsSchema } from '../cache/refresh.ts'
 

@@ -11,7 +11,7 @@ import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { DomainId } from '../../ids.ts'
 import { startWarm } from '../../queue/warm/warm.ts'
-import { tellVisited } from '../../store/last-visits.ts'
+import { notifyVisited } from '../../store/last-visits.ts'
 import { purgePages } from '../../store/purge.ts'
 
 let api: TestApi
@@ -134,7 +134,7 @@ describe('GET /api/events', () => {
     await purgePages(api.pool, elsewhere.id, { kind: 'all' })
     assert.deepEqual((await theirs.next('pages')).data, { domain: 'two.example.com', path: null })
 
-    await tellVisited(api.pool, [elsewhere.id])
+    await notifyVisited(api.pool, [elsewhere.id])
     assert.deepEqual((await theirs.next('visits')).data, { domain: 'two.example.com' })
 
     await purgePages(api.pool, domain.id, { kind: 'path', path: '/p' as never })

@@ -64,6 +64,7 @@ const UNRELEASED_TABLES = `
   create table sign_in_check (id integer, identifier text, value text, expires_at timestamptz, created_at timestamptz,
     updated_at timestamptz);
   create table sign_in_secret (one_row boolean, key_sealed bytea);
+  create table warm_run (domain_id integer, after_path text, requested_at timestamptz, moved_at timestamptz);
   alter table sign_in_session add token text, add ip_address text, add updated_at timestamptz, alter token_hash drop not null,
     alter address drop not null, alter user_agent drop not null, alter used_at drop not null;
   create table queue_clock (priority smallint, turn bigint);
@@ -71,7 +72,7 @@ const UNRELEASED_TABLES = `
 const CONVERT_UNRELEASED = `
   update account a set password_hash = m.password from sign_in_method m where m.account_id = a.id;
   delete from sign_in_session where token_hash is null;
-  drop table sign_in_method, sign_in_check, sign_in_secret;
+  drop table sign_in_method, sign_in_check, sign_in_secret, warm_run;
   alter table account drop name, drop email_verified, drop image, drop updated_at;
   alter table sign_in_session drop token, drop ip_address, drop updated_at, alter token_hash set not null,
     alter address set not null, alter user_agent set not null, alter used_at set not null;

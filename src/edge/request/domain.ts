@@ -4,7 +4,7 @@ import { RecentMap } from '../../recent-map.ts'
 import type { DomainSettings, PathRule } from '../../sites/domain-settings.ts'
 import { readDomainSettings } from '../../sites/domain-settings.ts'
 import type { Lifetimes } from '../../store/freshness.ts'
-import type { Held, Invalidation } from '../../store/invalidation.ts'
+import { CacheTrust, type Held, type Invalidation } from '../../store/invalidation.ts'
 import type { QueryRule } from '../../store/path.ts'
 import { type OwnCrawlers, ownCrawlers } from '../crawlers/crawler-test.ts'
 
@@ -78,14 +78,13 @@ export function createDomains({ findDomain, connected }: DomainsOptions) {
   const known = new RecentMap<EdgeDomain>({ limit: 100_000 })
   // Apart, so that a scan of invented names drives out no domain.
   const unknown = new RecentMap<true>({ limit: 10_000 })
-  let epoch = 0
-  let doubted = !connected()
+  const trust = new CacheTrust(connected, clear)
 
   function find(hostHeader: string): EdgeDomain | null | Promise<EdgeDomain | null> {
     const domain = inMemory(hostHeader)
     if (domain !== undefined) return domain
     const name = nameOf(hostHeader)
-    if (believed() && unknown.get(name) !== undefined) return null
+    if (trust.holds && unknown.get(name) !== undefined) return null
     // A name of the domain system has at most 253 characters.
     return name === '' || name.length > 253 ? null : load(name)
   }
@@ -93,11 +92,11 @@ export function createDomains({ findDomain, connected }: DomainsOptions) {
   /** Without asking for it: as `find`, or undefined. */
   function inMemory(hostHeader: string): EdgeDomain | undefined {
     // Most say it as it is.
-    return believed() ? (known.get(hostHeader) ?? known.get(nameOf(hostHeader))) : undefined
+    return trust.holds ? (known.get(hostHeader) ?? known.get(nameOf(hostHeader))) : undefined
   }
 
   async function load(name: string): Promise<EdgeDomain | null> {
-    const [started, trusted] = [epoch, believed()]
+    const began = trust.begin()
     let row: DomainRow | null
     try {
       row = await findDomain(name)
@@ -107,23 +106,15 @@ export function createDomains({ findDomain, connected }: DomainsOptions) {
       return held
     }
     const domain = row === null ? null : edgeDomain(row)
-    if (trusted && believed() && started === epoch) {
+    if (trust.admits(began)) {
       if (domain === null) unknown.set(name, true)
       else known.set(name, domain)
     }
     return domain
   }
 
-  function believed(): boolean {
-    if (!doubted) return true
-    if (!connected()) return false
-    doubted = false
-    clear()
-    return true
-  }
-
   function clear(): void {
-    epoch++
+    trust.notified()
     known.clear()
     unknown.clear()
   }
@@ -131,21 +122,18 @@ export function createDomains({ findDomain, connected }: DomainsOptions) {
   function invalidate(what: Invalidation): void {
     if (what.kind === 'everything') clear()
     else if (what.kind === 'host') {
-      epoch++
+      trust.notified()
       known.delete(what.host)
       unknown.delete(what.host)
     } else if (what.kind === 'account') {
-      epoch++
+      trust.notified()
       for (const [name, domain] of known.entries()) if (domain.account === what.account) known.delete(name)
     }
   }
 
   const held: Held = {
     invalidate,
-    doubt: () => {
-      doubted = true
-      epoch++
-    },
+    lost: () => trust.lost(),
   }
   return { find, inMemory, held }
 }

@@ -30,7 +30,7 @@ export function createSitemapFence() {
 
   const held: Held = {
     invalidate: (what) => purged(({ domain }) => isPurgeOf(what, domain)),
-    doubt: () => purged(() => true),
+    lost: () => purged(() => true),
   }
   return {
     held,

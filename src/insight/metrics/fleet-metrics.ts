@@ -106,8 +106,8 @@ const QUEUE = `
 const QUOTA = `
   select count(*) filter (where c.renders * 5 < p.most * 4)::int as "under_80",
          count(*) filter (where c.renders * 5 >= p.most * 4 and c.renders < p.most)::int as "80_to_100",
-         count(*) filter (where c.renders >= p.most and c.renders * 5 < p.most * 6)::int as "100_to_120",
-         count(*) filter (where c.renders * 5 >= p.most * 6)::int as "120",
+         count(*) filter (where c.renders >= p.most and not over_quota(c.renders, p.most))::int as "100_to_120",
+         count(*) filter (where over_quota(c.renders, p.most))::int as "120",
          coalesce(sum(c.renders), 0)::float8 as renders
     from render_count c
     join domain d on d.id = c.domain_id

@@ -1,4 +1,5 @@
 import type { PlanCatalogue } from '../../accounts/plans.ts'
+import { quotaEnd } from '../../accounts/quota.ts'
 import { utcDay, utcMonth } from '../../clock.ts'
 import type { Queryable } from '../../db/transaction.ts'
 import type { AccountId, DomainName } from '../../ids.ts'
@@ -77,8 +78,7 @@ function months(limit: number, nowMs: number, plans: PlanCatalogue): (row: Row) 
   const smaller = Object.values(plans)
     .map((plan) => plan.monthly_render_limit)
     .filter((most) => most > 0 && most < limit)
-  // As in `takeRender`.
-  const ends = new Set(smaller.flatMap((most) => [most, Math.ceil((most * 6) / 5)]))
+  const ends = new Set(smaller.flatMap((most) => [most, quotaEnd(most)]))
   const days = daysBetween(historyStart(nowMs), nowMs - DAY_MS)
   const before = days.length - FORECAST_DAYS
 

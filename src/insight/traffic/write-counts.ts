@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { Queryable } from '../../db/transaction.ts'
 import { retriedTransaction } from '../../db/transaction.ts'
 import type { DomainId } from '../../ids.ts'
-import { tellVisited } from '../../store/last-visits.ts'
+import { notifyVisited } from '../../store/last-visits.ts'
 import { createTrimPaths } from './retention.ts'
 import { type DomainHour, Line, type VisitCounts } from './visit-counts.ts'
 
@@ -84,7 +84,7 @@ export function createWriteCounts(deps: {
       await addLines(client, ADD_DAYS, linesOfDays(hours))
       const paths = await addPaths(client, hours)
       await addLast(client, hours)
-      await tellVisited(
+      await notifyVisited(
         client,
         hours.map(({ domain }) => domain),
       )

@@ -41,3 +41,8 @@ export async function cancelJobs(client: Queryable, domain: DomainId): Promise<n
   )
   return rows[0]?.cancelled ?? 0
 }
+
+/** Deletes all jobs of a domain that is about to be deleted, in whatever state. */
+export async function deleteJobs(client: Queryable, domain: DomainId): Promise<void> {
+  await client.query('delete from job where domain_id = $1', [domain])
+}

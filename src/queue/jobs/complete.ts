@@ -4,9 +4,10 @@ import { takeRender } from '../../accounts/quota.ts'
 import type { Clock } from '../../clock.ts'
 import { type Queryable, retriedTransaction } from '../../db/transaction.ts'
 import { unreachable } from '../../errors.ts'
+import { forgetPage, keepRedirect, noteRefusal } from '../../store/keep-page.ts'
+import { keepUnstored } from '../../store/stored-page.ts'
 import { effectOf, type Found, lookOf, MAX_FAULTS } from '../judging/effect.ts'
-import { createPageKeeper } from '../judging/keep-page.ts'
-import { createUnstoredKeeper } from '../judging/unstored.ts'
+import { createPageKeeper } from '../judging/judge-page.ts'
 import { readStatement, type Statement } from '../statement.ts'
 import type { Ended } from './await.ts'
 import type { ClaimedJob } from './claim.ts'
@@ -38,19 +39,16 @@ export function createComplete(deps: CompleteDeps): Complete {
     fence: readStatement('fence'),
     requeue: readStatement('requeue'),
     end: readStatement('end'),
-    storeRedirect: readStatement('store-redirect'),
     storeProbe: readStatement('store-probe'),
-    markDoubted: readStatement('mark-doubted'),
   }
 
   const keeper = createPageKeeper(deps)
-  const giveOnce = createUnstoredKeeper()
 
   return async function complete(job, found) {
     // Compress and judge before the transaction: it holds locks.
-    const judging = found.kind === 'rendered' ? keeper.judging(job, lookOf(job, found)) : null
-    const [effect, known] = await Promise.all([effectOf(job, found), judging])
-    const kept = effect.do === 'store-page' ? await keeper.keep(job, effect, known) : null
+    const judging = found.kind === 'rendered' ? keeper.judge(job, lookOf(job, found)) : null
+    const [effect, judgement] = await Promise.all([effectOf(job, found), judging])
+    const kept = effect.do === 'store-page' ? await keeper.keep(job, effect, judgement) : null
     if (kept?.kept === 'stored') {
       const end: JobEnd = { state: 'done', outcome: 'rendered' }
       tell(job.id, end, kept.page)
@@ -61,12 +59,12 @@ export function createComplete(deps: CompleteDeps): Complete {
       if (fence.rows[0] === undefined) return { state: 'taken-away' }
       if (fence.rows[0]['superseded']) return requeue(client, false)
 
-      const at = new Date(clock.nowMs())
+      const nowMs = clock.nowMs()
       switch (effect.do) {
         case 'store-page': {
           if (kept?.kept !== 'refused') throw new Error('a job that was lost is there again')
           const { outcome, detail } = kept
-          if (kept.isDoubted) await run(client, sql.markDoubted, [job.page.domain, job.page.path, at])
+          if (kept.isWorse) await noteRefusal(client, job.page, nowMs)
           return {
             ...(await end(client, { state: 'failed', outcome }, detail)),
             ...(detail !== '' && { detail }),
@@ -74,20 +72,17 @@ export function createComplete(deps: CompleteDeps): Complete {
         }
         case 'store-probe': {
           const finding = effect.finding && JSON.stringify(effect.finding)
-          await run(client, sql.storeProbe, [job.page.domain, job.id, finding, at])
+          await run(client, sql.storeProbe, [job.page.domain, job.id, finding, new Date(nowMs)])
           return end(client, { state: 'done', outcome: 'probed' }, effect.detail)
         }
         case 'store-redirect':
-          await run(client, sql.storeRedirect, [
-            job.page.domain,
-            job.page.path,
-            effect.status,
-            effect.location,
-            at,
-          ])
+          await keepRedirect(client, job.page, effect, nowMs)
           return end(client, { state: 'done', outcome: 'redirect' })
         case 'give-once': {
-          const isGiven = await giveOnce(client, job, effect, fence.rows[0]['priority'] === 0, at)
+          if (effect.outcome === 'no-store') await forgetPage(client, job.page)
+          const isAwaited = fence.rows[0]['priority'] === 0
+          const isGiven =
+            isAwaited && effect.page !== null && (await keepUnstored(client, job, effect.page, nowMs))
           const counts = !isGiven || (await isWithinQuota(client))
           const outcome = counts ? effect.outcome : 'over-quota'
           return end(client, { state: 'failed', outcome }, effect.detail)

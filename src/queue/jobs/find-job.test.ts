@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
 import { HOME, paths, RENDERED, type TestQueue, testQueue } from '../../../test/support/queue.ts'
 import type { JobId } from '../../ids.ts'
-import { removeOldJobs } from '../upkeep/remove-old-jobs.ts'
 import { cancelJobs } from './cancel.ts'
 import { enqueue } from './enqueue.ts'
-import { findJob } from './job.ts'
+import { findJob, removeOldJobs } from './job.ts'
 
 let queue: TestQueue
 before(async () => {

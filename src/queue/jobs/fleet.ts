@@ -1,6 +1,5 @@
 import type { Queryable } from '../../db/transaction.ts'
 import type { DomainName, JobId } from '../../ids.ts'
-import { withoutQuery } from '../upkeep/known-pages.ts'
 import { PRIORITIES, type Priority } from './job.ts'
 
 // For operators only: data of every account. Query strings are left out: links with secrets in them are sent by mail.
@@ -172,4 +171,9 @@ export async function readFleetFailures(db: Queryable): Promise<FleetFailures> {
       ended_at: ended_at.toISOString(),
     })),
   }
+}
+
+/** Of a path, or of a text that names paths: `/a?token=x` becomes `/a?…`. */
+function withoutQuery(text: string): string {
+  return text.replace(/\?[^\s"'<>]+/g, '?…')
 }

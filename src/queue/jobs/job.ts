@@ -21,10 +21,11 @@
  * The deletion of a domain deletes its jobs, in whatever state.
  */
 
+import type pg from 'pg'
+import { removeOld, type Steps } from '../../db/remove-old.ts'
 import type { Queryable } from '../../db/transaction.ts'
 import type { AccountId, DomainName, JobId, PagePath } from '../../ids.ts'
 import type { RenderOutcomeKind } from '../../render/outcome.ts'
-import { JOB_KEPT_DAYS } from '../upkeep/remove-old-jobs.ts'
 
 /** `live`: a crawler waits. `refresh`: API, webhook, stale or abandoned page. `warm`: bulk. Strictly in this order. */
 export type Priority = 'live' | 'refresh' | 'warm'
@@ -103,6 +104,14 @@ export function jobView(row: JobRow): JobView {
     created_at: row.created_at.toISOString(),
     finished_at: row.finished_at?.toISOString() ?? null,
   }
+}
+
+/** How long a job can be looked up after its end. */
+const JOB_KEPT_DAYS = 7
+
+/** Removes jobs that ended more than a week ago. Gives how many. */
+export function removeOldJobs(pool: pg.Pool, steps?: Steps): Promise<number> {
+  return removeOld(pool, { table: 'job', at: 'finished_at', keptDays: JOB_KEPT_DAYS }, steps)
 }
 
 /** A job of one of the account's domains, until a week after its end; null for any other. */

@@ -1,11 +1,11 @@
 import { unreachable } from '../../errors.ts'
 import type { RenderOutcome } from '../../render/outcome.ts'
 import { pageText } from '../../render/visit/page-text.ts'
+import { type NewPage, pageBody } from '../../store/keep-page.ts'
+import type { UnstoredPage } from '../../store/stored-page.ts'
 import type { ClaimedJob } from '../jobs/claim.ts'
-import { type PageBody, pageBody } from './keep-page.ts'
 import { probeDetail } from './prober.ts'
 import type { Finding, Look } from './soft-404.ts'
-import type { UnstoredPage } from './unstored.ts'
 
 /** What a worker found: what came of the render, or why there was none. */
 export type Found =
@@ -17,20 +17,11 @@ export type Found =
   /** The job was a probe. `finding` null: nothing could be found out, and `why`. */
   | { kind: 'probed'; finding: Finding | null; why?: string }
 
-/** What is to be done about it, before anybody has looked whether the job is still ours. */
+/** What is to be done about it, before it is known whether the job is still ours. */
 export type Effect =
-  | {
-      do: 'store-page'
-      body: PageBody
-      status: number
-      headers: readonly (readonly [string, string])[]
-      textChars: number
-      /** The build of the site that made it. */
-      application: string | null
-      /** What is judged as a page: null where nothing can be said against it. */
-      look: Look | null
-    }
-  /** To the crawler that waits, if one does; a redirect (null) it gets from the origin itself. */
+  /** `look`: what is compared with how the site looks where it has no page; null: nothing. */
+  | (NewPage & { do: 'store-page'; look: Look | null })
+  /** For the crawler that waits, if one does; a redirect (null) it gets from the origin. */
   | { do: 'give-once'; outcome: 'site-error' | 'no-store'; page: UnstoredPage | null; detail: string }
   | { do: 'store-probe'; finding: Finding | null; detail: string }
   | { do: 'store-redirect'; status: number; location: string }
@@ -41,7 +32,7 @@ export type Effect =
 export const MAX_FAULTS = 2
 const DETAIL_LIMIT_CHARS = 500
 
-/** The table of outcomes. Faults come again, outcomes stand. */
+/** The table of outcomes. Faults are retried, outcomes are final. */
 export async function effectOf(
   job: Pick<ClaimedJob, 'faults' | 'page' | 'respectsNoStore'>,
   found: Found,
@@ -96,7 +87,7 @@ export async function effectOf(
   }
 }
 
-/** What of a render is compared with what its site shows where there is no page; null: nothing. */
+/** What of a render is compared with how its site looks where it has no page; null: nothing. */
 export function lookOf({ page: { path } }: Pick<ClaimedJob, 'page'>, found: Found): Look | null {
   if (found.kind !== 'rendered' || found.status !== 200 || path === '/') return null
   return { path, html: found.html, application: found.application ?? null }
@@ -148,7 +139,7 @@ function storable(text: string): string {
 }
 
 /**
- * Whether an origin's answer may not be kept by a cache that serves everybody
+ * Whether an origin's answer may not be kept by a cache that serves all clients
  * (RFC 9111, section 3): `no-store`, or `private` for the whole of it. What
  * else `Cache-Control` says is about how long, which the domain's own settings say.
  */

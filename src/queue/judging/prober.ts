@@ -1,13 +1,12 @@
-import { promisify } from 'node:util'
-import { brotliDecompress } from 'node:zlib'
 import type pg from 'pg'
 import { transaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
 import type { RenderOutcome } from '../../render/outcome.ts'
+import { deleteUnchanged, lastRenderedPaths } from '../../store/keep-page.ts'
 import { pageId } from '../../store/page-id.ts'
 import { normalisePath } from '../../store/path.ts'
-import { readStored } from '../../store/stored-page.ts'
+import { htmlOf, readStored } from '../../store/stored-page.ts'
 import type { ClaimedJob } from '../jobs/claim.ts'
 import type { Completion } from '../jobs/complete.ts'
 import { enqueue } from '../jobs/enqueue.ts'
@@ -15,7 +14,7 @@ import { readStatement } from '../statement.ts'
 import type { Found } from './effect.ts'
 import { type Finding, findingOf, type Look, readsLike } from './soft-404.ts'
 
-/** What stands before the random letters; the page at `/bot` tells owners of sites about it. */
+/** Precedes the random letters; the page at `/bot` explains it to owners of sites. */
 const PROBE_PREFIX = '/prepaint-probe-'
 
 const LETTERS = 20
@@ -26,7 +25,7 @@ function probePath(random: Uint8Array): PagePath {
   return `${PROBE_PREFIX}${letters.join('')}` as PagePath
 }
 
-/** Another one that nobody knows; every letter is another. */
+/** Another such address; every letter differs. */
 function otherPath(path: PagePath): PagePath {
   const letters = [...path.slice(PROBE_PREFIX.length)]
   const turned = letters.map((letter) => String.fromCharCode(97 + ((letter.charCodeAt(0) - 97 + 13) % 26)))
@@ -34,9 +33,8 @@ function otherPath(path: PagePath): PagePath {
 }
 
 /**
- * Looks at a site where it has no page: at two addresses, and at `/` to know
- * that it does not read the same everywhere. Nothing of it is stored as a page.
- * The first crash, or the end of the node, ends it: the job comes again.
+ * Renders a site at two addresses where it has no page, and at `/` to know that it does not read the same everywhere.
+ * Nothing is stored as a page. A crash, or the shutdown of the node, ends it: the job is run again.
  */
 export async function probeSite(
   job: Pick<ClaimedJob, 'customDomain' | 'page'>,
@@ -99,8 +97,6 @@ export const SWEEP_LIMIT = 200
 /** None of them is larger than this when written out. */
 const HTML_LIMIT_BYTES = 2 * 1024 * 1024
 
-const decompress = promisify(brotliDecompress)
-
 export type Prober = {
   /**
    * Once a job has ended, with whatever was stored in its transaction. After a
@@ -111,11 +107,10 @@ export type Prober = {
   after(job: Pick<ClaimedJob, 'page'>, found: Found, end: Completion, nowMs: number): Promise<string | null>
 }
 
-/** Keeps what is known about how sites look without a page: asks for probes, never on the way of a crawler. */
+/** Finds out how sites look where they have no page: queues probes, with no crawler waiting for them. */
 export function createProber(pool: pg.Pool, random: (bytes: number) => Uint8Array): Prober {
   const due = readStatement('due-probe')
   const ask = readStatement('ask-probe')
-  const remove = readStatement('remove-soft-404')
 
   return {
     async after({ page: { domain } }, found, end, nowMs) {
@@ -138,7 +133,7 @@ export function createProber(pool: pg.Pool, random: (bytes: number) => Uint8Arra
       const [job] = await enqueue(client, domain, [probePath(random(32))], 'warm')
       await client.query('update probe set job_id = $2 where domain_id = $1', [domain, job?.jobId])
     }).catch((error) => {
-      // A full queue has other worries; the next page that is stored asks again.
+      // The next page that is stored asks again.
       if (error instanceof AppError && error.code === 'queue_full') return
       throw error
     })
@@ -146,21 +141,15 @@ export function createProber(pool: pg.Pool, random: (bytes: number) => Uint8Arra
 
   async function sweep(domain: DomainId, finding: Finding): Promise<number> {
     if (finding.kind === 'none') return 0
-    const { rows } = await pool.query<{ path: PagePath }>(
-      `select path from page where domain_id = $1 and status = 200 and path <> '/' and html_bytes <= $2
-        order by rendered_at desc limit $3`,
-      [domain, HTML_LIMIT_BYTES, SWEEP_LIMIT],
-    )
+    const paths = await lastRenderedPaths(pool, domain, { htmlBytes: HTML_LIMIT_BYTES, limit: SWEEP_LIMIT })
     const bad: { path: PagePath; etag: string }[] = []
     // One at a time: together they could be hundreds of megabytes.
-    for (const { path } of rows) {
+    for (const path of paths) {
       const page = await readStored(pool, pageId(domain, path))
       if (page?.kind !== 'page' || page.htmlBytes > HTML_LIMIT_BYTES) continue
-      const html = String(await decompress(page.bodyBr, { maxOutputLength: HTML_LIMIT_BYTES }))
+      const html = await htmlOf(page, HTML_LIMIT_BYTES)
       if (readsLike(finding, { path, html })) bad.push({ path, etag: page.etag })
     }
-    if (bad.length === 0) return 0
-    const values = [domain, bad.map(({ path }) => path), bad.map(({ etag }) => etag)]
-    return (await pool.query({ ...remove, values })).rowCount ?? 0
+    return bad.length === 0 ? 0 : deleteUnchanged(pool, domain, bad)
   }
 }

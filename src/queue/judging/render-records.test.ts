@@ -4,6 +4,7 @@ import { HOME, paths, type TestQueue, testQueue } from '../../../test/support/qu
 import { systemClock } from '../../clock.ts'
 import type { DomainId, DomainName, PagePath } from '../../ids.ts'
 import type { RenderRecord } from '../../render/record.ts'
+import { removeOldLastRenders } from '../../store/remove-expired.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import {
   createRecordKeeper,
@@ -11,7 +12,6 @@ import {
   lastRenders,
   RECORDS_A_PAGE,
   RECORDS_SHOWN,
-  removeOldLastRenders,
   removeOldRecords,
 } from './render-records.ts'
 

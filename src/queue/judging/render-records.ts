@@ -1,6 +1,6 @@
 import type pg from 'pg'
 
-import { removeOld, removeOldPaths, type Steps } from '../../db/remove-old.ts'
+import { removeOld, type Steps } from '../../db/remove-old.ts'
 import type { Queryable } from '../../db/transaction.ts'
 import type { AccountId, DomainName, JobId, PagePath } from '../../ids.ts'
 import type { RenderRecord } from '../../render/record.ts'
@@ -100,16 +100,4 @@ export async function rendersOfPage(db: Queryable, page: PageId): Promise<Render
 /** Removes records of more than a week ago. Gives how many. */
 export function removeOldRecords(pool: pg.Pool, steps?: Steps): Promise<number> {
   return removeOld(pool, { table: 'render_record', at: 'ended_at', keptDays: RECORDS_KEPT_DAYS }, steps)
-}
-
-/** How the last render of a path ended is known for so long. */
-const LAST_RENDER_KEPT_DAYS = 30
-
-/** Removes how renders ended of more than 30 days ago. Gives how many. */
-export function removeOldLastRenders(pool: pg.Pool, steps?: Steps): Promise<number> {
-  return removeOldPaths(
-    pool,
-    { table: 'last_render', at: 'ended_at', keptDays: LAST_RENDER_KEPT_DAYS },
-    steps,
-  )
 }

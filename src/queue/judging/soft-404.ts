@@ -60,7 +60,7 @@ export function readsLike(finding: Finding, page: Pick<Look, 'path' | 'html'>): 
   return others.length <= finding.spare
 }
 
-/** A page of the same build; of another one nobody knows how it looks without a page. */
+/** A page of the same build: how another build looks without a page is not known. */
 export function isSoft404(finding: Finding, page: Look): boolean {
   return finding.kind === 'soft' && finding.application === page.application && readsLike(finding, page)
 }
@@ -110,7 +110,7 @@ type PageWords = readonly number[]
 /** A page with more has more to say than that there is nothing. */
 export const WORDS_LIMIT = 3_000
 
-/** Some six characters to a word: whoever has so many is not read to the end. */
+/** About six characters a word: longer texts are not read to the end. */
 const TEXT_LIMIT_CHARS = WORDS_LIMIT * 20
 
 const MEDIA = /<(?:img|source|video|audio|iframe|embed)\s/gi
@@ -150,7 +150,7 @@ function split(text: string): number[] {
   return words.map((word) => hashOf(/^\p{N}/u.test(word) && !/\p{L}/u.test(word) ? '0' : word))
 }
 
-/** FNV-1a, 32 bits. Nobody gains by a collision: whoever makes one hides a page of his own site. */
+/** FNV-1a, 32 bits. A collision on purpose only hides a page of one's own site. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)

@@ -9,18 +9,18 @@ import { systemClock } from '../../clock.ts'
 import type { DomainId } from '../../ids.ts'
 import type { RenderOutcome } from '../../render/outcome.ts'
 import { pageId } from '../../store/page-id.ts'
-import { readStored } from '../../store/stored-page.ts'
-import type { ClaimedJob } from '../jobs/claim.ts'
-import { createComplete } from '../jobs/complete.ts'
-import { enqueue } from '../jobs/enqueue.ts'
-import type { Priority } from '../jobs/job.ts'
 import {
+  readStored,
   readUnstored,
   removeOldUnstored,
   UNSTORED_A_DOMAIN,
   UNSTORED_LIMIT_BYTES,
   UNSTORED_MS,
-} from './unstored.ts'
+} from '../../store/stored-page.ts'
+import type { ClaimedJob } from '../jobs/claim.ts'
+import { createComplete } from '../jobs/complete.ts'
+import { enqueue } from '../jobs/enqueue.ts'
+import type { Priority } from '../jobs/job.ts'
 
 const SORRY: RenderOutcome = {
   kind: 'site-error',

@@ -2,8 +2,8 @@
 -- joined, and the node claims what it has room for, by the rules of `claim_jobs` and nothing else: what is claimed need
 -- not be that job. $5: the month's limit of each plan by its name. $7: how long its crawler waits, in milliseconds.
 with quota as (
-  -- As `overQuota` in src/accounts/quota.ts; an unknown plan allows nothing.
-  select coalesce(c.renders, 0)::bigint * 5 >= coalesce(($5::jsonb ->> a.plan)::bigint, 0) * 6 as is_over
+  -- An unknown plan allows nothing.
+  select over_quota(coalesce(c.renders, 0), coalesce(($5::jsonb ->> a.plan)::bigint, 0)) as is_over
     from domain d
     join account a on a.id = d.account_id
     left join render_count c on c.domain_id = d.id and c.month = $6

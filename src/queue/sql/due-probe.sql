@@ -1,5 +1,5 @@
--- Whether a site is to be looked at: never was, or too long ago, or its application is another one than was looked at
--- ($3), for which nobody waits longer than the site is patient.
+-- Whether a site is to be probed: it never was, or too long ago, or its application ($3) is not the one that was probed;
+-- then not before `patient_to`, so that a site of several applications is not probed all the time.
 select from domain left join probe on probe.domain_id = domain.id
  where domain.id = $1 and domain.is_active
    and coalesce(domain.settings->>'soft_404', 'refuse') = 'refuse'

@@ -3,9 +3,9 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import { type TestQueue, testQueue } from '../../../test/support/queue.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
+import { createStaleFinder } from '../../store/last-visits.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import { AHEAD_AT_ONCE, refreshAhead } from './refresh-ahead.ts'
-import { createStalest } from './stalest.ts'
 
 let queue: TestQueue
 const clock = { atMs: Date.now(), nowMs: () => clock.atMs }
@@ -35,7 +35,9 @@ async function site(ages: readonly number[], plan = 'enterprise'): Promise<Domai
   return domain
 }
 async function look(): Promise<string[]> {
-  while (await refreshAhead({ pool: queue.pool, plans: DEFAULT_PLANS, clock, stalest: createStalest() })) {}
+  while (
+    await refreshAhead({ pool: queue.pool, plans: DEFAULT_PLANS, clock, stalest: createStaleFinder() })
+  ) {}
   const { rows } = await queue.pool.query<{ path: string }>(
     `select path from job where state = 'queued' and priority = 1 order by turn`,
   )
@@ -179,7 +181,7 @@ describe('refreshing ahead', () => {
     await site([30, 30])
     await Promise.all(
       Array.from({ length: 6 }, () =>
-        refreshAhead({ pool: queue.pool, plans: DEFAULT_PLANS, clock, stalest: createStalest() }),
+        refreshAhead({ pool: queue.pool, plans: DEFAULT_PLANS, clock, stalest: createStaleFinder() }),
       ),
     )
     assert.equal((await look()).length, 12)

@@ -8,8 +8,8 @@ import { AppError } from '../../errors.ts'
 import type { DomainId } from '../../ids.ts'
 import type { Log } from '../../log.ts'
 import { readDomainSettings } from '../../sites/domain-settings.ts'
+import { createStaleFinder, type FindStale } from '../../store/last-visits.ts'
 import { enqueue } from '../jobs/enqueue.ts'
-import { createStalest, type Stalest } from './stalest.ts'
 
 /** Refreshes of one domain that are queued ahead at a time: what crawlers ask for is never far behind them. */
 export const AHEAD_AT_ONCE = 20
@@ -34,7 +34,7 @@ export function startRefreshAhead(deps: {
   clock: Clock
   log: Log
 }): RefreshAhead {
-  const stalest = createStalest()
+  const stalest = createStaleFinder()
   let isClosed = false
   let running = Promise.resolve()
   const timer = setInterval(() => {
@@ -57,7 +57,7 @@ export function startRefreshAhead(deps: {
   }
 }
 
-type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock; stalest: Stalest }
+type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock; stalest: FindStale }
 
 /** Looks at the domain that is due; false: none is. Nodes never take the same. */
 export async function refreshAhead(deps: Deps): Promise<boolean> {

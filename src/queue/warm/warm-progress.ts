@@ -8,7 +8,7 @@ export type WarmProgress = {
   state: WarmState
   /** null: it goes on, or is over. */
   paused_at: string | null
-  /** Why it is paused or over, where nobody wanted it: `over-quota`, `domain-inactive`, or a sentence. */
+  /** Why it is paused or over, if not by the owner: `over-quota`, `domain-inactive`, or a sentence. */
   reason: string | null
   started_at: string
   ended_at: string | null

@@ -11,8 +11,7 @@ import { systemClock } from '../../clock.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { DomainId } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
-import { startWarm } from './warm.ts'
-import { pauseWarm } from './warm-control.ts'
+import { pauseWarm, startWarm } from './warm.ts'
 import { DEPTH_LIMIT, readWarmSitemaps, TURN_LIMIT_SECONDS } from './warm-read.ts'
 
 let queue: TestQueue

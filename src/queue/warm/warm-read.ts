@@ -1,28 +1,25 @@
 import type pg from 'pg'
 
 import { type Clock, type Stopwatch, systemStopwatch } from '../../clock.ts'
-import { deleteInSteps } from '../../db/remove-old.ts'
-import type { DomainId, PagePath } from '../../ids.ts'
+import type { DomainId, DomainName, PagePath } from '../../ids.ts'
 import type { Log } from '../../log.ts'
 import type { GetOptions } from '../../outbound/get.ts'
 import { type OwnEntry, readSitemap } from '../../sitemaps/read-sitemap.ts'
 import { fetchRobots, readRobots } from '../../sitemaps/robots.ts'
-import { recordInSitemap } from '../../store/known-paths.ts'
-import { countKnownPages } from '../upkeep/known-pages.ts'
+import type { Site } from '../../sitemaps/site.ts'
+import { readDomainSettings } from '../../sites/domain-settings.ts'
+import { countKnownPages, forgetUnnamed, recordInSitemap } from '../../store/known-paths.ts'
+import { storedSitemapPaths } from '../../store/stored-sitemap.ts'
 import { WARM_MOVED_CHANNEL } from './warm.ts'
-import { type Reading, releaseReading, renewReading, takeReading } from './warm-lease.ts'
 
 /** Of one run. */
 export const SITEMAPS_LIMIT = 10_000
 export const ENTRIES_LIMIT = 1_000_000
 /** An index may name indexes, and those others. */
 export const DEPTH_LIMIT = 3
-/**
- * So long a node reads for one run before it looks who else waits. The sitemap
- * that it is at is read to its end, for it would have to be begun anew.
- */
+/** A node reads for one run for so long before it takes the next. It finishes the sitemap that it is reading. */
 export const TURN_LIMIT_SECONDS = 60
-/** Where nobody says where the sitemap is. */
+/** Used if no sitemap is named. */
 const USUAL_SITEMAP = '/sitemap.xml' as PagePath
 const ROBOTS_TRIES = 3
 const REASON_LIMIT_CHARS = 200
@@ -32,18 +29,15 @@ export type WarmReadDeps = {
   get: GetOptions
   clock: Clock
   log: Log
-  /** A node that says nothing for so long has died: the next one goes on. */
+  /** After so long without a renewal another node continues. */
   leaseMs?: number
   stopwatch?: Stopwatch
 }
 
 /**
- * Takes a run whose sitemaps are to be read, and reads robots.txt and all that
- * it leads to; resolves when that is done, no longer this node's, or its turn
- * is over: then the run stands behind all others that wait, and whoever takes
- * it next goes on. One sitemap after the other, each known as read once all of
- * it is recorded: a node that dies costs the one that it was at. Gives false
- * when there is no such run.
+ * Takes a run whose sitemaps are to be read, and reads robots.txt and the sitemaps one after the other. Resolves when
+ * all are read, the run is another node's, or its turn is over; then the run goes behind the others that wait. A sitemap
+ * counts as read once all of it is recorded: a node that dies loses the one that it was reading. False: there is no run.
  */
 export async function readWarmSitemaps(deps: WarmReadDeps, closing: AbortSignal): Promise<boolean> {
   const { leaseMs = 30_000, stopwatch = systemStopwatch } = deps
@@ -86,7 +80,7 @@ async function read(
   for (let ended = 0; ; ended++) {
     const next = await nextSitemap(pool, domain)
     if (next === null || !(await hold())) break
-    // To hold it has put it last. One sitemap at least, so that no run stands still however slow its origin is.
+    // `hold` has put the run last. At least one sitemap, so that every run advances however slow its origin is.
     if (ended > 0 && isTurnOver()) return
     const { path, depth } = next
     try {
@@ -104,7 +98,8 @@ async function read(
     }
   }
   if (signal.aborted) return
-  await forgetUnnamed(pool, domain, signal)
+  const readAllSinceMs = await readAllSince(pool, domain)
+  if (readAllSinceMs !== null) await forgetUnnamed(pool, domain, readAllSinceMs, signal)
   await pool.query(
     `update warm set state = 'queueing', known = $3, moved_at = clock_timestamp()
       where domain_id = $1 and lease = $2 and state = 'reading' and paused_at is null
@@ -113,22 +108,15 @@ async function read(
   )
 }
 
-/** Pages that no sitemap names any more; where all of them could be read. What was named lately has been seen within a day. */
-async function forgetUnnamed(pool: pg.Pool, domain: DomainId, signal: AbortSignal): Promise<void> {
-  await deleteInSteps(
-    pool,
-    `with gone as materialized (
-       select path from known_path
-        where domain_id = $2 and source = 'sitemap'
-          and seen_at < (select started_at from warm where domain_id = $2) - interval '25 hours'
-          and exists (select from warm_sitemap where domain_id = $2 and entries is not null)
-          and not exists (select from warm_sitemap where domain_id = $2 and failure is not null)
-        limit $1 for update skip locked)
-     delete from known_path k using gone
-      where k.domain_id = $2 and k.path = gone.path and k.source = 'sitemap'`,
+/** When the run began, if all of its sitemaps were read; null: some could not be, or there were none. */
+async function readAllSince(pool: pg.Pool, domain: DomainId): Promise<number | null> {
+  const { rows } = await pool.query<{ started_at: Date }>(
+    `select started_at from warm where domain_id = $1
+        and exists (select from warm_sitemap where domain_id = $1 and entries is not null)
+        and not exists (select from warm_sitemap where domain_id = $1 and failure is not null)`,
     [domain],
-    { signal },
   )
+  return rows[0]?.started_at.getTime() ?? null
 }
 
 /** null: nothing may be asked for, and the run has ended. */
@@ -162,17 +150,13 @@ async function begin(
   robots: string,
   sitemaps: readonly PagePath[],
 ): Promise<void> {
+  const known = new Set([...sitemaps, ...(await storedSitemapPaths(pool, domain, SITEMAPS_LIMIT))])
   await pool.query(
-    `with known as (
-       select path from unnest($3::text[]) as path
-       union select path from (select path from sitemap where domain_id = $1 limit $4) asked
-     ), named as (
-       select path from known union select $5 where not exists (select from known)
-     ), begun as (
+    `with begun as (
        insert into warm_sitemap (domain_id, path, depth)
-       select $1, path, 0 from named where path <> '/' limit $4 on conflict do nothing)
-     update warm set robots = $6 where domain_id = $1 and lease = $2`,
-    [domain, lease, sitemaps, SITEMAPS_LIMIT, USUAL_SITEMAP, robots],
+       select $1, path, 0 from unnest($3::text[]) as path where path <> '/' limit $4 on conflict do nothing)
+     update warm set robots = $5 where domain_id = $1 and lease = $2`,
+    [domain, lease, known.size === 0 ? [USUAL_SITEMAP] : [...known], SITEMAPS_LIMIT, robots],
   )
 }
 
@@ -227,7 +211,7 @@ async function nextSitemap(pool: pg.Pool, domain: DomainId): Promise<NextSitemap
   return row === undefined ? null : { path: row.path, depth: row.depth, entriesSoFar: row.so_far }
 }
 
-/** `reason` null: it was a guess, of which nobody need know. */
+/** `reason` null: the address was a guess, so no failure is shown. */
 async function fail(pool: pg.Pool, domain: DomainId, path: PagePath, reason: string | null): Promise<void> {
   if (reason === null) {
     await pool.query('delete from warm_sitemap where domain_id = $1 and path = $2', [domain, path])
@@ -242,4 +226,59 @@ async function fail(pool: pg.Pool, domain: DomainId, path: PagePath, reason: str
 
 function bounded(text: string): string {
   return text.replaceAll('\0', '').toWellFormed().slice(0, REASON_LIMIT_CHARS)
+}
+
+/** A run whose sitemaps a node reads, for as long as `lease` is its own. */
+type Reading = { domain: DomainId; run: string; lease: string; robots: string | null; site: Site }
+
+type ReadingRow = {
+  domain_id: DomainId
+  run: string
+  lease: string
+  robots: string | null
+  custom_domain: DomainName
+  origin_url: string
+  settings: unknown
+}
+
+/** The run that has waited longest of those that no node reads; null: there is none. */
+async function takeReading(pool: pg.Pool, leaseMs: number): Promise<Reading | null> {
+  const { rows } = await pool.query<ReadingRow>(
+    `update warm w set lease = gen_random_uuid(),
+            lease_until = clock_timestamp() + $1 * interval '1 millisecond'
+       from domain d
+      where d.id = w.domain_id and w.domain_id = (
+        select domain_id from warm
+         where state = 'reading' and paused_at is null
+           and (lease_until is null or lease_until < clock_timestamp())
+         order by moved_at limit 1 for update skip locked)
+     returning w.domain_id, w.run, w.lease, w.robots, d.custom_domain, d.origin_url, d.settings`,
+    [leaseMs],
+  )
+  const row = rows[0]
+  if (row === undefined) return null
+  const site = {
+    id: row.domain_id,
+    name: row.custom_domain,
+    originUrl: row.origin_url,
+    query: readDomainSettings(row.settings).query,
+  }
+  return { domain: row.domain_id, run: row.run, lease: row.lease, robots: row.robots, site }
+}
+
+/** Also puts the run behind those that wait. false: it is another node's, paused or over. */
+async function renewReading(pool: pg.Pool, { domain, lease }: Reading, leaseMs: number): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `update warm set lease_until = clock_timestamp() + $3 * interval '1 millisecond', moved_at = clock_timestamp()
+      where domain_id = $1 and lease = $2 and state = 'reading' and paused_at is null`,
+    [domain, lease, leaseMs],
+  )
+  return rowCount === 1
+}
+
+async function releaseReading(pool: pg.Pool, { domain, lease }: Reading): Promise<void> {
+  await pool.query('update warm set lease = null, lease_until = null where domain_id = $1 and lease = $2', [
+    domain,
+    lease,
+  ])
 }

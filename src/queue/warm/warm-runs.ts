@@ -3,7 +3,7 @@ import { WARM_CHANNEL } from './warm.ts'
 import { readWarmSitemaps, type WarmReadDeps } from './warm-read.ts'
 import { warmStep } from './warm-step.ts'
 
-/** A notification may be lost with its connection: nobody waits longer than this for a run to begin. */
+/** A notification may be lost with its connection: then a run begins after this time. */
 const IDLE_POLL_MS = 5_000
 
 /** While the renderers catch up. */
@@ -11,7 +11,7 @@ const WAITING_POLL_MS = 1_000
 
 const FAULT_PAUSE_MS = 5_000
 
-/** Domains whose sitemaps one node reads at a time: one that is slow holds up none of the others for long. */
+/** Domains whose sitemaps one node reads at a time, so that a slow one does not hold up the others. */
 const READERS = 2
 
 type Notifications = { on(channel: string, take: (payload: string) => void): void }
@@ -21,7 +21,7 @@ type WarmRuns = {
   close(): Promise<void>
 }
 
-/** Carries warms on that were asked for, one batch after the other, on any number of nodes. */
+/** Runs the warms that were started, one batch after the other, on any number of nodes. */
 export function startWarmRuns(
   deps: WarmReadDeps & { plans: PlanCatalogue; listener: Notifications; idlePollMs?: number },
 ): WarmRuns {
@@ -62,7 +62,7 @@ export function startWarmRuns(
     for (const wake of wakes) wake()
   }
 
-  /** `step` gives the milliseconds to wait before the next, unless somebody wakes it. */
+  /** `step` gives the milliseconds to wait before the next, unless it is woken. */
   async function loop(step: () => Promise<number>): Promise<void> {
     let isWoken = false
     let wake = () => {}

@@ -7,8 +7,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
 import { cancelJobs } from '../jobs/cancel.ts'
 import { enqueue } from '../jobs/enqueue.ts'
-import { startWarm } from './warm.ts'
-import { cancelWarm, pauseWarm, resumeWarm } from './warm-control.ts'
+import { cancelWarm, pauseWarm, resumeWarm, startWarm } from './warm.ts'
 
 let queue: TestQueue
 let warm: ReturnType<typeof testWarm>
@@ -17,9 +16,7 @@ before(async () => {
   warm = testWarm(queue)
 })
 after(() => queue.close())
-afterEach(() =>
-  queue.pool.query('truncate warm, warm_tally, warm_held, warm_sitemap, warm_run, job, unstored_page'),
-)
+afterEach(() => queue.pool.query('truncate warm, warm_tally, warm_held, warm_sitemap, job, unstored_page'))
 
 /** Started, with its sitemaps read. */
 async function started(count: number, { plan = 'enterprise', robots = '' } = {}): Promise<DomainId> {
@@ -133,14 +130,6 @@ describe('warmStep', () => {
     await queue.pool.query(`update queue_depth set counted_at = '-infinity'`)
     assert.equal(await warm.step(), 'moved')
     assert.equal(await warm.queued(domain), 10)
-  })
-
-  it('what an older version was asked for is done too', async () => {
-    const domain = await warm.domainWith(3)
-    await queue.pool.query('insert into warm_run (domain_id) values ($1)', [domain])
-    assert.equal(await warm.step(), 'waiting')
-    assert.equal((await warm.progress(domain)).state, 'reading')
-    assert.equal((await queue.pool.query('select from warm_run')).rowCount, 0)
   })
 })
 

@@ -8,19 +8,21 @@ import type { DomainId, DomainName, PagePath } from '../../ids.ts'
 import { type Robots, readRobots } from '../../sitemaps/robots.ts'
 import { type DomainSettings, readDomainSettings, ruleFor } from '../../sites/domain-settings.ts'
 import { freshnessOf } from '../../store/freshness.ts'
+import { type KnownPage, nextKnownPages } from '../../store/known-paths.ts'
 import { enqueue } from '../jobs/enqueue.ts'
-import { type KnownPage, nextKnownPages } from '../upkeep/known-pages.ts'
-import { startWarm, UNDER_WAY, WARM_MOVED_CHANNEL, WARM_PRIORITY, type WarmWhich } from './warm.ts'
-import { cancelWarm, pauseWarm } from './warm-control.ts'
+import {
+  cancelWarm,
+  pauseWarm,
+  UNDER_WAY,
+  WARM_MOVED_CHANNEL,
+  WARM_PRIORITY,
+  type WarmWhich,
+} from './warm.ts'
 
-/** Paths that one step takes: what a run holds in memory, however many pages the domain has. */
+/** Paths that one step takes, and so what a run holds in memory. */
 const STEP_PATHS = 500
 
-/**
- * Jobs of one domain that may wait at `warm`. A run that is further ahead than
- * this waits for the renderers, so that the bounded queue keeps its room for
- * crawlers who wait and for the other domains.
- */
+/** Jobs of one domain that may wait at `warm`, so that the bounded queue keeps room for crawlers and other domains. */
 const WAITING_LIMIT = 2_000
 
 /**
@@ -43,16 +45,15 @@ type Run = {
   open: number
 }
 
-/** Runs that have to wait and are passed over for those behind them, before this step says that it waits. */
+/** Waiting runs that one step passes over before it gives up. */
 const PASSED_OVER = 20
 
 type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }
 
 /**
- * Takes the run that moved longest ago and carries it on by one batch, in one
- * transaction with its jobs: after a crash the next node goes on exactly there.
- * Nodes never take the same run. One that waits, for its domain's renders or
- * for room in the queue, holds none of the others up.
+ * Takes the run that moved longest ago and queues its next batch, in one transaction, so that after a crash another node
+ * continues exactly there. Nodes never take the same run. A run that waits, for its domain's renders or for room in the
+ * queue, does not hold up the others.
  */
 export async function warmStep(deps: Deps): Promise<WarmStep> {
   const waiting: DomainId[] = []
@@ -72,7 +73,6 @@ async function stepPast(
   let taken: DomainId | null = null
   try {
     return await retriedTransaction(pool, async (client) => {
-      await adoptOlder(client)
       await finish(client)
       const run = await takeRun(client, passed)
       if (run === null) return (await isAnyUnderWay(client)) ? 'waiting' : 'idle'
@@ -93,7 +93,7 @@ async function stepPast(
     })
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'queue_full' || taken === null) throw error
-    // What a domain may have waiting depends on what it has: there may be room for others.
+    // The bound depends on what each domain has waiting: there may be room for others.
     await move(pool, taken, {})
     return { waits: taken }
   }
@@ -161,16 +161,7 @@ async function move(client: Queryable, domain: DomainId, by: Moved): Promise<voi
   )
 }
 
-/** What a node of an older version was asked for. */
-async function adoptOlder(client: Queryable): Promise<void> {
-  const { rows } = await client.query<{ domain_id: DomainId }>(
-    `delete from warm_run where domain_id in (select domain_id from warm_run for update skip locked)
-     returning domain_id`,
-  )
-  for (const { domain_id } of rows) await startWarm(client, domain_id)
-}
-
-/** Runs of which nothing is left to do. Also where jobs went that nobody counted. */
+/** Ends runs of which nothing is left to do, also if jobs were lost that were not counted. */
 async function finish(client: Queryable): Promise<void> {
   await client.query(
     `update warm w set state = 'done', ended_at = clock_timestamp() where domain_id in (
@@ -259,7 +250,7 @@ function warmChoice(
   },
 ): WarmChoice {
   const rule = ruleFor(settings.rules, page.path)
-  // Crawlers get the origin there: a render would be for nobody.
+  // Crawlers get the origin there.
   if (rule?.action === 'pass') return 'passed'
   if (!robots.allows(page.path)) return 'forbidden'
   const { stored, changedAtMs } = page

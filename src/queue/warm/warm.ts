@@ -12,8 +12,7 @@
  * ```
  * In each of the first three it can be *paused*, by the owner or because the
  * month's renders are used up: what waits in the queue is taken back (`held`)
- * and goes in again first. Everything is in PostgreSQL: whichever node is free
- * carries it on, whoever dies.
+ * and goes in again first. All state is in PostgreSQL, so that every node can continue it.
  */
 import type { Queryable } from '../../db/transaction.ts'
 import type { DomainId } from '../../ids.ts'
@@ -26,10 +25,10 @@ export type WarmWhich = 'all' | 'outdated'
 /** As SQL: it is not over. */
 export const UNDER_WAY = `('reading', 'queueing', 'rendering')`
 
-/** Carries the id of the domain whose warm was asked for or goes on. */
+/** Carries the id of a domain whose warm was started or resumed, and wakes the nodes. */
 export const WARM_CHANNEL = 'warm_run'
 
-/** Carries the id of a domain whose warm stands otherwise than before: for those who watch, nobody is woken by it. */
+/** Carries the id of a domain whose warm has moved, for live updates. */
 export const WARM_MOVED_CHANNEL = 'warm_moved'
 
 /** At which priority a warm queues, as the column has it. */
@@ -62,3 +61,62 @@ export async function startWarm(db: Queryable, domain: DomainId, which: WarmWhic
     [domain, which, WARM_CHANNEL],
   )
 }
+
+// Each of the following is inside a transaction, and gives false, having changed nothing, if no warm is in the state for
+// it. The row of the warm is locked first, as by the step that queues. The domain id was obtained through its account.
+
+/** Takes back what waits in the queue; what runs is rendered to its end. `reason` null: the owner asked for it. */
+export async function pauseWarm(
+  client: Queryable,
+  domain: DomainId,
+  reason: string | null = null,
+): Promise<boolean> {
+  const { rows } = await client.query<{ run: string }>(
+    `update warm set paused_at = clock_timestamp(), reason = $2, lease = null, lease_until = null
+      where domain_id = $1 and state in ${UNDER_WAY} and paused_at is null
+     returning run, pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
+    [domain, reason],
+  )
+  if (rows[0] === undefined) return false
+  await client.query(
+    `with back as (${TAKE_BACK} returning path)
+     insert into warm_held (domain_id, path) select $1, path from back on conflict do nothing`,
+    [domain, rows[0].run],
+  )
+  return true
+}
+
+export async function resumeWarm(client: Queryable, domain: DomainId): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `with resumed as (
+       update warm set paused_at = null, reason = null, moved_at = clock_timestamp()
+        where domain_id = $1 and state in ${UNDER_WAY} and paused_at is not null
+       returning domain_id)
+     select pg_notify($2, domain_id::text) from resumed`,
+    [domain, WARM_CHANNEL],
+  )
+  return rowCount === 1
+}
+
+/** What was rendered stays; what runs is rendered to its end. */
+export async function cancelWarm(
+  client: Queryable,
+  domain: DomainId,
+  reason: string | null = null,
+): Promise<boolean> {
+  const { rows } = await client.query<{ run: string }>(
+    `update warm set state = 'cancelled', reason = $2, paused_at = null, ended_at = clock_timestamp(),
+            lease = null, lease_until = null
+      where domain_id = $1 and state in ${UNDER_WAY}
+     returning run, pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
+    [domain, reason],
+  )
+  if (rows[0] === undefined) return false
+  await client.query(TAKE_BACK, [domain, rows[0].run])
+  await client.query('delete from warm_held where domain_id = $1', [domain])
+  return true
+}
+
+/** A job that was asked for otherwise meanwhile has another priority, and stays. */
+const TAKE_BACK = `delete from job
+  where domain_id = $1 and warm = $2 and state = 'queued' and priority = ${WARM_PRIORITY}`

@@ -1,4 +1,4 @@
-import { decoded, scanHtml } from './scan-html.ts'
+import { decoded, type HtmlListener, scanHtml } from './scan-html.ts'
 
 /** What a page says, as far as it is looked at: every list and text is bounded. */
 export type PageFacts = {
@@ -25,7 +25,7 @@ export type PageFacts = {
 /** How much of it is kept. */
 type FactLimits = { textChars: number; links: number; structuredChars: number }
 
-/** For whoever looks at a page now. */
+/** For the view of one page. */
 export const WHOLE_FACTS: FactLimits = { textChars: 100_000, links: 1_000, structuredChars: 40_000 }
 /** For the history of a page. */
 export const DIGEST_FACTS: FactLimits = { textChars: 20_000, links: 300, structuredChars: 8_000 }
@@ -46,147 +46,158 @@ const BLOCK = new Set(
 
 /** Reads a document as a browser has written it out; `url`: its own address, that links are relative to. */
 export function factsOf(html: string, url: string, limits: FactLimits = WHOLE_FACTS): PageFacts {
-  const facts: PageFacts = {
-    title: null,
-    description: null,
-    canonical: null,
-    robots: null,
-    lang: null,
-    headings: [],
-    text: [],
-    textChars: 0,
-    links: [],
-    linkCount: 0,
-    structured: [],
-    social: {},
-  }
-  const ownHost = URL.parse(url)?.host
-  let base = url
-  let kept = 0
-  let structuredChars = 0
-  let line: string[] = []
-  let heading: string[] | null = null
-  let link: { href: string; parts: string[] } | null = null
-  let isJsonLd = false
-  const known = new Set<string>()
-  const types = new Set<string>()
+  const reader = new FactsReader(url, limits)
+  scanHtml(html, reader)
+  return reader.end()
+}
 
-  const endLine = () => {
-    if (line.length === 0) return
-    const text = line.join('').replace(/\s+/g, ' ').trim()
-    line = []
-    if (text === '') return
-    facts.textChars += text.length
-    for (let at = 0; at < text.length && kept < limits.textChars; at += LINE_CHARS) {
-      const piece = text.slice(at, Math.min(at + LINE_CHARS, at + limits.textChars - kept))
-      facts.text.push(piece)
-      kept += piece.length
+class FactsReader implements HtmlListener {
+  readonly #facts: PageFacts = {
+    ...{ title: null, description: null, canonical: null, robots: null, lang: null },
+    ...{ headings: [], text: [], textChars: 0, links: [], linkCount: 0, structured: [], social: {} },
+  }
+  readonly #url: string
+  readonly #ownHost: string | undefined
+  readonly #limits: FactLimits
+  readonly #known = new Set<string>()
+  readonly #types = new Set<string>()
+  #base: string
+  #keptChars = 0
+  #structuredChars = 0
+  #line: string[] = []
+  #heading: string[] | null = null
+  #link: { href: string; parts: string[] } | null = null
+  #isJsonLd = false
+
+  constructor(url: string, limits: FactLimits) {
+    this.#url = url
+    this.#base = url
+    this.#ownHost = URL.parse(url)?.host
+    this.#limits = limits
+  }
+
+  text(text: string): void {
+    this.#line.push(text)
+    this.#heading?.push(text)
+    // A link around half a page is still one link.
+    if (this.#link !== null && this.#link.parts.length < 50) this.#link.parts.push(text)
+  }
+
+  open(name: string, attribute: (name: string) => string | null, has: (text: string) => boolean): void {
+    if (BLOCK.has(name)) this.#endLine()
+    if (has(' itemtype="') && this.#types.size < 50) this.#types.add(short(attribute('itemtype') ?? '', 200))
+    switch (name) {
+      case 'html':
+        this.#facts.lang ??= attribute('lang')?.slice(0, 50) ?? null
+        return
+      case 'base':
+        this.#base = URL.parse(attribute('href') ?? '', this.#url)?.href ?? this.#base
+        return
+      case 'meta':
+        this.#meta((attribute('name') ?? attribute('property') ?? '').toLowerCase(), attribute('content'))
+        return
+      case 'link':
+        if (attribute('rel')?.toLowerCase() === 'canonical') {
+          const href = attribute('href')
+          this.#facts.canonical ??= href && (URL.parse(href, this.#base)?.href ?? href).slice(0, VALUE_CHARS)
+        }
+        return
+      case 'h1':
+      case 'h2':
+        this.#heading = []
+        return
+      case 'a':
+        this.#beginLink(attribute('href'))
+        return
+      case 'img':
+        // A link around a picture says what its alternative text says.
+        this.#link?.parts.push(attribute('alt') ?? '')
+        return
+      case 'script':
+        this.#isJsonLd = attribute('type')?.trim().toLowerCase() === 'application/ld+json'
     }
   }
-  const endLink = () => {
-    if (link === null) return
-    const { href, parts } = link
-    link = null
-    facts.linkCount++
-    if (known.has(href)) return
-    known.add(href)
-    facts.links.push({ href, text: short(parts.join(''), 200) })
+
+  raw(name: string, contents: string): void {
+    if (name === 'title') this.#facts.title ??= short(decoded(contents), VALUE_CHARS)
+    if (name === 'script' && this.#isJsonLd) this.#jsonLd(contents)
   }
 
-  scanHtml(html, {
-    text(text) {
-      line.push(text)
-      heading?.push(text)
-      // A link around half a page is still one link.
-      if (link !== null && link.parts.length < 50) link.parts.push(text)
-    },
-    open(name, attribute, has) {
-      if (BLOCK.has(name)) endLine()
-      if (has(' itemtype="') && types.size < 50) types.add(short(attribute('itemtype') ?? '', 200))
-      switch (name) {
-        case 'html':
-          facts.lang ??= attribute('lang')?.slice(0, 50) ?? null
-          return
-        case 'base':
-          base = URL.parse(attribute('href') ?? '', url)?.href ?? base
-          return
-        case 'meta':
-          return meta((attribute('name') ?? attribute('property') ?? '').toLowerCase(), attribute('content'))
-        case 'link':
-          if (attribute('rel')?.toLowerCase() === 'canonical') {
-            const href = attribute('href')
-            facts.canonical ??= href && (URL.parse(href, base)?.href ?? href).slice(0, VALUE_CHARS)
-          }
-          return
-        case 'h1':
-        case 'h2':
-          heading = []
-          return
-        case 'a': {
-          endLink()
-          const raw = attribute('href')
-          // To parse an address costs more than all the rest of its tag.
-          if (facts.links.length >= limits.links) {
-            if (raw !== null && !/^\s*(?:javascript|mailto|tel|data):/i.test(raw)) facts.linkCount++
-            return
-          }
-          const href = address(raw)
-          if (href !== null) link = { href, parts: [] }
-          return
-        }
-        case 'img':
-          // What it says instead of a picture is what a link around it says.
-          link?.parts.push(attribute('alt') ?? '')
-          return
-        case 'script':
-          isJsonLd = attribute('type')?.trim().toLowerCase() === 'application/ld+json'
-      }
-    },
-    raw(name, contents) {
-      if (name === 'title') facts.title ??= short(decoded(contents), VALUE_CHARS)
-      if (name === 'script' && isJsonLd) jsonLd(contents)
-    },
-    close(name) {
-      if (BLOCK.has(name)) endLine()
-      if (name === 'a') endLink()
-      if ((name === 'h1' || name === 'h2') && heading !== null) {
-        const text = short(heading.join(''), 300)
-        if (text !== '' && facts.headings.length < HEADINGS) facts.headings.push(`${name}: ${text}`)
-        heading = null
-      }
-    },
-  })
-  endLine()
-  endLink()
-  if (types.size > 0) {
-    facts.structured.push({ kind: 'microdata', types: [...types], json: '', isBroken: false })
+  close(name: string): void {
+    if (BLOCK.has(name)) this.#endLine()
+    if (name === 'a') this.#endLink()
+    if ((name === 'h1' || name === 'h2') && this.#heading !== null) {
+      const text = short(this.#heading.join(''), 300)
+      if (text !== '' && this.#facts.headings.length < HEADINGS) this.#facts.headings.push(`${name}: ${text}`)
+      this.#heading = null
+    }
   }
-  return facts
 
-  function meta(name: string, content: string | null): void {
+  end(): PageFacts {
+    this.#endLine()
+    this.#endLink()
+    if (this.#types.size > 0) {
+      this.#facts.structured.push({ kind: 'microdata', types: [...this.#types], json: '', isBroken: false })
+    }
+    return this.#facts
+  }
+
+  #endLine(): void {
+    if (this.#line.length === 0) return
+    const text = this.#line.join('').replace(/\s+/g, ' ').trim()
+    this.#line = []
+    this.#facts.textChars += text.length
+    const most = this.#limits.textChars
+    for (let at = 0; at < text.length && this.#keptChars < most; at += LINE_CHARS) {
+      const piece = text.slice(at, Math.min(at + LINE_CHARS, at + most - this.#keptChars))
+      this.#facts.text.push(piece)
+      this.#keptChars += piece.length
+    }
+  }
+
+  #beginLink(raw: string | null): void {
+    this.#endLink()
+    // Parsing an address costs more than the rest of its tag.
+    if (this.#facts.links.length >= this.#limits.links) {
+      if (raw !== null && !/^\s*(?:javascript|mailto|tel|data):/i.test(raw)) this.#facts.linkCount++
+      return
+    }
+    const found = raw === null ? null : URL.parse(raw, this.#base)
+    if (found === null || !/^https?:$/.test(found.protocol)) return
+    found.hash = ''
+    const href = this.#ownHost === found.host ? found.pathname + found.search : found.href
+    this.#link = { href: href.slice(0, VALUE_CHARS), parts: [] }
+  }
+
+  #endLink(): void {
+    if (this.#link === null) return
+    const { href, parts } = this.#link
+    this.#link = null
+    this.#facts.linkCount++
+    if (this.#known.has(href)) return
+    this.#known.add(href)
+    this.#facts.links.push({ href, text: short(parts.join(''), 200) })
+  }
+
+  #meta(name: string, content: string | null): void {
     if (content === null) return
     const value = short(content, VALUE_CHARS)
-    if (name === 'description') facts.description ??= value
-    else if (name === 'robots' || name === 'googlebot') facts.robots ??= value
+    if (name === 'description') this.#facts.description ??= value
+    else if (name === 'robots' || name === 'googlebot') this.#facts.robots ??= value
     else if (/^(?:og|twitter|article|product|fb):[a-z0-9:_]{1,40}$/.test(name)) {
-      const names = Object.keys(facts.social).length
-      if (names < SOCIAL_NAMES) facts.social[name] ??= value
+      const names = Object.keys(this.#facts.social).length
+      if (names < SOCIAL_NAMES) this.#facts.social[name] ??= value
     }
   }
 
-  function address(href: string | null): string | null {
-    const found = href === null ? null : URL.parse(href, base)
-    if (found === null || !/^https?:$/.test(found.protocol)) return null
-    found.hash = ''
-    return (ownHost === found.host ? found.pathname + found.search : found.href).slice(0, VALUE_CHARS)
-  }
-
-  function jsonLd(contents: string): void {
-    if (facts.structured.length >= STRUCTURED || structuredChars >= limits.structuredChars) return
-    const { types: named, json, isBroken } = readJsonLd(contents)
-    const fitting = json.slice(0, limits.structuredChars - structuredChars)
-    structuredChars += fitting.length
-    facts.structured.push({ kind: 'json-ld', types: named, json: fitting, isBroken })
+  #jsonLd(contents: string): void {
+    const { structured } = this.#facts
+    const most = this.#limits.structuredChars
+    if (structured.length >= STRUCTURED || this.#structuredChars >= most) return
+    const { types, json, isBroken } = readJsonLd(contents)
+    const fitting = json.slice(0, most - this.#structuredChars)
+    this.#structuredChars += fitting.length
+    structured.push({ kind: 'json-ld', types, json: fitting, isBroken })
   }
 }
 
@@ -199,7 +210,7 @@ function readJsonLd(contents: string): { types: string[]; json: string; isBroken
   }
 }
 
-/** Of what stands at the top, and in a graph there. */
+/** Of the top level, and of a graph there. */
 function typesOf(value: unknown): string[] {
   const things = (Array.isArray(value) ? value : [value]).slice(0, 50)
   return things

@@ -1,18 +1,13 @@
-import { promisify } from 'node:util'
-import { brotliDecompress } from 'node:zlib'
-
 import type pg from 'pg'
 import type { DomainId, DomainName, PagePath } from '../../ids.ts'
 import type { Log } from '../../log.ts'
 import type { Visitor } from '../../render/outcome.ts'
 import { pageId } from '../../store/page-id.ts'
-import { readStored } from '../../store/stored-page.ts'
+import { htmlOf, readStored } from '../../store/stored-page.ts'
 import { readDomainSettings } from '../domain-settings.ts'
 import { factsOf } from './facts.ts'
 import { INSPECTION_CHANNEL } from './inspections.ts'
 import { type NoSide, type Side, storableJson } from './side.ts'
-
-const decompress = promisify(brotliDecompress)
 
 /** What a look at a page brings; `src/render/look.ts` is what does it. */
 export type Looked = Omit<Side, 'facts'> & { picture: Buffer; html: string | null }
@@ -31,16 +26,14 @@ export type InspectionDeps = {
   log: Log
 }
 
-type InspectionWorker = { close(): Promise<void> }
-
-/** A node that dies over one leaves it to another; who dies over it twice may be why. */
+/** After so long without a renewal another node takes it; after two nodes died over it, it has failed. */
 const LEASE_SECONDS = 30
 const ATTEMPTS = 2
-/** How often a node looks by itself, and whether what it is at is still wanted. */
+/** How often a node looks for work, and whether the inspection that runs is still wanted. */
 const POLL_MS = 10_000
 const WANTED_MS = 2_000
 
-/** CSS pixels: the shape that networks want. */
+/** CSS pixels: the shape of link previews. */
 const CARD = { width: 600, height: 315 }
 const CARD_LIMIT_BYTES = 200_000
 
@@ -86,61 +79,79 @@ const RENEW = `
   update inspection set lease_until = now() + make_interval(secs => $4)
    where id = $1 and node = $2 and attempts = $3 and state = 'running'`
 
-/** Takes inspections one by one, while this node renders. Heals by itself when the database was away. */
+/** Takes inspections one by one while this node renders. Recovers when the database was away. */
 export function startInspectionWorker(
-  { pool, notifications, look, log }: InspectionDeps,
+  deps: InspectionDeps,
   { node, pollMs = POLL_MS }: { node: string; pollMs?: number },
 ): InspectionWorker {
-  const closing = new AbortController()
-  let woken = false
-  let working: Promise<void> | null = null
-  notifications.on(INSPECTION_CHANNEL, wake)
-  notifications.onLost(wake)
-  const timer = setInterval(wake, pollMs)
-  wake()
+  return new InspectionWorker(deps, node, pollMs)
+}
 
-  function wake(): void {
-    woken = true
-    working ??= work().finally(() => {
-      working = null
-      if (woken && !closing.signal.aborted) wake()
+class InspectionWorker {
+  readonly #deps: InspectionDeps
+  readonly #node: string
+  readonly #closing = new AbortController()
+  readonly #timer: NodeJS.Timeout
+  #isWoken = false
+  #working: Promise<void> | null = null
+
+  constructor(deps: InspectionDeps, node: string, pollMs: number) {
+    this.#deps = deps
+    this.#node = node
+    const wake = () => this.#wake()
+    deps.notifications.on(INSPECTION_CHANNEL, wake)
+    deps.notifications.onLost(wake)
+    this.#timer = setInterval(wake, pollMs)
+    wake()
+  }
+
+  #wake(): void {
+    this.#isWoken = true
+    this.#working ??= this.#work().finally(() => {
+      this.#working = null
+      if (this.#isWoken && !this.#closing.signal.aborted) this.#wake()
     })
   }
 
-  async function work(): Promise<void> {
+  async #work(): Promise<void> {
+    const { pool, log } = this.#deps
     try {
-      while (!closing.signal.aborted) {
-        woken = false
-        const { rows } = await pool.query<Claimed>(CLAIM, [node, ATTEMPTS, LEASE_SECONDS])
+      while (!this.#closing.signal.aborted) {
+        this.#isWoken = false
+        const { rows } = await pool.query<Claimed>(CLAIM, [this.#node, ATTEMPTS, LEASE_SECONDS])
         if (rows[0] === undefined) return
-        if (rows[0].state === 'running') await inspect(rows[0])
+        if (rows[0].state === 'running') await this.#inspect(rows[0])
       }
     } catch (error) {
       log.warn({ err: error }, 'inspections could not be worked on')
     }
   }
 
-  async function inspect(claimed: Claimed): Promise<void> {
+  async #inspect(claimed: Claimed): Promise<void> {
+    const { pool, look, log } = this.#deps
+    const fence = [claimed.id, this.#node, claimed.attempts]
     const unwanted = new AbortController()
-    const signal = AbortSignal.any([unwanted.signal, closing.signal])
-    // Its domain may be deleted, or the page purged: then nobody waits for it. Else it stays ours.
+    const signal = AbortSignal.any([unwanted.signal, this.#closing.signal])
+    // Ends it if its domain was deleted or the page purged; else renews the lease.
     const renew = () =>
       pool
-        .query(RENEW, [claimed.id, node, claimed.attempts, LEASE_SECONDS])
-        .then(({ rowCount }) => rowCount === 0 && unwanted.abort(new Error('nobody wants it any more')))
-        .catch((error: Error) => log.warn({ err: error }, 'an inspection could not be held on to'))
+        .query(RENEW, [...fence, LEASE_SECONDS])
+        .then(({ rowCount }) => rowCount === 0 && unwanted.abort(new Error('the inspection was deleted')))
+        .catch((error: Error) => log.warn({ err: error }, 'the lease of an inspection could not be renewed'))
     const watch = setInterval(() => void renew(), WANTED_MS)
     try {
-      const crawler = await ofCrawler(claimed, signal)
-      const person = await sideOf(claimed, signal)
-      const card = crawler === null ? null : await cardOf(claimed, crawler.side, signal)
+      const stored = await readStored(pool, pageId(claimed.domain_id, claimed.path))
+      const given = stored?.kind === 'page' ? { status: stored.status, html: await htmlOf(stored) } : null
+      const crawler = given === null ? null : await sideOf(look, claimed, signal, given)
+      const person = await sideOf(look, claimed, signal)
+      const card = crawler === null ? null : await cardOf(look, claimed, crawler.side, signal)
       if (signal.aborted) return
       await pool.query(
         `update inspection set state = 'done', finished_at = now(), lease_until = null, crawler = $4, person = $5,
                 crawler_picture = $6, person_picture = $7
           where id = $1 and node = $2 and attempts = $3 and state = 'running'`,
         [
-          ...[claimed.id, node, claimed.attempts],
+          ...fence,
           crawler && storableJson(card === null ? crawler.side : { ...crawler.side, card }),
           storableJson(person.side),
           crawler?.picture ?? null,
@@ -152,73 +163,71 @@ export function startInspectionWorker(
     }
   }
 
-  /** The stored page, shown as it is given to crawlers; null: there is none. */
-  async function ofCrawler(claimed: Claimed, signal: AbortSignal) {
-    const stored = await readStored(pool, pageId(claimed.domain_id, claimed.path))
-    if (stored?.kind !== 'page') return null
-    const html = (await decompress(stored.bodyBr)).toString()
-    return sideOf(claimed, signal, { status: stored.status, html })
+  async close(): Promise<void> {
+    const { pool, log } = this.#deps
+    clearInterval(this.#timer)
+    this.#closing.abort(new Error('the node ends'))
+    await this.#working
+    // Another node takes at once what this one could not finish.
+    await pool
+      .query(
+        `update inspection set state = 'queued', node = null, lease_until = null, attempts = attempts - 1
+          where node = $1 and state = 'running'`,
+        [this.#node],
+      )
+      .catch((error: Error) => log.warn({ err: error }, 'inspections could not be given back'))
   }
+}
 
-  async function sideOf(
-    { custom_domain, origin_url, path, settings }: Claimed,
-    signal: AbortSignal,
-    given?: { status: number; html: string },
-  ): Promise<{ side: Side | NoSide; picture: Buffer | null }> {
-    try {
-      const { picture, html, ...seen } = await look({
-        customDomain: custom_domain,
-        originUrl: origin_url,
-        path,
-        visitor: readDomainSettings(settings).render,
-        ...(given && { given }),
-        signal,
-      })
-      const document = given?.html ?? html
-      const facts = document === null ? null : factsOf(document, seen.url)
-      return { side: { ...seen, facts }, picture }
-    } catch (error) {
-      return {
-        side: { reason: error instanceof Error ? error.message.slice(0, 300) : 'unknown' },
-        picture: null,
-      }
-    }
+type Look = InspectionDeps['look']
+
+/** `given`: the stored page, shown as it is given to crawlers; absent: the page is loaded as a person does. */
+async function sideOf(
+  look: Look,
+  { custom_domain, origin_url, path, settings }: Claimed,
+  signal: AbortSignal,
+  given?: { status: number; html: string },
+): Promise<{ side: Side | NoSide; picture: Buffer | null }> {
+  try {
+    const { picture, html, ...seen } = await look({
+      customDomain: custom_domain,
+      originUrl: origin_url,
+      path,
+      visitor: readDomainSettings(settings).render,
+      ...(given && { given }),
+      signal,
+    })
+    const document = given?.html ?? html
+    const facts = document === null ? null : factsOf(document, seen.url)
+    return { side: { ...seen, facts }, picture }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.slice(0, 300) : 'unknown'
+    return { side: { reason }, picture: null }
   }
+}
 
-  /** What networks would show of a link to it, drawn by our browser: nobody else loads a stranger's file. In base64. */
-  async function cardOf(claimed: Claimed, side: Side | NoSide, signal: AbortSignal): Promise<string | null> {
-    const social = 'facts' in side ? side.facts?.social : undefined
-    const named = social?.['og:image'] ?? social?.['twitter:image'] ?? ''
-    const url = named === '' || !('url' in side) ? null : URL.parse(named, side.url)
-    if (url === null || !/^https?:$/.test(url.protocol)) return null
-    try {
-      const { picture, pictures } = await look({
-        customDomain: claimed.custom_domain,
-        originUrl: claimed.origin_url,
-        path: claimed.path,
-        visitor: { viewport: CARD },
-        given: { status: 200, html: cardDocument(url) },
-        signal,
-      })
-      return pictures === 0 || picture.length > CARD_LIMIT_BYTES ? null : picture.toString('base64')
-    } catch {
-      return null
-    }
-  }
-
-  return {
-    async close() {
-      clearInterval(timer)
-      closing.abort(new Error('the node ends'))
-      await working
-      // Another node takes up at once what this one could not finish.
-      await pool
-        .query(
-          `update inspection set state = 'queued', node = null, lease_until = null, attempts = attempts - 1
-            where node = $1 and state = 'running'`,
-          [node],
-        )
-        .catch((error: Error) => log.warn({ err: error }, 'inspections could not be given back'))
-    },
+/** The picture of a link preview, in base64, drawn by our browser: the dashboard loads no file of a site itself. */
+async function cardOf(
+  look: Look,
+  claimed: Claimed,
+  side: Side | NoSide,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const social = 'facts' in side ? side.facts?.social : undefined
+  const named = social?.['og:image'] ?? social?.['twitter:image'] ?? ''
+  const url = named === '' || !('url' in side) ? null : URL.parse(named, side.url)
+  if (url === null || !/^https?:$/.test(url.protocol)) return null
+  try {
+    const { picture, pictures } = await look({
+      customDomain: claimed.custom_domain,
+      originUrl: claimed.origin_url,
+      path: claimed.path,
+      visitor: { viewport: CARD },
+      given: { status: 200, html: cardDocument(url) },
+      signal,
+    })
+    return pictures === 0 || picture.length > CARD_LIMIT_BYTES ? null : picture.toString('base64')
+  } catch {
+    return null
   }
 }

@@ -8,7 +8,7 @@ import type { AccountId, DomainName, PagePath } from '../../ids.ts'
 import type { PageId } from '../../store/page-id.ts'
 import type { NoSide, Side } from './side.ts'
 
-/** A node that renders is told that somebody wants to look. */
+/** Wakes the nodes that render. */
 export const INSPECTION_CHANNEL = 'inspection'
 
 /** Of one account: each is two loads in a browser, and one of them asks the origin for a whole page. */
@@ -117,7 +117,7 @@ export async function findInspection(
   return rows[0] === undefined ? null : toInspection(rows[0])
 }
 
-/** The newest of a page; null: nobody has looked for a day. The domain was found through its account. */
+/** The newest of a page; null: there was none in the last day. The domain was found through its account. */
 export async function lastInspection(db: Queryable, page: PageId): Promise<Inspection | null> {
   const { rows } = await db.query<Row>(
     `select ${COLUMNS} from inspection i where i.domain_id = $1 and i.path = $2

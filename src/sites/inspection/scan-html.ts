@@ -1,5 +1,5 @@
 /** What is found in a document, in its order. */
-type HtmlListener = {
+export type HtmlListener = {
   text(text: string): void
   /** `attribute` decodes; null: it has none of that name. `has`: whether its tag holds a text, at no cost. */
   open(name: string, attribute: (name: string) => string | null, has: (text: string) => boolean): void
@@ -8,7 +8,7 @@ type HtmlListener = {
   raw(name: string, contents: string): void
 }
 
-/** Elements whose contents are no markup, or are shown to nobody. Templates that are shadow roots are content. */
+/** Elements whose contents are no markup, or are not shown. Templates that are shadow roots are content. */
 const RAW = new Set('script style noscript title textarea template iframe xmp noembed noframes'.split(' '))
 /** Longer than any name that means something here. */
 const NAME = /^<\/?([a-z][a-z0-9-]{0,60})/i
@@ -16,7 +16,7 @@ const NAME = /^<\/?([a-z][a-z0-9-]{0,60})/i
 /**
  * Reads a document as a browser has written it out: every name in its one
  * spelling, every value in double quotes, no references but five. Once, from
- * left to right, whatever it holds: no document of a stranger costs more than
+ * left to right, whatever it holds: no document costs more than
  * its length. What no browser writes is read somehow, and breaks nothing.
  */
 export function scanHtml(html: string, listener: HtmlListener): void {

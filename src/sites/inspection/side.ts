@@ -1,9 +1,7 @@
-import { promisify } from 'node:util'
-import { brotliDecompress } from 'node:zlib'
 import type { Queryable } from '../../db/transaction.ts'
 import type { DomainName, PagePath } from '../../ids.ts'
 import type { PageId } from '../../store/page-id.ts'
-import { readStored, type StoredPage, type StoredRedirect } from '../../store/stored-page.ts'
+import { htmlOf, readStored, type StoredPage, type StoredRedirect } from '../../store/stored-page.ts'
 import { factsOf, type PageFacts } from './facts.ts'
 
 /** What is kept of one look at a page: what it said, and how its load went. */
@@ -34,11 +32,7 @@ export function storableJson(value: unknown): string {
   )
 }
 
-const decompress = promisify(brotliDecompress)
-
-/** Twice the most that a render keeps. */
-const HTML_LIMIT_BYTES = 32 * 1024 * 1024
-/** Of larger documents only the beginning is read for what it says: whoever asks waits for it. In characters. */
+/** In characters. Of larger documents only the beginning is read, because a request waits for it. */
 const READ_CHARS = 4_000_000
 
 /** What is stored for a path, with its HTML; null: nothing. The domain was found through its account. */
@@ -47,9 +41,7 @@ export async function readSnapshot(
   page: PageId,
 ): Promise<(StoredPage & { html: string }) | StoredRedirect | null> {
   const stored = await readStored(db, page)
-  if (stored?.kind !== 'page') return stored
-  const html = await decompress(stored.bodyBr, { maxOutputLength: HTML_LIMIT_BYTES })
-  return { ...stored, html: html.toString('utf8') }
+  return stored?.kind === 'page' ? { ...stored, html: await htmlOf(stored) } : stored
 }
 
 /** What a stored page says. */

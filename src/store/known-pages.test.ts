@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type TestQueue, testQueue } from '../../../test/support/queue.ts'
-import type { DomainId, PagePath } from '../../ids.ts'
-import { recordInSitemap } from '../../store/known-paths.ts'
-import { countKnownPages, nextKnownPages } from './known-pages.ts'
+import { type TestQueue, testQueue } from '../../test/support/queue.ts'
+import { transaction } from '../db/transaction.ts'
+import type { DomainId, PagePath } from '../ids.ts'
+import { countKnownPages, nextKnownPages, recordInSitemap } from './known-paths.ts'
+import { AHEAD_FROM, deletePages, type PurgeWhat, purgeAhead, purgePages } from './purge.ts'
 
 let queue: TestQueue
 before(async () => {
@@ -38,6 +39,24 @@ async function walk(domain: DomainId, limit: number): Promise<PagePath[]> {
 }
 
 describe('known paths', () => {
+  it('stay known from the moment that they were stored: also when they are purged at once', async () => {
+    const domain = await queue.domain()
+    const purge = (what: PurgeWhat) => transaction(queue.pool, (client) => purgePages(client, domain, what))
+    await store(domain, ['/a', '/b/1', '/b/2', '/c'])
+    await know(domain, 'asked', ['/c'], '31 days')
+    await queue.pool.query(`update page set status = 404 where domain_id = $1 and path = '/b/2'`, [domain])
+    assert.equal(await purge({ kind: 'path', path: '/a' as PagePath }), 1)
+    assert.equal(await purge({ kind: 'prefix', prefix: '/b/' }), 2)
+    await transaction(queue.pool, (client) => deletePages(client, domain, ['/c' as PagePath]))
+    assert.deepEqual(await walk(domain, 10), ['/a', '/b/1', '/c'], 'but for what is no page')
+    await store(
+      domain,
+      Array.from({ length: AHEAD_FROM + 1 }, (_, n) => `/many/${n}`),
+    )
+    assert.equal(await purgeAhead(queue.pool, domain, { kind: 'all' }), AHEAD_FROM + 1)
+    assert.equal(await countKnownPages(queue.pool, domain), AHEAD_FROM + 4)
+  })
+
   it('are those that are stored, in sitemaps, or were asked for in the last 30 days; each once, in order', async () => {
     const [domain, other] = [await queue.domain(), await queue.domain()]
     await store(domain, ['/stored', '/both'])

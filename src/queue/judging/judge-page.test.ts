@@ -7,7 +7,7 @@ import { systemClock } from '../../clock.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import { effectOf } from './effect.ts'
-import { createPageKeeper } from './keep-page.ts'
+import { createPageKeeper } from './judge-page.ts'
 import { wordsOf } from './soft-404.ts'
 
 const PATH = '/p' as PagePath
@@ -24,7 +24,7 @@ async function looked(domain: DomainId) {
   const effect = await effectOf(job!, RENDERED)
   assert(effect.do === 'store-page')
   const keeper = createPageKeeper({ pool: queue.pool, plans: DEFAULT_PLANS, clock: systemClock })
-  const known = await keeper.judging(job!, effect.look)
+  const known = await keeper.judge(job!, effect.look)
   return { keep: () => keeper.keep(job!, effect, known) }
 }
 

@@ -5,19 +5,19 @@ import { HOME, type TestQueue, testQueue } from '../../../test/support/queue.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { DomainId } from '../../ids.ts'
+import type { LastGood } from '../../store/keep-page.ts'
 import { pageId } from '../../store/page-id.ts'
 import { purgePages } from '../../store/purge.ts'
 import { readStored } from '../../store/stored-page.ts'
 import { createComplete } from '../jobs/complete.ts'
 import { enqueue } from '../jobs/enqueue.ts'
-import { DOUBT_MS, doubtOf, SHRINK_FROM_CHARS } from './keep-page.ts'
-import type { LastGood } from './last-good.ts'
+import { REFUSED_FOR_MS, refusalOf, SHRINK_FROM_CHARS } from './judge-page.ts'
 
-const LAST: LastGood = { status: 200, textChars: 900, renderedAtMs: 0, doubtedAtMs: null, keepMs: 1_000_000 }
+const LAST: LastGood = { status: 200, textChars: 900, renderedAtMs: 0, refusedAtMs: null, keepMs: 1_000_000 }
 
-describe('what is doubted', () => {
+describe('what is refused', () => {
   const outcome = (fresh: { status: number; textChars: number }, last: Partial<LastGood> = {}, nowMs = 1) =>
-    doubtOf(fresh, { ...LAST, ...last }, nowMs)?.outcome ?? null
+    refusalOf(fresh, { ...LAST, ...last }, nowMs)?.outcome ?? null
 
   it('less than a third of the text, of a page that has some', () => {
     assert.equal(outcome({ status: 200, textChars: 299 }), 'shrunk')
@@ -25,7 +25,7 @@ describe('what is doubted', () => {
     assert.equal(outcome({ status: 200, textChars: 1 }, { textChars: SHRINK_FROM_CHARS }), 'shrunk')
     assert.equal(outcome({ status: 200, textChars: 1 }, { textChars: SHRINK_FROM_CHARS - 1 }), null)
     assert.equal(outcome({ status: 200, textChars: 1 }, { textChars: null }), null)
-    assert.equal(doubtOf({ status: 200, textChars: 1 }, null, 1), null)
+    assert.equal(refusalOf({ status: 200, textChars: 1 }, null, 1), null)
   })
 
   it('an error status where there was none; but a page that is gone is gone', () => {
@@ -37,8 +37,8 @@ describe('what is doubted', () => {
 
   it('not for ever: seen again later, or past the keep time, it is believed', () => {
     const fresh = { status: 200, textChars: 1 }
-    assert.equal(outcome(fresh, { doubtedAtMs: 0 }, DOUBT_MS - 1), 'shrunk')
-    assert.equal(outcome(fresh, { doubtedAtMs: 0 }, DOUBT_MS), null)
+    assert.equal(outcome(fresh, { refusedAtMs: 0 }, REFUSED_FOR_MS - 1), 'shrunk')
+    assert.equal(outcome(fresh, { refusedAtMs: 0 }, REFUSED_FOR_MS), null)
     assert.equal(outcome(fresh, {}, LAST.keepMs - 1), 'shrunk')
     assert.equal(outcome(fresh, {}, LAST.keepMs), null)
   })
@@ -88,7 +88,7 @@ describe('in the store', () => {
     const domain = await queue.domain()
     await render(domain, FULL)
     assert.equal(await render(domain, SHELL), 'failed shrunk')
-    clock.atMs += DOUBT_MS - 1
+    clock.atMs += REFUSED_FOR_MS - 1
     assert.equal(await render(domain, SHELL), 'failed shrunk', 'the first doubt counts')
     clock.atMs += 1
     assert.equal(await render(domain, SHELL), 'done rendered')
@@ -99,7 +99,7 @@ describe('in the store', () => {
     await render(domain, FULL)
     await render(domain, SHELL)
     assert.equal(await render(domain, FULL), 'done rendered')
-    clock.atMs += DOUBT_MS
+    clock.atMs += REFUSED_FOR_MS
     assert.equal(await render(domain, SHELL), 'failed shrunk')
   })
 

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import { type TestDatabase, testDatabase } from '../../../test/support/database.ts'
-import { transaction } from '../../db/transaction.ts'
-import type { DomainId, DomainName, PagePath } from '../../ids.ts'
-import { silentLog } from '../../log.ts'
-import { pageBody } from '../../queue/judging/keep-page.ts'
-import { pageId } from '../../store/page-id.ts'
-import { deletePages, type PurgeWhat, purgePages } from '../../store/purge.ts'
+import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
+import { transaction } from '../db/transaction.ts'
+import type { DomainId, DomainName, PagePath } from '../ids.ts'
+import { silentLog } from '../log.ts'
+import { pageBody } from './keep-page.ts'
 import {
   createDigester,
   DIGEST_LIMIT_CHARS,
@@ -15,7 +13,9 @@ import {
   listDigests,
   removeOldDigests,
   WAITING_LIMIT,
-} from './digests.ts'
+} from './page-digests.ts'
+import { pageId } from './page-id.ts'
+import { deletePages, type PurgeWhat, purgePages } from './purge.ts'
 
 const SITE = 1 as DomainId
 const path = (text: string) => text as PagePath

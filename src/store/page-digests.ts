@@ -1,20 +1,20 @@
-import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, brotliDecompress, constants } from 'node:zlib'
 
 import type pg from 'pg'
 
-import { removeOld, type Steps } from '../../db/remove-old.ts'
-import type { Queryable } from '../../db/transaction.ts'
-import type { DomainName } from '../../ids.ts'
-import type { Log } from '../../log.ts'
-import type { PageId } from '../../store/page-id.ts'
-import { DIGEST_FACTS, factsOf, type PageFacts } from './facts.ts'
+import { removeOld, type Steps } from '../db/remove-old.ts'
+import type { Queryable } from '../db/transaction.ts'
+import type { DomainName } from '../ids.ts'
+import type { Log } from '../log.ts'
+import { DIGEST_FACTS, factsOf, type PageFacts } from '../sites/inspection/facts.ts'
+import { etagOf } from './keep-page.ts'
+import type { PageId } from './page-id.ts'
 
 const compress = promisify(brotliCompress)
 const decompress = promisify(brotliDecompress)
 
-/** Different snapshots of a page that are told apart. */
+/** Different snapshots that are kept of a page. */
 export const DIGESTS_A_PAGE = 5
 const KEPT_DAYS = 30
 /** Larger documents have no history: reading them takes as long as a render. In characters. */
@@ -62,8 +62,7 @@ export function createDigester({ pool, log }: { pool: pg.Pool; log: Log }) {
 
 /** False: it is no longer what is stored, or says what the last one said. */
 export async function keepDigest(db: Queryable, { page, customDomain, html }: Stored): Promise<boolean> {
-  // As `pageBody` makes it.
-  const etag = createHash('sha256').update(html, 'utf8').digest('base64url').slice(0, 22)
+  const etag = etagOf(html)
   const values = [page.domain, page.path, etag]
   const { rowCount: isNew } = await db.query(
     `select from page p where p.domain_id = $1 and p.path = $2 and p.etag = $3 and $3 is distinct from (

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type TestQueue, testQueue } from '../../../test/support/queue.ts'
-import type { DomainId, PagePath } from '../../ids.ts'
-import { createStalest, type Stalest, type VisitBounds } from './stalest.ts'
+import { type TestQueue, testQueue } from '../../test/support/queue.ts'
+import type { DomainId, PagePath } from '../ids.ts'
+import { createStaleFinder, type FindStale, type VisitBounds } from './last-visits.ts'
 
 const HOUR_MS = 3_600_000
 const FRESH_SECONDS = 86_400
@@ -42,7 +42,7 @@ async function render(domain: DomainId, pages: readonly number[], hoursAgo = 0):
   )
 }
 
-async function look(stalest: Stalest, domain: DomainId, limit = 3): Promise<[number[], boolean]> {
+async function look(stalest: FindStale, domain: DomainId, limit = 3): Promise<[number[], boolean]> {
   const { paths, isMore } = await stalest(queue.pool, { domain, freshSeconds: FRESH_SECONDS, limit, nowMs })
   return [paths.map((path) => Number(path.slice(2))), isMore]
 }
@@ -50,7 +50,7 @@ async function look(stalest: Stalest, domain: DomainId, limit = 3): Promise<[num
 describe('the stalest pages', () => {
   it('of a large site are the same as of any other while the newest visits have enough of them', async () => {
     const domain = await site([1, 2, 5, 7, 8, 9, 30, 50])
-    const [large, whole] = [createStalest(LARGE), createStalest(WHOLE)]
+    const [large, whole] = [createStaleFinder(LARGE), createStaleFinder(WHOLE)]
     for (const limit of [1, 2, 6]) {
       const [found] = await look(large, domain, limit)
       assert.deepEqual(found, [1, 2, 5, 7, 8, 9].slice(0, limit))
@@ -61,7 +61,7 @@ describe('the stalest pages', () => {
 
   it('of a large site are found a piece at a time, behind the newest, and all of them in a round', async () => {
     const domain = await site([0, 9, 10, 19, 33, 34, 35, 36, 59])
-    const stalest = createStalest(LARGE)
+    const stalest = createStaleFinder(LARGE)
     const looks: [number[], boolean][] = []
     for (let n = 0; n < 12; n++) {
       const found = await look(stalest, domain)
@@ -91,14 +91,14 @@ describe('the stalest pages', () => {
 
   it('what the queue has refused is found again', async () => {
     const domain = await site([15, 45])
-    const stalest = createStalest(LARGE)
+    const stalest = createStaleFinder(LARGE)
     assert.deepEqual(await look(stalest, domain), [[15], true])
     assert.deepEqual(await look(stalest, domain), [[15], true])
   })
 
   it('what becomes stale among the newest comes first, however far a look has come', async () => {
     const domain = await site([])
-    const stalest = createStalest(LARGE)
+    const stalest = createStaleFinder(LARGE)
     for (let n = 0; n < 3; n++) assert.deepEqual(await look(stalest, domain), [[], true])
     await render(domain, [4, 45], 48)
     assert.deepEqual(await look(stalest, domain), [[4, 45], true])
@@ -106,7 +106,7 @@ describe('the stalest pages', () => {
 
   it('are never named twice, also when the newest have become fewer than they were', async () => {
     const domain = await site([25])
-    const stalest = createStalest(LARGE)
+    const stalest = createStaleFinder(LARGE)
     assert.deepEqual(await look(stalest, domain), [[], true])
     // The place is behind 19; now the newest ten end with 25.
     await queue.pool.query(
@@ -124,10 +124,10 @@ describe('the stalest pages', () => {
 
   it('of sites at the bound are all looked at, of one past it a piece', async () => {
     const domain = await site([59])
-    assert.deepEqual(await look(createStalest({ all: PAGES, piece: 10 }), domain), [[59], false])
-    assert.deepEqual(await look(createStalest({ all: PAGES - 1, piece: 10 }), domain), [[], true])
+    assert.deepEqual(await look(createStaleFinder({ all: PAGES, piece: 10 }), domain), [[59], false])
+    assert.deepEqual(await look(createStaleFinder({ all: PAGES - 1, piece: 10 }), domain), [[], true])
     // Other domains have places of their own.
-    const stalest = createStalest({ all: PAGES - 1, piece: 25 })
+    const stalest = createStaleFinder({ all: PAGES - 1, piece: 25 })
     const other = await site([58])
     assert.deepEqual(await look(stalest, domain), [[], true])
     assert.deepEqual(await look(stalest, other), [[], true])

@@ -1,0 +1,52 @@
+import type { Log } from '../log.ts'
+
+/** Keys that wait for the next write; further ones are dropped until there is room. */
+export const BUFFER_LIMIT = 20_000
+const BATCH = 1_000
+const FLUSH_EVERY_MS = 5_000
+
+/**
+ * Collects values in memory, the last of each key, and writes them in batches every few seconds, so that no request waits
+ * for a write. A crash loses at most those seconds. `failed`: the line in the log when a write fails; it is not repeated.
+ */
+export class BufferedWrites<T> {
+  readonly #write: (batch: readonly T[]) => Promise<unknown>
+  readonly #failed: (error: Error) => void
+  readonly #flushEveryMs: number
+  readonly #waiting = new Map<string, T>()
+  #timer: NodeJS.Timeout | undefined
+  #flushing: Promise<void> = Promise.resolve()
+
+  constructor(
+    write: (batch: readonly T[]) => Promise<unknown>,
+    {
+      log,
+      failed,
+      flushEveryMs = FLUSH_EVERY_MS,
+    }: { log: Log; failed: string; flushEveryMs?: number | undefined },
+  ) {
+    this.#write = write
+    this.#failed = (error) => log.warn({ err: error }, failed)
+    this.#flushEveryMs = flushEveryMs
+  }
+
+  note(key: string, value: T): void {
+    if (this.#waiting.size >= BUFFER_LIMIT && !this.#waiting.has(key)) return
+    this.#waiting.set(key, value)
+    this.#timer ??= setTimeout(() => void this.flush(), this.#flushEveryMs).unref()
+  }
+
+  /** Resolves once everything noted so far is written, or has failed. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const values = [...this.#waiting.values()]
+    this.#waiting.clear()
+    this.#flushing = this.#flushing
+      .then(async () => {
+        for (let at = 0; at < values.length; at += BATCH) await this.#write(values.slice(at, at + BATCH))
+      })
+      .catch(this.#failed)
+    return this.#flushing
+  }
+}

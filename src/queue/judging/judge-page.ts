@@ -1,0 +1,108 @@
+import type pg from 'pg'
+import { type PlanCatalogue, planNamed } from '../../accounts/plans.ts'
+import type { Clock } from '../../clock.ts'
+import { retried } from '../../db/transaction.ts'
+import { keepPage, type LastGood, type NewPage, readJudgement } from '../../store/keep-page.ts'
+import type { StoredPage } from '../../store/stored-page.ts'
+import type { ClaimedJob } from '../jobs/claim.ts'
+import type { JobOutcome } from '../jobs/job.ts'
+import { type Finding, type Look, type Soft404, soft404Of } from './soft-404.ts'
+
+/** `probe`: the probe of the site that `soft404` goes by. */
+type Judgement = { last: LastGood | null; probe: string | null; soft404: Soft404 | null }
+
+/** What became of a page that was rendered. */
+export type Kept =
+  /** It is stored and the job has ended; `page` null: it is the same as before and has a longer life. */
+  | { kept: 'stored'; page: StoredPage | null }
+  /** It is not to be stored; the job has not ended yet. `isWorse`: than the last good copy. */
+  | { kept: 'refused'; outcome: JobOutcome; detail: string; isWorse: boolean }
+  /** The job was taken away, or is superseded: nothing happened. */
+  | { kept: 'nothing' }
+
+/** A site is probed at most every few minutes, so a page is hardly ever judged twice. */
+const TRIES = 5
+
+/** Judges pages and stores those that are good. A crawler waits for it: two statements, the first while the page is compressed. */
+export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }) {
+  const { pool, plans, clock } = deps
+
+  /** May be called while the page is still being made. null: the domain is gone. */
+  async function judge({ page }: ClaimedJob, look: Look | null): Promise<Judgement | null> {
+    const known = await readJudgement<Finding>(pool, page)
+    if (known === null) return null
+    const { last, probe, finding } = known
+    return { last, probe, soft404: soft404Of(finding, look) }
+  }
+
+  /** Stores a page in place of the last good copy, unless it is worse, reads like a page that does not exist, or the month has no room. */
+  async function keep(
+    job: ClaimedJob,
+    page: NewPage & { look: Look | null },
+    first: Judgement | null,
+  ): Promise<Kept> {
+    const limit = planNamed(plans, job.plan).monthly_render_limit
+    let judgement = first
+    for (let tries = 1; tries <= TRIES && judgement !== null; tries++) {
+      const nowMs = clock.nowMs()
+      const { last, probe, soft404 } = judgement
+      if (soft404 !== null) return { kept: 'refused', ...soft404, isWorse: false }
+      const refusal = refusalOf(page, last, nowMs)
+      if (refusal !== null) return { kept: 'refused', ...refusal, isWorse: true }
+      switch (await retried(() => keepPage(pool, job, page, { probe, limit, nowMs }))) {
+        case 'taken-away':
+          return { kept: 'nothing' }
+        case 'over-quota':
+          return { kept: 'refused', outcome: 'over-quota', detail: '', isWorse: false }
+        case 'unchanged':
+          return { kept: 'stored', page: null }
+        case 'stored': {
+          const { status, headers, body } = page
+          const times = { renderedAtMs: nowMs, changedAtMs: nowMs, staleSinceMs: null }
+          return { kept: 'stored', page: { kind: 'page', status, headers, ...body, ...times } }
+        }
+        case 'judge-again':
+          judgement = await judge(job, page.look)
+      }
+    }
+    // Without a domain there is no job.
+    if (judgement === null) return { kept: 'nothing' }
+    throw new Error('a page could not be judged')
+  }
+
+  return { judge, keep }
+}
+
+/** Why a sound render does not take the place of the last good copy. */
+type Refusal = { outcome: Extract<JobOutcome, 'shrunk' | 'origin-error'>; detail: string }
+
+/** A new render with less than a third of the text is refused ... */
+const SHRINK = 3
+/** ... unless the last good copy had little text itself. */
+export const SHRINK_FROM_CHARS = 600
+/** Refused again so long after the first time, a page has really changed. A deploy or an outage is over by then. */
+export const REFUSED_FOR_MS = 5 * 60_000
+
+/**
+ * Whether a render is far worse than the last good copy, as when the back end is down behind a front end that is up. It
+ * is accepted when it is seen a second time, at least `REFUSED_FOR_MS` later and with nothing better in between, and
+ * when the copy is past its keep time. 404 and 410 are accepted at once.
+ */
+export function refusalOf(
+  fresh: Pick<NewPage, 'status' | 'textChars'>,
+  last: LastGood | null,
+  nowMs: number,
+): Refusal | null {
+  if (last === null || last.status >= 300 || nowMs - last.renderedAtMs >= last.keepMs) return null
+  if (last.refusedAtMs !== null && nowMs - last.refusedAtMs >= REFUSED_FOR_MS) return null
+  if (fresh.status === 404 || fresh.status === 410) return null
+  if (fresh.status >= 400) {
+    const detail = `status ${fresh.status}; the last good copy has ${last.status}`
+    return { outcome: 'origin-error', detail }
+  }
+  const { textChars } = last
+  if (textChars === null || textChars < SHRINK_FROM_CHARS || fresh.textChars * SHRINK >= textChars)
+    return null
+  const detail = `${fresh.textChars} characters of text; the last good copy has ${textChars}`
+  return { outcome: 'shrunk', detail }
+}

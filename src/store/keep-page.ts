@@ -1,0 +1,251 @@
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { brotliCompress, constants } from 'node:zlib'
+import type pg from 'pg'
+import { countRender } from '../accounts/quota.ts'
+import { utcDay, utcMonth } from '../clock.ts'
+import type { Queryable } from '../db/transaction.ts'
+import type { DomainId, JobId, PagePath } from '../ids.ts'
+import { readDomainSettings } from '../sites/domain-settings.ts'
+import type { PageId } from './page-id.ts'
+
+const compress = promisify(brotliCompress)
+
+/** A snapshot as it is stored and served. `etag`: without quotes; equal content, equal etag. */
+export type PageBody = { bodyBr: Buffer; bodyHtml: Buffer; htmlBytes: number; etag: string }
+
+/**
+ * Quality 5: 231 kB of HTML in 3.4 ms to 34 kB; gzip 6 takes 3.2 ms to 41 kB, quality 11 takes 251 ms to 26 kB. On a
+ * thread of its own.
+ */
+export async function pageBody(html: string): Promise<PageBody> {
+  const bytes = Buffer.from(html, 'utf8')
+  const bodyBr = await compress(bytes, {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: 5,
+      [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
+      [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+    },
+  })
+  return { bodyBr, bodyHtml: bytes, htmlBytes: bytes.length, etag: etagOf(bytes) }
+}
+
+export function etagOf(html: string | Buffer): string {
+  return createHash('sha256').update(html).digest('base64url').slice(0, 22)
+}
+
+/** The stored copy that a new render would replace, without its body. `textChars` null: stored by an older version. */
+export type LastGood = {
+  status: number
+  textChars: number | null
+  renderedAtMs: number
+  /** When a newer render was first refused; null: none since. */
+  refusedAtMs: number | null
+  keepMs: number
+}
+
+type LastGoodRow = {
+  /** null: nothing is stored. */
+  status: number | null
+  text_chars: number | null
+  rendered_at: Date
+  doubted_at: Date | null
+  settings: unknown
+}
+
+function lastGoodOf(row: LastGoodRow | undefined): LastGood | null {
+  if (row === undefined || row.status === null) return null
+  return {
+    status: row.status,
+    textChars: row.text_chars,
+    renderedAtMs: row.rendered_at.getTime(),
+    refusedAtMs: row.doubted_at?.getTime() ?? null,
+    keepMs: readDomainSettings(row.settings).keep_seconds * 1_000,
+  }
+}
+
+const LAST_GOOD = `select page.status, page.text_chars, page.rendered_at, page.doubted_at, domain.settings,
+       probe.renew_at::text as probe,
+       case when probe.finding->>'kind' = 'soft' and coalesce(domain.settings->>'soft_404', 'refuse') = 'refuse'
+            then probe.finding end as finding
+  from domain
+  left join page on page.domain_id = domain.id and page.path = $2
+  left join probe on probe.domain_id = domain.id
+ where domain.id = $1`
+
+/**
+ * What a new render of a page is judged by, in one round trip: the last good copy, and how the site looks where it has
+ * no page (`finding`), if its owner lets pages be judged by that. `probe` names that knowledge for `keepPage`. null: the
+ * domain is gone.
+ */
+export async function readJudgement<Finding>(
+  db: Queryable,
+  page: PageId,
+): Promise<{ last: LastGood | null; probe: string | null; finding: Finding | null } | null> {
+  const { rows } = await db.query<LastGoodRow & { probe: string | null; finding: Finding | null }>({
+    name: 'store-last-good',
+    text: LAST_GOOD,
+    values: [page.domain, page.path],
+  })
+  const row = rows[0]
+  return row === undefined ? null : { last: lastGoodOf(row), probe: row.probe, finding: row.finding }
+}
+
+/** A page that was rendered and may be stored. `application`: the build of the site that made it. */
+export type NewPage = {
+  status: number
+  headers: readonly (readonly [name: string, value: string])[]
+  body: PageBody
+  textChars: number
+  application: string | null
+}
+
+/** Whose render it is: with `attempts` the fence against results of a node that lost the job. */
+type Fence = { id: JobId; node: string; attempts: number }
+
+/**
+ * `taken-away`: the job is another's, or a purge came meanwhile. `judge-again`: there is a newer probe of the site than
+ * the page was judged by. `unchanged`: the stored copy was the same and has a longer life now.
+ */
+export type KeepResult = 'taken-away' | 'judge-again' | 'over-quota' | 'unchanged' | 'stored'
+
+// The usual end of a render, in one statement that is a transaction of its own, because a crawler waits for it
+// (docs/decisions): the job is still ours and no purge came meanwhile, the month has room, the page is stored, the job
+// ends, and listeners are notified at the commit. All of it, or nothing: then the row says why.
+// The job's row is locked first: a purge that comes now waits for us and then deletes what we store; one that came
+// before has marked the job superseded. The lock shows the row as it is then, not as the statement found it.
+// A result need not survive the server: the page would be rendered again.
+const KEEP = `with ours as materialized (
+  select job.id, job.domain_id, job.path, job.superseded, set_config('synchronous_commit', 'off', true),
+         (select probe.renew_at::text from probe where probe.domain_id = job.domain_id) is not distinct from $4 as is_judged
+    from job
+   where job.id = $1 and job.node = $2 and job.attempts = $3 and job.state = 'running'
+     for update of job
+), allowed as (
+  select domain_id from ours where not superseded and is_judged
+), ${countRender({ from: 'allowed', month: '$5', limit: '$6', day: '$7' })},
+stored as (
+  -- A snapshot that is the same as before lengthens the page's life, and nothing else: its bytes are not written again,
+  -- and for crawlers it has not changed.
+  insert into page as known (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at, text_chars,
+                             changed_at, application)
+  select ours.domain_id, ours.path, $8, $9, $10, $11, $12, $13, $14, $13, $15 from ours join counted using (domain_id)
+  on conflict (domain_id, path) do update set
+    status = excluded.status, headers = excluded.headers,
+    body_br = case when known.etag = excluded.etag then known.body_br else excluded.body_br end,
+    html_bytes = excluded.html_bytes, etag = excluded.etag, rendered_at = excluded.rendered_at,
+    stale_since = null, text_chars = excluded.text_chars, doubted_at = null,
+    changed_at = case when known.etag = excluded.etag and known.status = excluded.status
+                      then coalesce(known.changed_at, known.rendered_at) else excluded.changed_at end,
+    application = excluded.application,
+    previous_application = case when known.application is distinct from excluded.application
+                                then known.application else known.previous_application end
+  returning domain_id, path, changed_at < rendered_at as unchanged
+), no_longer as (
+  delete from redirect using stored where redirect.domain_id = stored.domain_id and redirect.path = stored.path
+), ended as (
+  update job set state = 'done', outcome = 'rendered', detail = case when stored.unchanged then 'unchanged' end,
+         finished_at = now(), lease_until = null
+    from stored where job.id = $1
+  returning job.id
+)
+select ours.superseded, ours.is_judged, stored.unchanged,
+       case when ended.id is not null then
+         pg_notify('invalidate', json_build_object('domain', stored.domain_id, 'path', stored.path,
+           'stored', (extract(epoch from $13::timestamptz) * 1000)::bigint)::text) end,
+       case when ended.id is not null then pg_notify('job_done', ended.id::text) end
+  from ours left join stored on true left join ended on true`
+
+/** Stores a page, counts its render and ends its job: all or nothing. `limit`: renders of a month. */
+export async function keepPage(
+  pool: pg.Pool,
+  job: Fence,
+  { status, headers, body, textChars, application }: NewPage,
+  { probe, limit, nowMs }: { probe: string | null; limit: number; nowMs: number },
+): Promise<KeepResult> {
+  const stored = [status, JSON.stringify(headers), body.bodyBr, body.htmlBytes, body.etag, new Date(nowMs)]
+  const { rows } = await pool.query<{ superseded: boolean; is_judged: boolean; unchanged: boolean | null }>({
+    name: 'store-keep-page',
+    text: KEEP,
+    values: [
+      ...[job.id, job.node, job.attempts, probe, utcMonth(nowMs), limit, utcDay(nowMs)],
+      ...[...stored, textChars, application],
+    ],
+  })
+  const row = rows[0]
+  if (row === undefined || row.superseded) return 'taken-away'
+  if (!row.is_judged) return 'judge-again'
+  if (row.unchanged === null) return 'over-quota'
+  return row.unchanged ? 'unchanged' : 'stored'
+}
+
+/** A new render was refused; the first time since the last good copy counts. */
+export async function noteRefusal(client: Queryable, page: PageId, atMs: number): Promise<void> {
+  await client.query(
+    'update page set doubted_at = $3 where domain_id = $1 and path = $2 and doubted_at is null',
+    [page.domain, page.path, new Date(atMs)],
+  )
+}
+
+/** A page that is stored stays: redirects of the hour (maintenance, sign-in) must not cost good copies. */
+export async function keepRedirect(
+  client: Queryable,
+  page: PageId,
+  { status, location }: { status: number; location: string },
+  atMs: number,
+): Promise<void> {
+  await client.query(
+    `with redirect as (
+       insert into redirect (domain_id, path, status, location, stored_at) values ($1, $2, $3, $4, $5)
+       on conflict (domain_id, path) do update set
+         status = excluded.status, location = excluded.location, stored_at = excluded.stored_at
+     )
+     select pg_notify('invalidate', json_build_object('domain', $1::integer, 'path', $2::text,
+       'stored', (extract(epoch from $5::timestamptz) * 1000)::bigint)::text)`,
+    [page.domain, page.path, status, location, new Date(atMs)],
+  )
+}
+
+/** Deletes what is stored of a page that may no longer be stored. */
+export async function forgetPage(client: Queryable, page: PageId): Promise<void> {
+  await client.query(
+    `with page as (
+       delete from page where domain_id = $1 and path = $2
+     ), redirect as (
+       delete from redirect where domain_id = $1 and path = $2
+     )
+     select pg_notify('invalidate', json_build_object('domain', $1::integer, 'path', $2::text)::text)`,
+    [page.domain, page.path],
+  )
+}
+
+/** Pages of status 200 that were rendered last, `/` aside, of at most so many bytes of HTML. */
+export async function lastRenderedPaths(
+  db: Queryable,
+  domain: DomainId,
+  { htmlBytes, limit }: { htmlBytes: number; limit: number },
+): Promise<PagePath[]> {
+  const { rows } = await db.query<{ path: PagePath }>(
+    `select path from page where domain_id = $1 and status = 200 and path <> '/' and html_bytes <= $2
+      order by rendered_at desc limit $3`,
+    [domain, htmlBytes, limit],
+  )
+  return rows.map(({ path }) => path)
+}
+
+/** Deletes pages that still have that etag: one that was rendered anew meanwhile stays. Gives how many. */
+export async function deleteUnchanged(
+  db: Queryable,
+  domain: DomainId,
+  pages: readonly { path: PagePath; etag: string }[],
+): Promise<number> {
+  const { rowCount } = await db.query(
+    `with gone as (
+       delete from page using unnest($2::text[], $3::text[]) as bad (path, etag)
+        where page.domain_id = $1 and page.path = bad.path and page.etag = bad.etag
+       returning page.path)
+     select pg_notify('invalidate', json_build_object('domain', $1::integer, 'path', path)::text) from gone`,
+    [domain, pages.map(({ path }) => path), pages.map(({ etag }) => etag)],
+  )
+  return rowCount ?? 0
+}

@@ -1,0 +1,72 @@
+import type pg from 'pg'
+import type { DomainId } from '../ids.ts'
+import type { PageId } from './page-id.ts'
+
+// Which build of its site made each stored page, by the scripts and style sheets that its document loads.
+
+/** Pages that one statement marks. */
+const STEP = 2_000
+
+/** The build that the page had before `build`, where other pages still have it and the owner wants to know; else null. */
+export async function buildBefore(pool: pg.Pool, page: PageId, build: string): Promise<string | null> {
+  const { rows } = await pool.query<{ old: string }>({
+    name: 'store-build-before',
+    text: `select p.previous_application as old from page p join domain d on d.id = p.domain_id
+            where p.domain_id = $1 and p.path = $2 and p.application = $3 and p.previous_application <> p.application
+              and coalesce(d.settings ->> 'refresh_on_deploy', 'true') <> 'false'
+              and exists (select from page other
+                           where other.domain_id = $1 and other.application = p.previous_application
+                             and other.stale_since is null)`,
+    values: [page.domain, page.path, build],
+  })
+  return rows[0]?.old ?? null
+}
+
+/**
+ * `replaced`: pages that had the old build and have the new one since the old one was last seen. `mixed`: pages of the
+ * old build that were rendered after the first of the new one. Neither is counted further than its limit.
+ */
+export async function compareBuilds(
+  pool: pg.Pool,
+  domain: DomainId,
+  builds: { old: string; fresh: string },
+  limits: { replaced: number; mixed: number },
+): Promise<{ replaced: number; mixed: number }> {
+  const { rows } = await pool.query<{ replaced: number; mixed: number }>(
+    `with seen as (
+       select (select max(rendered_at) from page
+                where domain_id = $1 and application = $2 and stale_since is null) as last_old,
+              (select min(rendered_at) from page
+                where domain_id = $1 and application = $3 and stale_since is null) as first_fresh)
+     select (select count(*)::int from (
+               select from page where domain_id = $1 and application = $2 and stale_since is null
+                  and rendered_at > (select first_fresh from seen) limit $4) m) as mixed,
+            (select count(*)::int from (
+               select from page where domain_id = $1 and application = $3 and stale_since is null
+                  and rendered_at > (select last_old from seen) and previous_application = $2 limit $5) r) as replaced`,
+    [domain, builds.old, builds.fresh, limits.mixed, limits.replaced],
+  )
+  return rows[0]!
+}
+
+/** Marks all pages of a build stale, in steps. Gives how many. */
+export async function markBuildStale(
+  pool: pg.Pool,
+  domain: DomainId,
+  build: string,
+  atMs: number,
+): Promise<number> {
+  let marked = 0
+  for (;;) {
+    const { rowCount } = await pool.query(
+      `update page set stale_since = $3 where domain_id = $1 and path in (
+         select path from page where domain_id = $1 and application = $2 and stale_since is null
+          order by path limit $4 for update skip locked)`,
+      [domain, build, new Date(atMs), STEP],
+    )
+    marked += rowCount ?? 0
+    if ((rowCount ?? 0) < STEP) break
+  }
+  await pool.query(`select pg_notify('invalidate', json_build_object('domain', $1::integer)::text)`, [domain])
+  return marked
+}
