@@ -13,14 +13,14 @@ import {
 } from './outcome.ts'
 import type { Rendering } from './record.ts'
 import type { SiteProxy } from './tab/tab.ts'
-import { type Site, TabPool } from './tab/tab-pool.ts'
+import { TabPool, type TabSite } from './tab/tab-pool.ts'
 import { Recorder } from './visit/recorder.ts'
 import { visit } from './visit/visit.ts'
 
 export type RenderGateway = {
   /** base64 SHA-256 of the public key that it shows for custom domains; null where it ends no TLS. */
   spkiHash: string | null
-  openSite(site: Site): Promise<SiteProxy>
+  openSite(site: TabSite): Promise<SiteProxy>
   close(): Promise<void>
 }
 

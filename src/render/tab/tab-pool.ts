@@ -4,7 +4,7 @@ import type { Visitor } from '../outcome.ts'
 import { type SiteProxy, Tab } from './tab.ts'
 
 /** Two domains never share a tab, nor do two origins or two visitors of one domain. */
-export type Site = { customDomain: string; originUrl: string; visitor?: Visitor | undefined }
+export type TabSite = { customDomain: string; originUrl: string; visitor?: Visitor | undefined }
 
 /**
  * The clock of a page's process only runs ahead: each render moves it by its virtual time, some 5 s. The date is
@@ -25,21 +25,21 @@ const CLEAN_LIMIT_MS = 2_000
 
 export class TabPool {
   readonly #browser: BrowserProcess
-  readonly #openSite: (site: Site) => Promise<SiteProxy>
+  readonly #openSite: (site: TabSite) => Promise<SiteProxy>
   readonly #limit: number
   readonly #tabs = new Set<Tab>()
   #idle: Tab[] = []
   readonly #cleaning = new Map<Tab, Promise<boolean>>()
 
   /** `limit`: tabs in all; at the limit the longest unused is closed for a new one. */
-  constructor(browser: BrowserProcess, openSite: (site: Site) => Promise<SiteProxy>, limit: number) {
+  constructor(browser: BrowserProcess, openSite: (site: TabSite) => Promise<SiteProxy>, limit: number) {
     this.#browser = browser
     this.#openSite = openSite
     this.#limit = limit
   }
 
   /** A clean tab of this site, a used one if there is one. Rejects when `signal` ends the wait. */
-  async take(site: Site, signal: AbortSignal): Promise<Tab> {
+  async take(site: TabSite, signal: AbortSignal): Promise<Tab> {
     const key = JSON.stringify([site.customDomain, site.originUrl, site.visitor])
     // The one used last has the warmest caches.
     const known = this.#idle.findLast((tab) => tab.key === key)
@@ -79,7 +79,7 @@ export class TabPool {
     await Promise.all([...this.#tabs].map((tab) => this.#discard(tab)))
   }
 
-  async #open(site: Site, key: string): Promise<Tab> {
+  async #open(site: TabSite, key: string): Promise<Tab> {
     const proxy = await this.#openSite(site)
     const opened = killUnlessOpened(this.#browser)
     try {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
-import { Application, FILES_LIMIT, URL_LIMIT_CHARS } from './recorder.ts'
+import { Application, FILE_URL_LIMIT_CHARS, FILES_LIMIT } from './recorder.ts'
 
 function nameOf(files: readonly string[], type = 'Script'): string | null {
   const application = new Application()
@@ -30,7 +30,7 @@ it('what is neither script nor style sheet does not count; without any there is 
 it('up to its limits', () => {
   assert.notEqual(nameOf(many(FILES_LIMIT)), nameOf(many(FILES_LIMIT - 1)))
   assert.equal(nameOf(many(FILES_LIMIT + 1)), nameOf(many(FILES_LIMIT)))
-  const long = `/${'x'.repeat(URL_LIMIT_CHARS - 2)}`
+  const long = `/${'x'.repeat(FILE_URL_LIMIT_CHARS - 2)}`
   assert.notEqual(nameOf([`${long}1`]), nameOf([`${long}2`]))
   assert.equal(nameOf([`${long}12`]), nameOf([`${long}13`]))
 })

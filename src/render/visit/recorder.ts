@@ -152,7 +152,7 @@ function storable(text: string, limitChars: number): string {
 }
 
 export const FILES_LIMIT = 500
-export const URL_LIMIT_CHARS = 1_000
+export const FILE_URL_LIMIT_CHARS = 1_000
 
 /**
  * Names the build of the application that made a page by the scripts and style sheets in its document. A single-page
@@ -164,7 +164,7 @@ export class Application {
   /** By the markup of the main document. `type`: as Chromium names it. */
   requested(type: string | undefined, url: string): void {
     if ((type === 'Script' || type === 'Stylesheet') && this.#files.size < FILES_LIMIT)
-      this.#files.add(url.slice(0, URL_LIMIT_CHARS))
+      this.#files.add(url.slice(0, FILE_URL_LIMIT_CHARS))
   }
 
   /** null without such files, as for a page with inline scripts. */
