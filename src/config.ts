@@ -9,9 +9,9 @@ import type { AddressRanges } from './http/client-address.ts'
 import type { ClientLimits } from './http/client-limits.ts'
 import { type IgnoredSetting, ignoredSettings } from './ignored-settings.ts'
 import { type MailSettings, parseMailFrom, parseSmtpUrl } from './mail/mail-settings.ts'
-import { type Environment, Settings } from './settings.ts'
+import { type Environment, SettingsReader } from './settings.ts'
 
-export type Role = 'edge' | 'api' | 'render'
+export type NodeRole = 'edge' | 'api' | 'render'
 
 /**
  * All settings; docs/configuration.md describes them. Only this file reads the
@@ -24,7 +24,7 @@ export type Config = {
   databaseUrl: string | null
   /** Absolute. */
   dataDir: string
-  roles: ReadonlySet<Role>
+  roles: ReadonlySet<NodeRole>
   api: { host: string; port: number }
   edge: {
     host: string
@@ -93,7 +93,7 @@ const OWN_NETWORKS =
   '127.0.0.0/8, ::1, 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 169.254.0.0/16, 100.64.0.0/10, fc00::/7, fe80::/10'
 
 export function loadConfig(env: Environment = process.env): Config {
-  const settings = new Settings(env)
+  const settings = new SettingsReader(env)
   const config = {
     ...readConfig(settings),
     underNpm: ['start', 'demo', 'npx'].includes(env['npm_lifecycle_event'] ?? ''),
@@ -104,12 +104,12 @@ export function loadConfig(env: Environment = process.env): Config {
 
 /** The name and the default of every setting; null: none, or it depends on the machine. */
 export function settingDefaults(): ReadonlyMap<string, string | number | null> {
-  const settings = new Settings({})
+  const settings = new SettingsReader({})
   readConfig(settings)
   return settings.defaults
 }
 
-function readConfig(settings: Settings): Omit<Config, 'underNpm' | 'ignored'> {
+function readConfig(settings: SettingsReader): Omit<Config, 'underNpm' | 'ignored'> {
   const trustedProxies = settings.addressRanges('PREPAINT_TRUSTED_PROXIES', 'none')
   const publicUrl = settings.url('PREPAINT_PUBLIC_URL', ['http:', 'https:'])
   return {
@@ -167,8 +167,8 @@ function readConfig(settings: Settings): Omit<Config, 'underNpm' | 'ignored'> {
   }
 }
 
-function readRoles(settings: Settings): ReadonlySet<Role> {
-  const known: readonly Role[] = ['edge', 'api', 'render']
+function readRoles(settings: SettingsReader): ReadonlySet<NodeRole> {
+  const known: readonly NodeRole[] = ['edge', 'api', 'render']
   const names = settings
     .text('PREPAINT_ROLES', known.join(','))
     .split(',')
@@ -176,10 +176,10 @@ function readRoles(settings: Settings): ReadonlySet<Role> {
   const wrong = names.filter((name) => !(known as readonly string[]).includes(name))
   if (wrong.length > 0)
     settings.problems.push(`PREPAINT_ROLES knows ${known.join(', ')}, got "${wrong.join(',')}"`)
-  return new Set(names as Role[])
+  return new Set(names as NodeRole[])
 }
 
-function readEdge(settings: Settings): Config['edge'] {
+function readEdge(settings: SettingsReader): Config['edge'] {
   const port = settings.port('PREPAINT_EDGE_PORT', 8080)
   return {
     host: settings.text('PREPAINT_EDGE_HOST', '127.0.0.1'),
@@ -193,7 +193,7 @@ function readEdge(settings: Settings): Config['edge'] {
   }
 }
 
-function readAcme(settings: Settings): Config['acme'] {
+function readAcme(settings: SettingsReader): Config['acme'] {
   return {
     directory: settings.url('PREPAINT_ACME_DIRECTORY', ['https:']),
     email: settings.parsed(
@@ -206,7 +206,7 @@ function readAcme(settings: Settings): Config['acme'] {
   }
 }
 
-function readCrawlers(settings: Settings): Config['crawlers'] {
+function readCrawlers(settings: SettingsReader): Config['crawlers'] {
   const dir = settings.given('PREPAINT_CRAWLER_RANGES_DIR')
   return {
     verify: settings.flag('PREPAINT_VERIFY_CRAWLERS', false),
@@ -214,7 +214,7 @@ function readCrawlers(settings: Settings): Config['crawlers'] {
   }
 }
 
-function readClients(settings: Settings, trustedProxies: AddressRanges): Config['clients'] {
+function readClients(settings: SettingsReader, trustedProxies: AddressRanges): Config['clients'] {
   const count = (name: string, fallback: number) =>
     settings.integer(name, fallback, { min: 1, max: 1_000_000 })
   return {
@@ -227,7 +227,7 @@ function readClients(settings: Settings, trustedProxies: AddressRanges): Config[
   }
 }
 
-function readMail(settings: Settings, hasPublicUrl: boolean): MailSettings | null {
+function readMail(settings: SettingsReader, hasPublicUrl: boolean): MailSettings | null {
   const { problems } = settings
   const url = settings.given('PREPAINT_SMTP_URL')
   const rawFrom = settings.given('PREPAINT_MAIL_FROM')
@@ -248,7 +248,7 @@ function readMail(settings: Settings, hasPublicUrl: boolean): MailSettings | nul
   return server === null || from === null ? null : { ...server, from }
 }
 
-function readPlanCatalogue(settings: Settings): PlanCatalogue {
+function readPlanCatalogue(settings: SettingsReader): PlanCatalogue {
   const file = settings.given('PREPAINT_PLANS_FILE')
   if (file === null) return DEFAULT_PLANS
   try {
@@ -259,7 +259,7 @@ function readPlanCatalogue(settings: Settings): PlanCatalogue {
   }
 }
 
-function readSlots(settings: Settings): number {
+function readSlots(settings: SettingsReader): number {
   const name = 'PREPAINT_RENDER_SLOTS'
   const slots = settings.integer(name, defaultSlots(thisMachine()), { min: 1, max: 256 })
   settings.defaults.set(name, null)

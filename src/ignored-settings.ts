@@ -1,4 +1,4 @@
-import type { Config, Role } from './config.ts'
+import type { Config, NodeRole } from './config.ts'
 import type { Log } from './log.ts'
 
 /** A setting that has no effect at this node, because another one is missing. */
@@ -7,7 +7,7 @@ export type IgnoredSetting = { setting: string; why: string }
 type Rule = {
   settings: readonly string[]
   /** Only nodes with one of these roles warn: all nodes of a fleet may share one environment. */
-  roles: readonly Role[]
+  roles: readonly NodeRole[]
   why: string
   isUsed(config: Omit<Config, 'ignored'>): boolean
 }

@@ -8,7 +8,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
  * a problem; reading goes on with the default, so that all problems are reported
  * at once. Values that may contain a secret are not repeated.
  */
-export class Settings {
+export class SettingsReader {
   readonly problems: string[] = []
   /** Of every setting that was read; null: none, or it depends on the machine. */
   readonly defaults = new Map<string, string | number | null>()

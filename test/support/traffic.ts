@@ -1,5 +1,5 @@
 import type { DomainId, PagePath } from '../../src/ids.ts'
-import { createTraffic, type Traffic } from '../../src/insight/traffic/visit-counter.ts'
+import { createTraffic, type TrafficCounter } from '../../src/insight/traffic/visit-counter.ts'
 import type { CountLimits } from '../../src/insight/traffic/visit-counts.ts'
 import { silentLog } from '../../src/log.ts'
 import { pageId } from '../../src/store/page-id.ts'
@@ -27,7 +27,7 @@ export type TestVisit = {
 export function startTestTraffic(
   pool: TestDatabase['pool'],
   options: { nowMs?: () => number; limits?: CountLimits } = {},
-): Traffic & { visit(domain: DomainId, visit?: TestVisit): void } {
+): TrafficCounter & { visit(domain: DomainId, visit?: TestVisit): void } {
   const traffic = createTraffic({
     pool,
     clock: { nowMs: options.nowMs ?? (() => NOON_MS) },

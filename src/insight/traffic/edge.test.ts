@@ -5,9 +5,9 @@ import { until } from '../../../test/support/condition.ts'
 import { GOOGLEBOT, PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
 import { startTestTraffic, storedLines } from '../../../test/support/traffic.ts'
 import type { DomainId } from '../../ids.ts'
-import type { Traffic } from './visit-counter.ts'
+import type { TrafficCounter } from './visit-counter.ts'
 
-let traffic: Traffic
+let traffic: TrafficCounter
 let edge: TestEdge
 before(async () => {
   edge = await startTestEdge({

@@ -23,7 +23,7 @@ type CountedRequest = {
 
 type CountedAnswer = { verdict: string; crawler: string | null; seconds: number }
 
-export type Traffic = {
+export type TrafficCounter = {
   /** Counts a live request. No SQL, no waiting; never throws. */
   count(req: CountedRequest, answer: CountedAnswer, res: { headersSent: boolean; statusCode: number }): void
   /** Writes the counts; never rejects. */
@@ -48,7 +48,7 @@ export function createTraffic(deps: {
   log: Log
   flushEveryMs?: number
   limits?: CountLimits
-}): Traffic {
+}): TrafficCounter {
   const { pool, clock, log, flushEveryMs = FLUSH_EVERY_MS } = deps
   const counts = new VisitCounts(deps.limits)
   const crawlerNumber = createCrawlerNames()
