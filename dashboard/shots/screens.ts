@@ -62,7 +62,7 @@ export const SCREENS: Screen[] = [
   { name: 'domain-cache', path: `/domains/${DOMAIN}/cache` },
   { name: 'domain-warm', path: `/domains/${DOMAIN}/cache`, before: click('Warm the cache'), until: DIALOG },
   { name: 'domain-purge', path: `/domains/${DOMAIN}/cache`, before: click('Purge all'), until: DIALOG },
-  { name: 'domain-renders', path: `/domains/${DOMAIN}/renders`, before: click('Record') },
+  { name: 'domain-renders', path: `/domains/${DOMAIN}/renders`, before: click('Show record') },
   ...['compare', 'facts', 'source', 'renders', 'history', 'preview'].map((view) => ({
     name: `page-${view}`,
     path: `/domains/${DOMAIN}/pages?path=${RAKES}&view=${view}`,
@@ -78,7 +78,7 @@ export const SCREENS: Screen[] = [
   {
     name: 'domain-certificate',
     path: `/domains/${DOMAIN}/settings`,
-    before: clickSoon('Give one'),
+    before: clickSoon('Upload'),
     until: DIALOG,
   },
   {
@@ -104,11 +104,11 @@ export const SCREENS: Screen[] = [
   { name: 'keys-day', path: '/keys', before: CHOOSE_DAY },
   { name: 'account', path: '/account' },
   { name: 'accounts', path: '/operator/accounts' },
-  { name: 'accounts-invite', path: '/operator/accounts', before: click('Invite somebody'), until: DIALOG },
+  { name: 'accounts-invite', path: '/operator/accounts', before: click('Invite an owner'), until: DIALOG },
   {
     name: 'accounts-suspend',
     path: '/operator/accounts',
-    before: `document.querySelector('[aria-label="More about owner@example.net"]').click(), ${clickSoon('Suspend')}`,
+    before: `document.querySelector('[aria-label="Actions for owner@example.net"]').click(), ${clickSoon('Suspend')}`,
     until: DIALOG,
   },
   { name: 'nodes', path: '/operator/nodes', until: `document.querySelector('table') !== null` },

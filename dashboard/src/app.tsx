@@ -1,76 +1,71 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, type ReactNode, Suspense } from 'react'
 import { Redirect, Route, Switch, useLocation } from 'wouter'
-import { sessionQuery } from './api/queries.ts'
-import { SignedIn } from './api/session.ts'
-import { Loading, Trouble } from './parts/states.tsx'
+
+import { SignedIn, sessionQuery, useMe } from './api/session.ts'
+import { Loaded, Loading, NotFound } from './parts/states.tsx'
 import { ROUTES, signInPath } from './route-map.ts'
 import { SignIn } from './screens/account/sign-in.tsx'
-import { NotFound } from './shell/not-found.tsx'
 import { Shell } from './shell/shell.tsx'
 
-const Welcome = lazy(async () => ({ default: (await import('./screens/account/welcome.tsx')).Welcome }))
-const Domains = lazy(async () => ({ default: (await import('./screens/domain/domains.tsx')).Domains }))
-const DomainScreen = lazy(async () => ({
-  default: (await import('./screens/domain/domain.tsx')).DomainScreen,
-}))
+const Welcome = lazy(() => import('./screens/account/welcome.tsx'))
+const ForgottenPassword = lazy(() => import('./screens/account/forgotten-password.tsx'))
+const Domains = lazy(() => import('./screens/domain/domains.tsx'))
+const DomainScreen = lazy(() => import('./screens/domain/domain.tsx'))
 const TrafficOfAccount = lazy(async () => ({
   default: (await import('./screens/traffic/traffic.tsx')).TrafficOfAccount,
 }))
-const PlanScreen = lazy(async () => ({ default: (await import('./screens/account/plan.tsx')).PlanScreen }))
-const Keys = lazy(async () => ({ default: (await import('./screens/account/keys.tsx')).Keys }))
-const Account = lazy(async () => ({ default: (await import('./screens/account/account.tsx')).Account }))
-const Forgotten = lazy(async () => ({
-  default: (await import('./screens/account/forgotten-password.tsx')).Forgotten,
-}))
-const Nodes = lazy(async () => ({ default: (await import('./screens/operator/nodes.tsx')).Nodes }))
-const Queue = lazy(async () => ({ default: (await import('./screens/operator/queue.tsx')).Queue }))
-const Failures = lazy(async () => ({ default: (await import('./screens/operator/failures.tsx')).Failures }))
-const Accounts = lazy(async () => ({ default: (await import('./screens/operator/accounts.tsx')).Accounts }))
+const PlanScreen = lazy(() => import('./screens/account/plan.tsx'))
+const Keys = lazy(() => import('./screens/account/keys.tsx'))
+const Account = lazy(() => import('./screens/account/account.tsx'))
+const Accounts = lazy(() => import('./screens/operator/accounts.tsx'))
+const Nodes = lazy(() => import('./screens/operator/nodes.tsx'))
+const Queue = lazy(() => import('./screens/operator/queue.tsx'))
+const Failures = lazy(() => import('./screens/operator/failures.tsx'))
 
-/** Which screen an address shows. Those of people who are signed in come in the shell. */
+/** Which screen an address shows. */
 export function App() {
   return (
+    <Suspense fallback={null}>
+      <Switch>
+        <Route path={ROUTES.welcome} component={Welcome} />
+        <Route path={ROUTES.forgotten} component={ForgottenPassword} />
+        <Route path={ROUTES.signIn} component={SignIn} />
+        <Route path="/">
+          <Redirect to={ROUTES.domains} replace />
+        </Route>
+        <Route>
+          <OnlySignedIn>
+            <Shell>
+              <Suspense fallback={<Loading />}>
+                <Screens />
+              </Suspense>
+            </Shell>
+          </OnlySignedIn>
+        </Route>
+      </Switch>
+    </Suspense>
+  )
+}
+
+function Screens() {
+  // The server refuses these requests too; to owners the screens do not exist.
+  const isOperator = useMe().role === 'operator'
+  return (
     <Switch>
-      <Route path={ROUTES.welcome}>
-        <Suspense fallback={null}>
-          <Welcome />
-        </Suspense>
+      <Route path={ROUTES.domains} component={Domains} />
+      <Route path={`${ROUTES.domain}/:part?`}>
+        {({ domain, part }) => <DomainScreen key={domain} domain={domain} part={part} />}
       </Route>
-      <Route path={ROUTES.forgotten}>
-        <Suspense fallback={null}>
-          <Forgotten />
-        </Suspense>
-      </Route>
-      <Route path={ROUTES.signIn}>
-        <SignIn />
-      </Route>
-      <Route path="/">
-        <Redirect to={ROUTES.domains} replace />
-      </Route>
-      <Route>
-        <OnlySignedIn>
-          <Shell>
-            <Suspense fallback={<Loading />}>
-              <Switch>
-                <Route path={ROUTES.domains} component={Domains} />
-                <Route path={`${ROUTES.domain}/:part?`}>
-                  {({ domain, part }) => <DomainScreen key={domain} domain={domain} part={part} />}
-                </Route>
-                <Route path={ROUTES.traffic} component={TrafficOfAccount} />
-                <Route path={ROUTES.keys} component={Keys} />
-                <Route path={ROUTES.plan} component={PlanScreen} />
-                <Route path={ROUTES.account} component={Account} />
-                <Route path={ROUTES.operatorAccounts} component={Accounts} />
-                <Route path={ROUTES.operatorNodes} component={Nodes} />
-                <Route path={ROUTES.operatorQueue} component={Queue} />
-                <Route path={ROUTES.operatorFailures} component={Failures} />
-                <Route component={NotFound} />
-              </Switch>
-            </Suspense>
-          </Shell>
-        </OnlySignedIn>
-      </Route>
+      <Route path={ROUTES.traffic} component={TrafficOfAccount} />
+      <Route path={ROUTES.keys} component={Keys} />
+      <Route path={ROUTES.plan} component={PlanScreen} />
+      <Route path={ROUTES.account} component={Account} />
+      <Route path={ROUTES.operatorAccounts} component={isOperator ? Accounts : NotFound} />
+      <Route path={ROUTES.operatorNodes} component={isOperator ? Nodes : NotFound} />
+      <Route path={ROUTES.operatorQueue} component={isOperator ? Queue : NotFound} />
+      <Route path={ROUTES.operatorFailures} component={isOperator ? Failures : NotFound} />
+      <Route component={NotFound} />
     </Switch>
   )
 }
@@ -78,8 +73,17 @@ export function App() {
 function OnlySignedIn({ children }: { children: ReactNode }) {
   const [location] = useLocation()
   const session = useQuery(sessionQuery)
-  if (session.data === null) return <Redirect to={signInPath(location)} replace />
-  if (session.data !== undefined) return <SignedIn value={session.data}>{children}</SignedIn>
-  if (session.error === null) return null
-  return <Trouble error={session.error} onRetry={() => session.refetch()} />
+  // Empty until the session is known: a placeholder would only flash.
+  if (session.data === undefined && session.error === null) return null
+  return (
+    <Loaded query={session}>
+      {(me) =>
+        me === null ? (
+          <Redirect to={signInPath(location)} replace />
+        ) : (
+          <SignedIn value={me}>{children}</SignedIn>
+        )
+      }
+    </Loaded>
+  )
 }

@@ -1,6 +1,7 @@
+/** Numbers, sizes and times as screens show them. */
+const NUMBER = new Intl.NumberFormat('en')
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 const PERCENT = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 })
-const HOUR = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' })
 const DAY_AND_HOUR = new Intl.DateTimeFormat(undefined, {
   weekday: 'short',
   day: 'numeric',
@@ -8,23 +9,29 @@ const DAY_AND_HOUR = new Intl.DateTimeFormat(undefined, {
   hour: 'numeric',
   minute: '2-digit',
 })
-const LOCAL_DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
-const UTC_DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
-const UTC_DAY_LONG = new Intl.DateTimeFormat(undefined, {
+const UTC_DAY = new Intl.DateTimeFormat(undefined, {
   weekday: 'short',
   day: 'numeric',
   month: 'short',
   timeZone: 'UTC',
 })
+const SIZES = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
 
-/** `950`, `12.3K`: for axes. */
-export const short = (value: number): string => COMPACT.format(value)
+/** `12,345`. */
+export const count = (value: number): string => NUMBER.format(value)
 
-/** `98.5%`; a dash where there was nothing. */
+/** `1 page`, `2 pages`. */
+export const counted = (value: number, noun: string, plural = `${noun}s`): string =>
+  `${count(value)} ${value === 1 ? noun : plural}`
+
+/** `950`, `12.3K`. */
+export const compact = (value: number): string => COMPACT.format(value)
+
+/** `98.5%`; a dash for null. */
 export const percent = (share: number | null): string => (share === null ? '–' : PERCENT.format(share))
 
-/** `0.07 ms`, `120 ms`, `2.4 s`; a dash where there was nothing. */
-export function duration(ms: number | null): string {
+/** `0.07 ms`, `120 ms`, `2.4 s`; a dash for null. */
+export function milliseconds(ms: number | null): string {
   if (ms === null) return '–'
   if (ms >= 9_949.5) return `${Math.round(ms / 1_000)} s`
   if (ms >= 999.5) return `${(ms / 1_000).toFixed(1)} s`
@@ -32,25 +39,27 @@ export function duration(ms: number | null): string {
   return `${Number(ms.toPrecision(2))} ms`
 }
 
-/** A step of a chart, in full: hours in the viewer's zone, days in UTC, as they were counted. */
+/** `0.4 s`, `12 s`, `3 min`, `2 h`, `5 days`. */
+export function duration(seconds: number): string {
+  if (seconds < 10) return `${Math.round(seconds * 10) / 10} s`
+  if (seconds < 120) return `${Math.round(seconds)} s`
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`
+  if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`
+  return `${Math.round(seconds / 86_400)} days`
+}
+
+/** `812 bytes`, `33.4 KiB`, `512 MiB`. */
+export function bytes(value: number): string {
+  const power = value < 1 ? 0 : Math.min(SIZES.length - 1, Math.floor(Math.log2(value) / 10))
+  const scaled = value / 1024 ** power
+  return `${scaled < 100 && power > 0 ? scaled.toFixed(1) : Math.round(scaled)} ${SIZES[power]}`
+}
+
+/** An hour in the viewer's time zone, or a UTC day: days are counted in UTC. */
 export function stepName(iso: string, step: 'hour' | 'day'): string {
   const at = new Date(iso)
-  return step === 'hour' ? DAY_AND_HOUR.format(at) : `${UTC_DAY_LONG.format(at)} (UTC)`
+  return step === 'hour' ? DAY_AND_HOUR.format(at) : `${UTC_DAY.format(at)} (UTC)`
 }
 
-/** Which steps an axis may name: of many hours only those that begin a day, where the viewer is. */
-export function nameable(times: readonly string[], step: 'hour' | 'day'): number[] {
-  const places = times.map((_, at) => at)
-  if (step === 'day' || times.length <= MANY) return places
-  return places.filter((at) => new Date(times[at]!).getHours() === 0)
-}
-
-/** Hours, past which an axis names days. */
-const MANY = 48
-
-/** The same for an axis: of hours the time, and of the first of a day the day. */
-export function axisName(iso: string, step: 'hour' | 'day'): string {
-  const at = new Date(iso)
-  if (step === 'day') return UTC_DAY.format(at)
-  return at.getHours() === 0 ? LOCAL_DAY.format(at) : HOUR.format(at)
-}
+/** A day such as `2026-11-15`. */
+export const dayName = (day: string): string => stepName(`${day}T00:00:00Z`, 'day')

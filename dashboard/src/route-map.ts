@@ -34,23 +34,23 @@ export function domainPath(route: DomainRoute, domain: string): string {
   return ROUTES[route].replace(':domain', encodeURIComponent(domain))
 }
 
-/** What of a page is shown under the lens. */
-export type LensView = 'compare' | 'facts' | 'source' | 'renders' | 'history' | 'preview'
+/** The tabs of the screen of one page. */
+export type PageView = 'compare' | 'facts' | 'source' | 'renders' | 'history' | 'preview'
 
-/** The address of one page under the lens. */
-export function pagePath(domain: string, path: string, view: LensView = 'compare'): string {
+/** The address of the screen of one page. */
+export function pagePath(domain: string, path: string, view: PageView = 'compare'): string {
   const query = new URLSearchParams({ path, ...(view !== 'compare' && { view }) })
   return `${ROUTES.domainPages.replace(':domain', encodeURIComponent(domain))}?${query}`
 }
 
-/** Where to sign in, and come back from. */
+/** The sign-in screen, which returns to `next`. */
 export function signInPath(next: string): string {
   return next === ROUTES.domains || next === '/'
     ? ROUTES.signIn
     : `${ROUTES.signIn}?next=${encodeURIComponent(next)}`
 }
 
-/** Where to go after signing in: an address of ours and of nobody else, whatever a link says. */
+/** Where to go after signing in: always a screen of the dashboard, even if a link names another address. */
 export function nextPath(search: string): string {
   const next = new URLSearchParams(search).get('next') ?? ''
   const known = Object.values(ROUTES).some((route) =>

@@ -1,4 +1,4 @@
-// The style sheets of those of Mantine's components that are used here, in the order in which Mantine has them.
+// The style sheets of the Mantine components in use, in Mantine's order.
 import '@mantine/core/styles/baseline.css'
 import '@mantine/core/styles/default-css-variables.css'
 import '@mantine/core/styles/global.css'

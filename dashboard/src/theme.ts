@@ -1,6 +1,6 @@
 import { createTheme, type MantineColorsTuple } from '@mantine/core'
 
-/** The one accent colour: a calm green, readable on white from the sixth shade on. */
+/** The accent colour, readable on white from the sixth shade on. */
 const paint: MantineColorsTuple = [
   '#effaf7',
   '#d8f1ea',
@@ -14,7 +14,7 @@ const paint: MantineColorsTuple = [
   '#0a463d',
 ]
 
-/** Mantine's, but for the shades of buttons: white is readable on those, and they are on white. */
+/** Mantine's, except for the shades of buttons, which have enough contrast with white. */
 const red: MantineColorsTuple = [
   '#fff5f5',
   '#ffe3e3',
@@ -28,7 +28,7 @@ const red: MantineColorsTuple = [
   '#961f1f',
 ]
 
-/** Greys of the dark theme, with a little of the accent in them. */
+/** The greys of the dark theme, tinted with the accent. */
 const dark: MantineColorsTuple = [
   '#dfe5e4',
   '#c0c9c8',
@@ -50,10 +50,11 @@ export const theme = createTheme({
   defaultRadius: 'md',
   cursorType: 'pointer',
   respectReducedMotion: true,
-  // The generic names come last: some systems have another family for them at each weight.
+  // Generic names come last: some systems map them to a different family for each weight.
   fontFamily:
     '-apple-system, "Segoe UI", Roboto, "Noto Sans", "Open Sans", "Liberation Sans", Helvetica, Arial, system-ui, sans-serif',
   fontFamilyMonospace:
     'ui-monospace, "SF Mono", "Cascadia Mono", "Liberation Mono", Menlo, Consolas, monospace',
   headings: { fontWeight: '650' },
+  components: { Badge: { defaultProps: { variant: 'light', tt: 'none' } } },
 })

@@ -52,11 +52,11 @@ describe('from nothing to the first finished page', () => {
     assert.equal(new URL(page.url()).hash, '')
     await field('E-mail').fill(OPERATOR)
     await field('New password').fill(PASSWORD)
-    await field('The same again').fill(`${PASSWORD}s`)
-    await button('Make the account').click()
-    await page.getByText('The two are not the same').waitFor()
-    await field('The same again').fill(PASSWORD)
-    await button('Make the account').click()
+    await field('Repeat the password').fill(`${PASSWORD}s`)
+    await button('Create the account').click()
+    await page.getByText('The passwords do not match').waitFor()
+    await field('Repeat the password').fill(PASSWORD)
+    await button('Create the account').click()
     await heading('Domains').waitFor()
 
     const other = await dashboard.newPage()
@@ -79,7 +79,7 @@ describe('from nothing to the first finished page', () => {
     await field('Domain', adding).fill(DOMAIN)
     await field('Origin', adding).fill(dashboard.originUrl)
     await button('Add the domain', adding).click()
-    const added = dialog(`${DOMAIN} is registered`)
+    const added = dialog(`${DOMAIN} was added`)
     await added.getByText(`${DOMAIN}. 300 `).waitFor()
     await button('Go to the domain', added).click()
     await heading(DOMAIN).waitFor()
@@ -90,14 +90,14 @@ describe('from nothing to the first finished page', () => {
     assert.equal((await crawl('/about')).verdict, 'hit')
     assert.equal((await crawl('/broken')).verdict, 'pass; origin-error')
     await page.getByRole('navigation', { name: 'This domain' }).getByRole('link', { name: 'Cache' }).click()
-    await row(/Choose \/about .* 200 .* rendered/).waitFor()
-    await row(/Choose \/missing .* 404 /).waitFor()
+    await row(/Select \/about .* 200 .* rendered/).waitFor()
+    await row(/Select \/missing .* 404 /).waitFor()
     await page.reload()
     // Noted every few seconds.
     await until('the crawler is named', async () => {
       await visit(`/domains/${DOMAIN}/cache`)
-      await row(/Choose \/about /).waitFor()
-      return (await row(/Choose \/about .* Googlebot /).count()) === 1
+      await row(/Select \/about /).waitFor()
+      return (await row(/Select \/about .* Googlebot /).count()) === 1
     })
   })
 })
@@ -106,12 +106,12 @@ describe('the cache', () => {
   it('is searched, and ordered by a column', async () => {
     await page.getByRole('searchbox', { name: 'Search' }).fill('miss')
     await page.getByText('1 page', { exact: true }).waitFor()
-    assert.equal(await row(/^Choose \//).count(), 1)
+    assert.equal(await row(/^Select \//).count(), 1)
     await page.getByRole('searchbox', { name: 'Search' }).fill('')
     await page.getByText('3 pages', { exact: true }).waitFor()
     const order = () =>
       page.evaluate<string[]>(
-        `[...document.querySelectorAll('[aria-label^="Choose /"]')].map((one) => one.ariaLabel)`,
+        `[...document.querySelectorAll('[aria-label^="Select /"]')].map((one) => one.ariaLabel)`,
       )
     const before = await order()
     await button('Path').click()
@@ -119,23 +119,23 @@ describe('the cache', () => {
   })
 
   it('one page is purged after a question that says what follows', async () => {
-    await page.getByRole('checkbox', { name: 'Choose /missing', exact: true }).check()
+    await page.getByRole('checkbox', { name: 'Select /missing', exact: true }).check()
     await button('Purge 1 page').click()
     const asking = dialog('Purge 1 page?')
     assert.deepEqual(await axeFindings(page), [])
     await asking.getByText('This cannot be undone').waitFor()
     await button('Cancel', asking).click()
-    assert.equal(await row(/^Choose \/missing /).count(), 1)
+    assert.equal(await row(/^Select \/missing /).count(), 1)
     await button('Purge 1 page').click()
     await button('Purge', dialog('Purge 1 page?')).click()
-    await row(/^Choose \/missing /).waitFor({ state: 'detached' })
+    await row(/^Select \/missing /).waitFor({ state: 'detached' })
     assert.equal((await crawl('/missing')).verdict, 'rendered')
   })
 
   it('is warmed, and says how far that is', async () => {
     await button('Warm the cache').click()
     const asking = dialog(`Warm the cache of ${DOMAIN}?`)
-    await asking.getByRole('checkbox', { name: /^Only what is missing/ }).uncheck()
+    await asking.getByRole('checkbox', { name: /^Only missing/ }).uncheck()
     assert.deepEqual(await axeEverywhere(page), [])
     await button('Warm', asking).click()
     await region('Warm').getByText(/^Done/).waitFor()
@@ -163,13 +163,13 @@ describe('the cache', () => {
   })
 })
 
-describe('a page under the lens', () => {
+describe('a page in detail', () => {
   it('what a crawler gets stands beside what a person gets', async () => {
     await until('it is stored again', async () => (await crawl('/about')).verdict === 'hit')
     await visit(`/domains/${DOMAIN}/cache`)
     await link('/about').click()
     await page.getByRole('heading', { level: 2, name: '/about' }).waitFor()
-    await button('Look now').click()
+    await button('Inspect now').click()
     await page
       .getByRole('img', { name: /crawler/i })
       .first()
@@ -180,7 +180,7 @@ describe('a page under the lens', () => {
     const views = page.getByRole('navigation', { name: 'This page' })
     await views.getByRole('link', { name: 'Source' }).click()
     await page.getByText('Everything for the garden').first().waitFor()
-    await views.getByRole('link', { name: 'What it says' }).click()
+    await views.getByRole('link', { name: 'Content' }).click()
     await page.getByText('Garden tools').first().waitFor()
     await views.getByRole('link', { name: 'Renders' }).click()
     await page.getByText('rendered').first().waitFor()
@@ -200,7 +200,7 @@ describe('settings', () => {
     await visit(`/domains/${DOMAIN}/settings`)
     await field('Fresh, in hours').fill('12')
     await button('Save').click()
-    await page.getByText('Saved: it counts from the next request on').waitFor()
+    await page.getByText('Saved. The settings apply from the next request.').waitFor()
     await until('nothing is left to save', () => button('Save').isDisabled())
     await page.reload()
     assert.equal(await field('Fresh, in hours').inputValue(), '12')
@@ -209,10 +209,10 @@ describe('settings', () => {
     const asking = page.getByRole('dialog')
     await asking.waitFor()
     assert.deepEqual(await axeEverywhere(page), [])
-    await button('Stay here', asking).click()
+    await button('Stay', asking).click()
     assert.equal(await field('Locale').inputValue(), 'de-CH')
     // The browser's own way back is held, too, once and once more.
-    for (const answer of ['Stay here', 'Leave']) {
+    for (const answer of ['Stay', 'Leave']) {
       await page.evaluate('history.back()')
       assert.equal(new URL(page.url()).pathname, `/domains/${DOMAIN}/settings`)
       await button(answer, asking).click()
@@ -263,7 +263,7 @@ describe('keys', () => {
   it('one is made, shown once, used by a program and revoked', async () => {
     await link('API keys').click()
     await field('Name').fill('agency scripts')
-    await page.getByLabel('Life').selectOption('Ends in 30 days')
+    await page.getByLabel('Expiry').selectOption('Expires in 30 days')
     await button('Create').click()
     const shown = page.getByRole('dialog')
     const key = await shown
@@ -283,10 +283,10 @@ describe('keys', () => {
 describe('the operator', () => {
   it('invites somebody, who sees an account of their own and nothing of others', async () => {
     await link('Accounts').click()
-    await button('Invite somebody').click()
+    await button('Invite an owner').click()
     const inviting = page.getByRole('dialog')
     await field('E-mail', inviting).fill('owner@example.com')
-    await button('Make the link', inviting).click()
+    await button('Create the link', inviting).click()
     const invitation = await page.getByText(/\/welcome#pp_in_/).innerText()
     await button('I have copied it').click()
     // The operator again, with a clock that can be put forward.
@@ -300,8 +300,8 @@ describe('the operator', () => {
     const guest = await dashboard.newPage()
     await guest.goto(invitation.trim())
     await field('New password', guest).fill(PASSWORD)
-    await field('The same again', guest).fill(PASSWORD)
-    await button('Make my account', guest).click()
+    await field('Repeat the password', guest).fill(PASSWORD)
+    await button('Create my account', guest).click()
     await guest.getByText('Add your first site').waitFor()
     // Nobody has to read the list again.
     assert.equal(await row(/^owner@/, watching).count(), 0)
@@ -315,7 +315,7 @@ describe('the operator', () => {
       .first()
       .waitFor()
     await guest.goto(`${dashboard.node.api}/operator/accounts`)
-    await heading('There is no such page', guest).waitFor()
+    await heading('Page not found', guest).waitFor()
     assert.equal(await guest.getByText(OPERATOR).count(), 0)
     await guest.context().close()
   })
@@ -328,9 +328,9 @@ describe('the operator', () => {
     const other = plans.find((plan) => plan !== before)
     assert(other !== undefined)
     await planOf().selectOption(other)
-    await page.getByText(`owner@example.com has the plan ${other} now`).waitFor()
+    await page.getByText(`owner@example.com now has the plan ${other}`).waitFor()
     await button('Undo').click()
-    await page.getByText(`owner@example.com has the plan ${before} now`).waitFor()
+    await page.getByText(`owner@example.com now has the plan ${before}`).waitFor()
     await until('the list says so', async () => (await planOf().inputValue()) === before)
     await page.reload()
     assert.equal(await planOf().inputValue(), before)
@@ -387,9 +387,9 @@ describe('leaving', () => {
     await visit('/account')
     await field('Current password').fill(PASSWORD)
     await field('New password').fill(NEW_PASSWORD)
-    await field('The same again').fill(NEW_PASSWORD)
+    await field('Repeat the password').fill(NEW_PASSWORD)
     await button('Change the password').click()
-    await page.getByText('The password is changed').waitFor()
+    await page.getByText('Password changed').waitFor()
     await button('Sign out everywhere').click()
     await button('Sign out', page.getByRole('dialog')).click()
     await heading('Sign in').waitFor()
@@ -408,7 +408,7 @@ describe('leaving', () => {
     const asking = dialog(`Delete ${DOMAIN}?`)
     assert.equal(await button('Delete the domain', asking).isDisabled(), true)
     assert.deepEqual(await axeFindings(page), [])
-    await field(`Type ${DOMAIN} to go on`, asking).fill(DOMAIN)
+    await field(`Type ${DOMAIN} to confirm`, asking).fill(DOMAIN)
     await button('Delete the domain', asking).click()
     await page.getByText('Add your first site').waitFor()
     assert.equal((await crawl('/about')).status, 404)
@@ -420,7 +420,7 @@ describe('leaving', () => {
     // The list has come: until then nothing in the content takes the focus.
     await button('Add a domain').waitFor()
     await page.keyboard.press('Tab')
-    await page.locator(':focus').and(link('Skip to the content')).waitFor()
+    await page.locator(':focus').and(link('Skip to content')).waitFor()
     await page.keyboard.press('Enter')
     await page.keyboard.press('Tab')
     await page.locator('main :focus').waitFor()

@@ -33,7 +33,7 @@ before(async () => {
   page = await dashboard.newPage()
   await page.goto(dashboard.firstLink.replace('http://prepaint.example.com', dashboard.node.api))
   await field('E-mail').fill(OPERATOR)
-  await setPassword(page, PASSWORDS[0]!, 'Make the account')
+  await setPassword(page, PASSWORDS[0]!, 'Create the account')
   await heading('Domains').waitFor()
   const added = await page.evaluate(
     async ([name, origin]) =>
@@ -65,7 +65,7 @@ const crawl = (path: string, userAgent = GOOGLEBOT) =>
 
 async function setPassword(on: Page, password: string, submit: string): Promise<void> {
   await field('New password', on).fill(password)
-  await field('The same again', on).fill(password)
+  await field('Repeat the password', on).fill(password)
   await button(submit, on).click()
 }
 
@@ -98,17 +98,17 @@ const isLive = () => page.getByText('Live', { exact: true }).waitFor()
 describe('live figures', () => {
   it('a crawler comes, and the table and its counts change by themselves', async () => {
     await visit(`/domains/${DOMAIN}/cache`)
-    await page.getByText('No page is stored yet').waitFor()
+    await page.getByText('No page is cached yet').waitFor()
     await isLive()
     await stayed(page, async () => {
       assert.equal((await crawl('/')).verdict, 'rendered')
-      await row(/^Choose \/ .* 200 /).waitFor()
+      await row(/^Select \/ .* 200 /).waitFor()
       assert.equal((await crawl('/about')).verdict, 'rendered')
-      await row(/^Choose \/about /).waitFor()
+      await row(/^Select \/about /).waitFor()
       await page.getByText('2 pages', { exact: true }).waitFor()
       // Who asked last, too: of a hit, which renders nothing.
       assert.equal((await crawl('/about', BINGBOT)).verdict, 'hit')
-      await row(/^Choose \/about .* bingbot /i).waitFor()
+      await row(/^Select \/about .* bingbot /i).waitFor()
     })
   })
 
@@ -167,11 +167,11 @@ describe('live figures', () => {
     await stayed(page, async () => {
       await page.route('**/events', (route) => route.abort())
       await endListeners()
-      await page.getByText('Not live: asked for every 15 s').waitFor()
+      await page.getByText('Not live: updated every 15 s').waitFor()
       assert.equal((await crawl('/meanwhile')).verdict, 'rendered')
       await page.unroute('**/events')
       await isLive()
-      await row(/^Choose \/meanwhile /).waitFor()
+      await row(/^Select \/meanwhile /).waitFor()
     })
   })
 })
@@ -181,14 +181,14 @@ describe('a forgotten password', () => {
     const other = await dashboard.newPage()
     await visit('/sign-in', other)
     await other.getByRole('link', { name: /forgot/i }).click()
-    await heading('A new password', other).waitFor()
+    await heading('Reset your password', other).waitFor()
     await field('E-mail', other).fill('nobody@example.com')
     await button('Send the link', other).click()
-    await heading('Look into your mail', other).waitFor()
+    await heading('Check your e-mail', other).waitFor()
     await visit('/forgotten-password', other)
     await field('E-mail', other).fill(OPERATOR)
     await button('Send the link', other).click()
-    await heading('Look into your mail', other).waitFor()
+    await heading('Check your e-mail', other).waitFor()
     assert.deepEqual(await axeEverywhere(other), [])
     await until('the letter has come', async () => smtp.mails.length > 0)
     assert.deepEqual(
@@ -216,11 +216,11 @@ describe('a forgotten password', () => {
 
   it('where an operator makes the link, he is shown it, and sees how it was sent', async () => {
     await visit('/operator/accounts')
-    await button(`More about ${OPERATOR}`).focus()
+    await button(`Actions for ${OPERATOR}`).focus()
     await page.keyboard.press('Enter')
-    await page.getByRole('menuitem', { name: 'Make a link for a new password' }).click()
+    await page.getByRole('menuitem', { name: 'Create a password link' }).click()
     const shown = page.getByRole('dialog')
-    await shown.getByText('It has been sent by mail').waitFor()
+    await shown.getByText('It was sent by e-mail').waitFor()
     const link = await shown.getByText(/\/welcome#pp_in_/).innerText()
     assert.deepEqual(await axeEverywhere(page), [])
     await page.keyboard.press('Escape')
@@ -249,7 +249,7 @@ describe('two windows of one browser', () => {
     left.length = 0
     await field('Current password').fill(PASSWORDS[2]!)
     await setPassword(page, PASSWORDS[0]!, 'Change the password')
-    await page.getByText('The password is changed').waitFor()
+    await page.getByText('Password changed').waitFor()
     // Both streams ended with the old session, and stand again with the new one.
     const stands = (on: Page) =>
       until('its stream has come back', () =>
@@ -258,7 +258,7 @@ describe('two windows of one browser', () => {
     await stands(page)
     await stands(second)
     await crawl('/after')
-    await row(/^Choose \/after /, second).waitFor()
+    await row(/^Select \/after /, second).waitFor()
     assert.deepEqual(left, [])
     await second.close()
   })
@@ -287,7 +287,7 @@ describe('on a phone', () => {
 describe('by keyboard', () => {
   it('a dialog takes the focus and gives it back; the table is sorted and gone through', async () => {
     await visit(`/domains/${DOMAIN}/cache`)
-    await row(/^Choose \/about /).waitFor()
+    await row(/^Select \/about /).waitFor()
     for (const opener of ['Warm the cache', 'Purge all']) {
       await button(opener).focus()
       await page.keyboard.press('Enter')
@@ -303,8 +303,8 @@ describe('by keyboard', () => {
     await grid.focus()
     await page.keyboard.press('End')
     await page.keyboard.press(' ')
-    await page.getByText(', 1 chosen').waitFor()
-    assert.equal(await page.getByRole('checkbox', { name: 'Choose /', exact: true }).isChecked(), true)
+    await page.getByText(', 1 selected').waitFor()
+    assert.equal(await page.getByRole('checkbox', { name: 'Select /', exact: true }).isChecked(), true)
     const outline = () => page.evaluate('getComputedStyle(document.activeElement).outlineStyle')
     assert.equal(await outline(), 'solid')
     await page.keyboard.press('Enter')

@@ -1,4 +1,4 @@
-/** The cache of a domain by keyboard, and pages of strangers under the lens: nothing of theirs runs, nothing is fetched from them. */
+/** The cache of a domain by keyboard, and hostile pages: nothing of theirs runs, nothing is fetched from them. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
@@ -148,7 +148,7 @@ const click = (text: string) =>
 const stored = async () =>
   Number((await api.pool.query('select count(*) from page where domain_id = $1', [shop])).rows[0].count)
 
-describe('a stranger’s page under the lens', { timeout: 300_000 }, () => {
+describe('a hostile page', { timeout: 300_000 }, () => {
   for (const view of ['compare', 'facts', 'source', 'renders', 'history', 'preview']) {
     it(`${view}: is text, runs nothing and fetches nothing`, async () => {
       fetched.length = 0
@@ -199,7 +199,7 @@ describe('the cache of a domain', { timeout: 300_000 }, () => {
     const rows = () => tab.run<number>(`document.querySelectorAll('[role=row]').length`)
     assert((await rows()) < 60, `${await rows()} rows`)
     assert.equal(await tab.run(`${grid}.getAttribute('aria-rowcount')`), '3002')
-    assert.match(await shown(), /200 of 3,001 pages read so far/)
+    assert.match(await shown(), /200 of 3,001 pages loaded/)
     await press('End')
     await tab.until(`document.querySelector('main').innerText.includes('400 of 3,001')`)
     assert((await rows()) < 60, `${await rows()} rows`)
@@ -216,10 +216,10 @@ describe('the cache of a domain', { timeout: 300_000 }, () => {
     for (const key of ['Home', 'ArrowDown']) await press(key)
     await press(' ')
     await press('ArrowDown', ', shiftKey: true')
-    await tab.until(`document.querySelector('main').innerText.includes(', 2 chosen')`)
+    await tab.until(`document.querySelector('main').innerText.includes(', 2 selected')`)
     await click('Purge 2 pages')
     await tab.until(
-      `document.querySelector('[role=dialog]')?.innerText.includes('2 stored pages, and the stored redirects')`,
+      `document.querySelector('[role=dialog]')?.innerText.includes('2 cached pages, and the cached redirects')`,
     )
     await click('Purge')
     await tab.until(`document.querySelector('[role=dialog]') === null`)
@@ -239,7 +239,7 @@ describe('the cache of a domain', { timeout: 300_000 }, () => {
     })()`)
     await tab.until(`document.querySelector('main').innerText.includes('of 1,000 pages')`)
     await press('a', ', ctrlKey: true')
-    await tab.until(`document.querySelector('main').innerText.includes('1,000 chosen')`)
+    await tab.until(`document.querySelector('main').innerText.includes('1,000 selected')`)
     await click('Refresh 1,000 pages')
     await tab.until(
       `document.querySelector('[role=dialog]')?.innerText.includes('Up to 1,000 renders count against the month')`,

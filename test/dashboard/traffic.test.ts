@@ -85,7 +85,7 @@ describe('the traffic of a domain', () => {
       assert(text.includes(words), `${words} in ${text}`)
     }
     const visits = 'Crawler visits by category'
-    assert.match(await press(visits, 'Escape'), /^The whole range: Search 10, AI 1$/)
+    assert.match(await press(visits, 'Escape'), /^Whole range: Search 10, AI 1$/)
     assert.match(await pressLast(visits), /: Search 10, AI 1$/)
     assert.match(await press(visits, 'Home'), /: Search 0, AI 0$/)
     assert.match(await pressLast('Verdicts'), /: Hit 9, Rendered 1, Failed 1$/)
@@ -144,7 +144,7 @@ describe('the traffic of a domain', () => {
   it('where nobody came, the command that makes a first visit stands there', async () => {
     await tab.open(`${api.url}/domains/quiet.example.com/traffic`)
     const text = await shown()
-    assert.match(text, /Nobody came in the last 24 hours/)
+    assert.match(text, /No visits in the last 24 hours/)
     assert.match(text, /curl -sI -A Googlebot --connect-to quiet\.example\.com:80:127\.0\.0\.1:80/)
   })
 })

@@ -1,7 +1,9 @@
 import { infiniteQueryOptions, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query'
+
 import { isLong } from '../live/changes.ts'
-import { pollWhileLost } from '../live/state.ts'
+import { pollWhileLost } from '../live/stream.ts'
 import { ApiError, request } from './request.ts'
+import { sessionQuery } from './session.ts'
 import type {
   AccountInList,
   ApiKey,
@@ -13,17 +15,17 @@ import type {
   FleetFailures,
   FleetQueue,
   Inspection,
-  Lens,
-  Me,
+  PageInspection,
   PageList,
   PageOrder,
+  Plan,
   Render,
   Session,
   Warm,
   WebhookToken,
 } from './types.ts'
 
-/** Everything that screens read, by name. What is refused is not asked again; what got no answer is, twice. */
+/** Requests that got no response or a server error are retried twice; refusals are not. */
 export function createQueries(): QueryClient {
   const client: QueryClient = new QueryClient({
     defaultOptions: {
@@ -36,7 +38,7 @@ export function createQueries(): QueryClient {
     },
     queryCache: new QueryCache({
       onError: (error, query) => {
-        // The session has ended, perhaps elsewhere: whoever shows a screen asks to sign in.
+        // The session has ended, perhaps in another window: the app redirects to the sign-in screen.
         if (error instanceof ApiError && error.status === 401 && query.queryKey[0] !== 'session') {
           client.setQueryData(sessionQuery.queryKey, null)
         }
@@ -46,33 +48,13 @@ export function createQueries(): QueryClient {
   return client
 }
 
-/** Somebody has signed in or out: nothing that was read for another account stays. */
-export function startAnew(queries: QueryClient, me: Me | null): void {
-  queries.clear()
-  queries.setQueryData(sessionQuery.queryKey, me)
-}
-
-/** Who is signed in; null: nobody. */
-export const sessionQuery = queryOptions({
-  queryKey: ['session'],
-  queryFn: async ({ signal }): Promise<Me | null> => {
-    try {
-      return (await request<{ account: Me }>('GET', '/api/session', { signal })).account
-    } catch (error) {
-      if (error instanceof ApiError && error.status === 401) return null
-      throw error
-    }
-  },
-  staleTime: 60_000,
-})
-
 export const domainsQuery = queryOptions({
   queryKey: ['domains'],
   queryFn: async ({ signal }) =>
     (await request<{ domains: Domain[] }>('GET', '/api/domains', { signal })).domains,
 })
 
-/** The address of one domain in the interface. */
+/** The path of one domain in the API. */
 export const domainUrl = (domain: string) => `/api/domains/${encodeURIComponent(domain)}`
 
 export const domainQuery = (domain: string) =>
@@ -88,13 +70,14 @@ export const certificateQuery = (domain: string) =>
     queryFn: ({ signal }) => request<Certificate>('GET', `${domainUrl(domain)}/certificate`, { signal }),
   })
 
-/** One page under the lens; a render of the domain makes it out of date. */
-export const lensQuery = (domain: string, path: string) =>
+/** One page in detail. Keyed below `renders`: a render of the domain invalidates it. */
+export const inspectionQuery = (domain: string, path: string) =>
   queryOptions({
-    queryKey: ['domains', domain, 'renders', 'lens', path],
+    queryKey: ['domains', domain, 'renders', 'inspection', path],
     queryFn: ({ signal }) =>
-      request<Lens>('GET', `${domainUrl(domain)}/pages/lens?${new URLSearchParams({ path })}`, { signal }),
-    // While somebody looks for us.
+      request<PageInspection>('GET', `${domainUrl(domain)}/pages/lens?${new URLSearchParams({ path })}`, {
+        signal,
+      }),
     refetchInterval: ({ state }) => (isUnderWay(state.data?.inspection ?? null) ? 1_500 : false),
   })
 
@@ -102,14 +85,14 @@ export function isUnderWay(inspection: Inspection | null): boolean {
   return inspection?.state === 'queued' || inspection?.state === 'running'
 }
 
-/** The HTML of a stored page, as text: it is never anything else in this document. */
+/** The HTML of a cached page, as text. */
 export const sourceQuery = (domain: string, path: string, etag: string) =>
   queryOptions({
     queryKey: ['domains', domain, 'source', path, etag],
     queryFn: async ({ signal }) => {
       const response = await fetch(sourceUrl(domain, path), { signal })
       const text = await response.text()
-      if (!response.ok) throw new ApiError(response.status, 'The page is no longer stored.')
+      if (!response.ok) throw new ApiError(response.status, 'The page is no longer cached. Refresh it.')
       return text
     },
     staleTime: Number.POSITIVE_INFINITY,
@@ -118,7 +101,7 @@ export const sourceQuery = (domain: string, path: string, etag: string) =>
 export const sourceUrl = (domain: string, path: string) =>
   `${domainUrl(domain)}/pages/source?${new URLSearchParams({ path })}`
 
-/** How many pages are stored. */
+/** The number of cached pages. */
 export const pageCountQuery = (domain: string) =>
   queryOptions({
     queryKey: ['domains', domain, 'page-count'],
@@ -126,22 +109,22 @@ export const pageCountQuery = (domain: string) =>
       (await request<PageList>('GET', `${domainUrl(domain)}/pages?limit=1`, { signal })).matching ?? 0,
   })
 
-export type PagesWanted = {
+export type PageFilter = {
   search: string
   match: 'contains' | 'prefix'
   by: PageOrder
   isDescending: boolean
 }
 
-/** The list of stored pages, in pieces of 200. Events say when it is out of date; a long one is read anew when somebody wants it. */
-export const pagesQuery = (domain: string, wanted: PagesWanted) =>
+/** The cached pages, 200 at a time. Events mark it as stale; a long list is read again only on request. */
+export const pagesQuery = (domain: string, filter: PageFilter) =>
   infiniteQueryOptions({
-    queryKey: ['domains', domain, 'pages', wanted],
+    queryKey: ['domains', domain, 'pages', filter],
     queryFn: ({ signal, pageParam }) => {
       const query = new URLSearchParams({
-        ...(wanted.search !== '' && { search: wanted.search, match: wanted.match }),
-        order: wanted.by,
-        direction: wanted.isDescending ? 'desc' : 'asc',
+        ...(filter.search !== '' && { search: filter.search, match: filter.match }),
+        order: filter.by,
+        direction: filter.isDescending ? 'desc' : 'asc',
         limit: '200',
         ...(pageParam !== null && { after: pageParam }),
       })
@@ -163,15 +146,15 @@ export const rendersQuery = (domain: string) =>
       (await request<{ renders: Render[] }>('GET', `${domainUrl(domain)}/renders`, { signal })).renders,
   })
 
-/** The last warm; null: there never was one. Events tell of its progress; while they do not come, it is asked for. */
+/** The last warm run; null: none yet. Events report its progress; without events it is polled. */
 export const warmQuery = (domain: string) =>
   queryOptions({
     queryKey: ['domains', domain, 'warm'],
     queryFn: async ({ signal }) =>
       (await request<{ warm: Warm | null }>('GET', `${domainUrl(domain)}/warm`, { signal })).warm,
     refetchInterval: ({ state }) => {
-      const isMoving = state.data != null && state.data.ended_at === null && state.data.paused_at === null
-      return isMoving && pollWhileLost() !== false ? 2_000 : pollWhileLost()
+      const isRunning = state.data != null && state.data.ended_at === null && state.data.paused_at === null
+      return isRunning && pollWhileLost() !== false ? 2_000 : pollWhileLost()
     },
   })
 
@@ -193,7 +176,12 @@ export const sessionsQuery = queryOptions({
     (await request<{ sessions: Session[] }>('GET', '/api/sessions', { signal })).sessions,
 })
 
-/** No event tells that somebody has joined. */
+export const planQuery = queryOptions({
+  queryKey: ['plan'],
+  queryFn: async ({ signal }) => (await request<{ plan: Plan }>('GET', '/api/plan', { signal })).plan,
+})
+
+/** Polled: there is no event for new accounts. */
 export const accountsQuery = queryOptions({
   queryKey: ['accounts'],
   queryFn: ({ signal }) =>
@@ -201,7 +189,7 @@ export const accountsQuery = queryOptions({
   refetchInterval: 15_000,
 })
 
-/** Where the name leads; asked again while it does not lead here. */
+/** Where the domain's DNS points; checked often until it points here. */
 export const dnsQuery = (domain: string) =>
   queryOptions({
     queryKey: ['domains', domain, 'dns'],
@@ -211,7 +199,7 @@ export const dnsQuery = (domain: string) =>
     refetchInterval: ({ state }) => (state.data?.state === 'reaches-us' ? 300_000 : 20_000),
   })
 
-/** Whether a new password can be asked for by mail. */
+/** Whether this installation can send a password reset by e-mail. */
 export const passwordResetQuery = queryOptions({
   queryKey: ['password-reset'],
   queryFn: ({ signal }) => request<{ by_mail: boolean }>('GET', '/api/password-reset', { signal }),

@@ -1,8 +1,6 @@
-import { createRenewals } from './session-renewal.ts'
-
-/** A request that was refused or got no answer; `message` is for people. */
+/** A request that was refused or got no response; `message` is for people. */
 export class ApiError extends Error {
-  /** 0: no answer came. */
+  /** 0: no response. */
   readonly status: number
 
   constructor(status: number, message: string) {
@@ -16,10 +14,7 @@ type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 type Options = { body?: unknown; signal?: AbortSignal }
 
-/** What gives the session another cookie goes through `renew`. */
-export const renewals = createRenewals()
-
-/** Asks our own server, with the cookie of the session. Throws `ApiError`, and what `signal` aborts with. */
+/** Sends a request with the session cookie. Throws `ApiError`, or the abort reason of `signal`. */
 export async function request<Answer = null>(
   method: Method,
   path: string,
@@ -35,7 +30,10 @@ export async function request<Answer = null>(
     }),
   }).catch((error: unknown) => {
     if (signal?.aborted === true) throw error
-    throw new ApiError(0, 'The server does not answer. Is it running, and are you online?')
+    throw new ApiError(
+      0,
+      'The server does not respond. Check your connection, and that the server is running.',
+    )
   })
   const text = await response.text()
   const answer = parsed(text)
@@ -64,10 +62,82 @@ function errorText(status: number, answer: unknown): string {
   ) {
     return answer.error
   }
-  return `The server answered with status ${status}, and not with a reason.`
+  return `The server responded with status ${status} and gave no reason. Try again; if it stays, tell the operator.`
 }
 
-/** What to tell people of whatever was thrown. */
+/** The text to show for anything thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
+
+/** The part of a `BroadcastChannel` that is used. */
+export type Channel = {
+  postMessage(word: unknown): void
+  onmessage: ((event: MessageEvent) => void) | null
+}
+
+type Word = 'begins' | 'renewed' | 'kept'
+
+/** A window that was closed during a renewal never reports its end. */
+const RENEWAL_TIMEOUT_MS = 15_000
+
+/**
+ * A change of password replaces the session cookie. Until the new cookie has arrived, requests of every
+ * window of this browser get 401: they are sent again instead of being taken for a sign-out.
+ */
+export class Renewals {
+  /** How often the cookie was replaced. */
+  count = 0
+  #own: Promise<unknown> = Promise.resolve()
+  #others: Promise<void> = Promise.resolve()
+  #endOthers = () => {}
+  #channel: Channel | null = null
+
+  /** Runs a request that replaces the cookie, and tells the other windows. */
+  renew<Answer>(send: () => Promise<Answer>): Promise<Answer> {
+    this.#say('begins')
+    const sent = send().then(
+      (answer) => {
+        this.count += 1
+        this.#say('renewed')
+        return answer
+      },
+      (error: unknown) => {
+        this.#say('kept')
+        throw error
+      },
+    )
+    this.#own = sent.catch(() => {})
+    return sent
+  }
+
+  /** Resolves when no renewal is under way. */
+  async settled(): Promise<void> {
+    await this.#own
+    await this.#others
+  }
+
+  /** Connects to the other windows, which share the cookie. */
+  join(channel: Channel): void {
+    this.#channel = channel
+    channel.onmessage = ({ data }: { data: Word }) => {
+      this.#endOthers()
+      if (data === 'renewed') this.count += 1
+      if (data !== 'begins') return
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const timer = setTimeout(resolve, RENEWAL_TIMEOUT_MS)
+      this.#others = promise
+      this.#endOthers = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    }
+  }
+
+  #say(word: Word): void {
+    this.#channel?.postMessage(word)
+  }
+}
+
+/** Send requests that replace the session cookie through `renewals.renew`. */
+export const renewals = new Renewals()

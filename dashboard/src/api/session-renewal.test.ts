@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
-import { type Channel, createRenewals } from './session-renewal.ts'
+import { type Channel, Renewals } from './request.ts'
 
 /** Two windows of one browser; what one says the other hears at once. */
 function windows() {
@@ -9,7 +9,7 @@ function windows() {
   const [here, there] = [make(), make()]
   here.postMessage = (data) => there.onmessage?.(new MessageEvent('message', { data }))
   there.postMessage = (data) => here.onmessage?.(new MessageEvent('message', { data }))
-  const [ours, theirs] = [createRenewals(), createRenewals()]
+  const [ours, theirs] = [new Renewals(), new Renewals()]
   ours.join(here)
   theirs.join(there)
   return { ours, theirs }

@@ -1,14 +1,34 @@
+import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { createContext, use } from 'react'
 
+import { ApiError, request } from './request.ts'
 import type { Me } from './types.ts'
 
-const context = createContext<Me | null>(null)
+/** The signed-in account; null: signed out. */
+export const sessionQuery = queryOptions({
+  queryKey: ['session'],
+  queryFn: async ({ signal }): Promise<Me | null> => {
+    try {
+      return (await request<{ account: Me }>('GET', '/api/session', { signal })).account
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) return null
+      throw error
+    }
+  },
+  staleTime: 60_000,
+})
 
-/** Makes known who is signed in to all below. */
-export const SignedIn = context
+/** Call after signing in or out: drops everything that was read for the previous account. */
+export function switchAccount(queries: QueryClient, me: Me | null): void {
+  queries.clear()
+  queries.setQueryData(sessionQuery.queryKey, me)
+}
+
+/** Provides the signed-in account to the screens below. */
+export const SignedIn = createContext<Me | null>(null)
 
 export function useMe(): Me {
-  const me = use(context)
-  if (me === null) throw new Error('nobody is signed in here')
+  const me = use(SignedIn)
+  if (me === null) throw new Error('useMe is used outside of SignedIn')
   return me
 }

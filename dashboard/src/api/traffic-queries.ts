@@ -1,16 +1,38 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+
 import { domainUrl } from './queries.ts'
 import { request } from './request.ts'
-import { type Range, rangeParams } from './traffic-range.ts'
-import type { MonthOfRenders, Plan, Traffic, TrafficPaths, TrafficSummary } from './types.ts'
+import type { MonthOfRenders, Traffic, TrafficPaths, TrafficSummary } from './types.ts'
 
-/** Counts are some seconds old at the server; asked for more often they tell nothing new. */
-const EVERY_MS = 30_000
+/** The ranges to choose from; the first is the default. */
+export const RANGES = [
+  { name: '24h', label: '24 hours', steps: 24, step: 'hour' },
+  { name: '7d', label: '7 days', steps: 7 * 24, step: 'hour' },
+  { name: '30d', label: '30 days', steps: 30, step: 'day' },
+  { name: '90d', label: '90 days', steps: 90, step: 'day' },
+] as const
 
-/** Where the traffic of a domain, or of all (null), is read. */
-export const trafficUrl = (domain: string | null) => (domain === null ? '/api' : domainUrl(domain))
+export type Range = (typeof RANGES)[number]
 
-/** The same as a file. */
+const STEP_MS = { hour: 3_600_000, day: 86_400_000 }
+
+/** The server's counts lag by some seconds, so more frequent requests would show nothing new. */
+const POLL_MS = 30_000
+
+export function rangeNamed(name: string | null): Range {
+  return RANGES.find((range) => range.name === name) ?? RANGES[0]
+}
+
+/** API parameters for the whole steps of a range, including the current one. */
+export function rangeParams({ steps, step }: Range, nowMs: number): string {
+  const from = Math.floor(nowMs / STEP_MS[step]) * STEP_MS[step] - (steps - 1) * STEP_MS[step]
+  return new URLSearchParams({ from: new Date(from).toISOString(), step }).toString()
+}
+
+/** The API path of the traffic of a domain, or of all domains (null). */
+const trafficUrl = (domain: string | null) => (domain === null ? '/api' : domainUrl(domain))
+
+/** The same data as a CSV file. */
 export function csvUrl(domain: string | null, part: '' | '/paths' | '/renders', range: Range): string {
   const params = new URLSearchParams(part === '/renders' ? '' : rangeParams(range, Date.now()))
   if (part === '/paths') {
@@ -28,8 +50,8 @@ export const trafficQuery = (domain: string | null, range: Range) =>
       const url = `${trafficUrl(domain)}/traffic?${rangeParams(range, Date.now())}`
       return (await request<{ traffic: Traffic }>('GET', url, { signal })).traffic
     },
-    refetchInterval: EVERY_MS,
-    // The old range stays until the new one is there: nothing jumps.
+    refetchInterval: POLL_MS,
+    // Keep the previous range until the new one is loaded, so that nothing jumps.
     placeholderData: keepPreviousData,
   })
 
@@ -41,7 +63,7 @@ export const trafficPathsQuery = (domain: string, range: Range) =>
       params.delete('step')
       return request<TrafficPaths>('GET', `${domainUrl(domain)}/traffic/paths?${params}`, { signal })
     },
-    refetchInterval: EVERY_MS,
+    refetchInterval: POLL_MS,
     placeholderData: keepPreviousData,
   })
 
@@ -50,17 +72,12 @@ export const monthOfRendersQuery = (domain: string) =>
     queryKey: ['domains', domain, 'traffic-renders'],
     queryFn: ({ signal }) =>
       request<MonthOfRenders>('GET', `${domainUrl(domain)}/traffic/renders`, { signal }),
-    refetchInterval: EVERY_MS,
+    refetchInterval: POLL_MS,
   })
 
 export const trafficSummariesQuery = queryOptions({
   queryKey: ['traffic-summaries'],
   queryFn: async ({ signal }) =>
     (await request<{ domains: TrafficSummary[] }>('GET', '/api/traffic/domains', { signal })).domains,
-  refetchInterval: EVERY_MS,
-})
-
-export const planQuery = queryOptions({
-  queryKey: ['plan'],
-  queryFn: async ({ signal }) => (await request<{ plan: Plan }>('GET', '/api/plan', { signal })).plan,
+  refetchInterval: POLL_MS,
 })

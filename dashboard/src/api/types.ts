@@ -1,8 +1,4 @@
-/**
- * What the HTTP interface sends and takes: the types of the very schemas of its
- * routes, so that they cannot drift. Types only: nothing of the server is
- * bundled.
- */
+/** The types of the API, inferred from the schemas of its routes. Type imports only: no server code is bundled. */
 import type { z } from 'zod'
 
 import type { meSchema } from '../../../src/api/account/account-schema.ts'
@@ -43,7 +39,7 @@ export type DomainCheck = z.infer<typeof domainCheckSchema>
 export type Fleet = z.infer<typeof fleetSchema>
 export type FleetQueue = z.infer<typeof fleetQueueSchema>
 export type FleetFailures = z.infer<typeof fleetFailuresSchema>
-/** A link that an operator made, and whether it went by mail, too. */
+/** A link made by an operator, and whether it was also sent by e-mail. */
 export type MadeLink = { link: CreatedLink; mail: 'sent' | 'failed' | 'off' }
 export type Me = z.infer<typeof meSchema>
 export type SignInLink = z.infer<typeof linkSchema>
@@ -68,6 +64,6 @@ export type Warm = z.infer<typeof warmSchema>
 export type ListedPage = z.infer<typeof listedPageSchema>
 export type PageFacts = z.infer<typeof factsSchema>
 export type Inspection = z.infer<typeof inspectionSchema>
-export type Lens = z.infer<typeof lensSchema>
+export type PageInspection = z.infer<typeof lensSchema>
 export type PageOrder = (typeof PAGE_ORDERS)[number]
 export type PageList = { pages: ListedPage[]; matching: number | null; next: string | null }

@@ -1,46 +1,52 @@
-import { Stack, Table } from '@mantine/core'
-import { type KeyboardEvent, type PointerEvent, useState } from 'react'
+import { Stack } from '@mantine/core'
+import {
+  type KeyboardEvent,
+  type PointerEvent,
+  type RefObject,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
 import { stepName } from '../format.ts'
+import { DataTable } from '../parts/data-table.tsx'
 import classes from './chart.module.css'
 import { Plot, placeAt } from './plot.tsx'
 import type { ChartSeries } from './shape.ts'
-import { useWidth } from './use-width.ts'
 
-/** `layers` stand on top of each other, as areas; `bars` too, as columns. `log`: for times, which differ by thousands. */
+/** `layers` are stacked areas, `bars` stacked columns. `log`: lines on a logarithmic scale, for times. */
 export type ChartKind = 'layers' | 'bars' | 'lines' | 'log'
 
 export type ChartProps = {
-  /** What it shows, as a name. */
   label: string
   times: readonly string[]
   step: 'hour' | 'day'
   kind: ChartKind
   series: readonly ChartSeries[]
-  /** A value in full. */
+  /** The text of a value. */
   format: (value: number) => string
-  /** And at the axis; absent: in full. */
+  /** The text of a value at the axis; by default `format`. */
   formatShort?: (value: number) => string
-  /** The highest value that there can be; absent: what there is decides. */
+  /** The highest possible value; by default the scale follows the data. */
   most?: number
-  /** Lines across, such as a limit. */
+  /** Horizontal lines, such as a limit. */
   marks?: readonly { value: number; name: string }[]
 }
 
 /**
- * A chart, its legend with the values of the place that is pointed at (by mouse,
- * finger or arrow keys), and the same as a table for whoever reads better than he sees.
+ * A chart, its legend with the values at the chosen place (chosen by mouse, finger or arrow keys),
+ * and the same data as a table for screen readers.
  */
 export function Chart(props: ChartProps) {
   const { label, times, step, series, format } = props
   const [at, setAt] = useState<number | null>(null)
   const [ref, width] = useWidth()
   const shown = at !== null && at < times.length ? at : null
-  const wordsOf = ({ values, whole }: ChartSeries) => {
+  const textOf = ({ values, whole }: ChartSeries) => {
     if (shown === null) return whole
     const value = values[shown] ?? null
     return value === null ? '–' : format(value)
   }
-  const when = shown === null ? 'The whole range' : stepName(times[shown]!, step)
+  const when = shown === null ? 'Whole range' : stepName(times[shown]!, step)
 
   const point = (event: PointerEvent<HTMLDivElement>) => {
     const { left } = event.currentTarget.getBoundingClientRect()
@@ -67,7 +73,7 @@ export function Chart(props: ChartProps) {
             {series.map((each) => (
               <li key={each.name}>
                 <span className={swatchClass(props.kind, each)} />
-                {each.name} <span className={classes.value}>{wordsOf(each)}</span>
+                {each.name} <span className={classes.value}>{textOf(each)}</span>
               </li>
             ))}
           </ul>
@@ -77,11 +83,11 @@ export function Chart(props: ChartProps) {
           className={classes.plot}
           role="slider"
           tabIndex={0}
-          aria-label={`${label}: a place in time`}
+          aria-label={`${label}: point in time`}
           aria-valuemin={0}
           aria-valuemax={Math.max(0, times.length - 1)}
           aria-valuenow={shown ?? Math.max(0, times.length - 1)}
-          aria-valuetext={`${when}: ${series.map((each) => `${each.name} ${wordsOf(each)}`).join(', ')}`}
+          aria-valuetext={`${when}: ${series.map((each) => `${each.name} ${textOf(each)}`).join(', ')}`}
           onPointerMove={point}
           onPointerDown={point}
           onPointerLeave={() => setAt(null)}
@@ -106,42 +112,50 @@ function swatchClass(kind: ChartKind, { colour, isDashed = false }: ChartSeries)
   ].join(' ')
 }
 
-/** Drawn only when it is opened: a month of hours has hundreds of rows. */
+/** Drawn only when opened: a month of hours has hundreds of rows. */
 function AsTable({ label, times, step, series, format }: ChartProps) {
   const [isOpen, setOpen] = useState(false)
   return (
     <details className={classes.table} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Show as a table</summary>
       {isOpen && (
-        // A region that scrolls is to be reached by keyboard.
+        // A region that scrolls must be reachable by keyboard.
         // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
         <section className={classes.scroll} aria-label={`${label}, as a table`} tabIndex={0}>
-          <Table fz="xs" verticalSpacing={4} stickyHeader>
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>{step === 'day' ? 'Day (UTC)' : 'Hour'}</Table.Th>
-                {series.map(({ name }) => (
-                  <Table.Th key={name} className="end">
-                    {name}
-                  </Table.Th>
-                ))}
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {times.map((time, at) => (
-                <Table.Tr key={time}>
-                  <Table.Td>{stepName(time, step).replace(' (UTC)', '')}</Table.Td>
-                  {series.map(({ name, values }) => (
-                    <Table.Td key={name} className="end number">
-                      {(values[at] ?? null) === null ? '–' : format(values[at]!)}
-                    </Table.Td>
-                  ))}
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
+          <DataTable
+            look="compact"
+            columns={[
+              {
+                title: step === 'day' ? 'Day (UTC)' : 'Hour',
+                cell: (at) => stepName(times[at]!, step).replace(' (UTC)', ''),
+              },
+              ...series.map(({ name, values }) => ({
+                title: name,
+                isNumber: true,
+                cell: (at: number) => ((values[at] ?? null) === null ? '–' : format(values[at]!)),
+              })),
+            ]}
+            rows={[...times.keys()]}
+            keyOf={(at) => at}
+          />
         </section>
       )}
     </details>
   )
+}
+
+/** The width of an element in pixels, measured before the first paint; 0 until then. */
+function useWidth(): [RefObject<HTMLDivElement | null>, number] {
+  const ref = useRef<HTMLDivElement>(null)
+  const [width, setWidth] = useState(0)
+  useLayoutEffect(() => {
+    const element = ref.current
+    if (element === null) return
+    const measure = () => setWidth(Math.round(element.getBoundingClientRect().width))
+    measure()
+    const observer = new ResizeObserver(measure)
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
+  return [ref, width]
 }

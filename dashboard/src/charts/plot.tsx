@@ -1,4 +1,3 @@
-import { axisName, nameable } from '../format.ts'
 import classes from './chart.module.css'
 import type { ChartProps } from './chart.tsx'
 import {
@@ -12,43 +11,89 @@ import {
   ticksTo,
 } from './shape.ts'
 
+const HOUR = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' })
+const LOCAL_DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
+const UTC_DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+
 const HEIGHT = 224
 const EDGE = { left: 46, right: 10, top: 8, bottom: 22 }
-/** Pixels; lines between layers would leave nothing of steps that are narrower. */
+/** In pixels. Narrower steps are drawn without gaps and outlines. */
 const NARROW = 6
-/** A label of the axis takes so many pixels. */
+/** The width of an axis label, in pixels. */
 const LABEL_WIDTH = 76
 
 type PlotProps = ChartProps & { width: number; at: number | null }
 
-/** The place of a chart that is `width` wide at which a pointer is, `x` from its left edge. */
+/** The step at `x` pixels from the left edge of a chart. */
 export function placeAt(x: number, width: number, count: number): number {
   const band = (width - EDGE.left - EDGE.right) / Math.max(1, count)
   return Math.max(0, Math.min(count - 1, Math.floor((x - EDGE.left) / band)))
 }
 
-/** The drawing itself: for the eye alone; the legend and the table say what it shows. */
+/** The drawing, for the eye alone: the legend and the table say what it shows. */
 export function Plot(props: PlotProps) {
-  const { times, step, kind, series, width, at, marks = [] } = props
+  const { times, kind, series, width, at } = props
   const band = (width - EDGE.left - EDGE.right) / Math.max(1, times.length)
   const xs = times.map((_, place) => EDGE.left + band * (place + 0.5))
   const layers = kind === 'layers' || kind === 'bars' ? stacked(series.filter(isLayer)) : []
-  const { ticks, yOf } = scaleOf(props, layers)
-  const bottom = HEIGHT - EDGE.bottom
-  const labels = labelled(nameable(times, step), Math.floor((width - EDGE.left) / LABEL_WIDTH))
-
+  const scale = scaleOf(props, layers)
+  const { yOf } = scale
+  const lines = series.filter((each) => layers.length === 0 || !isLayer(each))
   return (
     <svg viewBox={`0 0 ${width} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-      {ticks.map((tick) => (
+      <Axes {...props} xs={xs} band={band} scale={scale} />
+      {series.filter(isLayer).map(({ name, colour, values }, index) => {
+        const layer = layers[index]
+        if (layer === undefined) return null
+        // The future is empty, not 0.
+        const shown = xs.slice(0, lengthOf(values))
+        const [low, high] = [layer.low.map(yOf), layer.high.map(yOf)]
+        const path = kind === 'bars' ? barsPath(shown, low, high, band) : areaPath(shown, low, high)
+        const look = [classes.layer, classes[`c${colour}`], band < NARROW ? classes.narrow : '']
+        return <path key={name} d={path} className={look.join(' ')} />
+      })}
+      {lines.map(({ name, values, colour, isDashed = false }) => (
+        <path
+          key={name}
+          d={linePath(values.map((value, place) => (value === null ? null : [xs[place]!, yOf(value)])))}
+          className={`${classes.line} ${classes[`c${colour}`]} ${isDashed ? classes.dashed : ''}`}
+        />
+      ))}
+      {props.marks?.map(({ value, name }) => (
+        <g key={name}>
+          <Across width={width} y={yOf(value)} className={classes.mark} />
+          <text x={width - EDGE.right} y={yOf(value) - 5} textAnchor="end" className={classes.markName}>
+            {name}
+          </text>
+        </g>
+      ))}
+      {at !== null && (
+        <line x1={xs[at]} x2={xs[at]} y1={EDGE.top} y2={HEIGHT - EDGE.bottom} className={classes.cursor} />
+      )}
+      {at !== null &&
+        layers.length === 0 &&
+        series.map(({ name, values, colour }) => {
+          const value = values[at] ?? null
+          if (value === null) return null
+          const look = `${classes.dot} ${classes[`c${colour}`]}`
+          return <circle key={name} cx={xs[at]} cy={yOf(value)} r={4} className={look} />
+        })}
+    </svg>
+  )
+}
+
+type Scale = { ticks: number[]; yOf: (value: number) => number }
+
+/** The grid with its values, and the times below. */
+function Axes(props: PlotProps & { xs: readonly number[]; band: number; scale: Scale }) {
+  const { times, step, width, xs, band, scale } = props
+  const labels = labelled(nameable(times, step), Math.floor((width - EDGE.left) / LABEL_WIDTH))
+  return (
+    <>
+      {scale.ticks.map((tick) => (
         <g key={tick}>
-          <line
-            x1={EDGE.left}
-            x2={width - EDGE.right}
-            y1={yOf(tick)}
-            y2={yOf(tick)}
-            className={classes.grid}
-          />
-          <text x={EDGE.left - 8} y={yOf(tick) + 4} textAnchor="end">
+          <Across width={width} y={scale.yOf(tick)} className={classes.grid} />
+          <text x={EDGE.left - 8} y={scale.yOf(tick) + 4} textAnchor="end">
             {(props.formatShort ?? props.format)(tick)}
           </text>
         </g>
@@ -58,50 +103,13 @@ export function Plot(props: PlotProps) {
           {axisName(times[place]!, step)}
         </text>
       ))}
-      {series.filter(isLayer).map(({ name, colour, values }, index) => {
-        const layer = layers[index]
-        if (layer === undefined) return null
-        // What is still to come is not nothing.
-        const shown = xs.slice(0, lengthOf(values))
-        const [low, high] = [layer.low.map(yOf), layer.high.map(yOf)]
-        const path = kind === 'bars' ? barsPath(shown, low, high, band) : areaPath(shown, low, high)
-        const look = [classes.layer, classes[`c${colour}`], band < NARROW ? classes.narrow : '']
-        return <path key={name} d={path} className={look.join(' ')} />
-      })}
-      {series.map(({ name, values, colour, isDashed = false }) =>
-        layers.length > 0 && !isDashed ? null : (
-          <path
-            key={name}
-            d={linePath(values.map((value, place) => (value === null ? null : [xs[place]!, yOf(value)])))}
-            className={`${classes.line} ${classes[`c${colour}`]} ${isDashed ? classes.dashed : ''}`}
-          />
-        ),
-      )}
-      {marks.map(({ value, name }) => (
-        <g key={name}>
-          <line
-            x1={EDGE.left}
-            x2={width - EDGE.right}
-            y1={yOf(value)}
-            y2={yOf(value)}
-            className={classes.mark}
-          />
-          <text x={width - EDGE.right} y={yOf(value) - 5} textAnchor="end" className={classes.markName}>
-            {name}
-          </text>
-        </g>
-      ))}
-      {at !== null && <line x1={xs[at]} x2={xs[at]} y1={EDGE.top} y2={bottom} className={classes.cursor} />}
-      {at !== null &&
-        layers.length === 0 &&
-        series.map(({ name, values, colour }) => {
-          const value = values[at] ?? null
-          if (value === null) return null
-          const colourClass = `${classes.dot} ${classes[`c${colour}`]}`
-          return <circle key={name} cx={xs[at]} cy={yOf(value)} r={4} className={colourClass} />
-        })}
-    </svg>
+    </>
   )
+}
+
+/** A line from the left edge to the right. */
+function Across({ width, y, className }: { width: number; y: number; className: string | undefined }) {
+  return <line x1={EDGE.left} x2={width - EDGE.right} y1={y} y2={y} className={className} />
 }
 
 function isLayer({ isDashed = false }: ChartSeries): boolean {
@@ -111,7 +119,7 @@ function isLayer({ isDashed = false }: ChartSeries): boolean {
 function scaleOf(
   { kind, series, most, marks = [] }: ChartProps,
   layers: readonly { high: readonly number[] }[],
-): { ticks: number[]; yOf: (value: number) => number } {
+): Scale {
   const values = series.flatMap((each) => each.values.filter((value) => value !== null))
   const [top, height] = [EDGE.top, HEIGHT - EDGE.top - EDGE.bottom]
   if (kind === 'log') {
@@ -136,7 +144,7 @@ function barsPath(
   high: readonly number[],
   band: number,
 ): string {
-  // Where there is room, some of it stays between them.
+  // Wide bars have a gap between them.
   const half = band >= NARROW ? band * 0.36 : band / 2
   return xs
     .map((x, at) =>
@@ -145,8 +153,22 @@ function barsPath(
     .join('')
 }
 
-/** At the edges a label would be cut off. */
+/** Keeps labels at the edges from being cut off. */
 function anchorOf(place: number, count: number, band: number): 'start' | 'middle' | 'end' {
   if (band * (place + 0.5) < LABEL_WIDTH / 2 - EDGE.left / 2) return 'start'
   return band * (count - place - 0.5) < LABEL_WIDTH / 2 ? 'end' : 'middle'
+}
+
+/** The steps that an axis may label: of more than two days of hours, only midnights in the viewer's time zone. */
+function nameable(times: readonly string[], step: 'hour' | 'day'): number[] {
+  const places = [...times.keys()]
+  if (step === 'day' || times.length <= 48) return places
+  return places.filter((at) => new Date(times[at]!).getHours() === 0)
+}
+
+/** The label of a step: a day, or the time of an hour; midnight is labelled with its day. */
+function axisName(iso: string, step: 'hour' | 'day'): string {
+  const at = new Date(iso)
+  if (step === 'day') return UTC_DAY.format(at)
+  return at.getHours() === 0 ? LOCAL_DAY.format(at) : HOUR.format(at)
 }

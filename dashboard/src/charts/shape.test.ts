@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { duration, percent, short, stepName } from '../format.ts'
 import {
   added,
   areaPath,
@@ -84,30 +83,5 @@ describe('series', () => {
 
   it('end with the last value', () => {
     assert.deepEqual([[1, null, 2, null], [null], []].map(lengthOf), [3, 0, 0])
-  })
-})
-
-describe('words', () => {
-  it('of numbers, shares and times', () => {
-    assert.deepEqual([950, 12_345, 0].map(short), ['950', '12.3K', '0'])
-    assert.deepEqual([0, 0.985, 1, null].map(percent), ['0%', '98.5%', '100%', '–'])
-    assert.deepEqual([null, 0.0712, 1, 9.94, 9.96, 12.34, 999, 999.6, 2_440, 9_999, 92_000].map(duration), [
-      '–',
-      '0.071 ms',
-      '1 ms',
-      '9.9 ms',
-      '10 ms',
-      '12 ms',
-      '999 ms',
-      '1.0 s',
-      '2.4 s',
-      '10 s',
-      '92 s',
-    ])
-  })
-
-  it('days are those of UTC, and say so', () => {
-    assert.match(stepName('2026-11-15T00:00:00.000Z', 'day'), /15.*\(UTC\)$/)
-    assert.doesNotMatch(stepName('2026-11-15T00:00:00.000Z', 'hour'), /UTC/)
   })
 })

@@ -1,9 +1,9 @@
-/** One line or layer of a chart; null: there is no value. `colour` is a place in the palette of chart.module.css. */
+/** One line or layer of a chart; null: no value. `colour` is an index into the palette of chart.module.css. */
 export type ChartSeries = {
   name: string
   values: readonly (number | null)[]
   colour: number
-  /** What it comes to over the whole range, in words. */
+  /** The total of the whole range, as text. */
   whole: string
   isDashed?: boolean
 }
@@ -11,8 +11,8 @@ export type ChartSeries = {
 export type Named = { name: string; visits: readonly number[]; total: number }
 
 /**
- * Where lines of a grid stand, from 0 to at least `most`, at round numbers; some `wanted` of them.
- * `isWhole`: what is counted has no halves.
+ * Round values for grid lines, from 0 to at least `most`, about `wanted` of them.
+ * `isWhole`: only whole numbers.
  */
 export function ticksTo(most: number, isWhole = true, wanted = 4): number[] {
   if (!(most > 0)) return [0, 1]
@@ -25,7 +25,7 @@ export function ticksTo(most: number, isWhole = true, wanted = 4): number[] {
   return ticks
 }
 
-/** Powers of ten around all values, for a scale of logarithms. */
+/** Powers of ten around all values, for a logarithmic scale. */
 export function decades(values: readonly number[]): number[] {
   const positive = values.filter((value) => value > 0)
   if (positive.length === 0) return [1, 10]
@@ -34,7 +34,7 @@ export function decades(values: readonly number[]): number[] {
   return Array.from({ length: high - low + 1 }, (_, at) => 10 ** (low + at))
 }
 
-/** Layers on top of each other: where each begins and ends at each place. */
+/** The lower and upper edge of each stacked layer at each place. */
 export function stacked(series: readonly ChartSeries[]): { low: number[]; high: number[] }[] {
   const heights: number[] = []
   return series.map(({ values }) => {
@@ -44,14 +44,14 @@ export function stacked(series: readonly ChartSeries[]): { low: number[]; high: 
   })
 }
 
-/** The path of a line through what there is; where there is nothing it is interrupted. */
+/** The path of a line, interrupted where there is no value. */
 export function linePath(points: readonly (readonly [x: number, y: number] | null)[]): string {
   let path = ''
   let isOpen = false
   for (const [at, point] of points.entries()) {
     if (point !== null) {
       path += `${isOpen ? 'L' : 'M'}${coordinate(point[0])} ${coordinate(point[1])}`
-      // A point alone would not be seen.
+      // Makes a single point visible.
       if (!isOpen && (points[at + 1] ?? null) === null) path += 'h0.01'
     }
     isOpen = point !== null
@@ -70,7 +70,7 @@ function coordinate(value: number): string {
   return String(Math.round(value * 10) / 10)
 }
 
-/** The largest first, and behind them the rest as one: more layers than colours cannot be told apart. */
+/** The largest series, and the others summed up as one: there are only as many colours. */
 export function withRest<Each extends Named>(series: readonly Each[], most: number, rest: string): Named[] {
   if (series.length <= most) return [...series]
   const kept = series.slice(0, most - 1)
@@ -78,7 +78,7 @@ export function withRest<Each extends Named>(series: readonly Each[], most: numb
   return [...kept, added(rest, others)]
 }
 
-/** All of them as one. */
+/** The sum of all series. */
 export function added(name: string, series: readonly Named[]): Named {
   const length = series[0]?.visits.length ?? 0
   return {
@@ -88,13 +88,13 @@ export function added(name: string, series: readonly Named[]): Named {
   }
 }
 
-/** Which of some places have a label, at most `most` of them, at even distances, the last place among them. */
+/** At most `most` places at even distances, including the last. */
 export function labelled(places: readonly number[], most: number): number[] {
   const every = Math.max(1, Math.ceil(places.length / Math.max(1, most)))
   return places.filter((_, at) => (places.length - 1 - at) % every === 0)
 }
 
-/** How many values there are until the last one. */
+/** The number of values up to the last that is not null. */
 export function lengthOf(values: readonly (number | null)[]): number {
   return values.findLastIndex((value) => value !== null) + 1
 }

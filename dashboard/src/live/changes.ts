@@ -2,14 +2,12 @@ import type { Query, QueryClient } from '@tanstack/react-query'
 
 import type { Domain, LiveEvent } from '../api/types.ts'
 
-/** What an event makes out of date. */
+/** What an event invalidates. */
 export type Outdated =
   | { kind: 'all' }
-  /** What becomes of the pages of a domain. */
-  | { kind: 'happenings'; domain: string }
+  | { kind: 'pages'; domain: string }
   | { kind: 'warm'; domain: string }
   | { kind: 'visits'; domain: string }
-  /** A domain itself, and what says how it stands. */
   | { kind: 'domain'; domain: string }
   | { kind: 'account' }
   | { kind: 'fleet' }
@@ -18,7 +16,7 @@ export function outdatedBy(event: LiveEvent): Outdated | null {
   switch (event.event) {
     case 'render':
     case 'pages':
-      return { kind: 'happenings', domain: event.data.domain }
+      return { kind: 'pages', domain: event.data.domain }
     case 'warm':
     case 'visits':
       return { kind: event.event, domain: event.data.domain }
@@ -35,18 +33,18 @@ export function outdatedBy(event: LiveEvent): Outdated | null {
   }
 }
 
-/** Of a domain, what changes only when somebody changes it. */
+/** Parts of a domain that renders and visits do not change. */
 const SETTLED = ['certificate', 'dns', 'tokens']
-/** And what visits change: counts, and who asked last. */
+/** Parts that only visits change. */
 const COUNTS = ['traffic', 'traffic-paths']
 
-/** Whether what was read under this key is out of date. */
+/** Whether the query with this key is out of date. */
 export function isOutdated(outdated: Outdated, key: readonly unknown[]): boolean {
   const [first, name, part] = key
   switch (outdated.kind) {
     case 'all':
       return true
-    case 'happenings':
+    case 'pages':
       return (
         first === 'domains' &&
         name === outdated.domain &&
@@ -72,10 +70,10 @@ export function isOutdated(outdated: Outdated, key: readonly unknown[]): boolean
   }
 }
 
-/** Of pieces that are read one after the other, more than are read anew by themselves. */
+/** An infinite list with more pieces is not refetched automatically. */
 const PIECES_REREAD = 2
 
-/** A list of which somebody has read far. */
+/** A list of which many pieces are loaded. */
 export function isLong({ state }: { state: { data?: unknown } }): boolean {
   const { data } = state
   return (
@@ -87,12 +85,12 @@ export function isLong({ state }: { state: { data?: unknown } }): boolean {
   )
 }
 
-/** So often is the same read again while events pour in. */
+/** The shortest time between two refetches of the same data. */
 const PAUSE_MS = 2_000
 
 /**
- * Reads again what events make out of date, of that what is on the screen, and
- * no more often than every two seconds; figures that an event carries are put in at once.
+ * Refetches what events invalidate: only data on the screen, and at most every two seconds.
+ * Figures that an event carries are shown at once.
  */
 export function createChanges(queries: QueryClient): { take(event: LiveEvent): void; close(): void } {
   const waiting = new Map<string, { timer: ReturnType<typeof setTimeout>; again: boolean }>()
@@ -100,7 +98,7 @@ export function createChanges(queries: QueryClient): { take(event: LiveEvent): v
   function reread(outdated: Outdated): void {
     const concerns = ({ queryKey }: Query) => isOutdated(outdated, queryKey)
     void queries.invalidateQueries({ predicate: concerns, refetchType: 'none' })
-    // Else it were hundreds of requests, again and again: whoever looks at a long list is told, and says when.
+    // A long list would take hundreds of requests each time: the screen offers to reload it instead.
     void queries.refetchQueries({ type: 'active', predicate: (query) => concerns(query) && !isLong(query) })
   }
 

@@ -1,15 +1,15 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { sessionQuery } from '../api/queries.ts'
-import { useMe } from '../api/session.ts'
-import { createChanges } from './changes.ts'
-import { setLiveState } from './state.ts'
-import { createLiveStream } from './stream.ts'
 
-/** Whoever looks elsewhere for so long needs no figures; and a browser has few connections to one server. */
+import { sessionQuery, useMe } from '../api/session.ts'
+import { createChanges } from './changes.ts'
+import classes from './live-figures.module.css'
+import { createLiveStream, setLiveState, useLiveState } from './stream.ts'
+
+/** A window hidden for so long is disconnected: a browser has few connections per server. */
 const HIDDEN_MS = 60_000
 
-/** Follows the events of whoever is signed in while the page is looked at. */
+/** Follows the events of the account while the window is visible. */
 export function useLiveFigures(): void {
   const queries = useQueryClient()
   const { role } = useMe()
@@ -21,23 +21,33 @@ export function useLiveFigures(): void {
       onEnded: () => void queries.invalidateQueries({ queryKey: sessionQuery.queryKey }),
       onState: (next) => {
         setLiveState(next)
-        // From here on they ask, or are told: each begins with its next answer.
+        // Queries take up polling with their next response.
         if (next === 'lost') void queries.invalidateQueries({ type: 'active' })
       },
     })
     let hiding: ReturnType<typeof setTimeout> | undefined
-    const look = () => {
+    const followVisibility = () => {
       clearTimeout(hiding)
       if (document.visibilityState === 'visible') stream.open()
       else hiding = setTimeout(stream.close, HIDDEN_MS)
     }
-    look()
-    document.addEventListener('visibilitychange', look)
+    followVisibility()
+    document.addEventListener('visibilitychange', followVisibility)
     return () => {
-      document.removeEventListener('visibilitychange', look)
+      document.removeEventListener('visibilitychange', followVisibility)
       clearTimeout(hiding)
       stream.close()
       changes.close()
     }
   }, [queries, role])
+}
+
+/** Whether figures update live. */
+export function LiveMark() {
+  const state = useLiveState()
+  return (
+    <p className={classes.mark} data-state={state} role="status">
+      {state === 'lost' ? 'Not live: updated every 15 s' : state === 'live' ? 'Live' : ''}
+    </p>
+  )
 }

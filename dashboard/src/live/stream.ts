@@ -1,9 +1,11 @@
+import { useSyncExternalStore } from 'react'
+
 import type { LiveEvent } from '../api/types.ts'
 
-/** `live`: events come. `lost`: they do not, and screens ask every some seconds. `off`: nobody looks. */
+/** `live`: events arrive. `lost`: they do not, and screens poll. `off`: the window is hidden. */
 export type LiveState = 'off' | 'connecting' | 'live' | 'lost'
 
-/** As much of an `EventSource` as is used. */
+/** The part of an `EventSource` that is used. */
 export type Source = {
   addEventListener(name: string, take: (event: { data?: unknown }) => void): void
   close(): void
@@ -11,24 +13,24 @@ export type Source = {
 
 const NAMES = ['render', 'pages', 'warm', 'visits', 'quota', 'domain', 'account', 'fleet', 'reread'] as const
 
-/** Pauses before it is tried again, in milliseconds; the last one for ever. */
+/** Delays before reconnecting, in milliseconds; the last one repeats. */
 const PAUSES_MS = [1_000, 2_000, 5_000, 15_000, 30_000]
 
 export type LiveStream = {
-  /** Opens it; again after a pause whenever it is lost. */
+  /** Connects, and reconnects after every loss. */
   open(): void
   close(): void
   readonly state: LiveState
 }
 
 /**
- * One stream of events for the whole dashboard. After a loss, the first thing
- * it gives is `reread`: what happened meanwhile is not told.
+ * One stream of events for the whole dashboard. After a loss it first emits `reread`, because
+ * events in between were missed.
  */
 export function createLiveStream(deps: {
   connect: () => Source
   take: (event: LiveEvent) => void
-  /** The session has ended, perhaps elsewhere. */
+  /** The session has ended, perhaps in another window. */
   onEnded: () => void
   onState: (state: LiveState) => void
 }): LiveStream {
@@ -78,7 +80,7 @@ export function createLiveStream(deps: {
       if (reason === 'access') deps.onEnded()
       again()
     })
-    // Also where the browser would try again by itself: how often is decided here.
+    // Replaces the browser's own retry, to control the delay.
     on('error', again)
   }
 
@@ -97,4 +99,28 @@ export function createLiveStream(deps: {
       return state
     },
   }
+}
+
+let shown: LiveState = 'off'
+const watchers = new Set<() => void>()
+
+/** The state of the stream of this window. */
+export function useLiveState(): LiveState {
+  return useSyncExternalStore(
+    (watch) => {
+      watchers.add(watch)
+      return () => watchers.delete(watch)
+    },
+    () => shown,
+  )
+}
+
+export function setLiveState(next: LiveState): void {
+  shown = next
+  for (const watch of watchers) watch()
+}
+
+/** The polling interval of screens, in milliseconds; false while events arrive. */
+export function pollWhileLost(): number | false {
+  return shown === 'lost' ? 15_000 : false
 }

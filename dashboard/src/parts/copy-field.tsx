@@ -1,16 +1,18 @@
-import { Button, Group, Stack, Text } from '@mantine/core'
+import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 
-/** Text to be taken elsewhere, with a button that copies it. */
+import { Dialog } from './dialog.tsx'
+
+/** Text to use elsewhere, with a button that copies it. */
 export function CopyField({ label, value }: { label: string; value: string }) {
-  const [state, setState] = useState<'' | 'Copied' | 'Select and copy it by hand'>('')
+  const [state, setState] = useState('')
   const copy = async () => {
     // Pages without https have no clipboard.
     try {
       await navigator.clipboard.writeText(value)
       setState('Copied')
     } catch {
-      setState('Select and copy it by hand')
+      setState('Select the text and copy it')
     }
   }
   return (
@@ -30,5 +32,29 @@ export function CopyField({ label, value }: { label: string; value: string }) {
       </Group>
       <pre className="code-block">{value}</pre>
     </Stack>
+  )
+}
+
+/** A secret that is never shown again, and how to use it. */
+export function ShownOnce(props: {
+  title: string
+  fields: readonly { label: string; value: string }[]
+  warning?: string
+  onClose: () => void
+}) {
+  return (
+    <Dialog title={props.title} onClose={props.onClose}>
+      <Stack>
+        <Alert color="yellow">
+          {props.warning ?? 'Copy it now. It is shown only once, and is not stored in plain text.'}
+        </Alert>
+        {props.fields.map(({ label, value }) => (
+          <CopyField key={label} label={label} value={value} />
+        ))}
+        <Group justify="end">
+          <Button onClick={props.onClose}>I have copied it</Button>
+        </Group>
+      </Stack>
+    </Dialog>
   )
 }

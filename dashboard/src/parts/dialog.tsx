@@ -1,55 +1,144 @@
-import { Modal } from '@mantine/core'
+import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { type ReactNode, useEffect, useState } from 'react'
 
-/** A dialog over the screen: takes the focus, gives it back, ends with Escape. */
-export function Dialog({
-  title,
-  onClose,
-  children,
-}: {
-  title: string
-  onClose: () => void
-  children: ReactNode
-}) {
+import { Refusal } from './states.tsx'
+
+/** A dialog over the screen: takes the focus, gives it back, closes with Escape. */
+export function Dialog(props: { title: string; onClose: () => void; children: ReactNode }) {
   useFocusBack()
   return (
     <Modal.Root
       opened
-      onClose={onClose}
+      onClose={props.onClose}
       centered
       size="lg"
-      // Done in app.css: Mantine's way needs an inline style.
+      // app.css locks the scrolling: Mantine's way needs an inline style, which the policy forbids.
       lockScroll={false}
       returnFocus={false}
     >
       <Modal.Overlay />
       <Modal.Content>
-        {/* Else it were a second banner of the page. */}
+        {/* Without the role it would be a second banner of the page. */}
         <Modal.Header role="presentation">
           <Modal.Title fz="lg" fw={650}>
-            {title}
+            {props.title}
           </Modal.Title>
           <Modal.CloseButton aria-label="Close" />
         </Modal.Header>
-        <Modal.Body>{children}</Modal.Body>
+        <Modal.Body>{props.children}</Modal.Body>
       </Modal.Content>
     </Modal.Root>
   )
 }
 
-/** To what had it when the dialog came; where that is gone, to the screen. Mantine's gives it back only where a dialog stays mounted. */
+/**
+ * Gives the focus back to the element that had it when the dialog opened, or to the screen if that element is gone.
+ * Mantine does this only for dialogs that stay mounted.
+ */
 function useFocusBack(): void {
   const [opener] = useState(() => document.activeElement)
   useEffect(
     () => () => {
       setTimeout(() => {
-        // Somebody else may have it by now: another dialog, or the field with a mistake.
+        // Another dialog, or an invalid field, may have the focus by now.
         if (document.activeElement !== document.body && document.activeElement !== null) return
         const isThere = opener instanceof HTMLElement && opener.isConnected && opener !== document.body
-        const to = isThere ? opener : document.getElementById('main')
-        to?.focus({ preventScroll: true })
+        const target = isThere ? opener : document.getElementById('main')
+        target?.focus({ preventScroll: true })
       })
     },
     [opener],
+  )
+}
+
+/** The last row of a form in a dialog. */
+export function DialogButtons(props: { label: string; isBusy: boolean; onCancel: () => void }) {
+  return (
+    <Group justify="end">
+      <Button variant="default" onClick={props.onCancel}>
+        Cancel
+      </Button>
+      <Button type="submit" loading={props.isBusy}>
+        {props.label}
+      </Button>
+    </Group>
+  )
+}
+
+/** Asks before something is done, and says what it does. Stays open until `run` has succeeded. */
+export function ConfirmDialog(props: {
+  title: string
+  children: ReactNode
+  /** The verb on the button, not "OK". */
+  label: string
+  /** The name that must be typed first. */
+  typed?: string
+  /** Deletes nothing: the button is not red. */
+  isHarmless?: boolean
+  /** Cannot be done now; the children say why. */
+  isOff?: boolean
+  run: () => Promise<unknown>
+  onClose: () => void
+}) {
+  const [text, setText] = useState('')
+  const [error, setError] = useState<unknown>(null)
+  const [isBusy, setBusy] = useState(false)
+  const { typed } = props
+  const run = async () => {
+    setBusy(true)
+    setError(null)
+    try {
+      await props.run()
+      props.onClose()
+    } catch (caught) {
+      setError(caught)
+      setBusy(false)
+    }
+  }
+  return (
+    <Dialog title={props.title} onClose={props.onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          void run()
+        }}
+      >
+        <Stack>
+          <div>{props.children}</div>
+          {typed !== undefined && (
+            <TextInput
+              label={`Type ${typed} to confirm`}
+              value={text}
+              onChange={(event) => setText(event.currentTarget.value)}
+              autoComplete="off"
+              spellCheck={false}
+              data-autofocus
+            />
+          )}
+          <Refusal error={error} />
+          <Group justify="end">
+            <Button
+              variant="default"
+              onClick={props.onClose}
+              // Enter pressed without reading cancels.
+              data-autofocus={typed === undefined ? true : undefined}
+            >
+              Cancel
+            </Button>
+            <Button
+              type="submit"
+              {...(props.isHarmless !== true && { color: 'red' })}
+              loading={isBusy}
+              disabled={
+                props.isOff === true ||
+                (typed !== undefined && text.trim().toLowerCase() !== typed.toLowerCase())
+              }
+            >
+              {props.label}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Dialog>
   )
 }

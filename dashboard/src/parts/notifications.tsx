@@ -5,11 +5,11 @@ import { messageOf } from '../api/request.ts'
 
 const LOOK = { withBorder: true, closeButtonProps: { 'aria-label': 'Close' } }
 
-/** So long somebody may take to see that it was not what he wanted. */
+/** Long enough to notice a mistake. */
 const UNDO_MS = 12_000
 
-/** Says in the corner that something has been done; with `undo`, and how to have it undone. */
-export function sayDone(message: string, undo?: () => void): void {
+/** Reports a success in the corner; with `undo`, offers to take it back. */
+export function notifyDone(message: string, undo?: () => void): void {
   if (undo === undefined) return void notifications.show({ message, color: 'paint', ...LOOK })
   const id = notifications.show({
     message: (
@@ -33,7 +33,7 @@ export function sayDone(message: string, undo?: () => void): void {
   })
 }
 
-/** Says that something failed, until it is closed. */
-export function sayFailed(title: string, error: unknown): void {
+/** Reports a failure until it is closed. */
+export function notifyFailed(title: string, error: unknown): void {
   notifications.show({ title, message: messageOf(error), color: 'red', autoClose: false, ...LOOK })
 }

@@ -8,15 +8,16 @@ export function useTitle(title: string): void {
   }, [title])
 }
 
-/** The frame of a screen: its name, a line about it, what can be done, and the screen itself. */
-export function Page(props: {
-  title: string
-  lead?: ReactNode
-  actions?: ReactNode
-  /** Above the title: the way back. */
-  above?: ReactNode
-  children: ReactNode
-}) {
+type Head = { title: string; lead?: ReactNode; actions?: ReactNode }
+
+/** A screen: its title, a line about it, its actions, and the content. */
+export function Page(
+  props: Head & {
+    /** Above the title: a link back. */
+    above?: ReactNode
+    children: ReactNode
+  },
+) {
   useTitle(props.title)
   return (
     <Stack gap="lg">
@@ -26,11 +27,7 @@ export function Page(props: {
           <Title order={1} size="h2" className="break">
             {props.title}
           </Title>
-          {props.lead !== undefined && (
-            <Text className="quiet" component="div">
-              {props.lead}
-            </Text>
-          )}
+          <Lead>{props.lead}</Lead>
         </Stack>
         {props.actions}
       </Group>
@@ -39,13 +36,8 @@ export function Page(props: {
   )
 }
 
-/** A part of a screen with a name of its own. */
-export function Section(props: {
-  title: string
-  lead?: ReactNode
-  actions?: ReactNode
-  children: ReactNode
-}) {
+/** A named part of a screen. */
+export function Section(props: Head & { children: ReactNode }) {
   return (
     <section className="sheet" aria-label={props.title}>
       <Stack gap="md">
@@ -54,16 +46,35 @@ export function Section(props: {
             <Title order={2} size="h4">
               {props.title}
             </Title>
-            {props.lead !== undefined && (
-              <Text size="sm" className="quiet" component="div">
-                {props.lead}
-              </Text>
-            )}
+            <Lead isSmall>{props.lead}</Lead>
           </Stack>
           {props.actions}
         </Group>
         {props.children}
       </Stack>
     </section>
+  )
+}
+
+function Lead({ isSmall = false, children }: { isSmall?: boolean; children: ReactNode }) {
+  if (children === undefined) return null
+  return (
+    <Text className="quiet" component="div" {...(isSmall && { size: 'sm' })}>
+      {children}
+    </Text>
+  )
+}
+
+/** Names and values, side by side. */
+export function Facts({ rows }: { rows: readonly (readonly [name: string, value: ReactNode])[] }) {
+  return (
+    <dl className="facts">
+      {rows.map(([name, value], at) => (
+        <div key={`${at} ${name}`}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
   )
 }

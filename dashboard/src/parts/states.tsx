@@ -1,9 +1,25 @@
-import { Alert, Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { Alert, Anchor, Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { Link } from 'wouter'
 
 import { messageOf } from '../api/request.ts'
+import { ROUTES } from '../route-map.ts'
+import { Page } from './page.tsx'
 
-/** As high as what comes, so that nothing jumps. */
+type Query<Data> = { data: Data | undefined; error: unknown; refetch: () => unknown }
+
+/** The content once `query` has data; until then a placeholder of `rows` rows, or the error with a way to retry. */
+export function Loaded<Data>(props: {
+  query: Query<Data>
+  rows?: number
+  children: (data: Data) => ReactNode
+}) {
+  const { query, rows = 4 } = props
+  if (query.data !== undefined) return props.children(query.data)
+  return query.error === null ? <Loading rows={rows} /> : <Trouble query={query} />
+}
+
+/** As high as the content will be, so that nothing jumps. */
 export function Loading({ rows = 4 }: { rows?: number }) {
   return (
     <Stack gap="sm" role="status" aria-label="Loading">
@@ -14,46 +30,52 @@ export function Loading({ rows = 4 }: { rows?: number }) {
   )
 }
 
-/** What could not be read, why, and a way to try again. */
-export function Trouble({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+export function Trouble({ query: { error, refetch } }: { query: Omit<Query<unknown>, 'data'> }) {
   return (
     <Alert color="red" title="This could not be loaded" role="alert">
       <Group justify="space-between">
         <Text size="sm">{messageOf(error)}</Text>
-        {onRetry !== undefined && (
-          <Button size="xs" variant="default" onClick={onRetry}>
-            Try again
-          </Button>
-        )}
+        <Button size="xs" variant="default" onClick={() => refetch()}>
+          Try again
+        </Button>
       </Group>
     </Alert>
   )
 }
 
-/** What is not there yet, what it would be good for, and the next step. */
-export function Empty({
-  title,
-  children,
-  action,
-}: {
-  title: string
-  children: ReactNode
-  action?: ReactNode
-}) {
+/** Says what will appear here, and offers the next step. */
+export function Empty(props: { title: string; children: ReactNode; action?: ReactNode }) {
   return (
     <Stack align="center" gap="xs" py="xl" px="md" ta="center">
       <Title order={2} size="h4">
-        {title}
+        {props.title}
       </Title>
-      <Text className="quiet" maw={460}>
-        {children}
+      <Text className="quiet" maw={460} component="div">
+        {props.children}
       </Text>
-      {action}
+      {props.action}
     </Stack>
   )
 }
 
-/** Why a form was not accepted. */
+export function NotFound() {
+  return (
+    <Page title="Page not found">
+      <Empty
+        title="Nothing is here"
+        action={
+          <Anchor component={Link} href={ROUTES.domains}>
+            Go to your domains
+          </Anchor>
+        }
+      >
+        The address may be mistyped, or the page it showed was removed.
+      </Empty>
+    </Page>
+  )
+}
+
+/** Why a form was refused. */
 export function Refusal({ error }: { error: unknown }) {
   if (error === null || error === undefined) return null
   return (

@@ -1,30 +1,35 @@
 import { Progress, Stack, Text } from '@mantine/core'
+import type { ReactNode } from 'react'
 
-const NUMBER = new Intl.NumberFormat('en')
+import { count } from '../format.ts'
 
-export const count = (value: number): string => NUMBER.format(value)
-
-/** `1 page`, `2 pages`. */
-export const counted = (value: number, noun: string): string =>
-  `${count(value)} ${noun}${value === 1 ? '' : 's'}`
-
-/** Renders used of those of the month. Past the limit the edge goes on until 120 %. */
-export function QuotaBar({ used, limit }: { used: number; limit: number }) {
-  const percent = limit === 0 ? 100 : (used / limit) * 100
-  const color = percent >= 100 ? 'red' : percent >= 80 ? 'yellow' : 'paint'
-  const text = `${count(used)} of ${count(limit)}`
+/** How much of a limit is used. Without a limit (null) there is no bar. */
+export function UsageBar(props: {
+  /** What is counted, for screen readers. */
+  name: string
+  used: number
+  limit: number | null
+  /** Before the figures. */
+  label?: ReactNode
+}) {
+  const { name, used, limit, label } = props
+  const percent = limit === null ? 0 : limit === 0 ? 100 : (used / limit) * 100
+  const text = limit === null ? `${count(used)}, no limit` : `${count(used)} of ${count(limit)}`
   return (
     <Stack gap={4} miw={150}>
       <Text size="sm" className="number">
+        {label}
         {text}
       </Text>
-      <Progress.Root size="sm">
-        <Progress.Section
-          value={Math.min(100, Math.round(percent * 10) / 10)}
-          color={color}
-          aria-label={`Renders used: ${text}`}
-        />
-      </Progress.Root>
+      {limit !== null && (
+        <Progress.Root size="sm">
+          <Progress.Section
+            value={Math.min(100, Math.round(percent * 10) / 10)}
+            color={percent >= 100 ? 'red' : percent >= 80 ? 'yellow' : 'paint'}
+            aria-label={`${name}: ${text}`}
+          />
+        </Progress.Root>
+      )}
     </Stack>
   )
 }

@@ -1,5 +1,11 @@
+import { useElementSize, useMergedRef } from '@mantine/hooks'
+import { useRef, useState } from 'react'
+
 /** Rows drawn above and below those in sight, so that scrolling shows no gap. */
 const SPARE_ROWS = 8
+
+/** Before the box is measured. */
+const FIRST_HEIGHT = 600
 
 /** The rows to draw of a long list of rows of one height: from `start`, before `end`. All in CSS pixels. */
 export function rowWindow(list: { rows: number; rowHeight: number; scrolled: number; height: number }): {
@@ -13,7 +19,7 @@ export function rowWindow(list: { rows: number; rowHeight: number; scrolled: num
   return { start, end: Math.min(rows, Math.max(last, start)) }
 }
 
-/** How far to scroll so that a row is in sight: as little as possible. */
+/** The scroll position that shows `row`, as near as possible to the current one. */
 export function scrollTo(
   row: number,
   { rowHeight, scrolled, height }: { rowHeight: number; scrolled: number; height: number },
@@ -22,4 +28,19 @@ export function scrollTo(
   if (top < scrolled) return top
   const bottom = top + rowHeight
   return bottom > scrolled + height ? bottom - height : scrolled
+}
+
+/** Draws only the rows in sight of a scrolling box. Attach `ref` and `onScroll` to the box. */
+export function useWindowedRows<Box extends HTMLElement>(rows: number, rowHeight: number) {
+  const { ref: measured, height } = useElementSize<Box>()
+  const box = useRef<Box>(null)
+  const ref = useMergedRef(measured, box)
+  const [scrolled, setScrolled] = useState(0)
+  return {
+    ref,
+    box,
+    height,
+    onScroll: () => setScrolled(box.current?.scrollTop ?? 0),
+    ...rowWindow({ rows, rowHeight, scrolled, height: height || FIRST_HEIGHT }),
+  }
 }

@@ -2,13 +2,11 @@ import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import { Component, type ReactNode } from 'react'
 
 import { messageOf } from '../api/request.ts'
+import { ROUTES } from '../route-map.ts'
 
 type Props = { children: ReactNode }
 
-/**
- * What is shown where a screen could not be drawn: by a fault of ours, or
- * because a piece of an older version is not on the server any more.
- */
+/** Shown instead of a screen that failed: by a defect, or because an upgrade removed its script from the server. */
 export class ErrorBoundary extends Component<Props, { error: unknown }> {
   override state = { error: null as unknown }
 
@@ -24,13 +22,13 @@ export class ErrorBoundary extends Component<Props, { error: unknown }> {
       <Alert
         color="red"
         role="alert"
-        title={isOld ? 'There is a newer version' : 'This screen could not be shown'}
+        title={isOld ? 'A newer version is available' : 'This screen could not be shown'}
       >
         <Stack gap="sm">
           <Text size="sm">
             {isOld
-              ? 'The dashboard has been upgraded since you opened it. Load it anew; what you have saved is there.'
-              : 'Nothing of yours was changed by it. Load it anew; if that does not help, tell the operator what stands here:'}
+              ? 'The dashboard was upgraded after you opened it. Reload it; everything you saved is kept.'
+              : 'Your data is unchanged. Reload the page. If the error stays, report it to the operator:'}
           </Text>
           {!isOld && (
             <Text size="sm" ff="monospace" className="break">
@@ -39,9 +37,9 @@ export class ErrorBoundary extends Component<Props, { error: unknown }> {
           )}
           <Group>
             <Button size="xs" onClick={() => location.reload()}>
-              Load it anew
+              Reload
             </Button>
-            <Button size="xs" variant="default" onClick={() => location.assign('/domains')}>
+            <Button size="xs" variant="default" onClick={() => location.assign(ROUTES.domains)}>
               Go to your domains
             </Button>
           </Group>

@@ -1,15 +1,15 @@
-import { Stack, Text, Title } from '@mantine/core'
+import { ActionIcon, Stack, Text, Title, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
 import type { ReactNode } from 'react'
+
 import { useTitle } from '../parts/page.tsx'
 import classes from './frame.module.css'
-import { SchemeToggle } from './scheme-toggle.tsx'
-import { Wordmark } from './wordmark.tsx'
 
-/** The frame of screens for whoever is not signed in. */
-export function Door({ title, lead, children }: { title: string; lead?: ReactNode; children: ReactNode }) {
+/** The frame of screens for people who are not signed in. */
+export function SignedOutFrame(props: { title: string; lead?: ReactNode; children: ReactNode }) {
+  const { title, lead } = props
   useTitle(title)
   return (
-    <main className={classes.door}>
+    <main className={classes.frame}>
       <div className={classes.head}>
         <Wordmark />
         <SchemeToggle />
@@ -26,9 +26,56 @@ export function Door({ title, lead, children }: { title: string; lead?: ReactNod
               </Text>
             )}
           </Stack>
-          {children}
+          {props.children}
         </Stack>
       </div>
     </main>
+  )
+}
+
+export function Wordmark() {
+  return (
+    <span className={classes.wordmark}>
+      <img src="/icon.svg" width={26} height={26} alt="" />
+      Prepaint
+    </span>
+  )
+}
+
+/** Light or dark, kept in this browser; the system decides until it is pressed. */
+export function SchemeToggle() {
+  const { setColorScheme } = useMantineColorScheme({ keepTransitions: true })
+  const isDark = useComputedColorScheme('light', { getInitialValueInEffect: false }) === 'dark'
+  const label = isDark ? 'Use light colours' : 'Use dark colours'
+  return (
+    <ActionIcon
+      variant="default"
+      size="lg"
+      aria-label={label}
+      title={label}
+      onClick={() => setColorScheme(isDark ? 'light' : 'dark')}
+    >
+      <svg
+        width="18"
+        height="18"
+        viewBox="0 0 24 24"
+        fill="none"
+        stroke="currentColor"
+        strokeWidth="2"
+        aria-hidden="true"
+      >
+        {isDark ? (
+          <>
+            <circle cx="12" cy="12" r="4" />
+            <path
+              d="M12 2v3M12 19v3M2 12h3M19 12h3M5 5l2 2M17 17l2 2M5 19l2-2M17 7l2-2"
+              strokeLinecap="round"
+            />
+          </>
+        ) : (
+          <path d="M20 14.5A8.5 8.5 0 1 1 9.5 4a7 7 0 0 0 10.5 10.5Z" strokeLinejoin="round" />
+        )}
+      </svg>
+    </ActionIcon>
   )
 }

@@ -2,19 +2,16 @@ import { Anchor, Burger, Drawer, Group, Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { startAnew } from '../api/queries.ts'
 import { request } from '../api/request.ts'
-import { useMe } from '../api/session.ts'
-import { useLiveFigures } from '../live/live-figures.tsx'
-import { LiveMark } from '../live/live-mark.tsx'
-import { sayFailed } from '../parts/notifications.tsx'
+import { switchAccount, useMe } from '../api/session.ts'
+import { LiveMark, useLiveFigures } from '../live/live-figures.tsx'
+import { notifyFailed } from '../parts/notifications.tsx'
 import { ROUTES } from '../route-map.ts'
 import { ErrorBoundary } from './error-boundary.tsx'
-import { SchemeToggle } from './scheme-toggle.tsx'
+import { SchemeToggle, Wordmark } from './frame.tsx'
 import classes from './shell.module.css'
-import { Wordmark } from './wordmark.tsx'
 
-/** What stands around every screen: the way to the others at the left, on phones in a drawer. */
+/** The navigation around every screen; on phones in a drawer. */
 export function Shell({ children }: { children: ReactNode }) {
   const [isOpen, setOpen] = useState(false)
   const [location] = useLocation()
@@ -24,7 +21,7 @@ export function Shell({ children }: { children: ReactNode }) {
   useEffect(() => {
     if (shown.current === location) return
     shown.current = location
-    // A new screen is read from its start, also by those who do not see it.
+    // A new screen starts at its top, for screen readers too.
     setOpen(false)
     window.scrollTo(0, 0)
     main.current?.focus({ preventScroll: true })
@@ -33,7 +30,7 @@ export function Shell({ children }: { children: ReactNode }) {
   return (
     <div className={classes.shell}>
       <a className={classes.skip} href="#main">
-        Skip to the content
+        Skip to content
       </a>
       <header className={classes.top}>
         <Burger opened={isOpen} onClick={() => setOpen(true)} aria-label="Open the menu" size="sm" />
@@ -45,7 +42,7 @@ export function Shell({ children }: { children: ReactNode }) {
       <Drawer.Root opened={isOpen} onClose={() => setOpen(false)} size={280} lockScroll={false}>
         <Drawer.Overlay />
         <Drawer.Content>
-          {/* Else it were a second banner of the page. */}
+          {/* Without the role it would be a second banner of the page. */}
           <Drawer.Header role="presentation">
             <Drawer.Title>
               <Wordmark />
@@ -119,10 +116,10 @@ function SignOut() {
   const signOut = async () => {
     try {
       await request('DELETE', '/api/session')
-      startAnew(queries, null)
+      switchAccount(queries, null)
       navigate(ROUTES.signIn)
     } catch (error) {
-      sayFailed('You are still signed in', error)
+      notifyFailed('Sign-out failed: you are still signed in', error)
     }
   }
   return (

@@ -1,34 +1,24 @@
-import {
-  Anchor,
-  Badge,
-  Button,
-  Group,
-  PasswordInput,
-  Stack,
-  Table,
-  Text,
-  VisuallyHidden,
-} from '@mantine/core'
+import { Anchor, Badge, Button, Group, PasswordInput, Stack, Text } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-
 import { Link, useLocation } from 'wouter'
-import { sessionsQuery, startAnew } from '../../api/queries.ts'
-import { renewals, request } from '../../api/request.ts'
-import { useMe } from '../../api/session.ts'
-import type { Session } from '../../api/types.ts'
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
-import { sayDone, sayFailed } from '../../parts/notifications.tsx'
-import { Page, Section } from '../../parts/page.tsx'
-import { Loading, Refusal, Trouble } from '../../parts/states.tsx'
-import { TimeText } from '../../parts/time-text.tsx'
-import { count } from '../../parts/usage-bar.tsx'
-import { ROUTES } from '../../route-map.ts'
-import { NewPassword, passwordProblem } from './new-password.tsx'
-import { browserOf } from './user-agent.ts'
 
-export function Account() {
+import { sessionsQuery } from '../../api/queries.ts'
+import { renewals, request } from '../../api/request.ts'
+import { switchAccount, useMe } from '../../api/session.ts'
+import type { Session } from '../../api/types.ts'
+import { count } from '../../format.ts'
+import { DataTable } from '../../parts/data-table.tsx'
+import { ConfirmDialog } from '../../parts/dialog.tsx'
+import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
+import { Facts, Page, Section } from '../../parts/page.tsx'
+import { Loaded, Refusal } from '../../parts/states.tsx'
+import { TimeText } from '../../parts/time-text.tsx'
+import { ROUTES } from '../../route-map.ts'
+import { NewPassword, newPasswordRules } from './credentials.tsx'
+
+export default function Account() {
   return (
     <Page title="Account">
       <div className="columns">
@@ -44,29 +34,20 @@ function PlanFacts() {
   const { email, role, plan } = useMe()
   return (
     <Section title="Plan">
-      <dl className="facts">
-        <dt>Signed in as</dt>
-        <dd>{email}</dd>
-        <dt>Plan</dt>
-        <dd>{plan.name}</dd>
-        <dt>Sites</dt>
-        <dd>{plan.site_limit === null ? 'as many as you want' : count(plan.site_limit)}</dd>
-        <dt>Renders</dt>
-        <dd>{count(plan.monthly_render_limit)} a month for each domain</dd>
-        <dt>API keys</dt>
-        <dd>{plan.api_keys ? 'yes' : 'no'}</dd>
-        <dt>Webhooks</dt>
-        <dd>{plan.webhooks ? 'yes' : 'no'}</dd>
-        {role === 'operator' && (
-          <>
-            <dt>Role</dt>
-            <dd>operator of this installation</dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        rows={[
+          ['Signed in as', email],
+          ['Plan', plan.name],
+          ['Sites', plan.site_limit === null ? 'no limit' : count(plan.site_limit)],
+          ['Renders', `${count(plan.monthly_render_limit)} a month for each domain`],
+          ['API keys', plan.api_keys ? 'yes' : 'no'],
+          ['Webhooks', plan.webhooks ? 'yes' : 'no'],
+          ...(role === 'operator' ? ([['Role', 'operator of this installation']] as const) : []),
+        ]}
+      />
       <Text size="sm" className="quiet">
         <Anchor component={Link} href={ROUTES.plan} inherit underline="always">
-          How much of it you use
+          See how much you use
         </Anchor>
         . The operator of this installation can change the plan.
       </Text>
@@ -80,9 +61,8 @@ function ChangePassword() {
   const form = useForm({
     initialValues: { current: '', password: '', repeated: '' },
     validate: {
-      current: (current) => (current === '' ? 'Enter the password that you have now' : null),
-      password: passwordProblem,
-      repeated: (repeated, { password }) => (repeated === password ? null : 'The two are not the same'),
+      current: (current) => (current === '' ? 'Enter your current password' : null),
+      ...newPasswordRules,
     },
   })
   const change = useMutation({
@@ -92,15 +72,15 @@ function ChangePassword() {
       ),
     onSuccess: async () => {
       form.reset()
-      sayDone('The password is changed. Everywhere else you are signed out.')
+      notifyDone('Password changed. You are signed out in all other browsers.')
       await queries.invalidateQueries({ queryKey: sessionsQuery.queryKey })
     },
   })
   return (
-    <Section title="Password" lead="A change signs you out everywhere else.">
+    <Section title="Password" lead="A change signs you out in all other browsers.">
       <form noValidate onSubmit={form.onSubmit((values) => change.mutate(values))}>
         <Stack>
-          {/* For password managers: whose password it is. */}
+          {/* Tells password managers whose password it is. */}
           <input type="hidden" name="username" autoComplete="username" value={email} readOnly />
           <PasswordInput
             label="Current password"
@@ -108,11 +88,7 @@ function ChangePassword() {
             required
             {...form.getInputProps('current')}
           />
-          <NewPassword
-            password={form.getInputProps('password')}
-            repeated={form.getInputProps('repeated')}
-            value={form.values.password}
-          />
+          <NewPassword form={form} />
           <Refusal error={change.error} />
           <Group>
             <Button type="submit" loading={change.isPending}>
@@ -133,66 +109,53 @@ function Sessions() {
   const end = useMutation({
     mutationFn: ({ id }: Session) => request('DELETE', `/api/sessions/${id}`),
     onSuccess: () => queries.invalidateQueries({ queryKey: sessionsQuery.queryKey }),
-    onError: (error) => sayFailed('That place is still signed in', error),
+    onError: (error) => notifyFailed('That browser is still signed in', error),
   })
   return (
     <Section
-      title="Where you are signed in"
+      title="Signed-in browsers"
       actions={
         <Button variant="default" size="xs" onClick={() => setLeaving(true)}>
           Sign out everywhere
         </Button>
       }
     >
-      {sessions.data === undefined ? (
-        sessions.error === null ? (
-          <Loading rows={2} />
-        ) : (
-          <Trouble error={sessions.error} onRetry={() => sessions.refetch()} />
-        )
-      ) : (
-        <div className="scroll-x">
-          <Table verticalSpacing="sm" fz="sm" className="stacking">
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Browser</Table.Th>
-                <Table.Th>Since</Table.Th>
-                <Table.Th>
-                  <VisuallyHidden>Actions</VisuallyHidden>
-                </Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {sessions.data.map((session) => (
-                <Table.Tr key={session.id}>
-                  <Table.Td>
-                    <Text size="sm" fw={500} title={session.user_agent}>
-                      {browserOf(session.user_agent)}
+      <Loaded query={sessions} rows={2}>
+        {(list) => (
+          <DataTable
+            rows={list}
+            keyOf={({ id }) => id}
+            columns={[
+              {
+                title: 'Browser',
+                cell: ({ user_agent, address }) => (
+                  <>
+                    <Text size="sm" fw={500} title={user_agent}>
+                      {browserOf(user_agent)}
                     </Text>
                     <Text size="xs" className="quiet">
-                      from {session.address}
+                      from {address}
                     </Text>
-                  </Table.Td>
-                  <Table.Td>
-                    <TimeText at={session.created_at} />
-                  </Table.Td>
-                  <Table.Td className="end">
-                    {session.current ? (
-                      <Badge variant="light" tt="none">
-                        here
-                      </Badge>
-                    ) : (
-                      <Button size="compact-sm" variant="default" onClick={() => end.mutate(session)}>
-                        Sign out there
-                      </Button>
-                    )}
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </div>
-      )}
+                  </>
+                ),
+              },
+              { title: 'Signed in', cell: ({ created_at }) => <TimeText at={created_at} /> },
+              {
+                title: 'Actions',
+                isAction: true,
+                cell: (session) =>
+                  session.current ? (
+                    <Badge>this browser</Badge>
+                  ) : (
+                    <Button size="compact-sm" variant="default" onClick={() => end.mutate(session)}>
+                      Sign out there
+                    </Button>
+                  ),
+              },
+            ]}
+          />
+        )}
+      </Loaded>
       {isLeaving && (
         <ConfirmDialog
           title="Sign out everywhere?"
@@ -200,15 +163,40 @@ function Sessions() {
           onClose={() => setLeaving(false)}
           run={async () => {
             await request('DELETE', '/api/sessions')
-            startAnew(queries, null)
+            switchAccount(queries, null)
             navigate(ROUTES.signIn)
           }}
         >
           <Text size="sm">
-            All browsers, this one too, must sign in again. API keys and webhook tokens go on working.
+            All browsers, including this one, must sign in again. API keys and webhook tokens keep working.
           </Text>
         </ConfirmDialog>
       )}
     </Section>
   )
+}
+
+const BROWSERS = [
+  [/\bEdgA?\//, 'Edge'],
+  [/\b(OPR|Opera)\//, 'Opera'],
+  [/\bFirefox\//, 'Firefox'],
+  [/\b(Chrome|CriOS|HeadlessChrome)\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+] as const
+
+const SYSTEMS = [
+  [/\b(iPhone|iPad)\b/, 'iOS'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMacintosh\b/, 'macOS'],
+  [/\bLinux\b/, 'Linux'],
+] as const
+
+/** `Firefox on Linux`. */
+function browserOf(userAgent: string): string {
+  const named = (list: readonly (readonly [RegExp, string])[]) =>
+    list.find(([pattern]) => pattern.test(userAgent))?.[1]
+  const browser = named(BROWSERS) ?? 'Unknown browser'
+  const system = named(SYSTEMS)
+  return system === undefined ? browser : `${browser} on ${system}`
 }

@@ -1,84 +1,73 @@
-import { Anchor, Button, Stack, Text, TextInput } from '@mantine/core'
+import { Anchor, Button, Stack, Text } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
+
 import { passwordResetQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import { Loading, Refusal } from '../../parts/states.tsx'
 import { ROUTES } from '../../route-map.ts'
-import { Door } from '../../shell/frame.tsx'
+import { SignedOutFrame } from '../../shell/frame.tsx'
+import { EmailField, emailProblem } from './credentials.tsx'
 
-/** A new password by mail; where none is sent, what to do instead. */
-export function Forgotten() {
+/** Requests a reset link by e-mail; without an SMTP server, tells how else to get one. */
+export default function ForgottenPassword() {
   const reset = useQuery(passwordResetQuery)
-  const form = useForm({
-    initialValues: { email: '' },
-    validate: {
-      email: (email) => (/^\S+@\S+$/.test(email.trim()) ? null : 'Enter the e-mail address of your account'),
-    },
-  })
-  const ask = useMutation({
+  const form = useForm({ initialValues: { email: '' }, validate: { email: emailProblem } })
+  const send = useMutation({
     mutationFn: ({ email }: typeof form.values) =>
       request('POST', '/api/password-reset', { body: { email: email.trim() } }),
   })
   const back = (
     <Anchor component={Link} href={ROUTES.signIn} size="sm">
-      Back to signing in
+      Back to sign-in
     </Anchor>
   )
-  if (ask.isSuccess) {
+  if (send.isSuccess) {
     return (
-      <Door title="Look into your mail">
+      <SignedOutFrame title="Check your e-mail">
         <Stack>
           <Text role="status">
-            If there is an account for <b className="break">{form.values.email.trim()}</b>, a link for a new
-            password is on its way. It works once, for an hour.
+            If <b className="break">{form.values.email.trim()}</b> has an account, a link to set a new
+            password is on its way. It works once, within one hour.
           </Text>
           <Text size="sm" className="quiet">
-            Nothing came? Look where unwanted mail goes; then ask the operator of this installation, who can
-            make such a link as well.
+            No e-mail? Check the spam folder. The operator of this installation can also create a link for
+            you.
           </Text>
           {back}
         </Stack>
-      </Door>
+      </SignedOutFrame>
     )
   }
   if (reset.data?.by_mail === false) {
     return (
-      <Door title="A new password">
+      <SignedOutFrame title="Reset your password">
         <Stack>
           <Text>
-            This installation sends no mail. Its operator can make a link by which you set a new password: ask
-            him for it.
+            This installation does not send e-mail. Ask its operator for a link to set a new password.
           </Text>
           {back}
         </Stack>
-      </Door>
+      </SignedOutFrame>
     )
   }
   return (
-    <Door title="A new password" lead="We send you a link by which you set it.">
+    <SignedOutFrame title="Reset your password" lead="You get a link by e-mail to set a new password.">
       {reset.data === undefined && reset.error === null ? (
         <Loading rows={2} />
       ) : (
-        <form noValidate onSubmit={form.onSubmit((values) => ask.mutate(values))}>
+        <form noValidate onSubmit={form.onSubmit((values) => send.mutate(values))}>
           <Stack>
-            <TextInput
-              label="E-mail"
-              type="email"
-              autoComplete="username"
-              autoFocus
-              required
-              {...form.getInputProps('email')}
-            />
-            <Refusal error={ask.error} />
-            <Button type="submit" loading={ask.isPending}>
+            <EmailField hasFocus input={form.getInputProps('email')} />
+            <Refusal error={send.error} />
+            <Button type="submit" loading={send.isPending}>
               Send the link
             </Button>
             {back}
           </Stack>
         </form>
       )}
-    </Door>
+    </SignedOutFrame>
   )
 }

@@ -1,154 +1,133 @@
 import { Alert, Anchor, Button, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useMutation, useQuery } from '@tanstack/react-query'
+
 import { keysQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import { useMe } from '../../api/session.ts'
-import type { ApiKey } from '../../api/types.ts'
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { Page, Section } from '../../parts/page.tsx'
-import { SecretList } from '../../parts/secret-list.tsx'
-import { ShownOnce } from '../../parts/shown-once.tsx'
-import { Empty, Loading, Refusal, Trouble } from '../../parts/states.tsx'
+import { Secrets } from '../../parts/secrets.tsx'
+import { Refusal } from '../../parts/states.tsx'
 import classes from './keys.module.css'
 
-/** How many keys of an account may work at a time. */
-const KEYS_MOST = 5
+/** Active keys of an account, at most. */
+const MAX_KEYS = 5
 
-const LIVES = [
-  { value: '', label: 'Never ends' },
-  { value: '30', label: 'Ends in 30 days' },
-  { value: '90', label: 'Ends in 90 days' },
-  { value: '365', label: 'Ends in a year' },
-  { value: 'day', label: 'Ends on a day…' },
+const LIFETIMES = [
+  { value: '', label: 'Never expires' },
+  { value: '30', label: 'Expires in 30 days' },
+  { value: '90', label: 'Expires in 90 days' },
+  { value: '365', label: 'Expires in a year' },
+  { value: 'day', label: 'Expires on a date…' },
 ]
 
-export function Keys() {
+export default function Keys() {
   const { api_keys: hasKeys } = useMe().plan
-  const queries = useQueryClient()
   const keys = useQuery(keysQuery)
-  const [revoking, setRevoking] = useState<ApiKey | null>(null)
-  const form = useForm({
-    initialValues: { name: '', days: '', day: '' },
-    validate: {
-      name: (name) => (name.trim() === '' ? 'Say what will use it, such as "agency scripts"' : null),
-      day: (day, { days }) =>
-        days === 'day' && !(endOfDay(day) > Date.now()) ? 'Choose a day to come' : null,
-    },
-  })
   const create = useMutation({
-    mutationFn: ({ name, days, day }: typeof form.values) =>
-      request<{ name: string; key: string }>('POST', '/api/keys', {
-        body: { name: name.trim(), expires_at: endOf(days, day) },
-      }),
-    onSuccess: async () => {
-      form.reset()
-      await queries.invalidateQueries({ queryKey: keysQuery.queryKey })
-    },
+    mutationFn: (body: { name: string; expires_at: string | null }) =>
+      request<{ name: string; key: string }>('POST', '/api/keys', { body }),
+    onSuccess: () => keys.refetch(),
   })
   const active = keys.data?.filter(({ state }) => state === 'active').length ?? 0
-
   return (
-    <Page title="API keys" lead="With a key, programs of yours do with domains and pages what you do here.">
-      {!hasKeys && (
-        <Alert color="yellow" title="Your plan has no API access">
-          Keys that exist do not work, and none can be created. Ask the operator for a plan that has it.
-        </Alert>
-      )}
-      {hasKeys && (
+    <Page title="API keys" lead="With a key, your programs can do with domains and pages what you do here.">
+      {hasKeys ? (
         <Section
           title="Create a key"
           lead={
             <>
-              {active} of {KEYS_MOST} are in use. The{' '}
+              {active} of {MAX_KEYS} keys are in use. See the{' '}
               <Anchor href="/docs" underline="always">
                 API reference
               </Anchor>{' '}
-              says what programs can do with one.
+              for what a key can do.
             </>
           }
         >
-          <form noValidate onSubmit={form.onSubmit((values) => create.mutate(values))}>
-            <Stack gap="xs">
-              <div className={classes.create}>
-                <TextInput label="Name" autoComplete="off" required {...form.getInputProps('name')} />
-                <NativeSelect label="Life" data={LIVES} {...form.getInputProps('days')} />
-                {form.values.days === 'day' && (
-                  <TextInput type="date" label="Last day" required {...form.getInputProps('day')} />
-                )}
-                <Button
-                  type="submit"
-                  loading={create.isPending}
-                  disabled={active >= KEYS_MOST}
-                  className={classes.submit}
-                >
-                  Create
-                </Button>
-              </div>
-              {active >= KEYS_MOST && (
-                <Text size="sm" className="quiet">
-                  {KEYS_MOST} are in use, which is as many as an account may have. Revoke one first.
-                </Text>
-              )}
-              <Refusal error={create.error} />
-            </Stack>
-          </form>
+          <NewKey create={create} isFull={active >= MAX_KEYS} />
         </Section>
+      ) : (
+        <Alert color="yellow" title="Your plan has no API access">
+          Existing keys do not work, and you cannot create new ones. Ask the operator for a plan with API
+          access.
+        </Alert>
       )}
       <div className="sheet sheet-flush">
-        {keys.data === undefined ? (
-          keys.error === null ? (
-            <Loading rows={3} />
-          ) : (
-            <Trouble error={keys.error} onRetry={() => keys.refetch()} />
-          )
-        ) : keys.data.length === 0 ? (
-          <Empty title="No key yet">Nothing but the dashboard can change your domains.</Empty>
-        ) : (
-          <SecretList secrets={keys.data} onRevoke={setRevoking} />
-        )}
-      </div>
-      {create.data !== undefined && (
-        <ShownOnce
-          title={`Key ${create.data.name}`}
-          onClose={create.reset}
-          fields={[
-            { label: 'Key', value: create.data.key },
-            {
-              label: 'List your domains with it',
-              value: `curl ${location.origin}/api/domains \\\n  -H 'X-Api-Key: ${create.data.key}'`,
-            },
-          ]}
+        <Secrets
+          noun="key"
+          secrets={keys}
+          empty="Your keys are listed here. Until then, only the dashboard can change your domains."
+          api="/api/keys"
+          effect="every program that uses it stops working"
+          created={
+            create.data === undefined
+              ? null
+              : {
+                  name: create.data.name,
+                  secret: create.data.key,
+                  command: {
+                    label: 'List your domains with it',
+                    value: `curl ${location.origin}/api/domains \\\n  -H 'X-Api-Key: ${create.data.key}'`,
+                  },
+                }
+          }
+          onSeen={create.reset}
         />
-      )}
-      {revoking !== null && (
-        <ConfirmDialog
-          title={`Revoke ${revoking.name}?`}
-          label="Revoke"
-          onClose={() => setRevoking(null)}
-          run={async () => {
-            await request('DELETE', `/api/keys/${revoking.id}`)
-            await queries.invalidateQueries({ queryKey: keysQuery.queryKey })
-          }}
-        >
-          <Text size="sm">
-            The next request with it is refused, so whatever uses it stops working. This cannot be undone.
-          </Text>
-        </ConfirmDialog>
-      )}
+      </div>
     </Page>
   )
 }
 
-/** When a key of that life ends; null: never. */
-function endOf(days: string, day: string): string | null {
-  if (days === '') return null
-  const atMs = days === 'day' ? endOfDay(day) : Date.now() + Number(days) * 86_400_000
+type Create = {
+  mutate: (body: { name: string; expires_at: string | null }, options: { onSuccess: () => void }) => void
+  isPending: boolean
+  error: unknown
+}
+
+function NewKey({ create, isFull }: { create: Create; isFull: boolean }) {
+  const form = useForm({
+    initialValues: { name: '', lifetime: '', day: '' },
+    validate: {
+      name: (name) => (name.trim() === '' ? 'Name what will use it, such as "agency scripts"' : null),
+      day: (day, { lifetime }) =>
+        lifetime === 'day' && !(endOfDay(day) > Date.now()) ? 'Choose a date in the future' : null,
+    },
+  })
+  const submit = ({ name, lifetime, day }: typeof form.values) =>
+    create.mutate({ name: name.trim(), expires_at: expiryOf(lifetime, day) }, { onSuccess: form.reset })
+  return (
+    <form noValidate onSubmit={form.onSubmit(submit)}>
+      <Stack gap="xs">
+        <div className={classes.create}>
+          <TextInput label="Name" autoComplete="off" required {...form.getInputProps('name')} />
+          <NativeSelect label="Expiry" data={LIFETIMES} {...form.getInputProps('lifetime')} />
+          {form.values.lifetime === 'day' && (
+            <TextInput type="date" label="Last day" required {...form.getInputProps('day')} />
+          )}
+          <Button type="submit" loading={create.isPending} disabled={isFull} className={classes.submit}>
+            Create
+          </Button>
+        </div>
+        {isFull && (
+          <Text size="sm" className="quiet">
+            An account can have {MAX_KEYS} active keys. Revoke one to create another.
+          </Text>
+        )}
+        <Refusal error={create.error} />
+      </Stack>
+    </form>
+  )
+}
+
+/** When a key expires; null: never. */
+function expiryOf(lifetime: string, day: string): string | null {
+  if (lifetime === '') return null
+  const atMs = lifetime === 'day' ? endOfDay(day) : Date.now() + Number(lifetime) * 86_400_000
   return new Date(atMs).toISOString()
 }
 
-/** The last moment of a day where the viewer is; NaN: it is none. */
+/** The last second of a day in the viewer's time zone; NaN: not a date. */
 function endOfDay(day: string): number {
   return Date.parse(`${day}T23:59:59`)
 }

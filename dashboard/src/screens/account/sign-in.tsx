@@ -1,13 +1,15 @@
-import { Anchor, Button, PasswordInput, Stack, TextInput } from '@mantine/core'
+import { Anchor, Button, PasswordInput, Stack } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, Redirect, useLocation, useSearch } from 'wouter'
-import { sessionQuery, startAnew } from '../../api/queries.ts'
+
 import { request } from '../../api/request.ts'
+import { sessionQuery, switchAccount } from '../../api/session.ts'
 import type { Me } from '../../api/types.ts'
 import { Refusal } from '../../parts/states.tsx'
 import { nextPath, ROUTES } from '../../route-map.ts'
-import { Door } from '../../shell/frame.tsx'
+import { SignedOutFrame } from '../../shell/frame.tsx'
+import { EmailField, emailProblem } from './credentials.tsx'
 
 export function SignIn() {
   const queries = useQueryClient()
@@ -17,7 +19,7 @@ export function SignIn() {
   const form = useForm({
     initialValues: { email: '', password: '' },
     validate: {
-      email: (email) => (/^\S+@\S+$/.test(email.trim()) ? null : 'Enter the e-mail address of your account'),
+      email: emailProblem,
       password: (password) => (password === '' ? 'Enter your password' : null),
     },
   })
@@ -25,7 +27,7 @@ export function SignIn() {
     mutationFn: ({ email, password }: typeof form.values) =>
       request<{ account: Me }>('POST', '/api/session', { body: { email: email.trim(), password } }),
     onSuccess: ({ account }) => {
-      startAnew(queries, account)
+      switchAccount(queries, account)
       navigate(next, { replace: true })
     },
     onError: () => {
@@ -36,17 +38,10 @@ export function SignIn() {
 
   if (session.data !== null && session.data !== undefined) return <Redirect to={next} replace />
   return (
-    <Door title="Sign in">
+    <SignedOutFrame title="Sign in">
       <form noValidate onSubmit={form.onSubmit((values) => signIn.mutate(values))}>
         <Stack>
-          <TextInput
-            label="E-mail"
-            type="email"
-            autoComplete="username"
-            autoFocus
-            required
-            {...form.getInputProps('email')}
-          />
+          <EmailField hasFocus input={form.getInputProps('email')} />
           <PasswordInput
             label="Password"
             autoComplete="current-password"
@@ -58,10 +53,10 @@ export function SignIn() {
             Sign in
           </Button>
           <Anchor component={Link} href={ROUTES.forgotten} size="sm">
-            Forgotten your password?
+            Forgot your password?
           </Anchor>
         </Stack>
       </form>
-    </Door>
+    </SignedOutFrame>
   )
 }

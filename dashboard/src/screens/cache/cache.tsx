@@ -1,184 +1,259 @@
 import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useDeferredValue, useMemo, useState } from 'react'
-import { pagesQuery } from '../../api/queries.ts'
-import type { DomainWithSettings, PageOrder } from '../../api/types.ts'
+
+import { type PageFilter, pagesQuery } from '../../api/queries.ts'
+import type { DomainWithSettings, ListedPage } from '../../api/types.ts'
+import { count, counted } from '../../format.ts'
 import { isLong } from '../../live/changes.ts'
-import { Empty, Loading, Trouble } from '../../parts/states.tsx'
-import { count, counted } from '../../parts/usage-bar.tsx'
+import { Empty, Loaded, Trouble } from '../../parts/states.tsx'
 import classes from './cache.module.css'
 import { PageChange } from './page-change.tsx'
-import { PageTable } from './page-table.tsx'
-import { ORDERS } from './page-words.ts'
-import { chosenCount, NOTHING_CHOSEN, type Selection } from './selection.ts'
+import { ORDERS, PageTable } from './page-table.tsx'
+import { NONE_SELECTED, type Selection, selectedCount } from './selection.ts'
+import { WebhookTokens } from './tokens.tsx'
+import { WarmSection } from './warm.tsx'
 
-/** The stored pages: searched, ordered, chosen, purged and refreshed. */
-export function CachePages({ domain }: { domain: DomainWithSettings }) {
-  const name = domain.custom_domain
+/** What is cached of a domain, and how it is changed: by warming, by hand, and by webhook. */
+export default function DomainCache({ domain }: { domain: DomainWithSettings }) {
+  return (
+    <Stack gap="lg">
+      <WarmSection domain={domain} />
+      <CachedPages domain={domain} />
+      <WebhookTokens domain={domain} />
+    </Stack>
+  )
+}
+
+const FIRST_FILTER: PageFilter = { search: '', match: 'contains', by: 'path', isDescending: false }
+
+/** The pages that match `filter`, as far as they are loaded. */
+function usePages(name: string, filter: PageFilter) {
   const queries = useQueryClient()
-  const [search, setSearch] = useState('')
-  const [match, setMatch] = useState<'contains' | 'prefix'>('contains')
-  const [order, setOrder] = useState<{ by: PageOrder; isDescending: boolean }>({
-    by: 'path',
-    isDescending: false,
-  })
-  const [selection, setSelection] = useState<Selection>(NOTHING_CHOSEN)
-  const [changing, setChanging] = useState<'purge' | 'refresh' | null>(null)
-  const wanted = useDeferredValue(search.trim())
-  const list = pagesQuery(name, { search: wanted, match, ...order })
-  const pages = useInfiniteQuery({
-    ...list,
-    // What was shown stays until the new list is there.
-    placeholderData: (before) => before,
-  })
+  const query = pagesQuery(name, { ...filter, search: useDeferredValue(filter.search.trim()) })
+  // The previous list stays until the new one is loaded.
+  const pages = useInfiniteQuery({ ...query, placeholderData: (before) => before })
   const rows = useMemo(() => pages.data?.pages.flatMap((piece) => piece.pages) ?? [], [pages.data])
-  const matching = pages.data?.pages[0]?.matching ?? 0
-  const chosen = chosenCount(selection, matching)
-
-  const look = (change: () => void) => {
-    change()
-    setSelection(NOTHING_CHOSEN)
+  const reload = () => queries.resetQueries({ queryKey: query.queryKey, exact: true })
+  return {
+    pages,
+    rows,
+    matching: pages.data?.pages[0]?.matching ?? 0,
+    reload,
+    /** Call after pages were purged or refreshed. */
+    changed: async () => {
+      if (isLong({ state: pages })) await reload()
+      await queries.invalidateQueries({
+        predicate: (each) => each.queryKey[0] === 'domains' && each.queryKey[1] === name && !isLong(each),
+      })
+    },
   }
-  const startOver = () => queries.resetQueries({ queryKey: list.queryKey, exact: true })
-  const changed = async () => {
-    setSelection(NOTHING_CHOSEN)
-    if (isLong({ state: pages })) await startOver()
-    await queries.invalidateQueries({
-      predicate: (query) => query.queryKey[0] === 'domains' && query.queryKey[1] === name && !isLong(query),
-    })
-  }
+}
 
-  if (pages.data === undefined) {
-    return pages.error === null ? (
-      <Loading rows={6} />
-    ) : (
-      <Trouble error={pages.error} onRetry={() => pages.refetch()} />
+/** The cached pages: search, order, select, purge and refresh. */
+function CachedPages({ domain }: { domain: DomainWithSettings }) {
+  const name = domain.custom_domain
+  const [filter, setFilter] = useState(FIRST_FILTER)
+  const [selection, setSelection] = useState<Selection>(NONE_SELECTED)
+  const [changing, setChanging] = useState<'purge' | 'refresh' | null>(null)
+  const { pages, rows, matching, reload, changed } = usePages(name, filter)
+  const selected = selectedCount(selection, matching)
+  const search = filter.search.trim()
+
+  const changeFilter = (change: Partial<PageFilter>) => {
+    setFilter({ ...filter, ...change })
+    if (change.search !== undefined || change.match !== undefined) setSelection(NONE_SELECTED)
+  }
+  return (
+    <Loaded query={pages} rows={6}>
+      {() => (
+        <Stack gap="sm">
+          <FilterBar filter={filter} onChange={changeFilter}>
+            <PageButtons
+              {...{ domain, selected, matching }}
+              isSearching={search !== ''}
+              onChange={setChanging}
+            />
+          </FilterBar>
+          <div className="sheet sheet-flush">
+            {rows.length > 0 ? (
+              <PageTable
+                domain={name}
+                rows={rows}
+                matching={matching}
+                selection={selection}
+                onSelect={setSelection}
+                order={filter}
+                onOrder={changeFilter}
+                hasMore={pages.hasNextPage}
+                onMore={() => {
+                  if (!pages.isFetching) void pages.fetchNextPage()
+                }}
+              />
+            ) : (
+              <NoPages filter={filter} onClear={() => changeFilter({ search: '' })} />
+            )}
+          </div>
+          <ListState {...{ pages, rows, matching, selection }} onSelect={setSelection} onReload={reload} />
+          {pages.error !== null && (
+            <Trouble query={{ error: pages.error, refetch: () => pages.fetchNextPage() }} />
+          )}
+          {changing !== null && (
+            <PageChange
+              deed={changing}
+              domain={domain}
+              // Nothing selected and no search: all pages.
+              selection={selected === 0 ? { kind: 'matching' } : selection}
+              search={{ text: search, match: filter.match }}
+              pages={selected === 0 ? matching : selected}
+              onDone={() => {
+                setSelection(NONE_SELECTED)
+                return changed()
+              }}
+              onClose={() => setChanging(null)}
+            />
+          )}
+        </Stack>
+      )}
+    </Loaded>
+  )
+}
+
+function FilterBar(props: {
+  filter: PageFilter
+  onChange: (change: Partial<PageFilter>) => void
+  children: React.ReactNode
+}) {
+  const { filter, onChange } = props
+  return (
+    <div className={classes.bar}>
+      <TextInput
+        label="Search"
+        placeholder={filter.match === 'prefix' ? 'Beginning of a path, such as /blog/' : 'Part of a path'}
+        type="search"
+        value={filter.search}
+        onChange={(event) => onChange({ search: event.currentTarget.value })}
+        className={classes.search}
+      />
+      <NativeSelect
+        label="Match"
+        value={filter.match}
+        onChange={(event) =>
+          onChange({ match: event.currentTarget.value === 'prefix' ? 'prefix' : 'contains' })
+        }
+        data={[
+          { value: 'contains', label: 'contains' },
+          { value: 'prefix', label: 'begins with' },
+        ]}
+      />
+      <NativeSelect
+        label="Order"
+        className={classes.order}
+        value={filter.by}
+        onChange={(event) => {
+          const by = ORDERS.find((each) => each.order === event.currentTarget.value)?.order ?? 'path'
+          onChange({ by, isDescending: false })
+        }}
+        data={ORDERS.map((each) => ({ value: each.order, label: each.title }))}
+      />
+      {props.children}
+    </div>
+  )
+}
+
+function PageButtons(props: {
+  domain: DomainWithSettings
+  selected: number
+  matching: number
+  isSearching: boolean
+  onChange: (deed: 'purge' | 'refresh') => void
+}) {
+  const { selected, isSearching } = props
+  const label = (verb: string) =>
+    selected > 0 ? `${verb} ${counted(selected, 'page')}` : isSearching ? verb : `${verb} all`
+  const isNothing = selected === 0 && isSearching
+  return (
+    <Group gap="xs" className={classes.deeds}>
+      <Button
+        variant="default"
+        disabled={!props.domain.is_active || isNothing}
+        onClick={() => props.onChange('refresh')}
+      >
+        {label('Refresh')}
+      </Button>
+      <Button
+        variant="default"
+        disabled={isNothing || (selected === 0 && props.matching === 0)}
+        onClick={() => props.onChange('purge')}
+      >
+        {label('Purge')}
+      </Button>
+    </Group>
+  )
+}
+
+function NoPages({ filter: { search, match }, onClear }: { filter: PageFilter; onClear: () => void }) {
+  if (search.trim() === '') {
+    return (
+      <Empty title="No page is cached yet">
+        Pages appear here when the first crawler requests them, or when you warm the cache.
+      </Empty>
     )
   }
-  const isSearched = wanted !== ''
+  return (
+    <Empty
+      title={`No path ${match === 'prefix' ? 'begins with' : 'contains'} “${search.trim()}”`}
+      action={
+        <Button variant="default" onClick={onClear}>
+          Show all
+        </Button>
+      }
+    >
+      {match === 'prefix' ? 'This search is case-sensitive.' : 'This search ignores case.'}
+    </Empty>
+  )
+}
+
+/** How many pages are loaded and selected, and whether the list is out of date. */
+function ListState(props: {
+  pages: ReturnType<typeof usePages>['pages']
+  rows: readonly ListedPage[]
+  matching: number
+  selection: Selection
+  onSelect: (selection: Selection) => void
+  onReload: () => Promise<void>
+}) {
+  const { pages, rows, matching, selection, onSelect } = props
+  const selected = selectedCount(selection, matching)
   const isOutdated = pages.isStale && !pages.isFetching && isLong({ state: pages })
   return (
-    <Stack gap="sm">
-      <div className={classes.bar}>
-        <TextInput
-          label="Search"
-          placeholder={match === 'prefix' ? 'Beginning of a path, such as /blog/' : 'Part of a path'}
-          type="search"
-          value={search}
-          onChange={(event) => look(() => setSearch(event.currentTarget.value))}
-          className={classes.search}
-        />
-        <NativeSelect
-          label="Match"
-          value={match}
-          onChange={(event) =>
-            look(() => setMatch(event.currentTarget.value === 'prefix' ? 'prefix' : 'contains'))
-          }
-          data={[
-            { value: 'contains', label: 'contains' },
-            { value: 'prefix', label: 'begins with' },
-          ]}
-        />
-        <NativeSelect
-          label="Order"
-          className={classes.order}
-          value={order.by}
-          onChange={(event) => {
-            const by = ORDERS.find((each) => each.order === event.currentTarget.value)?.order ?? 'path'
-            setOrder({ by, isDescending: false })
-          }}
-          data={ORDERS.map((each) => ({ value: each.order, label: each.title }))}
-        />
-        <Group gap="xs" className={classes.deeds}>
-          <Button
-            variant="default"
-            disabled={!domain.is_active || (chosen === 0 && isSearched)}
-            onClick={() => setChanging('refresh')}
-          >
-            {chosen > 0 ? `Refresh ${counted(chosen, 'page')}` : isSearched ? 'Refresh' : 'Refresh all'}
+    <Group justify="space-between" gap="xs" mih={30}>
+      <Text size="sm" className="quiet number" role="status">
+        {pages.isPlaceholderData
+          ? 'Searching…'
+          : rows.length < matching
+            ? `${count(rows.length)} of ${counted(matching, 'page')} loaded; scroll for more`
+            : counted(matching, 'page')}
+        {selected > 0 && `, ${count(selected)} selected`}
+        {isOutdated && '. Pages have changed since.'}
+      </Text>
+      <Group gap="xs">
+        {isOutdated && (
+          <Button variant="subtle" size="xs" onClick={() => void props.onReload()}>
+            Reload the list
           </Button>
-          <Button
-            variant="default"
-            disabled={chosen === 0 && (isSearched || matching === 0)}
-            onClick={() => setChanging('purge')}
-          >
-            {chosen > 0 ? `Purge ${counted(chosen, 'page')}` : isSearched ? 'Purge' : 'Purge all'}
-          </Button>
-        </Group>
-      </div>
-      <div className="sheet sheet-flush">
-        {rows.length > 0 ? (
-          <PageTable
-            domain={name}
-            rows={rows}
-            matching={matching}
-            selection={selection}
-            onSelect={setSelection}
-            order={order}
-            onOrder={setOrder}
-            hasMore={pages.hasNextPage}
-            onMore={() => {
-              if (!pages.isFetching) void pages.fetchNextPage()
-            }}
-          />
-        ) : isSearched ? (
-          <Empty
-            title={match === 'prefix' ? `No path begins with “${wanted}”` : `No path contains “${wanted}”`}
-            action={
-              <Button variant="default" onClick={() => look(() => setSearch(''))}>
-                Show all
-              </Button>
-            }
-          >
-            {match === 'prefix' ? 'Capital letters count here.' : 'Letters are compared in any case.'}
-          </Empty>
-        ) : (
-          <Empty title="No page is stored yet">
-            A page comes here when the first crawler asks for it, or when the site is warmed.
-          </Empty>
         )}
-      </div>
-      <Group justify="space-between" gap="xs" mih={30}>
-        <Text size="sm" className="quiet number" role="status">
-          {pages.isPlaceholderData
-            ? 'Looking…'
-            : rows.length < matching
-              ? `${count(rows.length)} of ${counted(matching, 'page')} read so far; scroll for more`
-              : counted(matching, 'page')}
-          {chosen > 0 && `, ${count(chosen)} chosen`}
-          {isOutdated && '. Pages have changed since.'}
-        </Text>
-        <Group gap="xs">
-          {isOutdated && (
-            <Button variant="subtle" size="xs" onClick={() => void startOver()}>
-              Read the list anew
-            </Button>
-          )}
-          {selection.kind === 'some' && chosen > 0 && chosen < matching && (
-            <Button variant="subtle" size="xs" onClick={() => setSelection({ kind: 'matching' })}>
-              Choose all {count(matching)} that match
-            </Button>
-          )}
-          {chosen > 0 && (
-            <Button variant="subtle" size="xs" onClick={() => setSelection(NOTHING_CHOSEN)}>
-              Choose none
-            </Button>
-          )}
-        </Group>
+        {selection.kind === 'some' && selected > 0 && selected < matching && (
+          <Button variant="subtle" size="xs" onClick={() => onSelect({ kind: 'matching' })}>
+            Select all {count(matching)} that match
+          </Button>
+        )}
+        {selected > 0 && (
+          <Button variant="subtle" size="xs" onClick={() => onSelect(NONE_SELECTED)}>
+            Clear the selection
+          </Button>
+        )}
       </Group>
-      {pages.error !== null && <Trouble error={pages.error} onRetry={() => pages.fetchNextPage()} />}
-      {changing !== null && (
-        <PageChange
-          deed={changing}
-          domain={domain}
-          // Nothing chosen and no search: all there is.
-          selection={chosen === 0 ? { kind: 'matching' } : selection}
-          search={{ text: wanted, match }}
-          pages={chosen === 0 ? matching : chosen}
-          onDone={changed}
-          onClose={() => setChanging(null)}
-        />
-      )}
-    </Stack>
+    </Group>
   )
 }

@@ -1,24 +1,27 @@
 import { Alert, List, Stack, Text } from '@mantine/core'
+
 import { domainUrl } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import type { DomainWithSettings, Purged } from '../../api/types.ts'
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
-import { sayDone } from '../../parts/notifications.tsx'
-import { count, counted } from '../../parts/usage-bar.tsx'
+import { count, counted } from '../../format.ts'
+import { ConfirmDialog } from '../../parts/dialog.tsx'
+import { notifyDone } from '../../parts/notifications.tsx'
 import type { Selection } from './selection.ts'
 
-/** As many as the interface takes by name, and finds by a search, at once. */
+/** The most pages that the API takes by name, and by search, in one request. */
 const NAMED_MOST = 1_000
 const PURGED_MOST = 100_000
 const REFRESHED_MOST = 10_000
 
-/** Asks before pages are purged or refreshed, says what follows, and does it. */
+type Search = { text: string; match: 'contains' | 'prefix' }
+
+/** Asks before pages are purged or refreshed, and says what happens. */
 export function PageChange(props: {
   deed: 'purge' | 'refresh'
   domain: DomainWithSettings
   selection: Selection
-  search: { text: string; match: 'contains' | 'prefix' }
-  /** How many are chosen. */
+  search: Search
+  /** The number of selected pages. */
   pages: number
   onDone: () => Promise<void>
   onClose: () => void
@@ -31,7 +34,7 @@ export function PageChange(props: {
       ? pages > NAMED_MOST
       : pages > (deed === 'refresh' ? REFRESHED_MOST : isAll ? Number.POSITIVE_INFINITY : PURGED_MOST)
   const what = isAll ? `all of ${name}` : counted(pages, 'page')
-  const title = `${deed === 'purge' ? 'Purge' : 'Refresh'} ${what}?`
+  const verb = deed === 'purge' ? 'Purge' : 'Refresh'
 
   const run = async () => {
     const choice = choiceOf(selection, search)
@@ -39,34 +42,26 @@ export function PageChange(props: {
       const { keysDeleted } = isAll
         ? await request<Purged>('POST', '/api/cache/purge', { body: { domain: name } })
         : await request<Purged>('POST', `${domainUrl(name)}/pages/purge`, { body: choice })
-      sayDone(`Purged ${count(keysDeleted)} stored entries of ${name}`)
+      notifyDone(`Purged ${count(keysDeleted)} cached entries of ${name}`)
     } else {
       const { message } = await request<{ message: string }>('POST', `${domainUrl(name)}/pages/refresh`, {
         body: choice,
       })
-      sayDone(message)
+      notifyDone(message)
     }
     await props.onDone()
   }
   return (
     <ConfirmDialog
-      title={title}
-      label={deed === 'purge' ? 'Purge' : 'Refresh'}
+      title={`${verb} ${what}?`}
+      label={verb}
       isHarmless={deed === 'refresh'}
       isOff={isTooMany}
       onClose={props.onClose}
       run={run}
     >
       <Stack gap="sm">
-        {isTooMany && (
-          <Alert color="yellow">
-            {selection.kind === 'some'
-              ? `At most ${count(NAMED_MOST)} pages that were chosen one by one go at once. Search for them, and choose all that match.`
-              : `At most ${count(deed === 'refresh' ? REFRESHED_MOST : PURGED_MOST)} pages go at once. Search for a part of them${
-                  deed === 'refresh' ? '; or purge all: they are rendered again when crawlers next ask' : ''
-                }.`}
-          </Alert>
-        )}
+        {isTooMany && <TooMany deed={deed} isNamed={selection.kind === 'some'} />}
         {deed === 'purge' ? (
           <AfterPurge pages={pages} isAll={isAll} />
         ) : (
@@ -77,18 +72,31 @@ export function PageChange(props: {
   )
 }
 
+function TooMany({ deed, isNamed }: { deed: 'purge' | 'refresh'; isNamed: boolean }) {
+  const most = deed === 'refresh' ? REFRESHED_MOST : PURGED_MOST
+  return (
+    <Alert color="yellow">
+      {isNamed
+        ? `You can select at most ${count(NAMED_MOST)} pages one by one. Search for them and select all that match instead.`
+        : `At most ${count(most)} pages can be changed at once. Search for a part of them${
+            deed === 'refresh' ? ', or purge all: pages are rendered again on their next crawler visit' : ''
+          }.`}
+    </Alert>
+  )
+}
+
 function AfterPurge({ pages, isAll }: { pages: number; isAll: boolean }) {
   return (
     <List size="sm" spacing={4}>
       <List.Item>
-        {isAll ? `All ${counted(pages, 'stored page')}` : counted(pages, 'stored page')}, and the stored
+        {isAll ? `All ${counted(pages, 'cached page')}` : counted(pages, 'cached page')}, and the cached
         redirects and sitemaps of the domain, are deleted. This cannot be undone.
       </List.Item>
       <List.Item>
-        Each is rendered again when a crawler next asks for it. That one waits for some seconds, and the
+        Each page is rendered again on its next crawler visit. That crawler waits a few seconds, and the
         render counts against the month.
       </List.Item>
-      <List.Item>Until then there is no copy to serve should the origin fail.</List.Item>
+      <List.Item>Until then there is no copy to serve if the origin fails.</List.Item>
     </List>
   )
 }
@@ -99,23 +107,22 @@ function AfterRefresh({ domain, pages }: { domain: DomainWithSettings; pages: nu
     <>
       <List size="sm" spacing={4}>
         <List.Item>
-          {counted(pages, 'stored page')} {pages === 1 ? 'is' : 'are'} deleted and queued; crawlers that ask
-          before their turn are served first.
+          {counted(pages, 'cached page')} {pages === 1 ? 'is' : 'are'} deleted and queued. Crawlers that
+          request one of them are served first.
         </List.Item>
         <List.Item>
           Up to {counted(pages, 'render')} count against the month: {count(domain.renders_used)} of{' '}
           {count(domain.monthly_render_limit)} are used.
         </List.Item>
-        <List.Item>A page that fails to render is no longer stored afterwards.</List.Item>
+        <List.Item>A page that fails to render is no longer cached.</List.Item>
       </List>
       {pages > left && (
         <Alert color="yellow">
           <Text size="sm">
             {left === 0
               ? 'The renders of this month are used up.'
-              : `Only ${counted(left, 'render')} of this month are left.`}{' '}
-            At 120 % of the limit nothing more is rendered, and crawlers get the origin for what is not
-            stored.
+              : `Only ${counted(left, 'render')} are left this month.`}{' '}
+            At 120% of the limit rendering stops, and crawlers get the origin for pages that are not cached.
           </Text>
         </Alert>
       )}
@@ -123,8 +130,8 @@ function AfterRefresh({ domain, pages }: { domain: DomainWithSettings; pages: nu
   )
 }
 
-/** All there is is what begins with `/`. */
-function choiceOf(selection: Selection, search: { text: string; match: 'contains' | 'prefix' }) {
+/** Every path begins with `/`. */
+function choiceOf(selection: Selection, search: Search) {
   if (selection.kind === 'some') return { paths: [...selection.paths] }
   return search.text === '' ? { search: '/', match: 'prefix' } : { search: search.text, match: search.match }
 }

@@ -1,65 +1,117 @@
-// biome-ignore-all lint/a11y/useSemanticElements: of a table element all rows would have to be in the document.
+// biome-ignore-all lint/a11y/useSemanticElements: a table element needs all of its rows in the document.
 import { Anchor, Badge, Checkbox } from '@mantine/core'
-import { useElementSize, useMediaQuery, useMergedRef } from '@mantine/hooks'
+import { useMediaQuery } from '@mantine/hooks'
 import { type KeyboardEvent, useId, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 
+import type { PageFilter } from '../../api/queries.ts'
 import type { ListedPage, PageOrder } from '../../api/types.ts'
-import { OutcomeBadge } from '../../parts/badges.tsx'
+import { bytes } from '../../format.ts'
+import { FRESHNESS, OutcomeBadge } from '../../parts/badges.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
-import { rowWindow, scrollTo } from '../../parts/windowed-rows.ts'
+import { scrollTo, useWindowedRows } from '../../parts/windowed-rows.ts'
 import { pagePath } from '../../route-map.ts'
 import classes from './cache.module.css'
-import { FRESHNESS, ORDERS, size } from './page-words.ts'
-import { between, isChosen, NOTHING_CHOSEN, type Selection, withChosen } from './selection.ts'
+import { between, isSelected, NONE_SELECTED, type Selection, withSelected } from './selection.ts'
 
-/** CSS pixels of a row, on wide screens and on phones; the style sheet has the same. */
+/** Heights of a row in CSS pixels, on wide screens and on phones, as in the style sheet. */
 const ROW = { wide: 44, narrow: 88 }
-/** So many rows before the end of what is loaded, more is asked for. */
+/** More pages are loaded when so few rows are left below. */
 const MORE_BEFORE = 60
 
-/**
- * A table of any length: only the rows in sight are in the document. It is one
- * stop for the keyboard: arrows move, Space chooses, Shift extends, Ctrl+A
- * chooses all that match, Enter opens.
- */
-export function PageTable(props: {
+export const ORDERS: readonly { order: PageOrder; title: string }[] = [
+  { order: 'path', title: 'Path' },
+  { order: 'status', title: 'Status' },
+  { order: 'size', title: 'Size' },
+  { order: 'rendered', title: 'Rendered' },
+  { order: 'fresh_until', title: 'Freshness' },
+  { order: 'last_crawler', title: 'Last crawler' },
+  { order: 'last_render', title: 'Last render' },
+]
+
+type Order = Pick<PageFilter, 'by' | 'isDescending'>
+
+type Props = {
   domain: string
   rows: readonly ListedPage[]
   matching: number
   selection: Selection
   onSelect: (selection: Selection) => void
-  order: { by: PageOrder; isDescending: boolean }
-  onOrder: (order: { by: PageOrder; isDescending: boolean }) => void
+  order: Order
+  onOrder: (order: Order) => void
   hasMore: boolean
   onMore: () => void
-}) {
-  const { domain, rows, selection, order } = props
+}
+
+/**
+ * A table of any length: only the rows in sight are in the document. It is one tab stop: arrows move,
+ * Space selects, Shift extends, Ctrl+A selects all matching pages, Enter opens.
+ */
+export function PageTable(props: Props) {
+  const { domain, rows, selection } = props
   const id = useId()
-  const isNarrow = useMediaQuery('(max-width: 45em)') === true
-  const rowHeight = isNarrow ? ROW.narrow : ROW.wide
+  const rowHeight = useMediaQuery('(max-width: 45em)') === true ? ROW.narrow : ROW.wide
+  const sight = useWindowedRows<HTMLDivElement>(rows.length, rowHeight)
+  const keyboard = useKeyboard(props, rowHeight, sight)
+  const { at } = keyboard
+  const scroll = () => {
+    sight.onScroll()
+    const bottom = (sight.box.current?.scrollTop ?? 0) + sight.height
+    if (props.hasMore && bottom / rowHeight > rows.length - MORE_BEFORE) props.onMore()
+  }
+  return (
+    <div
+      role="grid"
+      aria-label={`Cached pages of ${domain}`}
+      aria-rowcount={props.matching + 1}
+      aria-multiselectable
+      aria-activedescendant={at >= sight.start && at < sight.end ? `${id}-${at}` : undefined}
+      tabIndex={0}
+      className={classes.grid}
+      onKeyDown={keyboard.press}
+    >
+      <Head {...props} />
+      <div ref={sight.ref} role="rowgroup" className={classes.body} onScroll={scroll}>
+        <div role="presentation" className={classes.length} style={{ height: rows.length * rowHeight }}>
+          {rows.slice(sight.start, sight.end).map((page, offset) => {
+            const row = sight.start + offset
+            return (
+              <PageRow
+                key={page.path}
+                id={`${id}-${row}`}
+                row={row}
+                top={row * rowHeight}
+                page={page}
+                domain={domain}
+                isSelected={isSelected(selection, page.path)}
+                isActive={row === at}
+                onToggle={keyboard.toggle}
+              />
+            )
+          })}
+        </div>
+      </div>
+    </div>
+  )
+}
+
+/** The active row, and what keys do to it and to the selection. */
+function useKeyboard(
+  { domain, rows, selection, onSelect }: Props,
+  rowHeight: number,
+  { box, height }: ReturnType<typeof useWindowedRows<HTMLDivElement>>,
+) {
   const [, navigate] = useLocation()
-  const { ref: measured, height } = useElementSize<HTMLDivElement>()
-  const box = useRef<HTMLDivElement>(null)
-  const body = useMergedRef(measured, box)
-  const [scrolled, setScrolled] = useState(0)
   const [active, setActive] = useState(0)
-  /** Where a range began that Shift extends. */
+  /** Where a range starts that Shift extends. */
   const anchor = useRef(0)
   const paths = rows.map(({ path }) => path)
   const at = Math.min(active, rows.length - 1)
-  const { start, end } = rowWindow({ rows: rows.length, rowHeight, scrolled, height: height || 600 })
 
-  const scroll = () => {
-    const top = box.current?.scrollTop ?? 0
-    setScrolled(top)
-    if (props.hasMore && (top + height) / rowHeight > rows.length - MORE_BEFORE) props.onMore()
-  }
   const moveTo = (row: number, isExtending: boolean) => {
     const to = Math.max(0, Math.min(rows.length - 1, row))
-    if (isExtending) {
-      props.onSelect(withChosen(selection, between(paths, anchor.current, to), true, paths))
-    } else anchor.current = to
+    if (isExtending) onSelect(withSelected(selection, between(paths, anchor.current, to), true, paths))
+    else anchor.current = to
     setActive(to)
     if (box.current !== null) {
       box.current.scrollTop = scrollTo(to, { rowHeight, scrolled: box.current.scrollTop, height })
@@ -70,7 +122,7 @@ export function PageTable(props: {
     if (path === undefined) return
     anchor.current = row
     setActive(row)
-    props.onSelect(withChosen(selection, [path], !isChosen(selection, path), paths))
+    onSelect(withSelected(selection, [path], !isSelected(selection, path), paths))
   }
   const press = (event: KeyboardEvent) => {
     const page = Math.max(1, Math.floor(height / rowHeight) - 1)
@@ -86,78 +138,49 @@ export function PageTable(props: {
     const path = paths[at]
     if (move !== undefined) moveTo(move, event.shiftKey)
     else if (event.key === ' ') toggle(at)
-    else if (event.key === 'a' && (event.ctrlKey || event.metaKey)) props.onSelect({ kind: 'matching' })
-    else if (event.key === 'Escape') props.onSelect(NOTHING_CHOSEN)
+    else if (event.key === 'a' && (event.ctrlKey || event.metaKey)) onSelect({ kind: 'matching' })
+    else if (event.key === 'Escape') onSelect(NONE_SELECTED)
     else if (event.key === 'Enter' && path !== undefined && event.target === event.currentTarget) {
       navigate(pagePath(domain, path))
     } else return
     event.preventDefault()
   }
-  const areAll = rows.every(({ path }) => isChosen(selection, path))
-  const areSome = rows.some(({ path }) => isChosen(selection, path))
+  return { at, press, toggle }
+}
+
+function Head({ rows, selection, onSelect, order, onOrder }: Props) {
+  const areAll = rows.every(({ path }) => isSelected(selection, path))
+  const areSome = rows.some(({ path }) => isSelected(selection, path))
   return (
-    <div
-      role="grid"
-      aria-label={`Stored pages of ${domain}`}
-      aria-rowcount={props.matching + 1}
-      aria-multiselectable
-      aria-activedescendant={at >= start && at < end ? `${id}-${at}` : undefined}
-      tabIndex={0}
-      className={classes.grid}
-      onKeyDown={press}
-    >
-      <div role="row" tabIndex={-1} aria-rowindex={1} className={classes.head}>
-        <span role="columnheader" tabIndex={-1} className={classes.choice}>
-          <Checkbox
-            aria-label="Choose all that match"
-            checked={areAll}
-            indeterminate={!areAll && areSome}
-            onChange={() => props.onSelect(areAll ? NOTHING_CHOSEN : { kind: 'matching' })}
-          />
-        </span>
-        {ORDERS.map((each) => {
-          const isOn = each.order === order.by
-          return (
-            <span
-              key={each.order}
-              role="columnheader"
-              tabIndex={-1}
-              aria-sort={isOn ? (order.isDescending ? 'descending' : 'ascending') : 'none'}
+    <div role="row" tabIndex={-1} aria-rowindex={1} className={classes.head}>
+      <span role="columnheader" tabIndex={-1} className={classes.choice}>
+        <Checkbox
+          aria-label="Select all that match"
+          checked={areAll}
+          indeterminate={!areAll && areSome}
+          onChange={() => onSelect(areAll ? NONE_SELECTED : { kind: 'matching' })}
+        />
+      </span>
+      {ORDERS.map((each) => {
+        const isOn = each.order === order.by
+        return (
+          <span
+            key={each.order}
+            role="columnheader"
+            tabIndex={-1}
+            aria-sort={isOn ? (order.isDescending ? 'descending' : 'ascending') : 'none'}
+          >
+            <button
+              type="button"
+              className={classes.sort}
+              onClick={() => onOrder({ by: each.order, isDescending: isOn ? !order.isDescending : false })}
             >
-              <button
-                type="button"
-                className={classes.sort}
-                onClick={() =>
-                  props.onOrder({ by: each.order, isDescending: isOn ? !order.isDescending : false })
-                }
-              >
-                {each.title}
-                <span aria-hidden>{isOn ? (order.isDescending ? ' ↓' : ' ↑') : ''}</span>
-              </button>
-            </span>
-          )
-        })}
-      </div>
-      <div ref={body} role="rowgroup" className={classes.body} onScroll={scroll}>
-        <div role="presentation" className={classes.length} style={{ height: rows.length * rowHeight }}>
-          {rows.slice(start, end).map((page, offset) => {
-            const row = start + offset
-            return (
-              <PageRow
-                key={page.path}
-                id={`${id}-${row}`}
-                row={row}
-                top={row * rowHeight}
-                page={page}
-                domain={domain}
-                isChosen={isChosen(selection, page.path)}
-                isActive={row === at}
-                onToggle={toggle}
-              />
-            )
-          })}
-        </div>
-      </div>
+              {each.title}
+              <span aria-hidden>{isOn ? (order.isDescending ? ' ↓' : ' ↑') : ''}</span>
+            </button>
+          </span>
+        )
+      })}
     </div>
   )
 }
@@ -168,33 +191,33 @@ function PageRow(props: {
   top: number
   page: ListedPage
   domain: string
-  isChosen: boolean
+  isSelected: boolean
   isActive: boolean
   onToggle: (row: number) => void
 }) {
   const { page } = props
   const { last_crawler: crawler, last_render: render } = page
-  const freshness = FRESHNESS[page.freshness]
+  const cell = (className: string | undefined) => ({ role: 'gridcell', tabIndex: -1, className })
   return (
     <div
       id={props.id}
       role="row"
       tabIndex={-1}
       aria-rowindex={props.row + 2}
-      aria-selected={props.isChosen}
+      aria-selected={props.isSelected}
       data-active={props.isActive || undefined}
       className={classes.row}
       style={{ top: props.top }}
     >
-      <span role="gridcell" tabIndex={-1} className={classes.choice}>
+      <span {...cell(classes.choice)}>
         <Checkbox
           tabIndex={-1}
-          aria-label={`Choose ${page.path}`}
-          checked={props.isChosen}
+          aria-label={`Select ${page.path}`}
+          checked={props.isSelected}
           onChange={() => props.onToggle(props.row)}
         />
       </span>
-      <span role="gridcell" tabIndex={-1} className={classes.path}>
+      <span {...cell(classes.path)}>
         <Anchor
           component={Link}
           tabIndex={-1}
@@ -205,29 +228,18 @@ function PageRow(props: {
           {page.path}
         </Anchor>
       </span>
-      <span role="gridcell" tabIndex={-1} className={classes.status}>
-        <Badge variant="light" color={page.status < 400 ? 'gray' : 'yellow'}>
-          {page.status}
-        </Badge>
+      <span {...cell(classes.status)}>
+        <Badge color={page.status < 400 ? 'gray' : 'yellow'}>{page.status}</Badge>
       </span>
-      <span role="gridcell" tabIndex={-1} className={classes.size}>
-        {size(page.html_bytes)}
-      </span>
-      <span role="gridcell" tabIndex={-1} className={classes.rendered}>
+      <span {...cell(classes.size)}>{bytes(page.html_bytes)}</span>
+      <span {...cell(classes.rendered)}>
         <TimeText at={page.rendered_at} />
       </span>
-      <span role="gridcell" tabIndex={-1} className={classes.fresh} title={freshness.meaning}>
-        {page.freshness === 'fresh' ? (
-          <>
-            ends <TimeText at={page.fresh_until} />
-          </>
-        ) : (
-          <>
-            {freshness.word} since <TimeText at={page.fresh_until} />
-          </>
-        )}
+      <span {...cell(classes.fresh)} title={FRESHNESS[page.freshness]}>
+        {page.freshness === 'fresh' ? 'expires ' : `${page.freshness} since `}
+        <TimeText at={page.fresh_until} />
       </span>
-      <span role="gridcell" tabIndex={-1} className={classes.crawler}>
+      <span {...cell(classes.crawler)}>
         {crawler === null ? (
           <span className="quiet">none yet</span>
         ) : (
@@ -241,7 +253,7 @@ function PageRow(props: {
           </>
         )}
       </span>
-      <span role="gridcell" tabIndex={-1} className={classes.outcome}>
+      <span {...cell(classes.outcome)}>
         {render === null ? <span className="quiet">unknown</span> : <OutcomeBadge outcome={render.outcome} />}
       </span>
     </div>

@@ -1,30 +1,30 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
-import { between, chosenCount, isChosen, NOTHING_CHOSEN, withChosen } from './selection.ts'
+import { between, isSelected, NONE_SELECTED, selectedCount, withSelected } from './selection.ts'
 
 const LOADED = ['/a', '/b', '/c']
 
-it('some are chosen one by one, and no longer', () => {
-  const two = withChosen(NOTHING_CHOSEN, ['/a', '/b', '/a'], true, LOADED)
-  assert.equal(chosenCount(two, 50_000), 2)
-  const one = withChosen(two, ['/a', '/never'], false, LOADED)
-  assert.deepEqual([isChosen(one, '/a'), isChosen(one, '/b')], [false, true])
-  assert.equal(chosenCount(NOTHING_CHOSEN, 5), 0, 'and what there was is as it was')
+it('selects and deselects pages one by one', () => {
+  const two = withSelected(NONE_SELECTED, ['/a', '/b', '/a'], true, LOADED)
+  assert.equal(selectedCount(two, 50_000), 2)
+  const one = withSelected(two, ['/a', '/never'], false, LOADED)
+  assert.deepEqual([isSelected(one, '/a'), isSelected(one, '/b')], [false, true])
+  assert.equal(selectedCount(NONE_SELECTED, 5), 0, 'the first selection is unchanged')
 })
 
-it('all that match are as many as match, loaded or not', () => {
+it('all matching pages are selected, loaded or not', () => {
   const all = { kind: 'matching' } as const
-  assert.equal(chosenCount(all, 50_000), 50_000)
-  assert(isChosen(all, '/not-loaded'))
+  assert.equal(selectedCount(all, 50_000), 50_000)
+  assert(isSelected(all, '/not-loaded'))
 })
 
-it('whoever takes one away from all that match keeps those he can see', () => {
-  const left = withChosen({ kind: 'matching' }, ['/b'], false, LOADED)
+it('deselecting one of all matching pages keeps the other loaded ones', () => {
+  const left = withSelected({ kind: 'matching' }, ['/b'], false, LOADED)
   assert.deepEqual(left, { kind: 'some', paths: new Set(['/a', '/c']) })
 })
 
-it('a range is the same from both ends', () => {
+it('a range is the same in both directions', () => {
   assert.deepEqual(between(LOADED, 0, 1), ['/a', '/b'])
   assert.deepEqual(between(LOADED, 2, 1), ['/b', '/c'])
 })

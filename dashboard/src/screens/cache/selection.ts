@@ -1,22 +1,19 @@
-/**
- * Which pages of a list are chosen: some of them, or all that its search finds,
- * also those that have not been loaded.
- */
+/** The selected pages: some, or all that match the search, loaded or not. */
 export type Selection = { kind: 'some'; paths: ReadonlySet<string> } | { kind: 'matching' }
 
-export const NOTHING_CHOSEN: Selection = { kind: 'some', paths: new Set() }
+export const NONE_SELECTED: Selection = { kind: 'some', paths: new Set() }
 
-export function isChosen(selection: Selection, path: string): boolean {
+export function isSelected(selection: Selection, path: string): boolean {
   return selection.kind === 'matching' || selection.paths.has(path)
 }
 
-/** How many that are; `matching`: how many the search finds. */
-export function chosenCount(selection: Selection, matching: number): number {
+/** `matching`: how many pages match the search. */
+export function selectedCount(selection: Selection, matching: number): number {
   return selection.kind === 'matching' ? matching : selection.paths.size
 }
 
-/** With these chosen, or no longer. From "all that match" only those that are loaded can be left. */
-export function withChosen(
+/** Selects or deselects `paths`. Deselecting one of all matching pages keeps the other loaded ones. */
+export function withSelected(
   selection: Selection,
   paths: readonly string[],
   isOn: boolean,
@@ -30,7 +27,7 @@ export function withChosen(
   return { kind: 'some', paths: next }
 }
 
-/** All rows from one to the other, whichever is first. */
+/** All rows from one to the other, in either order. */
 export function between(rows: readonly string[], from: number, to: number): string[] {
   return rows.slice(Math.min(from, to), Math.max(from, to) + 1)
 }

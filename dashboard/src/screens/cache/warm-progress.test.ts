@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
 import type { Warm } from '../../api/types.ts'
-import { warmHead, warmNotes, warmPercent, warmPlan } from './warm-progress.ts'
+import { warmCost, warmHead, warmNotes, warmPercent } from './warm-progress.ts'
 
 const AT = '2026-11-15T12:30:00.000Z'
 const WARM: Warm = {
@@ -12,15 +12,15 @@ const WARM: Warm = {
   ...{ pages_per_second: 2.1, seconds_left: 1_667 },
 }
 
-describe('a warm in words', () => {
+describe('the progress of a warm run', () => {
   const heads: [change: Partial<Warm>, head: string, percent: number | null][] = [
-    [{}, '1,200 of 5,000 pages done, 2.1 pages/s, 28 min to go', 30],
+    [{}, '1,200 of 5,000 pages done, 2.1 pages/s, 28 min left', 30],
     [{ paused_at: AT, pages_per_second: null, seconds_left: null }, 'Paused. 1,200 of 5,000 pages done', 30],
     [{ state: 'reading', left: null }, 'Reading sitemaps: 2 read, 3 left', null],
     [{ state: 'done', done: 1, failed: 0, left: 0 }, 'Done: 1 page', 100],
     [{ state: 'done', done: 0, failed: 0, left: 0 }, 'Done: 0 pages', 100],
     [{ state: 'cancelled', left: 0 }, 'Cancelled after 1,200 pages', 100],
-    [{ state: 'failed', done: 0, failed: 0, left: 0 }, 'It could not begin', 100],
+    [{ state: 'failed', done: 0, failed: 0, left: 0 }, 'Could not start', 100],
   ]
   for (const [change, head, percent] of heads) {
     it(head, () => {
@@ -30,15 +30,18 @@ describe('a warm in words', () => {
     })
   }
 
-  it('notes only what there is', () => {
+  it('leaves out counts of 0', () => {
     assert.deepEqual(warmNotes(WARM), ['300 failed'])
     assert.deepEqual(warmNotes({ ...WARM, failed: 0, unchanged: 1_000, fresh: 2, forbidden: 3, passed: 4 }), [
-      ...['1,000 unchanged', '2 still fresh', '3 not allowed by robots.txt', '4 passed by a rule'],
+      ...['1,000 unchanged', '2 still fresh', '3 disallowed by robots.txt', '4 excluded by a rule'],
     ])
   })
 
   it('says what it costs', () => {
-    assert.match(warmPlan(1_500), /^Each render counts against the month: 1,500 are left\. When/)
-    assert.match(warmPlan(0), /nothing is left for warms/)
+    assert.match(
+      warmCost(1_500),
+      /^Each render counts against the month: 1,500 renders left\. Warming pauses/,
+    )
+    assert.match(warmCost(0), /no renders are left/)
   })
 })

@@ -1,58 +1,50 @@
 import type { Warm } from '../../api/types.ts'
+import { count, counted, duration } from '../../format.ts'
 
-const NUMBER = new Intl.NumberFormat('en')
-const pages = (count: number) => `${NUMBER.format(count)} ${count === 1 ? 'page' : 'pages'}`
-
-/** How much of it is done, in percent; null while nobody knows how much there is. */
+/** Progress in percent; null while the number of pages is unknown. */
 export function warmPercent({ state, done, failed, left }: Warm): number | null {
   if (state === 'reading' || left === null) return null
   const all = done + failed + left
   return all === 0 ? 100 : ((done + failed) / all) * 100
 }
 
-/** What it is doing, or how it ended. */
+/** What the run is doing, or how it ended. */
 export function warmHead(warm: Warm): string {
   const { state, done, failed, left, sitemaps, paused_at: pausedAt } = warm
   const paused = pausedAt === null ? '' : 'Paused. '
   switch (state) {
     case 'reading':
-      return `${paused}Reading sitemaps: ${NUMBER.format(sitemaps.read)} read, ${NUMBER.format(sitemaps.left)} left`
+      return `${paused}Reading sitemaps: ${count(sitemaps.read)} read, ${count(sitemaps.left)} left`
     case 'queueing':
     case 'rendering': {
-      const speed = warm.pages_per_second === null ? '' : `, ${NUMBER.format(warm.pages_per_second)} pages/s`
-      const time = warm.seconds_left === null ? '' : `, ${duration(warm.seconds_left)} to go`
-      return `${paused}${NUMBER.format(done)} of ${pages(done + failed + (left ?? 0))} done${speed}${time}`
+      const speed = warm.pages_per_second === null ? '' : `, ${count(warm.pages_per_second)} pages/s`
+      const time = warm.seconds_left === null ? '' : `, ${duration(warm.seconds_left)} left`
+      return `${paused}${count(done)} of ${counted(done + failed + (left ?? 0), 'page')} done${speed}${time}`
     }
     case 'done':
-      return `Done: ${pages(done)}`
+      return `Done: ${counted(done, 'page')}`
     case 'cancelled':
-      return `Cancelled after ${pages(done)}`
+      return `Cancelled after ${counted(done, 'page')}`
     case 'failed':
-      return 'It could not begin'
+      return 'Could not start'
   }
 }
 
-/** What else there is to be said, in a few words each. */
+/** Further counts of a run. */
 export function warmNotes(warm: Warm): string[] {
-  const all: [count: number, words: string][] = [
+  const all: [value: number, text: string][] = [
     [warm.unchanged, 'unchanged'],
     [warm.failed, 'failed'],
     [warm.fresh, 'still fresh'],
-    [warm.forbidden, 'not allowed by robots.txt'],
-    [warm.passed, 'passed by a rule'],
+    [warm.forbidden, 'disallowed by robots.txt'],
+    [warm.passed, 'excluded by a rule'],
   ]
-  return all.filter(([count]) => count > 0).map(([count, words]) => `${NUMBER.format(count)} ${words}`)
+  return all.filter(([value]) => value > 0).map(([value, text]) => `${count(value)} ${text}`)
 }
 
-/** What a start means for the month. `room`: renders that are left until its limit. */
-export function warmPlan(room: number): string {
+/** What a run uses of the month. `room`: renders left until its limit. */
+export function warmCost(room: number): string {
   const counts = 'Each render counts against the month'
-  if (room === 0) return `${counts}, of which nothing is left for warms.`
-  return `${counts}: ${NUMBER.format(room)} are left. When they are used up, the warm pauses. What the robots.txt of the site does not allow to “Prepaint” is left out.`
-}
-
-function duration(seconds: number): string {
-  if (seconds < 90) return `${seconds} s`
-  if (seconds < 5_400) return `${Math.round(seconds / 60)} min`
-  return `${Math.round(seconds / 3_600)} h`
+  if (room === 0) return `${counts}: no renders are left.`
+  return `${counts}: ${counted(room, 'render')} left. Warming pauses when they are used up. Pages that robots.txt disallows for “Prepaint” are skipped.`
 }

@@ -1,40 +1,39 @@
-import { Alert, Button, Checkbox, Group, Progress, Stack, Text } from '@mantine/core'
+import { Alert, Button, Checkbox, Progress, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+
 import { domainUrl, warmQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import type { DomainWithSettings, Warm } from '../../api/types.ts'
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
-import { sayDone, sayFailed } from '../../parts/notifications.tsx'
+import { ConfirmDialog } from '../../parts/dialog.tsx'
+import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
 import { Section } from '../../parts/page.tsx'
 import { Trouble } from '../../parts/states.tsx'
-import { warmHead, warmNotes, warmPercent, warmPlan } from './warm-progress.ts'
+import { warmCost, warmHead, warmNotes, warmPercent } from './warm-progress.ts'
 
-/** Warms the cache, and shows how far that is. */
-export function WarmCard({ domain }: { domain: DomainWithSettings }) {
+/** Warms the cache, and shows the progress. */
+export function WarmSection({ domain }: { domain: DomainWithSettings }) {
   const name = domain.custom_domain
   const queries = useQueryClient()
   const found = useQuery(warmQuery(name))
   const [isAsking, setAsking] = useState<'start' | 'cancel' | null>(null)
-  const [isOutdatedOnly, setOutdatedOnly] = useState(true)
-  const take = ({ warm }: { warm: Warm | null }) => queries.setQueryData(warmQuery(name).queryKey, warm)
   const url = `${domainUrl(name)}/warm`
+  const show = ({ warm }: { warm: Warm | null }) => queries.setQueryData(warmQuery(name).queryKey, warm)
   const pause = useMutation({
     mutationFn: (paused: boolean) => request<{ warm: Warm }>('PUT', url, { body: { paused } }),
-    onSuccess: take,
-    onError: (error) => sayFailed('Nothing was changed', error),
+    onSuccess: show,
+    onError: (error) => notifyFailed('Warming continues as before', error),
   })
 
   const warm = found.data ?? null
-  const isUnderWay = warm !== null && warm.ended_at === null
-  const isPaused = isUnderWay && warm.paused_at !== null
-  const room = Math.max(0, domain.monthly_render_limit - domain.renders_used)
+  const isRunning = warm !== null && warm.ended_at === null
+  const isPaused = isRunning && warm.paused_at !== null
   return (
     <Section
       title="Warm"
-      lead="Renders the pages that are known before crawlers ask for them. Nothing is deleted."
+      lead="Render known pages before crawlers request them. Nothing is deleted."
       actions={
-        isUnderWay ? (
+        isRunning ? (
           <>
             <Button variant="default" loading={pause.isPending} onClick={() => pause.mutate(!isPaused)}>
               {isPaused ? 'Resume' : 'Pause'}
@@ -54,48 +53,26 @@ export function WarmCard({ domain }: { domain: DomainWithSettings }) {
         )
       }
     >
-      {found.data === undefined && found.error !== null && (
-        <Trouble error={found.error} onRetry={() => found.refetch()} />
-      )}
+      {found.data === undefined && found.error !== null && <Trouble query={found} />}
       {warm !== null && <WarmProgress warm={warm} />}
       {found.data === null && (
         <Text size="sm" className="quiet">
-          Not done yet. Known are pages that are stored, that crawlers asked for in the last 30 days, and
-          those of the sitemaps.
+          Never run. The progress appears here. Known pages are those in the cache, in the sitemaps, and
+          requested by crawlers in the last 30 days.
         </Text>
       )}
       {isAsking === 'start' && (
-        <ConfirmDialog
-          title={`Warm the cache of ${name}?`}
-          label="Warm"
-          isHarmless
-          onClose={() => setAsking(null)}
-          run={async () => {
-            const which = isOutdatedOnly ? 'outdated' : 'all'
-            take(await request<{ warm: Warm }>('POST', url, { body: { which } }))
-            sayDone(`The cache of ${name} is being warmed`)
-          }}
-        >
-          <Stack>
-            <Text size="sm">{warmPlan(room)}</Text>
-            <Checkbox
-              label="Only what is missing or outdated"
-              description="Not stored, stale, or older than its sitemap says"
-              checked={isOutdatedOnly}
-              onChange={(event) => setOutdatedOnly(event.currentTarget.checked)}
-            />
-          </Stack>
-        </ConfirmDialog>
+        <StartWarm domain={domain} url={url} onClose={() => setAsking(null)} onStarted={show} />
       )}
       {isAsking === 'cancel' && (
         <ConfirmDialog
-          title="Cancel this warm?"
-          label="Cancel the warm"
+          title="Cancel warming?"
+          label="Cancel warming"
           onClose={() => setAsking(null)}
-          run={async () => take(await request<{ warm: Warm }>('DELETE', url))}
+          run={async () => show(await request<{ warm: Warm }>('DELETE', url))}
         >
           <Text size="sm">
-            Pages that were rendered stay. The others are rendered when crawlers ask for them.
+            Rendered pages stay cached. The others are rendered when crawlers request them.
           </Text>
         </ConfirmDialog>
       )}
@@ -103,11 +80,44 @@ export function WarmCard({ domain }: { domain: DomainWithSettings }) {
   )
 }
 
+function StartWarm(props: {
+  domain: DomainWithSettings
+  url: string
+  onClose: () => void
+  onStarted: (answer: { warm: Warm }) => void
+}) {
+  const { custom_domain: name, monthly_render_limit, renders_used } = props.domain
+  const [isOutdatedOnly, setOutdatedOnly] = useState(true)
+  return (
+    <ConfirmDialog
+      title={`Warm the cache of ${name}?`}
+      label="Warm"
+      isHarmless
+      onClose={props.onClose}
+      run={async () => {
+        const which = isOutdatedOnly ? 'outdated' : 'all'
+        props.onStarted(await request<{ warm: Warm }>('POST', props.url, { body: { which } }))
+        notifyDone(`Warming the cache of ${name}`)
+      }}
+    >
+      <Stack>
+        <Text size="sm">{warmCost(Math.max(0, monthly_render_limit - renders_used))}</Text>
+        <Checkbox
+          label="Only missing and outdated pages"
+          description="Not cached, stale, or older than the sitemap says"
+          checked={isOutdatedOnly}
+          onChange={(event) => setOutdatedOnly(event.currentTarget.checked)}
+        />
+      </Stack>
+    </ConfirmDialog>
+  )
+}
+
 function WarmProgress({ warm }: { warm: Warm }) {
   const percent = warmPercent(warm)
   const head = warmHead(warm)
   const notes = warmNotes(warm)
-  const isTrouble = warm.state === 'failed' || warm.reason === 'over-quota'
+  const hasStopped = warm.state === 'failed' || warm.reason === 'over-quota'
   return (
     <Stack gap="xs">
       <Text size="sm" className="number" role="status">
@@ -128,20 +138,18 @@ function WarmProgress({ warm }: { warm: Warm }) {
           {notes.join(' · ')}
         </Text>
       )}
-      {isTrouble && warm.reason !== null && (
+      {hasStopped && warm.reason !== null && (
         <Alert color="yellow">
           {warm.reason === 'over-quota'
-            ? 'The renders of this month are used up as far as warms may use them. What is left is for crawlers. Resume it next month, or with a larger plan.'
+            ? 'Warming has used its share of the renders of this month; the rest is reserved for crawlers. Resume next month, or with a larger plan.'
             : warm.reason}
         </Alert>
       )}
       {warm.sitemaps.failures.length > 0 && (
-        <Group gap="xs">
-          <Text size="sm" className="break">
-            Sitemaps that could not be read:{' '}
-            {warm.sitemaps.failures.map(({ path, reason }) => `${path} (${reason})`).join(', ')}
-          </Text>
-        </Group>
+        <Text size="sm" className="break">
+          Sitemaps that could not be read:{' '}
+          {warm.sitemaps.failures.map(({ path, reason }) => `${path} (${reason})`).join(', ')}
+        </Text>
       )}
     </Stack>
   )

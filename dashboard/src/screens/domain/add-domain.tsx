@@ -1,23 +1,24 @@
-import { Button, Group, Stack, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
+import { type UseFormReturnType, useForm } from '@mantine/form'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useLocation } from 'wouter'
+
 import { domainsQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import type { Domain } from '../../api/types.ts'
-import { Dialog } from '../../parts/dialog.tsx'
+import { Dialog, DialogButtons } from '../../parts/dialog.tsx'
 import { Refusal } from '../../parts/states.tsx'
 import { domainPath } from '../../route-map.ts'
 import { DnsInstructions } from './dns.tsx'
-import { useDomainCheck } from './domain-check.ts'
-import { domainProblem, originProblem } from './domain-fields.ts'
-import { FieldFinding } from './field-finding.tsx'
+import { domainProblem, originProblem, useDomainCheck } from './domain-fields.ts'
 
-/** Two fields, checked as one types; then what record to set, and whether it is. */
+type Values = { name: string; origin: string }
+
+/** Adds a domain, then shows the DNS records to set. */
 export function AddDomain({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient()
   const [, navigate] = useLocation()
-  const form = useForm({
+  const form = useForm<Values>({
     initialValues: { name: '', origin: '' },
     validateInputOnBlur: true,
     validate: {
@@ -26,28 +27,17 @@ export function AddDomain({ onClose }: { onClose: () => void }) {
     },
   })
   const add = useMutation({
-    mutationFn: ({ name, origin }: typeof form.values) =>
+    mutationFn: ({ name, origin }: Values) =>
       request<{ domain: Domain }>('POST', '/api/domains', {
         body: { custom_domain: name.trim(), origin_url: origin.trim() },
       }),
     onSuccess: () => queries.invalidateQueries({ queryKey: domainsQuery.queryKey }),
   })
 
-  const nameCheck = useDomainCheck(
-    'custom_domain',
-    form.values.name,
-    domainProblem(form.values.name) === null,
-  )
-  const originCheck = useDomainCheck(
-    'origin_url',
-    form.values.origin,
-    originProblem(form.values.origin, form.values.name) === null,
-  )
-
   if (add.data !== undefined) {
     const { custom_domain: name } = add.data.domain
     return (
-      <Dialog title={`${name} is registered`} onClose={onClose}>
+      <Dialog title={`${name} was added`} onClose={onClose}>
         <Stack>
           <DnsInstructions domain={name} />
           <Group justify="end">
@@ -63,40 +53,54 @@ export function AddDomain({ onClose }: { onClose: () => void }) {
     <Dialog title="Add a domain" onClose={onClose}>
       <form noValidate onSubmit={form.onSubmit((values) => add.mutate(values))}>
         <Stack>
-          <TextInput
-            label="Domain"
-            description="The name that visitors use"
-            placeholder="www.example.com"
-            autoComplete="off"
-            autoCapitalize="off"
-            spellCheck={false}
-            required
-            data-autofocus
-            {...form.getInputProps('name')}
-          />
-          <FieldFinding {...nameCheck} />
-          <TextInput
-            label="Origin"
-            description="Where the site itself runs: under a name that will go on leading there"
-            placeholder="https://shop.hosting.example"
-            autoComplete="off"
-            autoCapitalize="off"
-            spellCheck={false}
-            required
-            {...form.getInputProps('origin')}
-          />
-          <FieldFinding {...originCheck} />
+          <Fields form={form} />
           <Refusal error={add.error} />
-          <Group justify="end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={add.isPending}>
-              Add the domain
-            </Button>
-          </Group>
+          <DialogButtons label="Add the domain" isBusy={add.isPending} onCancel={onClose} />
         </Stack>
       </form>
     </Dialog>
+  )
+}
+
+function Fields({ form }: { form: UseFormReturnType<Values> }) {
+  const { name, origin } = form.values
+  const nameCheck = useDomainCheck('custom_domain', name, domainProblem(name) === null)
+  const originCheck = useDomainCheck('origin_url', origin, originProblem(origin, name) === null)
+  const input = { autoComplete: 'off', autoCapitalize: 'off', spellCheck: false, required: true }
+  return (
+    <>
+      <TextInput
+        label="Domain"
+        description="The name that visitors use"
+        placeholder="www.example.com"
+        data-autofocus
+        {...input}
+        {...form.getInputProps('name')}
+      />
+      <CheckResult {...nameCheck} />
+      <TextInput
+        label="Origin"
+        description="The URL of the server of your site, under a name that will not change"
+        placeholder="https://shop.hosting.example"
+        {...input}
+        {...form.getInputProps('origin')}
+      />
+      <CheckResult {...originCheck} />
+    </>
+  )
+}
+
+/** Always one line high, so that nothing moves. */
+function CheckResult({ isChecking, finding }: ReturnType<typeof useDomainCheck>) {
+  return (
+    <Text
+      size="xs"
+      role="status"
+      mih="1.25rem"
+      mt={-8}
+      className={finding?.isGood === false ? 'warning' : 'quiet'}
+    >
+      {isChecking ? 'Checking …' : (finding?.text ?? '')}
+    </Text>
   )
 }

@@ -2,7 +2,7 @@ import type { Dns } from '../../api/types.ts'
 
 export type DnsRecord = { type: 'A' | 'AAAA' | 'CNAME' | 'ALIAS'; value: string }
 
-/** What to set for `domain`, and what to know about it; `here`: the host by which the dashboard is reached. */
+/** The records to set for `domain`, with a note. `here`: the host name of the dashboard, used if the operator named no target. */
 export function recordsFor(
   domain: string,
   target: Dns['target'],
@@ -12,24 +12,23 @@ export function recordsFor(
     return { records: target.addresses.map(addressRecord), note: null }
   }
   const host = target?.host ?? here
-  const elsewhere =
+  const guessed =
     target === null
-      ? 'This is the address by which you reach the dashboard; where the edge has another, your operator knows it.'
+      ? 'This is the address of the dashboard. If visitors reach the edge at another address, ask your operator for it.'
       : null
-  if (target === null && isThisMachine(here)) {
+  if (target === null && isLoopback(here)) {
     return {
       records: [{ type: 'A', value: '<address of this machine>' }],
-      note: 'You see this on the machine itself: visitors need the address by which others reach it.',
+      note: 'You opened the dashboard on the machine itself. Use the address at which visitors reach this machine.',
     }
   }
   if (/^[\d.]+$/.test(host) || host.startsWith('[')) {
-    return { records: [addressRecord(host.replace(/[[\]]/g, ''))], note: elsewhere }
+    return { records: [addressRecord(host.replace(/[[\]]/g, ''))], note: guessed }
   }
-  if (domain.split('.').length > 2)
-    return { records: [{ type: 'CNAME', value: `${host}.` }], note: elsewhere }
+  if (domain.split('.').length > 2) return { records: [{ type: 'CNAME', value: `${host}.` }], note: guessed }
   return {
     records: [{ type: 'ALIAS', value: `${host}.` }],
-    note: 'A name without www cannot have a CNAME. Where there is no ALIAS or ANAME, set A and AAAA records with the addresses of this installation.',
+    note: 'A name without www cannot have a CNAME record. If your DNS provider has no ALIAS or ANAME records, set A and AAAA records with the addresses of this installation.',
   }
 }
 
@@ -37,27 +36,23 @@ function addressRecord(value: string): DnsRecord {
   return { type: value.includes(':') ? 'AAAA' : 'A', value }
 }
 
-function isThisMachine(host: string): boolean {
+function isLoopback(host: string): boolean {
   return host === 'localhost' || host.startsWith('127.') || host === '[::1]'
 }
 
-/** Where the name leads, in words; null: there is nothing more to say. */
-export function dnsWords({
-  state,
-  addresses,
-  aliases,
-}: Pick<Dns, 'state' | 'addresses' | 'aliases'>): string {
+/** Where the domain's DNS points, as text. */
+export function dnsText({ state, addresses, aliases }: Pick<Dns, 'state' | 'addresses' | 'aliases'>): string {
   const where = [...aliases, ...addresses].join(', ')
   switch (state) {
     case 'reaches-us':
-      return where === '' ? 'The name leads here.' : `The name leads here, by ${where}.`
+      return where === '' ? 'The name points here.' : `The name points here, through ${where}.`
     case 'elsewhere':
       return where === ''
-        ? 'The name leads to an address that is not public, or where nobody answers.'
-        : `The name leads to ${where}, and from there not here.`
+        ? 'The name points to an address that is not public or does not respond.'
+        : `The name points to ${where}, which is not this installation.`
     case 'no-record':
       return 'The name has no address in the DNS yet.'
     case 'not-checked':
-      return 'The name servers give no answer; it is asked again.'
+      return 'The name servers do not respond. The check is repeated automatically.'
   }
 }

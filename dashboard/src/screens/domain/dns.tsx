@@ -1,45 +1,83 @@
-import { Stack, Text } from '@mantine/core'
+import { Badge, Button, Group, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { dnsQuery } from '../../api/queries.ts'
-import { CopyField } from '../../parts/copy-field.tsx'
-import { recordsFor } from './dns-records.ts'
-import { DnsState } from './dns-state.tsx'
 
-/** What to set so that visitors of `domain` come here, and whether they do. */
+import { dnsQuery } from '../../api/queries.ts'
+import { messageOf } from '../../api/request.ts'
+import type { Dns } from '../../api/types.ts'
+import { CopyField } from '../../parts/copy-field.tsx'
+import { TimeText } from '../../parts/time-text.tsx'
+import { dnsText, recordsFor } from './dns-records.ts'
+
+const STATES = {
+  'reaches-us': { color: 'paint', label: 'DNS points here' },
+  elsewhere: { color: 'yellow', label: 'DNS points elsewhere' },
+  'no-record': { color: 'yellow', label: 'No DNS record' },
+  'not-checked': { color: 'gray', label: 'DNS not checked' },
+} as const satisfies Record<Dns['state'], { color: string; label: string }>
+
+export function DnsBadge({ domain }: { domain: string }) {
+  const { data, error } = useQuery(dnsQuery(domain))
+  const isChecking = data === undefined && error === null
+  const { color, label } = isChecking
+    ? { color: 'gray', label: 'DNS …' }
+    : STATES[data?.state ?? 'not-checked']
+  return <Badge color={color}>{label}</Badge>
+}
+
+/** The records to set for `domain`, and whether its DNS points here. */
 export function DnsInstructions({ domain }: { domain: string }) {
-  const { data } = useQuery(dnsQuery(domain))
-  const target = data?.target ?? null
-  const { records, note } = recordsFor(domain, target, location.hostname)
-  const edge = target?.host ?? target?.addresses[0] ?? location.hostname
-  const isHere = data?.state === 'reaches-us'
+  const dns = useQuery(dnsQuery(domain))
   return (
     <Stack gap="sm">
-      <DnsState domain={domain} />
-      {!isHere && (
-        <>
-          <Text size="sm">
-            Where the DNS of <b className="break">{domain}</b> is kept, set{' '}
-            {records.length > 1 ? 'these records' : 'this record'}, and remove other A, AAAA and CNAME records
-            of the same name. Until then visitors still go to the old place, and nothing changes for them.
+      <Group justify="space-between" gap="sm" align="start">
+        <Stack gap={4} flex={1} miw={200}>
+          <Group gap={6}>
+            <DnsBadge domain={domain} />
+            {dns.data !== undefined && (
+              <Text size="xs" className="quiet">
+                <TimeText at={dns.data.checked_at} />
+              </Text>
+            )}
+          </Group>
+          <Text size="sm" className="break" role="status" mih="1.5em">
+            {dns.data !== undefined ? dnsText(dns.data) : dns.error !== null ? messageOf(dns.error) : ''}
           </Text>
-          {records.map(({ type, value }) => (
-            <CopyField
-              key={value}
-              label={records.length > 1 ? `DNS record ${type}` : 'DNS record'}
-              value={`${domain}.  300  ${type}  ${value}`}
-            />
-          ))}
-          {note !== null && (
-            <Text size="sm" className="quiet">
-              {note}
-            </Text>
-          )}
-          <CopyField
-            label="Try it before, as a crawler"
-            value={`curl -sI -A Googlebot --connect-to ${domain}:80:${edge}:80 http://${domain}/`}
-          />
-        </>
-      )}
+        </Stack>
+        <Button size="xs" variant="default" loading={dns.isFetching} onClick={() => dns.refetch()}>
+          Check again
+        </Button>
+      </Group>
+      {dns.data?.state !== 'reaches-us' && <Records domain={domain} target={dns.data?.target ?? null} />}
     </Stack>
+  )
+}
+
+function Records({ domain, target }: { domain: string; target: Dns['target'] }) {
+  const { records, note } = recordsFor(domain, target, location.hostname)
+  const edge = target?.host ?? target?.addresses[0] ?? location.hostname
+  return (
+    <>
+      <Text size="sm">
+        At the DNS provider of <b className="break">{domain}</b>, set{' '}
+        {records.length > 1 ? 'these records' : 'this record'} and remove other A, AAAA and CNAME records of
+        the same name. Until then nothing changes for visitors.
+      </Text>
+      {records.map(({ type, value }) => (
+        <CopyField
+          key={value}
+          label={records.length > 1 ? `DNS record ${type}` : 'DNS record'}
+          value={`${domain}.  300  ${type}  ${value}`}
+        />
+      ))}
+      {note !== null && (
+        <Text size="sm" className="quiet">
+          {note}
+        </Text>
+      )}
+      <CopyField
+        label="Try it first, as a crawler"
+        value={`curl -sI -A Googlebot --connect-to ${domain}:80:${edge}:80 http://${domain}/`}
+      />
+    </>
   )
 }

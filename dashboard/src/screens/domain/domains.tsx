@@ -1,23 +1,25 @@
-import { Anchor, Button, Group, Table, Text } from '@mantine/core'
+import { Anchor, Button, Group, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
+
 import { domainsQuery } from '../../api/queries.ts'
 import { useMe } from '../../api/session.ts'
 import { trafficSummariesQuery } from '../../api/traffic-queries.ts'
 import type { Domain, TrafficSummary } from '../../api/types.ts'
-import { percent } from '../../format.ts'
-import { ActiveBadge, HttpsBadge } from '../../parts/domain-state.tsx'
+import { counted, percent } from '../../format.ts'
+import { DomainBadges } from '../../parts/badges.tsx'
+import { DataTable } from '../../parts/data-table.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Empty, Loading, Trouble } from '../../parts/states.tsx'
+import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
-import { counted, QuotaBar } from '../../parts/usage-bar.tsx'
+import { UsageBar } from '../../parts/usage-bar.tsx'
 import { domainPath } from '../../route-map.ts'
 import { AddDomain } from './add-domain.tsx'
-import { DnsBadge } from './dns-state.tsx'
+import { DnsBadge } from './dns.tsx'
 import classes from './domains.module.css'
 
-export function Domains() {
+export default function Domains() {
   const domains = useQuery(domainsQuery)
   const [isAdding, setAdding] = useState(false)
   const { site_limit: limit } = useMe().plan
@@ -33,89 +35,87 @@ export function Domains() {
       title="Domains"
       lead={
         limit === null
-          ? 'The sites whose crawlers get finished pages.'
-          : `${used} of ${counted(limit, 'site')} of your plan.${isFull && domains.data !== undefined ? ' For more, ask the operator for a larger plan.' : ''}`
+          ? 'The sites whose crawlers get rendered pages.'
+          : `${used} of ${counted(limit, 'site')} in your plan.${isFull && domains.data !== undefined ? ' Ask the operator for a larger plan to add more.' : ''}`
       }
       actions={used > 0 ? add : undefined}
     >
-      {domains.data === undefined ? (
-        domains.error === null ? (
-          <Loading />
-        ) : (
-          <Trouble error={domains.error} onRetry={() => domains.refetch()} />
-        )
-      ) : used === 0 ? (
-        <div className="sheet">
-          <Empty title="Add your first site" action={add}>
-            Name the domain that visitors use and where the site runs. Crawlers then get finished pages;
-            people get your site, untouched.
-          </Empty>
-        </div>
-      ) : (
-        <DomainTable domains={domains.data} />
-      )}
+      <Loaded query={domains}>
+        {(list) =>
+          list.length === 0 ? (
+            <div className="sheet">
+              <Empty title="Add your first site" action={add}>
+                Enter the domain that visitors use and the server of your site. Crawlers then get rendered
+                pages; people get your site, unchanged.
+              </Empty>
+            </div>
+          ) : (
+            <DomainTable domains={list} />
+          )
+        }
+      </Loaded>
       {isAdding && <AddDomain onClose={() => setAdding(false)} />}
     </Page>
   )
 }
 
 function DomainTable({ domains }: { domains: readonly Domain[] }) {
-  // The list is there before it: what it says of each comes into its place.
+  // Loaded after the list: the figures fill their cells when they arrive.
   const summaries = useQuery(trafficSummariesQuery)
   const byName = new Map(summaries.data?.map((summary) => [summary.domain, summary]))
   return (
     <div className="sheet sheet-flush">
-      <Table verticalSpacing="md" horizontalSpacing="lg" className="stacking">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Domain</Table.Th>
-            <Table.Th>State</Table.Th>
-            <Table.Th>Hit ratio</Table.Th>
-            <Table.Th className={classes.single}>Last crawler</Table.Th>
-            <Table.Th>Renders this month</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {domains.map((domain) => (
-            <Table.Tr key={domain.id}>
-              <Table.Td>
-                <Anchor
-                  component={Link}
-                  href={domainPath('domain', domain.custom_domain)}
-                  fw={600}
-                  className="break"
-                >
-                  {domain.custom_domain}
-                </Anchor>
-                <Text size="sm" className="quiet break">
-                  {domain.origin_url}
-                </Text>
-              </Table.Td>
-              <Table.Td>
-                <Group gap={6}>
-                  <ActiveBadge isActive={domain.is_active} />
-                  <HttpsBadge hasCertificate={domain.ssl_enabled} />
-                  {!domain.ssl_enabled && <DnsBadge domain={domain.custom_domain} />}
-                </Group>
-              </Table.Td>
-              <Table.Td data-label="Hit ratio">
-                <HitRatios summary={byName.get(domain.custom_domain)} />
-              </Table.Td>
-              <Table.Td data-label="Last crawler">
-                <LastCrawler summary={byName.get(domain.custom_domain)} />
-              </Table.Td>
-              <Table.Td className={classes.quota}>
-                <QuotaBar used={domain.renders_used} limit={domain.monthly_render_limit} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
+      <DataTable
+        rows={domains}
+        keyOf={({ id }) => id}
+        columns={[
+          { title: 'Domain', cell: (domain) => <DomainName domain={domain} /> },
+          {
+            title: 'State',
+            cell: ({ custom_domain, is_active, ssl_enabled }) => (
+              <Group gap={6}>
+                <DomainBadges isActive={is_active} hasCertificate={ssl_enabled} />
+                {!ssl_enabled && <DnsBadge domain={custom_domain} />}
+              </Group>
+            ),
+          },
+          {
+            title: 'Hit ratio',
+            isLabelled: true,
+            cell: ({ custom_domain }) => <HitRatios summary={byName.get(custom_domain)} />,
+          },
+          {
+            title: 'Last crawler',
+            isLabelled: true,
+            cell: ({ custom_domain }) => <LastCrawler summary={byName.get(custom_domain)} />,
+          },
+          {
+            title: 'Renders this month',
+            className: classes.quota,
+            cell: ({ renders_used, monthly_render_limit }) => (
+              <UsageBar name="Renders used" used={renders_used} limit={monthly_render_limit} />
+            ),
+          },
+        ]}
+      />
     </div>
   )
 }
 
-/** Of the last day, and of the week beneath it. */
+function DomainName({ domain: { custom_domain, origin_url } }: { domain: Domain }) {
+  return (
+    <>
+      <Anchor component={Link} href={domainPath('domain', custom_domain)} fw={600} className="break">
+        {custom_domain}
+      </Anchor>
+      <Text size="sm" className="quiet break">
+        {origin_url}
+      </Text>
+    </>
+  )
+}
+
+/** Of the last day, and of the week below. */
 function HitRatios({ summary }: { summary: TrafficSummary | undefined }) {
   if (summary === undefined) return <span className="quiet">…</span>
   if (summary.week.pages === 0) return <span className="quiet">no crawler this week</span>

@@ -1,102 +1,178 @@
-import { Anchor, Button, Stack, Table, Text, VisuallyHidden } from '@mantine/core'
+import { Anchor, Button, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { Fragment, useState } from 'react'
+import { useState } from 'react'
 import { Link } from 'wouter'
-import { rendersQuery } from '../../api/queries.ts'
-import type { DomainWithSettings } from '../../api/types.ts'
-import { OutcomeBadge } from '../../parts/badges.tsx'
-import { Empty, Loading, Trouble } from '../../parts/states.tsx'
-import { TimeText } from '../../parts/time-text.tsx'
-import { count } from '../../parts/usage-bar.tsx'
-import { pagePath } from '../../route-map.ts'
-import { RenderRecord } from './render-record.tsx'
 
-export function DomainRenders({ domain }: { domain: DomainWithSettings }) {
+import { rendersQuery } from '../../api/queries.ts'
+import type { DomainWithSettings, Render } from '../../api/types.ts'
+import { bytes, count } from '../../format.ts'
+import { OutcomeBadge } from '../../parts/badges.tsx'
+import { DataTable } from '../../parts/data-table.tsx'
+import { Facts } from '../../parts/page.tsx'
+import { Empty, Loaded } from '../../parts/states.tsx'
+import { TimeText } from '../../parts/time-text.tsx'
+import { pagePath } from '../../route-map.ts'
+import classes from './renders.module.css'
+
+export default function DomainRenders({ domain }: { domain: DomainWithSettings }) {
   const renders = useQuery(rendersQuery(domain.custom_domain))
-  const [open, setOpen] = useState<string | null>(null)
-  if (renders.data === undefined) {
-    return renders.error === null ? (
-      <Loading rows={6} />
-    ) : (
-      <Trouble error={renders.error} onRetry={() => renders.refetch()} />
-    )
-  }
   return (
-    <Stack>
-      <Text size="sm" className="quiet">
-        The last 50 renders, the newest first; kept for a week, 20 of each page.
-      </Text>
-      <div className="sheet sheet-flush">
-        {renders.data.length === 0 ? (
-          <Empty title="Nothing was rendered in the last week">
-            A page is rendered when a crawler asks for one that is not stored, and when you refresh it.
-          </Empty>
-        ) : (
-          <div className="scroll-x">
-            <Table verticalSpacing="xs" horizontalSpacing="md" fz="sm" className="stacking stacking-lines">
-              <Table.Thead>
-                <Table.Tr>
-                  <Table.Th>Path</Table.Th>
-                  <Table.Th>Outcome</Table.Th>
-                  <Table.Th>When</Table.Th>
-                  <Table.Th>Took</Table.Th>
-                  <Table.Th>
-                    <VisuallyHidden>Actions</VisuallyHidden>
-                  </Table.Th>
-                </Table.Tr>
-              </Table.Thead>
-              <Table.Tbody>
-                {renders.data.map((render) => {
-                  const id = `${render.jobId} ${render.ended_at}`
-                  const isOpen = open === id
-                  return (
-                    <Fragment key={id}>
-                      <Table.Tr>
-                        <Table.Td className="break">
-                          <Anchor
-                            component={Link}
-                            href={pagePath(domain.custom_domain, render.path)}
-                            size="sm"
-                          >
-                            {render.path}
-                          </Anchor>
-                        </Table.Td>
-                        <Table.Td>
-                          <OutcomeBadge outcome={render.outcome} />
-                        </Table.Td>
-                        <Table.Td>
-                          <TimeText at={render.ended_at} />
-                        </Table.Td>
-                        <Table.Td className="number" data-label="Took">
-                          {count(render.stored_ms)} ms
-                        </Table.Td>
-                        <Table.Td className="end">
-                          <Button
-                            size="compact-xs"
-                            variant="subtle"
-                            aria-expanded={isOpen}
-                            aria-label={`${isOpen ? 'Hide' : 'Show'} the record of ${render.path}`}
-                            onClick={() => setOpen(isOpen ? null : id)}
-                          >
-                            {isOpen ? 'Hide' : 'Record'}
-                          </Button>
-                        </Table.Td>
-                      </Table.Tr>
-                      {isOpen && (
-                        <Table.Tr>
-                          <Table.Td colSpan={5}>
-                            <RenderRecord render={render} />
-                          </Table.Td>
-                        </Table.Tr>
-                      )}
-                    </Fragment>
-                  )
-                })}
-              </Table.Tbody>
-            </Table>
+    <Loaded query={renders} rows={6}>
+      {(list) => (
+        <Stack>
+          <Text size="sm" className="quiet">
+            The last 50 renders, newest first. Records are kept for a week, up to 20 per page.
+          </Text>
+          <div className="sheet sheet-flush">
+            {list.length === 0 ? (
+              <Empty title="No renders in the last week">
+                Renders are listed here, each with a record of what happened. A page is rendered when a
+                crawler requests it and it is not cached, and when you refresh it.
+              </Empty>
+            ) : (
+              <RenderTable domain={domain.custom_domain} renders={list} />
+            )}
           </div>
-        )}
-      </div>
+        </Stack>
+      )}
+    </Loaded>
+  )
+}
+
+const idOf = ({ jobId, ended_at }: Render) => `${jobId} ${ended_at}`
+
+function RenderTable({ domain, renders }: { domain: string; renders: readonly Render[] }) {
+  const [open, setOpen] = useState<string | null>(null)
+  return (
+    <DataTable
+      look="lines"
+      rows={renders}
+      keyOf={idOf}
+      detail={(render) => idOf(render) === open && <RenderRecord render={render} />}
+      columns={[
+        {
+          title: 'Path',
+          className: 'break',
+          cell: ({ path }) => (
+            <Anchor component={Link} href={pagePath(domain, path)} size="sm">
+              {path}
+            </Anchor>
+          ),
+        },
+        { title: 'Outcome', cell: ({ outcome }) => <OutcomeBadge outcome={outcome} /> },
+        { title: 'Time', cell: ({ ended_at }) => <TimeText at={ended_at} /> },
+        {
+          title: 'Duration',
+          className: 'number',
+          isLabelled: true,
+          cell: ({ stored_ms }) => `${count(stored_ms)} ms`,
+        },
+        {
+          title: 'Actions',
+          isAction: true,
+          cell: (render) => {
+            const isOpen = idOf(render) === open
+            return (
+              <Button
+                size="compact-xs"
+                variant="subtle"
+                aria-expanded={isOpen}
+                aria-label={`${isOpen ? 'Hide' : 'Show'} the record of ${render.path}`}
+                onClick={() => setOpen(isOpen ? null : idOf(render))}
+              >
+                {isOpen ? 'Hide' : 'Show record'}
+              </Button>
+            )
+          },
+        },
+      ]}
+    />
+  )
+}
+
+const CAPTURES: Record<string, string> = {
+  'ready-signal': 'when the page reported that it was ready',
+  budget: 'when its timers had run',
+  idle: 'when no request or script was running',
+  cap: 'when the time limit was reached',
+}
+
+/** The phases of a render, by the event that ends each. */
+const PHASES = [
+  ['slot', 'Waiting for a slot'],
+  ['tab', 'Opening a clean tab'],
+  ['navigate', 'Requesting the page'],
+  ['firstResponse', 'Waiting for the response'],
+  ['settled', 'Scripts and requests'],
+  ['snapshot', 'Snapshot'],
+] as const satisfies readonly (readonly [keyof Render['record']['phases'], string])[]
+
+/** Everything recorded of a render, to explain its outcome. */
+export function RenderRecord({ render }: { render: Render }) {
+  const { requests, consoleErrors, capture, htmlBytes, troubles } = render.record
+  const ahead = requests.preloaded ? ` (${count(requests.preloaded)} sent ahead of the page)` : ''
+  return (
+    <Stack gap="sm" py="xs">
+      <Facts
+        rows={[
+          ...(render.detail === null ? [] : ([['Reason', render.detail]] as const)),
+          ['Captured', capture === null ? 'no' : (CAPTURES[capture] ?? capture)],
+          [
+            'Requests',
+            `${count(requests.made)} sent${ahead}, ${count(requests.spared)} images skipped, ${count(requests.blocked)} blocked, ${count(requests.failed)} failed`,
+          ],
+          ...(htmlBytes === null ? [] : ([['Size', bytes(htmlBytes)]] as const)),
+        ]}
+      />
+      <Timeline render={render} />
+      {troubles.length > 0 && (
+        <div>
+          <Text size="sm" fw={500}>
+            Blocked and failed requests
+          </Text>
+          <pre className="code-block">
+            {troubles.map(({ kind, url, reason }) => `${kind}: ${url} (${reason})`).join('\n')}
+          </pre>
+        </div>
+      )}
+      {consoleErrors.count > 0 && (
+        <div>
+          <Text size="sm" fw={500}>
+            Console errors: {count(consoleErrors.count)}
+          </Text>
+          <pre className="code-block">{consoleErrors.texts.join('\n')}</pre>
+        </div>
+      )}
     </Stack>
+  )
+}
+
+/** From the queue to the snapshot, each phase as long as it took. */
+function Timeline({ render }: { render: Render }) {
+  const stretches = [{ name: 'In the queue', start: 0, end: render.queued_ms }]
+  let start = render.queued_ms
+  for (const [phase, name] of PHASES) {
+    const reached = render.record.phases[phase]
+    if (reached === null) continue
+    const end = Math.max(start, render.queued_ms + reached)
+    stretches.push({ name, start, end })
+    start = end
+  }
+  const whole = Math.max(1, start)
+  return (
+    <ol className={classes.timeline} aria-label="Phases of the render">
+      {stretches.map(({ name, start: from, end }) => (
+        <li key={name} className={classes.phase}>
+          <span className={classes.name}>{name}</span>
+          <span className={classes.track} aria-hidden>
+            <span
+              className={classes.bar}
+              style={{ marginLeft: `${(from / whole) * 100}%`, width: `${((end - from) / whole) * 100}%` }}
+            />
+          </span>
+          <span className={classes.ms}>{count(end - from)} ms</span>
+        </li>
+      ))}
+    </ol>
   )
 }

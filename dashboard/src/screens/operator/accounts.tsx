@@ -1,100 +1,46 @@
-import { Button, Group, NativeSelect, Stack, Table, TextInput, VisuallyHidden } from '@mantine/core'
+import { Badge, Button, Group, Menu, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+
 import { accountsQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import { useMe } from '../../api/session.ts'
-import type { MadeLink } from '../../api/types.ts'
-import { Dialog } from '../../parts/dialog.tsx'
+import type { AccountInList, MadeLink } from '../../api/types.ts'
+import { count } from '../../format.ts'
+import { ShownOnce } from '../../parts/copy-field.tsx'
+import { DataTable } from '../../parts/data-table.tsx'
+import { ConfirmDialog, Dialog, DialogButtons } from '../../parts/dialog.tsx'
+import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
 import { Page } from '../../parts/page.tsx'
-import { ShownOnce } from '../../parts/shown-once.tsx'
-import { Loading, Refusal, Trouble } from '../../parts/states.tsx'
-import { NotFound } from '../../shell/not-found.tsx'
-import { AccountRow } from './account-row.tsx'
+import { Loaded, Refusal } from '../../parts/states.tsx'
+import { TimeText } from '../../parts/time-text.tsx'
+import { emailProblem } from '../account/credentials.tsx'
 
 type Made = { title: string } & MadeLink
 
 const WARNINGS: Record<MadeLink['mail'], string> = {
-  off: 'Copy it now, and give it only to whom it is for: it is shown this once, and works once.',
-  sent: 'It has been sent by mail. Copy it only if that does not arrive: it is shown this once, and works once.',
+  off: 'Copy it now, and give it only to the person it is for. It is shown only once, and works once.',
+  sent: 'It was sent by e-mail. Copy it only if the e-mail does not arrive. It is shown only once, and works once.',
   failed:
-    'It could not be sent by mail; the log says why. Copy it now, and give it only to whom it is for: it is shown this once, and works once.',
+    'The e-mail could not be sent; the log says why. Copy the link now, and give it only to the person it is for. It is shown only once, and works once.',
 }
 
-export function Accounts() {
-  const me = useMe()
-  return me.role === 'operator' ? <AccountList /> : <NotFound />
-}
-
-function AccountList() {
+export default function Accounts() {
   const accounts = useQuery(accountsQuery)
-  const [search, setSearch] = useState('')
   const [isInviting, setInviting] = useState(false)
   const [made, setMade] = useState<Made | null>(null)
-  const found = (accounts.data?.accounts ?? []).filter(({ email }) =>
-    email.includes(search.trim().toLowerCase()),
-  )
   return (
     <Page
       title="Accounts"
-      lead="Who uses this installation. You see and change accounts; you cannot sign in as somebody else, nor see what their pages hold."
+      lead="The accounts of this installation. You can change them, but you cannot sign in as them or see the content of their pages."
       actions={
         <Button onClick={() => setInviting(true)} disabled={accounts.data === undefined}>
-          Invite somebody
+          Invite an owner
         </Button>
       }
     >
-      {accounts.data === undefined ? (
-        accounts.error === null ? (
-          <Loading />
-        ) : (
-          <Trouble error={accounts.error} onRetry={() => accounts.refetch()} />
-        )
-      ) : (
-        <Stack>
-          <TextInput
-            aria-label="Search by e-mail"
-            placeholder="Search by e-mail"
-            type="search"
-            maw={360}
-            value={search}
-            onChange={(event) => setSearch(event.currentTarget.value)}
-          />
-          <div className="sheet sheet-flush scroll-x">
-            <Table verticalSpacing="sm" horizontalSpacing="md" fz="sm" className="stacking">
-              <Table.Thead>
-                <Table.Tr>
-                  <Table.Th>Account</Table.Th>
-                  <Table.Th>Plan</Table.Th>
-                  <Table.Th className="end">Domains</Table.Th>
-                  <Table.Th className="end">Renders this month</Table.Th>
-                  <Table.Th>
-                    <VisuallyHidden>Actions</VisuallyHidden>
-                  </Table.Th>
-                </Table.Tr>
-              </Table.Thead>
-              <Table.Tbody>
-                {found.map((account) => (
-                  <AccountRow
-                    key={account.id}
-                    account={account}
-                    plans={accounts.data.plans}
-                    onMade={setMade}
-                  />
-                ))}
-                {found.length === 0 && (
-                  <Table.Tr>
-                    <Table.Td colSpan={5} className="quiet">
-                      No account has that in its e-mail.
-                    </Table.Td>
-                  </Table.Tr>
-                )}
-              </Table.Tbody>
-            </Table>
-          </div>
-        </Stack>
-      )}
+      <Loaded query={accounts}>{(data) => <AccountTable {...data} onMade={setMade} />}</Loaded>
       {isInviting && accounts.data !== undefined && (
         <Invite
           plans={accounts.data.plans}
@@ -119,10 +65,185 @@ function AccountList() {
   )
 }
 
-function Invite(props: { plans: readonly string[]; onClose: () => void; onMade: (made: Made) => void }) {
+function AccountTable(props: {
+  accounts: readonly AccountInList[]
+  plans: string[]
+  onMade: (made: Made) => void
+}) {
+  const [search, setSearch] = useState('')
+  const found = props.accounts.filter(({ email }) => email.includes(search.trim().toLowerCase()))
+  return (
+    <Stack>
+      <TextInput
+        aria-label="Search by e-mail"
+        placeholder="Search by e-mail"
+        type="search"
+        maw={360}
+        value={search}
+        onChange={(event) => setSearch(event.currentTarget.value)}
+      />
+      <div className="sheet sheet-flush">
+        <DataTable
+          rows={found}
+          keyOf={({ id }) => id}
+          columns={[
+            { title: 'Account', cell: (account) => <AccountName account={account} /> },
+            {
+              title: 'Plan',
+              cell: (account) => <PlanSelect account={account} plans={props.plans} />,
+            },
+            { title: 'Domains', isNumber: true, isLabelled: true, cell: ({ domains }) => count(domains) },
+            {
+              title: 'Renders this month',
+              isNumber: true,
+              isLabelled: true,
+              cell: ({ renders_used }) => count(renders_used),
+            },
+            {
+              title: 'Actions',
+              isAction: true,
+              cell: (account) => <AccountMenu account={account} onMade={props.onMade} />,
+            },
+          ]}
+        />
+        {found.length === 0 && (
+          <Text size="sm" className="quiet" p="md">
+            No account has this in its e-mail address.
+          </Text>
+        )}
+      </div>
+    </Stack>
+  )
+}
+
+function AccountName({ account }: { account: AccountInList }) {
+  return (
+    <>
+      <Group gap={6}>
+        <Text size="sm" fw={500} className="break">
+          {account.email}
+        </Text>
+        {account.suspended && <Badge color="red">suspended</Badge>}
+        {account.role === 'operator' && <Badge>operator</Badge>}
+      </Group>
+      <Text size="xs" className="quiet">
+        {account.can_sign_in ? 'created ' : 'cannot sign in yet, created '}
+        <TimeText at={account.created_at} />
+      </Text>
+    </>
+  )
+}
+
+type Change = {
+  plan?: string
+  role?: 'owner' | 'operator'
+  suspended?: boolean
+  /** Reverts a change: offers no undo of its own. */
+  isUndo?: boolean
+}
+
+/** Changes an account, and offers to undo a change of plan or role. */
+function useChange(account: AccountInList) {
+  const queries = useQueryClient()
+  const change = useMutation({
+    mutationFn: ({ isUndo: _, ...body }: Change) =>
+      request('PUT', `/api/operator/accounts/${account.id}`, { body }),
+    onSuccess: async (_answer, { plan, role, suspended, isUndo }) => {
+      const before = {
+        ...(plan !== undefined && { plan: account.plan }),
+        ...(role !== undefined && { role: account.role }),
+      }
+      const what =
+        plan !== undefined
+          ? `now has the plan ${plan}`
+          : role !== undefined
+            ? `is now ${role}`
+            : 'was changed'
+      notifyDone(
+        `${account.email} ${what}`,
+        isUndo || suspended !== undefined ? undefined : () => change.mutate({ ...before, isUndo: true }),
+      )
+      await queries.invalidateQueries({ queryKey: accountsQuery.queryKey })
+    },
+    onError: (error) => notifyFailed(`${account.email} was not changed`, error),
+  })
+  return change
+}
+
+function PlanSelect({ account, plans }: { account: AccountInList; plans: string[] }) {
+  const change = useChange(account)
+  return (
+    <NativeSelect
+      aria-label={`Plan of ${account.email}`}
+      size="xs"
+      data={plans}
+      value={account.plan}
+      disabled={change.isPending}
+      onChange={(event) => change.mutate({ plan: event.currentTarget.value })}
+    />
+  )
+}
+
+function AccountMenu({ account, onMade }: { account: AccountInList; onMade: (made: Made) => void }) {
+  const { email, role, suspended } = account
+  const isMe = email === useMe().email
+  const change = useChange(account)
+  const [isSuspending, setSuspending] = useState(false)
+  const reset = useMutation({
+    mutationFn: () => request<MadeLink>('POST', `/api/operator/accounts/${account.id}/reset-link`),
+    onSuccess: (made) => onMade({ title: `A password link for ${email}`, ...made }),
+    onError: (error) => notifyFailed('No link was created', error),
+  })
+  return (
+    <>
+      <Menu position="bottom-end" withinPortal>
+        <Menu.Target>
+          <Button size="compact-sm" variant="default" aria-label={`Actions for ${email}`}>
+            Actions
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item onClick={() => reset.mutate()}>Create a password link</Menu.Item>
+          <Menu.Item
+            disabled={isMe}
+            onClick={() => change.mutate({ role: role === 'operator' ? 'owner' : 'operator' })}
+          >
+            {role === 'operator' ? 'Make an owner' : 'Make an operator'}
+          </Menu.Item>
+          <Menu.Item
+            disabled={isMe}
+            {...(!suspended && { color: 'red' })}
+            onClick={() => (suspended ? change.mutate({ suspended: false }) : setSuspending(true))}
+          >
+            {suspended ? 'End the suspension' : 'Suspend'}
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      {isSuspending && (
+        <ConfirmDialog
+          title={`Suspend ${email}?`}
+          label="Suspend the account"
+          onClose={() => setSuspending(false)}
+          run={() => change.mutateAsync({ suspended: true })}
+        >
+          <Text size="sm" component="div" ta="start">
+            Until you end the suspension:
+            <ul>
+              <li>Sign-ins, API keys and webhook tokens of the account are refused.</li>
+              <li>Crawlers of its domains get the origin, like people. No site goes down.</li>
+              <li>Its queued jobs are cancelled. Cached pages are kept.</li>
+            </ul>
+          </Text>
+        </ConfirmDialog>
+      )}
+    </>
+  )
+}
+
+function Invite(props: { plans: string[]; onClose: () => void; onMade: (made: Made) => void }) {
   const form = useForm({
     initialValues: { email: '', plan: props.plans[0] ?? '', role: 'owner' },
-    validate: { email: (email) => (/^\S+@\S+$/.test(email.trim()) ? null : 'Enter an e-mail address') },
+    validate: { email: emailProblem },
   })
   const invite = useMutation({
     mutationFn: ({ email, plan, role }: typeof form.values) =>
@@ -132,28 +253,21 @@ function Invite(props: { plans: readonly string[]; onClose: () => void; onMade: 
     onSuccess: (made, { email }) => props.onMade({ title: `An invitation for ${email.trim()}`, ...made }),
   })
   return (
-    <Dialog title="Invite somebody" onClose={props.onClose}>
+    <Dialog title="Invite an owner" onClose={props.onClose}>
       <form noValidate onSubmit={form.onSubmit((values) => invite.mutate(values))}>
         <Stack>
           <TextInput label="E-mail" type="email" required data-autofocus {...form.getInputProps('email')} />
-          <NativeSelect label="Plan" data={[...props.plans]} {...form.getInputProps('plan')} />
+          <NativeSelect label="Plan" data={props.plans} {...form.getInputProps('plan')} />
           <NativeSelect
             label="Role"
             data={[
               { value: 'owner', label: 'Owner of sites' },
-              { value: 'operator', label: 'Operator: may see and change all accounts' },
+              { value: 'operator', label: 'Operator: can see and change all accounts' },
             ]}
             {...form.getInputProps('role')}
           />
           <Refusal error={invite.error} />
-          <Group justify="end">
-            <Button variant="default" onClick={props.onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={invite.isPending}>
-              Make the link
-            </Button>
-          </Group>
+          <DialogButtons label="Create the link" isBusy={invite.isPending} onCancel={props.onClose} />
         </Stack>
       </form>
     </Dialog>

@@ -1,128 +1,93 @@
-import { Badge, Group, Progress, Table, Text } from '@mantine/core'
+import { Badge, Group, Progress, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+
 import { fleetQuery } from '../../api/queries.ts'
 import type { Fleet } from '../../api/types.ts'
-import { bytes } from '../../parts/duration.ts'
+import { bytes, counted } from '../../format.ts'
+import { DataTable } from '../../parts/data-table.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Empty, Loading, Trouble } from '../../parts/states.tsx'
+import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
-import { counted } from '../../parts/usage-bar.tsx'
-import { OnlyOperators } from './only-operators.tsx'
 
 type FleetNode = Fleet['nodes'][number]
 
-export function Nodes() {
-  return (
-    <OnlyOperators>
-      <NodeList />
-    </OnlyOperators>
-  )
-}
-
-function NodeList() {
+export default function Nodes() {
   const fleet = useQuery(fleetQuery)
   return (
     <Page
       title="Nodes"
-      lead="The processes that share this database, with their browsers. Each says every five seconds that it lives."
+      lead="The processes that share this database, with their browsers. Each node reports every five seconds."
     >
-      {fleet.data === undefined ? (
-        fleet.error === null ? (
-          <Loading />
-        ) : (
-          <Trouble error={fleet.error} onRetry={() => fleet.refetch()} />
-        )
-      ) : fleet.data.nodes.length === 0 ? (
-        <div className="sheet">
-          <Empty title="No node has been heard of">
-            Nodes of an older version say nothing of themselves; this one should be here within five seconds.
-          </Empty>
-        </div>
-      ) : (
-        <NodeTable fleet={fleet.data} />
-      )}
+      <Loaded query={fleet}>
+        {(data) =>
+          data.nodes.length === 0 ? (
+            <div className="sheet">
+              <Empty title="No node has reported yet">
+                This node should appear here within five seconds. Nodes of older versions do not report.
+              </Empty>
+            </div>
+          ) : (
+            <NodeTable fleet={data} />
+          )
+        }
+      </Loaded>
     </Page>
   )
 }
 
 function NodeTable({ fleet: { nodes, schema } }: { fleet: Fleet }) {
   return (
-    <div className="sheet sheet-flush scroll-x">
-      <Table verticalSpacing="sm" horizontalSpacing="md" fz="sm" className="stacking">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Node</Table.Th>
-            <Table.Th>State</Table.Th>
-            <Table.Th>Browser</Table.Th>
-            <Table.Th>Renders</Table.Th>
-            <Table.Th className="end">Load of cores</Table.Th>
-            <Table.Th className="end">Memory</Table.Th>
-            <Table.Th>Version</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {nodes.map((node) => (
-            <Table.Tr key={node.id}>
-              <Table.Td>
-                <Text size="sm" fw={600} className="break" title={node.id}>
-                  {node.host}
+    <div className="sheet sheet-flush">
+      <DataTable
+        rows={nodes}
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            title: 'Node',
+            cell: ({ id, host, roles }) => (
+              <>
+                <Text size="sm" fw={600} className="break" title={id}>
+                  {host}
                 </Text>
                 <Text size="xs" className="quiet">
-                  {node.roles.join(', ')}
+                  {roles.join(', ')}
                 </Text>
-              </Table.Td>
-              <Table.Td>
-                <StateBadge state={node.state} />
-                <Text size="xs" className="quiet">
-                  {node.state === 'dead' ? (
-                    <>
-                      last heard of <TimeText at={node.seen_at} />
-                    </>
-                  ) : (
-                    <>
-                      started <TimeText at={node.started_at} />
-                    </>
-                  )}
-                </Text>
-              </Table.Td>
-              <Table.Td data-label="Browser">
-                <BrowserState node={node} />
-              </Table.Td>
-              <Table.Td data-label="Renders">
-                {node.slots === 0 ? (
-                  <span className="quiet">does not render</span>
-                ) : (
-                  <Group gap={6} wrap="nowrap">
-                    <Progress.Root size="sm" w={60}>
-                      <Progress.Section
-                        value={Math.min(100, (100 * node.running) / node.slots)}
-                        aria-label={`${node.running} of ${node.slots} slots in use`}
-                      />
-                    </Progress.Root>
-                    <span className="number one-line">
-                      {node.running} of {node.slots}
-                    </span>
-                  </Group>
-                )}
-              </Table.Td>
-              <Table.Td className="number end one-line" data-label="Load of cores">
-                {node.load.toFixed(2)} of {node.cores}
-              </Table.Td>
-              <Table.Td className="number end one-line" data-label="Memory">
-                {bytes(node.memory_bytes)}
-              </Table.Td>
-              <Table.Td data-label="Version">
+              </>
+            ),
+          },
+          { title: 'State', cell: (node) => <State node={node} /> },
+          { title: 'Browser', isLabelled: true, cell: (node) => <BrowserState node={node} /> },
+          { title: 'Renders', isLabelled: true, cell: (node) => <Slots node={node} /> },
+          {
+            title: 'CPU load',
+            isNumber: true,
+            isLabelled: true,
+            className: 'one-line',
+            cell: ({ load, cores }) => `${load.toFixed(2)} of ${counted(cores, 'core')}`,
+          },
+          {
+            title: 'Memory',
+            isNumber: true,
+            isLabelled: true,
+            className: 'one-line',
+            cell: ({ memory_bytes }) => bytes(memory_bytes),
+          },
+          {
+            title: 'Version',
+            isLabelled: true,
+            cell: (node) => (
+              <>
                 {node.version}
                 {node.schema < schema && (
                   <Text size="xs" className="quiet">
                     older than the database: upgrade it
                   </Text>
                 )}
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
+              </>
+            ),
+          },
+        ]}
+      />
     </div>
   )
 }
@@ -130,15 +95,18 @@ function NodeTable({ fleet: { nodes, schema } }: { fleet: Fleet }) {
 const STATES = {
   serving: { color: 'paint', label: 'Serving' },
   draining: { color: 'yellow', label: 'Draining' },
-  dead: { color: 'red', label: 'Not heard of' },
+  dead: { color: 'red', label: 'Not responding' },
 } as const
 
-function StateBadge({ state }: { state: FleetNode['state'] }) {
-  const { color, label } = STATES[state]
+function State({ node: { state, seen_at, started_at } }: { node: FleetNode }) {
   return (
-    <Badge variant="light" color={color} tt="none">
-      {label}
-    </Badge>
+    <>
+      <Badge color={STATES[state].color}>{STATES[state].label}</Badge>
+      <Text size="xs" className="quiet">
+        {state === 'dead' ? 'last report ' : 'started '}
+        <TimeText at={state === 'dead' ? seen_at : started_at} />
+      </Text>
+    </>
   )
 }
 
@@ -146,13 +114,29 @@ function BrowserState({ node: { browser, browsers, browsers_started } }: { node:
   if (browser === 'none') return <span className="quiet">none</span>
   return (
     <>
-      <Badge variant="light" color={browser === 'ok' ? 'paint' : 'red'} tt="none">
-        {browser === 'ok' ? 'Answers' : 'Does not answer'}
+      <Badge color={browser === 'ok' ? 'paint' : 'red'}>
+        {browser === 'ok' ? 'Responding' : 'Not responding'}
       </Badge>
       <Text size="xs" className="quiet number">
-        {browsers === 1 ? '1 running' : `${browsers} running`},{' '}
-        {counted(Math.max(0, browsers_started - 1), 'restart')}
+        {browsers} running, {counted(Math.max(0, browsers_started - 1), 'restart')}
       </Text>
     </>
+  )
+}
+
+function Slots({ node: { slots, running } }: { node: FleetNode }) {
+  if (slots === 0) return <span className="quiet">does not render</span>
+  return (
+    <Group gap={6} wrap="nowrap">
+      <Progress.Root size="sm" w={60}>
+        <Progress.Section
+          value={Math.min(100, (100 * running) / slots)}
+          aria-label={`${running} of ${slots} render slots in use`}
+        />
+      </Progress.Root>
+      <span className="number one-line">
+        {running} of {slots}
+      </span>
+    </Group>
   )
 }

@@ -1,72 +1,60 @@
-import { Button, Stack, Table, Text, VisuallyHidden } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Button, Stack, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+
 import { fleetQueueQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import type { FleetQueue } from '../../api/types.ts'
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
-import { duration } from '../../parts/duration.ts'
-import { sayDone } from '../../parts/notifications.tsx'
+import { count, duration } from '../../format.ts'
+import { DataTable } from '../../parts/data-table.tsx'
+import { ConfirmDialog } from '../../parts/dialog.tsx'
+import { notifyDone } from '../../parts/notifications.tsx'
 import { Page, Section } from '../../parts/page.tsx'
-import { Loading, Trouble } from '../../parts/states.tsx'
-import { count } from '../../parts/usage-bar.tsx'
-import { OnlyOperators } from './only-operators.tsx'
+import { Loaded } from '../../parts/states.tsx'
 
 type Running = FleetQueue['running'][number]
 
 const PRIORITIES = {
-  live: { label: 'Live', words: 'A crawler waits' },
-  refresh: { label: 'Refresh', words: 'API, webhooks, stale pages' },
-  warm: { label: 'Warm', words: 'All of a site' },
+  live: { label: 'Live', meaning: 'A crawler is waiting' },
+  refresh: { label: 'Refresh', meaning: 'API, webhooks, stale pages' },
+  warm: { label: 'Warm', meaning: 'Whole sites' },
 } as const
 
-export function Queue() {
-  return (
-    <OnlyOperators>
-      <QueueNow />
-    </OnlyOperators>
-  )
-}
-
-function QueueNow() {
+export default function Queue() {
   const queue = useQuery(fleetQueueQuery)
   return (
     <Page
       title="Queue"
-      lead="Renders of all accounts that wait or run. Live before refresh before warm; domains take turns."
+      lead="Queued and running renders of all accounts. Live runs before refresh, refresh before warm; domains take turns."
     >
-      {queue.data === undefined ? (
-        queue.error === null ? (
-          <Loading />
-        ) : (
-          <Trouble error={queue.error} onRetry={() => queue.refetch()} />
-        )
-      ) : (
-        <Stack gap="lg">
-          <Waiting queue={queue.data} />
-          <RunningJobs jobs={queue.data.running} />
-          <Longest domains={queue.data.waiting} />
-        </Stack>
-      )}
+      <Loaded query={queue}>
+        {({ priorities, running, waiting }) => (
+          <Stack gap="lg">
+            <Priorities priorities={priorities} />
+            <RunningJobs jobs={running} onCancelled={queue.refetch} />
+            <WaitingDomains domains={waiting} />
+          </Stack>
+        )}
+      </Loaded>
     </Page>
   )
 }
 
-function Waiting({ queue: { priorities } }: { queue: FleetQueue }) {
+function Priorities({ priorities }: Pick<FleetQueue, 'priorities'>) {
   return (
     <div className="columns columns-narrow">
       {priorities.map(({ priority, queued, oldest_seconds }) => (
         <section key={priority} className="sheet" aria-label={PRIORITIES[priority].label}>
           <Text fw={600}>{PRIORITIES[priority].label}</Text>
           <Text size="sm" className="quiet">
-            {PRIORITIES[priority].words}
+            {PRIORITIES[priority].meaning}
           </Text>
           <Text size="xl" fw={650} className="number" mt="xs">
             {count(queued)}
-            {queued >= 100_000 ? ' or more' : ''} waiting
+            {queued >= 100_000 ? ' or more' : ''} queued
           </Text>
           <Text size="sm" className="quiet">
-            {queued === 0 ? 'Nothing waits' : `The first for ${duration(oldest_seconds)}`}
+            {queued === 0 ? 'Nothing is waiting' : `The oldest for ${duration(oldest_seconds)}`}
           </Text>
         </section>
       ))}
@@ -74,77 +62,76 @@ function Waiting({ queue: { priorities } }: { queue: FleetQueue }) {
   )
 }
 
-function RunningJobs({ jobs }: { jobs: readonly Running[] }) {
-  const queries = useQueryClient()
-  const [cancelled, setCancelled] = useState<Running | null>(null)
+function RunningJobs({ jobs, onCancelled }: { jobs: readonly Running[]; onCancelled: () => unknown }) {
+  const [cancelling, setCancelling] = useState<Running | null>(null)
   return (
-    <Section title="Running" lead={jobs.length === 0 ? 'Nothing is rendered at this moment.' : undefined}>
+    <Section title="Running" lead={jobs.length === 0 ? 'No render is running.' : undefined}>
       {jobs.length > 0 && (
-        <div className="scroll-x">
-          <Table verticalSpacing="xs" horizontalSpacing="md" fz="sm" className="stacking">
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Page</Table.Th>
-                <Table.Th>Priority</Table.Th>
-                <Table.Th>Node</Table.Th>
-                <Table.Th className="end">For</Table.Th>
-                <Table.Th>
-                  <VisuallyHidden>Actions</VisuallyHidden>
-                </Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {jobs.map((job) => (
-                <Table.Tr key={job.jobId}>
-                  <Table.Td>
-                    <Text size="sm" className="break">
-                      {job.domain}
-                      {job.path}
+        <DataTable
+          rows={jobs}
+          keyOf={({ jobId }) => jobId}
+          columns={[
+            {
+              title: 'Page',
+              cell: ({ domain, path, attempts }) => (
+                <>
+                  <Text size="sm" className="break">
+                    {domain}
+                    {path}
+                  </Text>
+                  {attempts > 1 && (
+                    <Text size="xs" className="quiet">
+                      attempt {attempts}
                     </Text>
-                    {job.attempts > 1 && (
-                      <Text size="xs" className="quiet">
-                        attempt {job.attempts}
-                      </Text>
-                    )}
-                  </Table.Td>
-                  <Table.Td data-label="Priority">{PRIORITIES[job.priority].label}</Table.Td>
-                  <Table.Td data-label="Node" className="break" title={job.node}>
-                    {placeOf(job.node)}
-                  </Table.Td>
-                  <Table.Td className="number end" data-label="For">
-                    {duration(job.running_seconds)}
-                  </Table.Td>
-                  <Table.Td className="end">
-                    <Button
-                      size="compact-sm"
-                      variant="default"
-                      aria-label={`Cancel ${job.domain}${job.path}`}
-                      onClick={() => setCancelled(job)}
-                    >
-                      Cancel
-                    </Button>
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </div>
+                  )}
+                </>
+              ),
+            },
+            { title: 'Priority', isLabelled: true, cell: ({ priority }) => PRIORITIES[priority].label },
+            {
+              title: 'Node',
+              isLabelled: true,
+              className: 'break',
+              cell: ({ node }) => <span title={node}>{hostAndProcess(node)}</span>,
+            },
+            {
+              title: 'For',
+              isNumber: true,
+              isLabelled: true,
+              cell: ({ running_seconds }) => duration(running_seconds),
+            },
+            {
+              title: 'Actions',
+              isAction: true,
+              cell: (job) => (
+                <Button
+                  size="compact-sm"
+                  variant="default"
+                  aria-label={`Cancel ${job.domain}${job.path}`}
+                  onClick={() => setCancelling(job)}
+                >
+                  Cancel
+                </Button>
+              ),
+            },
+          ]}
+        />
       )}
-      {cancelled !== null && (
+      {cancelling !== null && (
         <ConfirmDialog
           title="Cancel this render?"
           label="Cancel the render"
-          onClose={() => setCancelled(null)}
+          onClose={() => setCancelling(null)}
           run={async () => {
-            await request('DELETE', `/api/operator/jobs/${cancelled.jobId}`)
-            sayDone('Cancelled')
-            await queries.invalidateQueries({ queryKey: fleetQueueQuery.queryKey })
+            await request('DELETE', `/api/operator/jobs/${cancelling.jobId}`)
+            notifyDone('The render was cancelled')
+            await onCancelled()
           }}
         >
           <Text size="sm" className="break">
-            What {cancelled.domain}
-            {cancelled.path} brings is dropped; a crawler that waits for it gets what is stored, else the
-            origin.
+            The result of {cancelling.domain}
+            {cancelling.path} is dropped. A crawler that waits for it gets the cached page, or the origin if
+            the page is not cached.
           </Text>
         </ConfirmDialog>
       )}
@@ -152,42 +139,39 @@ function RunningJobs({ jobs }: { jobs: readonly Running[] }) {
   )
 }
 
-/** Host and process, without what tells its runs apart. */
-function placeOf(node: string): string {
+/** A node's id without the part that tells its restarts apart. */
+function hostAndProcess(node: string): string {
   return node.split(':').slice(0, 2).join(':')
 }
 
-function Longest({ domains }: { domains: FleetQueue['waiting'] }) {
+function WaitingDomains({ domains }: { domains: FleetQueue['waiting'] }) {
   return (
     <Section
       title="Waiting longest"
-      lead={domains.length === 0 ? 'No domain waits.' : 'Domains by how long their first job has waited.'}
+      lead={
+        domains.length === 0 ? 'No domain has queued renders.' : 'Domains by the age of their oldest job.'
+      }
     >
       {domains.length > 0 && (
-        <Table verticalSpacing="xs" horizontalSpacing="md" fz="sm" className="stacking">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Domain</Table.Th>
-              <Table.Th>Highest priority</Table.Th>
-              <Table.Th className="end">Jobs</Table.Th>
-              <Table.Th className="end">For</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {domains.map(({ domain, priority, queued, waiting_seconds }) => (
-              <Table.Tr key={domain}>
-                <Table.Td className="break">{domain}</Table.Td>
-                <Table.Td data-label="Highest priority">{PRIORITIES[priority].label}</Table.Td>
-                <Table.Td className="number end" data-label="Jobs">
-                  {count(queued)}
-                </Table.Td>
-                <Table.Td className="number end" data-label="For">
-                  {duration(waiting_seconds)}
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
+        <DataTable
+          rows={domains}
+          keyOf={({ domain }) => domain}
+          columns={[
+            { title: 'Domain', className: 'break', cell: ({ domain }) => domain },
+            {
+              title: 'Highest priority',
+              isLabelled: true,
+              cell: ({ priority }) => PRIORITIES[priority].label,
+            },
+            { title: 'Jobs', isNumber: true, isLabelled: true, cell: ({ queued }) => count(queued) },
+            {
+              title: 'Waiting for',
+              isNumber: true,
+              isLabelled: true,
+              cell: ({ waiting_seconds }) => duration(waiting_seconds),
+            },
+          ]}
+        />
       )}
     </Section>
   )

@@ -1,42 +1,43 @@
-// biome-ignore-all lint/a11y/noNoninteractiveTabindex: what scrolls must be scrolled by keyboard, too.
+// biome-ignore-all lint/a11y/noNoninteractiveTabindex: boxes that scroll must be reachable by keyboard.
 import { Alert, Anchor, Button, Loader, Stack, Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { domainUrl, isUnderWay, lensQuery } from '../../api/queries.ts'
+
+import { domainUrl, inspectionQuery, isUnderWay } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import type { Inspection } from '../../api/types.ts'
-import { sayFailed } from '../../parts/notifications.tsx'
+import { count } from '../../format.ts'
+import { notifyFailed } from '../../parts/notifications.tsx'
 import { Section } from '../../parts/page.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
-import { count } from '../../parts/usage-bar.tsx'
-import { DifferenceList } from './difference-list.tsx'
+import { DifferenceList } from './history.tsx'
 import classes from './inspection.module.css'
-import type { LensPart } from './inspection.tsx'
+import type { ViewProps } from './inspection.tsx'
 
 type Side = NonNullable<Inspection['crawler']>
 
-/** What crawlers get and what a person gets, side by side, and what differs. */
-export function LensCompare({ domain, lens }: LensPart) {
+/** What crawlers get and what people get, side by side, and the differences. */
+export function Compare({ domain, page }: ViewProps) {
   const name = domain.custom_domain
   const queries = useQueryClient()
-  const { inspection } = lens
-  const look = useMutation({
-    mutationFn: () => request('POST', `${domainUrl(name)}/inspections`, { body: { path: lens.path } }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: lensQuery(name, lens.path).queryKey }),
-    onError: (error) => sayFailed('Nobody looks', error),
+  const { inspection } = page
+  const inspect = useMutation({
+    mutationFn: () => request('POST', `${domainUrl(name)}/inspections`, { body: { path: page.path } }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: inspectionQuery(name, page.path).queryKey }),
+    onError: (error) => notifyFailed('The inspection did not start', error),
   })
-  const isLooking = isUnderWay(inspection)
   const button = (
-    <Button loading={look.isPending} disabled={isLooking} onClick={() => look.mutate()}>
-      {inspection === null ? 'Look now' : 'Look again'}
+    <Button loading={inspect.isPending} disabled={isUnderWay(inspection)} onClick={() => inspect.mutate()}>
+      {inspection === null ? 'Inspect now' : 'Inspect again'}
     </Button>
   )
   if (inspection === null) {
     return (
       <div className="sheet">
-        <Empty title="Nobody has looked today" action={button}>
-          A browser shows the stored page without scripts, loads the page from the origin as a person does,
-          and takes a picture of both. It counts as no render.
+        <Empty title="Not inspected today" action={button}>
+          Both versions appear here side by side, with their differences. A browser opens the cached page
+          without scripts, loads the page from the origin like a visitor, and takes a screenshot of each. This
+          does not count as a render.
         </Empty>
       </div>
     )
@@ -45,40 +46,21 @@ export function LensCompare({ domain, lens }: LensPart) {
   return (
     <Stack gap="lg">
       <Section
-        title="Pictures"
+        title="Screenshots"
         lead={
           <>
-            {isLooking ? 'Asked for ' : 'Taken '}
+            {isUnderWay(inspection) ? 'Requested ' : 'Taken '}
             <TimeText at={inspection.requested_at} />
-            {inspection.state === 'queued' && ', waits for a node that renders'}
           </>
         }
         actions={button}
       >
-        {isLooking ? (
-          <Text size="sm" role="status" component="div" className={classes.looking}>
-            <Loader size="xs" aria-hidden />
-            {inspection.state === 'queued'
-              ? 'It is queued.'
-              : 'A browser looks at both. This takes some seconds.'}
-          </Text>
-        ) : inspection.state === 'failed' ? (
-          <Alert color="yellow">{inspection.reason ?? 'It failed.'}</Alert>
-        ) : person === null ? (
-          <Text size="sm" className="quiet">
-            What was found then is no longer kept.
-          </Text>
-        ) : (
-          <div className={classes.sides}>
-            <Picture of="crawler" title="Crawlers get" {...{ name, inspection }} side={crawler} />
-            <Picture of="person" title="People get" {...{ name, inspection }} side={person} />
-          </div>
-        )}
+        <Screenshots name={name} inspection={inspection} />
       </Section>
       {crawler?.facts != null && person?.facts != null && (
         <Section
           title="Differences"
-          lead="A person’s page is loaded in real time, once: what changes by the second differs too."
+          lead="The page for people is loaded once, in real time: content that changes every second differs too."
         >
           <DifferenceList before={crawler.facts} after={person.facts} names={['Crawlers', 'People']} />
         </Section>
@@ -87,7 +69,37 @@ export function LensCompare({ domain, lens }: LensPart) {
   )
 }
 
-function Picture(props: {
+function Screenshots({ name, inspection }: { name: string; inspection: Inspection }) {
+  const { state, reason, crawler, person } = inspection
+  if (isUnderWay(inspection)) {
+    return (
+      <Text size="sm" role="status" component="div" className={classes.looking}>
+        <Loader size="xs" aria-hidden />
+        {state === 'queued'
+          ? 'Queued until a node with a browser is free.'
+          : 'A browser is loading both versions. This takes a few seconds.'}
+      </Text>
+    )
+  }
+  if (state === 'failed') {
+    return <Alert color="yellow">{reason ?? 'The inspection failed without a reason. Inspect again.'}</Alert>
+  }
+  if (person === null) {
+    return (
+      <Text size="sm" className="quiet">
+        The result was deleted because of its age. Inspect again.
+      </Text>
+    )
+  }
+  return (
+    <div className={classes.sides}>
+      <Screenshot of="crawler" title="For crawlers" {...{ name, inspection }} side={crawler} />
+      <Screenshot of="person" title="For people" {...{ name, inspection }} side={person} />
+    </div>
+  )
+}
+
+function Screenshot(props: {
   of: 'crawler' | 'person'
   title: string
   name: string
@@ -95,6 +107,8 @@ function Picture(props: {
   side: Side | null
 }) {
   const { of, title, name, inspection, side } = props
+  const hasRedirected =
+    side?.url != null && /^https?:/.test(side.url) && side.url !== `https://${name}${inspection.path}`
   return (
     <figure className={classes.side}>
       <figcaption>
@@ -102,27 +116,11 @@ function Picture(props: {
           {title}
         </Text>
         <Text size="xs" className="quiet" component="div">
-          {side === null ? (
-            'nothing of ours: the page is not stored'
-          ) : side.reason === null ? (
-            <>
-              {side.status ?? 'no answer'}
-              {side.loadedMs === null ? ', never quite loaded' : `, loaded in ${count(side.loadedMs)} ms`},{' '}
-              {count(side.requests.made)} requests
-              {side.requests.failed > 0 && `, ${count(side.requests.failed)} failed`}
-              {side.isCut && ', goes on below'}
-            </>
-          ) : (
-            'could not be loaded'
-          )}
+          {captionOf(side)}
         </Text>
       </figcaption>
       {side !== null && side.reason === null && (
-        <section
-          className={classes.frame}
-          tabIndex={0}
-          aria-label={`What ${of === 'crawler' ? 'crawlers' : 'people'} get`}
-        >
+        <section className={classes.frame} tabIndex={0} aria-label={`Screenshot ${title.toLowerCase()}`}>
           <img
             className={classes.picture}
             src={`${domainUrl(name)}/inspections/${inspection.id}/${of}`}
@@ -131,20 +129,32 @@ function Picture(props: {
         </section>
       )}
       {side !== null && side.reason !== null && <Alert color="yellow">{side.reason}</Alert>}
-      {side?.url != null && /^https?:/.test(side.url) && side.url !== `https://${name}${inspection.path}` && (
+      {hasRedirected && (
         <Text size="xs" className="break">
-          It has led to{' '}
-          <Anchor href={side.url} target="_blank" rel="noopener noreferrer">
-            {side.url.slice(0, 200)}
+          Redirected to{' '}
+          <Anchor href={side.url ?? ''} target="_blank" rel="noopener noreferrer">
+            {side.url?.slice(0, 200)}
           </Anchor>
         </Text>
       )}
       {side !== null && side.consoleErrors.count > 0 && (
         <details>
-          <summary>Errors on the console: {count(side.consoleErrors.count)}</summary>
+          <summary>Console errors: {count(side.consoleErrors.count)}</summary>
           <pre className="code-block">{side.consoleErrors.texts.join('\n')}</pre>
         </details>
       )}
     </figure>
   )
+}
+
+function captionOf(side: Side | null): string {
+  if (side === null) return 'no cached page'
+  if (side.reason !== null) return 'could not be loaded'
+  return [
+    side.status === null ? 'no response' : `status ${side.status}`,
+    side.loadedMs === null ? 'did not finish loading' : `loaded in ${count(side.loadedMs)} ms`,
+    `${count(side.requests.made)} requests`,
+    ...(side.requests.failed > 0 ? [`${count(side.requests.failed)} failed`] : []),
+    ...(side.isCut ? ['cut at the bottom'] : []),
+  ].join(', ')
 }

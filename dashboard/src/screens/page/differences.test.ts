@@ -29,7 +29,7 @@ describe('the difference of two versions of a page', () => {
     assert.equal(same.length, 9)
   })
 
-  it('names what has gone and what has come', () => {
+  it('names what was removed and added', () => {
     const after: PageFacts = {
       ...FACTS,
       description: 'All rakes',
@@ -48,7 +48,7 @@ describe('the difference of two versions of a page', () => {
           kind: 'list',
           name: 'Structured data',
           removed: ['Product: { "a": 1 }'],
-          added: ['json-ld (cannot be read): {'],
+          added: ['json-ld (invalid): {'],
           same: 0,
         },
         { kind: 'list', name: 'Link preview', removed: [], added: ['og:image: /x.png'], same: 1 },
@@ -60,7 +60,7 @@ describe('the difference of two versions of a page', () => {
 
 describe('the difference of two texts', () => {
   const lines = (...numbers: number[]) => numbers.map((number) => `line ${number}`)
-  it('keeps what stands around it, and says how much it leaves out', () => {
+  it('keeps the lines around it, and counts the others', () => {
     const before = lines(1, 2, 3, 4, 5, 6, 7, 8, 9)
     const after = lines(1, 2, 3, 4, 50, 6, 7, 8, 9)
     assert.deepEqual(
@@ -76,13 +76,13 @@ describe('the difference of two texts', () => {
     )
   })
 
-  it('is one stretch where there is none, and none where there is no text', () => {
+  it('is one run for identical texts, and none for empty texts', () => {
     assert.deepEqual(textDifference(['a'], ['a']), [{ kind: 'same', lines: ['a'], count: 1 }])
     assert.deepEqual(textDifference([], []), [])
     assert.deepEqual(textDifference([], ['a']), [{ kind: 'added', lines: ['a'], count: 1 }])
   })
 
-  it('is given up where it would take for ever', () => {
+  it('is not computed for texts that differ too much', () => {
     const many = (word: string) => Array.from({ length: 20_000 }, (_, n) => `${word} ${n}`)
     assert.equal(textDifference(many('a'), many('b')), null)
   })

@@ -2,12 +2,12 @@ import { diffArrays } from 'diff'
 
 import type { PageFacts } from '../../api/types.ts'
 
-/** What two versions of a page differ in; what they share is not told twice. */
+/** A difference of two versions of a page. */
 export type Difference =
   | { kind: 'value'; name: string; before: string | null; after: string | null }
   | { kind: 'list'; name: string; removed: string[]; added: string[]; same: number }
 
-/** A stretch of lines of a text. Of long stretches that are the same only the ends are kept. */
+/** A run of lines of a text. Of long identical runs only the ends are kept. */
 export type Stretch = { kind: 'same' | 'removed' | 'added' | 'skipped'; lines: string[]; count: number }
 
 const VALUES = [
@@ -18,12 +18,12 @@ const VALUES = [
   ['Language', 'lang'],
 ] as const satisfies readonly (readonly [string, keyof PageFacts])[]
 
-/** Lines around a difference that say where it is. */
+/** Identical lines shown around a difference. */
 const AROUND = 2
-/** Texts that differ in more than so many lines are not compared line by line: it would take seconds. */
+/** Texts with more different lines are not compared line by line, which would take seconds. */
 const EDITS_MOST = 4_000
 
-/** Everything but the text. Names of what is the same: `same`. */
+/** Everything except the text. `same`: the names of identical parts. */
 export function differences(before: PageFacts, after: PageFacts): { differ: Difference[]; same: string[] } {
   const all: Difference[] = [
     ...VALUES.map(([name, field]) => ({
@@ -41,7 +41,7 @@ export function differences(before: PageFacts, after: PageFacts): { differ: Diff
   return { differ: all.filter((each) => !isSame(each)), same: all.filter(isSame).map(({ name }) => name) }
 }
 
-/** Line by line; null: they have hardly a line in common. */
+/** Line by line; null: the texts have almost no line in common. */
 export function textDifference(before: readonly string[], after: readonly string[]): Stretch[] | null {
   const parts = diffArrays([...before], [...after], { maxEditLength: EDITS_MOST })
   if (parts === undefined) return null
@@ -76,7 +76,7 @@ function nameOfLink({ href }: { href: string }): string {
 
 function nameOfData({ kind, types, json, isBroken }: PageFacts['structured'][number]): string {
   const name = types.length === 0 ? kind : types.join(', ')
-  return `${isBroken ? `${name} (cannot be read)` : name}${json === '' ? '' : `: ${json.replace(/\s+/g, ' ').slice(0, 300)}`}`
+  return `${isBroken ? `${name} (invalid)` : name}${json === '' ? '' : `: ${json.replace(/\s+/g, ' ').slice(0, 300)}`}`
 }
 
 function socialOf({ social }: PageFacts): string[] {

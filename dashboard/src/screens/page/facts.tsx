@@ -1,102 +1,95 @@
-import { Alert, Stack, Table, Text } from '@mantine/core'
+import { Alert, Stack, Text } from '@mantine/core'
 
 import type { PageFacts } from '../../api/types.ts'
-import { Section } from '../../parts/page.tsx'
+import { count, counted } from '../../format.ts'
+import { DataTable } from '../../parts/data-table.tsx'
+import { Facts, Section } from '../../parts/page.tsx'
 import { Empty } from '../../parts/states.tsx'
-import { count, counted } from '../../parts/usage-bar.tsx'
-import type { LensPart } from './inspection.tsx'
+import type { ViewProps } from './inspection.tsx'
 
-/** Of a page with a thousand links. */
 const LINKS_SHOWN = 200
+const LINES_SHOWN = 500
 
-/** What the stored page says, as a crawler reads it. */
-export function LensFacts({ lens: { facts, stored } }: LensPart) {
-  if (facts === null) return <NotStored />
-  const values: [string, string | null][] = [
-    ['Title', facts.title],
-    ['Description', facts.description],
-    ['Canonical', facts.canonical],
-    ['Robots', facts.robots],
-    ['Language', facts.lang],
-    ['Headings', facts.headings.join('\n') || null],
-    ['Text', `${count(facts.textChars)} characters`],
-  ]
+/** The content of the cached page, as a crawler reads it. */
+export function PageFactsView({ page: { facts, stored } }: ViewProps) {
+  if (facts === null) return <NotCached />
+  const none = <span className="quiet">none</span>
   return (
     <Stack gap="lg">
       {/noindex|none/i.test(facts.robots ?? '') && (
-        <Alert color="yellow" title="The page asks not to be listed">
-          Its robots meta says “{facts.robots}”: search engines leave it out.
+        <Alert color="yellow" title="The page is excluded from search">
+          Its robots meta tag is “{facts.robots}”: search engines do not list it.
         </Alert>
       )}
       <Section title="Head">
-        <dl className="facts">
-          {values.map(([name, value]) => (
-            <div key={name} style={{ display: 'contents' }}>
-              <dt>{name}</dt>
-              <dd>{value === null ? <span className="quiet">none</span> : <Lines text={value} />}</dd>
-            </div>
-          ))}
-          {stored?.headers.map(([name, value]) => (
-            <div key={`${name} ${value}`} style={{ display: 'contents' }}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
-        </dl>
+        <Facts
+          rows={[
+            ['Title', facts.title ?? none],
+            ['Description', facts.description ?? none],
+            ['Canonical', facts.canonical ?? none],
+            ['Robots', facts.robots ?? none],
+            ['Language', facts.lang ?? none],
+            [
+              'Headings',
+              facts.headings.length === 0
+                ? none
+                : facts.headings.map((line, at) => <div key={`${at} ${line}`}>{line}</div>),
+            ],
+            ['Text', `${count(facts.textChars)} characters`],
+            ...(stored?.headers ?? []),
+          ]}
+        />
       </Section>
       <Section title="Structured data">
         {facts.structured.length === 0 ? (
           <Text size="sm" className="quiet">
-            The page has none.
+            None on this page.
           </Text>
         ) : (
           facts.structured.map((each, at) => <Structured key={`${at} ${each.kind}`} {...each} />)
         )}
       </Section>
-      <Section
-        title="Links"
-        lead={`${counted(facts.linkCount, 'link')} to ${facts.links.length === 1 ? '1 address' : `${count(facts.links.length)} addresses`}`}
-      >
-        {facts.links.length > 0 && (
-          <div className="scroll-x">
-            <Table verticalSpacing={4} fz="sm" className="stacking">
-              <Table.Thead>
-                <Table.Tr>
-                  <Table.Th>Address</Table.Th>
-                  <Table.Th>Words</Table.Th>
-                </Table.Tr>
-              </Table.Thead>
-              <Table.Tbody>
-                {facts.links.slice(0, LINKS_SHOWN).map(({ href, text }) => (
-                  <Table.Tr key={href}>
-                    <Table.Td className="break">{href}</Table.Td>
-                    <Table.Td className="break">{text}</Table.Td>
-                  </Table.Tr>
-                ))}
-              </Table.Tbody>
-            </Table>
-          </div>
-        )}
-        {facts.links.length > LINKS_SHOWN && (
-          <Text size="sm" className="quiet">
-            and {count(facts.links.length - LINKS_SHOWN)} more
-          </Text>
-        )}
-      </Section>
-      <Section title="Text" lead="As a reader finds it, a line for each block">
-        <pre className="code-block">{facts.text.slice(0, 500).join('\n') || 'none'}</pre>
+      <Links facts={facts} />
+      <Section title="Text" lead="One line for each block.">
+        <pre className="code-block">{facts.text.slice(0, LINES_SHOWN).join('\n') || 'none'}</pre>
       </Section>
     </Stack>
   )
 }
 
-export function NotStored() {
+export function NotCached() {
   return (
     <div className="sheet">
-      <Empty title="This page is not stored">
-        It comes when a crawler asks for it, or when you refresh it. Its renders say why it was not kept.
+      <Empty title="This page is not cached">
+        It appears here after a crawler requests it or you refresh it. If it was rendered but not cached, the
+        Renders tab says why.
       </Empty>
     </div>
+  )
+}
+
+function Links({ facts: { links, linkCount } }: { facts: PageFacts }) {
+  return (
+    <Section
+      title="Links"
+      lead={`${counted(linkCount, 'link')} to ${counted(links.length, 'address', 'addresses')}`}
+    >
+      {links.length > 0 && (
+        <DataTable
+          rows={links.slice(0, LINKS_SHOWN)}
+          keyOf={({ href }) => href}
+          columns={[
+            { title: 'Address', className: 'break', cell: ({ href }) => href },
+            { title: 'Text', className: 'break', cell: ({ text }) => text },
+          ]}
+        />
+      )}
+      {links.length > LINKS_SHOWN && (
+        <Text size="sm" className="quiet">
+          and {count(links.length - LINKS_SHOWN)} more
+        </Text>
+      )}
+    </Section>
   )
 }
 
@@ -106,13 +99,8 @@ function Structured({ kind, types, json, isBroken }: PageFacts['structured'][num
       <Text size="sm" fw={500} mb={4}>
         {types.join(', ') || 'No type'} <span className="quiet">{kind}</span>
       </Text>
-      {isBroken && <Alert color="red">This is no JSON: whoever reads structured data leaves it out.</Alert>}
+      {isBroken && <Alert color="red">This is not valid JSON: crawlers ignore it.</Alert>}
       {json !== '' && <pre className="code-block">{json}</pre>}
     </div>
   )
-}
-
-function Lines({ text }: { text: string }) {
-  const lines = text.split('\n')
-  return lines.length === 1 ? text : lines.map((line, at) => <div key={`${at} ${line}`}>{line}</div>)
 }

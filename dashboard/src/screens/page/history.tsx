@@ -1,26 +1,30 @@
-import { NativeSelect, Stack, Text } from '@mantine/core'
-import { useState } from 'react'
+// biome-ignore-all lint/a11y/noNoninteractiveTabindex: boxes that scroll must be reachable by keyboard.
+import { Alert, Badge, NativeSelect, Stack, Text, Title } from '@mantine/core'
+import { type ReactNode, useMemo, useState } from 'react'
+
+import type { PageFacts } from '../../api/types.ts'
+import { bytes, count, counted } from '../../format.ts'
 import { Section } from '../../parts/page.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { ago } from '../../parts/time-text.tsx'
-import { size } from '../cache/page-words.ts'
-import { DifferenceList } from './difference-list.tsx'
-import type { LensPart } from './inspection.tsx'
+import { type Difference, differences, type Stretch, textDifference } from './differences.ts'
+import classes from './history.module.css'
+import type { ViewProps } from './inspection.tsx'
 
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
-/** What the last different snapshots said, and what changed from one to the next. */
-export function LensHistory({ lens: { history } }: LensPart) {
+/** The last different versions of the page, and what changed from one to the next. */
+export function History({ page: { history } }: ViewProps) {
   const [newer, setNewer] = useState(0)
   const after = history[newer]
   const before = history[newer + 1]
   if (after === undefined || before === undefined) {
     return (
       <div className="sheet">
-        <Empty title={history.length === 0 ? 'There is no history yet' : 'It has not changed since'}>
+        <Empty title={history.length === 0 ? 'No history yet' : 'No change yet'}>
           {history.length === 0
-            ? 'What a page says is noted when it is stored. A purge forgets it.'
-            : `The only version that is known was rendered ${ago(history[0]?.rendered_at ?? '')}. The next that differs is compared with it here.`}
+            ? 'Changes of the content appear here once the page was cached twice. A purge deletes the history.'
+            : `The only known version was rendered ${ago(history[0]?.rendered_at ?? '')}. The next different version is compared with it here.`}
         </Empty>
       </div>
     )
@@ -28,25 +32,136 @@ export function LensHistory({ lens: { history } }: LensPart) {
   return (
     <Section
       title="History"
-      lead="The last 5 versions that differ, for 30 days: their texts to 20,000 characters, 300 links"
+      lead="The last 5 different versions within 30 days. The first 20,000 characters and 300 links of each are compared."
     >
       <Stack gap="md">
         <NativeSelect
-          label="Change"
+          label="Version"
           className="form"
           value={String(newer)}
           onChange={(event) => setNewer(Number(event.currentTarget.value))}
           data={history.slice(0, -1).map((each, at) => ({
             value: String(at),
-            label: `${EXACT.format(new Date(each.rendered_at))}, ${size(each.html_bytes)}`,
+            label: `${EXACT.format(new Date(each.rendered_at))}, ${bytes(each.html_bytes)}`,
           }))}
         />
         <Text size="sm" className="quiet">
-          Compared with the version of {EXACT.format(new Date(before.rendered_at))}, {size(before.html_bytes)}
-          .{after.status !== before.status && ` The status was ${before.status}, and became ${after.status}.`}
+          Compared with the version of {EXACT.format(new Date(before.rendered_at))},{' '}
+          {bytes(before.html_bytes)}.
+          {after.status !== before.status && ` The status changed from ${before.status} to ${after.status}.`}
         </Text>
         <DifferenceList before={before.facts} after={after.facts} names={['Before', 'After']} />
       </Stack>
     </Section>
+  )
+}
+
+/** Entries of a list shown on each side. */
+const SHOWN = 50
+
+type Names = readonly [before: string, after: string]
+
+/** The differences of two versions of a page: first its metadata, then the text. */
+export function DifferenceList(props: { before: PageFacts; after: PageFacts; names: Names }) {
+  const { before, after, names } = props
+  const { differ, same } = useMemo(() => differences(before, after), [before, after])
+  const text = useMemo(() => textDifference(before.text, after.text), [before, after])
+  const isTextSame = text?.every(({ kind }) => kind === 'same' || kind === 'skipped') === true
+  return (
+    <Stack gap="md">
+      {differ.map((each) => (
+        <Titled key={each.name} title={each.name}>
+          <OneDifference difference={each} names={names} />
+        </Titled>
+      ))}
+      {text === null ? (
+        <Alert color="yellow" title="Text">
+          The texts have almost no line in common: {count(before.textChars)} and {count(after.textChars)}{' '}
+          characters.
+        </Alert>
+      ) : (
+        !isTextSame && (
+          <Titled title="Text">
+            <Lines stretches={text} names={names} />
+          </Titled>
+        )
+      )}
+      <Text size="sm" className="quiet">
+        Identical: {[...same, ...(isTextSame ? ['Text'] : [])].join(', ') || 'nothing'}.
+      </Text>
+    </Stack>
+  )
+}
+
+function Titled({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <div>
+      <Title order={3} size="h6" mb={4}>
+        {title}
+      </Title>
+      {children}
+    </div>
+  )
+}
+
+function OneDifference({ difference, names }: { difference: Difference; names: Names }) {
+  if (difference.kind === 'value') {
+    const value = (kind: 'removed' | 'added', text: string | null) => ({
+      ...{ kind, lines: [text ?? '(none)'], count: 1 },
+    })
+    return (
+      <Lines
+        stretches={[value('removed', difference.before), value('added', difference.after)]}
+        names={names}
+      />
+    )
+  }
+  const { removed, added, same } = difference
+  return (
+    <>
+      <Lines
+        stretches={[
+          { kind: 'removed', lines: removed.slice(0, SHOWN), count: removed.length },
+          { kind: 'added', lines: added.slice(0, SHOWN), count: added.length },
+        ]}
+        names={names}
+      />
+      <Text size="xs" className="quiet" mt={4}>
+        Only {names[0].toLowerCase()}: {count(removed.length)} · only {names[1].toLowerCase()}:{' '}
+        {count(added.length)} · both: {count(same)}
+      </Text>
+    </>
+  )
+}
+
+/** Each side is named as well as coloured. */
+function Lines({ stretches, names }: { stretches: readonly Stretch[]; names: Names }) {
+  return (
+    <section className={classes.lines} tabIndex={0} aria-label={`${names[0]} and ${names[1]}`}>
+      {stretches.map(({ kind, lines, count: all }, at) => {
+        if (all === 0) return null
+        if (kind === 'skipped') {
+          return (
+            <p key={`${at} skipped`} className={classes.skipped}>
+              {counted(all, 'identical line')}
+            </p>
+          )
+        }
+        return (
+          <div key={`${at} ${kind}`} className={classes[kind]}>
+            {kind !== 'same' && (
+              <Badge size="xs" color={kind === 'added' ? 'paint' : 'red'}>
+                {kind === 'added' ? names[1] : names[0]}
+              </Badge>
+            )}
+            {lines.map((line, row) => (
+              // Lines can repeat and never move: the index is the key.
+              <p key={row}>{line}</p>
+            ))}
+            {all > lines.length && <p className="quiet">and {count(all - lines.length)} more</p>}
+          </div>
+        )
+      })}
+    </section>
   )
 }

@@ -2,68 +2,67 @@ import { Anchor, Badge, Button, Group, Stack, Text, Title } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
-import { lensQuery } from '../../api/queries.ts'
-import type { DomainWithSettings, Lens } from '../../api/types.ts'
-import { OutcomeBadge } from '../../parts/badges.tsx'
-import { useTitle } from '../../parts/page.tsx'
-import { Loading, Trouble } from '../../parts/states.tsx'
+
+import { inspectionQuery } from '../../api/queries.ts'
+import type { DomainWithSettings, PageInspection } from '../../api/types.ts'
+import { bytes, count } from '../../format.ts'
+import { FRESHNESS, OutcomeBadge } from '../../parts/badges.tsx'
+import { Section, useTitle } from '../../parts/page.tsx'
+import { Empty, Loaded } from '../../parts/states.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
-import { domainPath, type LensView, pagePath } from '../../route-map.ts'
+import { domainPath, type PageView, pagePath } from '../../route-map.ts'
 import { PageChange } from '../cache/page-change.tsx'
-import { FRESHNESS, size } from '../cache/page-words.ts'
-import { LensCompare } from './compare.tsx'
-import { LensFacts } from './facts.tsx'
-import { LensHistory } from './history.tsx'
-import { LensPreview } from './preview.tsx'
-import { LensRenders } from './renders.tsx'
-import { LensSource } from './source.tsx'
+import { RenderRecord } from '../domain/renders.tsx'
+import { Compare } from './compare.tsx'
+import { PageFactsView } from './facts.tsx'
+import { History } from './history.tsx'
+import classes from './inspection.module.css'
+import { Preview } from './preview.tsx'
+import { Source } from './source.tsx'
 
-export type LensPart = { domain: DomainWithSettings; lens: Lens }
+export type ViewProps = { domain: DomainWithSettings; page: PageInspection }
 
 const VIEWS = [
-  { view: 'compare', title: 'Crawlers and people', Screen: LensCompare },
-  { view: 'facts', title: 'What it says', Screen: LensFacts },
-  { view: 'source', title: 'Source', Screen: LensSource },
-  { view: 'renders', title: 'Renders', Screen: LensRenders },
-  { view: 'history', title: 'History', Screen: LensHistory },
-  { view: 'preview', title: 'Link preview', Screen: LensPreview },
-] as const satisfies readonly { view: LensView; title: string; Screen: React.ComponentType<LensPart> }[]
+  { view: 'compare', title: 'Crawlers and people', View: Compare },
+  { view: 'facts', title: 'Content', View: PageFactsView },
+  { view: 'source', title: 'Source', View: Source },
+  { view: 'renders', title: 'Renders', View: Renders },
+  { view: 'history', title: 'History', View: History },
+  { view: 'preview', title: 'Link preview', View: Preview },
+] as const satisfies readonly { view: PageView; title: string; View: React.ComponentType<ViewProps> }[]
 
-/** One page under the lens. */
-export function PageLens({ domain }: { domain: DomainWithSettings }) {
+/** One page: what crawlers and people get, and how it was rendered. */
+export default function Inspection({ domain }: { domain: DomainWithSettings }) {
   const name = domain.custom_domain
-  const [query] = useSearchParams()
-  const path = query.get('path') ?? '/'
-  const lens = useQuery(lensQuery(name, path))
+  const [params] = useSearchParams()
+  const path = params.get('path') ?? '/'
+  const inspection = useQuery(inspectionQuery(name, path))
   useTitle(`${path} · ${name}`)
-  const shown = VIEWS.find(({ view }) => view === query.get('view')) ?? VIEWS[0]
-  if (lens.data === undefined) {
-    return lens.error === null ? (
-      <Loading rows={5} />
-    ) : (
-      <Trouble error={lens.error} onRetry={() => lens.refetch()} />
-    )
-  }
-  const { Screen } = shown
+  const shown = VIEWS.find(({ view }) => view === params.get('view')) ?? VIEWS[0]
   return (
-    <Stack gap="lg">
-      <Head domain={domain} lens={lens.data} />
-      <Tabs
-        label="This page"
-        tabs={VIEWS.map(({ view, title }) => ({
-          title,
-          href: pagePath(name, path, view),
-          isShown: view === shown.view,
-        }))}
-      />
-      <Screen domain={domain} lens={lens.data} />
-    </Stack>
+    <Loaded query={inspection} rows={5}>
+      {(page) => (
+        <Stack gap="lg">
+          <Head domain={domain} page={page} />
+          <Tabs
+            label="This page"
+            tabs={VIEWS.map(({ view, title }) => ({
+              title,
+              href: pagePath(name, path, view),
+              isShown: view === shown.view,
+            }))}
+          />
+          <shown.View domain={domain} page={page} />
+        </Stack>
+      )}
+    </Loaded>
   )
 }
 
-/** Its name, how it stands, and what can be done with it. */
-function Head({ domain, lens: { path, stored, redirect, renders } }: LensPart) {
+/** Its path, its state, and its actions. */
+function Head({ domain, page }: ViewProps) {
+  const { path, stored } = page
   const name = domain.custom_domain
   const queries = useQueryClient()
   const [, navigate] = useLocation()
@@ -95,41 +94,7 @@ function Head({ domain, lens: { path, stored, redirect, renders } }: LensPart) {
           </Button>
         </Group>
       </Group>
-      <Group gap="xs">
-        {stored === null ? (
-          <Badge variant="light" color="gray" tt="none">
-            {redirect === null ? 'not stored' : `${redirect.status} to ${redirect.location.slice(0, 80)}`}
-          </Badge>
-        ) : (
-          <>
-            <Badge variant="light" color={stored.status < 400 ? 'paint' : 'yellow'}>
-              {stored.status}
-            </Badge>
-            <Badge
-              variant="light"
-              color={stored.freshness === 'fresh' ? 'paint' : 'yellow'}
-              tt="none"
-              title={FRESHNESS[stored.freshness].meaning}
-            >
-              {stored.freshness}
-            </Badge>
-            <Text size="sm" className="quiet">
-              {size(stored.html_bytes)}, rendered <TimeText at={stored.rendered_at} />
-              {stored.last_crawler !== null && (
-                <>
-                  , last asked for by {stored.last_crawler.name}{' '}
-                  <TimeText at={stored.last_crawler.asked_at} />
-                </>
-              )}
-            </Text>
-          </>
-        )}
-        {renders[0] !== undefined && renders[0].outcome !== 'rendered' && (
-          <Text size="sm" component="div">
-            last render: <OutcomeBadge outcome={renders[0].outcome} />
-          </Text>
-        )}
-      </Group>
+      <CacheState page={page} />
       {changing !== null && (
         <PageChange
           deed={changing}
@@ -145,5 +110,76 @@ function Head({ domain, lens: { path, stored, redirect, renders } }: LensPart) {
         />
       )}
     </Stack>
+  )
+}
+
+function CacheState({ page: { stored, redirect, renders } }: { page: PageInspection }) {
+  const last = renders[0]
+  return (
+    <Group gap="xs">
+      {stored === null ? (
+        <Badge color="gray">
+          {redirect === null ? 'not cached' : `${redirect.status} to ${redirect.location.slice(0, 80)}`}
+        </Badge>
+      ) : (
+        <>
+          <Badge color={stored.status < 400 ? 'paint' : 'yellow'}>{stored.status}</Badge>
+          <Badge
+            color={stored.freshness === 'fresh' ? 'paint' : 'yellow'}
+            title={FRESHNESS[stored.freshness]}
+          >
+            {stored.freshness}
+          </Badge>
+          <Text size="sm" className="quiet">
+            {bytes(stored.html_bytes)}, rendered <TimeText at={stored.rendered_at} />
+            {stored.last_crawler !== null && (
+              <>
+                , last requested by {stored.last_crawler.name} <TimeText at={stored.last_crawler.asked_at} />
+              </>
+            )}
+          </Text>
+        </>
+      )}
+      {last !== undefined && last.outcome !== 'rendered' && (
+        <Text size="sm" component="div">
+          last render: <OutcomeBadge outcome={last.outcome} />
+        </Text>
+      )}
+    </Group>
+  )
+}
+
+/** The last renders, each with its record. */
+function Renders({ page: { renders } }: ViewProps) {
+  if (renders.length === 0) {
+    return (
+      <div className="sheet">
+        <Empty title="Not rendered in the last week">
+          The record of each render appears here for a week. Refresh the page to render it now.
+        </Empty>
+      </div>
+    )
+  }
+  return (
+    <Section title="Renders" lead="The last 20 renders of the last week, newest first.">
+      <Stack gap={0}>
+        {renders.map((render, at) => (
+          <details key={`${render.jobId} ${render.ended_at}`} className={classes.render} open={at === 0}>
+            <summary>
+              <Group gap="xs" component="span" display="inline-flex">
+                <OutcomeBadge outcome={render.outcome} />
+                <Text size="sm" span>
+                  <TimeText at={render.ended_at} />
+                </Text>
+                <Text size="sm" span className="quiet number">
+                  {count(render.stored_ms)} ms
+                </Text>
+              </Group>
+            </summary>
+            <RenderRecord render={render} />
+          </details>
+        ))}
+      </Stack>
+    </Section>
   )
 }

@@ -13,7 +13,7 @@ const of = (social: Record<string, string>, own?: Partial<PageFacts>) =>
   linkPreview(facts(social, own), 'shop.example', '/rakes')
 
 describe('a link preview', () => {
-  it('shows what the page wants to be shown', () => {
+  it('uses the social tags of the page', () => {
     const preview = of({
       'og:title': 'Rakes',
       'og:description': 'All of them',
@@ -32,7 +32,7 @@ describe('a link preview', () => {
     })
   })
 
-  it('takes what networks take where it says nothing, and tells what is missing', () => {
+  it('falls back like social networks, and names missing tags', () => {
     const preview = of({})
     assert.deepEqual(
       [preview.title, preview.description, preview.site, preview.image, preview.isLarge],
@@ -43,11 +43,11 @@ describe('a link preview', () => {
     assert.equal(of({ 'twitter:title': 'T', 'twitter:image': '/x.png' }).image, 'https://shop.example/x.png')
   })
 
-  it('names what goes wrong elsewhere', () => {
+  it('names wrong tags', () => {
     const said = (social: Record<string, string>) => of(social).remarks.join(' ')
-    assert.match(said({ 'og:image': 'javascript:alert(1)' }), /no address of a picture/)
-    assert.match(said({ 'og:image': '/a.png' }), /not absolute/)
-    assert.match(said({ 'og:url': 'https://other.example/' }), /leads to another site/)
+    assert.match(said({ 'og:image': 'javascript:alert(1)' }), /not a valid URL/)
+    assert.match(said({ 'og:image': '/a.png' }), /not an absolute URL/)
+    assert.match(said({ 'og:url': 'https://other.example/' }), /points to another site/)
     assert.match(said({ 'og:title': 'x'.repeat(91) }), /cut after about 90/)
     assert.equal(of({ 'og:title': 'x'.repeat(91) }).title.length, 91)
     assert.doesNotMatch(said({ 'og:title': 'x'.repeat(90) }), /cut after/)

@@ -1,19 +1,19 @@
 import type { PageFacts } from '../../api/types.ts'
 
-/** What a network shows of a link to a page, by what the page says and, where it does not, by what they take instead. */
+/** The card of a link: from the page's social tags, with the fallbacks that social networks use. */
 export type LinkPreview = {
   title: string
   description: string | null
   site: string
-  /** Absolute; null: none is named, or it is no address. */
+  /** Absolute; null: not set, or not a URL. */
   image: string | null
-  /** A picture across the card; else a small one beside the words. */
+  /** An image across the card, instead of a small one beside the text. */
   isLarge: boolean
-  /** What is missing, or other than it is meant, for whoever makes the page. */
+  /** Missing or wrong tags, for the author of the page. */
   remarks: string[]
 }
 
-/** Networks cut them after about so many characters. */
+/** Social networks cut the texts after about so many characters. */
 const TITLE_CHARS = 90
 const DESCRIPTION_CHARS = 200
 
@@ -28,23 +28,23 @@ export function linkPreview(facts: PageFacts, domain: string, path: string): Lin
   const image = found !== null && /^https?:$/.test(found.protocol) ? found.href : null
   if (social['og:title'] === undefined) {
     remarks.push(
-      `No og:title: ${title === null ? 'the address is shown' : 'the title of the page is taken'}.`,
+      `No og:title: ${title === null ? 'the URL is shown instead' : 'the page title is used instead'}.`,
     )
   }
   if (social['og:description'] === undefined) {
     remarks.push(
-      `No og:description: ${description === null ? 'nothing is shown' : 'the description of the page is taken'}.`,
+      `No og:description: ${description === null ? 'no description is shown' : 'the meta description is used instead'}.`,
     )
   }
-  if (named === null) remarks.push('No og:image: the card has no picture.')
-  else if (image === null) remarks.push('og:image is no address of a picture.')
+  if (named === null) remarks.push('No og:image: the card has no image.')
+  else if (image === null) remarks.push('og:image is not a valid URL: the card has no image.')
   else if (!/^https?:\/\//i.test(named))
-    remarks.push('og:image is not absolute: some networks show no picture.')
+    remarks.push('og:image is not an absolute URL: some networks show no image.')
   if (title !== null && title.length > TITLE_CHARS)
     remarks.push(`The title is cut after about ${TITLE_CHARS} characters.`)
   const url = social['og:url']
   if (url !== undefined && URL.parse(url)?.host !== domain) {
-    remarks.push(`og:url leads to another site: ${url.slice(0, 100)}`)
+    remarks.push(`og:url points to another site: ${url.slice(0, 100)}`)
   }
   return {
     title: cut(title ?? `${domain}${path}`, TITLE_CHARS),

@@ -1,7 +1,7 @@
-/** A piece of a line that fits; `number`: of its line, null where it goes on. */
+/** A piece of a line; `number` is null if it continues the line above. */
 export type SourceLine = { number: number | null; text: string }
 
-/** Snapshots have lines of any length: they are cut before a tag, where one is near, else in the middle. */
+/** Breaks long lines, if possible before a tag. */
 export function sourceLines(source: string, chars = 140): SourceLine[] {
   const lines: SourceLine[] = []
   source.split('\n').forEach((line, at) => {

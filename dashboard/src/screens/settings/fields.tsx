@@ -1,48 +1,180 @@
-import { Group, NumberInput, Stack, TextInput } from '@mantine/core'
+import { Checkbox, Group, NativeSelect, NumberInput, Stack, Switch, Textarea, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 
-import type { SettingsForm } from './values.ts'
+import type { DomainWithSettings } from '../../api/types.ts'
+import { count } from '../../format.ts'
+import { Section } from '../../parts/page.tsx'
+import { VIEWPORT_SIDE } from './problems.ts'
+import { CrawlerRows, RuleRows } from './rows.tsx'
+import { aheadPerDay, CATEGORIES, type SettingsForm } from './values.ts'
 
-/** What a site sees of whoever renders it. */
-export function VisitorFields({ form }: { form: UseFormReturnType<SettingsForm> }) {
+type Form = UseFormReturnType<SettingsForm>
+
+/** All sections of the settings form. */
+export function SettingsSections({ form, domain }: { form: Form; domain: DomainWithSettings }) {
   return (
-    <Stack className="form">
-      <TextInput
-        label="User agent"
-        placeholder="that of a normal Chromium, with Prepaint at its end"
-        spellCheck={false}
-        {...form.getInputProps('visitor.userAgent')}
-      />
-      <Group grow align="start">
-        <NumberInput
-          label="Viewport width"
-          placeholder="1280"
-          min={200}
-          max={4_000}
-          {...form.getInputProps('visitor.width')}
+    <>
+      <Section title="Site">
+        <Stack className="form">
+          <TextInput
+            label="Origin"
+            description="The URL of the server of your site"
+            spellCheck={false}
+            required
+            {...form.getInputProps('origin')}
+          />
+          <Toggle
+            {...{ form, name: 'isActive' }}
+            label="Active"
+            description="If off, crawlers get the origin, like people. Cached pages are kept."
+          />
+          <Toggle
+            {...{ form, name: 'httpsRedirect' }}
+            label="Redirect HTTP to HTTPS"
+            description="While a certificate is in use"
+          />
+        </Stack>
+      </Section>
+      <Freshness form={form} domain={domain} />
+      <QueryParameters form={form} />
+      <Section title="Path rules" lead="Only the first matching rule applies. * matches any characters.">
+        <RuleRows form={form} />
+      </Section>
+      <Section title="Crawlers" lead="These get rendered pages. All others get the origin.">
+        <Stack gap="sm">
+          {CATEGORIES.map(({ category, label, description }) => (
+            <Checkbox
+              key={category}
+              label={label}
+              description={description}
+              {...form.getInputProps(`rendered.${category}`, { type: 'checkbox' })}
+            />
+          ))}
+        </Stack>
+        <CrawlerRows form={form} />
+      </Section>
+      <RenderingBrowser form={form} />
+      <Section title="Caching">
+        <Stack gap="sm">
+          <Checkbox
+            label="Respect the Cache-Control header of the origin"
+            description="Pages marked no-store or private are not cached"
+            {...form.getInputProps('respectsCacheControl', { type: 'checkbox' })}
+          />
+          <Checkbox
+            label="Do not cache pages that look like “not found”"
+            description="For sites that respond with status 200 to every address"
+            {...form.getInputProps('refusesSoft404', { type: 'checkbox' })}
+          />
+        </Stack>
+      </Section>
+    </>
+  )
+}
+
+function Toggle(props: { form: Form; name: string; label: string; description: string }) {
+  const { form, name, label, description } = props
+  return (
+    <Switch label={label} description={description} {...form.getInputProps(name, { type: 'checkbox' })} />
+  )
+}
+
+function Freshness({ form, domain }: { form: Form; domain: DomainWithSettings }) {
+  const ages = [
+    ['freshHours', 'Fresh, in hours', 'Served from the cache'],
+    ['staleHours', 'Then stale, in hours', 'Served from the cache while it is rendered again'],
+    ['keepDays', 'Kept, in days', 'Served if the origin or the render fails'],
+  ] as const
+  return (
+    <Section title="Freshness" lead="How old a page may become.">
+      <Stack className="form">
+        {ages.map(([name, label, description]) => (
+          <NumberInput
+            key={name}
+            label={label}
+            description={description}
+            min={0}
+            decimalScale={2}
+            {...form.getInputProps(name)}
+          />
+        ))}
+        <Toggle
+          {...{ form, name: 'refreshesOnDeploy' }}
+          label="A deploy makes pages stale"
+          description="When several pages load new script bundles, older pages become stale. They are still served, and are rendered again on the next crawler visit, which counts against the month."
         />
         <NumberInput
-          label="Viewport height"
-          placeholder="1024"
-          min={200}
-          max={4_000}
-          {...form.getInputProps('visitor.height')}
+          label="Refresh stale pages early, in percent of the month's renders"
+          description={`Before the next crawler visit, recently visited pages first. At most ${count(aheadPerDay(domain, form.values.aheadPercent))} renders a day; 0 turns it off.`}
+          min={0}
+          max={100}
+          {...form.getInputProps('aheadPercent')}
         />
-      </Group>
-      <Group grow align="start">
-        <TextInput
-          label="Locale"
-          placeholder="en-US"
-          spellCheck={false}
-          {...form.getInputProps('visitor.locale')}
+      </Stack>
+    </Section>
+  )
+}
+
+function QueryParameters({ form }: { form: Form }) {
+  return (
+    <Section title="Query parameters" lead="Which query parameters identify a different page.">
+      <Stack className="form">
+        <NativeSelect
+          label="Parameters"
+          data={[
+            { value: 'keep', label: 'All except click tracking' },
+            { value: 'ignore', label: 'None' },
+            { value: 'list', label: 'Only these' },
+          ]}
+          {...form.getInputProps('query')}
         />
-        <TextInput
-          label="Time zone"
-          placeholder="UTC"
-          spellCheck={false}
-          {...form.getInputProps('visitor.timeZone')}
-        />
-      </Group>
-    </Stack>
+        {form.values.query === 'list' && (
+          <Textarea
+            label="Names, one per line"
+            autosize
+            minRows={2}
+            spellCheck={false}
+            {...form.getInputProps('queryNames')}
+          />
+        )}
+      </Stack>
+    </Section>
+  )
+}
+
+function RenderingBrowser({ form }: { form: Form }) {
+  const text = (name: string, label: string, placeholder: string) => (
+    <TextInput
+      label={label}
+      placeholder={placeholder}
+      spellCheck={false}
+      {...form.getInputProps(`visitor.${name}`)}
+    />
+  )
+  const side = (name: string, label: string, placeholder: string) => (
+    <NumberInput
+      label={label}
+      placeholder={placeholder}
+      {...VIEWPORT_SIDE}
+      {...form.getInputProps(`visitor.${name}`)}
+    />
+  )
+  return (
+    <Section
+      title="Browser"
+      lead="How the rendering browser presents itself to the site. Empty: the default."
+    >
+      <Stack className="form">
+        {text('userAgent', 'User agent', 'that of Chromium, followed by Prepaint')}
+        <Group grow align="start">
+          {side('width', 'Viewport width', '1280')}
+          {side('height', 'Viewport height', '1024')}
+        </Group>
+        <Group grow align="start">
+          {text('locale', 'Locale', 'en-US')}
+          {text('timeZone', 'Time zone', 'UTC')}
+        </Group>
+      </Stack>
+    </Section>
   )
 }

@@ -2,31 +2,29 @@ import { Button, Group, Stack, Text } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import type { AroundNavHandler } from 'wouter'
 import { Dialog } from '../../parts/dialog.tsx'
-import { dropHeldEntry, holdWayBack, isWayBackHeld } from './held-back.ts'
 
-/** Asks before what was typed is lost; null: nothing would be. */
+/** Asks before unsaved changes are lost; null: there are none. */
 let ask: ((goOn: () => void) => void) | null = null
 
-/** What was typed is of no use any more: nobody is asked. */
-export function forgetTyped(): void {
+/** Call when unsaved changes no longer matter. */
+export function discardChanges(): void {
   ask = null
 }
 
-/** Around every navigation within the dashboard. */
+/** Wraps every navigation within the dashboard. */
 export const guardedNavigation: AroundNavHandler = (navigate, to, options) => {
-  const go = () => navigate(to, isWayBackHeld() ? { ...options, replace: true } : options)
+  const go = () => navigate(to, isBackHeld() ? { ...options, replace: true } : options)
   if (ask === null) go()
   else ask(go)
 }
 
 /**
- * While `isDirty`, leaving the screen asks first: by a link of the dashboard, by
- * the browser's way back, and by closing the page (there the browser asks in its
- * own words).
+ * While `isDirty`, asks before leaving by a link, by the back button, or by closing the window
+ * (then the browser asks with its own text).
  */
 export function LeaveGuard({ isDirty }: { isDirty: boolean }) {
   const [asked, setAsked] = useState<{ goOn: () => void; stay: () => void } | null>(null)
-  // One that was left by a reload.
+  // Left over from before a reload.
   useEffect(dropHeldEntry, [])
   useEffect(() => {
     if (!isDirty) return
@@ -34,13 +32,13 @@ export function LeaveGuard({ isDirty }: { isDirty: boolean }) {
       if (ask !== null) event.preventDefault()
     }
     ask = (goOn) => setAsked({ goOn, stay: () => {} })
-    const wayBack = holdWayBack(() => {
-      if (ask !== null) setAsked({ goOn: () => history.back(), stay: wayBack.again })
+    const back = holdBack(() => {
+      if (ask !== null) setAsked({ goOn: () => history.back(), stay: back.again })
     })
     window.addEventListener('beforeunload', hold)
     return () => {
       ask = null
-      wayBack.release()
+      back.release()
       window.removeEventListener('beforeunload', hold)
     }
   }, [isDirty])
@@ -53,10 +51,10 @@ export function LeaveGuard({ isDirty }: { isDirty: boolean }) {
   return (
     <Dialog title="Leave without saving?" onClose={close}>
       <Stack>
-        <Text size="sm">What you have changed here is not saved yet, and would be lost.</Text>
+        <Text size="sm">Your changes are not saved and will be lost.</Text>
         <Group justify="end">
           <Button variant="default" onClick={close} data-autofocus>
-            Stay here
+            Stay
           </Button>
           <Button
             color="red"
@@ -72,4 +70,54 @@ export function LeaveGuard({ isDirty }: { isDirty: boolean }) {
       </Stack>
     </Dialog>
   )
+}
+
+/** The state of the extra history entry that intercepts the back button. */
+const HELD_ENTRY = { isHeld: true }
+
+/** Whether the extra entry is current, so that the next screen replaces it. */
+function isBackHeld(): boolean {
+  const state: unknown = history.state
+  return typeof state === 'object' && state !== null && 'isHeld' in state
+}
+
+/**
+ * Adds a history entry of the same address, so that the back button stays on the screen and calls `onBack`.
+ * `again` adds it once more; `release` removes it.
+ */
+function holdBack(onBack: () => void): { again(): void; release(): void } {
+  // Keeps the scroll position when the entry is removed.
+  history.scrollRestoration = 'manual'
+  const again = () => history.pushState(HELD_ENTRY, '')
+  const popped = () => {
+    if (!isBackHeld()) onBack()
+  }
+  again()
+  window.addEventListener('popstate', popped)
+  return {
+    again,
+    release() {
+      window.removeEventListener('popstate', popped)
+      dropHeldEntry()
+    },
+  }
+}
+
+/** Going back is asynchronous: meanwhile the extra entry is still current. */
+let isDropping = false
+
+/** Removes the extra entry if it is current, also after a reload. */
+function dropHeldEntry(): void {
+  if (isDropping) return
+  if (!isBackHeld()) {
+    history.scrollRestoration = 'auto'
+    return
+  }
+  isDropping = true
+  const gone = () => {
+    isDropping = false
+    history.scrollRestoration = 'auto'
+  }
+  window.addEventListener('popstate', gone, { once: true })
+  history.back()
 }

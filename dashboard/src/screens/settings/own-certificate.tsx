@@ -2,17 +2,17 @@ import { Button, Group, Stack, Text, Textarea } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+
 import { certificateQuery, domainQuery, domainUrl } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import type { Certificate } from '../../api/types.ts'
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
-import { sayDone } from '../../parts/notifications.tsx'
+import { ConfirmDialog, Dialog, DialogButtons } from '../../parts/dialog.tsx'
+import { notifyDone } from '../../parts/notifications.tsx'
 import { Section } from '../../parts/page.tsx'
 import { Refusal, Trouble } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 
-/** The owner's own certificate: given, replaced, taken back. Its key is never shown again. */
+/** The owner's own certificate: upload, replace, remove. Its key is never shown. */
 export function OwnCertificate({ name }: { name: string }) {
   const queries = useQueryClient()
   const found = useQuery(certificateQuery(name))
@@ -25,44 +25,42 @@ export function OwnCertificate({ name }: { name: string }) {
       title="Own certificate"
       lead={
         own === null ? (
-          'Where you bring one of your own, it is served until its end, and none is ordered.'
+          'If you upload a certificate, it is used until it expires, and none is ordered.'
         ) : (
           <>
-            By {own.issuer}, for {own.names.join(', ')}; ends <TimeText at={own.not_after} />.
+            Issued by {own.issuer} for {own.names.join(', ')}; expires <TimeText at={own.not_after} />.
           </>
         )
       }
       actions={
         <Group gap="xs">
           <Button variant="default" onClick={() => setAsks('new')} disabled={found.data === undefined}>
-            {own === null ? 'Give one' : 'Replace'}
+            {own === null ? 'Upload' : 'Replace'}
           </Button>
           {own !== null && (
             <Button variant="outline" color="red" onClick={() => setAsks('remove')}>
-              Take it back
+              Remove
             </Button>
           )}
         </Group>
       }
     >
-      {found.error !== null && found.data === undefined && (
-        <Trouble error={found.error} onRetry={() => found.refetch()} />
-      )}
+      {found.error !== null && found.data === undefined && <Trouble query={found} />}
       {asks === 'new' && <NewCertificate name={name} onClose={close} onDone={changed} />}
       {asks === 'remove' && (
         <ConfirmDialog
-          title="Take your certificate back?"
-          label="Take it back"
+          title="Remove your certificate?"
+          label="Remove"
           onClose={close}
           run={async () => {
             await request('DELETE', `${domainUrl(name)}/certificate`)
-            sayDone('Your certificate is out of use')
+            notifyDone('Your certificate was removed')
             await changed()
           }}
         >
           <Text size="sm">
-            From now on https of {name} fails until another one is there: it is ordered by itself where the
-            operator has named a CA and the DNS leads here.
+            HTTPS of {name} fails until there is another certificate. One is ordered automatically if the
+            operator has configured a certificate authority and the DNS points here.
           </Text>
         </ConfirmDialog>
       )}
@@ -70,70 +68,56 @@ export function OwnCertificate({ name }: { name: string }) {
   )
 }
 
-function NewCertificate({
-  name,
-  onClose,
-  onDone,
-}: {
-  name: string
-  onClose: () => void
-  onDone: () => Promise<void>
-}) {
-  const pem = (what: string) => (text: string) =>
-    new RegExp(`-----BEGIN [A-Z ]*${what}-----`).test(text)
+function pemRule(kind: 'CERTIFICATE' | 'PRIVATE KEY') {
+  return (text: string) =>
+    new RegExp(`-----BEGIN [A-Z ]*${kind}-----`).test(text)
       ? null
-      : `Begins with -----BEGIN ${what === 'CERTIFICATE' ? '' : '… '}${what}-----`
+      : `Paste the PEM text, which begins with -----BEGIN ${kind === 'CERTIFICATE' ? '' : '… '}${kind}-----`
+}
+
+function NewCertificate(props: { name: string; onClose: () => void; onDone: () => Promise<void> }) {
+  const { name, onClose } = props
   const form = useForm({
     initialValues: { chain: '', key: '' },
     validateInputOnBlur: true,
-    validate: { chain: pem('CERTIFICATE'), key: pem('PRIVATE KEY') },
+    validate: { chain: pemRule('CERTIFICATE'), key: pemRule('PRIVATE KEY') },
   })
-  const give = useMutation({
+  const upload = useMutation({
     mutationFn: ({ chain, key }: typeof form.values) =>
       request<Certificate>('PUT', `${domainUrl(name)}/certificate`, {
         body: { certificate_chain: chain, private_key: key },
       }),
     onSuccess: async () => {
-      sayDone('Your certificate is in use')
+      notifyDone('Your certificate is in use')
       onClose()
-      await onDone()
+      await props.onDone()
     },
     onError: (error) => {
       const [, field, problem] = /^(certificate_chain|private_key) (.*)$/.exec(error.message) ?? []
       if (problem !== undefined) form.setFieldError(field === 'private_key' ? 'key' : 'chain', problem)
     },
   })
+  const input = { rows: 6, spellCheck: false, required: true }
   return (
     <Dialog title="Your own certificate" onClose={onClose}>
-      <form noValidate onSubmit={form.onSubmit((values) => give.mutate(values))}>
+      <form noValidate onSubmit={form.onSubmit((values) => upload.mutate(values))}>
         <Stack>
           <Textarea
             label="Certificate chain (PEM)"
-            description={`That of ${name} first, then those that sign it`}
-            rows={6}
-            spellCheck={false}
-            required
+            description={`The certificate of ${name} first, then those that signed it`}
             data-autofocus
+            {...input}
             {...form.getInputProps('chain')}
           />
           <Textarea
             label="Private key (PEM)"
-            description="Without a passphrase. It is kept encrypted, and never shown"
-            rows={6}
-            spellCheck={false}
+            description="Without a passphrase. It is stored encrypted and never shown."
             autoComplete="off"
-            required
+            {...input}
             {...form.getInputProps('key')}
           />
-          <Refusal error={give.error} />
-          <Group justify="end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={give.isPending}>
-              Use it
-            </Button>
-          </Group>
+          <Refusal error={upload.error} />
+          <DialogButtons label="Upload" isBusy={upload.isPending} onCancel={onClose} />
         </Stack>
       </form>
     </Dialog>

@@ -1,90 +1,162 @@
-import { Button, Group, NativeSelect, NumberInput, Stack, Text, TextInput } from '@mantine/core'
+import { Button, Group, NativeSelect, NumberInput, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
-import classes from './rows.module.css'
-import { RULES_MOST, type SettingsForm } from './values.ts'
+import type { ReactNode } from 'react'
 
-/** The rules in their order, which can be changed by keyboard as well. */
-export function RuleRows({ form }: { form: UseFormReturnType<SettingsForm> }) {
+import { MAX_PATTERNS, MAX_RULES } from './problems.ts'
+import classes from './rows.module.css'
+import { CATEGORIES, type CrawlersForm, type RuleForm, type SettingsForm } from './values.ts'
+
+type Form = UseFormReturnType<SettingsForm>
+
+/** Path rules in their order, which can be changed with buttons. */
+export function RuleRows({ form }: { form: Form }) {
   const { rules } = form.values
   return (
     <Stack gap="sm">
       {rules.length === 0 && (
         <Text size="sm" className="quiet">
-          No rule: all paths are treated alike. Add one to keep crawlers out of the cache for /cart*, say.
+          No rules: all paths are treated the same. For example, add a rule to pass /cart* to the origin.
         </Text>
       )}
-      {rules.map(({ key }, at) => (
-        <fieldset key={key} className={classes.row} aria-label={`Rule ${at + 1}`}>
-          <TextInput
-            label="Path"
-            placeholder="/cart*"
-            spellCheck={false}
-            required
-            {...form.getInputProps(`rules.${at}.path`)}
-          />
-          <NativeSelect
-            label="Crawlers get"
-            data={[
-              { value: '', label: 'the usual' },
-              { value: 'pass', label: 'the origin' },
-              { value: 'render', label: 'finished pages' },
-            ]}
-            {...form.getInputProps(`rules.${at}.action`)}
-          />
-          <NumberInput
-            label="Fresh, in hours"
-            placeholder="as above"
-            min={0}
-            decimalScale={2}
-            {...form.getInputProps(`rules.${at}.freshHours`)}
-          />
-          <Group gap={4} wrap="nowrap" className={classes.actions}>
-            <Button
-              size="compact-sm"
-              variant="default"
-              disabled={at === 0}
-              aria-label={`Move rule ${at + 1} up`}
-              onClick={() => form.reorderListItem('rules', { from: at, to: at - 1 })}
-            >
-              ↑
-            </Button>
-            <Button
-              size="compact-sm"
-              variant="default"
-              disabled={at === rules.length - 1}
-              aria-label={`Move rule ${at + 1} down`}
-              onClick={() => form.reorderListItem('rules', { from: at, to: at + 1 })}
-            >
-              ↓
-            </Button>
-            <Button
-              size="compact-sm"
-              variant="default"
-              aria-label={`Remove rule ${at + 1}`}
-              onClick={() => form.removeListItem('rules', at)}
-            >
-              Remove
-            </Button>
-          </Group>
-        </fieldset>
-      ))}
+      <Rows
+        form={form}
+        list="rules"
+        noun="rule"
+        rows={rules}
+        max={MAX_RULES}
+        isOrdered
+        newRow={{ path: '', action: 'pass', freshHours: '' }}
+      >
+        {(row) => (
+          <>
+            <TextInput
+              label="Path"
+              placeholder="/cart*"
+              spellCheck={false}
+              required
+              {...form.getInputProps(`${row}.path`)}
+            />
+            <NativeSelect
+              label="Crawlers get"
+              data={[
+                { value: '', label: 'the default' },
+                { value: 'pass', label: 'the origin' },
+                { value: 'render', label: 'rendered pages' },
+              ]}
+              {...form.getInputProps(`${row}.action`)}
+            />
+            <NumberInput
+              label="Fresh, in hours"
+              placeholder="default"
+              min={0}
+              decimalScale={2}
+              {...form.getInputProps(`${row}.freshHours`)}
+            />
+          </>
+        )}
+      </Rows>
+    </Stack>
+  )
+}
+
+/** User agents that are crawlers, or are not, only on this domain. */
+export function CrawlerRows({ form }: { form: Form }) {
+  return (
+    <Stack gap="sm">
+      <Text size="sm" fw={500}>
+        Additional crawlers
+      </Text>
+      <Rows
+        form={form}
+        list="crawlers.added"
+        noun="crawler"
+        rows={form.values.crawlers.added}
+        max={MAX_PATTERNS}
+        newRow={{ pattern: '', category: 'other' }}
+      >
+        {(row) => (
+          <>
+            <TextInput
+              label="User agent contains"
+              placeholder="OurMonitor"
+              spellCheck={false}
+              required
+              {...form.getInputProps(`${row}.pattern`)}
+            />
+            <NativeSelect
+              label="Category"
+              data={CATEGORIES.map(({ category, label }) => ({ value: category, label }))}
+              {...form.getInputProps(`${row}.category`)}
+            />
+          </>
+        )}
+      </Rows>
+      <Textarea
+        className="form"
+        label="Not crawlers"
+        description="Parts of user agents, one per line. They get the origin, like people."
+        autosize
+        minRows={2}
+        spellCheck={false}
+        {...form.getInputProps('crawlers.removed')}
+      />
+    </Stack>
+  )
+}
+
+/** Rows that can be added, removed and, if `isOrdered`, moved. */
+function Rows(props: {
+  form: Form
+  list: 'rules' | 'crawlers.added'
+  noun: string
+  rows: readonly { key: string }[]
+  max: number
+  isOrdered?: boolean
+  newRow: Omit<RuleForm, 'key'> | Omit<CrawlersForm['added'][number], 'key'>
+  /** The fields of a row; `row` is its path in the form. */
+  children: (row: string) => ReactNode
+}) {
+  const { form, list, noun, rows, isOrdered = false } = props
+  return (
+    <>
+      {rows.map(({ key }, at) => {
+        const action = (verb: string, text: string, run: () => void, isOff = false) => (
+          <Button
+            size="compact-sm"
+            variant="default"
+            disabled={isOff}
+            aria-label={verb.replace('%', `${noun} ${at + 1}`)}
+            onClick={run}
+          >
+            {text}
+          </Button>
+        )
+        const moveTo = (to: number) => () => form.reorderListItem(list, { from: at, to })
+        return (
+          <fieldset
+            key={key}
+            className={classes.row}
+            aria-label={`${noun.charAt(0).toUpperCase()}${noun.slice(1)} ${at + 1}`}
+          >
+            {props.children(`${list}.${at}`)}
+            <Group gap={4} wrap="nowrap" className={classes.actions}>
+              {isOrdered && action('Move % up', '↑', moveTo(at - 1), at === 0)}
+              {isOrdered && action('Move % down', '↓', moveTo(at + 1), at === rows.length - 1)}
+              {action('Remove %', 'Remove', () => form.removeListItem(list, at))}
+            </Group>
+          </fieldset>
+        )
+      })}
       <Group>
         <Button
           variant="default"
           size="xs"
-          disabled={rules.length >= RULES_MOST}
-          onClick={() =>
-            form.insertListItem('rules', {
-              key: `new-${performance.now()}`,
-              path: '',
-              action: 'pass',
-              freshHours: '',
-            })
-          }
+          disabled={rows.length >= props.max}
+          onClick={() => form.insertListItem(list, { key: `new-${performance.now()}`, ...props.newRow })}
         >
-          Add a rule
+          Add a {noun}
         </Button>
       </Group>
-    </Stack>
+    </>
   )
 }

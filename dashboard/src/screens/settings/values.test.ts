@@ -3,7 +3,8 @@ import { describe, it } from 'node:test'
 
 import { DEFAULT_DOMAIN_SETTINGS, domainSettingsPatchSchema } from '../../../../src/sites/domain-settings.ts'
 import type { DomainWithSettings, Settings } from '../../api/types.ts'
-import { aheadADay, formOf, settingsOf, settingsProblems } from './values.ts'
+import { settingsProblems } from './problems.ts'
+import { aheadPerDay, formOf, settingsOf } from './values.ts'
 
 const domainWith = (settings: Partial<Settings>): DomainWithSettings => ({
   id: 1,
@@ -21,17 +22,17 @@ const domainWith = (settings: Partial<Settings>): DomainWithSettings => ({
 const problemsOf = (change: Partial<ReturnType<typeof formOf>>) =>
   settingsProblems({ ...formOf(domainWith({})), ...change }, () => null)
 
-describe('the form of the settings', () => {
-  it('refreshes ahead: a share of the month from 0 to 100, and what it comes to each day', () => {
+describe('the settings form', () => {
+  it('early refreshes: a share of the month from 0 to 100, and how many a day', () => {
     for (const percent of [0, '5', 100]) assert.deepEqual(problemsOf({ aheadPercent: percent }), {})
     for (const percent of ['', -1, 101, 1.5, 'x']) {
       assert.deepEqual(Object.keys(problemsOf({ aheadPercent: percent })), ['aheadPercent'])
     }
-    assert.equal(aheadADay({ monthly_render_limit: 1_000 }, 10), 3)
-    assert.equal(aheadADay({ monthly_render_limit: 1_000 }, ''), 0)
+    assert.equal(aheadPerDay({ monthly_render_limit: 1_000 }, 10), 3)
+    assert.equal(aheadPerDay({ monthly_render_limit: 1_000 }, ''), 0)
   })
 
-  it('saved as it was opened changes nothing', () => {
+  it('saving without an edit changes nothing', () => {
     const settings: Settings = {
       ...DEFAULT_DOMAIN_SETTINGS,
       fresh_seconds: 100,
@@ -52,7 +53,7 @@ describe('the form of the settings', () => {
     assert.deepEqual({ ...settings, ...saved }, settings)
   })
 
-  it('sends what the server takes', () => {
+  it('sends what the server accepts', () => {
     const form = formOf(domainWith({}))
     form.query = 'list'
     form.queryNames = ' page\ncolor, page '
@@ -87,8 +88,8 @@ describe('the form of the settings', () => {
     assert.deepEqual(Object.keys(problemsOf({ rules: [rule] })), ['rules.0.path', 'rules.0.freshHours'])
   })
 
-  it('ten years are the most, as at the server', () => {
+  it('allows at most ten years, like the server', () => {
     assert.deepEqual(problemsOf({ keepDays: 3_660 }), {})
-    assert.deepEqual(problemsOf({ keepDays: 3_661 }), { keepDays: 'At most ten years' })
+    assert.deepEqual(problemsOf({ keepDays: 3_661 }), { keepDays: 'Enter at most ten years' })
   })
 })

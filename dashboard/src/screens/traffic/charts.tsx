@@ -1,99 +1,57 @@
-import { Table } from '@mantine/core'
 import { useState } from 'react'
-import type { Range } from '../../api/traffic-range.ts'
+
+import type { Range } from '../../api/traffic-queries.ts'
 import type { Traffic } from '../../api/types.ts'
 import { Chart } from '../../charts/chart.tsx'
-import { duration, percent, short } from '../../format.ts'
+import { compact, count, milliseconds, percent } from '../../format.ts'
+import { DataTable } from '../../parts/data-table.tsx'
 import { Section } from '../../parts/page.tsx'
-import { count } from '../../parts/usage-bar.tsx'
-import { Choice } from './choice.tsx'
 import { byCategory, byCrawler, byVerdict, hitRatioOf, peopleOf, timesOf } from './series.ts'
 import classes from './traffic.module.css'
 
-/** What a range comes to, in a row of figures. */
+/** The totals of a range. */
 export function TrafficTiles({ traffic: { totals } }: { traffic: Traffic }) {
-  const share = (part: number) => percent(totals.pages === 0 ? null : part / totals.pages)
+  const failedShare = percent(totals.pages === 0 ? null : totals.failed / totals.pages)
+  const tiles = [
+    ['Crawler visits', count(totals.visits), `${count(totals.pages)} for pages`],
+    ['Hit ratio', percent(totals.hit_ratio), `${count(totals.stale)} of them stale`],
+    ['Response time', milliseconds(totals.p50_ms), `median; 95th percentile ${milliseconds(totals.p95_ms)}`],
+    ['Failed', count(totals.failed), `${failedShare} of page visits got the origin instead`],
+    ['People and tools', count(totals.people), 'got the origin, unchanged'],
+  ] as const
   return (
     <dl className={`sheet sheet-flush ${classes.tiles}`}>
-      <Tile name="Crawler visits" value={count(totals.visits)} note={`${count(totals.pages)} for pages`} />
-      <Tile
-        name="Hit ratio"
-        value={percent(totals.hit_ratio)}
-        note={`${count(totals.stale)} of them stale`}
-      />
-      <Tile
-        name="Answered within"
-        value={duration(totals.p50_ms)}
-        note={`half of them; 95% within ${duration(totals.p95_ms)}`}
-      />
-      <Tile
-        name="Failed"
-        value={count(totals.failed)}
-        note={`${share(totals.failed)} of pages went to the origin`}
-      />
-      <Tile name="People and tools" value={count(totals.people)} note="got the origin, as always" />
+      {tiles.map(([name, value, note]) => (
+        <div key={name} className={classes.tile}>
+          <dt>{name}</dt>
+          <dd>
+            {value}
+            <span className={classes.note}>{note}</span>
+          </dd>
+        </div>
+      ))}
     </dl>
   )
 }
 
-function Tile({ name, value, note }: { name: string; value: string; note: string }) {
-  return (
-    <div className={classes.tile}>
-      <dt>{name}</dt>
-      <dd>
-        {value}
-        <span className={classes.note}>{note}</span>
-      </dd>
-    </div>
-  )
-}
-
-type Grouping = 'category' | 'crawler'
-
-/** All charts of a range, of one domain or of all of an account. */
+/** All charts of a range, of one domain or of all domains. */
 export function TrafficCharts({ traffic, range }: { traffic: Traffic; range: Range }) {
-  const [grouping, setGrouping] = useState<Grouping>('category')
   const axis = { times: traffic.times, step: range.step }
-  const visits = { ...axis, format: count, formatShort: short }
+  const visits = { ...axis, format: count, formatShort: compact }
   return (
     <>
-      <Section
-        title="Crawler visits"
-        lead={
-          range.step === 'day'
-            ? 'By day, in UTC; today is still under way.'
-            : 'By hour, in your time zone; the last one is still under way.'
-        }
-        actions={
-          <Choice
-            label="Crawler visits by"
-            options={[
-              { name: 'category', label: 'By category' },
-              { name: 'crawler', label: 'By crawler' },
-            ]}
-            chosen={grouping}
-            onChoose={setGrouping}
-          />
-        }
-      >
-        <Chart
-          {...visits}
-          label={`Crawler visits by ${grouping}`}
-          kind="layers"
-          series={grouping === 'category' ? byCategory(traffic) : byCrawler(traffic)}
-        />
-      </Section>
+      <CrawlerVisits traffic={traffic} range={range} />
       <div className={classes.pair}>
         <Section
-          title="How they were answered"
-          lead="Hit, stale and rendered are finished pages. Failed went to the origin although there was to be one."
+          title="Verdicts"
+          lead="How crawlers were answered. Hit, stale and rendered are rendered pages. Failed: the crawler got the origin instead of a rendered page."
         >
           <Chart {...visits} label="Verdicts" kind="bars" series={byVerdict(traffic)} />
           <EveryVerdict traffic={traffic} />
         </Section>
         <Section
           title="Hit ratio"
-          lead="Requests for pages that were answered from the cache at once. Assets and what rules let pass are no pages."
+          lead="The share of page visits answered from the cache. Assets and requests passed by a rule are not counted."
         >
           <Chart
             {...axis}
@@ -106,11 +64,17 @@ export function TrafficCharts({ traffic, range }: { traffic: Traffic; range: Ran
         </Section>
         <Section
           title="Response times"
-          lead="Of pages: hits by our own work, all else until the answer had gone out. Right to within a fifth."
+          lead="Of page visits, within 20%. For hits the time of the node, for all others until the response was sent."
         >
-          <Chart {...axis} label="Response times" kind="log" series={timesOf(traffic)} format={duration} />
+          <Chart
+            {...axis}
+            label="Response times"
+            kind="log"
+            series={timesOf(traffic)}
+            format={milliseconds}
+          />
         </Section>
-        <Section title="People and tools" lead="They pass to the origin, untouched, and are only counted.">
+        <Section title="People and tools" lead="They get the origin, unchanged, and are only counted.">
           <Chart {...visits} label="Visits of people and tools" kind="bars" series={peopleOf(traffic)} />
         </Section>
       </div>
@@ -118,35 +82,85 @@ export function TrafficCharts({ traffic, range }: { traffic: Traffic; range: Ran
   )
 }
 
-/** The words of X-Prepaint, with the reason of each pass. */
+type Grouping = 'category' | 'crawler'
+
+function CrawlerVisits({ traffic, range }: { traffic: Traffic; range: Range }) {
+  const [grouping, setGrouping] = useState<Grouping>('category')
+  return (
+    <Section
+      title="Crawler visits"
+      lead={
+        range.step === 'day'
+          ? 'By day (UTC). Today is not complete yet.'
+          : 'By hour, in your time zone. The last hour is not complete yet.'
+      }
+      actions={
+        <Choice
+          label="Crawler visits by"
+          options={[
+            { name: 'category', label: 'By category' },
+            { name: 'crawler', label: 'By crawler' },
+          ]}
+          chosen={grouping}
+          onChoose={setGrouping}
+        />
+      }
+    >
+      <Chart
+        label={`Crawler visits by ${grouping}`}
+        kind="layers"
+        times={traffic.times}
+        step={range.step}
+        series={grouping === 'category' ? byCategory(traffic) : byCrawler(traffic)}
+        format={count}
+        formatShort={compact}
+      />
+    </Section>
+  )
+}
+
+/** Radio buttons that look like one control. */
+export function Choice<Name extends string>(props: {
+  label: string
+  options: readonly { name: Name; label: string }[]
+  chosen: Name
+  onChoose: (name: Name) => void
+}) {
+  return (
+    <fieldset className={classes.choice}>
+      <legend>{props.label}</legend>
+      {props.options.map(({ name, label }) => (
+        <label key={name}>
+          <input
+            type="radio"
+            name={props.label}
+            checked={name === props.chosen}
+            onChange={() => props.onChoose(name)}
+          />
+          {label}
+        </label>
+      ))}
+    </fieldset>
+  )
+}
+
+/** The values of X-Prepaint, with the reason of each pass. */
 function EveryVerdict({ traffic: { verdicts, totals } }: { traffic: Traffic }) {
   return (
     <details className={classes.verdicts}>
       <summary>Every verdict, with its reason</summary>
-      <div className="scroll-x">
-        <Table fz="xs" verticalSpacing={4}>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>X-Prepaint</Table.Th>
-              <Table.Th className="end">Visits</Table.Th>
-              <Table.Th className="end">Share</Table.Th>
-              <Table.Th className="end">Half within</Table.Th>
-              <Table.Th className="end">95% within</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {verdicts.map(({ name, total, p50_ms, p95_ms }) => (
-              <Table.Tr key={name}>
-                <Table.Td>{name}</Table.Td>
-                <Table.Td className="end number">{count(total)}</Table.Td>
-                <Table.Td className="end number">{percent(total / totals.visits)}</Table.Td>
-                <Table.Td className="end number">{duration(p50_ms)}</Table.Td>
-                <Table.Td className="end number">{duration(p95_ms)}</Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </div>
+      <DataTable
+        look="compact"
+        rows={verdicts}
+        keyOf={({ name }) => name}
+        columns={[
+          { title: 'X-Prepaint', cell: ({ name }) => name },
+          { title: 'Visits', isNumber: true, cell: ({ total }) => count(total) },
+          { title: 'Share', isNumber: true, cell: ({ total }) => percent(total / totals.visits) },
+          { title: 'Median', isNumber: true, cell: ({ p50_ms }) => milliseconds(p50_ms) },
+          { title: '95th percentile', isNumber: true, cell: ({ p95_ms }) => milliseconds(p95_ms) },
+        ]}
+      />
     </details>
   )
 }

@@ -1,53 +1,61 @@
-import { Anchor, Badge, Button, Table, Text } from '@mantine/core'
+import { Anchor, Badge, Button, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { csvUrl, trafficPathsQuery } from '../../api/traffic-queries.ts'
-import type { Range } from '../../api/traffic-range.ts'
+
+import { csvUrl, type Range, trafficPathsQuery } from '../../api/traffic-queries.ts'
 import type { TrafficPaths as Paths } from '../../api/types.ts'
+import { count, counted } from '../../format.ts'
+import { DataTable } from '../../parts/data-table.tsx'
 import { Section } from '../../parts/page.tsx'
-import { Loading, Trouble } from '../../parts/states.tsx'
-import { count, counted } from '../../parts/usage-bar.tsx'
+import { Loaded } from '../../parts/states.tsx'
 import { pagePath } from '../../route-map.ts'
-import { CsvButton } from './head.tsx'
 import classes from './traffic.module.css'
 
-/** What crawlers asked for most, and what they got no page for. */
+/** The most visited pages, and those that failed. */
 export function TrafficPaths({ domain, range }: { domain: string; range: Range }) {
   const paths = useQuery(trafficPathsQuery(domain, range))
-  const shown = (list: 'top' | 'failing', none: string) =>
-    paths.data === undefined ? (
-      paths.error === null ? (
-        <Loading rows={4} />
-      ) : (
-        <Trouble error={paths.error} onRetry={() => paths.refetch()} />
-      )
-    ) : paths.data[list].length === 0 ? (
-      <Text size="sm" className="quiet">
-        {none}
-      </Text>
-    ) : (
-      <PathTable domain={domain} paths={paths.data[list]} others={paths.data.others[list]} />
-    )
+  const table = (list: 'top' | 'failing', none: string) => (
+    <Loaded query={paths}>
+      {(data) =>
+        data[list].length === 0 ? (
+          <Text size="sm" className="quiet">
+            {none}
+          </Text>
+        ) : (
+          <PathTable domain={domain} paths={data[list]} others={data.others[list]} />
+        )
+      }
+    </Loaded>
+  )
   return (
     <div className={`${classes.pair} ${classes.lists}`}>
       <Section
-        title="Asked for most"
-        lead="Of whole days, in UTC."
+        title="Most visited pages"
+        lead="Of whole days (UTC)."
         actions={
           <CsvButton href={csvUrl(domain, '/paths', range)} label="Download both lists of paths as CSV" />
         }
       >
-        {shown('top', 'No crawler asked for a page in this time.')}
+        {table('top', 'No crawler requested a page in this range.')}
       </Section>
-      <Section title="Failing" lead="No finished page, or one with an error as its status.">
-        {shown('failing', 'None: every crawler got its page.')}
+      <Section title="Failing pages" lead="No rendered page, or one with an error status.">
+        {table('failing', 'None: every crawler got a rendered page.')}
       </Section>
     </div>
   )
 }
 
-/** Rows at first; whoever wants more asks for them. */
+/** Downloaded by the browser itself, with the session cookie. */
+export function CsvButton({ href, label }: { href: string; label: string }) {
+  return (
+    <Button component="a" href={href} download variant="default" size="xs" aria-label={label}>
+      CSV
+    </Button>
+  )
+}
+
+/** More are shown on request. */
 const ROWS = 8
 
 function PathTable(props: { domain: string; paths: Paths['top']; others: number }) {
@@ -55,32 +63,23 @@ function PathTable(props: { domain: string; paths: Paths['top']; others: number 
   const rows = isWhole ? props.paths : props.paths.slice(0, ROWS)
   return (
     <div>
-      <Table fz="sm" verticalSpacing={6} horizontalSpacing="xs" layout="fixed">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Path</Table.Th>
-            <Table.Th w={120}>Last answer</Table.Th>
-            <Table.Th w={70} className="end">
-              Visits
-            </Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {rows.map(({ path, visits, verdict, status }) => (
-            <Table.Tr key={path}>
-              <Table.Td>
-                <Anchor component={Link} href={pagePath(props.domain, path)} size="sm" className="break">
-                  {path}
-                </Anchor>
-              </Table.Td>
-              <Table.Td>
-                <LastAnswer verdict={verdict} status={status} />
-              </Table.Td>
-              <Table.Td className="end number">{count(visits)}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
+      <DataTable
+        look="fixed"
+        rows={rows}
+        keyOf={({ path }) => path}
+        columns={[
+          {
+            title: 'Path',
+            cell: ({ path }) => (
+              <Anchor component={Link} href={pagePath(props.domain, path)} size="sm" className="break">
+                {path}
+              </Anchor>
+            ),
+          },
+          { title: 'Last verdict', width: 120, cell: (row) => <LastVerdict {...row} /> },
+          { title: 'Visits', width: 70, isNumber: true, cell: ({ visits }) => count(visits) },
+        ]}
+      />
       {rows.length < props.paths.length && (
         <Button variant="subtle" size="compact-sm" mt="xs" onClick={() => setWhole(true)}>
           Show {props.paths.length - rows.length} more
@@ -88,25 +87,18 @@ function PathTable(props: { domain: string; paths: Paths['top']; others: number 
       )}
       {props.others > 0 && (
         <Text size="xs" className="quiet" mt="xs">
-          And {counted(props.others, 'visit')} to paths that come too seldom to be told apart.
+          And {counted(props.others, 'visit')} to paths with too few visits to be listed.
         </Text>
       )}
     </div>
   )
 }
 
-function LastAnswer({ verdict, status }: { verdict: string; status: number }) {
+function LastVerdict({ verdict, status }: { verdict: string; status: number }) {
   const [kind = '', why] = verdict.split('; ')
   const color = why !== undefined || status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'paint'
   return (
-    <Badge
-      variant="light"
-      color={color}
-      tt="none"
-      size="sm"
-      maw="100%"
-      title={`${verdict}, status ${status}`}
-    >
+    <Badge color={color} size="sm" maw="100%" title={`${verdict}, status ${status}`}>
       {status >= 400 ? `${status}` : (why ?? kind)}
     </Badge>
   )

@@ -1,10 +1,8 @@
 import type { Traffic } from '../../api/types.ts'
 import { added, type ChartSeries, type Named, withRest } from '../../charts/shape.ts'
-import { duration, percent } from '../../format.ts'
+import { count, milliseconds, percent } from '../../format.ts'
 
-const NUMBER = new Intl.NumberFormat('en')
-
-/** Names, colours and the order of what a domain's crawlers are for: the same in all charts. */
+/** Names, colours and order of crawler categories, the same in all charts. */
 const CATEGORIES = [
   { name: 'search', label: 'Search', colour: 0 },
   { name: 'ai', label: 'AI', colour: 1 },
@@ -13,7 +11,7 @@ const CATEGORIES = [
   { name: 'other', label: 'Other', colour: 7 },
 ] as const
 
-/** And of how crawlers were answered. What passes by rule and sitemaps say nothing about pages, and stand apart. */
+/** Names, colours and order of verdicts. Sitemaps and requests passed by a rule are not page visits. */
 const KINDS = [
   { kind: 'hit', label: 'Hit', colour: 2 },
   { kind: 'stale', label: 'Stale', colour: 4 },
@@ -23,10 +21,10 @@ const KINDS = [
   { kind: 'passed', label: 'Passed by rule', colour: 7 },
 ] as const
 
-/** Colours of crawlers by rank; the last is that of all others. */
+/** Colours of crawlers by rank; the last is for all others. */
 const RANKS = [0, 1, 2, 3, 4, 5, 6, 7] as const
 
-/** As many crawlers as can be told apart by colour. */
+/** As many as there are colours. */
 export const CRAWLERS_SHOWN = RANKS.length
 
 export function byCategory({ categories }: Traffic): ChartSeries[] {
@@ -36,7 +34,7 @@ export function byCategory({ categories }: Traffic): ChartSeries[] {
   })
 }
 
-/** The crawlers that came most; all without a name of their own are one, of whatever kind they are. */
+/** The most frequent crawlers; unnamed ones of all categories are counted as others. */
 export function byCrawler({ crawlers }: Traffic): ChartSeries[] {
   const named = crawlers.filter(({ name }) => name !== 'other')
   const nameless = crawlers.filter(({ name }) => name === 'other')
@@ -62,8 +60,8 @@ export function hitRatioOf({ hit_ratio: values, totals }: Traffic): ChartSeries[
 
 export function timesOf({ p50_ms, p95_ms, totals }: Traffic): ChartSeries[] {
   return [
-    { name: 'Half within', values: p50_ms, colour: 0, whole: duration(totals.p50_ms) },
-    { name: '95% within', values: p95_ms, colour: 5, whole: duration(totals.p95_ms) },
+    { name: 'Median', values: p50_ms, colour: 0, whole: milliseconds(totals.p50_ms) },
+    { name: '95th percentile', values: p95_ms, colour: 5, whole: milliseconds(totals.p95_ms) },
   ]
 }
 
@@ -72,7 +70,7 @@ export function peopleOf({ people }: Traffic): ChartSeries[] {
 }
 
 function layer(name: string, { visits, total }: Omit<Named, 'name'>, colour: number): ChartSeries {
-  return { name, values: visits, colour, whole: NUMBER.format(total) }
+  return { name, values: visits, colour, whole: count(total) }
 }
 
 type Month = {
@@ -83,9 +81,8 @@ type Month = {
 }
 
 /**
- * Renders of the month, day by day added up, with the line on which it goes on
- * by the forecast, until the last day. What was counted before there were
- * counts of days is in the first.
+ * The cumulative renders of the month by day, and the forecast until the last day.
+ * Renders counted before daily counts existed are added to the first day.
  */
 export function monthOfRenders({ days, used, forecast }: Month): { times: string[]; series: ChartSeries[] } {
   const today = days.length - 1
@@ -101,7 +98,7 @@ export function monthOfRenders({ days, used, forecast }: Month): { times: string
     sum += days[at]!.renders
     return sum
   })
-  const series: ChartSeries[] = [{ name: 'Renders', values: soFar, colour: 0, whole: NUMBER.format(used) }]
+  const series: ChartSeries[] = [{ name: 'Renders', values: soFar, colour: 0, whole: count(used) }]
   if (forecast !== null && today < length - 1) {
     const left = length - 1 - today
     const values = times.map((_, at) =>
@@ -111,15 +108,15 @@ export function monthOfRenders({ days, used, forecast }: Month): { times: string
       name: 'Forecast',
       values: values.map((value) => (value === null ? null : Math.round(value))),
       colour: 1,
-      whole: NUMBER.format(forecast.renders),
+      whole: count(forecast.renders),
       isDashed: true,
     })
   }
   return { times, series }
 }
 
-/** Lines across that can be shown without pressing the rest to the ground: limits far above it are not. */
+/** The limit as a line, unless it is so high that it would flatten the chart. */
 export function limitMarks({ used, limit, forecast }: Month): { value: number; name: string }[] {
   const most = Math.max(used, forecast?.renders ?? 0)
-  return limit > 0 && limit <= most * 4 ? [{ value: limit, name: `Limit ${NUMBER.format(limit)}` }] : []
+  return limit > 0 && limit <= most * 4 ? [{ value: limit, name: `Limit ${count(limit)}` }] : []
 }

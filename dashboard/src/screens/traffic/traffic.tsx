@@ -1,61 +1,46 @@
-import { Anchor, Stack, Table, Text } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
-import { Link } from 'wouter'
-import { csvUrl, trafficQuery, trafficSummariesQuery } from '../../api/traffic-queries.ts'
-import type { TrafficSummary } from '../../api/types.ts'
-import { percent } from '../../format.ts'
+import { Anchor, Group, Stack, Text } from '@mantine/core'
+import { type UseQueryResult, useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { Link, useSearchParams } from 'wouter'
+
+import {
+  csvUrl,
+  monthOfRendersQuery,
+  RANGES,
+  type Range,
+  rangeNamed,
+  trafficQuery,
+  trafficSummariesQuery,
+} from '../../api/traffic-queries.ts'
+import type { DomainWithSettings, MonthOfRenders, Traffic, TrafficSummary } from '../../api/types.ts'
+import { Chart } from '../../charts/chart.tsx'
+import { compact, count, counted, dayName, percent } from '../../format.ts'
+import { CopyField } from '../../parts/copy-field.tsx'
+import { DataTable } from '../../parts/data-table.tsx'
 import { Page, Section } from '../../parts/page.tsx'
-import { Empty, Loading, Trouble } from '../../parts/states.tsx'
+import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
-import { count, QuotaBar } from '../../parts/usage-bar.tsx'
+import { UsageBar } from '../../parts/usage-bar.tsx'
 import { domainPath, ROUTES } from '../../route-map.ts'
-import { TrafficCharts, TrafficTiles } from './charts.tsx'
-import { FirstVisit } from './first-visit.tsx'
-import { TrafficHead, useRange } from './head.tsx'
+import { Choice, TrafficCharts, TrafficTiles } from './charts.tsx'
+import { CsvButton, TrafficPaths } from './paths.tsx'
+import { limitMarks, monthOfRenders } from './series.ts'
 import classes from './traffic.module.css'
 
 /** All domains of the account together. */
 export function TrafficOfAccount() {
-  const [range, choose] = useRange()
+  const [range, chooseRange] = useRange()
   const traffic = useQuery(trafficQuery(null, range))
   const summaries = useQuery(trafficSummariesQuery)
   const first = summaries.data?.[0]
   return (
     <Page title="Traffic" lead="All your domains together. Hours are in your time zone, days in UTC.">
-      <TrafficHead range={range} onChoose={choose} csv={csvUrl(null, '', range)} />
-      {traffic.data === undefined ? (
-        traffic.error === null ? (
-          <Loading rows={8} />
-        ) : (
-          <Trouble error={traffic.error} onRetry={() => traffic.refetch()} />
-        )
-      ) : traffic.data.totals.visits + traffic.data.totals.people === 0 ? (
-        <div className="sheet">
-          <Empty title={`Nobody came in the last ${range.label}`}>
-            {first === undefined ? (
-              <>
-                Traffic is counted once there is a site:{' '}
-                <Anchor component={Link} href={ROUTES.domains}>
-                  add a domain
-                </Anchor>
-                .
-              </>
-            ) : (
-              'Counts appear here some seconds after a visit. See a first one now:'
-            )}
-          </Empty>
-          {first !== undefined && <FirstVisit domain={first.domain} />}
-        </div>
-      ) : (
-        <Stack gap="lg" className={traffic.isPlaceholderData ? classes.updating : ''}>
-          <TrafficTiles traffic={traffic.data} />
-          <TrafficCharts traffic={traffic.data} range={range} />
-        </Stack>
-      )}
+      <RangeBar range={range} onChoose={chooseRange} csv={csvUrl(null, '', range)} />
+      <Charts traffic={traffic} range={range} firstDomain={first?.domain ?? null} />
       {first !== undefined && (
         <Section
           title="Domains"
-          lead="The last 24 hours and 7 days; renders of the month, and what they come to."
+          lead="The last 24 hours and 7 days, and the renders of this month with their forecast."
         >
           <SummaryTable summaries={summaries.data ?? []} />
         </Section>
@@ -64,64 +49,191 @@ export function TrafficOfAccount() {
   )
 }
 
-function SummaryTable({ summaries }: { summaries: readonly TrafficSummary[] }) {
+export default function DomainTraffic({ domain }: { domain: DomainWithSettings }) {
+  const name = domain.custom_domain
+  const [range, chooseRange] = useRange()
+  const traffic = useQuery(trafficQuery(name, range))
   return (
-    <div className="scroll-x">
-      <Table fz="sm" verticalSpacing="sm" className="stacking">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Domain</Table.Th>
-            <Table.Th className="end">Pages, 24 h</Table.Th>
-            <Table.Th className="end">Hit ratio, 24 h</Table.Th>
-            <Table.Th className="end">Hit ratio, 7 d</Table.Th>
-            <Table.Th>Last crawler</Table.Th>
-            <Table.Th>Renders this month</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {summaries.map(({ domain, day, week, last_crawler: last, renders }) => (
-            <Table.Tr key={domain}>
-              <Table.Td>
-                <Anchor
-                  component={Link}
-                  href={domainPath('domainTraffic', domain)}
-                  size="sm"
-                  fw={500}
-                  className="break"
-                >
-                  {domain}
-                </Anchor>
-              </Table.Td>
-              <Table.Td className="end number" data-label="Pages, 24 h">
-                {count(day.pages)}
-              </Table.Td>
-              <Table.Td className="end number" data-label="Hit ratio, 24 h">
-                {percent(day.hit_ratio)}
-              </Table.Td>
-              <Table.Td className="end number" data-label="Hit ratio, 7 d">
-                {percent(week.hit_ratio)}
-              </Table.Td>
-              <Table.Td data-label="Last crawler">
-                {last === null ? (
-                  <span className="quiet">none yet</span>
-                ) : (
-                  <>
-                    {last.name}, <TimeText at={last.at} />
-                  </>
-                )}
-              </Table.Td>
-              <Table.Td>
-                <QuotaBar used={renders.used} limit={renders.limit} />
-                {renders.forecast !== null && (
-                  <Text size="xs" className="quiet">
-                    comes to {count(renders.forecast.renders)}
-                  </Text>
-                )}
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </div>
+    <Stack gap="lg">
+      <RangeBar range={range} onChoose={chooseRange} csv={csvUrl(name, '', range)} />
+      <Charts traffic={traffic} range={range} firstDomain={name}>
+        <TrafficPaths domain={name} range={range} />
+      </Charts>
+      <RendersOfMonth domain={name} />
+    </Stack>
   )
+}
+
+/** The range in the address. */
+function useRange(): [Range, (name: Range['name']) => void] {
+  const [params, setParams] = useSearchParams()
+  const choose = (name: Range['name']) => setParams({ range: name }, { replace: true })
+  return [rangeNamed(params.get('range')), choose]
+}
+
+function RangeBar(props: { range: Range; onChoose: (name: Range['name']) => void; csv: string }) {
+  return (
+    <Group justify="space-between" gap="sm">
+      <Choice label="Range" options={RANGES} chosen={props.range.name} onChoose={props.onChoose} />
+      <CsvButton href={props.csv} label="Download the counts as CSV" />
+    </Group>
+  )
+}
+
+/** Figures and charts, or how to get the first visit. */
+function Charts(props: {
+  traffic: UseQueryResult<Traffic>
+  range: Range
+  /** Whose first visit is suggested; null: there is no domain. */
+  firstDomain: string | null
+  children?: ReactNode
+}) {
+  const { traffic, range, firstDomain } = props
+  return (
+    <Loaded query={traffic} rows={8}>
+      {(data) =>
+        data.totals.visits + data.totals.people === 0 ? (
+          <div className="sheet">
+            <Empty title={`No visits in the last ${range.label}`}>
+              {firstDomain === null ? (
+                <>
+                  Visits of crawlers and people are charted here.{' '}
+                  <Anchor component={Link} href={ROUTES.domains}>
+                    Add a domain
+                  </Anchor>{' '}
+                  to start.
+                </>
+              ) : (
+                'Visits are charted here a few seconds after they happen. Make the first one now:'
+              )}
+            </Empty>
+            {firstDomain !== null && <FirstVisit domain={firstDomain} />}
+          </div>
+        ) : (
+          <Stack gap="lg" className={traffic.isPlaceholderData ? classes.updating : ''}>
+            <TrafficTiles traffic={data} />
+            <TrafficCharts traffic={data} range={range} />
+            {props.children}
+          </Stack>
+        )
+      }
+    </Loaded>
+  )
+}
+
+/** A command that visits the domain as a crawler, even before its DNS points here. */
+export function FirstVisit({ domain }: { domain: string }) {
+  const edge = location.hostname
+  return (
+    <Stack gap="sm" maw={720} mx="auto">
+      <CopyField
+        label="Visit as a crawler"
+        value={`curl -sI -A Googlebot --connect-to ${domain}:80:${edge}:80 http://${domain}/`}
+      />
+      <Text size="sm" className="quiet">
+        The response header X-Prepaint shows the verdict: rendered the first time, hit the second time. If the
+        edge listens on another port than 80, change the port after {edge}.
+      </Text>
+    </Stack>
+  )
+}
+
+function SummaryTable({ summaries }: { summaries: readonly TrafficSummary[] }) {
+  const figure = (title: string, cell: (summary: TrafficSummary) => string) => ({
+    ...{ title, cell },
+    isNumber: true,
+    isLabelled: true,
+  })
+  return (
+    <DataTable
+      rows={summaries}
+      keyOf={({ domain }) => domain}
+      columns={[
+        {
+          title: 'Domain',
+          cell: ({ domain }) => (
+            <Anchor
+              component={Link}
+              href={domainPath('domainTraffic', domain)}
+              size="sm"
+              fw={500}
+              className="break"
+            >
+              {domain}
+            </Anchor>
+          ),
+        },
+        figure('Pages, 24 h', ({ day }) => count(day.pages)),
+        figure('Hit ratio, 24 h', ({ day }) => percent(day.hit_ratio)),
+        figure('Hit ratio, 7 days', ({ week }) => percent(week.hit_ratio)),
+        {
+          title: 'Last crawler',
+          isLabelled: true,
+          cell: ({ last_crawler: last }) =>
+            last === null ? (
+              <span className="quiet">none yet</span>
+            ) : (
+              <>
+                {last.name}, <TimeText at={last.at} />
+              </>
+            ),
+        },
+        {
+          title: 'Renders this month',
+          cell: ({ renders }) => (
+            <>
+              <UsageBar name="Renders used" used={renders.used} limit={renders.limit} />
+              {renders.forecast !== null && (
+                <Text size="xs" className="quiet">
+                  forecast {count(renders.forecast.renders)}
+                </Text>
+              )}
+            </>
+          ),
+        },
+      ]}
+    />
+  )
+}
+
+/** The renders of the current month, with limit and forecast. */
+function RendersOfMonth({ domain }: { domain: string }) {
+  const query = useQuery(monthOfRendersQuery(domain))
+  return (
+    <Section
+      title="Renders this month"
+      lead="Cumulative, by day (UTC)."
+      actions={<CsvButton href={csvUrl(domain, '/renders', RANGES[0])} label="Download the renders as CSV" />}
+    >
+      <Loaded query={query}>
+        {(month) => (
+          <>
+            <Text size="sm">{outlook(month)}</Text>
+            <Chart
+              {...monthOfRenders(month)}
+              label="Renders of the month"
+              step="day"
+              kind="bars"
+              format={count}
+              formatShort={compact}
+              marks={limitMarks(month)}
+            />
+            <Text size="xs" className="quiet">
+              The forecast adds, for each remaining day, the median of the last seven full days.
+            </Text>
+          </>
+        )}
+      </Loaded>
+    </Section>
+  )
+}
+
+function outlook({ used, limit, forecast }: MonthOfRenders): string {
+  const soFar = `${count(used)} of ${counted(limit, 'render')} used.`
+  if (used >= limit) return `The limit is reached. ${soFar} At 120% rendering stops until next month.`
+  if (forecast === null) return `${soFar} The forecast starts after one full day.`
+  const { renders, per_day, reaches_limit_on } = forecast
+  const pace = `At ${counted(Math.round(per_day), 'render')} a day, the month ends at ${count(renders)}`
+  if (reaches_limit_on === null) return `${soFar} ${pace}, within the limit.`
+  return `${soFar} ${pace}. The limit is reached on ${dayName(reaches_limit_on)}.`
 }

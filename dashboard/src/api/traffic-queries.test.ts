@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
 import { startsOf, timeRange } from '../../../src/insight/traffic/time-range.ts'
-import { RANGES, rangeNamed, rangeParams } from './traffic-range.ts'
+import { RANGES, rangeNamed, rangeParams } from './traffic-queries.ts'
 
 it('each range has as many steps as it says, at the server too, at any moment of an hour or day', () => {
   for (const now of ['2026-11-15T12:30:00Z', '2026-11-15T00:00:00.000Z', '2026-11-15T23:59:59.999Z']) {

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+
+import { bytes, compact, counted, duration, milliseconds, percent, stepName } from './format.ts'
+
+it('numbers and shares', () => {
+  assert.deepEqual([950, 12_345, 0].map(compact), ['950', '12.3K', '0'])
+  assert.deepEqual([0, 0.985, 1, null].map(percent), ['0%', '98.5%', '100%', '–'])
+  assert.deepEqual([counted(1, 'page'), counted(1_000, 'page')], ['1 page', '1,000 pages'])
+  assert.equal(counted(2, 'address', 'addresses'), '2 addresses')
+})
+
+it('response times', () => {
+  assert.deepEqual([null, 0.0712, 1, 9.94, 9.96, 12.34, 999, 999.6, 2_440, 9_999, 92_000].map(milliseconds), [
+    '–',
+    '0.071 ms',
+    '1 ms',
+    '9.9 ms',
+    '10 ms',
+    '12 ms',
+    '999 ms',
+    '1.0 s',
+    '2.4 s',
+    '10 s',
+    '92 s',
+  ])
+})
+
+it('durations', () => {
+  assert.deepEqual([0, 0.44, 9.96, 12.4, 119, 120, 7_199, 7_200, 172_800].map(duration), [
+    '0 s',
+    '0.4 s',
+    '10 s',
+    '12 s',
+    '119 s',
+    '2 min',
+    '120 min',
+    '2 h',
+    '2 days',
+  ])
+})
+
+it('sizes', () => {
+  assert.deepEqual(
+    [0, 1, 1_023, 1_024, 34_240, 231_000, 512 * 1024 ** 2, 1.5 * 1024 ** 3, 2 ** 60].map(bytes),
+    [
+      '0 bytes',
+      '1 bytes',
+      '1023 bytes',
+      '1.0 KiB',
+      '33.4 KiB',
+      '226 KiB',
+      '512 MiB',
+      '1.5 GiB',
+      '1048576 TiB',
+    ],
+  )
+})
+
+it('days are UTC, and say so', () => {
+  assert.match(stepName('2026-11-15T00:00:00.000Z', 'day'), /15.*\(UTC\)$/)
+  assert.doesNotMatch(stepName('2026-11-15T00:00:00.000Z', 'hour'), /UTC/)
+})
