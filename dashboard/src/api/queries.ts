@@ -48,27 +48,29 @@ export function createQueries(): QueryClient {
   return client
 }
 
-export const domainsQuery = queryOptions({
-  queryKey: ['domains'],
-  queryFn: async ({ signal }) =>
-    (await request<{ domains: Domain[] }>('GET', '/api/domains', { signal })).domains,
-})
+/** Reads one field of the response. */
+function fieldQuery<Data>(queryKey: readonly (string | null)[], path: string, field: string) {
+  return queryOptions({
+    queryKey,
+    queryFn: async ({ signal }) => (await request<Record<string, Data>>('GET', path, { signal }))[field]!,
+  })
+}
+
+/** Reads the whole response. */
+function wholeQuery<Data>(queryKey: readonly string[], path: string) {
+  return queryOptions({ queryKey, queryFn: ({ signal }) => request<Data>('GET', path, { signal }) })
+}
+
+export const domainsQuery = fieldQuery<Domain[]>(['domains'], '/api/domains', 'domains')
 
 /** The path of one domain in the API. */
 export const domainUrl = (domain: string) => `/api/domains/${encodeURIComponent(domain)}`
 
 export const domainQuery = (domain: string) =>
-  queryOptions({
-    queryKey: ['domains', domain],
-    queryFn: async ({ signal }) =>
-      (await request<{ domain: DomainWithSettings }>('GET', domainUrl(domain), { signal })).domain,
-  })
+  fieldQuery<DomainWithSettings>(['domains', domain], domainUrl(domain), 'domain')
 
 export const certificateQuery = (domain: string) =>
-  queryOptions({
-    queryKey: ['domains', domain, 'certificate'],
-    queryFn: ({ signal }) => request<Certificate>('GET', `${domainUrl(domain)}/certificate`, { signal }),
-  })
+  wholeQuery<Certificate>(['domains', domain, 'certificate'], `${domainUrl(domain)}/certificate`)
 
 /** One page in detail. Keyed below `renders`: a render of the domain invalidates it. */
 export const inspectionQuery = (domain: string, path: string) =>
@@ -140,11 +142,7 @@ export const pagesQuery = (domain: string, filter: PageFilter) =>
   })
 
 export const rendersQuery = (domain: string) =>
-  queryOptions({
-    queryKey: ['domains', domain, 'renders'],
-    queryFn: async ({ signal }) =>
-      (await request<{ renders: Render[] }>('GET', `${domainUrl(domain)}/renders`, { signal })).renders,
-  })
+  fieldQuery<Render[]>(['domains', domain, 'renders'], `${domainUrl(domain)}/renders`, 'renders')
 
 /** The last warm run; null: none yet. Events report its progress; without events it is polled. */
 export const warmQuery = (domain: string) =>
@@ -159,41 +157,24 @@ export const warmQuery = (domain: string) =>
   })
 
 export const tokensQuery = (domain: string) =>
-  queryOptions({
-    queryKey: ['domains', domain, 'tokens'],
-    queryFn: async ({ signal }) =>
-      (await request<{ tokens: WebhookToken[] }>('GET', `${domainUrl(domain)}/tokens`, { signal })).tokens,
-  })
+  fieldQuery<WebhookToken[]>(['domains', domain, 'tokens'], `${domainUrl(domain)}/tokens`, 'tokens')
 
-export const keysQuery = queryOptions({
-  queryKey: ['keys'],
-  queryFn: async ({ signal }) => (await request<{ keys: ApiKey[] }>('GET', '/api/keys', { signal })).keys,
-})
+export const keysQuery = fieldQuery<ApiKey[]>(['keys'], '/api/keys', 'keys')
 
-export const sessionsQuery = queryOptions({
-  queryKey: ['sessions'],
-  queryFn: async ({ signal }) =>
-    (await request<{ sessions: Session[] }>('GET', '/api/sessions', { signal })).sessions,
-})
+export const sessionsQuery = fieldQuery<Session[]>(['sessions'], '/api/sessions', 'sessions')
 
-export const planQuery = queryOptions({
-  queryKey: ['plan'],
-  queryFn: async ({ signal }) => (await request<{ plan: Plan }>('GET', '/api/plan', { signal })).plan,
-})
+export const planQuery = fieldQuery<Plan>(['plan'], '/api/plan', 'plan')
 
 /** Polled: there is no event for new accounts. */
 export const accountsQuery = queryOptions({
-  queryKey: ['accounts'],
-  queryFn: ({ signal }) =>
-    request<{ accounts: AccountInList[]; plans: string[] }>('GET', '/api/operator/accounts', { signal }),
+  ...wholeQuery<{ accounts: AccountInList[]; plans: string[] }>(['accounts'], '/api/operator/accounts'),
   refetchInterval: 15_000,
 })
 
 /** Where the domain's DNS points; checked often until it points here. */
 export const dnsQuery = (domain: string) =>
   queryOptions({
-    queryKey: ['domains', domain, 'dns'],
-    queryFn: ({ signal }) => request<Dns>('GET', `${domainUrl(domain)}/dns`, { signal }),
+    ...wholeQuery<Dns>(['domains', domain, 'dns'], `${domainUrl(domain)}/dns`),
     staleTime: 30_000,
     retry: false,
     refetchInterval: ({ state }) => (state.data?.state === 'reaches-us' ? 300_000 : 20_000),
@@ -201,25 +182,21 @@ export const dnsQuery = (domain: string) =>
 
 /** Whether this installation can send a password reset by e-mail. */
 export const passwordResetQuery = queryOptions({
-  queryKey: ['password-reset'],
-  queryFn: ({ signal }) => request<{ by_mail: boolean }>('GET', '/api/password-reset', { signal }),
+  ...wholeQuery<{ by_mail: boolean }>(['password-reset'], '/api/password-reset'),
   staleTime: Number.POSITIVE_INFINITY,
 })
 
 export const fleetQuery = queryOptions({
-  queryKey: ['operator', 'nodes'],
-  queryFn: ({ signal }) => request<Fleet>('GET', '/api/operator/nodes', { signal }),
+  ...wholeQuery<Fleet>(['operator', 'nodes'], '/api/operator/nodes'),
   refetchInterval: 5_000,
 })
 
 export const fleetQueueQuery = queryOptions({
-  queryKey: ['operator', 'queue'],
-  queryFn: ({ signal }) => request<FleetQueue>('GET', '/api/operator/queue', { signal }),
+  ...wholeQuery<FleetQueue>(['operator', 'queue'], '/api/operator/queue'),
   refetchInterval: 5_000,
 })
 
 export const fleetFailuresQuery = queryOptions({
-  queryKey: ['operator', 'failures'],
-  queryFn: ({ signal }) => request<FleetFailures>('GET', '/api/operator/failures', { signal }),
+  ...wholeQuery<FleetFailures>(['operator', 'failures'], '/api/operator/failures'),
   refetchInterval: 30_000,
 })

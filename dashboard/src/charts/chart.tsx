@@ -131,7 +131,7 @@ function AsTable({ label, times, step, series, format }: ChartProps) {
               },
               ...series.map(({ name, values }) => ({
                 title: name,
-                isNumber: true,
+                kind: 'number' as const,
                 cell: (at: number) => ((values[at] ?? null) === null ? '–' : format(values[at]!)),
               })),
             ]}

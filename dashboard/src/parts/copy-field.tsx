@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-
 import { Dialog } from './dialog.tsx'
+import { Note } from './page.tsx'
 
 /** Text to use elsewhere, with a button that copies it. */
 export function CopyField({ label, value }: { label: string; value: string }) {
@@ -22,9 +22,7 @@ export function CopyField({ label, value }: { label: string; value: string }) {
           {label}
         </Text>
         <Group gap="xs">
-          <Text size="xs" className="quiet" role="status">
-            {state}
-          </Text>
+          <Note role="status">{state}</Note>
           <Button size="compact-xs" variant="default" onClick={copy} aria-label={`Copy: ${label}`}>
             Copy
           </Button>

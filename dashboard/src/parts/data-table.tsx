@@ -4,12 +4,11 @@ import { Fragment, type ReactNode } from 'react'
 export type Column<Row> = {
   title: string
   cell: (row: Row) => ReactNode
-  /** Aligned at the end, with figures of one width. */
-  isNumber?: boolean
-  /** On phones, where the header is hidden, the title stands before the value. */
-  isLabelled?: boolean
-  /** Buttons: aligned at the end, with a title for screen readers only. */
-  isAction?: boolean
+  /**
+   * `number` aligns figures at the end. `action` holds buttons: its title is for screen readers only.
+   * `labelled` and `number` show the title beside the value on phones, where the header is hidden.
+   */
+  kind?: 'number' | 'labelled' | 'action'
   className?: string | undefined
   width?: number
 }
@@ -23,12 +22,12 @@ const LOOKS = {
 } as const
 
 export function DataTable<Row>(props: {
-  columns: readonly Column<Row>[]
+  columns: readonly Column<NoInfer<Row>>[]
   rows: readonly Row[]
-  keyOf: (row: Row) => string | number
+  keyOf: (row: NoInfer<Row>) => string | number
   look?: keyof typeof LOOKS
   /** Below a row, across all columns. */
-  detail?: (row: Row) => ReactNode
+  detail?: (row: NoInfer<Row>) => ReactNode
 }) {
   const { columns, rows, keyOf, look = 'cards', detail } = props
   return (
@@ -40,9 +39,9 @@ export function DataTable<Row>(props: {
               <Table.Th
                 key={column.title}
                 {...(column.width !== undefined && { w: column.width })}
-                {...(column.isNumber && { className: 'end' })}
+                {...(column.kind === 'number' && { className: 'end' })}
               >
-                {column.isAction ? <VisuallyHidden>{column.title}</VisuallyHidden> : column.title}
+                {column.kind === 'action' ? <VisuallyHidden>{column.title}</VisuallyHidden> : column.title}
               </Table.Th>
             ))}
           </Table.Tr>
@@ -57,7 +56,9 @@ export function DataTable<Row>(props: {
                     <Table.Td
                       key={column.title}
                       className={cellClass(column)}
-                      {...(column.isLabelled && { 'data-label': column.title })}
+                      {...((column.kind === 'labelled' || column.kind === 'number') && {
+                        'data-label': column.title,
+                      })}
                     >
                       {column.cell(row)}
                     </Table.Td>
@@ -77,10 +78,6 @@ export function DataTable<Row>(props: {
   )
 }
 
-function cellClass({
-  isNumber = false,
-  isAction = false,
-  className = '',
-}: Omit<Column<never>, 'cell'>): string {
-  return [isNumber ? 'number end' : isAction ? 'end' : '', className].join(' ').trim()
+function cellClass({ kind, className = '' }: Pick<Column<never>, 'kind' | 'className'>): string {
+  return [kind === 'number' ? 'number end' : kind === 'action' ? 'end' : '', className].join(' ').trim()
 }

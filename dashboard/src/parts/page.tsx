@@ -1,4 +1,4 @@
-import { Group, Stack, Text, Title } from '@mantine/core'
+import { Group, Stack, Text, type TextProps, Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
 
 /** Names the document, for tabs, histories and screen readers. */
@@ -77,4 +77,10 @@ export function Facts({ rows }: { rows: readonly (readonly [name: string, value:
       ))}
     </dl>
   )
+}
+
+/** Small text that explains. */
+export function Note(props: TextProps & { children: ReactNode; role?: 'status' }) {
+  const { className = '', ...rest } = props
+  return <Text size="xs" component="div" {...rest} className={`quiet ${className}`} />
 }

@@ -1,11 +1,11 @@
 import { Badge, Button, Text } from '@mantine/core'
 import type { UseQueryResult } from '@tanstack/react-query'
 import { useState } from 'react'
-
 import { request } from '../api/request.ts'
 import { ShownOnce } from './copy-field.tsx'
 import { DataTable } from './data-table.tsx'
 import { ConfirmDialog } from './dialog.tsx'
+import { Note } from './page.tsx'
 import { Empty, Loaded } from './states.tsx'
 import { TimeText } from './time-text.tsx'
 
@@ -106,28 +106,28 @@ function SecretList<Each extends Secret>(props: {
               <>
                 <Badge color={state === 'active' ? 'paint' : 'gray'}>{state}</Badge>
                 {state === 'active' && expires_at != null && (
-                  <Text size="xs" className="quiet">
+                  <Note>
                     expires <TimeText at={expires_at} />
-                  </Text>
+                  </Note>
                 )}
               </>
             ),
           },
           {
             title: 'Last used',
-            isLabelled: true,
+            kind: 'labelled',
             cell: ({ last_used_at, created_at }) => (
               <>
                 <TimeText at={last_used_at} />
-                <Text size="xs" className="quiet">
+                <Note>
                   created <TimeText at={created_at} />
-                </Text>
+                </Note>
               </>
             ),
           },
           {
             title: 'Actions',
-            isAction: true,
+            kind: 'action',
             cell: (secret) =>
               secret.state === 'active' && (
                 <Button
@@ -143,9 +143,9 @@ function SecretList<Each extends Secret>(props: {
         ]}
       />
       {secrets.some(({ state }) => state !== 'active') && (
-        <Text size="xs" className="quiet" px="md" py="xs">
+        <Note px="md" py="xs">
           Revoked and expired ones stay listed for {ENDED_KEPT_DAYS} days.
-        </Text>
+        </Note>
       )}
     </div>
   )

@@ -12,7 +12,7 @@ import { count } from '../../format.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
-import { Facts, Page, Section } from '../../parts/page.tsx'
+import { Facts, Note, Page, Section } from '../../parts/page.tsx'
 import { Loaded, Refusal } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { ROUTES } from '../../route-map.ts'
@@ -45,12 +45,12 @@ function PlanFacts() {
           ...(role === 'operator' ? ([['Role', 'operator of this installation']] as const) : []),
         ]}
       />
-      <Text size="sm" className="quiet">
+      <Note size="sm">
         <Anchor component={Link} href={ROUTES.plan} inherit underline="always">
           See how much you use
         </Anchor>
         . The operator of this installation can change the plan.
-      </Text>
+      </Note>
     </Section>
   )
 }
@@ -133,16 +133,14 @@ function Sessions() {
                     <Text size="sm" fw={500} title={user_agent}>
                       {browserOf(user_agent)}
                     </Text>
-                    <Text size="xs" className="quiet">
-                      from {address}
-                    </Text>
+                    <Note>from {address}</Note>
                   </>
                 ),
               },
               { title: 'Signed in', cell: ({ created_at }) => <TimeText at={created_at} /> },
               {
                 title: 'Actions',
-                isAction: true,
+                kind: 'action',
                 cell: (session) =>
                   session.current ? (
                     <Badge>this browser</Badge>

@@ -1,5 +1,6 @@
-import { PasswordInput, Progress, Stack, Text, TextInput } from '@mantine/core'
+import { PasswordInput, Progress, Stack, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
+import { Note } from '../../parts/page.tsx'
 
 /** As on the server. */
 const PASSWORD_MIN_CHARS = 8
@@ -76,9 +77,7 @@ export function NewPassword<Values extends { password: string; repeated: string 
       />
       <Stack gap={4}>
         <Progress value={strength.percent} color={strength.color} size="xs" aria-hidden />
-        <Text size="xs" className="quiet" role="status">
-          {strength.text}
-        </Text>
+        <Note role="status">{strength.text}</Note>
       </Stack>
       <PasswordInput
         label="Repeat the password"

@@ -2,9 +2,9 @@ import { Anchor, Button, Stack, Text } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-
 import { passwordResetQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
+import { Note } from '../../parts/page.tsx'
 import { Loading, Refusal } from '../../parts/states.tsx'
 import { ROUTES } from '../../route-map.ts'
 import { SignedOutFrame } from '../../shell/frame.tsx'
@@ -31,10 +31,10 @@ export default function ForgottenPassword() {
             If <b className="break">{form.values.email.trim()}</b> has an account, a link to set a new
             password is on its way. It works once, within one hour.
           </Text>
-          <Text size="sm" className="quiet">
+          <Note size="sm">
             No e-mail? Check the spam folder. The operator of this installation can also create a link for
             you.
-          </Text>
+          </Note>
           {back}
         </Stack>
       </SignedOutFrame>

@@ -1,11 +1,11 @@
-import { Alert, Anchor, Button, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Anchor, Button, NativeSelect, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery } from '@tanstack/react-query'
 
 import { keysQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import { useMe } from '../../api/session.ts'
-import { Page, Section } from '../../parts/page.tsx'
+import { Note, Page, Section } from '../../parts/page.tsx'
 import { Secrets } from '../../parts/secrets.tsx'
 import { Refusal } from '../../parts/states.tsx'
 import classes from './keys.module.css'
@@ -110,9 +110,7 @@ function NewKey({ create, isFull }: { create: Create; isFull: boolean }) {
           </Button>
         </div>
         {isFull && (
-          <Text size="sm" className="quiet">
-            An account can have {MAX_KEYS} active keys. Revoke one to create another.
-          </Text>
+          <Note size="sm">An account can have {MAX_KEYS} active keys. Revoke one to create another.</Note>
         )}
         <Refusal error={create.error} />
       </Stack>

@@ -125,7 +125,7 @@ function RendersByDomain({ summaries }: { summaries: readonly TrafficSummary[] }
         },
         {
           title: 'Forecast',
-          isLabelled: true,
+          kind: 'labelled',
           cell: ({ renders: { forecast } }) =>
             forecast === null ? (
               <span className="quiet">after one full day</span>

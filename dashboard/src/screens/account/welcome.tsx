@@ -1,12 +1,12 @@
-import { Anchor, Button, Stack, Text } from '@mantine/core'
+import { Anchor, Button, Stack } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-
 import { ApiError, request } from '../../api/request.ts'
 import { switchAccount } from '../../api/session.ts'
 import type { Me, SignInLink } from '../../api/types.ts'
+import { Note } from '../../parts/page.tsx'
 import { Loaded, Refusal } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { ROUTES } from '../../route-map.ts'
@@ -109,9 +109,9 @@ function UseLink({ token, link }: { token: string; link: SignInLink }) {
           <Button type="submit" loading={use.isPending}>
             {texts.button}
           </Button>
-          <Text size="xs" className="quiet">
+          <Note>
             The link works once and expires <TimeText at={link.expires_at} />.
-          </Text>
+          </Note>
         </Stack>
       </form>
     </SignedOutFrame>

@@ -1,11 +1,11 @@
-import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
+import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core'
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useDeferredValue, useMemo, useState } from 'react'
-
 import { type PageFilter, pagesQuery } from '../../api/queries.ts'
 import type { DomainWithSettings, ListedPage } from '../../api/types.ts'
 import { count, counted } from '../../format.ts'
 import { isLong } from '../../live/changes.ts'
+import { Note } from '../../parts/page.tsx'
 import { Empty, Loaded, Trouble } from '../../parts/states.tsx'
 import classes from './cache.module.css'
 import { PageChange } from './page-change.tsx'
@@ -228,7 +228,7 @@ function ListState(props: {
   const isOutdated = pages.isStale && !pages.isFetching && isLong({ state: pages })
   return (
     <Group justify="space-between" gap="xs" mih={30}>
-      <Text size="sm" className="quiet number" role="status">
+      <Note size="sm" className="number" role="status">
         {pages.isPlaceholderData
           ? 'Searching…'
           : rows.length < matching
@@ -236,7 +236,7 @@ function ListState(props: {
             : counted(matching, 'page')}
         {selected > 0 && `, ${count(selected)} selected`}
         {isOutdated && '. Pages have changed since.'}
-      </Text>
+      </Note>
       <Group gap="xs">
         {isOutdated && (
           <Button variant="subtle" size="xs" onClick={() => void props.onReload()}>

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Text, TextInput } from '@mantine/core'
+import { Alert, Button, Group, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery } from '@tanstack/react-query'
 
@@ -6,7 +6,7 @@ import { domainUrl, tokensQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import { useMe } from '../../api/session.ts'
 import type { DomainWithSettings } from '../../api/types.ts'
-import { Section } from '../../parts/page.tsx'
+import { Note, Section } from '../../parts/page.tsx'
 import { Secrets } from '../../parts/secrets.tsx'
 import { Refusal } from '../../parts/states.tsx'
 
@@ -55,9 +55,9 @@ export function WebhookTokens({ domain }: { domain: DomainWithSettings }) {
             </Button>
           </Group>
           {isFull && (
-            <Text size="sm" className="quiet" mt="xs">
+            <Note size="sm" mt="xs">
               A domain can have {MAX_TOKENS} active tokens. Revoke one to create another.
-            </Text>
+            </Note>
           )}
         </form>
       ) : (

@@ -7,7 +7,7 @@ import { request } from '../../api/request.ts'
 import type { DomainWithSettings, Warm } from '../../api/types.ts'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
-import { Section } from '../../parts/page.tsx'
+import { Note, Section } from '../../parts/page.tsx'
 import { Trouble } from '../../parts/states.tsx'
 import { warmCost, warmHead, warmNotes, warmPercent } from './warm-progress.ts'
 
@@ -56,10 +56,10 @@ export function WarmSection({ domain }: { domain: DomainWithSettings }) {
       {found.data === undefined && found.error !== null && <Trouble query={found} />}
       {warm !== null && <WarmProgress warm={warm} />}
       {found.data === null && (
-        <Text size="sm" className="quiet">
+        <Note size="sm">
           Never run. The progress appears here. Known pages are those in the cache, in the sitemaps, and
           requested by crawlers in the last 30 days.
-        </Text>
+        </Note>
       )}
       {isAsking === 'start' && (
         <StartWarm domain={domain} url={url} onClose={() => setAsking(null)} onStarted={show} />
@@ -134,9 +134,9 @@ function WarmProgress({ warm }: { warm: Warm }) {
         </Progress.Root>
       )}
       {notes.length > 0 && (
-        <Text size="sm" className="quiet number">
+        <Note size="sm" className="number">
           {notes.join(' · ')}
-        </Text>
+        </Note>
       )}
       {hasStopped && warm.reason !== null && (
         <Alert color="yellow">

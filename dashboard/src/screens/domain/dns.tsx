@@ -1,10 +1,10 @@
 import { Badge, Button, Group, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-
 import { dnsQuery } from '../../api/queries.ts'
 import { messageOf } from '../../api/request.ts'
 import type { Dns } from '../../api/types.ts'
 import { CopyField } from '../../parts/copy-field.tsx'
+import { Note } from '../../parts/page.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { dnsText, recordsFor } from './dns-records.ts'
 
@@ -34,9 +34,9 @@ export function DnsInstructions({ domain }: { domain: string }) {
           <Group gap={6}>
             <DnsBadge domain={domain} />
             {dns.data !== undefined && (
-              <Text size="xs" className="quiet">
+              <Note>
                 <TimeText at={dns.data.checked_at} />
-              </Text>
+              </Note>
             )}
           </Group>
           <Text size="sm" className="break" role="status" mih="1.5em">
@@ -69,11 +69,7 @@ function Records({ domain, target }: { domain: string; target: Dns['target'] }) 
           value={`${domain}.  300  ${type}  ${value}`}
         />
       ))}
-      {note !== null && (
-        <Text size="sm" className="quiet">
-          {note}
-        </Text>
-      )}
+      {note !== null && <Note size="sm">{note}</Note>}
       <CopyField
         label="Try it first, as a crawler"
         value={`curl -sI -A Googlebot --connect-to ${domain}:80:${edge}:80 http://${domain}/`}

@@ -10,7 +10,7 @@ import type { Domain, TrafficSummary } from '../../api/types.ts'
 import { counted, percent } from '../../format.ts'
 import { DomainBadges } from '../../parts/badges.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
-import { Page } from '../../parts/page.tsx'
+import { Note, Page } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { UsageBar } from '../../parts/usage-bar.tsx'
@@ -81,12 +81,12 @@ function DomainTable({ domains }: { domains: readonly Domain[] }) {
           },
           {
             title: 'Hit ratio',
-            isLabelled: true,
+            kind: 'labelled',
             cell: ({ custom_domain }) => <HitRatios summary={byName.get(custom_domain)} />,
           },
           {
             title: 'Last crawler',
-            isLabelled: true,
+            kind: 'labelled',
             cell: ({ custom_domain }) => <LastCrawler summary={byName.get(custom_domain)} />,
           },
           {
@@ -108,9 +108,9 @@ function DomainName({ domain: { custom_domain, origin_url } }: { domain: Domain 
       <Anchor component={Link} href={domainPath('domain', custom_domain)} fw={600} className="break">
         {custom_domain}
       </Anchor>
-      <Text size="sm" className="quiet break">
+      <Note size="sm" className="break">
         {origin_url}
-      </Text>
+      </Note>
     </>
   )
 }

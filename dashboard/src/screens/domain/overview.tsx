@@ -5,7 +5,7 @@ import { Link } from 'wouter'
 import { certificateQuery, pageCountQuery, rendersQuery } from '../../api/queries.ts'
 import type { Certificate, DomainWithSettings } from '../../api/types.ts'
 import { counted } from '../../format.ts'
-import { Facts, Section } from '../../parts/page.tsx'
+import { Facts, Note, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { UsageBar } from '../../parts/usage-bar.tsx'
@@ -30,10 +30,10 @@ export function DomainOverview({ domain }: { domain: DomainWithSettings }) {
           lead="Only pages that were cached or served count. Months are in UTC."
         >
           <UsageBar name="Renders used" used={domain.renders_used} limit={domain.monthly_render_limit} />
-          <Text size="sm" className="quiet">
+          <Note size="sm">
             At 120% of the limit rendering stops: crawlers get cached pages, or the origin if a page is not
             cached.
-          </Text>
+          </Note>
         </Section>
         <Section title="Certificate">
           <Loaded query={certificate} rows={2}>
@@ -114,9 +114,9 @@ function CertificateFacts({ found: { certificate, order } }: { found: Certificat
         </Alert>
       )}
       {order.next_attempt_at !== null && Date.parse(order.next_attempt_at) > Date.now() && (
-        <Text size="sm" className="quiet">
+        <Note size="sm">
           Next attempt: <TimeText at={order.next_attempt_at} />
-        </Text>
+        </Note>
       )}
     </Stack>
   )

@@ -8,7 +8,7 @@ import type { DomainWithSettings, Render } from '../../api/types.ts'
 import { bytes, count } from '../../format.ts'
 import { OutcomeBadge } from '../../parts/badges.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
-import { Facts } from '../../parts/page.tsx'
+import { Facts, Note } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { pagePath } from '../../route-map.ts'
@@ -20,9 +20,9 @@ export default function DomainRenders({ domain }: { domain: DomainWithSettings }
     <Loaded query={renders} rows={6}>
       {(list) => (
         <Stack>
-          <Text size="sm" className="quiet">
+          <Note size="sm">
             The last 50 renders, newest first. Records are kept for a week, up to 20 per page.
-          </Text>
+          </Note>
           <div className="sheet sheet-flush">
             {list.length === 0 ? (
               <Empty title="No renders in the last week">
@@ -64,12 +64,12 @@ function RenderTable({ domain, renders }: { domain: string; renders: readonly Re
         {
           title: 'Duration',
           className: 'number',
-          isLabelled: true,
+          kind: 'labelled',
           cell: ({ stored_ms }) => `${count(stored_ms)} ms`,
         },
         {
           title: 'Actions',
-          isAction: true,
+          kind: 'action',
           cell: (render) => {
             const isOpen = idOf(render) === open
             return (

@@ -12,7 +12,7 @@ import { ShownOnce } from '../../parts/copy-field.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
 import { ConfirmDialog, Dialog, DialogButtons } from '../../parts/dialog.tsx'
 import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
-import { Page } from '../../parts/page.tsx'
+import { Note, Page } from '../../parts/page.tsx'
 import { Loaded, Refusal } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { emailProblem } from '../account/credentials.tsx'
@@ -92,24 +92,19 @@ function AccountTable(props: {
               title: 'Plan',
               cell: (account) => <PlanSelect account={account} plans={props.plans} />,
             },
-            { title: 'Domains', isNumber: true, isLabelled: true, cell: ({ domains }) => count(domains) },
-            {
-              title: 'Renders this month',
-              isNumber: true,
-              isLabelled: true,
-              cell: ({ renders_used }) => count(renders_used),
-            },
+            { title: 'Domains', kind: 'number', cell: ({ domains }) => count(domains) },
+            { title: 'Renders this month', kind: 'number', cell: ({ renders_used }) => count(renders_used) },
             {
               title: 'Actions',
-              isAction: true,
+              kind: 'action',
               cell: (account) => <AccountMenu account={account} onMade={props.onMade} />,
             },
           ]}
         />
         {found.length === 0 && (
-          <Text size="sm" className="quiet" p="md">
+          <Note size="sm" p="md">
             No account has this in its e-mail address.
-          </Text>
+          </Note>
         )}
       </div>
     </Stack>
@@ -126,10 +121,10 @@ function AccountName({ account }: { account: AccountInList }) {
         {account.suspended && <Badge color="red">suspended</Badge>}
         {account.role === 'operator' && <Badge>operator</Badge>}
       </Group>
-      <Text size="xs" className="quiet">
+      <Note>
         {account.can_sign_in ? 'created ' : 'cannot sign in yet, created '}
         <TimeText at={account.created_at} />
-      </Text>
+      </Note>
     </>
   )
 }

@@ -6,7 +6,7 @@ import type { FleetFailures } from '../../api/types.ts'
 import { count, counted } from '../../format.ts'
 import { OutcomeBadge } from '../../parts/badges.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
-import { Page, Section } from '../../parts/page.tsx'
+import { Note, Page, Section } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 
@@ -53,14 +53,12 @@ function FailureLists({ failures: { since, renders, failed, groups, last } }: { 
                   <Text size="sm" className="break">
                     {domain}
                   </Text>
-                  <Text size="xs" className="quiet break">
-                    {account}
-                  </Text>
+                  <Note>{account}</Note>
                 </>
               ),
             },
-            { title: 'Renders', isNumber: true, isLabelled: true, cell: (group) => count(group.failed) },
-            { title: 'Last', isLabelled: true, cell: ({ last_at }) => <TimeText at={last_at} /> },
+            { title: 'Renders', kind: 'number', cell: (group) => count(group.failed) },
+            { title: 'Last', kind: 'labelled', cell: ({ last_at }) => <TimeText at={last_at} /> },
           ]}
         />
       </Section>
@@ -74,10 +72,10 @@ function FailureLists({ failures: { since, renders, failed, groups, last } }: { 
             {
               title: 'Reason',
               className: 'break',
-              isLabelled: true,
+              kind: 'labelled',
               cell: ({ reason }) => reason ?? <span className="quiet">see the outcome</span>,
             },
-            { title: 'Time', isLabelled: true, cell: ({ ended_at }) => <TimeText at={ended_at} /> },
+            { title: 'Time', kind: 'labelled', cell: ({ ended_at }) => <TimeText at={ended_at} /> },
           ]}
         />
       </Section>

@@ -5,7 +5,7 @@ import { fleetQuery } from '../../api/queries.ts'
 import type { Fleet } from '../../api/types.ts'
 import { bytes, counted } from '../../format.ts'
 import { DataTable } from '../../parts/data-table.tsx'
-import { Page } from '../../parts/page.tsx'
+import { Note, Page } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 
@@ -49,40 +49,32 @@ function NodeTable({ fleet: { nodes, schema } }: { fleet: Fleet }) {
                 <Text size="sm" fw={600} className="break" title={id}>
                   {host}
                 </Text>
-                <Text size="xs" className="quiet">
-                  {roles.join(', ')}
-                </Text>
+                <Note>{roles.join(', ')}</Note>
               </>
             ),
           },
           { title: 'State', cell: (node) => <State node={node} /> },
-          { title: 'Browser', isLabelled: true, cell: (node) => <BrowserState node={node} /> },
-          { title: 'Renders', isLabelled: true, cell: (node) => <Slots node={node} /> },
+          { title: 'Browser', kind: 'labelled', cell: (node) => <BrowserState node={node} /> },
+          { title: 'Renders', kind: 'labelled', cell: (node) => <Slots node={node} /> },
           {
             title: 'CPU load',
-            isNumber: true,
-            isLabelled: true,
+            kind: 'number',
             className: 'one-line',
             cell: ({ load, cores }) => `${load.toFixed(2)} of ${counted(cores, 'core')}`,
           },
           {
             title: 'Memory',
-            isNumber: true,
-            isLabelled: true,
+            kind: 'number',
             className: 'one-line',
             cell: ({ memory_bytes }) => bytes(memory_bytes),
           },
           {
             title: 'Version',
-            isLabelled: true,
+            kind: 'labelled',
             cell: (node) => (
               <>
                 {node.version}
-                {node.schema < schema && (
-                  <Text size="xs" className="quiet">
-                    older than the database: upgrade it
-                  </Text>
-                )}
+                {node.schema < schema && <Note>older than the database: upgrade it</Note>}
               </>
             ),
           },
@@ -102,10 +94,10 @@ function State({ node: { state, seen_at, started_at } }: { node: FleetNode }) {
   return (
     <>
       <Badge color={STATES[state].color}>{STATES[state].label}</Badge>
-      <Text size="xs" className="quiet">
+      <Note>
         {state === 'dead' ? 'last report ' : 'started '}
         <TimeText at={state === 'dead' ? seen_at : started_at} />
-      </Text>
+      </Note>
     </>
   )
 }
@@ -117,9 +109,9 @@ function BrowserState({ node: { browser, browsers, browsers_started } }: { node:
       <Badge color={browser === 'ok' ? 'paint' : 'red'}>
         {browser === 'ok' ? 'Responding' : 'Not responding'}
       </Badge>
-      <Text size="xs" className="quiet number">
+      <Note className="number">
         {browsers} running, {counted(Math.max(0, browsers_started - 1), 'restart')}
-      </Text>
+      </Note>
     </>
   )
 }

@@ -9,7 +9,7 @@ import { count, duration } from '../../format.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
-import { Page, Section } from '../../parts/page.tsx'
+import { Note, Page, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 
 type Running = FleetQueue['running'][number]
@@ -46,16 +46,14 @@ function Priorities({ priorities }: Pick<FleetQueue, 'priorities'>) {
       {priorities.map(({ priority, queued, oldest_seconds }) => (
         <section key={priority} className="sheet" aria-label={PRIORITIES[priority].label}>
           <Text fw={600}>{PRIORITIES[priority].label}</Text>
-          <Text size="sm" className="quiet">
-            {PRIORITIES[priority].meaning}
-          </Text>
+          <Note size="sm">{PRIORITIES[priority].meaning}</Note>
           <Text size="xl" fw={650} className="number" mt="xs">
             {count(queued)}
             {queued >= 100_000 ? ' or more' : ''} queued
           </Text>
-          <Text size="sm" className="quiet">
+          <Note size="sm">
             {queued === 0 ? 'Nothing is waiting' : `The oldest for ${duration(oldest_seconds)}`}
-          </Text>
+          </Note>
         </section>
       ))}
     </div>
@@ -79,30 +77,21 @@ function RunningJobs({ jobs, onCancelled }: { jobs: readonly Running[]; onCancel
                     {domain}
                     {path}
                   </Text>
-                  {attempts > 1 && (
-                    <Text size="xs" className="quiet">
-                      attempt {attempts}
-                    </Text>
-                  )}
+                  {attempts > 1 && <Note>attempt {attempts}</Note>}
                 </>
               ),
             },
-            { title: 'Priority', isLabelled: true, cell: ({ priority }) => PRIORITIES[priority].label },
+            { title: 'Priority', kind: 'labelled', cell: ({ priority }) => PRIORITIES[priority].label },
             {
               title: 'Node',
-              isLabelled: true,
+              kind: 'labelled',
               className: 'break',
               cell: ({ node }) => <span title={node}>{hostAndProcess(node)}</span>,
             },
-            {
-              title: 'For',
-              isNumber: true,
-              isLabelled: true,
-              cell: ({ running_seconds }) => duration(running_seconds),
-            },
+            { title: 'For', kind: 'number', cell: ({ running_seconds }) => duration(running_seconds) },
             {
               title: 'Actions',
-              isAction: true,
+              kind: 'action',
               cell: (job) => (
                 <Button
                   size="compact-sm"
@@ -160,14 +149,13 @@ function WaitingDomains({ domains }: { domains: FleetQueue['waiting'] }) {
             { title: 'Domain', className: 'break', cell: ({ domain }) => domain },
             {
               title: 'Highest priority',
-              isLabelled: true,
+              kind: 'labelled',
               cell: ({ priority }) => PRIORITIES[priority].label,
             },
-            { title: 'Jobs', isNumber: true, isLabelled: true, cell: ({ queued }) => count(queued) },
+            { title: 'Jobs', kind: 'number', cell: ({ queued }) => count(queued) },
             {
               title: 'Waiting for',
-              isNumber: true,
-              isLabelled: true,
+              kind: 'number',
               cell: ({ waiting_seconds }) => duration(waiting_seconds),
             },
           ]}

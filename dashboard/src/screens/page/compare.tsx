@@ -7,7 +7,7 @@ import { request } from '../../api/request.ts'
 import type { Inspection } from '../../api/types.ts'
 import { count } from '../../format.ts'
 import { notifyFailed } from '../../parts/notifications.tsx'
-import { Section } from '../../parts/page.tsx'
+import { Note, Section } from '../../parts/page.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { DifferenceList } from './history.tsx'
@@ -85,11 +85,7 @@ function Screenshots({ name, inspection }: { name: string; inspection: Inspectio
     return <Alert color="yellow">{reason ?? 'The inspection failed without a reason. Inspect again.'}</Alert>
   }
   if (person === null) {
-    return (
-      <Text size="sm" className="quiet">
-        The result was deleted because of its age. Inspect again.
-      </Text>
-    )
+    return <Note size="sm">The result was deleted because of its age. Inspect again.</Note>
   }
   return (
     <div className={classes.sides}>
@@ -115,9 +111,7 @@ function Screenshot(props: {
         <Text fw={600} size="sm">
           {title}
         </Text>
-        <Text size="xs" className="quiet" component="div">
-          {captionOf(side)}
-        </Text>
+        <Note>{captionOf(side)}</Note>
       </figcaption>
       {side !== null && side.reason === null && (
         <section className={classes.frame} tabIndex={0} aria-label={`Screenshot ${title.toLowerCase()}`}>

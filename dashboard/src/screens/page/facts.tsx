@@ -3,7 +3,7 @@ import { Alert, Stack, Text } from '@mantine/core'
 import type { PageFacts } from '../../api/types.ts'
 import { count, counted } from '../../format.ts'
 import { DataTable } from '../../parts/data-table.tsx'
-import { Facts, Section } from '../../parts/page.tsx'
+import { Facts, Note, Section } from '../../parts/page.tsx'
 import { Empty } from '../../parts/states.tsx'
 import type { ViewProps } from './inspection.tsx'
 
@@ -42,9 +42,7 @@ export function PageFactsView({ page: { facts, stored } }: ViewProps) {
       </Section>
       <Section title="Structured data">
         {facts.structured.length === 0 ? (
-          <Text size="sm" className="quiet">
-            None on this page.
-          </Text>
+          <Note size="sm">None on this page.</Note>
         ) : (
           facts.structured.map((each, at) => <Structured key={`${at} ${each.kind}`} {...each} />)
         )}
@@ -84,11 +82,7 @@ function Links({ facts: { links, linkCount } }: { facts: PageFacts }) {
           ]}
         />
       )}
-      {links.length > LINKS_SHOWN && (
-        <Text size="sm" className="quiet">
-          and {count(links.length - LINKS_SHOWN)} more
-        </Text>
-      )}
+      {links.length > LINKS_SHOWN && <Note size="sm">and {count(links.length - LINKS_SHOWN)} more</Note>}
     </Section>
   )
 }

@@ -1,10 +1,10 @@
 // biome-ignore-all lint/a11y/noNoninteractiveTabindex: boxes that scroll must be reachable by keyboard.
-import { Alert, Badge, NativeSelect, Stack, Text, Title } from '@mantine/core'
+import { Alert, Badge, NativeSelect, Stack, Title } from '@mantine/core'
 import { type ReactNode, useMemo, useState } from 'react'
 
 import type { PageFacts } from '../../api/types.ts'
 import { bytes, count, counted } from '../../format.ts'
-import { Section } from '../../parts/page.tsx'
+import { Note, Section } from '../../parts/page.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { ago } from '../../parts/time-text.tsx'
 import { type Difference, differences, type Stretch, textDifference } from './differences.ts'
@@ -45,11 +45,11 @@ export function History({ page: { history } }: ViewProps) {
             label: `${EXACT.format(new Date(each.rendered_at))}, ${bytes(each.html_bytes)}`,
           }))}
         />
-        <Text size="sm" className="quiet">
+        <Note size="sm">
           Compared with the version of {EXACT.format(new Date(before.rendered_at))},{' '}
           {bytes(before.html_bytes)}.
           {after.status !== before.status && ` The status changed from ${before.status} to ${after.status}.`}
-        </Text>
+        </Note>
         <DifferenceList before={before.facts} after={after.facts} names={['Before', 'After']} />
       </Stack>
     </Section>
@@ -86,9 +86,7 @@ export function DifferenceList(props: { before: PageFacts; after: PageFacts; nam
           </Titled>
         )
       )}
-      <Text size="sm" className="quiet">
-        Identical: {[...same, ...(isTextSame ? ['Text'] : [])].join(', ') || 'nothing'}.
-      </Text>
+      <Note size="sm">Identical: {[...same, ...(isTextSame ? ['Text'] : [])].join(', ') || 'nothing'}.</Note>
     </Stack>
   )
 }
@@ -126,10 +124,10 @@ function OneDifference({ difference, names }: { difference: Difference; names: N
         ]}
         names={names}
       />
-      <Text size="xs" className="quiet" mt={4}>
+      <Note mt={4}>
         Only {names[0].toLowerCase()}: {count(removed.length)} · only {names[1].toLowerCase()}:{' '}
         {count(added.length)} · both: {count(same)}
-      </Text>
+      </Note>
     </>
   )
 }

@@ -7,7 +7,7 @@ import { inspectionQuery } from '../../api/queries.ts'
 import type { DomainWithSettings, PageInspection } from '../../api/types.ts'
 import { bytes, count } from '../../format.ts'
 import { FRESHNESS, OutcomeBadge } from '../../parts/badges.tsx'
-import { Section, useTitle } from '../../parts/page.tsx'
+import { Note, Section, useTitle } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
@@ -130,14 +130,14 @@ function CacheState({ page: { stored, redirect, renders } }: { page: PageInspect
           >
             {stored.freshness}
           </Badge>
-          <Text size="sm" className="quiet">
+          <Note size="sm">
             {bytes(stored.html_bytes)}, rendered <TimeText at={stored.rendered_at} />
             {stored.last_crawler !== null && (
               <>
                 , last requested by {stored.last_crawler.name} <TimeText at={stored.last_crawler.asked_at} />
               </>
             )}
-          </Text>
+          </Note>
         </>
       )}
       {last !== undefined && last.outcome !== 'rendered' && (

@@ -2,7 +2,7 @@ import { List, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 
 import { domainUrl } from '../../api/queries.ts'
-import { Facts, Section } from '../../parts/page.tsx'
+import { Facts, Note, Section } from '../../parts/page.tsx'
 import { NotCached } from './facts.tsx'
 import classes from './inspection.module.css'
 import type { ViewProps } from './inspection.tsx'
@@ -48,28 +48,26 @@ function Card({ preview, image }: { preview: LinkPreview; image: string | null }
       {preview.image !== null && (
         <div className={classes.cardPicture}>
           {image === null || isMissing ? (
-            <Text size="xs" className="quiet break">
+            <Note className="break">
               {image === null
                 ? 'To see the image, inspect the page (tab “Crawlers and people”): '
                 : 'The image could not be loaded, or has changed: '}
               {preview.image.slice(0, 200)}
-            </Text>
+            </Note>
           ) : (
             <img src={image} alt="As shown on the card" onError={() => setMissing(true)} />
           )}
         </div>
       )}
       <div className={classes.cardWords}>
-        <Text size="xs" className="quiet">
-          {preview.site}
-        </Text>
+        <Note>{preview.site}</Note>
         <Text fw={600} className="break">
           {preview.title}
         </Text>
         {preview.description !== null && (
-          <Text size="sm" className="quiet break">
+          <Note size="sm" className="break">
             {preview.description}
-          </Text>
+          </Note>
         )}
       </div>
     </div>

@@ -1,11 +1,11 @@
 // biome-ignore-all lint/a11y/noNoninteractiveTabindex: boxes that scroll must be reachable by keyboard.
-import { Button, Group, Text } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 
 import { sourceQuery, sourceUrl } from '../../api/queries.ts'
 import { count } from '../../format.ts'
-import { Section } from '../../parts/page.tsx'
+import { Note, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { useWindowedRows } from '../../parts/windowed-rows.ts'
 import { NotCached } from './facts.tsx'
@@ -52,9 +52,7 @@ function CachedSource({ name, path, etag }: { name: string; path: string; etag: 
           }
         >
           <SourceLines text={text} />
-          <Text size="xs" className="quiet">
-            As cached. Scripts are removed when the page is rendered.
-          </Text>
+          <Note>As cached. Scripts are removed when the page is rendered.</Note>
         </Section>
       )}
     </Loaded>

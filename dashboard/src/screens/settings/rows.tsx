@@ -1,6 +1,7 @@
 import { Button, Group, NativeSelect, NumberInput, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import type { ReactNode } from 'react'
+import { Note } from '../../parts/page.tsx'
 
 import { MAX_PATTERNS, MAX_RULES } from './problems.ts'
 import classes from './rows.module.css'
@@ -14,9 +15,9 @@ export function RuleRows({ form }: { form: Form }) {
   return (
     <Stack gap="sm">
       {rules.length === 0 && (
-        <Text size="sm" className="quiet">
+        <Note size="sm">
           No rules: all paths are treated the same. For example, add a rule to pass /cart* to the origin.
-        </Text>
+        </Note>
       )}
       <Rows
         form={form}

@@ -9,7 +9,7 @@ import { messageOf, request } from '../../api/request.ts'
 import type { DomainWithSettings } from '../../api/types.ts'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
-import { Section } from '../../parts/page.tsx'
+import { Note, Section } from '../../parts/page.tsx'
 import { Refusal } from '../../parts/states.tsx'
 import { ROUTES } from '../../route-map.ts'
 import { originProblem } from '../domain/domain-fields.ts'
@@ -37,9 +37,9 @@ export default function DomainSettings({ domain }: { domain: DomainWithSettings 
             <Button variant="default" disabled={!isDirty} onClick={() => form.reset()}>
               Undo changes
             </Button>
-            <Text size="sm" className="quiet" role="status">
+            <Note size="sm" role="status">
               {isDirty ? 'Not saved yet' : ''}
-            </Text>
+            </Note>
           </Group>
         </Stack>
       </form>

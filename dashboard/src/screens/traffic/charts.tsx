@@ -155,10 +155,10 @@ function EveryVerdict({ traffic: { verdicts, totals } }: { traffic: Traffic }) {
         keyOf={({ name }) => name}
         columns={[
           { title: 'X-Prepaint', cell: ({ name }) => name },
-          { title: 'Visits', isNumber: true, cell: ({ total }) => count(total) },
-          { title: 'Share', isNumber: true, cell: ({ total }) => percent(total / totals.visits) },
-          { title: 'Median', isNumber: true, cell: ({ p50_ms }) => milliseconds(p50_ms) },
-          { title: '95th percentile', isNumber: true, cell: ({ p95_ms }) => milliseconds(p95_ms) },
+          { title: 'Visits', kind: 'number', cell: ({ total }) => count(total) },
+          { title: 'Share', kind: 'number', cell: ({ total }) => percent(total / totals.visits) },
+          { title: 'Median', kind: 'number', cell: ({ p50_ms }) => milliseconds(p50_ms) },
+          { title: '95th percentile', kind: 'number', cell: ({ p95_ms }) => milliseconds(p95_ms) },
         ]}
       />
     </details>

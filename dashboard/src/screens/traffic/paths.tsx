@@ -1,4 +1,4 @@
-import { Anchor, Badge, Button, Text } from '@mantine/core'
+import { Anchor, Badge, Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
@@ -7,7 +7,7 @@ import { csvUrl, type Range, trafficPathsQuery } from '../../api/traffic-queries
 import type { TrafficPaths as Paths } from '../../api/types.ts'
 import { count, counted } from '../../format.ts'
 import { DataTable } from '../../parts/data-table.tsx'
-import { Section } from '../../parts/page.tsx'
+import { Note, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { pagePath } from '../../route-map.ts'
 import classes from './traffic.module.css'
@@ -19,9 +19,7 @@ export function TrafficPaths({ domain, range }: { domain: string; range: Range }
     <Loaded query={paths}>
       {(data) =>
         data[list].length === 0 ? (
-          <Text size="sm" className="quiet">
-            {none}
-          </Text>
+          <Note size="sm">{none}</Note>
         ) : (
           <PathTable domain={domain} paths={data[list]} others={data.others[list]} />
         )
@@ -77,7 +75,7 @@ function PathTable(props: { domain: string; paths: Paths['top']; others: number 
             ),
           },
           { title: 'Last verdict', width: 120, cell: (row) => <LastVerdict {...row} /> },
-          { title: 'Visits', width: 70, isNumber: true, cell: ({ visits }) => count(visits) },
+          { title: 'Visits', width: 70, kind: 'number', cell: ({ visits }) => count(visits) },
         ]}
       />
       {rows.length < props.paths.length && (
@@ -86,9 +84,7 @@ function PathTable(props: { domain: string; paths: Paths['top']; others: number 
         </Button>
       )}
       {props.others > 0 && (
-        <Text size="xs" className="quiet" mt="xs">
-          And {counted(props.others, 'visit')} to paths with too few visits to be listed.
-        </Text>
+        <Note mt="xs">And {counted(props.others, 'visit')} to paths with too few visits to be listed.</Note>
       )}
     </div>
   )

@@ -17,7 +17,7 @@ import { Chart } from '../../charts/chart.tsx'
 import { compact, count, counted, dayName, percent } from '../../format.ts'
 import { CopyField } from '../../parts/copy-field.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
-import { Page, Section } from '../../parts/page.tsx'
+import { Note, Page, Section } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { UsageBar } from '../../parts/usage-bar.tsx'
@@ -130,20 +130,15 @@ export function FirstVisit({ domain }: { domain: string }) {
         label="Visit as a crawler"
         value={`curl -sI -A Googlebot --connect-to ${domain}:80:${edge}:80 http://${domain}/`}
       />
-      <Text size="sm" className="quiet">
+      <Note size="sm">
         The response header X-Prepaint shows the verdict: rendered the first time, hit the second time. If the
         edge listens on another port than 80, change the port after {edge}.
-      </Text>
+      </Note>
     </Stack>
   )
 }
 
 function SummaryTable({ summaries }: { summaries: readonly TrafficSummary[] }) {
-  const figure = (title: string, cell: (summary: TrafficSummary) => string) => ({
-    ...{ title, cell },
-    isNumber: true,
-    isLabelled: true,
-  })
   return (
     <DataTable
       rows={summaries}
@@ -163,12 +158,12 @@ function SummaryTable({ summaries }: { summaries: readonly TrafficSummary[] }) {
             </Anchor>
           ),
         },
-        figure('Pages, 24 h', ({ day }) => count(day.pages)),
-        figure('Hit ratio, 24 h', ({ day }) => percent(day.hit_ratio)),
-        figure('Hit ratio, 7 days', ({ week }) => percent(week.hit_ratio)),
+        { title: 'Pages, 24 h', kind: 'number', cell: ({ day }) => count(day.pages) },
+        { title: 'Hit ratio, 24 h', kind: 'number', cell: ({ day }) => percent(day.hit_ratio) },
+        { title: 'Hit ratio, 7 days', kind: 'number', cell: ({ week }) => percent(week.hit_ratio) },
         {
           title: 'Last crawler',
-          isLabelled: true,
+          kind: 'labelled',
           cell: ({ last_crawler: last }) =>
             last === null ? (
               <span className="quiet">none yet</span>
@@ -183,11 +178,7 @@ function SummaryTable({ summaries }: { summaries: readonly TrafficSummary[] }) {
           cell: ({ renders }) => (
             <>
               <UsageBar name="Renders used" used={renders.used} limit={renders.limit} />
-              {renders.forecast !== null && (
-                <Text size="xs" className="quiet">
-                  forecast {count(renders.forecast.renders)}
-                </Text>
-              )}
+              {renders.forecast !== null && <Note>forecast {count(renders.forecast.renders)}</Note>}
             </>
           ),
         },
@@ -218,9 +209,7 @@ function RendersOfMonth({ domain }: { domain: string }) {
               formatShort={compact}
               marks={limitMarks(month)}
             />
-            <Text size="xs" className="quiet">
-              The forecast adds, for each remaining day, the median of the last seven full days.
-            </Text>
+            <Note>The forecast adds, for each remaining day, the median of the last seven full days.</Note>
           </>
         )}
       </Loaded>
