@@ -85,8 +85,25 @@ describe('from nothing to the first finished page', () => {
     await heading(DOMAIN).waitFor()
   })
 
+  it('the checklist leads to the first page, before any DNS change', async () => {
+    const steps = region('Getting started')
+    const state = (title: string, name: string) =>
+      steps.getByRole('listitem').filter({ hasText: title }).getByRole('img', { name, exact: true })
+    await state('Add a domain', 'Done').waitFor()
+    for (const title of ['See a page', 'Point the DNS', 'See the first crawler']) {
+      await state(title, 'To do').waitFor()
+    }
+    assert.deepEqual(await axeEverywhere(page), [])
+    await button('Render the home page', steps).click()
+    await page.getByRole('heading', { level: 2, name: '/', exact: true }).waitFor()
+    await page.getByText('200', { exact: true }).waitFor()
+    await page.goBack()
+    await state('See a page', 'Done').waitFor()
+  })
+
   it('crawlers come, and the page is in the cache, with who asked for it', async () => {
-    for (const path of ['/', '/about', '/missing']) assert.equal((await crawl(path)).verdict, 'rendered')
+    assert.equal((await crawl('/')).verdict, 'hit')
+    for (const path of ['/about', '/missing']) assert.equal((await crawl(path)).verdict, 'rendered')
     assert.equal((await crawl('/about')).verdict, 'hit')
     assert.equal((await crawl('/broken')).verdict, 'pass; origin-error')
     await page.getByRole('navigation', { name: 'This domain' }).getByRole('link', { name: 'Cache' }).click()
@@ -192,6 +209,51 @@ describe('a page in detail', () => {
       .waitFor()
     await views.getByRole('link', { name: 'Link preview' }).click()
     await page.getByText('Garden tools').first().waitFor()
+  })
+})
+
+describe('finding the way', () => {
+  it('Ctrl K finds screens, domains and pages', async () => {
+    await visit(`/domains/${DOMAIN}`)
+    await heading(DOMAIN).waitFor()
+    const search = dialog('Search')
+    const open = async (text: string, result: string | RegExp) => {
+      await page.keyboard.press('Control+k')
+      await search.getByRole('combobox').fill(text)
+      await search.getByRole('option', { name: result }).first().waitFor()
+    }
+    await open('miss', /^\/missing/)
+    assert.deepEqual(await axeEverywhere(page), [])
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 2, name: '/missing' }).waitFor()
+    await open('', /^Plan/)
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await heading('Traffic').waitFor()
+    await open(DOMAIN.slice(0, 6), new RegExp(`^${DOMAIN}`))
+    await search.getByRole('option', { name: new RegExp(`^${DOMAIN}`) }).click()
+    await heading(DOMAIN).waitFor()
+  })
+
+  it('another domain is one press away, on the same screen', async () => {
+    const other = 'blog.example.com'
+    const call = (method: string, path: string, body?: object) =>
+      page.evaluate(
+        async ([method, path, body]) =>
+          (await fetch(path!, { method: method!, headers: { 'content-type': 'application/json' }, body }))
+            .status,
+        [method, path, body && JSON.stringify(body)],
+      )
+    assert.equal(
+      await call('POST', '/api/domains', { custom_domain: other, origin_url: dashboard.originUrl }),
+      201,
+    )
+    await visit(`/domains/${DOMAIN}/cache`)
+    await button('Switch domain').click()
+    await page.getByRole('menuitem', { name: other }).click()
+    await heading(other).waitFor()
+    assert.equal(new URL(page.url()).pathname, `/domains/${other}/cache`)
+    assert.equal(await call('DELETE', `/api/domains/${other}`), 200)
   })
 })
 
@@ -302,7 +364,7 @@ describe('the operator', () => {
     await field('New password', guest).fill(PASSWORD)
     await field('Repeat the password', guest).fill(PASSWORD)
     await button('Create my account', guest).click()
-    await guest.getByText('Add your first site').waitFor()
+    await guest.getByRole('region', { name: 'Getting started' }).waitFor()
     // Nobody has to read the list again.
     assert.equal(await row(/^owner@/, watching).count(), 0)
     await watching.clock.fastForward(15_000)
@@ -410,7 +472,7 @@ describe('leaving', () => {
     assert.deepEqual(await axeFindings(page), [])
     await field(`Type ${DOMAIN} to confirm`, asking).fill(DOMAIN)
     await button('Delete the domain', asking).click()
-    await page.getByText('Add your first site').waitFor()
+    await region('Getting started').waitFor()
     assert.equal((await crawl('/about')).status, 404)
   })
 

@@ -1,6 +1,9 @@
 import { Badge } from '@mantine/core'
 
-import type { ListedPage } from '../api/types.ts'
+import { useQuery } from '@tanstack/react-query'
+
+import { dnsQuery } from '../api/queries.ts'
+import type { Dns, ListedPage } from '../api/types.ts'
 
 /** The outcome of a render, in the word that the API uses. */
 export function OutcomeBadge({ outcome }: { outcome: string }) {
@@ -26,4 +29,20 @@ export const FRESHNESS: Record<ListedPage['freshness'], string> = {
   stale: 'Served from the cache, and rendered again on the next crawler visit.',
   kept: 'Served only if the origin or the render fails.',
   gone: 'No longer served; deleted within the hour.',
+}
+
+const DNS_STATES = {
+  'reaches-us': { color: 'paint', label: 'DNS points here' },
+  elsewhere: { color: 'yellow', label: 'DNS points elsewhere' },
+  'no-record': { color: 'yellow', label: 'No DNS record' },
+  'not-checked': { color: 'gray', label: 'DNS not checked' },
+} as const satisfies Record<Dns['state'], { color: string; label: string }>
+
+export function DnsBadge({ domain }: { domain: string }) {
+  const { data, error } = useQuery(dnsQuery(domain))
+  const isChecking = data === undefined && error === null
+  const { color, label } = isChecking
+    ? { color: 'gray', label: 'DNS …' }
+    : DNS_STATES[data?.state ?? 'not-checked']
+  return <Badge color={color}>{label}</Badge>
 }

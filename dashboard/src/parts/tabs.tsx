@@ -1,12 +1,18 @@
 import { useEffect, useRef } from 'react'
 import { Link } from 'wouter'
 
+import type { Icon } from '../shell/navigation.ts'
 import classes from './tabs.module.css'
 
-/** The screens of one thing, side by side; where there is no room for all, the one that is shown is in sight. */
+/** Links between the screens of one thing. If they do not fit, the current one is scrolled into sight. */
 export function Tabs(props: {
   label: string
-  tabs: readonly { title: string; href: string; isShown: boolean }[]
+  tabs: readonly {
+    title: string
+    href: string
+    isShown: boolean
+    Icon?: Icon
+  }[]
 }) {
   const shown = useRef<HTMLAnchorElement>(null)
   const href = props.tabs.find(({ isShown }) => isShown)?.href
@@ -26,6 +32,7 @@ export function Tabs(props: {
           className={classes.tab}
           aria-current={tab.isShown ? 'page' : undefined}
         >
+          {tab.Icon && <tab.Icon size={16} stroke={1.75} className={classes.icon} aria-hidden />}
           {tab.title}
         </Link>
       ))}

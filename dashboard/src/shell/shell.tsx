@@ -1,6 +1,8 @@
 import { Anchor, Burger, Drawer, Group, Text } from '@mantine/core'
+import { useHotkeys } from '@mantine/hooks'
+import IconSearch from '@tabler/icons-react/dist/esm/icons/IconSearch.mjs'
 import { useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { Fragment, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { request } from '../api/request.ts'
 import { switchAccount, useMe } from '../api/session.ts'
@@ -9,13 +11,22 @@ import { notifyFailed } from '../parts/notifications.tsx'
 import { ROUTES } from '../route-map.ts'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { SchemeToggle, Wordmark } from './frame.tsx'
+import { SCREENS } from './navigation.ts'
 import classes from './shell.module.css'
+
+const Search = lazy(() => import('./search.tsx'))
 
 /** The navigation around every screen; on phones in a drawer. */
 export function Shell({ children }: { children: ReactNode }) {
   const [isOpen, setOpen] = useState(false)
   const [location] = useLocation()
   const main = useRef<HTMLElement>(null)
+  const [isSearching, setSearching] = useState(false)
+  const openSearch = () => {
+    setOpen(false)
+    setSearching(true)
+  }
+  useHotkeys([['mod+K', openSearch]], [])
   useLiveFigures()
   const shown = useRef(location)
   useEffect(() => {
@@ -37,7 +48,7 @@ export function Shell({ children }: { children: ReactNode }) {
         <Wordmark />
       </header>
       <aside className={classes.side}>
-        <Navigation />
+        <Navigation onSearch={openSearch} />
       </aside>
       <Drawer.Root opened={isOpen} onClose={() => setOpen(false)} size={280} lockScroll={false}>
         <Drawer.Overlay />
@@ -50,41 +61,42 @@ export function Shell({ children }: { children: ReactNode }) {
             <Drawer.CloseButton aria-label="Close the menu" />
           </Drawer.Header>
           <Drawer.Body>
-            <Navigation isInDrawer />
+            <Navigation isInDrawer onSearch={openSearch} />
           </Drawer.Body>
         </Drawer.Content>
       </Drawer.Root>
       <main id="main" ref={main} tabIndex={-1} className={classes.main}>
         <ErrorBoundary key={location}>{children}</ErrorBoundary>
       </main>
+      {isSearching && (
+        <Suspense fallback={null}>
+          <Search onClose={() => setSearching(false)} />
+        </Suspense>
+      )}
     </div>
   )
 }
 
-function Navigation({ isInDrawer = false }: { isInDrawer?: boolean }) {
+function Navigation({ isInDrawer = false, onSearch }: { isInDrawer?: boolean; onSearch: () => void }) {
   const me = useMe()
+  const groups = [undefined, ...(me.role === 'operator' ? ['Operator'] : []), 'Reference']
   return (
     <div className={classes.navigation}>
       {!isInDrawer && <Wordmark />}
+      <button type="button" className={classes.search} aria-keyshortcuts="Control+K" onClick={onSearch}>
+        <IconSearch size={18} stroke={1.75} aria-hidden />
+        Search
+        <kbd>Ctrl K</kbd>
+      </button>
       <nav aria-label="Main" className={classes.links}>
-        <NavigationLink to={ROUTES.domains}>Domains</NavigationLink>
-        <NavigationLink to={ROUTES.traffic}>Traffic</NavigationLink>
-        <NavigationLink to={ROUTES.keys}>API keys</NavigationLink>
-        <NavigationLink to={ROUTES.plan}>Plan</NavigationLink>
-        <NavigationLink to={ROUTES.account}>Account</NavigationLink>
-        {me.role === 'operator' && (
-          <>
-            <span className={classes.heading}>Operator</span>
-            <NavigationLink to={ROUTES.operatorAccounts}>Accounts</NavigationLink>
-            <NavigationLink to={ROUTES.operatorNodes}>Nodes</NavigationLink>
-            <NavigationLink to={ROUTES.operatorQueue}>Queue</NavigationLink>
-            <NavigationLink to={ROUTES.operatorFailures}>Failures</NavigationLink>
-          </>
-        )}
-        <span className={classes.heading}>Reference</span>
-        <a className={classes.link} href="/docs">
-          API reference
-        </a>
+        {groups.map((group) => (
+          <Fragment key={group ?? ''}>
+            {group !== undefined && <span className={classes.heading}>{group}</span>}
+            {SCREENS.filter((screen) => screen.group === group).map((screen) => (
+              <NavigationLink key={screen.to} {...screen} />
+            ))}
+          </Fragment>
+        ))}
       </nav>
       <div className={classes.foot}>
         <LiveMark />
@@ -100,12 +112,23 @@ function Navigation({ isInDrawer = false }: { isInDrawer?: boolean }) {
   )
 }
 
-function NavigationLink({ to, children }: { to: string; children: ReactNode }) {
+function NavigationLink({ title, to, Icon, group }: (typeof SCREENS)[number]) {
   const [location] = useLocation()
   const isHere = location === to || location.startsWith(`${to}/`)
-  return (
+  const content = (
+    <>
+      <Icon size={18} stroke={1.75} aria-hidden />
+      {title}
+    </>
+  )
+  // The reference is a page of its own, outside of the dashboard.
+  return group === 'Reference' ? (
+    <a className={classes.link} href={to}>
+      {content}
+    </a>
+  ) : (
     <Link href={to} className={classes.link} aria-current={isHere ? 'page' : undefined}>
-      {children}
+      {content}
     </Link>
   )
 }

@@ -1,28 +1,13 @@
-import { Badge, Button, Group, Stack, Text } from '@mantine/core'
+import { Button, Group, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { dnsQuery } from '../../api/queries.ts'
 import { messageOf } from '../../api/request.ts'
 import type { Dns } from '../../api/types.ts'
+import { DnsBadge } from '../../parts/badges.tsx'
 import { CopyField } from '../../parts/copy-field.tsx'
 import { Note } from '../../parts/page.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { dnsText, recordsFor } from './dns-records.ts'
-
-const STATES = {
-  'reaches-us': { color: 'paint', label: 'DNS points here' },
-  elsewhere: { color: 'yellow', label: 'DNS points elsewhere' },
-  'no-record': { color: 'yellow', label: 'No DNS record' },
-  'not-checked': { color: 'gray', label: 'DNS not checked' },
-} as const satisfies Record<Dns['state'], { color: string; label: string }>
-
-export function DnsBadge({ domain }: { domain: string }) {
-  const { data, error } = useQuery(dnsQuery(domain))
-  const isChecking = data === undefined && error === null
-  const { color, label } = isChecking
-    ? { color: 'gray', label: 'DNS …' }
-    : STATES[data?.state ?? 'not-checked']
-  return <Badge color={color}>{label}</Badge>
-}
 
 /** The records to set for `domain`, and whether its DNS points here. */
 export function DnsInstructions({ domain }: { domain: string }) {

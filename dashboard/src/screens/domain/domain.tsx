@@ -1,9 +1,10 @@
-import { Anchor, Group } from '@mantine/core'
+import { Anchor, Group, Menu } from '@mantine/core'
+import IconSelector from '@tabler/icons-react/dist/esm/icons/IconSelector.mjs'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense } from 'react'
 import { Link, Redirect } from 'wouter'
 
-import { domainQuery } from '../../api/queries.ts'
+import { domainQuery, domainsQuery } from '../../api/queries.ts'
 import { ApiError } from '../../api/request.ts'
 import type { DomainWithSettings } from '../../api/types.ts'
 import { DomainBadges } from '../../parts/badges.tsx'
@@ -11,6 +12,7 @@ import { Page } from '../../parts/page.tsx'
 import { Empty, Loaded, Loading, NotFound } from '../../parts/states.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { type DomainRoute, domainPath, ROUTES } from '../../route-map.ts'
+import { DOMAIN_TABS } from '../../shell/navigation.ts'
 import { DomainOverview } from './overview.tsx'
 
 const Cache = lazy(() => import('../cache/cache.tsx'))
@@ -19,25 +21,23 @@ const Renders = lazy(() => import('./renders.tsx'))
 const Inspection = lazy(() => import('../page/inspection.tsx'))
 const Settings = lazy(() => import('../settings/settings.tsx'))
 
-const TABS = [
-  { part: undefined, route: 'domain', title: 'Overview', Screen: DomainOverview },
-  { part: 'traffic', route: 'domainTraffic', title: 'Traffic', Screen: Traffic },
-  { part: 'cache', route: 'domainCache', title: 'Cache', Screen: Cache },
-  { part: 'renders', route: 'domainRenders', title: 'Renders', Screen: Renders },
-  { part: 'settings', route: 'domainSettings', title: 'Settings', Screen: Settings },
+/** The screens by the last part of their address. That of one page belongs to the tab of the cache. */
+const SCREENS = [
+  { part: undefined, route: 'domain', Screen: DomainOverview },
+  { part: 'traffic', route: 'domainTraffic', Screen: Traffic },
+  { part: 'cache', route: 'domainCache', Screen: Cache },
+  { part: 'pages', route: 'domainCache', Screen: Inspection },
+  { part: 'renders', route: 'domainRenders', Screen: Renders },
+  { part: 'settings', route: 'domainSettings', Screen: Settings },
 ] as const satisfies readonly {
   part: string | undefined
   route: DomainRoute
-  title: string
   Screen: React.ComponentType<{ domain: DomainWithSettings }>
 }[]
 
-/** The screen of one page belongs to the cache and has no tab. */
-const INSPECTION = { part: 'pages', route: 'domainCache', title: 'Page', Screen: Inspection } as const
-
 export default function DomainScreen({ domain: name, part }: { domain: string; part: string | undefined }) {
   const domain = useQuery(domainQuery(name))
-  const shown = [...TABS, INSPECTION].find((each) => each.part === part)
+  const shown = SCREENS.find((each) => each.part === part)
   // The former address of the tokens.
   if (part === 'tokens') return <Redirect to={domainPath('domainCache', name)} replace />
   if (shown === undefined) return <NotFound />
@@ -48,9 +48,12 @@ export default function DomainScreen({ domain: name, part }: { domain: string; p
     <Page
       title={domain.data?.custom_domain ?? name}
       above={
-        <Anchor component={Link} href={ROUTES.domains} size="sm">
-          All domains
-        </Anchor>
+        <Group gap="md">
+          <Anchor component={Link} href={ROUTES.domains} size="sm">
+            All domains
+          </Anchor>
+          <DomainSwitcher current={name} route={shown.route} />
+        </Group>
       }
       lead={
         domain.data && (
@@ -68,8 +71,8 @@ export default function DomainScreen({ domain: name, part }: { domain: string; p
             <>
               <Tabs
                 label="This domain"
-                tabs={TABS.map(({ route, title }) => ({
-                  title,
+                tabs={DOMAIN_TABS.map(({ route, title, Icon }) => ({
+                  ...{ title, Icon },
                   href: domainPath(route, name),
                   isShown: route === shown.route,
                 }))}
@@ -82,5 +85,32 @@ export default function DomainScreen({ domain: name, part }: { domain: string; p
         </Loaded>
       )}
     </Page>
+  )
+}
+
+/** More domains are found by the search. */
+const SWITCHER_MOST = 20
+
+/** Opens the same screen of another domain. */
+function DomainSwitcher({ current, route }: { current: string; route: DomainRoute }) {
+  const domains = useQuery(domainsQuery)
+  const others = domains.data?.filter(({ custom_domain }) => custom_domain !== current) ?? []
+  if (others.length === 0) return null
+  return (
+    <Menu position="bottom-start" withinPortal>
+      <Menu.Target>
+        <Anchor component="button" type="button" size="sm">
+          Switch domain <IconSelector size={14} aria-hidden />
+        </Anchor>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {others.slice(0, SWITCHER_MOST).map(({ id, custom_domain: name }) => (
+          <Menu.Item key={id} component={Link} href={domainPath(route, name)}>
+            {name}
+          </Menu.Item>
+        ))}
+        {others.length > SWITCHER_MOST && <Menu.Label>Find more with Ctrl K</Menu.Label>}
+      </Menu.Dropdown>
+    </Menu>
   )
 }

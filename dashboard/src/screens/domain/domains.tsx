@@ -1,6 +1,7 @@
 import { Anchor, Button, Group, Text } from '@mantine/core'
+import IconPlus from '@tabler/icons-react/dist/esm/icons/IconPlus.mjs'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { Link } from 'wouter'
 
 import { domainsQuery } from '../../api/queries.ts'
@@ -8,16 +9,17 @@ import { useMe } from '../../api/session.ts'
 import { trafficSummariesQuery } from '../../api/traffic-queries.ts'
 import type { Domain, TrafficSummary } from '../../api/types.ts'
 import { counted, percent } from '../../format.ts'
-import { DomainBadges } from '../../parts/badges.tsx'
+import { DnsBadge, DomainBadges } from '../../parts/badges.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
 import { Note, Page } from '../../parts/page.tsx'
-import { Empty, Loaded } from '../../parts/states.tsx'
+import { Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { UsageBar } from '../../parts/usage-bar.tsx'
 import { domainPath } from '../../route-map.ts'
-import { AddDomain } from './add-domain.tsx'
-import { DnsBadge } from './dns.tsx'
 import classes from './domains.module.css'
+import { FirstSteps } from './getting-started.tsx'
+
+const AddDomain = lazy(() => import('./add-domain.tsx'))
 
 export default function Domains() {
   const domains = useQuery(domainsQuery)
@@ -26,7 +28,11 @@ export default function Domains() {
   const used = domains.data?.length ?? 0
   const isFull = limit !== null && used >= limit
   const add = (
-    <Button onClick={() => setAdding(true)} disabled={domains.data === undefined || isFull}>
+    <Button
+      leftSection={<IconPlus size={18} aria-hidden />}
+      onClick={() => setAdding(true)}
+      disabled={domains.data === undefined || isFull}
+    >
       Add a domain
     </Button>
   )
@@ -41,20 +47,13 @@ export default function Domains() {
       actions={used > 0 ? add : undefined}
     >
       <Loaded query={domains}>
-        {(list) =>
-          list.length === 0 ? (
-            <div className="sheet">
-              <Empty title="Add your first site" action={add}>
-                Enter the domain that visitors use and the server of your site. Crawlers then get rendered
-                pages; people get your site, unchanged.
-              </Empty>
-            </div>
-          ) : (
-            <DomainTable domains={list} />
-          )
-        }
+        {(list) => (list.length === 0 ? <FirstSteps add={add} /> : <DomainTable domains={list} />)}
       </Loaded>
-      {isAdding && <AddDomain onClose={() => setAdding(false)} />}
+      {isAdding && (
+        <Suspense fallback={null}>
+          <AddDomain onClose={() => setAdding(false)} />
+        </Suspense>
+      )}
     </Page>
   )
 }

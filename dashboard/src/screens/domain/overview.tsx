@@ -11,6 +11,7 @@ import { TimeText } from '../../parts/time-text.tsx'
 import { UsageBar } from '../../parts/usage-bar.tsx'
 import { domainPath } from '../../route-map.ts'
 import { DnsInstructions } from './dns.tsx'
+import { DomainSteps } from './getting-started.tsx'
 
 export function DomainOverview({ domain }: { domain: DomainWithSettings }) {
   const name = domain.custom_domain
@@ -23,6 +24,7 @@ export function DomainOverview({ domain }: { domain: DomainWithSettings }) {
           <Link href={domainPath('domainSettings', name)}>settings</Link>.
         </Alert>
       )}
+      {!domain.ssl_enabled && <DomainSteps domain={name} />}
       <div className="columns">
         <CurrentState domain={domain} />
         <Section
@@ -41,9 +43,11 @@ export function DomainOverview({ domain }: { domain: DomainWithSettings }) {
           </Loaded>
         </Section>
       </div>
-      <Section title="DNS">
-        <DnsInstructions domain={name} />
-      </Section>
+      <div id="dns">
+        <Section title="DNS">
+          <DnsInstructions domain={name} />
+        </Section>
+      </div>
     </Stack>
   )
 }

@@ -77,10 +77,10 @@ function RenderTable({ domain, renders }: { domain: string; renders: readonly Re
                 size="compact-xs"
                 variant="subtle"
                 aria-expanded={isOpen}
-                aria-label={`${isOpen ? 'Hide' : 'Show'} the record of ${render.path}`}
+                aria-label={`${isOpen ? 'Hide' : 'Show'} record of ${render.path}`}
                 onClick={() => setOpen(isOpen ? null : idOf(render))}
               >
-                {isOpen ? 'Hide' : 'Show record'}
+                {isOpen ? 'Hide' : 'Show'} record
               </Button>
             )
           },

@@ -1,0 +1,161 @@
+import { Button, Stack, Text } from '@mantine/core'
+import IconCircleCheck from '@tabler/icons-react/dist/esm/icons/IconCircleCheck.mjs'
+import IconCircleDashed from '@tabler/icons-react/dist/esm/icons/IconCircleDashed.mjs'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import { Link, useLocation } from 'wouter'
+
+import { dnsQuery, pageCountQuery } from '../../api/queries.ts'
+import { request } from '../../api/request.ts'
+import { trafficSummariesQuery } from '../../api/traffic-queries.ts'
+import { notifyFailed } from '../../parts/notifications.tsx'
+import { Note, Section } from '../../parts/page.tsx'
+import { domainPath, pagePath } from '../../route-map.ts'
+import classes from './getting-started.module.css'
+
+/** The first steps of an account. `add`: the button that adds a domain. */
+export function FirstSteps({ add }: { add: ReactNode }) {
+  return (
+    <Checklist>
+      <Step title="Add a domain" isDone={false} action={add}>
+        Enter the domain that visitors use and the server of your site. Crawlers then get rendered pages;
+        people get your site, unchanged.
+      </Step>
+      <Step title="See a page as a crawler sees it" isDone={false}>
+        Before any DNS change: compare the rendered page with the page for people.
+      </Step>
+      <Step title="Point the DNS here" isDone={false}>
+        One record at your DNS provider. Your domain shows which one.
+      </Step>
+      <Step title="See the first crawler" isDone={false}>
+        Its visit appears in the traffic within seconds.
+      </Step>
+    </Checklist>
+  )
+}
+
+/** The next steps of a domain, with their state. Shown until the owner hides it. */
+export function DomainSteps({ domain: name }: { domain: string }) {
+  const [isHidden, setHidden] = useState(() => readHidden(name))
+  const pages = useQuery(pageCountQuery(name))
+  const dns = useQuery(dnsQuery(name))
+  const summaries = useQuery(trafficSummariesQuery)
+  const crawler = summaries.data?.find(({ domain }) => domain === name)?.last_crawler ?? null
+  if (isHidden) return null
+  return (
+    <Checklist
+      onHide={() => {
+        setHidden(true)
+        hide(name)
+      }}
+    >
+      <Step title="Add a domain" isDone>
+        {name} was added.
+      </Step>
+      <Step
+        title="See a page as a crawler sees it"
+        isDone={(pages.data ?? 0) > 0}
+        action={<RenderHomePage domain={name} isCached={(pages.data ?? 0) > 0} />}
+      >
+        Before any DNS change: compare the rendered page with the page for people.
+      </Step>
+      <Step
+        title="Point the DNS here"
+        isDone={dns.data?.state === 'reaches-us'}
+        action={<Button {...BUTTON} component="a" href="#dns" children="Show the record" />}
+      >
+        One record at your DNS provider. The check is repeated every 20 seconds.
+      </Step>
+      <Step
+        title="See the first crawler"
+        isDone={crawler !== null}
+        action={
+          <Button
+            {...BUTTON}
+            component={Link}
+            href={domainPath('domainTraffic', name)}
+            children="Open the traffic"
+          />
+        }
+      >
+        {crawler === null
+          ? 'Its visit appears in the traffic within seconds.'
+          : `${crawler.name} has visited.`}
+      </Step>
+    </Checklist>
+  )
+}
+
+const BUTTON = { variant: 'default', size: 'xs' } as const
+
+/** Renders the home page if nothing is cached yet, and opens its screen. */
+function RenderHomePage({ domain, isCached }: { domain: string; isCached: boolean }) {
+  const [, navigate] = useLocation()
+  const render = useMutation({
+    mutationFn: async () => {
+      if (!isCached) await request('POST', '/api/cache/refresh', { body: { domain, paths: ['/'] } })
+    },
+    onSuccess: () => navigate(pagePath(domain, '/')),
+    onError: (error) => notifyFailed('The home page was not rendered', error),
+  })
+  return (
+    <Button {...BUTTON} loading={render.isPending} onClick={() => render.mutate()}>
+      {isCached ? 'Open the home page' : 'Render the home page'}
+    </Button>
+  )
+}
+
+function Checklist({ onHide, children }: { onHide?: () => void; children: ReactNode }) {
+  return (
+    <Section
+      title="Getting started"
+      actions={
+        onHide && (
+          <Button variant="subtle" size="xs" onClick={onHide}>
+            Hide
+          </Button>
+        )
+      }
+    >
+      <ol className={classes.steps}>{children}</ol>
+    </Section>
+  )
+}
+
+function Step(props: { title: string; isDone: boolean; action?: ReactNode; children: ReactNode }) {
+  const { title, isDone, action } = props
+  const Icon = isDone ? IconCircleCheck : IconCircleDashed
+  return (
+    <li className={classes.step} data-done={isDone || undefined}>
+      <span role="img" aria-label={isDone ? 'Done' : 'To do'} className={classes.icon}>
+        <Icon size={22} stroke={1.75} aria-hidden />
+      </span>
+      <Stack gap={0} flex={1} miw={200}>
+        <Text size="sm" fw={600}>
+          {title}
+        </Text>
+        <Note>{props.children}</Note>
+      </Stack>
+      {action}
+    </li>
+  )
+}
+
+const keyOf = (domain: string) => `getting-started-hidden ${domain}`
+
+function readHidden(domain: string): boolean {
+  // Storage can be disabled in the browser.
+  try {
+    return localStorage.getItem(keyOf(domain)) !== null
+  } catch {
+    return false
+  }
+}
+
+function hide(domain: string): void {
+  try {
+    localStorage.setItem(keyOf(domain), '1')
+  } catch {
+    // Hidden until the next visit.
+  }
+}

@@ -1,0 +1,135 @@
+import { Loader, TextInput } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import IconFileText from '@tabler/icons-react/dist/esm/icons/IconFileText.mjs'
+import IconWorld from '@tabler/icons-react/dist/esm/icons/IconWorld.mjs'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { type KeyboardEvent, useId, useState } from 'react'
+import { useLocation } from 'wouter'
+
+import { domainsQuery, pagesQuery } from '../api/queries.ts'
+import { useMe } from '../api/session.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { Note } from '../parts/page.tsx'
+import { domainPath, pagePath } from '../route-map.ts'
+import { DOMAIN_TABS, SCREENS } from './navigation.ts'
+import classes from './search.module.css'
+
+type Result = { key: string; title: string; kind: string; to: string; Icon: typeof IconWorld }
+
+/** Results of each kind, at most. */
+const SHOWN = 8
+
+/** Finds screens, domains, and cached pages of the current domain. */
+export default function Search({ onClose }: { onClose: () => void }) {
+  const id = useId()
+  const [text, setText] = useState('')
+  const [active, setActive] = useState(0)
+  const [, navigate] = useLocation()
+  const { results, domain, isSearching } = useResults(text.trim().toLowerCase())
+  const at = Math.min(active, results.length - 1)
+
+  const open = ({ to }: Result) => {
+    onClose()
+    // The API reference is not a screen of the dashboard.
+    if (to === '/docs') location.assign(to)
+    else navigate(to)
+  }
+  const press = (event: KeyboardEvent) => {
+    const result = results[at]
+    if (event.key === 'ArrowDown') setActive(Math.min(results.length - 1, at + 1))
+    else if (event.key === 'ArrowUp') setActive(Math.max(0, at - 1))
+    else if (event.key === 'Enter' && result !== undefined) open(result)
+    else return
+    event.preventDefault()
+  }
+  return (
+    <Dialog title="Search" onClose={onClose}>
+      <TextInput
+        role="combobox"
+        aria-label="Search screens, domains and pages"
+        aria-expanded
+        aria-controls={`${id}-list`}
+        aria-activedescendant={at >= 0 ? `${id}-${at}` : undefined}
+        autoComplete="off"
+        spellCheck={false}
+        data-autofocus
+        value={text}
+        onChange={(event) => {
+          setText(event.currentTarget.value)
+          setActive(0)
+        }}
+        onKeyDown={press}
+        rightSection={isSearching ? <Loader size="xs" aria-hidden /> : null}
+      />
+      <div role="listbox" id={`${id}-list`} aria-label="Results" className={classes.results}>
+        {results.map((result, row) => (
+          <div
+            key={result.key}
+            id={`${id}-${row}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={row === at}
+            className={classes.result}
+            onPointerMove={() => setActive(row)}
+            onPointerDown={(event) => {
+              event.preventDefault()
+              open(result)
+            }}
+          >
+            <result.Icon size={18} stroke={1.75} aria-hidden />
+            <span className={classes.title}>{result.title}</span>
+            <Note>{result.kind}</Note>
+          </div>
+        ))}
+      </div>
+      <Note role="status" mt="sm">
+        {results.length === 0 && !isSearching ? 'Nothing found. ' : ''}
+        {domain === null ? 'Open a domain to search its pages.' : `Pages are those of ${domain}.`}
+      </Note>
+    </Dialog>
+  )
+}
+
+function useResults(text: string) {
+  const [location] = useLocation()
+  const isOperator = useMe().role === 'operator'
+  const domains = useQuery(domainsQuery).data ?? []
+  const inAddress = /^\/domains\/([^/]+)/.exec(location)?.[1]
+  const domain =
+    inAddress !== undefined
+      ? decodeURIComponent(inAddress)
+      : domains.length === 1
+        ? domains[0]!.custom_domain
+        : null
+  const [search] = useDebouncedValue(text, 200)
+  const pages = useInfiniteQuery({
+    ...pagesQuery(domain ?? '', { search, match: 'contains', by: 'path', isDescending: false }),
+    enabled: domain !== null && search !== '',
+  })
+
+  const has = (title: string) => title.toLowerCase().includes(text)
+  const screens = SCREENS.filter(({ group }) => isOperator || group !== 'Operator')
+  const results: Result[] = [
+    ...screens.filter(({ title }) => has(title)).map((each) => ({ ...each, key: each.to, kind: 'Screen' })),
+    ...(domain === null ? [] : DOMAIN_TABS)
+      .filter(({ title }) => has(title))
+      .map(({ title, route, Icon }) => ({
+        ...{ key: route, title: `${title} of ${domain}`, kind: 'Screen', Icon },
+        to: domainPath(route, domain ?? ''),
+      })),
+    ...domains
+      .filter(({ custom_domain }) => has(custom_domain))
+      .slice(0, SHOWN)
+      .map(({ custom_domain: name }) => ({
+        ...{ key: `domain ${name}`, title: name, kind: 'Domain', Icon: IconWorld },
+        to: domainPath('domain', name),
+      })),
+    ...(text === '' || domain === null ? [] : (pages.data?.pages[0]?.pages ?? []))
+      .slice(0, SHOWN)
+      .map(({ path }) => ({
+        ...{ key: `page ${path}`, title: path, kind: 'Page', Icon: IconFileText },
+        to: pagePath(domain ?? '', path),
+      })),
+  ]
+  return { results, domain, isSearching: pages.isFetching || search !== text }
+}
