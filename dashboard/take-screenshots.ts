@@ -2,7 +2,7 @@
  * Pictures of every screen (wide in light and dark, and as a phone shows it) of
  * a real node with a site behind it: `node dashboard/take-screenshots.ts [name ...]`
  * after `npm run build`. They go to dashboard/screenshots/, which git ignores.
- * What the browser complains of meanwhile is printed, and fails the run.
+ * Console errors and violations are printed, and fail the run.
  */
 import { once } from 'node:events'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -28,7 +28,7 @@ const VIEWS: Record<string, View> = {
 
 const wanted = process.argv.slice(2)
 const dataDir = await mkdtemp(path.join(tmpdir(), 'screenshots-'))
-// Else root's node keeps its database and its browser elsewhere, where nobody would remove them.
+// Otherwise a node run by root keeps its database and browser elsewhere, where they would remain.
 await chmod(dataDir, 0o711)
 const complaints: string[] = []
 const closing: (() => Promise<unknown>)[] = []
@@ -49,7 +49,7 @@ try {
       await tab.open(path)
       await act()
       const file = `${name}-${view}.png`
-      // Of what lies beneath a dialog as much as people see.
+      // Behind a dialog only the visible part is taken.
       const isPart = await tab.run<boolean>(`document.querySelector('[aria-modal=true]') !== null`)
       await writeFile(`${DIR}/${file}`, await tab.picture(!isPart && name !== 'docs'))
       const wide = await tab.run<number>('document.documentElement.scrollWidth - innerWidth')
@@ -57,13 +57,13 @@ try {
     }
   }
 
-  // What is looked out for can be seen: a style element, which the policy forbids.
+  // Violations are noticed: a style element is forbidden.
   await tab.open(`${node.api}/sign-in`)
   await tab.run(
     `document.head.append(Object.assign(document.createElement('style'), { textContent: 'p {}' }))`,
   )
   const seen = complaints.filter((line) => /content security policy/i.test(line))
-  if (seen.length === 0) throw new Error('a style element was let through, or nobody said that it was not')
+  if (seen.length === 0) throw new Error('a style element was allowed, or the violation was not reported')
   complaints.length = 0
 
   await each('welcome', node.link)
@@ -94,12 +94,12 @@ try {
   for (const close of closing) await close()
   await rm(dataDir, { recursive: true, force: true })
 }
-// What a screen shows of a refusal is also told to the console.
+// The console also logs refused requests.
 const unexpected = complaints.filter((line) => !/status of (401|404)/.test(line))
 for (const line of new Set(unexpected)) process.stdout.write(`${line}\n`)
 process.exitCode = unexpected.length === 0 ? 0 : 1
 
-/** By hand, as the first operator would. */
+/** Through the form, like the first operator. */
 async function makeAccount(tab: Tab, link: string): Promise<void> {
   await tab.open(link)
   await tab.until(`document.querySelectorAll('input').length === 3`)
@@ -116,7 +116,7 @@ async function makeAccount(tab: Tab, link: string): Promise<void> {
   await tab.until(`location.pathname === '/domains'`)
 }
 
-/** Domains, pages, keys, tokens and accounts, so that there is something to see. */
+/** Adds domains, pages, keys, tokens and accounts. */
 async function fill(tab: Tab, site: string): Promise<void> {
   const invited = await tab.run<{ origin: string; token: string }>(`(async () => {
     const call = async (method, path, body) => {
@@ -165,7 +165,7 @@ async function fill(tab: Tab, site: string): Promise<void> {
     const { link } = await call('POST', '/api/operator/invitations', { email: 'owner@example.net', plan: 'pro' })
     return { origin: location.origin, token: link.token }
   })()`)
-  // Not in the browser, which would be signed in as that owner from then on.
+  // Outside of the browser, which would be signed in as that owner.
   const used = await fetch(`${invited.origin}/api/links/use`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
@@ -174,7 +174,7 @@ async function fill(tab: Tab, site: string): Promise<void> {
   if (!used.ok) throw new Error(await used.text())
 }
 
-/** As crawlers come: who asked last is seen some seconds later. */
+/** Crawler visits. */
 async function visit(edge: string): Promise<void> {
   const agents = [
     'Googlebot/2.1',
@@ -189,7 +189,7 @@ async function visit(edge: string): Promise<void> {
   }
 }
 
-/** A site that is drawn by its script, with pages that go wrong. */
+/** A site drawn by its script, with broken pages. */
 async function startSite() {
   const server = http.createServer((request, response) => {
     if (request.url === RAKE_PICTURE) {

@@ -16,7 +16,7 @@ export default defineConfig({
   server: { proxy: { '/api': 'http://127.0.0.1:3000', '/docs': 'http://127.0.0.1:3000' } },
   build: {
     target: 'es2023',
-    // The policy lets no `data:` through, and no inline script.
+    // The content security policy allows no `data:` URLs and no inline scripts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
@@ -24,8 +24,8 @@ export default defineConfig({
 })
 
 /**
- * Mantine would write the variables of the theme into a style element at run
- * time, which our policy forbids; so they are written into the style sheet here.
+ * Writes the variables of the theme into the style sheet: Mantine would write them
+ * into a style element at run time, which the content security policy forbids.
  */
 function themeVariables(): Plugin {
   const name = 'virtual:theme.css'

@@ -10,7 +10,7 @@ import { connectCdp } from '../../src/render/browser/cdp.ts'
 export type View = { width: number; height: number; scheme: 'light' | 'dark' }
 
 export type Tab = {
-  /** Loads an address and waits until nothing is being loaded any more. */
+  /** Loads an address and waits until the network is idle. */
   open(url: string): Promise<void>
   show(view: View): Promise<void>
   /** The value of an expression in the page; a promise is awaited. */
@@ -20,7 +20,7 @@ export type Tab = {
   picture(wholePage: boolean): Promise<Buffer>
 }
 
-/** The browser that a node would take, with one tab; `say` is told what the page complains of. */
+/** The browser that a node would use, with one tab; `say` gets console errors and violations. */
 export async function startBrowser(dataDir: string, say: (line: string) => void) {
   const binary = await findBrowser({ chromium: null, dataDir })
   const home = await mkdtemp(path.join(tmpdir(), 'browser-'))
@@ -46,7 +46,7 @@ export async function startBrowser(dataDir: string, say: (line: string) => void)
     'Runtime.consoleAPICalled': ({ type, args }) => {
       if (type === 'error' || type === 'warning') say(`${type}: ${args.map(({ value }) => value).join(' ')}`)
     },
-    // Whether to leave what is not saved: yes.
+    // Confirms leaving with unsaved changes.
     'Page.javascriptDialogOpening': () => {
       void page.send('Page.handleJavaScriptDialog', { accept: true }).catch((error) => say(String(error)))
     },
@@ -69,7 +69,7 @@ export async function startBrowser(dataDir: string, say: (line: string) => void)
       try {
         if (await run<boolean>(`!!(${expression})`)) return
       } catch (error) {
-        // Asked of a page that is just being left.
+        // The page is being left.
         cause = error
       }
       await new Promise((resolve) => setTimeout(resolve, 50))
@@ -80,7 +80,7 @@ export async function startBrowser(dataDir: string, say: (line: string) => void)
     run,
     until,
     async open(url) {
-      // What is typed and not saved would be asked about.
+      // Unsaved changes would ask.
       await run(
         `[...document.querySelectorAll('button')].find((each) => each.textContent === 'Undo changes')?.click()`,
       )
@@ -104,7 +104,7 @@ export async function startBrowser(dataDir: string, say: (line: string) => void)
       })
     },
     async picture(wholePage) {
-      // What has just come may still be moving.
+      // Transitions may be running.
       await new Promise((resolve) => setTimeout(resolve, 350))
       const { data } = await page.send('Page.captureScreenshot', { captureBeyondViewport: wholePage })
       return Buffer.from(data, 'base64')

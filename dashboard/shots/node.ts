@@ -33,7 +33,7 @@ export async function startNodeFor(dataDir: string) {
       resolve({ api, edge, link })
     }
   }
-  // The link is for whoever reads the terminal, and so beside the log.
+  // The link is printed to the terminal, beside the log.
   child.stdout.on('data', read)
   child.stderr.on('data', read)
   void exited.then(() => reject(new Error(`the node has ended: ${text}`)))

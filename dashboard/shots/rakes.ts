@@ -1,4 +1,4 @@
-/** A page with something to see under the lens: every time it is asked for there is one rake less. */
+/** A page that changes: each request shows one rake less. */
 export const RAKES = '/rakes'
 export const RAKE_PICTURE = '/rake.svg'
 

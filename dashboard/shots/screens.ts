@@ -1,15 +1,15 @@
-/** The screens that pictures are taken of, and how one gets there. */
+/** The screens to take pictures of. */
 import { RAKES } from './rakes.ts'
 
 export const DOMAIN = 'shop.example.com'
 
-/** `before` is run in the page once it is there; the picture is taken when `until` holds. */
+/** `before` runs in the loaded page; the picture is taken when `until` is true. */
 type Screen = { name: string; path: string; before?: string; until?: string }
 
-/** A script that presses what is so called. */
+/** A script that clicks the element with this text. */
 export const click = (text: string) =>
   `[...document.querySelectorAll('button, a, label')].find((each) => each.textContent.trim() === ${JSON.stringify(text)}).click()`
-/** When there is something to take: dialogs and menus come a moment later than what opens them. */
+/** Runs `take` once `find` returns something: dialogs and menus open with a delay. */
 const soon = (find: string, take: string) => `(async () => {
   for (let tries = 0; tries < 600; tries++) {
     const found = ${find}
@@ -22,27 +22,27 @@ const clickSoon = (text: string) =>
     `[...document.querySelectorAll('button, a, label')].find((each) => each.textContent.trim() === ${JSON.stringify(text)} && !each.disabled)`,
     'found.click()',
   )
-/** Into the field of that label, as by hand. */
+/** Types into the field with this label. */
 const type = (label: string, text: string) =>
   soon(
     `[...document.querySelectorAll('label')].find((each) => each.textContent.startsWith('${label}'))?.control`,
     `Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(found, '${text}'),
      found.dispatchEvent(new Event('input', { bubbles: true }))`,
   )
-/** All that are on the screen have come. */
+/** All images are loaded. */
 const PICTURES = `[...document.images].every((each) => each.complete && each.naturalWidth > 0)`
 const DIALOG = `document.querySelector('[role=dialog]')`
 
 const CHARTS = `((charts) => charts.length > 0 && charts.every((each) => each.querySelector('svg')))([...document.querySelectorAll('[role=slider]')])`
 
-/** At a place of the first chart, by keyboard. */
+/** Selects a step of the first chart. */
 const POINT = `(() => {
   const chart = document.querySelector('[role=slider]')
   chart.focus()
   for (const key of ['End', 'ArrowLeft']) chart.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }))
 })()`
 
-/** A key that ends on a day. */
+/** A key that expires on a date. */
 const CHOOSE_DAY = `(() => {
   const select = document.querySelector('main select')
   Object.getOwnPropertyDescriptor(HTMLSelectElement.prototype, 'value').set.call(select, 'day')
@@ -60,9 +60,14 @@ export const SCREENS: Screen[] = [
   },
   { name: 'domain', path: `/domains/${DOMAIN}` },
   { name: 'domain-cache', path: `/domains/${DOMAIN}/cache` },
-  { name: 'domain-warm', path: `/domains/${DOMAIN}/cache`, before: click('Warm the cache'), until: DIALOG },
-  { name: 'domain-purge', path: `/domains/${DOMAIN}/cache`, before: click('Purge all'), until: DIALOG },
-  { name: 'domain-renders', path: `/domains/${DOMAIN}/renders`, before: click('Show record') },
+  {
+    name: 'domain-warm',
+    path: `/domains/${DOMAIN}/cache`,
+    before: clickSoon('Warm the cache'),
+    until: DIALOG,
+  },
+  { name: 'domain-purge', path: `/domains/${DOMAIN}/cache`, before: clickSoon('Purge all'), until: DIALOG },
+  { name: 'domain-renders', path: `/domains/${DOMAIN}/renders`, before: clickSoon('Show record') },
   ...['compare', 'facts', 'source', 'renders', 'history', 'preview'].map((view) => ({
     name: `page-${view}`,
     path: `/domains/${DOMAIN}/pages?path=${RAKES}&view=${view}`,
@@ -84,11 +89,11 @@ export const SCREENS: Screen[] = [
   {
     name: 'domain-leave',
     path: `/domains/${DOMAIN}/settings`,
-    // The screen knows a moment later that something is unsaved.
+    // The screen notices unsaved changes with a delay.
     before: `${click('Add a rule')}, ${soon('history.state?.isHeld', click('Traffic'))}`,
     until: DIALOG,
   },
-  { name: 'domain-delete', path: `/domains/${DOMAIN}/settings`, before: click('Delete'), until: DIALOG },
+  { name: 'domain-delete', path: `/domains/${DOMAIN}/settings`, before: clickSoon('Delete'), until: DIALOG },
   { name: 'domain-traffic', path: `/domains/${DOMAIN}/traffic`, until: CHARTS },
   {
     name: 'domain-traffic-week',

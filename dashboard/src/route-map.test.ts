@@ -3,7 +3,7 @@ import { it } from 'node:test'
 
 import { domainPath, nextPath, signInPath } from './route-map.ts'
 
-it('after signing in one comes back to where one was', () => {
+it('signing in returns to the screen that was left', () => {
   for (const path of ['/keys', '/domains/shop.example.com/cache', '/operator/accounts']) {
     assert.equal(nextPath(signInPath(path).replace('/sign-in', '')), path)
   }

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Of what is on the screen now: wide and as a phone has it, in both themes. */
+/** Findings of the current screen, on wide screens and phones, light and dark. */
 export async function axeEverywhere(page: Page): Promise<string[]> {
   const found: string[] = []
   const wide = page.viewportSize() ?? { width: 1280, height: 720 }
@@ -24,9 +24,9 @@ export async function axeEverywhere(page: Page): Promise<string[]> {
 
 type Finding = { id: string; help: string; nodes: { target: unknown[]; failureSummary?: string }[] }
 
-/** What axe finds against WCAG 2.2 A and AA and its own best practices, a line for each element. */
+/** Findings against WCAG 2.2 A and AA and axe's best practices, a line for each element. */
 export async function axeFindings(page: Page): Promise<string[]> {
-  // Evaluated by the debugger, which the page's policy does not bind.
+  // Evaluated by the debugger, which ignores the content security policy.
   await page.evaluate(source)
   const violations = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Finding[] }> } }

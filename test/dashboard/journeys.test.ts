@@ -1,4 +1,4 @@
-/** What people do with the dashboard, by what its elements are called, on a real node with a real site behind it. */
+/** What people do with the dashboard, by the names of its elements, on a real node with a real site behind it. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 
@@ -35,7 +35,7 @@ const region = (name: string) => page.getByRole('region', { name, exact: true })
 const dialog = (name: string | RegExp) => page.getByRole('dialog', { name })
 const crawl = (path: string) => edgeRequest(dashboard.node.edge, { host: DOMAIN, path, userAgent: GOOGLEBOT })
 const visit = (path: string) => page.goto(dashboard.node.api + path)
-/** The one row of a table that has this in it. */
+/** The table row that contains `text`. */
 const row = (text: string | RegExp, on: Page = page) => on.getByRole('row', { name: text })
 
 async function signIn(on: Page, email: string, password: string): Promise<void> {
@@ -44,11 +44,11 @@ async function signIn(on: Page, email: string, password: string): Promise<void> 
   await button('Sign in', on).click()
 }
 
-describe('from nothing to the first finished page', () => {
-  it('the link that the start prints makes the account of the operator, once', async () => {
+describe('from the first start to the first rendered page', () => {
+  it('the link printed at startup creates the account of the operator, once', async () => {
     await page.goto(dashboard.firstLink)
     await heading('Welcome to Prepaint').waitFor()
-    // It is a secret: out of the address bar and the history.
+    // The token is a secret: it is removed from the address bar and the history.
     assert.equal(new URL(page.url()).hash, '')
     await field('E-mail').fill(OPERATOR)
     await field('New password').fill(PASSWORD)
@@ -65,7 +65,7 @@ describe('from nothing to the first finished page', () => {
     await other.context().close()
   })
 
-  it('a domain is added; what is wrong is said at its field', async () => {
+  it('a domain is added, and errors are shown at their fields', async () => {
     await button('Add a domain').first().click()
     const adding = dialog('Add a domain')
     await field('Domain', adding).fill('not a name')
@@ -101,7 +101,7 @@ describe('from nothing to the first finished page', () => {
     await state('See a page', 'Done').waitFor()
   })
 
-  it('crawlers come, and the page is in the cache, with who asked for it', async () => {
+  it('after a crawler visit the page is listed in the cache with its crawler', async () => {
     assert.equal((await crawl('/')).verdict, 'hit')
     for (const path of ['/about', '/missing']) assert.equal((await crawl(path)).verdict, 'rendered')
     assert.equal((await crawl('/about')).verdict, 'hit')
@@ -110,7 +110,7 @@ describe('from nothing to the first finished page', () => {
     await row(/Select \/about .* 200 .* rendered/).waitFor()
     await row(/Select \/missing .* 404 /).waitFor()
     await page.reload()
-    // Noted every few seconds.
+    // Recorded every few seconds.
     await until('the crawler is named', async () => {
       await visit(`/domains/${DOMAIN}/cache`)
       await row(/Select \/about /).waitFor()
@@ -120,7 +120,7 @@ describe('from nothing to the first finished page', () => {
 })
 
 describe('the cache', () => {
-  it('is searched, and ordered by a column', async () => {
+  it('is searched and ordered', async () => {
     await page.getByRole('searchbox', { name: 'Search' }).fill('miss')
     await page.getByText('1 page', { exact: true }).waitFor()
     assert.equal(await row(/^Select \//).count(), 1)
@@ -135,7 +135,7 @@ describe('the cache', () => {
     await until('the order is another one', async () => String(await order()) === String(before.toReversed()))
   })
 
-  it('one page is purged after a question that says what follows', async () => {
+  it('one page is purged after a dialog that says what happens', async () => {
     await page.getByRole('checkbox', { name: 'Select /missing', exact: true }).check()
     await button('Purge 1 page').click()
     const asking = dialog('Purge 1 page?')
@@ -149,7 +149,7 @@ describe('the cache', () => {
     assert.equal((await crawl('/missing')).verdict, 'rendered')
   })
 
-  it('is warmed, and says how far that is', async () => {
+  it('is warmed, with progress', async () => {
     await button('Warm the cache').click()
     const asking = dialog(`Warm the cache of ${DOMAIN}?`)
     await asking.getByRole('checkbox', { name: /^Only missing/ }).uncheck()
@@ -158,7 +158,7 @@ describe('the cache', () => {
     await region('Warm').getByText(/^Done/).waitFor()
   })
 
-  it('a token is made, shown once with a command, used and revoked', async () => {
+  it('a token is created, shown once with a command, used and revoked', async () => {
     await field('Name of the new token').fill('deploy')
     await button('Create a token').click()
     const shown = dialog('Token deploy')
@@ -181,7 +181,7 @@ describe('the cache', () => {
 })
 
 describe('a page in detail', () => {
-  it('what a crawler gets stands beside what a person gets', async () => {
+  it('shows what crawlers and people get side by side', async () => {
     await until('it is stored again', async () => (await crawl('/about')).verdict === 'hit')
     await visit(`/domains/${DOMAIN}/cache`)
     await link('/about').click()
@@ -193,7 +193,7 @@ describe('a page in detail', () => {
       .waitFor({ timeout: 60_000 })
   })
 
-  it('its source, what it says, its renders, its history and its card', async () => {
+  it('shows its source, content, renders, history and link preview', async () => {
     const views = page.getByRole('navigation', { name: 'This page' })
     await views.getByRole('link', { name: 'Source' }).click()
     await page.getByText('Everything for the garden').first().waitFor()
@@ -235,13 +235,14 @@ describe('finding the way', () => {
     await heading(DOMAIN).waitFor()
   })
 
-  it('another domain is one press away, on the same screen', async () => {
+  it('the domain switcher keeps the screen', async () => {
     const other = 'blog.example.com'
-    const call = (method: string, path: string, body?: object) =>
+    const call = (method: string, path: string, body: object | null = null) =>
       page.evaluate(
-        async ([method, path, body]) =>
-          (await fetch(path!, { method: method!, headers: { 'content-type': 'application/json' }, body }))
-            .status,
+        async ([method, path, body]) => {
+          const headers = { 'content-type': 'application/json' }
+          return (await fetch(path!, { method: method!, headers, ...(body && { body }) })).status
+        },
         [method, path, body && JSON.stringify(body)],
       )
     assert.equal(
@@ -258,7 +259,7 @@ describe('finding the way', () => {
 })
 
 describe('settings', () => {
-  it('are saved, and are there after a reload; what is not saved is not lost without a question', async () => {
+  it('are saved and survive a reload; unsaved changes are not lost without a question', async () => {
     await visit(`/domains/${DOMAIN}/settings`)
     await field('Fresh, in hours').fill('12')
     await button('Save').click()
@@ -273,7 +274,7 @@ describe('settings', () => {
     assert.deepEqual(await axeEverywhere(page), [])
     await button('Stay', asking).click()
     assert.equal(await field('Locale').inputValue(), 'de-CH')
-    // The browser's own way back is held, too, once and once more.
+    // The back button asks as well, every time.
     for (const answer of ['Stay', 'Leave']) {
       await page.evaluate('history.back()')
       assert.equal(new URL(page.url()).pathname, `/domains/${DOMAIN}/settings`)
@@ -283,7 +284,7 @@ describe('settings', () => {
     await page.getByRole('navigation', { name: 'This page' }).waitFor()
     await page.goForward()
     assert.equal(await field('Locale').inputValue(), '')
-    // What was saved needs no question, and one step back.
+    // Without changes, one step back leaves the screen.
     await field('Locale').fill('de-CH')
     await button('Undo changes').click()
     await until('the way back is free', () => page.evaluate<boolean>('history.state === null'))
@@ -294,7 +295,7 @@ describe('settings', () => {
 })
 
 describe('traffic', () => {
-  it('shows who came and how they were answered', async () => {
+  it('shows visits and verdicts', async () => {
     await until('the visits are counted', async () => {
       await visit(`/domains/${DOMAIN}/traffic`)
       await page.getByRole('region', { name: 'Crawler visits' }).waitFor()
@@ -322,7 +323,7 @@ describe('traffic', () => {
 })
 
 describe('keys', () => {
-  it('one is made, shown once, used by a program and revoked', async () => {
+  it('a key is created, shown once, used by a program and revoked', async () => {
     await link('API keys').click()
     await field('Name').fill('agency scripts')
     await page.getByLabel('Expiry').selectOption('Expires in 30 days')
@@ -343,7 +344,7 @@ describe('keys', () => {
 })
 
 describe('the operator', () => {
-  it('invites somebody, who sees an account of their own and nothing of others', async () => {
+  it('invites an owner, who sees only their own account', async () => {
     await link('Accounts').click()
     await button('Invite an owner').click()
     const inviting = page.getByRole('dialog')
@@ -351,7 +352,7 @@ describe('the operator', () => {
     await button('Create the link', inviting).click()
     const invitation = await page.getByText(/\/welcome#pp_in_/).innerText()
     await button('I have copied it').click()
-    // The operator again, with a clock that can be put forward.
+    // The operator again, with a clock that the test controls.
     const watching = await dashboard.newPage()
     await watching.clock.install()
     await watching.goto(`${dashboard.node.api}/operator/accounts`)
@@ -365,7 +366,7 @@ describe('the operator', () => {
     await field('Repeat the password', guest).fill(PASSWORD)
     await button('Create my account', guest).click()
     await guest.getByRole('region', { name: 'Getting started' }).waitFor()
-    // Nobody has to read the list again.
+    // The list updates without a reload.
     assert.equal(await row(/^owner@/, watching).count(), 0)
     await watching.clock.fastForward(15_000)
     await row(/^owner@/, watching).waitFor()
@@ -382,7 +383,7 @@ describe('the operator', () => {
     await guest.context().close()
   })
 
-  it('takes a change of plan back with one press', async () => {
+  it('undoes a change of plan', async () => {
     const planOf = () => page.getByLabel('Plan of owner@example.com')
     await visit('/operator/accounts')
     const before = await planOf().inputValue()
@@ -408,7 +409,7 @@ describe('the operator', () => {
   })
 })
 
-describe('accessible, wide and on phones, in both themes: axe finds nothing, and nothing jumps', () => {
+describe('axe finds nothing and nothing jumps, on wide screens and phones, light and dark', () => {
   const screens = [
     '/domains',
     `/domains/${DOMAIN}`,
@@ -437,7 +438,7 @@ describe('accessible, wide and on phones, in both themes: axe finds nothing, and
         'all is there',
         async () => (await page.getByRole('status', { name: 'Loading' }).count()) === 0,
       )
-      // Below 0.1 is what browsers' makers call good.
+      // Below 0.1 counts as good (web.dev/cls).
       assert((await jumps(page)) < 0.05, `it jumped by ${await jumps(page)}`)
       assert.deepEqual(await axeEverywhere(page), [])
     })
@@ -445,7 +446,7 @@ describe('accessible, wide and on phones, in both themes: axe finds nothing, and
 })
 
 describe('leaving', () => {
-  it('a new password; the old one opens nothing any more', async () => {
+  it('after a change of password the old one is refused', async () => {
     await visit('/account')
     await field('Current password').fill(PASSWORD)
     await field('New password').fill(NEW_PASSWORD)
@@ -463,7 +464,7 @@ describe('leaving', () => {
     await heading('Domains').waitFor()
   })
 
-  it('a domain is deleted when its name has been typed; its name leads nowhere then', async () => {
+  it('a domain is deleted after its name is typed, and is no longer served', async () => {
     await link(DOMAIN).click()
     await link('Settings').click()
     await button('Delete').click()
@@ -476,10 +477,10 @@ describe('leaving', () => {
     assert.equal((await crawl('/about')).status, 404)
   })
 
-  it('by keyboard alone: signed out and in again', async () => {
+  it('signs out and in by keyboard alone', async () => {
     await page.goto(`${dashboard.node.api}/domains`)
     await heading('Domains').waitFor()
-    // The list has come: until then nothing in the content takes the focus.
+    // Until the list is loaded, nothing in the content takes the focus.
     await button('Add a domain').waitFor()
     await page.keyboard.press('Tab')
     await page.locator(':focus').and(link('Skip to content')).waitFor()
@@ -497,7 +498,7 @@ describe('leaving', () => {
     await link('Domains').waitFor()
   })
 
-  it('no window has complained of anything but refusals that were to come', () => {
+  it('no window has logged anything but expected refusals', () => {
     assert.deepEqual(
       dashboard.complaints.filter((line) => !/status of (401|404)/.test(line)),
       [],

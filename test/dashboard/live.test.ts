@@ -1,4 +1,4 @@
-/** What comes to people without their asking: figures by events, letters, another window's changes. */
+/** Updates that arrive without a request: live figures, e-mails, changes of another window. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 
@@ -75,14 +75,14 @@ async function signIn(on: Page, password: string): Promise<void> {
   await button('Sign in', on).click()
 }
 
-/** Whether this very document is still there: a page that was loaded anew has forgotten it. */
+/** Asserts that the page was not reloaded. */
 async function stayed(on: Page, work: () => Promise<void>): Promise<void> {
   await on.evaluate(() => Object.assign(globalThis, { isSameDocument: true }))
   await work()
-  assert(await on.evaluate(() => 'isSameDocument' in globalThis), 'the page was loaded anew')
+  assert(await on.evaluate(() => 'isSameDocument' in globalThis), 'the page was reloaded')
 }
 
-/** The node loses what it hears by, and ends all streams; it listens again a moment later. */
+/** Ends the node's database listeners, so that it ends all streams; it listens again a moment later. */
 async function endListeners(): Promise<void> {
   const dataDir = dashboard.node.settings['PREPAINT_DATA_DIR']!
   const database = await openDatabase({ databaseUrl: null, dataDir, log: silentLog(), attach: true })
@@ -90,13 +90,13 @@ async function endListeners(): Promise<void> {
     `select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen %' or query = 'select'`,
   )
   await database.close()
-  assert(rowCount! > 0, 'nobody listened')
+  assert(rowCount! > 0, 'there was no listener')
 }
 
 const isLive = () => page.getByText('Live', { exact: true }).waitFor()
 
 describe('live figures', () => {
-  it('a crawler comes, and the table and its counts change by themselves', async () => {
+  it('a crawler visit updates the table and its counts', async () => {
     await visit(`/domains/${DOMAIN}/cache`)
     await page.getByText('No page is cached yet').waitFor()
     await isLive()
@@ -106,13 +106,13 @@ describe('live figures', () => {
       assert.equal((await crawl('/about')).verdict, 'rendered')
       await row(/^Select \/about /).waitFor()
       await page.getByText('2 pages', { exact: true }).waitFor()
-      // Who asked last, too: of a hit, which renders nothing.
+      // The last crawler is updated by hits, too.
       assert.equal((await crawl('/about', BINGBOT)).verdict, 'hit')
       await row(/^Select \/about .* bingbot /i).waitFor()
     })
   })
 
-  it('so do the list of domains, its hit ratio, and the charts', async () => {
+  it('and the list of domains, its hit ratio, and the charts', async () => {
     await visit('/domains')
     await row(new RegExp(`^${DOMAIN} .*in 24 h .*bingbot`, 'i')).waitFor()
     await isLive()
@@ -128,7 +128,7 @@ describe('live figures', () => {
       const hits = async () =>
         Number(/Hit (\d+)/.exec((await verdicts.getAttribute('aria-valuetext')) ?? '')?.[1] ?? -1)
       await verdicts.waitFor()
-      // One of bingbot, one of Googlebot: none of before is counted later.
+      // One of bingbot, one of Googlebot.
       const before = 2
       await until('the hits of before are counted', async () => (await hits()) === before)
       for (let at = 0; at < 3; at++) assert.equal((await crawl('/about')).verdict, 'hit')
@@ -136,7 +136,7 @@ describe('live figures', () => {
     })
   })
 
-  it('a warm tells its progress to those who did not start it', async () => {
+  it('the progress of a warm run is shown in windows that did not start it', async () => {
     await visit(`/domains/${DOMAIN}/cache`)
     await isLive()
     const asked: string[] = []
@@ -161,7 +161,7 @@ describe('live figures', () => {
     assert(asked.length > 0)
   })
 
-  it('the stream is lost and comes back: it says so, and all is read anew', async () => {
+  it('a lost stream is shown, reconnects, and everything is read again', async () => {
     await visit(`/domains/${DOMAIN}/cache`)
     await isLive()
     await stayed(page, async () => {
@@ -177,7 +177,7 @@ describe('live figures', () => {
 })
 
 describe('a forgotten password', () => {
-  it('a letter brings a link, which works once and signs out everywhere else', async () => {
+  it('an e-mail brings a link, which works once and signs out everywhere else', async () => {
     const other = await dashboard.newPage()
     await visit('/sign-in', other)
     await other.getByRole('link', { name: /forgot/i }).click()
@@ -202,7 +202,7 @@ describe('a forgotten password', () => {
     await heading('Set a new password', other).waitFor()
     await setPassword(other, PASSWORDS[1]!, 'Set the password')
     await heading('Domains', other).waitFor()
-    // The first window is told at once, and asks to sign in.
+    // The first window is signed out at once.
     await heading('Sign in').waitFor()
     await visit(link)
     await heading('This link does not work').waitFor()
@@ -214,7 +214,7 @@ describe('a forgotten password', () => {
     await other.context().close()
   })
 
-  it('where an operator makes the link, he is shown it, and sees how it was sent', async () => {
+  it('an operator who creates the link sees it, and how it was sent', async () => {
     await visit('/operator/accounts')
     await button(`Actions for ${OPERATOR}`).focus()
     await page.keyboard.press('Enter')
@@ -237,7 +237,7 @@ describe('a forgotten password', () => {
 })
 
 describe('two windows of one browser', () => {
-  it('a new password in one throws nobody out of the other', async () => {
+  it('a new password in one does not sign out the other', async () => {
     const second = await page.context().newPage()
     await visit(`/domains/${DOMAIN}/cache`, second)
     await second.getByText('Live', { exact: true }).waitFor()
@@ -250,7 +250,7 @@ describe('two windows of one browser', () => {
     await field('Current password').fill(PASSWORDS[2]!)
     await setPassword(page, PASSWORDS[0]!, 'Change the password')
     await page.getByText('Password changed').waitFor()
-    // Both streams ended with the old session, and stand again with the new one.
+    // Both streams end with the old session and reconnect with the new one.
     const stands = (on: Page) =>
       until('its stream has come back', () =>
         on.evaluate(async () => (await fetch('/api/session')).status === 200),
@@ -265,7 +265,7 @@ describe('two windows of one browser', () => {
 })
 
 describe('on a phone', () => {
-  it('the menu takes the focus and gives it back; where it leads, the screen has it', async () => {
+  it('the menu takes the focus and gives it back; a new screen gets it', async () => {
     await visit('/domains')
     await page.setViewportSize({ width: 390, height: 844 })
     const menu = button('Open the menu')
@@ -285,7 +285,7 @@ describe('on a phone', () => {
 })
 
 describe('by keyboard', () => {
-  it('a dialog takes the focus and gives it back; the table is sorted and gone through', async () => {
+  it('a dialog takes the focus and gives it back; the table is sorted and navigated', async () => {
     await visit(`/domains/${DOMAIN}/cache`)
     await row(/^Select \/about /).waitFor()
     for (const opener of ['Warm the cache', 'Purge all']) {
@@ -312,7 +312,7 @@ describe('by keyboard', () => {
   })
 })
 
-it('no window has complained of anything but refusals and losses that were to come', () => {
+it('no window has logged anything but expected refusals and losses', () => {
   assert.deepEqual(
     dashboard.complaints.filter(
       (line) => !/status of (401|404)|ERR_(FAILED|INTERNET_DISCONNECTED)/.test(line),

@@ -11,18 +11,18 @@ import { clearDataDir, makeDataDir, type NodeProcess, startNodeProcess } from '.
 
 export type OpenDashboard = {
   node: NodeProcess
-  /** Of a site that is drawn by its script, with `/missing` (404) and `/broken` (500). */
+  /** A site drawn by its script, with `/missing` (404) and `/broken` (500). */
   originUrl: string
-  /** What `npm start` prints on a new data directory: where the first account is made. */
+  /** The link to create the first account, printed by `npm start` on a new data directory. */
   firstLink: string
-  /** A window of a browser that is nobody yet. */
+  /** A window of a browser that is signed out. */
   newPage(): Promise<Page>
-  /** What any window complained of: its console, its policy, errors that nobody caught. */
+  /** Console errors, policy violations and uncaught errors of all windows. */
   complaints: string[]
   close(): Promise<void>
 }
 
-/** A real node with its PostgreSQL and its Chromium, a site behind it, and a browser of a person in front. */
+/** A real node with its PostgreSQL and Chromium, a site behind it, and a browser in front. */
 export async function openDashboard(settings: Record<string, string> = {}): Promise<OpenDashboard> {
   const closing: (() => Promise<unknown>)[] = []
   const close = async () => {
@@ -33,7 +33,7 @@ export async function openDashboard(settings: Record<string, string> = {}): Prom
     closing.unshift(() => clearDataDir(dataDir))
     const site = await startSite()
     closing.unshift(site.close)
-    // What crawlers are given is no matter of how quick the machine is.
+    // Verdicts must not depend on the speed of the machine.
     const node = await startNodeProcess(dataDir, { PREPAINT_LIVE_WAIT_MS: '25000', ...settings })
     closing.unshift(node.stop)
     const home = await mkdtemp(path.join(tmpdir(), 'prepaint-person-'))
@@ -68,7 +68,7 @@ export async function openDashboard(settings: Record<string, string> = {}): Prom
   }
 }
 
-/** What moved without anybody having asked for it, as browsers measure it (Cumulative Layout Shift). */
+/** The Cumulative Layout Shift. */
 export function jumps(page: Page): Promise<number> {
   return page.evaluate('globalThis.jumps')
 }

@@ -1,4 +1,4 @@
-/** The cache of a domain by keyboard, and hostile pages: nothing of theirs runs, nothing is fetched from them. */
+/** The cache of a domain by keyboard, and hostile pages, of which nothing runs and nothing is fetched. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
@@ -22,7 +22,7 @@ import { until } from '../support/condition.ts'
 const PASSWORD = 'seven quiet otters paint'
 const SITE = 'shop.example.com' as DomainName
 const HOSTILE = '/hostile' as PagePath
-/** As the tests of the browser see whether it has run, or was read as markup. */
+/** Sets `window.ran` if it is run or parsed as markup. */
 const RAN = `<img src=x onerror="window.ran = 1"><script>window.ran = 1</script>`
 
 let api: TestApi
@@ -150,7 +150,7 @@ const stored = async () =>
 
 describe('a hostile page', { timeout: 300_000 }, () => {
   for (const view of ['compare', 'facts', 'source', 'renders', 'history', 'preview']) {
-    it(`${view}: is text, runs nothing and fetches nothing`, async () => {
+    it(`${view}: is shown as text, runs nothing and fetches nothing`, async () => {
       fetched.length = 0
       await tab.open(`${api.url}/domains/${SITE}/pages?path=${HOSTILE}&view=${view}`)
       await tab.until(`document.querySelector('main').innerText.includes('window.ran')`)
@@ -169,7 +169,7 @@ describe('a hostile page', { timeout: 300_000 }, () => {
     })
   }
 
-  it('its source at its own address is text to the browser, too', async () => {
+  it('its source is text to the browser, too', async () => {
     fetched.length = 0
     await tab.run(`location.href = '/api/domains/${SITE}/pages/source?path=${HOSTILE}'`)
     await tab.until(`location.pathname.endsWith('/source') && document.readyState === 'complete'`)
@@ -194,7 +194,7 @@ describe('the cache of a domain', { timeout: 300_000 }, () => {
     await tab.until(`${grid} !== null`)
   }
 
-  it('of 3,000 pages only those in sight are in the document, and those below come when one gets there', async () => {
+  it('only the rows in sight of 3,000 are in the document; more load on scrolling', async () => {
     await open()
     const rows = () => tab.run<number>(`document.querySelectorAll('[role=row]').length`)
     assert((await rows()) < 60, `${await rows()} rows`)
@@ -203,14 +203,14 @@ describe('the cache of a domain', { timeout: 300_000 }, () => {
     await press('End')
     await tab.until(`document.querySelector('main').innerText.includes('400 of 3,001')`)
     assert((await rows()) < 60, `${await rows()} rows`)
-    // Live figures need a listener, which this server has not.
+    // This server has no live events.
     assert.deepEqual(
       complaints.filter((line) => !line.includes('/api/events')),
       [],
     )
   })
 
-  it('pages are chosen and purged by keyboard, and what follows is said before', async () => {
+  it('pages are selected and purged by keyboard, after a dialog that says what happens', async () => {
     await open()
     const before = await stored()
     for (const key of ['Home', 'ArrowDown']) await press(key)
@@ -230,7 +230,7 @@ describe('the cache of a domain', { timeout: 300_000 }, () => {
     )
   })
 
-  it('all that a search finds, loaded or not, is chosen and refreshed, after the quota has been told', async () => {
+  it('all matches of a search, loaded or not, are refreshed after a dialog that shows the quota', async () => {
     await open()
     await tab.run(`(() => {
       const field = document.querySelector('input[type=search]')

@@ -54,7 +54,7 @@ after(async () => {
   for (const close of closing) await close()
 })
 
-/** Presses a key at the chart of that name, and says what is read out then. */
+/** Presses a key at the chart of that name, and returns the text for screen readers. */
 async function press(chart: string, key: string): Promise<string> {
   await tab.run(`(() => {
     const at = document.querySelector(${JSON.stringify(`[role=slider][aria-label^="${chart}"]`)})
@@ -65,7 +65,7 @@ async function press(chart: string, key: string): Promise<string> {
     `document.querySelector(${JSON.stringify(`[role=slider][aria-label^="${chart}"]`)}).getAttribute('aria-valuetext')`,
   )
 }
-/** The last place of a chart at which something is, also where the hour or day has just turned since it was counted. */
+/** The last step of a chart with visits, even if the hour or day has just changed. */
 async function pressLast(chart: string): Promise<string> {
   const last = await press(chart, 'End')
   return /[1-9]/.test(last.split(': ').at(-1) ?? '') ? last : press(chart, 'ArrowLeft')
@@ -77,7 +77,7 @@ const click = (selector: string, text: string) =>
 const shown = () => tab.run<string>(`document.querySelector('main').innerText`)
 
 describe('the traffic of a domain', () => {
-  it('its figures, and charts that are read by keyboard, place by place', async () => {
+  it('figures, and charts that are read by keyboard', async () => {
     await tab.open(`${api.url}/domains/shop.example.com/traffic`)
     await tab.until(`document.querySelector('[role=slider] path')`)
     const text = await shown()
@@ -112,7 +112,7 @@ describe('the traffic of a domain', () => {
     )
   })
 
-  it('another range is another address, and the way back is there', async () => {
+  it('the range is part of the address', async () => {
     await click('label', '90 days')
     await tab.until(`location.search === '?range=90d'`)
     await tab.until(`document.querySelector('[role=slider]').getAttribute('aria-valuemax') === '89'`)
@@ -121,7 +121,7 @@ describe('the traffic of a domain', () => {
     assert.equal(await tab.run(`document.querySelector('input:checked').parentElement.textContent`), '7 days')
   })
 
-  it('what failed leads to that page under the lens; all of it comes as CSV', async () => {
+  it('failing pages link to their inspection; everything can be downloaded as CSV', async () => {
     await tab.until(`[...document.querySelectorAll('a')].some((each) => each.textContent === '/slow?a=1')`)
     const lens = await tab.run<string>(
       `[...document.querySelectorAll('a')].find((each) => each.textContent === '/slow?a=1').getAttribute('href')`,
@@ -141,7 +141,7 @@ describe('the traffic of a domain', () => {
     ])
   })
 
-  it('where nobody came, the command that makes a first visit stands there', async () => {
+  it('without visits, shows a command for the first one', async () => {
     await tab.open(`${api.url}/domains/quiet.example.com/traffic`)
     const text = await shown()
     assert.match(text, /No visits in the last 24 hours/)
@@ -150,7 +150,7 @@ describe('the traffic of a domain', () => {
 })
 
 describe('the account', () => {
-  it('the list of domains says how each is doing', async () => {
+  it('the list of domains shows the state of each', async () => {
     await tab.open(`${api.url}/domains`)
     await tab.until(`document.querySelector('main').innerText.includes('81.8% in 24 h')`)
     const [quiet, shop] = await tab.run<string[]>(
@@ -173,8 +173,8 @@ describe('the account', () => {
     assert.match(text, /200,000 a month for each domain/)
   })
 
-  it('the policy let everything through that was shown, and the console is silent', () => {
-    // No live figures at this server.
+  it('no window has logged a violation of the content security policy', () => {
+    // This server has no live events.
     assert.deepEqual(
       complaints.filter((line) => !line.endsWith('/api/events')),
       [],

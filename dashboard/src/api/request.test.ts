@@ -23,7 +23,7 @@ function server(t: TestContext) {
 const refusal = { error: 'Session required' }
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
-it('what is refused while the session gets another cookie is asked again, with that one', async (t) => {
+it('a request refused while the session cookie is replaced is sent again', async (t) => {
   const asked = server(t)
   const changed = renewals.renew(() => request('PUT', '/api/password', { body: {} }))
   const session = request('GET', '/api/session')
@@ -38,7 +38,7 @@ it('what is refused while the session gets another cookie is asked again, with t
   assert.deepEqual(await session, { account: 1 })
 })
 
-it('also what was asked before and is refused after', async (t) => {
+it('so is a request sent before the replacement and refused after it', async (t) => {
   const asked = server(t)
   const session = request('GET', '/api/session')
   const changed = renewals.renew(() => request('PUT', '/api/password', { body: {} }))
@@ -50,7 +50,7 @@ it('also what was asked before and is refused after', async (t) => {
   assert.deepEqual(await session, { account: 1 })
 })
 
-it('what is refused for other reasons is refused, once', async (t) => {
+it('other refusals are not retried', async (t) => {
   const asked = server(t)
   const session = request('GET', '/api/session')
   asked[0]!.answer(401, refusal)

@@ -24,7 +24,7 @@ async function isSettled(promise: Promise<void>): Promise<boolean> {
   return settled
 }
 
-it('another window waits while the cookie is on its way, and knows that it has come', async () => {
+it('another window waits for the new cookie', async () => {
   const { ours, theirs } = windows()
   const { promise, resolve } = Promise.withResolvers<null>()
   const renewed = ours.renew(() => promise)
@@ -37,7 +37,7 @@ it('another window waits while the cookie is on its way, and knows that it has c
   assert.deepEqual([ours.count, theirs.count], [1, 1])
 })
 
-it('where it is refused, nothing has changed in either', async () => {
+it('a refused change counts in no window', async () => {
   const { ours, theirs } = windows()
   await assert.rejects(ours.renew(() => Promise.reject(new Error('wrong password'))))
   await theirs.settled()
@@ -45,7 +45,7 @@ it('where it is refused, nothing has changed in either', async () => {
   assert.deepEqual([ours.count, theirs.count], [0, 0])
 })
 
-it('a window that is closed in the middle is not waited for for ever', async (t) => {
+it('waiting for a window that was closed times out', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { ours, theirs } = windows()
   void ours.renew(() => new Promise(() => {}))

@@ -17,7 +17,7 @@ it('each range has as many steps as it says, at the server too, at any moment of
   }
 })
 
-it('what an address does not name is the usual range', () => {
+it('the default range is used for unknown names', () => {
   assert.equal(rangeNamed('30d').label, '30 days')
   for (const name of [null, '', 'x', '1000d']) assert.equal(rangeNamed(name).name, '24h')
 })

@@ -20,7 +20,7 @@ const named = (name: string, ...visits: number[]) => ({
 })
 
 describe('the lines of a grid', () => {
-  it('stand at round numbers and reach past the most, not far', () => {
+  it('are at round numbers and end just above the highest value', () => {
     assert.deepEqual(ticksTo(0), [0, 1])
     assert.deepEqual(ticksTo(1), [0, 1])
     assert.deepEqual(ticksTo(3), [0, 1, 2, 3])
@@ -35,7 +35,7 @@ describe('the lines of a grid', () => {
     }
   })
 
-  it('of logarithms are powers of ten around all values', () => {
+  it('of a logarithmic scale are powers of ten around all values', () => {
     assert.deepEqual(decades([0.07, 900]), [0.01, 0.1, 1, 10, 100, 1_000])
     assert.deepEqual(decades([10]), [10, 100])
     assert.deepEqual(decades([0, -1]), [1, 10])
@@ -44,14 +44,14 @@ describe('the lines of a grid', () => {
 })
 
 describe('layers and lines', () => {
-  it('each layer begins where the one below it ends; nothing counts as 0', () => {
+  it('each layer starts where the one below ends; no value counts as 0', () => {
     assert.deepEqual(stacked([layer([1, null, 3]), layer([2, 2, 0])]), [
       { low: [0, 0, 0], high: [1, 0, 3] },
       { low: [1, 0, 3], high: [3, 2, 3] },
     ])
   })
 
-  it('a line is interrupted where there is nothing, and a point alone is seen', () => {
+  it('a line is interrupted without a value, and a single point is visible', () => {
     assert.equal(
       linePath([[0, 1], [1, 2.06], null, [3, 3], null, null, [6, 1], [7, 1]]),
       'M0 1L1 2.1M3 3h0.01M6 1L7 1',
@@ -59,7 +59,7 @@ describe('layers and lines', () => {
     assert.equal(linePath([null, null]), '')
   })
 
-  it('an area goes along its top and comes back along its foot', () => {
+  it('an area is outlined along its top and its bottom', () => {
     assert.equal(areaPath([0, 10], [5, 5], [1, 2]), 'M0 1L10 2L10 5L0 5Z')
   })
 })
@@ -67,7 +67,7 @@ describe('layers and lines', () => {
 describe('series', () => {
   const all = [named('a', 5, 1), named('b', 3, 0), named('c', 1, 1), named('d', 0, 1)]
 
-  it('those beyond what can be told apart are one', () => {
+  it('series beyond the number of colours are added up', () => {
     assert.deepEqual(withRest(all, 4, 'rest'), all)
     assert.deepEqual(withRest(all, 3, 'rest'), [all[0], all[1], { name: 'rest', visits: [1, 2], total: 3 }])
     assert.deepEqual(added('all', []), { name: 'all', visits: [], total: 0 })
@@ -81,7 +81,7 @@ describe('series', () => {
     assert.deepEqual(labelled(places(5), 0), [4])
   })
 
-  it('end with the last value', () => {
+  it('ends with the last value', () => {
     assert.deepEqual([[1, null, 2, null], [null], []].map(lengthOf), [3, 0, 0])
   })
 })

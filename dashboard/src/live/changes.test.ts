@@ -12,7 +12,7 @@ const render = {
   data: { domain: 'a.example', path: '/', priority: 'warm', state: 'done', outcome: 'rendered' },
 } as Parameters<typeof outdatedBy>[0]
 
-it('each event makes out of date what it is about, and nothing else', () => {
+it('each event invalidates only the data it is about', () => {
   const keys = [
     ['session'],
     ['domains'],
@@ -60,7 +60,7 @@ it('each event makes out of date what it is about, and nothing else', () => {
   assert.deepEqual(read({ event: 'hello', data: {} }), [])
 })
 
-it('figures of an event are shown at once, those of other domains stay', () => {
+it('figures in an event are shown at once, and only for their domain', () => {
   const queries = new QueryClient()
   const changes = createChanges(queries)
   const other = { ...DOMAIN, custom_domain: 'b.example' }
@@ -75,7 +75,7 @@ it('figures of an event are shown at once, those of other domains stay', () => {
   changes.close()
 })
 
-it('a burst of events reads once at its beginning and once after', (t) => {
+it('a burst of events refetches once at its start and once at its end', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const queries = new QueryClient()
   let read = 0
@@ -95,7 +95,7 @@ it('a burst of events reads once at its beginning and once after', (t) => {
   queries.clear()
 })
 
-it('a list that was read far is only marked: nobody asks for hundreds of pieces again and again', async (t) => {
+it('a long list is only marked as stale, and not refetched', async (t) => {
   const queries = new QueryClient({ defaultOptions: { queries: { staleTime: Number.POSITIVE_INFINITY } } })
   let asked = 0
   const watch = (key: string, pieces: number) => {

@@ -29,7 +29,7 @@ function world() {
   return { seen, sources, stream }
 }
 
-it('hands out events; after a loss it comes again, more and more slowly, and has all read anew', (t) => {
+it('reconnects after a loss with growing delays, and then has everything read again', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { seen, sources, stream } = world()
   stream.open()
@@ -49,7 +49,7 @@ it('hands out events; after a loss it comes again, more and more slowly, and has
   stream.close()
 })
 
-it('an end for want of access is told, that of a node is only a loss', (t) => {
+it('reports the end of the session; a stopping node is only a loss', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { seen, sources, stream } = world()
   stream.open()
@@ -72,7 +72,7 @@ it('an end for want of access is told, that of a node is only a loss', (t) => {
   assert.equal(sources.length, 2)
 })
 
-it('closed while nobody looks, it reads all anew when it is opened again', () => {
+it('closed while hidden, it has everything read again when it is opened', () => {
   const { seen, sources, stream } = world()
   stream.open()
   stream.open()

@@ -37,7 +37,7 @@ describe('the progress of a warm run', () => {
     ])
   })
 
-  it('says what it costs', () => {
+  it('says what it uses of the month', () => {
     assert.match(
       warmCost(1_500),
       /^Each render counts against the month: 1,500 renders left\. Warming pauses/,

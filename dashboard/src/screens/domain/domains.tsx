@@ -41,7 +41,7 @@ export default function Domains() {
       title="Domains"
       lead={
         limit === null
-          ? 'The sites whose crawlers get rendered pages.'
+          ? 'Crawlers of these sites get rendered pages.'
           : `${used} of ${counted(limit, 'site')} in your plan.${isFull && domains.data !== undefined ? ' Ask the operator for a larger plan to add more.' : ''}`
       }
       actions={used > 0 ? add : undefined}

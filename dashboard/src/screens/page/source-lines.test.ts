@@ -3,7 +3,7 @@ import { it } from 'node:test'
 
 import { sourceLines } from './source-lines.ts'
 
-it('nothing is lost, and no line is too long', () => {
+it('loses no text, and makes no line too long', () => {
   const sources = [
     '',
     'a\n\nb',
@@ -22,7 +22,7 @@ it('nothing is lost, and no line is too long', () => {
   }
 })
 
-it('is cut before a tag where one is near', () => {
+it('breaks a line before a tag if one is near', () => {
   const [first] = sourceLines(`<p>${'x'.repeat(100)}</p><p>${'y'.repeat(100)}</p>`)
   assert.equal(first?.text, `<p>${'x'.repeat(100)}</p>`)
 })

@@ -8,7 +8,7 @@ import { problemOfServer } from './problems.ts'
 const body = z.object({ settings: domainSettingsPatchSchema })
 const answerTo = (settings: object) => firstProblem(body, { settings }) ?? assert.fail('the server takes it')
 
-it('what the server says of a field stands beside that field', () => {
+it('an error of the server is shown at its field', () => {
   for (const [settings, field] of [
     [{ fresh_seconds: -1 }, 'freshHours'],
     [{ stale_seconds: 'x' }, 'staleHours'],

@@ -34,14 +34,14 @@ const short = (series: readonly ChartSeries[]) =>
   series.map(({ name, whole, colour }) => `${name} ${whole} ${colour}`)
 
 describe('charts of traffic', () => {
-  it('categories have their colours and their order, whatever comes most', () => {
+  it('categories keep their colours and order', () => {
     const found = byCategory(
       traffic({ categories: [named('other', 9), named('ai', 5), named('search', 1_200)] }),
     )
     assert.deepEqual(short(found), ['Search 1,200 0', 'AI 5 1', 'Other 9 7'])
   })
 
-  it('crawlers: those that come most, and all others as one, without a name or with one', () => {
+  it('shows the most frequent crawlers, and all others as one', () => {
     const crawlers = [
       { ...named('other', 50), category: 'search' },
       ...Array.from({ length: 9 }, (_, at) => ({ ...named(`bot${at}`, 20 - at), category: 'ai' })),
@@ -62,7 +62,7 @@ describe('charts of traffic', () => {
     assert.deepEqual(byCrawler(traffic({})), [])
   })
 
-  it('verdicts by what they mean', () => {
+  it('groups verdicts by kind', () => {
     const of = (name: string, kind: 'hit' | 'failed', total: number) => ({
       ...named(name, total),
       ...{ kind, p50_ms: null, p95_ms: null },
@@ -71,7 +71,7 @@ describe('charts of traffic', () => {
     assert.deepEqual(short(byVerdict(traffic({ verdicts }))), ['Hit 8 2', 'Failed 3 5'])
   })
 
-  it('nothing is said where there was nothing', () => {
+  it('shows a dash without visits', () => {
     assert.deepEqual(short(hitRatioOf(traffic({}))), ['Hit ratio – 2'])
   })
 })
@@ -80,7 +80,7 @@ describe('the month of renders', () => {
   const days = (...renders: number[]) =>
     renders.map((each, at) => ({ day: `2026-02-${String(at + 1).padStart(2, '0')}`, renders: each }))
 
-  it('adds up day by day, and goes on by the forecast until the last day', () => {
+  it('is cumulative by day, with the forecast until the last day', () => {
     const { times, series } = monthOfRenders({
       ...{ days: days(10, 0, 5), used: 15, limit: 100 },
       forecast: { renders: 65 },
@@ -95,7 +95,7 @@ describe('the month of renders', () => {
     )
   })
 
-  it('renders of before days were counted are there from the first', () => {
+  it('starts with the renders from before daily counts existed', () => {
     const { series } = monthOfRenders({ days: days(0, 5), used: 30, limit: 100, forecast: null })
     assert.deepEqual(
       series.map(({ values }) => values.slice(0, 3)),
@@ -103,7 +103,7 @@ describe('the month of renders', () => {
     )
   })
 
-  it('a limit far above all is no line: it would press the rest to the ground', () => {
+  it('leaves out a limit far above the data', () => {
     const marks = (limit: number) => limitMarks({ days: [], used: 10, limit, forecast: { renders: 25 } })
     assert.deepEqual(
       [100, 101, 0].map((limit) => marks(limit).length),
