@@ -212,52 +212,6 @@ describe('a page in detail', () => {
   })
 })
 
-describe('finding the way', () => {
-  it('Ctrl K finds screens, domains and pages', async () => {
-    await visit(`/domains/${DOMAIN}`)
-    await heading(DOMAIN).waitFor()
-    const search = dialog('Search')
-    const open = async (text: string, result: string | RegExp) => {
-      await page.keyboard.press('Control+k')
-      await search.getByRole('combobox').fill(text)
-      await search.getByRole('option', { name: result }).first().waitFor()
-    }
-    await open('miss', /^\/missing/)
-    assert.deepEqual(await axeEverywhere(page), [])
-    await page.keyboard.press('Enter')
-    await page.getByRole('heading', { level: 2, name: '/missing' }).waitFor()
-    await open('', /^Plan/)
-    await page.keyboard.press('ArrowDown')
-    await page.keyboard.press('Enter')
-    await heading('Traffic').waitFor()
-    await open(DOMAIN.slice(0, 6), new RegExp(`^${DOMAIN}`))
-    await search.getByRole('option', { name: new RegExp(`^${DOMAIN}`) }).click()
-    await heading(DOMAIN).waitFor()
-  })
-
-  it('the domain switcher keeps the screen', async () => {
-    const other = 'blog.example.com'
-    const call = (method: string, path: string, body: object | null = null) =>
-      page.evaluate(
-        async ([method, path, body]) => {
-          const headers = { 'content-type': 'application/json' }
-          return (await fetch(path!, { method: method!, headers, ...(body && { body }) })).status
-        },
-        [method, path, body && JSON.stringify(body)],
-      )
-    assert.equal(
-      await call('POST', '/api/domains', { custom_domain: other, origin_url: dashboard.originUrl }),
-      201,
-    )
-    await visit(`/domains/${DOMAIN}/cache`)
-    await button('Switch domain').click()
-    await page.getByRole('menuitem', { name: other }).click()
-    await heading(other).waitFor()
-    assert.equal(new URL(page.url()).pathname, `/domains/${other}/cache`)
-    assert.equal(await call('DELETE', `/api/domains/${other}`), 200)
-  })
-})
-
 describe('settings', () => {
   it('are saved and survive a reload; unsaved changes are not lost without a question', async () => {
     await visit(`/domains/${DOMAIN}/settings`)
@@ -319,6 +273,52 @@ describe('traffic', () => {
     assert.match(file.suggestedFilename(), /\.csv$/)
     await visit('/traffic')
     await heading('Traffic').waitFor()
+  })
+})
+
+describe('finding the way', () => {
+  it('Ctrl K finds screens, domains and pages', async () => {
+    await visit(`/domains/${DOMAIN}`)
+    await heading(DOMAIN).waitFor()
+    const search = dialog('Search')
+    const open = async (text: string, result: string | RegExp) => {
+      await page.keyboard.press('Control+k')
+      await search.getByRole('combobox').fill(text)
+      await search.getByRole('option', { name: result }).first().waitFor()
+    }
+    await open('miss', /^\/missing/)
+    assert.deepEqual(await axeEverywhere(page), [])
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 2, name: '/missing' }).waitFor()
+    await open('', /^Plan/)
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await heading('Traffic').waitFor()
+    await open(DOMAIN.slice(0, 6), new RegExp(`^${DOMAIN}`))
+    await search.getByRole('option', { name: new RegExp(`^${DOMAIN}`) }).click()
+    await heading(DOMAIN).waitFor()
+  })
+
+  it('the domain switcher keeps the screen', async () => {
+    const other = 'blog.example.com'
+    const call = (method: string, path: string, body: object | null = null) =>
+      page.evaluate(
+        async ([method, path, body]) => {
+          const headers = { 'content-type': 'application/json' }
+          return (await fetch(path!, { method: method!, headers, ...(body && { body }) })).status
+        },
+        [method, path, body && JSON.stringify(body)],
+      )
+    assert.equal(
+      await call('POST', '/api/domains', { custom_domain: other, origin_url: dashboard.originUrl }),
+      201,
+    )
+    await visit(`/domains/${DOMAIN}/cache`)
+    await button('Switch domain').click()
+    await page.getByRole('menuitem', { name: other }).click()
+    await heading(other).waitFor()
+    assert.equal(new URL(page.url()).pathname, `/domains/${other}/cache`)
+    assert.equal(await call('DELETE', `/api/domains/${other}`), 200)
   })
 })
 
