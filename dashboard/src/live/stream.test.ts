@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
-import { createLiveStream, type Source } from './stream.ts'
+import { createLiveStream, type EventStream } from './stream.ts'
 
 function world() {
   const seen: string[] = []
   const sources: { say(name: string, data?: unknown): void; closed: boolean }[] = []
-  const connect = (): Source => {
+  const connect = (): EventStream => {
     const takers = new Map<string, (event: { data?: unknown }) => void>()
     const made = {
       closed: false,

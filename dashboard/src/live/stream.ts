@@ -6,7 +6,7 @@ import type { LiveEvent } from '../api/types.ts'
 export type LiveState = 'off' | 'connecting' | 'live' | 'lost'
 
 /** The part of an `EventSource` that is used. */
-export type Source = {
+export type EventStream = {
   addEventListener(name: string, take: (event: { data?: unknown }) => void): void
   close(): void
 }
@@ -28,14 +28,14 @@ export type LiveStream = {
  * events in between were missed.
  */
 export function createLiveStream(deps: {
-  connect: () => Source
+  connect: () => EventStream
   take: (event: LiveEvent) => void
   /** The session has ended, perhaps in another window. */
   onEnded: () => void
   onState: (state: LiveState) => void
 }): LiveStream {
   let state: LiveState = 'off'
-  let source: Source | null = null
+  let source: EventStream | null = null
   let timer: ReturnType<typeof setTimeout> | undefined
   let failures = 0
   let missed = false

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
 import { parseDomainName } from '../../../../src/sites/domain-name.ts'
-import { asciiName, domainProblem, findingOf, originProblem } from './domain-fields.ts'
+import { asciiName, domainProblem, fieldCheckOf, originProblem } from './domain-fields.ts'
 
 describe('a domain name, while typing', () => {
   it('is refused only if the server refuses it too', () => {
@@ -47,14 +47,14 @@ describe('the URL of an origin, while typing', () => {
 
 it('the server’s check of each field, as text', () => {
   const name = (name: string | null, problem: string | null) =>
-    findingOf('custom_domain', { custom_domain: { name, problem }, origin_url: null, target: null })
+    fieldCheckOf('custom_domain', { custom_domain: { name, problem }, origin_url: null, target: null })
   assert.deepEqual(name('a.example', null), { isGood: true, text: 'a.example is available' })
   assert.deepEqual(name('a.example', 'is already registered'), {
     isGood: false,
     text: 'The name is already registered',
   })
   const origin = (found: { problem?: string; status?: number; warning?: string }) =>
-    findingOf('origin_url', {
+    fieldCheckOf('origin_url', {
       custom_domain: null,
       origin_url: { url: 'https://o.example', problem: null, status: null, warning: null, ...found },
       target: null,
@@ -66,5 +66,5 @@ it('the server’s check of each field, as text', () => {
     /can add it, but.*takes no connection/,
   )
   assert.equal(origin({ problem: 'must name a host' })?.text, 'The URL must name a host')
-  assert.equal(findingOf('origin_url', { custom_domain: null, origin_url: null, target: null }), null)
+  assert.equal(fieldCheckOf('origin_url', { custom_domain: null, origin_url: null, target: null }), null)
 })

@@ -42,7 +42,7 @@ export function originProblem(raw: string, domain: string): string | null {
 
 type Field = 'custom_domain' | 'origin_url'
 
-export type Finding = { isGood: boolean; text: string }
+type FieldCheck = { isGood: boolean; text: string }
 
 const TYPING_MS = 500
 
@@ -61,7 +61,7 @@ export function useDomainCheck(field: Field, typed: string, isComplete: boolean)
   })
   const finding =
     check.data !== undefined
-      ? findingOf(field, check.data)
+      ? fieldCheckOf(field, check.data)
       : check.error instanceof ApiError && check.error.status === 429
         ? { isGood: true, text: check.error.message }
         : null
@@ -72,7 +72,7 @@ export function useDomainCheck(field: Field, typed: string, isComplete: boolean)
 }
 
 /** The check as text; null: this field was not checked. */
-export function findingOf(field: Field, check: DomainCheck): Finding | null {
+export function fieldCheckOf(field: Field, check: DomainCheck): FieldCheck | null {
   if (field === 'custom_domain') {
     const { name, problem } = check.custom_domain ?? { name: null, problem: null }
     if (problem !== null) return { isGood: false, text: `The name ${problem}` }

@@ -33,7 +33,7 @@ const VIEWS = [
 ] as const satisfies readonly { view: PageView; title: string; View: React.ComponentType<ViewProps> }[]
 
 /** One page: what crawlers and people get, and how it was rendered. */
-export default function Inspection({ domain }: { domain: DomainWithSettings }) {
+export default function InspectionScreen({ domain }: { domain: DomainWithSettings }) {
   const name = domain.custom_domain
   const [params] = useSearchParams()
   const path = params.get('path') ?? '/'

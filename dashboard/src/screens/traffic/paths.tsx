@@ -13,7 +13,7 @@ import { pagePath } from '../../route-map.ts'
 import classes from './traffic.module.css'
 
 /** The most visited pages, and those that failed. */
-export function TrafficPaths({ domain, range }: { domain: string; range: Range }) {
+export function PathLists({ domain, range }: { domain: string; range: Range }) {
   const paths = useQuery(trafficPathsQuery(domain, range))
   const table = (list: 'top' | 'failing', none: string) => (
     <Loaded query={paths}>

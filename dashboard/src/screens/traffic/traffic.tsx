@@ -23,7 +23,7 @@ import { TimeText } from '../../parts/time-text.tsx'
 import { UsageBar } from '../../parts/usage-bar.tsx'
 import { domainPath, ROUTES } from '../../route-map.ts'
 import { Choice, TrafficCharts, TrafficTiles } from './charts.tsx'
-import { CsvButton, TrafficPaths } from './paths.tsx'
+import { CsvButton, PathLists } from './paths.tsx'
 import { limitMarks, monthOfRenders } from './series.ts'
 import classes from './traffic.module.css'
 
@@ -57,7 +57,7 @@ export default function DomainTraffic({ domain }: { domain: DomainWithSettings }
     <Stack gap="lg">
       <RangeBar range={range} onChoose={chooseRange} csv={csvUrl(name, '', range)} />
       <Charts traffic={traffic} range={range} firstDomain={name}>
-        <TrafficPaths domain={name} range={range} />
+        <PathLists domain={name} range={range} />
       </Charts>
       <RendersOfMonth domain={name} />
     </Stack>
