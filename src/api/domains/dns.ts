@@ -27,9 +27,11 @@ export const dnsStateSchema = apiSchema(
     state: z
       .enum(DNS_STATES)
       .describe(
-        '`reaches-us`: asked under this name, this installation answers; `elsewhere`: somebody else does, or nobody; `no-record`: the name has no address; `not-checked`: the name servers gave no answer',
+        '`reaches-us`: asked under this name, this installation answers, at each address; `elsewhere`: another server does at one of them, or none at all; `no-record`: the name has no address; `not-checked`: the name servers gave no answer',
       ),
-    addresses: z.array(z.string()).describe('Public ones that the name has, at most 8'),
+    addresses: z
+      .array(z.string())
+      .describe('Public ones that the name has, at most 8; where only some lead here, those that do not'),
     aliases: z.array(z.string()).describe('What it is another name for'),
     checked_at: z.string(),
     target: targetSchema,

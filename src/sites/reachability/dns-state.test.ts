@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, it } from 'node:test'
@@ -76,6 +77,23 @@ it('a name under which this fleet answers reaches us; of its addresses the publi
   const shown = { addresses: ['93.184.216.34'], aliases: ['edge.example.net'] }
   assert.deepEqual(await look(ours.port), { state: 'reaches-us', ...shown })
   assert.deepEqual(await look(other.port), { state: 'elsewhere', ...shown })
+})
+
+it('a name of which one address leads to another server reaches us at none for sure; that address is told', async () => {
+  const forgotten = http.createServer((_req, res) => res.end('an old server')).listen(ours.port, '127.0.0.2')
+  await once(forgotten, 'listening')
+  const guard = createAddressGuard(
+    loadConfig({ PREPAINT_ALLOW_PRIVATE_ORIGINS: `127.0.0.0/30:${ours.port}` }).allowedPrivateOrigins,
+  )
+  const both = { guard, lookup: async () => ['127.0.0.1', '127.0.0.2'] }
+  assert.deepEqual(await look(ours.port, both), {
+    state: 'elsewhere',
+    addresses: ['93.184.216.34'],
+    aliases: ['edge.example.net'],
+  })
+  forgotten.close()
+  await once(forgotten, 'close')
+  assert.equal((await look(ours.port, both))?.state, 'reaches-us', 'no server answers at the other')
 })
 
 it('a name without an address, and servers that give no answer', async () => {

@@ -1,20 +1,20 @@
 import { Resolver } from 'node:dns/promises'
 import type { AccountId, DomainName } from '../../ids.ts'
 import { type AddressGuard, isPublicAddress } from '../../outbound/address-guard.ts'
-import type { Lookup } from '../../outbound/lookup.ts'
-import { ask } from './ask.ts'
+import { askAddresses, findsWord, insideTls } from '../../outbound/ask-addresses.ts'
+import { type Lookup, lookupAddresses } from '../../outbound/lookup.ts'
 import type { ReachWord } from './published-word.ts'
 
 /**
- * `reaches-us`: asked under this name, this fleet answers. `elsewhere`: somebody
- * else does, or nobody. `no-record`: the name has no address. `not-checked`: the
+ * `reaches-us`: asked under this name, this installation answers at each address at which a server answers.
+ * `elsewhere`: another server answers, or none. `no-record`: the name has no address. `not-checked`: the
  * name servers gave no answer in time.
  */
 export const DNS_STATES = ['reaches-us', 'elsewhere', 'no-record', 'not-checked'] as const
 
 export type DnsState = {
   state: (typeof DNS_STATES)[number]
-  /** Public ones only: what a network inside has is nobody's business. */
+  /** Public ones only: addresses inside a network are not shown. Where some lead here and others do not, the others. */
   addresses: string[]
   /** Names that the name is another name for, in order. */
   aliases: string[]
@@ -37,16 +37,15 @@ type DnsRecords = (name: string) => Promise<{ addresses: string[]; aliases: stri
 const MOST_SHOWN = 8
 
 /**
- * Where one of the account's domains leads at this moment: a word is published
- * and asked for under its name, as a CA does it, on the plain port and then by
- * TLS. Bounded in time. Null: the account has no such domain.
+ * Where one of the account's domains leads at this moment: a word is published and asked for under its name,
+ * as a CA does it, at each address: on the plain port, then by TLS. Null: the account has no such domain.
  */
 export async function readDnsState(
   {
     guard,
     publish,
     records = dnsRecords,
-    lookup,
+    lookup = lookupAddresses,
     ports = { http: 80, https: 443 },
     timeoutMs = 3_000,
   }: DnsDeps,
@@ -57,25 +56,30 @@ export async function readDnsState(
   if (published === null) return null
   const found = await records(name).catch((error: unknown) => (isNothing(error) ? 'none' : 'no-answer'))
   if (found === 'none') return { state: 'no-record', addresses: [], aliases: [] }
-  const shown =
-    found === 'no-answer'
-      ? { addresses: [], aliases: [] }
-      : {
-          addresses: found.addresses.filter(isPublicAddress).slice(0, MOST_SHOWN),
-          aliases: found.aliases.slice(0, MOST_SHOWN),
-        }
-  const { path, word } = published
-  const options = { guard, lookup, signal: new AbortController().signal, timeoutMs }
-  const asked = { host: name, name, path, verified: false } as const
-  const ways = [
-    { ...asked, scheme: 'http', port: ports.http },
-    { ...asked, scheme: 'https', port: ports.https },
-  ] as const
-  for (const way of ways) {
-    const answer = await ask(way, options).catch(() => null)
-    if (answer?.status === 200 && answer.text.includes(word)) return { state: 'reaches-us', ...shown }
+  const isUnknown = found === 'no-answer'
+  const shown = {
+    addresses: isUnknown ? [] : found.addresses.filter(isPublicAddress).slice(0, MOST_SHOWN),
+    aliases: isUnknown ? [] : found.aliases.slice(0, MOST_SHOWN),
   }
-  return { state: found === 'no-answer' ? 'not-checked' : 'elsewhere', ...shown }
+  const { path, word } = published
+  const asked = {
+    addresses: await lookup(name).catch(() => []),
+    guard,
+    timeoutMs,
+    signal: new AbortController().signal,
+  }
+  const looks = [
+    [ports.http, findsWord(name, path, word)],
+    [ports.https, insideTls(name, [], findsWord(name, path, word))],
+  ] as const
+  for (const [port, look] of looks) {
+    const answering = await askAddresses({ ...asked, port }, look)
+    if (answering === null || answering.here.length === 0) continue
+    if (answering.other.length === 0) return { state: 'reaches-us', ...shown }
+    const addresses = shown.addresses.filter((address) => !answering.here.includes(address))
+    return { state: 'elsewhere', ...shown, addresses }
+  }
+  return { state: isUnknown ? 'not-checked' : 'elsewhere', ...shown }
 }
 
 /** Asks the system's name servers; the hosts file is not asked: visitors do not have it. */
