@@ -20,7 +20,7 @@ import type { JobId } from '../src/ids.ts'
 import { createEdgeMetrics } from '../src/insight/metrics/edge-metrics.ts'
 import { silentLog } from '../src/log.ts'
 import { createAddressGuard } from '../src/outbound/address-guard.ts'
-import { createGuardedAgents } from '../src/outbound/guarded-agents.ts'
+import { createClient } from '../src/outbound/client/pool.ts'
 import { domainByHost } from '../src/sites/domains.ts'
 import { readStored } from '../src/store/stored-page.ts'
 
@@ -57,7 +57,7 @@ function edge(): { plain: net.Server; secure: net.Server | null } {
     {
       clock: systemClock,
       log: silentLog(),
-      agents: createGuardedAgents(createAddressGuard(loopback)),
+      origins: createClient(createAddressGuard(loopback)),
       answered: (_req, answer) => metrics.answered(answer),
       tls: { contextFor: () => context },
       connected: () => true,

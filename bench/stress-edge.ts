@@ -10,7 +10,7 @@ import { createSelfSigned } from '../src/gateway/tls-key.ts'
 import type { JobId } from '../src/ids.ts'
 import { silentLog } from '../src/log.ts'
 import { createAddressGuard } from '../src/outbound/address-guard.ts'
-import { createGuardedAgents } from '../src/outbound/guarded-agents.ts'
+import { createClient } from '../src/outbound/client/pool.ts'
 
 /** What the edge says of itself when it is asked. */
 export type Told = { rssBytes: number; heapBytes: number; outsideBytes: number; connections: number }
@@ -28,7 +28,7 @@ const { plain, secure } = createEdge(
   {
     clock: systemClock,
     log: silentLog(),
-    agents: createGuardedAgents(createAddressGuard([{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }])),
+    origins: createClient(createAddressGuard([{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }])),
     tls: { contextFor: () => context },
     connected: () => true,
     domainByHost: async (host) => {

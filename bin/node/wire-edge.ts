@@ -18,8 +18,8 @@ import {
 import { createTraffic } from '../../src/insight/traffic/visit-counter.ts'
 import type { Log } from '../../src/log.ts'
 import type { AddressGuard } from '../../src/outbound/address-guard.ts'
-import { createFetchText } from '../../src/outbound/fetch-text.ts'
-import { createGuardedAgents } from '../../src/outbound/guarded-agents.ts'
+import { createClient } from '../../src/outbound/client/pool.ts'
+import { createFetchText } from '../../src/outbound/get.ts'
 import type { JobWaiter } from '../../src/queue/jobs/await.ts'
 import { createEnqueueLive, type EnqueueLive, enqueue } from '../../src/queue/jobs/enqueue.ts'
 import { domainByHost } from '../../src/sites/domains.ts'
@@ -51,7 +51,7 @@ export function wireEdge(deps: {
   const { config, pool, listener, guard, certificates, clock, log, metrics, waiter, enqueueLive } = deps
   // With a time limit, for everything that a client waits for.
   const { db } = deps.timeouts
-  const agents = createGuardedAgents(guard)
+  const origins = createClient(guard)
   const accessLog = createAccessLog(log, config.accessLog)
   const traffic = createTraffic({ pool, clock, log })
   const asked = createAskedPaths({ db: pool, nowMs: clock.nowMs, log })
@@ -59,7 +59,7 @@ export function wireEdge(deps: {
   const crawlerNumber = createCrawlerNames()
   const ranges = createCrawlerRanges({
     dir: config.crawlers.verify ? config.crawlers.rangesDir : null,
-    fetchText: createFetchText(agents),
+    fetchText: createFetchText(origins),
     log,
   })
   void ranges.refresh()
@@ -68,7 +68,7 @@ export function wireEdge(deps: {
     {
       clock,
       log,
-      agents,
+      origins,
       answered: (req, answer, res) => {
         metrics.answered(answer)
         traffic.count(req, answer, res)
@@ -124,7 +124,7 @@ export function wireEdge(deps: {
       await asked.close()
       await traffic.close()
       await visits.close()
-      agents.close()
+      origins.close()
     },
   }
 }

@@ -8,7 +8,7 @@ import { startGateway } from '../../src/gateway/gateway.ts'
 import type { RenderMetrics } from '../../src/insight/metrics/render-metrics.ts'
 import type { Log } from '../../src/log.ts'
 import { createAddressGuard } from '../../src/outbound/address-guard.ts'
-import { createGuardedAgents } from '../../src/outbound/guarded-agents.ts'
+import { createClient } from '../../src/outbound/client/pool.ts'
 import type { Ended } from '../../src/queue/jobs/await.ts'
 import { startWorker, type Worker } from '../../src/queue/jobs/worker.ts'
 import { createProber } from '../../src/queue/judging/prober.ts'
@@ -78,8 +78,8 @@ export async function wireWorker(deps: {
     },
     { node, slots: config.render.slots, liveWaitMs: config.edge.liveWaitMs },
   )
-  const agents = createGuardedAgents(createAddressGuard(config.allowedPrivateOrigins))
-  const get = { agents, userAgent: identityOf(config) }
+  const origins = createClient(createAddressGuard(config.allowedPrivateOrigins))
+  const get = { origins, userAgent: identityOf(config) }
   const warmRuns = startWarmRuns({ pool, listener, plans: config.plans, get, clock, log })
   const ahead = startRefreshAhead({ pool, plans: config.plans, clock, log })
   return {
@@ -89,7 +89,7 @@ export async function wireWorker(deps: {
     enqueueLive: worker.enqueueLive,
     async close(deadlineMs) {
       await Promise.all([warmRuns.close(), ahead.close()])
-      agents.close()
+      origins.close()
       await worker.close(deadlineMs)
     },
   }

@@ -6,8 +6,7 @@ import { type ClientLimits, createClientGate, NO_CLIENT_LIMITS } from '../http/c
 import { toOriginForm } from '../http/origin-form.ts'
 import { createRequestIds } from '../http/request-id.ts'
 import type { DomainId, JobId } from '../ids.ts'
-import { createOriginPool } from '../outbound/client/pool.ts'
-import type { OriginAgents } from '../outbound/client/request.ts'
+import type { OriginPool } from '../outbound/client/pool.ts'
 import type { Held } from '../store/invalidation.ts'
 import { createPageCache } from '../store/page-cache.ts'
 import type { PageId } from '../store/page-id.ts'
@@ -37,7 +36,7 @@ export type EdgeParts = Pick<
   'clock' | 'log' | 'enqueueLive' | 'enqueueRefresh' | 'waitForJob' | 'noteAsked' | 'noteVisit' | 'listedName'
 > &
   Pick<SitemapDeps, 'readSitemap' | 'storeSitemap' | 'dropSitemap' | 'namedInIndexes' | 'recordInSitemap'> & {
-    agents: OriginAgents
+    origins: OriginPool
     /** Told of each live request. Absent: nobody is. */
     answered?: ReportDeps['answered']
     /** Certificates; absent: there is no TLS. */
@@ -105,8 +104,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
   const readClient = createClientReader(options.clients?.trustedProxies ?? [])
   const frontOf: FrontOf = (req, domain) => ({ ...readClient(req), host: req.headers.host ?? domain.name })
   const passOptions: PassOptions = {
-    agents: parts.agents,
-    origins: createOriginPool(parts.agents),
+    origins: parts.origins,
     answerWaitMs,
     idleMs,
     bodyLookMs,

@@ -84,7 +84,7 @@ describe('CONNECT', () => {
       }
     }
     untouched(tested)
-    assert.equal(tested.site.takeTally().refused, LITERALS.length * 3)
+    assert.equal(tested.site.takeCounts().refused, LITERALS.length * 3)
   })
 
   // The port is the origin's own, so the port rule lets it through: here the address guard stands alone.
@@ -96,7 +96,7 @@ describe('CONNECT', () => {
       assert.deepEqual([status, headers['x-prepaint-gateway']], [403, 'refused-address'])
       untouched(tested)
       assert.deepEqual(
-        tested.site.takeTally().refusals.map(({ why }) => why),
+        tested.site.takeCounts().refusals.map(({ why }) => why),
         ['refused-address', 'refused-address'],
       )
     })
@@ -235,7 +235,7 @@ describe('whole requests', () => {
       assert.doesNotMatch(answer, /canary/)
     }
     untouched(tested)
-    assert(tested.site.takeTally().refused >= refused.length)
+    assert(tested.site.takeCounts().refused >= refused.length)
   })
 
   it('upgrade nowhere', async (t) => {

@@ -104,7 +104,7 @@ describe('Chromium behind the gateway', () => {
     assert.equal(tested.canary.connections, 0)
     assert.equal(datagrams, 0)
     assert(Array.isArray(ways) && ways.length >= 75, `only ${JSON.stringify(ways)}`)
-    assert(tested.site.takeTally().refused > 20)
+    assert(tested.site.takeCounts().refused > 20)
     // What made it end the browser, see navigation-races.test.ts.
     assert.equal(await hostsMade(), 0)
     // The positive half: the page does reach what it may.

@@ -1,14 +1,15 @@
-import http from 'node:http'
+import type http from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
-import https from 'node:https'
-import type { GuardedAgents } from '../outbound/guarded-agents.ts'
-import { ConnectError } from '../outbound/guarded-connect.ts'
-import { connectFault } from '../outbound/guarded-sockets.ts'
-import { GATEWAY_HEADER } from '../outbound/headers.ts'
+
+import { HeadTooLarge } from '../outbound/client/answer-reader.ts'
+import { OriginSilent, type RequestBody } from '../outbound/client/call.ts'
+import type { OriginPool } from '../outbound/client/pool.ts'
+import { type OriginResponse, type SentRequest, sendRequest } from '../outbound/client/request.ts'
+import { type ConnectFault, connectFault } from '../outbound/guarded-connect.ts'
+import { flatHeaders, GATEWAY_HEADER } from '../outbound/headers.ts'
 import type { Origin } from '../outbound/origin.ts'
-import type { GatewayLimits } from './limits.ts'
-import type { Underway } from './preload/preloads.ts'
-import type { Tally } from './request-counts.ts'
+import type { EarlyRequest } from './preload/early-requests.ts'
+import type { GatewayLimits, RequestCounts } from './request-counts.ts'
 
 /** A request of the page: HTTP/1.1 or a stream of HTTP/2. */
 export type PageRequest = http.IncomingMessage | Http2ServerRequest
@@ -19,45 +20,27 @@ export type Upstream = {
   path: string
   headers: http.OutgoingHttpHeaders
   /** What the page is shown of the response's headers. */
-  responseHeaders(received: http.IncomingMessage): http.OutgoingHttpHeaders
+  responseHeaders(raw: readonly string[]): http.OutgoingHttpHeaders
   /** `false`: the page is told that there is nothing to show. */
   judge?: ((status: number, headers: http.OutgoingHttpHeaders) => boolean) | undefined
   /** This very request, sent already. */
-  early?: Underway | undefined
+  early?: EarlyRequest | undefined
 }
 
 /** RFC 9110, section 9.2.2: may be sent twice. */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS'])
 const MAX_RETRIES = 3
 
-export type ExchangeDeps = {
-  agents: GuardedAgents
-  /**
-   * A connection of its own for each request that may not be sent twice: an origin may close a
-   * kept connection just as it is used again, and nobody could tell whether it saw the request.
-   */
-  freshAgents: GuardedAgents
-  limits: GatewayLimits
-  tally: Tally
-}
+export type ExchangeDeps = { origins: OriginPool; limits: GatewayLimits; counts: RequestCounts }
 
-/** Opens the request to `upstream`; nothing is sent before its end or first body byte. Throws on an impossible path. */
+/** A request of the page without a body. Throws on a path or header that no request can have. */
 export function openUpstream(
-  method: string,
   { origin, path, headers }: Pick<Upstream, 'origin' | 'path' | 'headers'>,
-  { agents, limits }: Pick<ExchangeDeps, 'agents' | 'limits'>,
-): http.ClientRequest {
-  const isSecure = origin.protocol === 'https:'
-  return (isSecure ? https : http).request({
-    agent: isSecure ? agents.https : agents.http,
-    host: origin.hostname,
-    port: origin.port,
-    method,
-    path,
-    headers,
-    setHost: false,
-    maxHeaderSize: limits.headerBytes,
-    timeout: limits.idleTimeoutMs,
+  { origins, limits }: Pick<ExchangeDeps, 'origins' | 'limits'>,
+): SentRequest {
+  return sendRequest(origins, origin, {
+    ...{ method: 'GET', path, silenceMs: limits.idleTimeoutMs },
+    headers: [...flatHeaders(headers), 'Connection', 'keep-alive'],
   })
 }
 
@@ -71,74 +54,150 @@ export function exchange(
   upstream: Upstream,
   deps: ExchangeDeps,
 ): void {
-  const { limits, tally } = deps
-  const target = `${upstream.origin.hostname}:${upstream.origin.port}`
-  const method = request.method ?? 'GET'
-  const body = hasBody(request)
-  const isRepeatable = !body && REPEATABLE.has(method)
-  const agents = isRepeatable ? deps.agents : deps.freshAgents
-  // Said, or node:http would give the connection to a request that waits for one.
-  const closing = isRepeatable ? {} : { connection: 'close' }
-  const framed = {
-    ...upstream,
-    headers: { ...withFraming(request, body, upstream.headers), ...closing },
-  }
-  let sent: http.ClientRequest | null = null
-  /** Nobody waits for it any more. */
-  let isOver = false
+  new Exchange(request, response, upstream, deps).start()
+}
 
-  const fail = (error: unknown) => {
-    clearTimeout(late)
-    if (response.headersSent) cut(response)
-    else answerFault(response, target, error, tally)
+class Exchange {
+  readonly #request: PageRequest
+  readonly #response: PageResponse
+  readonly #upstream: Upstream
+  readonly #deps: ExchangeDeps
+  readonly #target: string
+  readonly #framing: RequestBody
+  #sent: SentRequest | null = null
+  /** The page does not wait for it any more. */
+  #isOver = false
+  #late: NodeJS.Timeout | undefined
+
+  constructor(request: PageRequest, response: PageResponse, upstream: Upstream, deps: ExchangeDeps) {
+    this.#request = request
+    this.#response = response
+    this.#upstream = upstream
+    this.#deps = deps
+    this.#target = `${upstream.origin.hostname}:${upstream.origin.port}`
+    this.#framing = framingOf(request)
   }
-  const answered = (received: http.IncomingMessage) => {
-    clearTimeout(late)
-    relay(received, response, target, upstream, deps)
+
+  start(): void {
+    this.#late = setTimeout(
+      () => this.#sent?.call.destroy(new OriginSilent()),
+      this.#deps.limits.firstByteTimeoutMs,
+    )
+    // Fires also after a whole response, when there is nothing left to end.
+    const end = () => {
+      this.#isOver = true
+      clearTimeout(this.#late)
+      this.#sent?.call.destroy()
+    }
+    this.#response.once('close', end)
+    this.#response.on('error', end)
+    this.#request.on('error', end)
+    try {
+      this.#send(MAX_RETRIES, this.#upstream.early)
+    } catch {
+      // A path or header that no request can have.
+      clearTimeout(this.#late)
+      this.#deps.counts.refuse(this.#target, 'malformed')
+      answer(this.#response, 400, 'malformed')
+    }
   }
-  const send = (retriesLeft: number, early?: Underway) => {
-    const attempt = early?.sent ?? openUpstream(method, framed, { agents, limits })
-    sent = attempt
-    attempt.on('timeout', () => attempt.destroy(new ConnectError('timed-out', target)))
-    attempt.on('error', (error: NodeJS.ErrnoException) => {
-      // The origin closed a kept connection just as it was used again: it never saw this request.
-      const unseen = attempt.reusedSocket && error.code === 'ECONNRESET'
-      // Sent before the page asked: what happened to it may be of before. Not a time-out, which the page would wait for twice.
-      const isEarly = early !== undefined && connectFault(error) !== 'timed-out'
-      const isWorthMore = (unseen || isEarly) && !isOver && !response.headersSent
-      if (!isWorthMore || retriesLeft === 0 || !isRepeatable) return fail(error)
-      early?.wasted()
-      send(retriesLeft - 1)
+
+  #send(retriesLeft: number, early?: EarlyRequest): void {
+    const sent = early?.sent ?? this.#open()
+    this.#sent = sent
+    sent.response.then(
+      (received) => {
+        clearTimeout(this.#late)
+        if (this.#isOver) received.body.destroy()
+        else this.#relay(received)
+      },
+      (error: Error) => {
+        // The origin closed a kept connection just as it was used again: it never saw this request.
+        const isUnseen = sent.call.onKeptConnection && !sent.call.isAnswered
+        // An early request may have failed before the page asked. Not a time-out, which the page would wait for twice.
+        const isEarly = early !== undefined
+        const isWorthMore = (isUnseen || isEarly) && faultOf(error) !== 'timed-out' && !this.#isOver
+        if (!isWorthMore || retriesLeft === 0 || !this.#isRepeatable) return this.#fail(error)
+        early?.markWasted()
+        this.#send(retriesLeft - 1)
+      },
+    )
+  }
+
+  get #isRepeatable(): boolean {
+    return this.#framing === 'none' && REPEATABLE.has(this.#request.method ?? 'GET')
+  }
+
+  #open(): SentRequest {
+    const { origin, path, headers } = this.#upstream
+    const framing = this.#framing
+    const { 'content-length': length, ...others } = headers
+    const flat = [...flatHeaders(others), 'Connection', 'keep-alive']
+    // The one framing that the next server cannot misread: a body without a length would be the next request.
+    if (framing === 'chunks') flat.push('Transfer-Encoding', 'chunked')
+    else if (framing !== 'none') flat.push('Content-Length', `${framing.bytes}`)
+    else if (length !== undefined) flat.push('Content-Length', '0')
+    return sendRequest(this.#deps.origins, origin, {
+      ...{ method: this.#request.method ?? 'GET', path, headers: flat },
+      silenceMs: this.#deps.limits.idleTimeoutMs,
+      // An origin may close a kept connection just as it is used again, and it may have seen the request or not.
+      keptUse: this.#isRepeatable ? 'any' : 'none',
+      body: framing === 'none' ? null : { framing, content: this.#request },
     })
-    if (early?.received) return answered(early.received)
-    attempt.on('response', answered)
-    if (body) request.pipe(attempt)
-    else attempt.end()
   }
-  const late = setTimeout(
-    () => sent?.destroy(new ConnectError('timed-out', target)),
-    limits.firstByteTimeoutMs,
-  )
-  // Fires also after a whole response; a request that is over does not mind.
-  const end = () => {
-    isOver = true
-    clearTimeout(late)
-    sent?.destroy()
+
+  #fail(error: Error): void {
+    clearTimeout(this.#late)
+    if (this.#response.headersSent) return cut(this.#response)
+    countFault(error, this.#target, this.#deps.counts)
+    const { status, why } = explainFault(error)
+    answer(this.#response, status, why)
   }
-  response.once('close', end)
-  response.on('error', end)
-  request.on('error', end)
-  try {
-    send(MAX_RETRIES, upstream.early)
-  } catch {
-    // A path or header that node:http does not send.
-    clearTimeout(late)
-    tally.refuse(target, 'malformed')
-    answer(response, 400, 'malformed')
+
+  #relay(received: OriginResponse): void {
+    const response = this.#response
+    const { limits, counts } = this.#deps
+    if ((received.bodyBytes ?? 0) > limits.responseBytes) {
+      counts.refuse(this.#target, 'response-too-large')
+      received.body.destroy()
+      return answer(response, 502, 'response-too-large')
+    }
+    try {
+      const status = received.statusCode
+      const headers = this.#upstream.responseHeaders(received.rawHeaders)
+      if (this.#upstream.judge?.(status, headers) === false) {
+        received.body.destroy()
+        // RFC 9110, section 15.3.5: a browser stays where it is.
+        writeHead(response, 204, {})
+        response.end()
+        return
+      }
+      writeHead(response, status, headers)
+    } catch {
+      received.body.destroy()
+      return answer(response, 502, 'malformed')
+    }
+    // Between the head and the first byte of a stream the page must not wait for a full buffer.
+    if ('flushHeaders' in response) response.flushHeaders()
+
+    const receive = counts.receiver(this.#target)
+    const { body } = received
+    body.on('data', (chunk: Buffer) => {
+      if (!receive(chunk.length)) {
+        body.destroy()
+        cut(response)
+        return
+      }
+      if (!write(response, chunk)) body.pause()
+    })
+    response.on('drain', () => body.resume())
+    body.on('end', () => response.end())
+    // Also when it ends before its length.
+    body.on('error', () => cut(response))
   }
 }
 
-/** An answer of the gateway's own; `why` is for the renderer, a page of another site cannot read it. */
+/** A response of the gateway's own; `why` is for the renderer, a page of another site cannot read it. */
 export function answer(response: PageResponse, status: number, why: string): void {
   if (response.destroyed || response.writableEnded) return
   writeHead(response, status, {
@@ -149,77 +208,25 @@ export function answer(response: PageResponse, status: number, why: string): voi
   response.end(`Prepaint gateway: ${why}\n`)
 }
 
+function faultOf(error: unknown): ConnectFault | null {
+  return error instanceof OriginSilent ? 'timed-out' : connectFault(error)
+}
+
 /** The status and word for a request that got no response. */
-export function faultOf(error: unknown): { status: number; why: string } {
-  const fault = connectFault(error)
+export function explainFault(error: unknown): { status: number; why: string } {
+  const fault = faultOf(error)
   if (fault === 'refused-address') return { status: 403, why: fault }
   if (fault === 'timed-out') return { status: 504, why: fault }
-  if (error instanceof Error && 'code' in error && error.code === 'HPE_HEADER_OVERFLOW') {
-    return { status: 502, why: 'headers-too-large' }
-  }
+  if (error instanceof HeadTooLarge) return { status: 502, why: 'headers-too-large' }
   // Connected, but what came is not HTTP, or it broke off before the head was whole.
   return { status: 502, why: fault ?? 'broken-response' }
 }
 
 /** Counts a request that got no connection. */
-export function tallyFault(error: unknown, target: string, tally: Tally): void {
-  const fault = connectFault(error)
-  if (fault === 'refused-address') tally.refuse(target, fault)
-  else if (fault !== null) tally.failConnect(fault)
-}
-
-function answerFault(response: PageResponse, target: string, error: unknown, tally: Tally): void {
-  tallyFault(error, target, tally)
-  const { status, why } = faultOf(error)
-  answer(response, status, why)
-}
-
-function relay(
-  received: http.IncomingMessage,
-  response: PageResponse,
-  target: string,
-  upstream: Upstream,
-  { limits, tally }: ExchangeDeps,
-): void {
-  const length = Number(received.headers['content-length'] ?? 0)
-  if (length > limits.responseBytes) {
-    tally.refuse(target, 'response-too-large')
-    received.destroy()
-    answer(response, 502, 'response-too-large')
-    return
-  }
-  try {
-    const status = received.statusCode ?? 502
-    const headers = upstream.responseHeaders(received)
-    if (upstream.judge?.(status, headers) === false) {
-      received.destroy()
-      // RFC 9110, section 15.3.5: a browser stays where it is.
-      writeHead(response, 204, {})
-      response.end()
-      return
-    }
-    writeHead(response, status, headers)
-  } catch {
-    received.destroy()
-    answer(response, 502, 'malformed')
-    return
-  }
-  // Between the head and the first byte of a stream the page must not wait for a full buffer.
-  if ('flushHeaders' in response) response.flushHeaders()
-
-  const receive = tally.receiver(target)
-  received.on('data', (chunk: Buffer) => {
-    if (!receive(chunk.length)) {
-      received.destroy()
-      cut(response)
-      return
-    }
-    if (!write(response, chunk)) received.pause()
-  })
-  response.on('drain', () => received.resume())
-  received.on('end', () => response.end())
-  // Also when it ends before its length (node:http calls that aborted).
-  received.on('error', () => cut(response))
+export function countFault(error: unknown, target: string, counts: RequestCounts): void {
+  const fault = faultOf(error)
+  if (fault === 'refused-address') counts.refuse(target, fault)
+  else if (fault !== null) counts.failConnect(fault)
 }
 
 /** Breaks a response off in a way that the page sees, so that half a file never counts as a whole one. */
@@ -237,27 +244,12 @@ function write(response: PageResponse, chunk: Buffer): boolean {
   return 'stream' in response ? response.write(chunk) : response.write(chunk)
 }
 
-/**
- * The one framing that the next server cannot misread: node:http would send the
- * body of a DELETE without a length as it is, and the origin would take it for
- * the next request.
- */
-function withFraming(
-  request: PageRequest,
-  body: boolean,
-  headers: http.OutgoingHttpHeaders,
-): http.OutgoingHttpHeaders {
-  const { 'content-length': length, ...others } = headers
-  if (!body) return length === undefined ? others : { ...others, 'content-length': '0' }
-  if (length === undefined || request.headers['transfer-encoding'] !== undefined) {
-    return { ...others, 'transfer-encoding': 'chunked' }
-  }
-  return headers
-}
-
-function hasBody(request: PageRequest): boolean {
-  if ('stream' in request) return !request.stream.endAfterHeaders
-  return (
-    request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0
-  )
+function framingOf(request: PageRequest): RequestBody {
+  const { 'content-length': length, 'transfer-encoding': coding } = request.headers
+  const hasBody =
+    'stream' in request
+      ? !request.stream.endAfterHeaders
+      : coding !== undefined || Number(length ?? 0) > 0
+  if (!hasBody) return 'none'
+  return length === undefined || coding !== undefined ? 'chunks' : { bytes: Number(length) }
 }

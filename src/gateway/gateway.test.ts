@@ -175,7 +175,7 @@ describe('the custom domain', () => {
     for (let sinceBytes = -1; receivedBytes !== sinceBytes; ) {
       sinceBytes = receivedBytes
       await stalledFor(50)
-      receivedBytes += site.takeTally().bytes
+      receivedBytes += site.takeCounts().bytes
     }
     assert(receivedBytes < wholeBytes / 2, `${receivedBytes} bytes were read for a page that took none`)
     let taken = 0
@@ -308,7 +308,7 @@ describe('faults of the origin are told from its answers', () => {
     await once(origin, 'close')
     const { status, headers } = await own('/')
     assert.deepEqual([status, headers['x-prepaint-gateway']], [502, 'unreachable'])
-    assert.deepEqual(site.takeTally().unconnected, { unreachable: 1 })
+    assert.deepEqual(site.takeCounts().unconnected, { unreachable: 1 })
   })
 
   it('a name without an address is unresolvable', async (t) => {
@@ -383,8 +383,8 @@ it('counts what went through, and begins anew when asked', async (t) => {
   const { own, site } = await startTestGateway(t)
   await own('/1')
   await own('/2')
-  assert.deepEqual(site.takeTally(), { requests: 2, bytes: 12, refused: 0, refusals: [], unconnected: {} })
-  assert.equal(site.takeTally().requests, 0)
+  assert.deepEqual(site.takeCounts(), { requests: 2, bytes: 12, refused: 0, refusals: [], unconnected: {} })
+  assert.equal(site.takeCounts().requests, 0)
 })
 
 it('closes with everything that is open', async (t) => {

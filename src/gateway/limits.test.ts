@@ -1,4 +1,4 @@
-/** Every limit of the gateway, at the limit and one past it, and what the tally says of it. */
+/** Every limit of the gateway, at the limit and one past it, and what the counts says of it. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type http from 'node:http'
@@ -21,7 +21,7 @@ describe('bytes of a response', () => {
     const { status, headers } = await own('/101')
     assert.deepEqual([status, headers['x-prepaint-gateway']], [502, 'response-too-large'])
     assert.deepEqual(
-      site.takeTally().refusals.map(({ why }) => why),
+      site.takeCounts().refusals.map(({ why }) => why),
       ['response-too-large'],
     )
   })
@@ -30,7 +30,7 @@ describe('bytes of a response', () => {
     const { own, site } = await startTestGateway(t, { origin: bytes, limits: { responseBytes: 100 } })
     assert.equal((await own('/100?chunked')).body.length, 100)
     await assert.rejects(own('/101?chunked'))
-    assert.equal(site.takeTally().refusals[0]?.why, 'response-too-large')
+    assert.equal(site.takeCounts().refusals[0]?.why, 'response-too-large')
   })
 
   it('through a tunnel', async (t) => {
@@ -41,7 +41,7 @@ describe('bytes of a response', () => {
     const { socket } = await connect(`127.0.0.1:${originPort}`)
     socket.write('GET /1000000 HTTP/1.1\r\nHost: a\r\n\r\n')
     assert((await readAll(socket)).length <= 100_000)
-    assert.equal(site.takeTally().refusals[0]?.why, 'response-too-large')
+    assert.equal(site.takeCounts().refusals[0]?.why, 'response-too-large')
   })
 })
 
@@ -53,7 +53,7 @@ describe('bytes of a page', () => {
     await assert.rejects(own('/1'))
     assert.equal((await own('/0')).status, 403)
     assert.deepEqual(
-      site.takeTally().refusals.map(({ why }) => why),
+      site.takeCounts().refusals.map(({ why }) => why),
       ['page-too-large', 'page-too-large'],
     )
     assert.equal((await own('/100')).status, 200)
@@ -76,8 +76,8 @@ describe('requests of a page', () => {
       await raw(`GET http://${CUSTOM_DOMAIN}/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`),
       / 403 /,
     )
-    const tally = site.takeTally()
-    assert.deepEqual([tally.requests, tally.refused], [7, 4])
+    const counts = site.takeCounts()
+    assert.deepEqual([counts.requests, counts.refused], [7, 4])
     assert.equal((await own('/')).status, 200)
   })
 
@@ -85,7 +85,7 @@ describe('requests of a page', () => {
     const { raw, site } = await startTestGateway(t)
     for (let n = 0; n < 60; n += 1)
       await raw(`GET ftp://a/${'x'.repeat(500)} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
-    const { refused, refusals } = site.takeTally()
+    const { refused, refusals } = site.takeCounts()
     assert.deepEqual([refused, refusals.length], [60, 50])
     assert(refusals.every(({ target }) => target.length === 300))
   })

@@ -2,6 +2,7 @@ import http from 'node:http'
 import http2 from 'node:http2'
 import type { Duplex } from 'node:stream'
 import {
+  byName,
   headersForOrigin,
   headersFromOrigin,
   ORIGIN_CACHE_CONTROL,
@@ -42,7 +43,7 @@ export function createOwnDomain(
   preloads: Pick<Preloads, 'take' | 'acts'>,
   deps: ExchangeDeps,
 ): OwnDomain {
-  const { limits, tally } = deps
+  const { limits, counts } = deps
   /** How many answers are, by their path. */
   const underWay = new Map<string, number>()
   const begins = (path: string, response: PageResponse) => {
@@ -59,7 +60,8 @@ export function createOwnDomain(
     path,
     headers: headersForOrigin(headers, scheme, site),
     judge: documents.judgeOf(headers['sec-fetch-dest'], path),
-    responseHeaders: ({ rawHeaders, headers: received }: http.IncomingMessage) => {
+    responseHeaders: (rawHeaders: readonly string[]) => {
+      const received = byName(rawHeaders)
       const kept: http.OutgoingHttpHeaders = headersFromOrigin(rawHeaders, site)
       const { 'cache-control': cacheControl, expires } = received
       const forBrowser = browserCacheControl(headers['sec-fetch-dest'], { cacheControl, expires })
@@ -75,14 +77,14 @@ export function createOwnDomain(
   const refusal = (names: readonly (string | undefined)[], path: string, scheme: Scheme) => {
     const other = names.findIndex((name) => !namesOwnHost(name, scheme, site))
     if (other !== -1) {
-      tally.refuse(names[other] ?? '', 'misdirected')
+      counts.refuse(names[other] ?? '', 'misdirected')
       return { status: 421, why: 'misdirected' }
     }
     if (!path.startsWith('/')) {
-      tally.refuse(path, 'malformed')
+      counts.refuse(path, 'malformed')
       return { status: 400, why: 'malformed' }
     }
-    return tally.admit(site.name) ? null : { status: 403, why: 'limit' }
+    return counts.admit(site.name) ? null : { status: 403, why: 'limit' }
   }
 
   const onRequest = (scheme: Scheme) => (request: PageRequest, response: PageResponse) => {
@@ -133,7 +135,7 @@ export function createOwnDomain(
       else plain.emit('connection', socket)
     },
     answer(request, response, path) {
-      if (!tally.admit(site.name)) answer(response, 403, 'limit')
+      if (!counts.admit(site.name)) answer(response, 403, 'limit')
       else exchange(request, response, upstream(request.headers, path, 'http'), deps)
     },
     isDelivered(url) {

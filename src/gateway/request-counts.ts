@@ -1,5 +1,40 @@
 import type { ConnectFault } from '../outbound/guarded-connect.ts'
-import type { GatewayLimits } from './limits.ts'
+
+/** Every limit of the gateway. A page that meets one is cut there, and the render's record says so. */
+export type GatewayLimits = {
+  /** Connections that one site's browser context may hold open. */
+  connectionsPerSite: number
+  /** Of one request's or response's headers together. */
+  headerBytes: number
+  /** Requests and tunnels between two calls of `takeCounts`. */
+  requestsPerPage: number
+  /** Body of one response, as it comes over the wire; of a tunnel, all that comes back through it. */
+  responseBytes: number
+  /** All that the page received since the last `takeCounts`. */
+  pageBytes: number
+  /** Connections to one origin and to all, for each site. */
+  socketsPerOrigin: number
+  socketsInTotal: number
+  /** Resolving, connecting and the TLS handshake. */
+  connectTimeoutMs: number
+  /** From the request to the head of the response. */
+  firstByteTimeoutMs: number
+  /** Without a byte in either direction. */
+  idleTimeoutMs: number
+}
+
+export const GATEWAY_LIMITS: GatewayLimits = {
+  connectionsPerSite: 256,
+  headerBytes: 64 * 1024,
+  requestsPerPage: 2_000,
+  responseBytes: 64 * 1024 * 1024,
+  pageBytes: 256 * 1024 * 1024,
+  socketsPerOrigin: 64,
+  socketsInTotal: 256,
+  connectTimeoutMs: 10_000,
+  firstByteTimeoutMs: 60_000,
+  idleTimeoutMs: 60_000,
+}
 
 export type RefusalReason =
   /** Not a request that a browser sends to a proxy. */
@@ -19,7 +54,7 @@ export type Excess = 'requests' | 'response-bytes' | 'page-bytes'
 export type Refusal = { target: string; why: RefusalReason }
 
 /** What went through one site's gateway since the last time it was asked. */
-export type SiteTally = {
+export type SiteCounts = {
   requests: number
   /** Received by the page, as it came over the wire. */
   bytes: number
@@ -31,7 +66,7 @@ export type SiteTally = {
 }
 
 /** The counting half of a site. One page's limits apply between two calls of `take`. */
-export type Tally = {
+export type RequestCounts = {
   /** Counts a request; false when it is one too many. */
   admit(target: string): boolean
   /** A counter for one response or tunnel: told of each chunk's bytes, it says false where to cut. */
@@ -40,7 +75,7 @@ export type Tally = {
   failConnect(fault: ConnectFault): void
   /** The first limit that was met since the last `take`. */
   excess(): Excess | null
-  take(): SiteTally
+  take(): SiteCounts
 }
 
 const EXCESS_OF: Partial<Record<RefusalReason, Excess>> = {
@@ -52,8 +87,8 @@ const EXCESS_OF: Partial<Record<RefusalReason, Excess>> = {
 const MAX_LISTED = 50
 const MAX_TARGET_CHARS = 300
 
-export function createTally(limits: GatewayLimits): Tally {
-  let now = emptyTally()
+export function createRequestCounts(limits: GatewayLimits): RequestCounts {
+  let now = noCounts()
   let excess: Excess | null = null
 
   function refuse(target: string, why: RefusalReason): void {
@@ -100,12 +135,12 @@ export function createTally(limits: GatewayLimits): Tally {
     take() {
       excess = null
       const taken = now
-      now = emptyTally()
+      now = noCounts()
       return taken
     },
   }
 }
 
-function emptyTally(): SiteTally {
+function noCounts(): SiteCounts {
   return { requests: 0, bytes: 0, refused: 0, refusals: [], unconnected: {} }
 }

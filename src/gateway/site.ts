@@ -5,18 +5,18 @@ import type { Duplex } from 'node:stream'
 
 import type { Log } from '../log.ts'
 import type { AddressGuard } from '../outbound/address-guard.ts'
-import { createGuardedAgents } from '../outbound/guarded-agents.ts'
+import { createClient } from '../outbound/client/pool.ts'
 import { guardedConnect } from '../outbound/guarded-connect.ts'
 import { headersForOther, headersFromOther } from '../outbound/headers.ts'
 import type { Lookup } from '../outbound/lookup.ts'
 import type { Origin } from '../outbound/origin.ts'
 import { createDocumentWatch, type DocumentWatch } from './document-watch.ts'
-import { answer, type ExchangeDeps, exchange, faultOf, openUpstream, tallyFault } from './exchange.ts'
-import type { GatewayLimits } from './limits.ts'
+import { answer, countFault, type ExchangeDeps, exchange, explainFault, openUpstream } from './exchange.ts'
+import type { GatewayLimits } from './request-counts.ts'
 import { createOwnDomain } from './own-domain.ts'
 import type { Knowledge } from './preload/knowledge.ts'
-import { createPreloads } from './preload/preloads.ts'
-import { createTally, type Excess, type RefusalReason, type SiteTally } from './request-counts.ts'
+import { Preloads } from './preload/preloads.ts'
+import { createRequestCounts, type Excess, type RefusalReason, type SiteCounts } from './request-counts.ts'
 import { connectTarget, readSite, requestTarget } from './target.ts'
 import type { GatewayKey } from './tls-key.ts'
 import { tunnel } from './tunnel.ts'
@@ -25,14 +25,14 @@ import { answerRaw } from './upgrade.ts'
 export type GatewaySite = {
   /** `http://127.0.0.1:PORT`, for one browser context and nobody else. */
   proxyUrl: string
-  /** The first limit of a page that was met since the last `takeTally`; null: none. */
+  /** The first limit of a page that was met since the last `takeCounts`; null: none. */
   excess(): Excess | null
   /** Requests of the page that were answered by what the origin had been asked for before the page asked. */
   preloaded(): number
   /** An address of the site itself, to which no answer is under way. */
   isDelivered(url: string): boolean
   /** What went through and what was refused since the last call; a page's limits begin anew. */
-  takeTally(): SiteTally
+  takeCounts(): SiteCounts
   judgeNext: DocumentWatch['judgeNext']
   close(): Promise<void>
 }
@@ -62,20 +62,20 @@ export async function openSite(
   { guard, key, knowledge, preload, limits, log, lookup, ca }: SiteDeps,
 ): Promise<GatewaySite> {
   const site = readSite(customDomain, originUrl)
-  const tally = createTally(limits)
+  const counts = createRequestCounts(limits)
   const { socketsPerOrigin, socketsInTotal, connectTimeoutMs, idleTimeoutMs } = limits
-  const agentOptions = { socketsPerOrigin, socketsInTotal, connectTimeoutMs, lookup, ca }
-  const agents = createGuardedAgents(guard, agentOptions)
-  const freshAgents = createGuardedAgents(guard, { ...agentOptions, keepAliveMs: 0 })
-  const deps: ExchangeDeps = { agents, freshAgents, limits, tally }
+  const origins = createClient(guard, {
+    ...{ perOrigin: socketsPerOrigin, inTotal: socketsInTotal, connectTimeoutMs, lookup, ca },
+  })
+  const deps: ExchangeDeps = { origins, limits, counts }
   const documents = createDocumentWatch()
-  const preloads = createPreloads(knowledge, ({ path, headers }) =>
-    openUpstream('GET', { origin: site.origin, path, headers }, deps),
+  const preloads = new Preloads(knowledge, ({ path, headers }) =>
+    openUpstream({ origin: site.origin, path, headers }, deps),
   )
   const ownDomain = createOwnDomain(site, key, documents, preloads, deps)
 
   const refuse = (target: string, why: RefusalReason) => {
-    tally.refuse(target, why)
+    counts.refuse(target, why)
     log.debug({ domain: customDomain, target: target.slice(0, 300), why }, 'gateway refused')
   }
 
@@ -92,7 +92,7 @@ export async function openSite(
         near.write(ESTABLISHED)
         return ownDomain.accept(near, target.scheme)
       case 'other':
-        if (!tally.admit(raw)) return answerRaw(near, 403, 'limit')
+        if (!counts.admit(raw)) return answerRaw(near, 403, 'limit')
         openTunnel(near, target.origin).catch((error: unknown) => failTunnel(near, raw, error))
     }
   }
@@ -110,12 +110,12 @@ export async function openSite(
       lookup,
     })
     near.write(ESTABLISHED)
-    tunnel(near, far, { idleTimeoutMs, receive: tally.receiver(`${hostname}:${port}`) })
+    tunnel(near, far, { idleTimeoutMs, receive: counts.receiver(`${hostname}:${port}`) })
   }
 
   function failTunnel(near: Duplex, raw: string, error: unknown): void {
-    const { status, why } = faultOf(error)
-    tallyFault(error, raw, tally)
+    const { status, why } = explainFault(error)
+    countFault(error, raw, counts)
     answerRaw(near, status, why)
   }
 
@@ -129,7 +129,7 @@ export async function openSite(
       case 'own':
         return ownDomain.answer(request, response, path)
       case 'other': {
-        if (!tally.admit(raw)) return answer(response, 403, 'limit')
+        if (!counts.admit(raw)) return answer(response, 403, 'limit')
         const { origin } = target
         const headers = headersForOther(request.headers, origin.authority)
         exchange(
@@ -137,7 +137,7 @@ export async function openSite(
           response,
           {
             ...{ origin, path, headers },
-            responseHeaders: ({ rawHeaders }) => headersFromOther(rawHeaders),
+            responseHeaders: headersFromOther,
           },
           deps,
         )
@@ -169,12 +169,12 @@ export async function openSite(
 
   return {
     proxyUrl: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`,
-    excess: tally.excess,
+    excess: counts.excess,
     preloaded: () => preloads.used,
     isDelivered: ownDomain.isDelivered,
-    takeTally() {
+    takeCounts() {
       preloads.end()
-      return tally.take()
+      return counts.take()
     },
     judgeNext(judge) {
       if (judge === null) return documents.judgeNext(null)
@@ -191,8 +191,7 @@ export async function openSite(
       listener.close()
       preloads.close()
       for (const socket of sockets) socket.destroy()
-      agents.close()
-      freshAgents.close()
+      origins.close()
       await closed
     },
   }

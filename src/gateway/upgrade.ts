@@ -1,7 +1,10 @@
 import type http from 'node:http'
 import type { Duplex } from 'node:stream'
-import { GATEWAY_HEADER } from '../outbound/headers.ts'
-import { type ExchangeDeps, faultOf, openUpstream, tallyFault, type Upstream } from './exchange.ts'
+
+import type { AnswerHead } from '../outbound/client/answer-reader.ts'
+import { OriginCall } from '../outbound/client/call.ts'
+import { flatHeaders, GATEWAY_HEADER } from '../outbound/headers.ts'
+import { countFault, type ExchangeDeps, explainFault, type Upstream } from './exchange.ts'
 import { tunnel } from './tunnel.ts'
 
 /**
@@ -13,44 +16,51 @@ export function upgrade(
   near: Duplex,
   head: Buffer,
   upstream: Upstream,
-  deps: ExchangeDeps,
+  { origins, limits, counts }: ExchangeDeps,
 ): void {
-  const { limits, tally } = deps
   const target = `${upstream.origin.hostname}:${upstream.origin.port}`
   if (request.method !== 'GET' || request.headers.upgrade?.toLowerCase() !== 'websocket') {
-    tally.refuse(target, 'malformed')
-    answerRaw(near, 400, 'malformed')
-    return
+    counts.refuse(target, 'malformed')
+    return answerRaw(near, 400, 'malformed')
   }
-  const headers = { ...upstream.headers, connection: 'Upgrade', upgrade: 'websocket' }
-  let sent: http.ClientRequest
+  let call: OriginCall
   try {
-    sent = openUpstream('GET', { ...upstream, headers }, deps)
+    call = new OriginCall(
+      {
+        ...{ method: 'GET', path: upstream.path, body: 'none', mayUpgrade: true },
+        headers: [...flatHeaders(upstream.headers), 'Connection', 'Upgrade', 'Upgrade', 'websocket'],
+        ...{ answerWaitMs: limits.firstByteTimeoutMs, idleMs: limits.idleTimeoutMs },
+      },
+      {
+        ready() {},
+        drain() {},
+        continued() {},
+        // An origin that does not upgrade: the page needs to know that it failed, not why.
+        head({ statusCode }) {
+          answerRaw(near, statusCode, 'not-upgraded')
+          queueMicrotask(() => call.destroy())
+        },
+        data: () => true,
+        end() {},
+        fail(error) {
+          countFault(error, target, counts)
+          const { status, why } = explainFault(error)
+          answerRaw(near, status, why)
+        },
+        upgraded(received, far, farHead) {
+          near.write(headOf(101, 'Switching Protocols', upgradedHeaders(received, upstream)))
+          if (farHead.length > 0) far.unshift(farHead)
+          if (head.length > 0) near.unshift(head)
+          tunnel(near, far, { idleTimeoutMs: limits.idleTimeoutMs, receive: counts.receiver(target) })
+        },
+      },
+    )
   } catch {
-    answerRaw(near, 400, 'malformed')
-    return
+    return answerRaw(near, 400, 'malformed')
   }
-  near.on('error', () => sent.destroy())
-  near.once('close', () => sent.destroy())
-  sent.setTimeout(limits.firstByteTimeoutMs, () => sent.destroy())
-  sent.on('error', (error) => {
-    const { status, why } = faultOf(error)
-    tallyFault(error, target, tally)
-    answerRaw(near, status, why)
-  })
-  // An origin that does not upgrade: the page needs to know that it failed, not why.
-  sent.on('response', (received) => {
-    received.destroy()
-    answerRaw(near, received.statusCode === 101 ? 502 : (received.statusCode ?? 502), 'not-upgraded')
-  })
-  sent.on('upgrade', (received, far, farHead) => {
-    far.setTimeout(0)
-    near.write(headOf(101, 'Switching Protocols', upgradedHeaders(received, upstream)))
-    if (farHead.length > 0) far.unshift(farHead)
-    if (head.length > 0) near.unshift(head)
-    tunnel(near, far, { idleTimeoutMs: limits.idleTimeoutMs, receive: tally.receiver(target) })
-  })
-  sent.end()
+  near.on('error', () => call.destroy())
+  near.once('close', () => call.destroy())
+  origins.send(call, upstream.origin, 'none')
 }
 
 /** A short answer on a bare connection, which is closed after it. */
@@ -68,16 +78,17 @@ export function answerRaw(socket: Duplex, status: number, why: string): void {
   socket.end(head, () => socket.destroy())
 }
 
-function upgradedHeaders(received: http.IncomingMessage, upstream: Upstream): http.OutgoingHttpHeaders {
-  return { ...upstream.responseHeaders(received), connection: 'Upgrade', upgrade: 'websocket' }
+function upgradedHeaders(received: AnswerHead, upstream: Upstream): http.OutgoingHttpHeaders {
+  const headers = upstream.responseHeaders(received.rawHeaders)
+  return { ...headers, connection: 'Upgrade', upgrade: 'websocket' }
 }
 
 /** Values come from a parser that lets no line break through, or from this program. */
 function headOf(status: number, text: string, headers: http.OutgoingHttpHeaders): string {
-  const lines = Object.entries(headers).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value]).map((one) => `${name}: ${one}\r\n`),
-  )
-  return `HTTP/1.1 ${status} ${text}\r\n${lines.join('')}\r\n`
+  const flat = flatHeaders(headers)
+  let lines = ''
+  for (let at = 0; at < flat.length; at += 2) lines += `${flat[at]}: ${flat[at + 1]}\r\n`
+  return `HTTP/1.1 ${status} ${text}\r\n${lines}\r\n`
 }
 
 function ignore(): void {}

@@ -1,70 +1,93 @@
-import http from 'node:http'
-import https from 'node:https'
+import type { Readable } from 'node:stream'
 
-import type { Site } from '../sitemaps/site.ts'
-
-/** Connections to origins; guarded ones, see `src/outbound/guarded-agents.ts`. */
-type Agents = { http: http.Agent; https: https.Agent }
+import type { OriginPool } from './client/pool.ts'
+import { type OriginResponse, sendRequest } from './client/request.ts'
+import { ownRequestHeaders, type ProxiedSite } from './headers.ts'
+import { type Origin, readOrigin } from './origin.ts'
 
 export type GetOptions = {
-  agents: Agents
+  origins: OriginPool
   /** The whole user agent; our token in robots.txt is its first word. */
   userAgent: string
-  /** So long the origin may be silent. */
+  /** The origin may be silent for so long. */
   silenceMs?: number
   encoding?: 'gzip' | 'identity'
 }
 
-/** Of a site's own addresses; a site that leads further, or elsewhere, is left at the redirect. */
+/** Of a site's own addresses; a redirect beyond these, or to another site, is the response. */
 const REDIRECTS_LIMIT = 5
 const SILENCE_MS = 15_000
 
 /**
- * A GET of our own from a site's origin, redirects inside the site followed.
- * Resolves with the answer's head; its body fails when `signal` ends. A
- * redirect that leads elsewhere is the answer.
+ * A GET of our own from a site's origin; redirects inside the site are followed. The body fails when `signal` ends.
  */
 export async function getFromSite(
-  { agents, userAgent, silenceMs = SILENCE_MS, encoding = 'gzip' }: GetOptions,
-  site: Site,
+  { origins, userAgent, silenceMs = SILENCE_MS, encoding = 'gzip' }: GetOptions,
+  site: ProxiedSite,
   path: string,
   signal: AbortSignal,
-): Promise<http.IncomingMessage> {
-  const origin = new URL(site.originUrl)
-  const headers = {
-    Host: origin.host,
-    'User-Agent': userAgent,
-    Accept: '*/*',
-    'Accept-Encoding': encoding,
-    // As the renderer's requests: an origin that is behind us must not take us for a crawler.
-    Via: '1.1 prepaint',
-    'X-Forwarded-Host': site.name,
-    'X-Forwarded-Proto': 'https',
-  }
+): Promise<OriginResponse> {
+  const headers = [...ownRequestHeaders(site), 'User-Agent', userAgent]
+  headers.push('Accept', '*/*', 'Accept-Encoding', encoding, 'Connection', 'keep-alive')
   for (let target = path, hops = 0; ; hops++) {
-    const answer = await once(target)
-    const status = answer.statusCode ?? 0
-    const next = status >= 300 && status < 400 ? ownTarget(answer.headers.location, target) : null
-    if (next === null || hops === REDIRECTS_LIMIT) return answer
-    answer.destroy()
+    const request = { method: 'GET', path: target, headers, silenceMs, signal }
+    const response = await sendRequest(origins, site.origin, request).response
+    const { statusCode } = response
+    const next = statusCode >= 300 && statusCode < 400 ? ownTarget(response, target, site) : null
+    if (next === null || hops === REDIRECTS_LIMIT) return response
+    response.body.destroy()
     target = next
   }
+}
 
-  function once(target: string): Promise<http.IncomingMessage> {
-    const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()
-    const to = { host: origin.hostname, path: target, headers, signal, timeout: silenceMs }
-    const asked =
-      origin.protocol === 'https:'
-        ? https.get({ ...to, port: origin.port || 443, agent: agents.https })
-        : http.get({ ...to, port: origin.port || 80, agent: agents.http })
-    asked.on('timeout', () => asked.destroy(new Error(`the origin was silent for ${silenceMs / 1_000} s`)))
-    asked.on('response', resolve).on('error', reject)
-    return promise
-  }
+/** Path and query that a redirect leads to; null: it leaves the site. */
+function ownTarget({ headers }: OriginResponse, from: string, { name, origin }: ProxiedSite): string | null {
+  const { location } = headers
+  const url = URL.parse(location ?? '', `https://${name}${from}`)
+  const isOwn = url !== null && [name, origin.authority, origin.hostname].includes(url.host)
+  return isOwn && location !== undefined ? `${url.pathname}${url.search}` : null
+}
 
-  function ownTarget(location: string | undefined, from: string): string | null {
-    const url = URL.parse(location ?? '', `https://${site.name}${from}`)
-    const isOwn = url !== null && [site.name, origin.host, origin.hostname].includes(url.host)
-    return isOwn && location !== undefined ? `${url.pathname}${url.search}` : null
+/** The text at an address, when it is a 200 of at most `limitBytes`; rejects otherwise. */
+export type FetchText = (url: string, limitBytes: number) => Promise<string>
+
+/** For all of it. */
+const TEXT_WITHIN_MS = 30_000
+
+/** Redirects are not followed. */
+export function createFetchText(origins: OriginPool): FetchText {
+  return async (url, limitBytes) => {
+    const { origin: base, pathname, search } = new URL(url)
+    const origin: Origin = readOrigin(base, 'own')
+    const headers = ['Host', origin.authority, 'User-Agent', 'Prepaint']
+    headers.push('Accept', 'application/json, text/plain', 'Connection', 'keep-alive')
+    const { statusCode, body } = await sendRequest(origins, origin, {
+      ...{ method: 'GET', path: `${pathname}${search}`, headers, silenceMs: TEXT_WITHIN_MS },
+      signal: AbortSignal.timeout(TEXT_WITHIN_MS),
+    }).response
+    try {
+      if (statusCode !== 200) throw new Error(`answered ${statusCode}`)
+      const { text, isWhole } = await readText(body, limitBytes)
+      if (!isWhole) throw new Error(`longer than ${limitBytes} bytes`)
+      return text
+    } finally {
+      body.destroy()
+    }
   }
+}
+
+/** The beginning of a body. */
+export async function readText(
+  body: Readable,
+  limitBytes: number,
+): Promise<{ text: string; isWhole: boolean }> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const part of body as AsyncIterable<Buffer>) {
+    parts.push(part)
+    bytes += part.length
+    if (bytes > limitBytes) break
+  }
+  const text = Buffer.concat(parts).subarray(0, limitBytes).toString('utf8')
+  return { text, isWhole: bytes <= limitBytes }
 }

@@ -197,6 +197,14 @@ export function byName(raw: RawHeaders): IncomingHttpHeaders {
   return headers
 }
 
+/** As a flat list, for a request. */
+export function flatHeaders(headers: OutgoingHttpHeaders): string[] {
+  return Object.entries(headers).flatMap(([name, value]) => {
+    if (value === undefined) return []
+    return Array.isArray(value) ? value.flatMap((one) => [name, one]) : [name, `${value}`]
+  })
+}
+
 function rewrite(headers: string[], front: Front, site: ProxiedSite): void {
   for (let at = 0; at < headers.length; at += 2) {
     const rewritten = REWRITTEN.get(headers[at]!.toLowerCase())

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { after, describe, it } from 'node:test'
 import zlib from 'node:zlib'
 import { type Answer, scripted, startTestRenderer } from '../../test/support/renderer.ts'
-import type { GatewayLimits } from '../gateway/limits.ts'
+import type { GatewayLimits } from '../gateway/request-counts.ts'
 import type { Excess, PageLimits, RenderOutcome } from './outcome.ts'
 
 const MIB = 1024 * 1024

@@ -1,12 +1,12 @@
 import type { DomainId, DomainName, PagePath } from '../ids.ts'
+import type { Origin } from '../outbound/origin.ts'
 import { normalisePath, type QueryRule } from '../store/path.ts'
 
 /** A domain, as whoever reads its origin's robots.txt and sitemaps needs it. */
 export type Site = {
   id: DomainId
   name: DomainName
-  /** http or https, without a path. */
-  originUrl: string
+  origin: Origin
   query: QueryRule
 }
 
@@ -18,7 +18,7 @@ export type Site = {
 export function pathOn(site: Site, address: string, base: string = '/'): PagePath | null {
   const url = URL.parse(address, `https://${site.name}${base}`)
   if (url === null || !/^https?:$/.test(url.protocol)) return null
-  const origin = new URL(site.originUrl)
-  const isOwn = url.host === site.name || url.host === origin.host || url.host === origin.hostname
+  const { authority, hostname } = site.origin
+  const isOwn = [site.name, authority, hostname].includes(url.host)
   return isOwn ? normalisePath(`${url.pathname}${url.search}`, site.query) : null
 }

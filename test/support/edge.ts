@@ -13,7 +13,7 @@ import { createSelfSigned } from '../../src/gateway/tls-key.ts'
 import type { AccountId, DomainId, PagePath } from '../../src/ids.ts'
 import { silentLog } from '../../src/log.ts'
 import { createAddressGuard } from '../../src/outbound/address-guard.ts'
-import { createGuardedAgents } from '../../src/outbound/guarded-agents.ts'
+import { createClient } from '../../src/outbound/client/pool.ts'
 import { createJobWaiter, type Ended } from '../../src/queue/jobs/await.ts'
 import { type ClaimedJob, createClaim } from '../../src/queue/jobs/claim.ts'
 import { createComplete } from '../../src/queue/jobs/complete.ts'
@@ -97,7 +97,7 @@ export async function startTestEdge(
   const rendered: string[] = []
   const refreshed: string[] = []
   const allowed = [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }]
-  const agents = createGuardedAgents(createAddressGuard(allowed))
+  const origins = createClient(createAddressGuard(allowed))
   const claim = createClaim(pool, 'test-node', {
     accountCap: 9,
     domainCap: 9,
@@ -141,7 +141,7 @@ export async function startTestEdge(
       {
         clock,
         log,
-        agents,
+        origins,
         connected: () => listener.connected,
         domainByHost: (host) => domainByHost(pool, host),
         readStored: (page) => readStored(pool, page),
@@ -245,7 +245,7 @@ export async function startTestEdge(
       await first.close()
       origin.closeAllConnections()
       origin.close()
-      agents.close()
+      origins.close()
       await database.close()
     },
   }

@@ -9,7 +9,7 @@ import tls from 'node:tls'
 
 import ipaddr from 'ipaddr.js'
 import { startGateway } from '../../src/gateway/gateway.ts'
-import type { GatewayLimits } from '../../src/gateway/limits.ts'
+import type { GatewayLimits } from '../../src/gateway/request-counts.ts'
 import { silentLog } from '../../src/log.ts'
 import type { Lookup } from '../../src/outbound/lookup.ts'
 

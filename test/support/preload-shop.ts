@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type http from 'node:http'
 import type { TestContext } from 'node:test'
 
-import type { GatewayLimits } from '../../src/gateway/limits.ts'
+import type { GatewayLimits } from '../../src/gateway/request-counts.ts'
 import { CUSTOM_DOMAIN, startTestGateway } from './gateway.ts'
 
 export type Ask = {
@@ -57,7 +57,7 @@ export async function startShop(
     await open(page)
     for (const one of asks) await ask(one, page)
     const preloaded = site.preloaded()
-    site.takeTally()
+    site.takeCounts()
     return preloaded
   }
   /** Four pages are opened: the first by a new browser, which has no scripts yet. */

@@ -9,7 +9,7 @@ import ipaddr from 'ipaddr.js'
 
 import { type Clock, systemClock } from '../../src/clock.ts'
 import { startGateway } from '../../src/gateway/gateway.ts'
-import type { GatewayLimits } from '../../src/gateway/limits.ts'
+import type { GatewayLimits } from '../../src/gateway/request-counts.ts'
 import type { DomainName, PagePath } from '../../src/ids.ts'
 import { silentLog } from '../../src/log.ts'
 import type { PageLimits, RenderOutcome } from '../../src/render/outcome.ts'

@@ -2,6 +2,10 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 import type { DomainId, DomainName } from '../../src/ids.ts'
+import ipaddr from 'ipaddr.js'
+import { createAddressGuard } from '../../src/outbound/address-guard.ts'
+import { createClient } from '../../src/outbound/client/pool.ts'
+import { readOrigin } from '../../src/outbound/origin.ts'
 import type { GetOptions } from '../../src/outbound/get.ts'
 import type { Site } from '../../src/sitemaps/site.ts'
 
@@ -38,19 +42,16 @@ export async function startTestSite(): Promise<TestSite> {
   })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const agents = {
-    http: new http.Agent({ keepAlive: true }),
-    https: new (await import('node:https')).Agent(),
-  }
+  const origins = createClient(createAddressGuard([{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }]))
   const started: TestSite = {
-    site: { id: 1 as DomainId, name: 'red.example' as DomainName, originUrl: origin, query: 'keep' },
-    options: { agents, userAgent: 'Prepaint/0.0.0-test' },
+    site: { id: 1 as DomainId, name: 'red.example' as DomainName, origin: readOrigin(origin, 'test'), query: 'keep' },
+    options: { origins, userAgent: 'Prepaint/0.0.0-test' },
     origin,
     answers,
     asked,
     lastHeaders: {},
     async close() {
-      agents.http.destroy()
+      origins.close()
       server.closeAllConnections()
       await new Promise((done) => server.close(done))
     },

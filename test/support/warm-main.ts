@@ -1,10 +1,11 @@
-import http from 'node:http'
-import https from 'node:https'
+import ipaddr from 'ipaddr.js'
 
 import pg from 'pg'
 
 import { systemClock } from '../../src/clock.ts'
 import { silentLog } from '../../src/log.ts'
+import { createAddressGuard } from '../../src/outbound/address-guard.ts'
+import { createClient } from '../../src/outbound/client/pool.ts'
 import { readWarmSitemaps } from '../../src/queue/warm/warm-read.ts'
 
 // Test support: a node that reads the sitemaps of a warm, in a process of its own, to be killed.
@@ -14,7 +15,7 @@ const { connection, leaseMs } = JSON.parse(process.argv[2]!) as {
   leaseMs: number
 }
 const get = {
-  agents: { http: new http.Agent(), https: new https.Agent() },
+  origins: createClient(createAddressGuard([{ cidr: ipaddr.parseCIDR('127.0.0.0/8'), port: null }])),
   userAgent: 'Prepaint/0.0.0-test',
 }
 const pool = new pg.Pool(connection).on('error', () => {})

@@ -10,8 +10,8 @@ import { until } from '../../../test/support/condition.ts'
 import { listening } from '../../../test/support/edge.ts'
 import { silentLog } from '../../log.ts'
 import { createAddressGuard } from '../../outbound/address-guard.ts'
-import { createFetchText } from '../../outbound/fetch-text.ts'
-import { createGuardedAgents } from '../../outbound/guarded-agents.ts'
+import { createClient } from '../../outbound/client/pool.ts'
+import { createFetchText } from '../../outbound/get.ts'
 import { createCrawlerRanges, RangesError } from './crawler-ranges.ts'
 
 const google = (prefix: string) => JSON.stringify({ prefixes: [{ ipv4Prefix: prefix }] })
@@ -144,11 +144,11 @@ async function ranges(
   t.after(() => rm(dir, { recursive: true }))
   for (const [name, text] of Object.entries(files ?? {})) await writeFile(path.join(dir, name), text)
   const guard = createAddressGuard(allowed.map((cidr) => ({ cidr: ipaddr.parseCIDR(cidr), port: null })))
-  const agents = createGuardedAgents(guard)
-  t.after(() => agents.close())
+  const origins = createClient(guard)
+  t.after(() => origins.close())
   const made = createCrawlerRanges({
     dir: files === null ? null : dir,
-    fetchText: createFetchText(agents),
+    fetchText: createFetchText(origins),
     log: silentLog(),
     retryAfterMs,
   })

@@ -3,7 +3,7 @@ import path from 'node:path'
 
 import { z } from 'zod'
 import type { Log } from '../../log.ts'
-import type { FetchText } from '../../outbound/fetch-text.ts'
+import type { FetchText } from '../../outbound/get.ts'
 import { type AddressList, LIST_LIMIT_BYTES, NotAnAddressList, parseAddressList } from './address-list.ts'
 import { CRAWLER_OWNERS } from './crawler-owners.ts'
 

@@ -1,10 +1,9 @@
 import { createClientReader } from '../../http/client-address.ts'
 import { requestIdHeader } from '../../http/request-id.ts'
 import type { AnswerHead } from '../../outbound/client/answer-reader.ts'
-import { OriginCall, type RequestBody } from '../../outbound/client/call.ts'
-import { ClientSlow, pageFor } from '../../outbound/client/faults.ts'
+import { OriginCall, OriginSilent, type RequestBody } from '../../outbound/client/call.ts'
 import type { OriginPool } from '../../outbound/client/pool.ts'
-import type { OriginAgents } from '../../outbound/client/request.ts'
+import { connectFault } from '../../outbound/guarded-connect.ts'
 import { type Front, passedTrailers, requestHeaders, responseHeaders } from '../../outbound/headers.ts'
 import { PASSED_METHODS, type PlainPage, sendPlainPage } from '../page/plain-page.ts'
 import { timesThroughUs } from '../request/decide.ts'
@@ -14,9 +13,6 @@ import type { EdgeRequest, EdgeResponse } from '../server/exchange.ts'
 import { createAnswerStream, watchBodyPace } from './stream-answer.ts'
 
 export type PassOptions = {
-  /** For handshakes. */
-  agents: OriginAgents
-  /** For all else. */
   origins: OriginPool
   /** The origin may be silent for so long before its answer begins. */
   answerWaitMs: number
@@ -39,9 +35,6 @@ export const MAX_TIMES_THROUGH_US = 3
 
 /** How long a body may go on once its answer has ended. */
 const BODY_AFTER_ANSWER_MS = 2_000
-
-/** A request that may not be sent twice goes on a connection that was in use so lately, or on a new one. */
-const SURELY_OPEN_MS = 2_000
 
 /** Methods that may be sent twice (RFC 9110, section 9.2.2) and carry no body. */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -105,7 +98,7 @@ export function createPass(options: PassOptions): Pass {
     res.on('close', () => {
       if (!res.writableFinished) call.destroy()
     })
-    origins.send(call, domain.origin, again ? 0 : repeatable ? undefined : SURELY_OPEN_MS)
+    origins.send(call, domain.origin, again ? 'none' : repeatable ? 'any' : 'lately')
 
     /** Throws for a status or header that no HTTP message may have: node would not write it. */
     function writeHead(head: AnswerHead): void {
@@ -120,6 +113,19 @@ export function createPass(options: PassOptions): Pass {
     req.on('end', () => call.end(passedTrailers(req.rawTrailers)))
     watchBodyPace(req, call, bodyLookMs, () => call.destroy(new ClientSlow()))
   }
+}
+
+/** The client did not send its body in time. */
+class ClientSlow extends Error {
+  override name = 'ClientSlow'
+}
+
+/** What people read when the origin could not be asked or did not answer. */
+export function pageFor(error: Error): PlainPage {
+  if (error instanceof ClientSlow) return 'slow-request'
+  const fault = error instanceof OriginSilent ? 'timed-out' : connectFault(error)
+  if (fault === 'timed-out') return 'gateway-timeout'
+  return fault === 'refused-address' ? 'refused-origin' : 'bad-gateway'
 }
 
 /** All is answered: what is left of the body is for nobody, but who is about to have sent it need not be cut off. */

@@ -6,7 +6,7 @@ import { until } from '../../../test/support/condition.ts'
 import { CUSTOM_DOMAIN } from '../../../test/support/gateway.ts'
 import { startShop, USUAL } from '../../../test/support/preload-shop.ts'
 import { createKnowledge } from './knowledge.ts'
-import { createPreloads } from './preloads.ts'
+import { Preloads } from './preloads.ts'
 
 describe('requests sent ahead of the page', () => {
   it('go out when its document is there, and answer what it asks then; the origin is asked once', async (t) => {
@@ -58,7 +58,7 @@ describe('requests sent ahead of the page', () => {
     assert.equal((await ask(other, '/p/five')).status, 200)
     assert.deepEqual(asked, ['/api/menu', '/api/five', '/api/menu'])
     assert.equal(site.preloaded(), 0)
-    site.takeTally()
+    site.takeCounts()
     await visit('/p/six', [other])
     await open('/p/seven')
     assert.deepEqual(asked, [])
@@ -116,7 +116,7 @@ describe('requests sent ahead of the page', () => {
       await ask({ path, destination: 'document' }, path)
       await ask({ path: '/api/other' }, path)
       assert.deepEqual(asked, [path, '/api/other'])
-      site.takeTally()
+      site.takeCounts()
     }
   })
 
@@ -132,7 +132,7 @@ describe('requests sent ahead of the page', () => {
     await train()
     await open('/p/five')
     await until('they are sent', () => asked.length === 2)
-    site.takeTally()
+    site.takeCounts()
     await until('it is let go', () => broken.includes('/api/five'))
     await open('/p/six')
     await ask({ path: '/api/menu' }, '/p/six')
@@ -144,7 +144,7 @@ describe('requests sent ahead of the page', () => {
     const knowledge = createKnowledge()
     const sent: string[] = []
     const browser = () => {
-      const preloads = createPreloads(knowledge, ({ path }) => {
+      const preloads = new Preloads(knowledge, ({ path }) => {
         sent.push(path)
         throw new Error('not sent')
       })
@@ -169,7 +169,7 @@ describe('requests sent ahead of the page', () => {
     // One that keeps its scripts does not ask for them; new ones, each with all scripts to get, change nothing of that.
     const third = createKnowledge()
     for (let page = 0; page < 6; page++) {
-      const preloads = createPreloads(third, () => {
+      const preloads = new Preloads(third, () => {
         throw new Error('a script was sent ahead')
       })
       preloads.begin(`/p/${page}`, '')

@@ -31,6 +31,7 @@ function read(parts: readonly string[], { method = 'GET', ends = false } = {}): 
     data: (part) => {
       got.body += part.toString('latin1')
     },
+    upgrade: () => assert.fail('no protocol was offered'),
     end: (trailers) => {
       got.trailers = trailers
       ended = true

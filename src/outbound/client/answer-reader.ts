@@ -1,8 +1,8 @@
 import { headerLines } from './call.ts'
 import { ChunkReader } from './chunk-reader.ts'
 
-/** Status line and headers of an answer, as node takes them for its own: more is refused. */
-export const ANSWER_HEAD_BYTES = 16 * 1024
+/** Status line and headers of a response; more is refused. */
+export const ANSWER_HEAD_BYTES = 64 * 1024
 /** Interim answers before the final one. */
 export const INTERIM_ANSWERS = 20
 
@@ -10,6 +10,9 @@ export const INTERIM_ANSWERS = 20
 export class BadAnswer extends Error {
   override name = 'BadAnswer'
 }
+
+/** More than `ANSWER_HEAD_BYTES`. */
+export class HeadTooLarge extends BadAnswer {}
 
 export type AnswerHead = {
   httpVersion: '1.0' | '1.1'
@@ -29,6 +32,8 @@ export type TakeAnswer = {
   data(part: Buffer): void
   /** `trailers`: flat. */
   end(trailers: string[]): void
+  /** 101, where it was asked for: the connection speaks another protocol from here, beginning with `rest`. */
+  upgrade(head: AnswerHead, rest: Buffer): void
 }
 
 // RFC 9112, section 4.
@@ -48,6 +53,7 @@ export class AnswerReader {
   isReusable = true
   #take: TakeAnswer | null = null
   #method = ''
+  #mayUpgrade = false
   #interims = 0
   #waiting: Buffer = NOTHING
   #end: BodyEnd | null = null
@@ -55,8 +61,9 @@ export class AnswerReader {
   #chunks: ChunkReader | null = null
 
   /** The answer to a request by this method comes next. */
-  begin(method: string, take: TakeAnswer): void {
+  begin(method: string, take: TakeAnswer, mayUpgrade = false): void {
     this.#method = method
+    this.#mayUpgrade = mayUpgrade
     this.#take = take
     this.#interims = 0
   }
@@ -88,7 +95,7 @@ export class AnswerReader {
     const begin = bytes.toString('latin1', 0, FIRST_LOOK_BYTES)
     const [text, end] = endOf(begin, bytes)
     if (end > ANSWER_HEAD_BYTES || (end === -1 && bytes.length > ANSWER_HEAD_BYTES)) {
-      throw new BadAnswer('The head of the answer is too large')
+      throw new HeadTooLarge('The head of the answer is too large')
     }
     if (end === -1) {
       // Before its end comes: who does not speak HTTP at all, or ends lines by LF alone, may go on for ever.
@@ -100,6 +107,12 @@ export class AnswerReader {
     this.#waiting = NOTHING
     const rest = bytes.subarray(end + HEAD_END.length)
     const head = parseHead(text.slice(0, end + 2))
+    if (head.statusCode === 101 && this.#mayUpgrade) {
+      const take = this.#take!
+      this.#take = null
+      take.upgrade(head, rest)
+      return NOTHING
+    }
     if (head.statusCode < 200) this.#interim(head)
     else this.#final(head)
     return rest

@@ -1,3 +1,5 @@
+import type net from 'node:net'
+
 import type { AnswerHead } from './answer-reader.ts'
 import type { OriginConnection } from './connection.ts'
 
@@ -15,6 +17,8 @@ type CallRequest = {
   answerWaitMs: number
   /** And for so long in the middle of it. */
   idleMs: number
+  /** The origin may answer 101: `upgraded` is told. */
+  mayUpgrade?: boolean
 }
 
 /** What becomes of a call. After `fail` or `end` nothing more is said. */
@@ -32,12 +36,19 @@ export type TakeCall = {
   /** `trailers`: flat. */
   end(trailers: string[]): void
   fail(error: Error): void
+  /** 101: the socket is the caller's, paused; `rest` came right behind the head. */
+  upgraded?(head: AnswerHead, socket: net.Socket, rest: Buffer): void
 }
 
 // RFC 9112, sections 3 and 5. Whatever it came by, nothing may be two lines, or two words, on its way to the origin.
 const NOT_IN_TARGET = /[^\x21-\x7e\x80-\xff]/
 const NOT_IN_NAME = /[^!#$%&'*+\-.^_`|~0-9A-Za-z]|^$/
 const NOT_IN_VALUE = /[^\t\x20-\x7e\x80-\xff]/
+
+/** The origin did not answer, or gave no connection, in time. */
+export class OriginSilent extends Error {
+  override name = 'OriginSilent'
+}
 
 /** One request to an origin and its answer. To be given to the pool, which finds it a connection. */
 export class OriginCall {

@@ -1,8 +1,7 @@
 import type net from 'node:net'
 
 import { type AnswerHead, AnswerReader, type TakeAnswer } from './answer-reader.ts'
-import type { OriginCall } from './call.ts'
-import { OriginSilent } from './faults.ts'
+import { type OriginCall, OriginSilent } from './call.ts'
 
 /** Whoever keeps connections is told when one is free again or has ended. */
 export type ConnectionKeeper = {
@@ -36,12 +35,16 @@ export class OriginConnection implements TakeAnswer {
     this.socket = socket
     this.openedMs = openedMs
     this.#keeper = keeper
-    socket.on('data', (bytes: Buffer) => this.#receive(bytes))
-    socket.on('drain', () => this.#drain())
-    socket.on('end', () => this.#ended())
-    socket.on('timeout', () => this.#fail(new OriginSilent()))
-    socket.on('error', (error) => this.#fail(error))
-    socket.on('close', () => this.#fail(new Error('The origin closed without an answer')))
+    for (const [event, listener] of Object.entries(this.#listeners)) socket.on(event, listener)
+  }
+
+  readonly #listeners = {
+    data: (bytes: Buffer) => this.#receive(bytes),
+    drain: () => this.#drain(),
+    end: () => this.#ended(),
+    timeout: () => this.#fail(new OriginSilent()),
+    error: (error: Error) => this.#fail(error),
+    close: () => this.#fail(new Error('The origin closed without an answer')),
   }
 
   start(call: OriginCall): void {
@@ -51,7 +54,7 @@ export class OriginConnection implements TakeAnswer {
     call.connection = this
     call.onKeptConnection = this.#hasServed
     this.#hasServed = true
-    this.#reader.begin(call.request.method, this)
+    this.#reader.begin(call.request.method, this, call.request.mayUpgrade)
     this.socket.setTimeout(call.request.answerWaitMs)
     if (call.isSent) return void this.socket.write(call.head, 'latin1')
     // What stands of the body already goes out together with the head.
@@ -117,6 +120,19 @@ export class OriginConnection implements TakeAnswer {
     if (call === null) return
     call.isOver = call.isSent
     call.take.end(trailers)
+  }
+
+  /** The socket leaves the pool. */
+  upgrade(head: AnswerHead, rest: Buffer): void {
+    const call = this.#call!
+    this.#call = null
+    call.isOver = true
+    call.connection = null
+    for (const [event, listener] of Object.entries(this.#listeners)) this.socket.off(event, listener)
+    this.socket.setTimeout(0)
+    this.socket.pause()
+    this.#leave()
+    call.take.upgraded?.(head, this.socket, rest)
   }
 
   #receive(bytes: Buffer): void {

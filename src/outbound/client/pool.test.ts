@@ -6,7 +6,7 @@ import { listening } from '../../../test/support/edge.ts'
 import { edgeDomain } from '../../edge/request/domain.ts'
 import type { Origin } from '../origin.ts'
 import { OriginCall } from './call.ts'
-import { createOriginPool, type OriginPoolOptions } from './pool.ts'
+import { createOriginPool, type KeptUse, type OriginPoolOptions } from './pool.ts'
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 
@@ -40,7 +40,7 @@ async function start(t: TestContext, options: Partial<OriginPoolOptions> = {}) {
   })
 
   /** What comes of a call: its body, or the name of its error. */
-  function ask(path = '/', { freeForMs, to = origin, answerWaitMs = 5_000 }: Asking = {}) {
+  function ask(path = '/', { keptUse, to = origin, answerWaitMs = 5_000 }: Asking = {}) {
     const { promise, resolve } = Promise.withResolvers<string>()
     let body = ''
     const call = new OriginCall(
@@ -55,7 +55,7 @@ async function start(t: TestContext, options: Partial<OriginPoolOptions> = {}) {
         fail: (error) => resolve(error.name),
       },
     )
-    pool.send(call, to, freeForMs)
+    pool.send(call, to, keptUse)
     return Object.assign(promise, { call })
   }
   return {
@@ -69,7 +69,7 @@ async function start(t: TestContext, options: Partial<OriginPoolOptions> = {}) {
   }
 }
 
-type Asking = { freeForMs?: number; to?: Origin; answerWaitMs?: number }
+type Asking = { keptUse?: KeptUse; to?: Origin; answerWaitMs?: number }
 
 /** Two names of the same server are two origins. */
 const other = (origin: Origin, name: string): Origin => ({ ...origin, key: `1 ${name}` })
@@ -181,13 +181,13 @@ describe('connections to origins', () => {
     const { ask, connections, wait, pool } = await start(t)
     await ask()
     wait(1_999)
-    await ask('/', { freeForMs: 2_000 })
+    await ask('/', { keptUse: 'lately' })
     assert.equal(connections.length, 1)
     wait(2_000)
-    await ask('/', { freeForMs: 2_000 })
+    await ask('/', { keptUse: 'lately' })
     assert.equal(connections.length, 2)
-    await ask('/', { freeForMs: 0 })
-    assert.deepEqual([connections.length, pool.open], [3, 1])
+    await ask('/', { keptUse: 'none' })
+    assert.deepEqual([connections.length, pool.open], [3, 2])
   })
 })
 

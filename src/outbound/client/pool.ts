@@ -1,12 +1,12 @@
 import { type Clock, systemClock } from '../../clock.ts'
+import type { AddressGuard } from '../address-guard.ts'
+import { type ConnectOptions, type ConnectOrigin, createConnectOrigin } from '../guarded-connect.ts'
 import type { Origin } from '../origin.ts'
-import type { OriginCall } from './call.ts'
+import { type OriginCall, OriginSilent } from './call.ts'
 import { type ConnectionKeeper, OriginConnection } from './connection.ts'
-import { OriginSilent } from './faults.ts'
-import type { OriginAgents } from './request.ts'
 
 export type OriginPoolOptions = {
-  connect: OriginAgents['connect']
+  connect: ConnectOrigin
   /** For how long connections have been free. */
   clock?: Clock
   /** Connections to one origin of one account at a time; further calls wait for one. */
@@ -26,12 +26,19 @@ const PER_ORIGIN = 1_024
 /** Who is past it waits: so no account can take them all, unless it has eight origins and the clients for them. */
 const IN_TOTAL = 8 * PER_ORIGIN
 
+/**
+ * Whether a kept connection may be used: any; one that was in use `SURELY_OPEN_MS` ago, for a request that may not be
+ * sent twice, as the origin may be about to close it; or none.
+ */
+export type KeptUse = 'any' | 'lately' | 'none'
+
+const SURELY_OPEN_MS = 2_000
+
 export type OriginPool = {
-  /**
-   * Sends a call on a kept connection, a new one, or the next that becomes free. `freeForMs`: a kept
-   * one is used only if it became free so lately; 0: it is sent on a new one.
-   */
-  send(call: OriginCall, origin: Origin, freeForMs?: number): void
+  /** Sends a call on a kept connection, a new one, or the next that becomes free. */
+  send(call: OriginCall, origin: Origin, keptUse?: KeptUse): void
+  /** Ends all connections; calls fail. */
+  close(): void
   /** Connections, and calls that wait for one. */
   readonly open: number
   readonly waiting: number
@@ -40,6 +47,18 @@ export type OriginPool = {
 /** What there is of one origin. Those that are free longest stand first; the one used last is taken first. */
 type Place = { origin: Origin; open: number; free: OriginConnection[]; waiting: Set<OriginCall> }
 
+/** The client of HTTP/1.1 for all that a node asks of origins. */
+export function createClient(
+  guard: AddressGuard,
+  { connectTimeoutMs, lookup, ca, ...options }: ConnectOptions & Omit<OriginPoolOptions, 'connect'> = {},
+): OriginPool {
+  const connect = createConnectOrigin(guard, {
+    ...(connectTimeoutMs !== undefined && { connectTimeoutMs }),
+    ...{ lookup, ca },
+  })
+  return createOriginPool({ ...options, connect })
+}
+
 /** Kept connections of HTTP/1.1 to origins, each used by one call at a time. */
 export function createOriginPool(options: OriginPoolOptions): OriginPool {
   const { connect, clock = systemClock, perOrigin = PER_ORIGIN, inTotal = IN_TOTAL } = options
@@ -47,16 +66,28 @@ export function createOriginPool(options: OriginPoolOptions): OriginPool {
   const places = new Map<string, Place>()
   /** Those with calls that wait, in the order in which they are served when there are connections again. */
   const hungry = new Set<Place>()
-  let open = 0
+  const connections = new Set<OriginConnection>()
+  let isClosed = false
 
-  function send(call: OriginCall, origin: Origin, freeForMs = Number.POSITIVE_INFINITY): void {
+  function send(call: OriginCall, origin: Origin, keptUse: KeptUse = 'any'): void {
     const place = placeOf(origin)
-    dropOlder(place, freeForMs)
-    if (!placed(call, place)) wait(call, place)
+    if (isClosed) return call.destroy(new Error('The node is shutting down'))
+    if (keptUse === 'lately') dropOlder(place, SURELY_OPEN_MS)
+    if (!placed(call, place, keptUse === 'none')) wait(call, place)
   }
 
-  function placed(call: OriginCall, place: Place): boolean {
-    for (let kept = place.free.pop(); kept !== undefined; kept = place.free.pop()) {
+  function close(): void {
+    isClosed = true
+    for (const { waiting } of places.values()) {
+      for (const call of waiting) call.destroy(new Error('The node is shutting down'))
+    }
+    for (const connection of connections) connection.socket.destroy()
+  }
+
+  function placed(call: OriginCall, place: Place, onNew = false): boolean {
+    while (!onNew) {
+      const kept = place.free.pop()
+      if (kept === undefined) break
       if (kept.isUsable) {
         kept.start(call)
         return true
@@ -65,11 +96,12 @@ export function createOriginPool(options: OriginPoolOptions): OriginPool {
     }
     if (place.open >= perOrigin) return false
     // Whoever waits elsewhere may have taken the room that was made.
-    if (open >= inTotal && !(dropOldest() && open < inTotal)) return false
+    if (connections.size >= inTotal && !(dropOldest() && connections.size < inTotal)) return false
     place.open += 1
-    open += 1
     places.set(place.origin.key, place)
-    new OriginConnection(connect(place.origin), keeperOf(place), clock.nowMs()).start(call)
+    const connection = new OriginConnection(connect(place.origin), keeperOf(place), clock.nowMs())
+    connections.add(connection)
+    connection.start(call)
     return true
   }
 
@@ -102,7 +134,7 @@ export function createOriginPool(options: OriginPoolOptions): OriginPool {
       },
       gone(connection) {
         place.open -= 1
-        open -= 1
+        connections.delete(connection)
         const at = place.free.indexOf(connection)
         if (at !== -1) place.free.splice(at, 1)
         feed(place)
@@ -114,7 +146,7 @@ export function createOriginPool(options: OriginPoolOptions): OriginPool {
   /** There is room for one connection more: for whoever waits for this origin, else for any other. */
   function feed(first: Place): void {
     for (const place of [first, ...hungry]) {
-      if (open >= inTotal) return
+      if (isClosed || connections.size >= inTotal) return
       const next = place.open < perOrigin ? nextOf(place) : null
       if (next !== null && placed(next, place)) return
     }
@@ -159,8 +191,9 @@ export function createOriginPool(options: OriginPoolOptions): OriginPool {
 
   return {
     send,
+    close,
     get open() {
-      return open
+      return connections.size
     },
     get waiting() {
       let count = 0

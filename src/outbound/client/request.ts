@@ -1,44 +1,83 @@
-import http from 'node:http'
-import https from 'node:https'
-import type net from 'node:net'
+import type { IncomingHttpHeaders } from 'node:http'
+import { Readable } from 'node:stream'
 
+import { byName } from '../headers.ts'
 import type { Origin } from '../origin.ts'
-import { OriginSilent } from './faults.ts'
-
-/** Connections to origins; guarded ones, see `src/outbound/guarded-agents.ts`. */
-export type OriginAgents = {
-  http: http.Agent
-  https: http.Agent
-  /** A connection that is the caller's own; it is there before it is connected. */
-  connect(origin: Pick<Origin, 'protocol' | 'hostname' | 'port'>): net.Socket
-}
+import type { AnswerHead } from './answer-reader.ts'
+import { OriginCall, type RequestBody } from './call.ts'
+import type { KeptUse, OriginPool } from './pool.ts'
 
 type OriginRequest = {
   method: string
   path: string
-  /** Flat and complete: node adds none but `Connection`. */
-  headers: string[]
-  /** For a free connection, and then as the longest silence: the request fails with OriginSilent. */
-  answerWaitMs: number
+  /** Flat and complete, with those that delimit the body. */
+  headers: readonly string[]
+  /** For a connection, and then as the longest silence before the response and in it. */
+  silenceMs: number
+  /** null: there is none. */
+  body?: { framing: Exclude<RequestBody, 'none'>; content: Readable } | null
+  keptUse?: KeptUse
+  signal?: AbortSignal
 }
 
-/**
- * A request of our own or a handshake to a domain's origin by node's client, not
- * yet ended. What clients ask goes by `src/outbound/client/pool.ts`.
- */
-export function originRequest(
-  agents: OriginAgents,
-  { origin }: { origin: Origin },
-  { answerWaitMs, ...request }: OriginRequest,
-): http.ClientRequest {
-  const to = { host: origin.hostname, port: origin.port, setHost: false, timeout: answerWaitMs }
-  const upstream =
-    origin.protocol === 'https:'
-      ? https.request({ ...request, ...to, agent: agents.https })
-      : http.request({ ...request, ...to, agent: agents.http })
-  const giveUp = () => void upstream.destroy(new OriginSilent())
-  const unconnected = setTimeout(giveUp, answerWaitMs)
-  upstream.once('socket', () => clearTimeout(unconnected))
-  upstream.once('close', () => clearTimeout(unconnected))
-  return upstream.on('timeout', giveUp)
+export type OriginResponse = AnswerHead & {
+  headers: IncomingHttpHeaders
+  /** Destroyed before its end, it ends the connection. Fails when it is broken off. */
+  body: Readable
+}
+
+/** One request that may be called off. */
+export type SentRequest = {
+  call: OriginCall
+  response: Promise<OriginResponse>
+}
+
+/** Sends a request and gives its response as a stream. Throws for what no request may say. */
+export function sendRequest(pool: OriginPool, origin: Origin, request: OriginRequest): SentRequest {
+  const { method, path, headers, silenceMs, body = null, keptUse, signal } = request
+  const { promise, resolve, reject } = Promise.withResolvers<OriginResponse>()
+  // It may be called off when its response is not awaited.
+  promise.catch(() => {})
+  let stream: Readable | null = null
+  const call = new OriginCall(
+    {
+      ...{ method, path, headers, body: body?.framing ?? 'none' },
+      ...{ answerWaitMs: silenceMs, idleMs: silenceMs },
+    },
+    {
+      ready: () => {
+        body?.content.on('data', (part: Buffer) => call.write(part) || body.content.pause())
+        body?.content.once('end', () => call.end([]))
+      },
+      drain: () => body?.content.resume(),
+      continued: () => {},
+      head: (head) => {
+        stream = new Readable({
+          read: () => call.resume(),
+          destroy: (error, done) => {
+            call.destroy()
+            done(error)
+          },
+        })
+        // The response has ended by an error when it is not read any more.
+        stream.on('error', () => {})
+        resolve({ ...head, headers: byName(head.rawHeaders), body: stream })
+      },
+      data: (part) => stream!.push(part),
+      end: () => stream!.push(null),
+      fail: (error) => {
+        if (stream === null) reject(error)
+        else stream.destroy(error)
+      },
+    },
+  )
+  const abort = () => call.destroy(signal?.reason as Error)
+  if (signal?.aborted === true) reject(signal.reason)
+  else {
+    signal?.addEventListener('abort', abort, { once: true })
+    pool.send(call, origin, keptUse)
+  }
+  const settle = () => signal?.removeEventListener('abort', abort)
+  promise.then(({ body }) => body.once('close', settle), settle)
+  return { call, response: promise }
 }

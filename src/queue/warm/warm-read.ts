@@ -4,6 +4,7 @@ import { type Clock, type Stopwatch, systemStopwatch } from '../../clock.ts'
 import type { DomainId, DomainName, PagePath } from '../../ids.ts'
 import type { Log } from '../../log.ts'
 import type { GetOptions } from '../../outbound/get.ts'
+import { readOrigin } from '../../outbound/origin.ts'
 import { type OwnEntry, readSitemap } from '../../sitemaps/read-sitemap.ts'
 import { fetchRobots, readRobots } from '../../sitemaps/robots.ts'
 import type { Site } from '../../sitemaps/site.ts'
@@ -260,7 +261,7 @@ async function takeReading(pool: pg.Pool, leaseMs: number): Promise<Reading | nu
   const site = {
     id: row.domain_id,
     name: row.custom_domain,
-    originUrl: row.origin_url,
+    origin: readOrigin(row.origin_url, row.domain_id),
     query: readDomainSettings(row.settings).query,
   }
   return { domain: row.domain_id, run: row.run, lease: row.lease, robots: row.robots, site }

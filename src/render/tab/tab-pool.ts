@@ -108,7 +108,7 @@ export class TabPool {
     const cleaned = hasSucceededInTime(work)
     this.#cleaning.set(tab, cleaned)
     const isClean = await cleaned
-    if (this.#tabs.has(tab)) tab.site.takeTally()
+    if (this.#tabs.has(tab)) tab.site.takeCounts()
     if (!isClean) await this.#discard(tab)
     // If it is not in the map, a waiting render has taken it.
     else if (this.#cleaning.has(tab) && this.#tabs.has(tab)) this.#becomeIdle(tab)

@@ -14,7 +14,7 @@ export type SiteProxy = {
   preloaded(): number
   /** The browser has received all of the site's answer from this address. */
   isDelivered(url: string): boolean
-  takeTally(): unknown
+  takeCounts(): unknown
   /** Shows the answer for the next document to `judge` before the browser gets any of it. */
   judgeNext(judge: ((status: number, headers: OutgoingHttpHeaders) => boolean) | null): void
   close(): Promise<void>
