@@ -18,6 +18,7 @@ import { createPass, type FrontOf, type PassOptions } from './origin/pass.ts'
 import { createPassUpgrade } from './origin/upgrade.ts'
 import { type PlainPage, pageMessage, sendPlainPage } from './page/plain-page.ts'
 import { prepareServed, prepareUnstored } from './page/prepared-page.ts'
+import { createSitemaps, type SitemapDeps } from './page/send-sitemap.ts'
 import { createDomains, type DomainRow } from './request/domain.ts'
 import { createEdgeHandler, type EdgeDeps } from './request/handler.ts'
 import { createDoors, type Doors } from './request/integrations.ts'
@@ -28,7 +29,6 @@ import type { NoVerdict, Verdict } from './request/verdict.ts'
 import { createChallengeAnswer, type FindChallenge } from './server/challenge-answer.ts'
 import { type Handshake, refuseHandshake } from './server/handshake.ts'
 import { createEdgeServers, type EdgeServers, type EdgeTls } from './server/servers.ts'
-import { createSitemaps, type SitemapDeps } from './sitemaps/sitemaps.ts'
 
 /** What live traffic needs of the rest; bin/ supplies it from PostgreSQL, the queue and the gateway. */
 export type EdgeParts = Pick<
@@ -124,7 +124,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
     nameOf: createRequestIds(options.clients?.trustedProxies ?? []),
     answered: parts.answered ?? (() => {}),
   })
-  const sitemaps = createSitemaps(parts)
+  const sitemaps = createSitemaps({ ...parts, get: { origins: parts.origins, userAgent: 'Prepaint' } })
   const handlerDeps: EdgeDeps = {
     ...parts,
     findDomain: domains.find,

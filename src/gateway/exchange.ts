@@ -148,7 +148,7 @@ class Exchange {
 
   #fail(error: Error): void {
     clearTimeout(this.#late)
-    if (this.#response.headersSent) return cut(this.#response)
+    if (this.#response.headersSent) return void cut(this.#response)
     countFault(error, this.#target, this.#deps.counts)
     const { status, why } = explainFault(error)
     answer(this.#response, status, why)
@@ -160,7 +160,11 @@ class Exchange {
     if ((received.bodyBytes ?? 0) > limits.responseBytes) {
       counts.refuse(this.#target, 'response-too-large')
       received.body.destroy()
-      return answer(response, 502, 'response-too-large')
+      return void answer(response, 502, 'response-too-large')
+    }
+    if (received.rawHeaders.join('').length > limits.headerBytes) {
+      received.body.destroy()
+      return void answer(response, 502, 'headers-too-large')
     }
     try {
       const status = received.statusCode
@@ -175,7 +179,7 @@ class Exchange {
       writeHead(response, status, headers)
     } catch {
       received.body.destroy()
-      return answer(response, 502, 'malformed')
+      return void answer(response, 502, 'malformed')
     }
     // Between the head and the first byte of a stream the page must not wait for a full buffer.
     if ('flushHeaders' in response) response.flushHeaders()
@@ -247,9 +251,7 @@ function write(response: PageResponse, chunk: Buffer): boolean {
 function framingOf(request: PageRequest): RequestBody {
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers
   const hasBody =
-    'stream' in request
-      ? !request.stream.endAfterHeaders
-      : coding !== undefined || Number(length ?? 0) > 0
+    'stream' in request ? !request.stream.endAfterHeaders : coding !== undefined || Number(length ?? 0) > 0
   if (!hasBody) return 'none'
   return length === undefined || coding !== undefined ? 'chunks' : { bytes: Number(length) }
 }

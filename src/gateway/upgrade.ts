@@ -21,7 +21,7 @@ export function upgrade(
   const target = `${upstream.origin.hostname}:${upstream.origin.port}`
   if (request.method !== 'GET' || request.headers.upgrade?.toLowerCase() !== 'websocket') {
     counts.refuse(target, 'malformed')
-    return answerRaw(near, 400, 'malformed')
+    return void answerRaw(near, 400, 'malformed')
   }
   let call: OriginCall
   try {
@@ -56,7 +56,7 @@ export function upgrade(
       },
     )
   } catch {
-    return answerRaw(near, 400, 'malformed')
+    return void answerRaw(near, 400, 'malformed')
   }
   near.on('error', () => call.destroy())
   near.once('close', () => call.destroy())

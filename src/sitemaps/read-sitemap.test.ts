@@ -3,8 +3,8 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import zlib from 'node:zlib'
 import { startTestSite, type TestSite } from '../../test/support/site.ts'
 import type { PagePath } from '../ids.ts'
-import { NotASitemap } from './entry-scanner.ts'
 import { type OwnEntry, readSitemap } from './read-sitemap.ts'
+import { NotASitemap } from './scanner.ts'
 
 let test: TestSite
 before(async () => {

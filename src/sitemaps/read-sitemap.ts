@@ -1,14 +1,14 @@
-import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import zlib from 'node:zlib'
 
 import type { PagePath } from '../ids.ts'
+import type { OriginResponse } from '../outbound/client/request.ts'
 import { type GetOptions, getFromSite } from '../outbound/get.ts'
-import { createEntryScanner, NotASitemap, type SitemapEntry } from './entry-scanner.ts'
+import { NotASitemap, type SitemapEntry, SitemapScanner } from './scanner.ts'
 import { pathOn, type Site } from './site.ts'
 
-/** Written out. Five times what the protocol allows; also what stops a decompression bomb. */
+/** Uncompressed. Five times what the protocol allows; also what stops a decompression bomb. */
 export const SITEMAP_LIMIT_BYTES = 256 * 1024 * 1024
 /** For one sitemap. */
 const TOTAL_MS = 10 * 60_000
@@ -19,11 +19,9 @@ const BATCH = 1_000
 export type OwnEntry = { path: PagePath; changedAtMs: number | null }
 
 /**
- * Reads one sitemap, or index of sitemaps, of a site as it streams by, plain
- * or gzip: `take` is handed its own entries in batches of at most 1,000, and
- * the origin waits while it is at it; entries of other hosts are left out.
- * Rejects when the origin answers anything but 200 with a sitemap within the
- * limits; what was taken until then was in it. `take` says false: enough.
+ * Reads one sitemap, or index of sitemaps, of a site as it streams by: `take` is handed its own entries in batches of
+ * at most 1,000, and the origin waits meanwhile; entries of other hosts are left out. Rejects when the origin answers
+ * anything but 200 with a sitemap within the limits; what was taken until then was in it. `take` says false: enough.
  */
 export async function readSitemap(
   options: GetOptions & { limitBytes?: number },
@@ -32,16 +30,11 @@ export async function readSitemap(
   signal: AbortSignal,
   take: (entries: readonly OwnEntry[], kind: 'pages' | 'sitemaps') => Promise<boolean>,
 ): Promise<void> {
-  const ends = AbortSignal.any([signal, AbortSignal.timeout(TOTAL_MS)])
-  const answer = await getFromSite(options, site, path, ends)
-  if (answer.statusCode !== 200) {
-    answer.destroy()
-    throw new NotASitemap(`the origin answered ${answer.statusCode}`)
-  }
   const { limitBytes = SITEMAP_LIMIT_BYTES } = options
-  const scanner = createEntryScanner()
+  const within = AbortSignal.any([signal, AbortSignal.timeout(TOTAL_MS)])
+  const opened = await openSitemap(options, site, path, within, limitBytes)
+  const scanner = new SitemapScanner()
   let batch: OwnEntry[] = []
-  let bytes = 0
   const pass = async (): Promise<boolean> => {
     if (batch.length === 0) return true
     const full = batch
@@ -58,29 +51,63 @@ export async function readSitemap(
     return true
   }
   try {
-    for await (const piece of await unpacked(answer)) {
-      bytes += piece.length
-      if (bytes > limitBytes) throw new NotASitemap(`larger than ${limitBytes} bytes`)
+    for await (const piece of opened.pieces) {
       if (!(await collect(scanner.write(piece)))) return
     }
     if (await collect(scanner.end())) await pass()
   } finally {
-    answer.destroy()
+    opened.close()
   }
 }
 
-/** The content without its `Content-Encoding`, and without the gzip file that it may be (RFC 1952, section 2.3.1). */
-async function unpacked(answer: IncomingMessage): Promise<Readable> {
-  const encoding = answer.headers['content-encoding']?.toLowerCase()
-  const content = encoding === 'gzip' || encoding === 'x-gzip' ? gunzipped(answer) : answer
-  const pieces = content[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+type OpenSitemap = {
+  contentType: string | undefined
+  /** It is a gzip file (RFC 1952, section 2.3.1), whatever encoding it was sent with. */
+  isGzipFile: boolean
+  /** Unpacked. Throws NotASitemap behind the limit. */
+  pieces: AsyncIterable<Buffer>
+  close(): void
+}
+
+/** Asks a site's origin for a sitemap. Rejects when it answers anything but 200. */
+export async function openSitemap(
+  options: GetOptions,
+  site: Site,
+  path: PagePath,
+  signal: AbortSignal,
+  limitBytes: number,
+): Promise<OpenSitemap> {
+  const { statusCode, headers, body } = await getFromSite(options, site, path, signal)
+  if (statusCode !== 200) {
+    body.destroy()
+    throw new NotASitemap(`the origin answered ${statusCode}`)
+  }
+  const pieces = decoded({ headers, body })[Symbol.asyncIterator]() as AsyncIterator<Buffer>
   const first = await pieces.next()
-  const isGzip = first.done !== true && first.value[0] === 0x1f && first.value[1] === 0x8b
+  const isGzipFile = first.done !== true && first.value[0] === 0x1f && first.value[1] === 0x8b
   async function* whole() {
     for (let piece = first; piece.done !== true; piece = await pieces.next()) yield piece.value
   }
-  const all = Readable.from(whole())
-  return isGzip ? gunzipped(all) : all
+  async function* limited() {
+    let bytes = 0
+    for await (const piece of isGzipFile ? gunzipped(Readable.from(whole())) : whole()) {
+      bytes += (piece as Buffer).length
+      if (bytes > limitBytes) throw new NotASitemap(`larger than ${limitBytes} bytes`)
+      yield piece as Buffer
+    }
+  }
+  return {
+    contentType: headers['content-type'],
+    isGzipFile,
+    pieces: limited(),
+    close: () => void body.destroy(),
+  }
+}
+
+/** Without its `Content-Encoding`. */
+function decoded({ headers, body }: Pick<OriginResponse, 'headers' | 'body'>): Readable {
+  const encoding = headers['content-encoding']?.toLowerCase()
+  return encoding === 'gzip' || encoding === 'x-gzip' ? gunzipped(body) : body
 }
 
 function gunzipped(packed: Readable): Readable {

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 
 import type { PagePath } from '../ids.ts'
-import { type GetOptions, getFromSite } from '../outbound/get.ts'
+import { type GetOptions, getFromSite, readText } from '../outbound/get.ts'
 import { pathOn, type Site } from './site.ts'
 
 type ParseRobots = (
@@ -43,25 +43,23 @@ export type Robots = {
  */
 export async function fetchRobots(options: GetOptions, site: Site, signal: AbortSignal): Promise<string> {
   const ends = AbortSignal.any([signal, AbortSignal.timeout(TOTAL_MS)])
-  const answer = await getFromSite({ ...options, encoding: 'identity' }, site, '/robots.txt', ends)
+  const { statusCode, body } = await getFromSite(
+    { ...options, encoding: 'identity' },
+    site,
+    '/robots.txt',
+    ends,
+  )
   try {
-    const status = answer.statusCode ?? 0
-    if (status >= 500 || status === 429) throw new Error(`the origin answered ${status}`)
-    if (status !== 200) return ''
-    const parts: Buffer[] = []
-    let bytes = 0
-    for await (const part of answer as AsyncIterable<Buffer>) {
-      parts.push(part)
-      bytes += part.length
-      if (bytes >= ROBOTS_LIMIT_BYTES) break
-    }
-    return Buffer.concat(parts).subarray(0, ROBOTS_LIMIT_BYTES).toString('utf8').replaceAll('\0', '')
+    if (statusCode >= 500 || statusCode === 429) throw new Error(`the origin answered ${statusCode}`)
+    if (statusCode !== 200) return ''
+    const { text } = await readText(body, ROBOTS_LIMIT_BYTES)
+    return text.replaceAll('\0', '')
   } finally {
-    answer.destroy()
+    body.destroy()
   }
 }
 
-export function readRobots(text: string, site: Site): Robots {
+export function readRobots(text: string, site: Omit<Site, 'id'>): Robots {
   const home = `https://${site.name}`
   const robots = robotsParser(`${home}/robots.txt`, bounded(text))
   return {

@@ -1,12 +1,11 @@
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-
-import type { DomainId, DomainName } from '../../src/ids.ts'
 import ipaddr from 'ipaddr.js'
+import type { DomainId, DomainName } from '../../src/ids.ts'
 import { createAddressGuard } from '../../src/outbound/address-guard.ts'
 import { createClient } from '../../src/outbound/client/pool.ts'
-import { readOrigin } from '../../src/outbound/origin.ts'
 import type { GetOptions } from '../../src/outbound/get.ts'
+import { readOrigin } from '../../src/outbound/origin.ts'
 import type { Site } from '../../src/sitemaps/site.ts'
 
 /** Test support: an origin on loopback, and what its sitemaps are read with. */
@@ -44,7 +43,12 @@ export async function startTestSite(): Promise<TestSite> {
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const origins = createClient(createAddressGuard([{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }]))
   const started: TestSite = {
-    site: { id: 1 as DomainId, name: 'red.example' as DomainName, origin: readOrigin(origin, 'test'), query: 'keep' },
+    site: {
+      id: 1 as DomainId,
+      name: 'red.example' as DomainName,
+      origin: readOrigin(origin, 'test'),
+      query: 'keep',
+    },
     options: { origins, userAgent: 'Prepaint/0.0.0-test' },
     origin,
     answers,

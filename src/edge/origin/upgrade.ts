@@ -60,8 +60,9 @@ export function createPassUpgrade(options: PassOptions): PassUpgrade {
       method: req.httpVersion === '2.0' ? 'GET' : (req.method ?? 'GET'),
       path: req.url ?? '/',
       headers: [...requestHeaders(req, front, domain.origin, handshake.framing), ...named],
-      ...{ body: 'none', answerWaitMs, idleMs, mayUpgrade: true },
-    } as const
+      body: 'none' as const,
+      ...{ answerWaitMs, idleMs, mayUpgrade: true },
+    }
     const call = new OriginCall(request, {
       ready() {},
       drain() {},

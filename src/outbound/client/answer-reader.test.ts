@@ -14,6 +14,7 @@ type Read = {
   trailers: string[]
   interims: number[]
   reusable: boolean
+  odd: boolean
 }
 
 /** What is read of bytes that come in these parts, and then the connection ends if it says so; null: there is more to come. */
@@ -39,7 +40,7 @@ function read(parts: readonly string[], { method = 'GET', ends = false } = {}): 
   })
   for (const part of parts) reader.push(Buffer.from(part, 'latin1'))
   if (ends) reader.finish()
-  return ended ? { ...got, reusable: reader.isReusable } : null
+  return ended ? { ...got, reusable: reader.isReusable, odd: reader.isOdd } : null
 }
 
 const OK = 'HTTP/1.1 200 OK\r\n'
@@ -56,6 +57,7 @@ describe('answers are read', () => {
       trailers: ['X-Sum', '42'],
       interims: [103],
       reusable: true,
+      odd: false,
     })
     assert.deepEqual(read([...text]), whole)
   })
@@ -101,7 +103,7 @@ describe('limits', () => {
   const refused = (text: string, options = {}) => assert.throws(() => read([text], options), BadAnswer)
 
   it('a head', () => {
-    const head = (bytes: number) => `${OK}X: ${'x'.repeat(bytes - OK.length - 3)}\r\n\r\n`
+    const head = (bytes: number) => `${OK}X: ${'x'.repeat(bytes - OK.length - 5)}\r\n\r\n`
     assert.notEqual(read([`${head(ANSWER_HEAD_BYTES)}`], { ends: true }), null)
     refused(head(ANSWER_HEAD_BYTES + 1))
     refused(`${OK}X: ${'x'.repeat(ANSWER_HEAD_BYTES)}`)
@@ -125,7 +127,6 @@ describe('limits', () => {
   })
 
   it('what speaks no HTTP is not read on', () => refused('SSH-2.0'))
-  it('nor who ends lines by LF alone', () => refused('HTTP/1.1 200 OK\nContent-Length: 2\n\nok'))
 })
 
 /**
@@ -279,6 +280,11 @@ describe('beside the parser of node', () => {
         continue
       }
       assert(ours !== null)
+      // `test/odd-origins.test.ts` compares these with nginx.
+      if (ours.odd) {
+        assert.equal(ours.reusable, false)
+        continue
+      }
       accepted++
       // What stands behind it is nobody's answer; node would say that it is malformed.
       const theirs = await byNode([text.slice(0, lengthOf(text, method))], method)
@@ -290,9 +296,6 @@ describe('beside the parser of node', () => {
   })
 
   const STRICTER: Record<string, string> = {
-    'a coding that nobody here undoes': `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
-    'chunks in HTTP/1.0 (RFC 9112, section 6.1)':
-      'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     'empty lines before the status line': `\r\n${OK}Content-Length: 0\r\n\r\n`,
   }
   for (const [name, text] of Object.entries(STRICTER)) {
@@ -315,7 +318,7 @@ function lengthOf(text: string, method: string): number {
 async function byNode(
   parts: readonly string[],
   method: string,
-): Promise<Omit<Read, 'interims' | 'reusable'> | null> {
+): Promise<Omit<Read, 'interims' | 'reusable' | 'odd'> | null> {
   const connection = new Duplex({ read() {}, write: (_part, _encoding, done) => done() })
   const request = http.request({ method, createConnection: () => connection })
   const { promise, resolve } = Promise.withResolvers<Awaited<ReturnType<typeof byNode>>>()

@@ -36,21 +36,22 @@ export type TakeAnswer = {
   upgrade(head: AnswerHead, rest: Buffer): void
 }
 
-// RFC 9112, section 4.
+// RFC 9112, section 4, and what nginx takes for a status line besides.
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?\r\n$/
-const BARE_LF = /(?<!\r)\n/
-const HEAD_END = '\r\n\r\n'
+const ODD_STATUS_LINE = /^HTTP\/\d\.\d +([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/
 const FIRST_LOOK_BYTES = 2_048
 const NOTHING = Buffer.alloc(0)
 
 /**
- * Reads the answers that come on one connection of HTTP/1.x (RFC 9112), one for
- * each `begin`. Stricter than the standard where it leaves a choice: what another
- * server could read in another way is no answer. `src/outbound/client/answer-reader.test.ts` compares it with node's parser.
+ * Reads the responses that come on one connection of HTTP/1.x (RFC 9112), one for each `begin`. Takes what nginx takes
+ * of odd origins, but for what could be read in two ways; a connection that said anything odd is not used again.
+ * `test/odd-origins.test.ts` compares it with nginx, `src/outbound/client/answer-reader.test.ts` with node's parser.
  */
 export class AnswerReader {
   /** The connection may carry another request. */
   isReusable = true
+  /** Something was not as the standard says, but clear. */
+  isOdd = false
   #take: TakeAnswer | null = null
   #method = ''
   #mayUpgrade = false
@@ -93,20 +94,20 @@ export class AnswerReader {
     const bytes = this.#waiting.length === 0 ? part : Buffer.concat([this.#waiting, part])
     // Nearly all are in what comes first, and searched faster as text.
     const begin = bytes.toString('latin1', 0, FIRST_LOOK_BYTES)
-    const [text, end] = endOf(begin, bytes)
+    const [text, end, rest] = endOf(begin, bytes)
     if (end > ANSWER_HEAD_BYTES || (end === -1 && bytes.length > ANSWER_HEAD_BYTES)) {
       throw new HeadTooLarge('The head of the answer is too large')
     }
     if (end === -1) {
-      // Before its end comes: who does not speak HTTP at all, or ends lines by LF alone, may go on for ever.
-      if (!text.startsWith('HTTP/1.'.slice(0, text.length)) || BARE_LF.test(text))
-        throw new BadAnswer('The answer is no HTTP')
+      // Before its end comes: what does not speak HTTP at all may go on for ever.
+      if (!text.startsWith('HTTP/'.slice(0, text.length))) throw new BadAnswer('The answer is no HTTP')
       this.#waiting = bytes
       return NOTHING
     }
     this.#waiting = NOTHING
-    const rest = bytes.subarray(end + HEAD_END.length)
-    const head = parseHead(text.slice(0, end + 2))
+    // An empty line that ends with LF alone.
+    if (text[end] === '\n') this.#noteOdd()
+    const head = this.#parse(text.slice(0, end))
     if (head.statusCode === 101 && this.#mayUpgrade) {
       const take = this.#take!
       this.#take = null
@@ -116,6 +117,29 @@ export class AnswerReader {
     if (head.statusCode < 200) this.#interim(head)
     else this.#final(head)
     return rest
+  }
+
+  /** `text`: Latin-1, whole lines. */
+  #parse(text: string): AnswerHead {
+    const first = text.indexOf('\n') + 1
+    const status = STATUS_LINE.exec(text.slice(0, first))
+    const rawHeaders = headerLines(text.slice(first))
+    if (status === null || rawHeaders === null) {
+      this.#noteOdd()
+      return parseOddHead(text)
+    }
+    return {
+      httpVersion: status[1] === '1' ? '1.1' : '1.0',
+      statusCode: Number(status[2]),
+      statusMessage: status[3] ?? '',
+      rawHeaders,
+      bodyBytes: null,
+    }
+  }
+
+  #noteOdd(): void {
+    this.isOdd = true
+    this.isReusable = false
   }
 
   #interim({ statusCode }: AnswerHead): void {
@@ -128,6 +152,7 @@ export class AnswerReader {
   #final(head: AnswerHead): void {
     const framing = bodyEndOf(head, this.#method)
     if (typeof framing === 'string') throw new BadAnswer(framing)
+    if (framing.isOdd) this.#noteOdd()
     if (!framing.keeps) this.isReusable = false
     this.#end = framing.end
     head.bodyBytes = framing.end === 'length' ? framing.bytes : null
@@ -145,6 +170,7 @@ export class AnswerReader {
     }
     if (this.#chunks !== null) {
       const trailers = this.#chunks.push(part, take)
+      if (this.#chunks.isOdd) this.#noteOdd()
       if (typeof trailers === 'string') throw new BadAnswer(trailers)
       if (trailers === null) return NOTHING
       this.#done(trailers.flat)
@@ -166,27 +192,50 @@ export class AnswerReader {
   }
 }
 
-/** The beginning of what has come, as Latin-1, and where in it the head ends; -1: not yet. */
-function endOf(begin: string, bytes: Buffer): [text: string, end: number] {
-  const end = begin.indexOf(HEAD_END)
-  if (end !== -1 || bytes.length <= FIRST_LOOK_BYTES) return [begin, end]
-  const more = bytes.toString('latin1', 0, ANSWER_HEAD_BYTES + HEAD_END.length)
-  return [more, more.indexOf(HEAD_END)]
+/** What has come as Latin-1, how much of it are the lines of the head (-1: it is not all there), and what stands behind. */
+function endOf(begin: string, bytes: Buffer): [text: string, end: number, rest: Buffer] {
+  let text = begin
+  let end = blankLine(text)
+  if (end === -1 && bytes.length > FIRST_LOOK_BYTES) {
+    text = bytes.toString('latin1', 0, ANSWER_HEAD_BYTES + 4)
+    end = blankLine(text)
+  }
+  if (end === -1) return [text, -1, NOTHING]
+  return [text, end, bytes.subarray(end + (text[end] === '\r' ? 2 : 1))]
 }
 
-/** `text`: Latin-1, up to the line break of its last line. Throws BadAnswer. */
-function parseHead(text: string): AnswerHead {
-  const first = text.indexOf('\r\n') + 2
-  const status = STATUS_LINE.exec(text.slice(0, first))
-  const rawHeaders = headerLines(text.slice(first))
-  if (status === null || rawHeaders === null) throw new BadAnswer('The head of the answer is malformed')
-  return {
-    httpVersion: status[1] === '1' ? '1.1' : '1.0',
-    statusCode: Number(status[2]),
-    statusMessage: status[3] ?? '',
-    rawHeaders,
-    bodyBytes: null,
+/** Where the first empty line begins, whether lines end with CRLF or with LF alone. */
+function blankLine(text: string): number {
+  const crlf = text.indexOf('\n\r\n')
+  const lf = text.indexOf('\n\n')
+  return lf === -1 || (crlf !== -1 && crlf < lf) ? (crlf === -1 ? -1 : crlf + 1) : lf + 1
+}
+
+// A name as nginx takes it: no space, no colon. Other control characters may stand in values.
+const ODD_LINE = /^([^\s:\0]+)(?::([^\0\r]*))?$/
+const SENDABLE_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+const SENDABLE_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+const FRAMING = /^(?:content-length|transfer-encoding|connection)$/i
+
+/**
+ * A head that breaks the rules in a way that nginx forgives: lines that end with LF alone, another version, lines that
+ * are no header. Headers that cannot be sent on are dropped, but for those that say where the body ends.
+ */
+function parseOddHead(text: string): AnswerHead {
+  const [first = '', ...lines] = text.split(/\r?\n/).slice(0, -1)
+  const status = ODD_STATUS_LINE.exec(first)
+  if (status === null) throw new BadAnswer('The head of the answer is malformed')
+  const rawHeaders: string[] = []
+  for (const line of lines) {
+    const [, name, value] = ODD_LINE.exec(line) ?? []
+    if (name === undefined) throw new BadAnswer('The head of the answer is malformed')
+    if (value !== undefined && SENDABLE_NAME.test(name) && SENDABLE_VALUE.test(value)) {
+      rawHeaders.push(name, value.replace(/^[\t ]+|[\t ]+$/g, ''))
+    } else if (FRAMING.test(name)) throw new BadAnswer('The head of the answer is malformed')
   }
+  const httpVersion = first.startsWith('HTTP/1.0') ? '1.0' : '1.1'
+  const [, statusCode, statusMessage = ''] = status
+  return { httpVersion, statusCode: Number(statusCode), statusMessage, rawHeaders, bodyBytes: null }
 }
 
 /** What says where a body ends. */
@@ -198,19 +247,21 @@ type Framing = {
   bytes: number
   /** Another answer may follow on the connection. */
   keeps: boolean
+  isOdd: boolean
 }
 
 const LENGTH = /^\d{1,15}$/
 
 /**
- * How long the body of a final answer is (RFC 9112, section 6.3), or what is
- * wrong with what it says about that. A length beside chunks, two lengths and codings other than chunks are refused.
+ * How long the body of a final answer is (RFC 9112, section 6.3), or what is wrong with what it says about that. Leaves
+ * in its headers one length at most, and none that does not count.
  */
 function bodyEndOf(head: AnswerHead, method: string): Framing | string {
   const { statusCode, httpVersion, rawHeaders } = head
   let length: string | null = null
   let coding: string | null = null
   let connection = ''
+  let isOdd = false
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]!
     // The three names differ in their length, as nearly all others do from them.
@@ -218,26 +269,50 @@ function bodyEndOf(head: AnswerHead, method: string): Framing | string {
     const lower = name.toLowerCase()
     const value = rawHeaders[at + 1]!
     if (lower === 'content-length') {
-      if (length !== null) return 'The answer has two lengths'
-      length = value
-    } else if (lower === 'transfer-encoding') {
-      if (coding !== null) return 'The answer has two codings'
-      coding = value
-    } else if (lower === 'connection') connection += `${value},`
+      if (length !== null || value.includes(',')) isOdd = true
+      length = length === null ? value : `${length},${value}`
+    } else if (lower === 'transfer-encoding') coding = coding === null ? value : `${coding},${value}`
+    else if (lower === 'connection') connection += `${value},`
   }
-  if (length !== null && !LENGTH.test(length)) return 'The length of the answer is no number'
-  if (coding !== null && length !== null) return 'The answer has a length and chunks'
-  if (coding !== null && coding.toLowerCase() !== 'chunked') return 'The answer has an unknown coding'
-  if (coding !== null && httpVersion === '1.0') return 'The answer has chunks in HTTP/1.0'
+  if (isOdd) length = oneLength(length!)
+  if (length !== null && !LENGTH.test(length))
+    return 'The length of the answer is no number, or there are two'
+  let isChunked = false
+  if (coding !== null) {
+    isChunked = coding.toLowerCase() === 'chunked'
+    if (!isChunked || length !== null || httpVersion === '1.0') isOdd = true
+    if (!isChunked) {
+      const codings = coding
+        .toLowerCase()
+        .split(/[\s,]+/)
+        .filter((one) => one !== '' && one !== 'identity')
+      isChunked = codings.at(-1) === 'chunked'
+      if (codings.length > 0 && !isChunked) return 'The answer has an unknown coding'
+    }
+    if (isChunked) length = null
+  }
+  if (isOdd) head.rawHeaders = withLength(rawHeaders, length)
 
   const options = connection === '' ? [] : connection.toLowerCase().split(/[\s,]+/)
-  const keeps = httpVersion === '1.1' ? !options.includes('close') : options.includes('keep-alive')
+  const keeps =
+    !isOdd && (httpVersion === '1.1' ? !options.includes('close') : options.includes('keep-alive'))
   if (statusCode === 204) {
     // It can have no body; who says that it has one may send it (section 6.3, rule 1, and RFC 9110, section 8.6).
-    return { end: 'length', bytes: 0, keeps: keeps && coding === null && (length ?? '0') === '0' }
+    return { end: 'length', bytes: 0, keeps: keeps && coding === null && (length ?? '0') === '0', isOdd }
   }
-  if (method === 'HEAD' || statusCode === 304) return { end: 'length', bytes: 0, keeps }
-  if (coding !== null) return { end: 'chunks', bytes: 0, keeps }
-  if (length !== null) return { end: 'length', bytes: Number(length), keeps }
-  return { end: 'connection', bytes: 0, keeps: false }
+  if (method === 'HEAD' || statusCode === 304) return { end: 'length', bytes: 0, keeps, isOdd }
+  if (isChunked) return { end: 'chunks', bytes: 0, keeps, isOdd }
+  if (length !== null) return { end: 'length', bytes: Number(length), keeps, isOdd }
+  return { end: 'connection', bytes: 0, keeps: false, isOdd }
+}
+
+/** The same length said more than once is one (RFC 9110, section 8.6). Else what was said. */
+function oneLength(lengths: string): string {
+  const all = new Set(lengths.split(',').map((one) => one.trim()))
+  return all.size === 1 ? [...all][0]! : lengths
+}
+
+function withLength(raw: readonly string[], length: string | null): string[] {
+  const kept = raw.filter((_text, at) => raw[at - (at % 2)]!.toLowerCase() !== 'content-length')
+  return length === null ? kept : [...kept, 'Content-Length', length]
 }

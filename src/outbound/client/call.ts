@@ -48,6 +48,10 @@ const NOT_IN_VALUE = /[^\t\x20-\x7e\x80-\xff]/
 /** The origin did not answer, or gave no connection, in time. */
 export class OriginSilent extends Error {
   override name = 'OriginSilent'
+
+  constructor() {
+    super('The origin was silent for too long')
+  }
 }
 
 /** One request to an origin and its answer. To be given to the pool, which finds it a connection. */

@@ -8,12 +8,13 @@ export const TRAILER_BYTES = 16 * 1024
 type ChunksEnd = { flat: string[]; rest: Buffer }
 
 // RFC 9112, section 7.1. Quotes in extensions are not looked into: a line break ends the line wherever it stands.
-const SIZE_LINE = /^([0-9A-Fa-f]{1,12})(?:;[\t\x20-\x7e\x80-\xff]*)?$/
-const CR = 0x0d
+const SIZE_LINE = /^([0-9A-Fa-f]{1,12})([\t ]*)(?:;[\t\x20-\x7e\x80-\xff]*)?$/
 const LF = 0x0a
 
 /** Reads one body that comes in chunks (RFC 9112, section 7.1). */
 export class ChunkReader {
+  /** Not as the standard says, but clear. */
+  isOdd = false
   /** Of the chunk that is being read. */
   #leftBytes = 0
   #state: 'size' | 'data' | 'data-end' | 'trailers' = 'size'
@@ -42,17 +43,16 @@ export class ChunkReader {
         return null
       }
       at = end + 1
-      if (line.length < 2 || line.charCodeAt(line.length - 2) !== CR)
-        return 'A line without CR between chunks'
+      if (!line.endsWith('\r\n')) this.isOdd = true
       if (this.#state === 'trailers') {
         // Lines are gathered to the empty one.
         this.#waiting = line
-        if (line !== '\r\n' && !line.endsWith('\r\n\r\n')) continue
-        const flat = headerLines(line.slice(0, -2))
+        if (!/(?:^|\n)\r?\n$/.test(line)) continue
+        const flat = headerLines(line.replace(/\r?\n/g, '\r\n').slice(0, -2))
         return flat === null ? 'The trailers of the answer are malformed' : { flat, rest: bytes.subarray(at) }
       }
       this.#waiting = ''
-      const wrong = this.#line(line.slice(0, -2))
+      const wrong = this.#line(line.replace(/\r?\n$/, ''))
       if (wrong !== null) return wrong
     }
     return null
@@ -65,6 +65,7 @@ export class ChunkReader {
     }
     const size = SIZE_LINE.exec(line)
     if (size === null) return 'The size of a chunk is malformed'
+    if (size[2] !== '') this.isOdd = true
     this.#leftBytes = Number.parseInt(size[1]!, 16)
     this.#state = this.#leftBytes === 0 ? 'trailers' : 'data'
     return null

@@ -6,17 +6,19 @@ import net from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 
 import ipaddr from 'ipaddr.js'
-import { createSelfSigned } from '../gateway/tls-key.ts'
-import { createAddressGuard } from './address-guard.ts'
-import { createGuardedAgents, type GuardedAgentsOptions } from './guarded-agents.ts'
-import { connectFault } from './guarded-sockets.ts'
-import type { Lookup } from './lookup.ts'
+import { createSelfSigned } from '../../gateway/tls-key.ts'
+import { createAddressGuard } from '../address-guard.ts'
+import { connectFault } from '../guarded-connect.ts'
+import type { Lookup } from '../lookup.ts'
+import type { Origin } from '../origin.ts'
+import { createClient } from './pool.ts'
+import { sendRequest } from './request.ts'
 
 const { privateKey, certificate } = createSelfSigned('origin.example')
 const key = privateKey.export({ type: 'pkcs8', format: 'pem' })
 
 for (const scheme of ['http', 'https'] as const) {
-  describe(`guarded ${scheme} agent`, () => {
+  describe(`the client by ${scheme}`, () => {
     it('connects to permitted addresses, by name and by address', async (t) => {
       const { get } = await start(t, scheme)
       assert.equal(await get('origin.example'), '127.0.0.1 origin.example')
@@ -35,24 +37,18 @@ for (const scheme of ['http', 'https'] as const) {
     })
 
     it('keeps none when it is closed, not for requests that waited for one either', async (t) => {
-      const { agents, server, port } = await start(t, scheme, { agent: { socketsPerOrigin: 1 } })
+      const { client, get, server } = await start(t, scheme, { agent: { perOrigin: 1 } })
       server.removeAllListeners('request')
       const asked = once(server, 'request')
-      const agent = agents[scheme]
-      const { request } = scheme === 'https' ? https : http
-      const ended = [1, 2, 3].map(() => {
-        const sent = request({ agent, host: 'origin.example', port })
-        sent.on('error', () => {}).end()
-        const closed = new Promise((resolve) => sent.once('close', resolve))
-        return { sent, closed }
-      })
+      const all = [1, 2, 3].map(() => get('origin.example'))
+      const ended = Promise.allSettled(all)
       await asked
-      for (const { sent } of ended.slice(1)) sent.destroy()
-      agents.close()
-      await Promise.all(ended.map(({ closed }) => closed))
-      // When the agent has heard of it too.
-      await new Promise(setImmediate)
-      assert.deepEqual(Object.keys(agent.freeSockets), [])
+      assert.deepEqual([client.open, client.waiting], [1, 2])
+      client.close()
+      assert.deepEqual([...new Set((await ended).map(({ status }) => status))], ['rejected'])
+      assert.deepEqual([client.open, client.waiting], [0, 0])
+      await assert.rejects(get('origin.example'))
+      assert.equal(server.accepted, 1)
     })
 
     it('refuses what the guard refuses', async (t) => {
@@ -86,25 +82,10 @@ for (const scheme of ['http', 'https'] as const) {
       assert.equal(await get('origin.example'), '127.0.0.1 origin.example')
     })
 
-    it('hands out connections that are guarded too, and ends them with all others', async (t) => {
-      const { agents, server, canary, port } = await start(t, scheme)
-      const to = (hostname: string) => agents.connect({ protocol: `${scheme}:`, hostname, port })
-      for (const hostname of ['127.0.0.2', 'canary.example', '[::ffff:127.0.0.2]']) {
-        const [error] = await once(to(hostname), 'error')
-        assert.equal(connectFault(error), 'refused-address', hostname)
-      }
-      const socket = to('origin.example')
-      await once(socket, scheme === 'https' ? 'secureConnect' : 'connect')
-      assert.deepEqual([server.accepted, canary.accepted], [1, 0])
-      agents.close()
-      assert.equal(socket.destroyed, true)
-    })
-
     it('checks each new connection: rebinding gets nowhere', async (t) => {
       const turns = [['127.0.0.1'], ['127.0.0.2']]
       const { get, canary } = await start(t, scheme, {
         lookup: async () => turns.shift() ?? [],
-        agent: { keepAliveMs: 1 },
       })
       assert.equal(await get('origin.example', { connection: 'close' }), '127.0.0.1 origin.example')
       await assert.rejects(get('origin.example'), (error) => connectFault(error) === 'refused-address')
@@ -134,7 +115,7 @@ for (const scheme of ['http', 'https'] as const) {
         waiting += 1
         return new Promise((resolve) => answers.push(() => resolve(['127.0.0.1'])))
       }
-      const { get, server } = await start(t, scheme, { lookup, agent: { socketsPerOrigin: 3 } })
+      const { get, server } = await start(t, scheme, { lookup, agent: { perOrigin: 3 } })
       const all = Array.from({ length: 9 }, () => get('origin.example'))
       assert.equal(waiting, 3)
       for (const answer of answers) answer()
@@ -143,7 +124,7 @@ for (const scheme of ['http', 'https'] as const) {
     })
 
     it('serves what waited although the connections before it failed', async (t) => {
-      const { get } = await start(t, scheme, { agent: { socketsPerOrigin: 1 } })
+      const { get } = await start(t, scheme, { agent: { perOrigin: 1 } })
       const [first, second] = [get('canary.example'), get('canary.example')]
       await assert.rejects(first, (error) => connectFault(error) === 'refused-address')
       await assert.rejects(second, (error) => connectFault(error) === 'refused-address')
@@ -152,7 +133,7 @@ for (const scheme of ['http', 'https'] as const) {
   })
 }
 
-describe('guarded https agent: TLS', () => {
+describe('the client: TLS', () => {
   it('refuses a certificate that nobody vouches for', async (t) => {
     const { get } = await start(t, 'https', { agent: { ca: undefined } })
     await assert.rejects(get('origin.example'), (error) => connectFault(error) === 'unreachable')
@@ -168,12 +149,12 @@ describe('guarded https agent: TLS', () => {
     const silent = net.createServer((socket) => socket.on('error', () => {}))
     silent.listen(0, '127.0.0.1')
     await once(silent, 'listening')
-    const { get, agents } = await start(t, 'https', {
+    const { get, client } = await start(t, 'https', {
       agent: { connectTimeoutMs: 50 },
       port: (silent.address() as net.AddressInfo).port,
     })
     await assert.rejects(get('origin.example'), (error) => connectFault(error) === 'timed-out')
-    agents.close()
+    client.close()
     silent.close()
   })
 
@@ -187,7 +168,12 @@ describe('guarded https agent: TLS', () => {
   })
 })
 
-type Options = { lookup?: Lookup; agent?: GuardedAgentsOptions; port?: number; allowed?: string[] }
+type Options = {
+  lookup?: Lookup
+  agent?: Parameters<typeof createClient>[1]
+  port?: number
+  allowed?: string[]
+}
 
 /** A server on 127.0.0.1, which is allowed, and a canary on 127.0.0.2 with the same port. */
 async function start(
@@ -219,24 +205,28 @@ async function start(
   await once(canary, 'listening')
 
   const guard = createAddressGuard(allowed.map((range) => ({ cidr: ipaddr.parseCIDR(range), port: null })))
-  const agents = createGuardedAgents(guard, { ca: certificate, lookup: lookup ?? lookupByName, ...agent })
+  const client = createClient(guard, { ca: certificate, lookup: lookup ?? lookupByName, ...agent })
   t.after(() => {
-    agents.close()
+    client.close()
     server.close()
     server.closeAllConnections()
     canary.close()
   })
 
-  const get = async (host: string, headers: http.OutgoingHttpHeaders = {}): Promise<string> => {
-    const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()
-    const request = scheme === 'https' ? https.request : http.request
-    request({ agent: agents[scheme], host, port: fixedPort ?? port, headers })
-      .on('response', resolve)
-      .on('error', reject)
-      .end()
-    return String(Buffer.concat(await (await promise).toArray()))
+  const get = async (host: string, headers: Record<string, string> = {}): Promise<string> => {
+    const origin = readTestOrigin(scheme, host, fixedPort ?? port)
+    const sent = ['Host', origin.authority, ...Object.entries(headers).flat()]
+    const request = { method: 'GET', path: '/', headers: sent, silenceMs: 10_000 }
+    const { body } = await sendRequest(client, origin, request).response
+    return String(Buffer.concat(await body.toArray()))
   }
-  return { get, server, canary, agents, port }
+  return { get, server, canary, client, port }
+}
+
+/** Also of hosts that no checked origin has. */
+function readTestOrigin(scheme: 'http' | 'https', hostname: string, port: number): Origin {
+  const authority = `${hostname}:${port}`
+  return { protocol: `${scheme}:`, hostname, port, authority, key: authority }
 }
 
 const NAMES: Record<string, string[]> = {

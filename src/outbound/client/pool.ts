@@ -17,7 +17,7 @@ export type OriginPoolOptions = {
   inTotal?: number
   /** A free connection is closed after this time. */
   keepAliveMs?: number
-  /** And any that is so old when it becomes free: its origin's name may lead elsewhere by now. */
+  /** And each that is so old when it becomes free: its origin's name may lead elsewhere by now. */
   maxAgeMs?: number
 }
 
@@ -27,8 +27,8 @@ const PER_ORIGIN = 1_024
 const IN_TOTAL = 8 * PER_ORIGIN
 
 /**
- * Whether a kept connection may be used: any; one that was in use `SURELY_OPEN_MS` ago, for a request that may not be
- * sent twice, as the origin may be about to close it; or none.
+ * Which kept connection may be used: `any`; `lately`, one that was in use `SURELY_OPEN_MS` ago, for a request that may not be
+ * sent twice, as the origin may be about to close it; or `none`.
  */
 export type KeptUse = 'any' | 'lately' | 'none'
 
@@ -71,7 +71,7 @@ export function createOriginPool(options: OriginPoolOptions): OriginPool {
 
   function send(call: OriginCall, origin: Origin, keptUse: KeptUse = 'any'): void {
     const place = placeOf(origin)
-    if (isClosed) return call.destroy(new Error('The node is shutting down'))
+    if (isClosed) return void call.destroy(new Error('The node is shutting down'))
     if (keptUse === 'lately') dropOlder(place, SURELY_OPEN_MS)
     if (!placed(call, place, keptUse === 'none')) wait(call, place)
   }

@@ -5,6 +5,7 @@ import type { Clock } from '../../clock.ts'
 import { type Queryable, retriedTransaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { DomainId, DomainName, PagePath } from '../../ids.ts'
+import { readOrigin } from '../../outbound/origin.ts'
 import { type Robots, readRobots } from '../../sitemaps/robots.ts'
 import { type DomainSettings, readDomainSettings, ruleFor } from '../../sites/domain-settings.ts'
 import { freshnessOf } from '../../store/freshness.ts'
@@ -113,7 +114,11 @@ async function queueNext(client: Queryable, run: Run, limit: number, nowMs: numb
     return move(client, run.domain, {})
   }
   const pages = await nextKnownPages(client, run.domain, run.after, limit)
-  const robots = readRobots(run.robots, { ...run, id: run.domain, query: run.settings.query })
+  const robots = readRobots(run.robots, {
+    name: run.name,
+    origin: readOrigin(run.originUrl, run.domain),
+    query: run.settings.query,
+  })
   const chosen: Record<WarmChoice, PagePath[]> = { queue: [], forbidden: [], passed: [], fresh: [] }
   for (const page of pages) {
     chosen[warmChoice(page, { which: run.which, robots, settings: run.settings, nowMs })].push(page.path)

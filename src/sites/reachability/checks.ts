@@ -3,8 +3,8 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import type { AccountId, DomainName } from '../../ids.ts'
-import type { TriedOrigin } from './ask.ts'
 import type { DnsState } from './dns-state.ts'
+import type { TriedOrigin } from './try-origin.ts'
 
 /** Of one account in a minute, over all nodes; what is still remembered costs none. */
 export const CHECKS_A_MINUTE = 60

@@ -8,9 +8,9 @@ import { loadConfig } from '../../config.ts'
 import type { AccountId, DomainName } from '../../ids.ts'
 import { createAddressGuard } from '../../outbound/address-guard.ts'
 import { parseDomainName } from '../domain-name.ts'
-import { tryOrigin } from './ask.ts'
 import { type DnsDeps, readDnsState } from './dns-state.ts'
 import { findWord, publishWord } from './published-word.ts'
+import { tryOrigin } from './try-origin.ts'
 
 let database: TestDatabase
 let ours: { port: number; server: http.Server }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
-import { createEntryScanner, ENTRY_LIMIT_CHARS, NotASitemap, type SitemapEntry } from './entry-scanner.ts'
+import { ENTRY_LIMIT_CHARS, NotASitemap, type SitemapEntry, SitemapScanner } from './scanner.ts'
 
 const NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 const urlset = (inside: string) => `<?xml version="1.0"?>\n<!-- made -->\n<urlset ${NS}>${inside}</urlset>`
 
 function scan(xml: string, pieceBytes = 1 << 16): { entries: SitemapEntry[]; root: string | null } {
-  const scanner = createEntryScanner()
+  const scanner = new SitemapScanner()
   const bytes = Buffer.from(xml)
   const entries: SitemapEntry[] = []
   for (let at = 0; at < bytes.length; at += pieceBytes) {
@@ -81,6 +81,8 @@ describe('what is no sitemap', () => {
     'a feed': '<rss version="2.0"><channel></channel></rss>',
     'much before any root': ' '.repeat(100_000),
     'one entry without end': urlset(`<url><loc>${'a'.repeat(ENTRY_LIMIT_CHARS)}`),
+    'an element of nothing but spaces': urlset(`<url><loc>${' '.repeat(200_000)}`),
+    'a tag without end': `<urlset ${'a'.repeat(70_000)}`,
     'many beginnings': urlset('<url><loc><![CDATA['.repeat(20_000)),
   }
   for (const [name, xml] of Object.entries(none)) {
@@ -94,7 +96,7 @@ describe('what is no sitemap', () => {
   })
 
   it('holds no more than an entry, however long the sitemap', () => {
-    const scanner = createEntryScanner()
+    const scanner = new SitemapScanner()
     scanner.write(Buffer.from(`<urlset ${NS}>`))
     let found = 0
     for (let n = 0; n < 2_000; n++) {
@@ -102,4 +104,60 @@ describe('what is no sitemap', () => {
     }
     assert.equal(found, 200_000)
   })
+})
+
+describe('the locations of a sitemap that is written on', () => {
+  const cases: Record<string, { xml: string; out?: string }> = {
+    'are replaced': {
+      xml: urlset('<url><loc>http://origin.example/a</loc><lastmod>2026-01-01</lastmod></url>\n'),
+      out: urlset('<url><loc>https://red.example/a</loc><lastmod>2026-01-01</lastmod></url>\n'),
+    },
+    'of other hosts stay': { xml: urlset('<url><loc>https://else.example/a</loc></url>') },
+    'are unescaped and escaped again': {
+      xml: urlset('<url><loc>http://origin.example/a?x=1&amp;y=&#39;2&#x27;&lt;</loc></url>'),
+      out: urlset('<url><loc>https://red.example/a?x=1&amp;y=&apos;2&apos;&lt;</loc></url>'),
+    },
+    'may stand in CDATA, and between spaces': {
+      xml: urlset('<url><loc>\n <![CDATA[http://origin.example/a?x=1&y=2]]> </loc></url>'),
+      out: urlset('<url><loc>\n https://red.example/a?x=1&amp;y=2 </loc></url>'),
+    },
+    'of images and videos are replaced too': {
+      xml: urlset(
+        '<url><loc>http://origin.example/a</loc><image:image><image:loc>http://origin.example/a.png</image:loc></image:image><video:content_loc>http://origin.example/a.mp4</video:content_loc></url>',
+      ),
+      out: urlset(
+        '<url><loc>https://red.example/a</loc><image:image><image:loc>https://red.example/a.png</image:loc></image:image><video:content_loc>https://red.example/a.mp4</video:content_loc></url>',
+      ),
+    },
+    'may have a prefix of their own': {
+      xml: `<s:urlset xmlns:s="x"><s:url><s:loc>http://origin.example/a</s:loc></s:url></s:urlset>`,
+      out: `<s:urlset xmlns:s="x"><s:url><s:loc>https://red.example/a</s:loc></s:url></s:urlset>`,
+    },
+    'with an entity that only a DTD explains stay as they are': {
+      xml: `<!DOCTYPE x [<!ENTITY host "http://origin.example">]>${urlset('<url><loc>&host;/a</loc></url>')}`,
+    },
+    'may have letters of several bytes': {
+      xml: urlset('<url><loc>http://origin.example/café/😀</loc></url>'),
+      out: urlset('<url><loc>https://red.example/café/😀</loc></url>'),
+    },
+  }
+  for (const [name, { xml, out = xml }] of Object.entries(cases)) {
+    for (const pieceBytes of [1 << 16, 1]) {
+      it(`${name}; in pieces of ${pieceBytes}`, () => {
+        const scanner = new SitemapScanner((location) =>
+          location.startsWith('http://origin.example/')
+            ? location.replace('http://origin', 'https://red')
+            : null,
+        )
+        const bytes = Buffer.from(xml)
+        let written = ''
+        for (let at = 0; at < bytes.length; at += pieceBytes) {
+          scanner.write(bytes.subarray(at, at + pieceBytes))
+          written += scanner.takeText()
+        }
+        scanner.end()
+        assert.equal(written + scanner.takeText(), out)
+      })
+    }
+  }
 })

@@ -3,7 +3,7 @@ import type http from 'node:http'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import zlib from 'node:zlib'
 import { type Answer, PERSON, path, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
-import { FETCHING_LIMIT } from './sitemaps.ts'
+import { FETCHING_LIMIT } from '../../sitemaps/cache.ts'
 
 const HOUR = 3_600_000
 type Reply = {
@@ -215,22 +215,64 @@ describe('a sitemap', () => {
   }
 })
 
-it('so many are fetched at once; one more is passed', async () => {
+describe('an origin that forces https, and moved its sitemap', () => {
+  it('gets its sitemap and robots.txt into the cache', async () => {
+    const secure = await startTestEdge({
+      origin: (req, res) => {
+        if (req.headers['x-forwarded-proto'] !== 'https') {
+          return void res
+            .writeHead(301, { location: `https://${req.headers['x-forwarded-host']}${req.url}` })
+            .end()
+        }
+        if (req.url === '/robots.txt') return void res.end('Sitemap: /map')
+        if (req.url === '/moved.xml') return void res.end(urlset('/a'))
+        res.writeHead(302, { location: '/moved.xml' }).end()
+      },
+    })
+    try {
+      const first = await secure.ask('/sitemap.xml')
+      assert.deepEqual(
+        [first.status, first.verdict, String(first.body)],
+        [200, 'pass; sitemap', urlset('/a')],
+      )
+      assert.equal(await secure.verdict('/sitemap.xml'), 'hit')
+      assert.equal(await secure.verdict('/map'), 'pass; sitemap')
+    } finally {
+      await secure.close()
+    }
+  })
+})
+
+it('so many are fetched at once for one account, and one more is passed; another account is served at once', async () => {
+  const share = FETCHING_LIMIT / 2
   const passed: string[] = []
   const held: (() => void)[] = []
   const busy = await startTestEdge({
     origin: (req, res) => {
       // Only what is passed says for whom.
-      if (req.headers['x-forwarded-for'] !== undefined) passed.push(req.url!)
+      if (req.headers['x-forwarded-for'] !== undefined) {
+        passed.push(req.url!)
+        return void res.end(urlset())
+      }
+      if (req.headers['x-forwarded-host'] === 'blue.example') return void res.end(urlset('/blue'))
       held.push(() => res.end(urlset()))
-      if (held.length === FETCHING_LIMIT + 1) for (const end of held) end()
     },
   })
   try {
-    const paths = Array.from({ length: FETCHING_LIMIT + 1 }, (_, at) => `/sitemap-${at}.xml`)
-    const answers = await Promise.all(paths.map((path) => busy.ask(path)))
-    assert(answers.every(({ body }) => String(body) === urlset()))
-    assert.equal(passed.length, 1)
+    await busy.pool.query(
+      `with other as (insert into account (email, plan) values ('blue@example.com', 'starter') returning id)
+       update domain set account_id = (select id from other) where custom_domain = 'blue.example'`,
+    )
+    const paths = Array.from({ length: share }, (_, at) => `/sitemap-${at}.xml`)
+    const answers = Promise.all(paths.map((path) => busy.ask(path)))
+    while (held.length < share) await new Promise(setImmediate)
+    assert.equal((await busy.ask('/sitemap-more.xml')).verdict, 'pass; sitemap')
+    assert.deepEqual(passed, ['/sitemap-more.xml'])
+    const blue = await busy.ask('/sitemap.xml', { host: 'blue.example' })
+    assert.equal(String(blue.body), urlset('/blue'))
+    assert.deepEqual([passed.length, held.length], [1, share])
+    for (const end of held) end()
+    assert((await answers).every(({ body }) => String(body) === urlset()))
   } finally {
     await busy.close()
   }

@@ -1,0 +1,113 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import zlib from 'node:zlib'
+
+import { chooseEncoding } from '../../http/accept-encoding.ts'
+import { requestIdOf } from '../../http/request-id.ts'
+import type { PagePath } from '../../ids.ts'
+import { SitemapCache, type SitemapCacheDeps } from '../../sitemaps/cache.ts'
+import { createSitemapNames, type SitemapNamesDeps } from '../../sitemaps/names.ts'
+import type { Held } from '../../store/invalidation.ts'
+import type { PageId } from '../../store/page-id.ts'
+import type { StoredSitemap } from '../../store/stored-sitemap.ts'
+import type { EdgeDomain } from '../request/domain.ts'
+import type { Verdict } from '../request/verdict.ts'
+import type { EdgeRequest, EdgeResponse } from '../server/exchange.ts'
+import { CACHE_CONTROL } from './prepared-page.ts'
+import { isNotModified } from './send-page.ts'
+
+export type SitemapDeps = SitemapCacheDeps &
+  SitemapNamesDeps & { readSitemap(page: PageId): Promise<StoredSitemap | null> }
+
+/** `pass; sitemap`: it was fetched for this response. */
+type SitemapVerdict = Extract<Verdict, 'hit' | 'stale' | 'pass; sitemap'>
+
+export type Sitemaps = {
+  /** Answers with a sitemap; null, with nothing written: the origin has to be asked as for anything else. */
+  serve(req: EdgeRequest, res: EdgeResponse, domain: EdgeDomain, page: PageId): Promise<SitemapVerdict | null>
+  /** Whether robots.txt or an index names the path as a sitemap. Never rejects. */
+  isNamed(domain: EdgeDomain, path: PagePath): boolean | Promise<boolean>
+  held: Held
+}
+
+/** New products shall be found the same hour; search engines read a sitemap some times a day. */
+const SITEMAP_FRESH_MS = 3_600_000
+
+/** How long a request that could get an older sitemap waits for the newest; the fetch goes on and is stored. */
+const STALE_WAIT_MS = 2_000
+
+/**
+ * Serves sitemaps from the cache: kept for an hour, or longer while the origin fails or is slow.
+ */
+export function createSitemaps(deps: SitemapDeps): Sitemaps {
+  const { clock, log } = deps
+  const cache = new SitemapCache(deps)
+  const names = createSitemapNames(deps)
+
+  async function serve(
+    ...[req, res, domain, page]: Parameters<Sitemaps['serve']>
+  ): ReturnType<Sitemaps['serve']> {
+    const stored = await deps.readSitemap(page).catch((error: Error) => {
+      log.error({ err: error }, 'the sitemap cache could not be asked')
+      return null
+    })
+    const ageMs = stored === null ? Number.POSITIVE_INFINITY : clock.nowMs() - stored.fetchedAtMs
+    if (stored !== null && ageMs < SITEMAP_FRESH_MS) return write(req, res, stored, 'hit', ageMs)
+    const old = stored !== null && ageMs < domain.lifetimes.keepMs ? stored : null
+    const fetched = await (old === null ? load(domain, page) : soon(load(domain, page)))
+    if (res.destroyed) return 'pass; sitemap'
+    if (fetched !== null) return write(req, res, fetched, 'pass; sitemap', 0)
+    return old === null ? null : write(req, res, old, 'stale', ageMs)
+  }
+
+  async function load(domain: EdgeDomain, page: PageId): Promise<StoredSitemap | null> {
+    const fetched = await cache.load(domain, page)
+    if (fetched !== null) names.learn(domain, fetched.names)
+    return fetched
+  }
+
+  return { serve, isNamed: names.isNamed, held: cache.held }
+}
+
+/** null when it takes too long. */
+async function soon(fetched: Promise<StoredSitemap | null>): Promise<StoredSitemap | null> {
+  const { promise: late, resolve } = Promise.withResolvers<null>()
+  const timer = setTimeout(() => resolve(null), STALE_WAIT_MS)
+  const first = await Promise.race([fetched, late])
+  clearTimeout(timer)
+  return first
+}
+
+async function write(
+  req: EdgeRequest,
+  res: EdgeResponse,
+  sitemap: StoredSitemap,
+  verdict: SitemapVerdict,
+  ageMs: number,
+): Promise<SitemapVerdict> {
+  const encoding = chooseEncoding(req.headers['accept-encoding'] as string | undefined, ['gzip', 'identity'])
+  const encoded = encoding === 'gzip' && !sitemap.gzipFile
+  const lastModifiedMs = Math.floor(sitemap.fetchedAtMs / 1_000) * 1_000
+  const etag = `"${sitemap.etag}${encoded ? '-gzip' : ''}"`
+  const ttl = Math.floor((SITEMAP_FRESH_MS - ageMs) / 1_000)
+  const headers = [
+    ...['Cache-Control', CACHE_CONTROL, 'Vary', 'Accept-Encoding, User-Agent', 'ETag', etag],
+    ...['Last-Modified', new Date(lastModifiedMs).toUTCString()],
+    ...['Age', `${Math.max(0, Math.floor(ageMs / 1_000))}`, 'X-Prepaint', verdict],
+    ...['X-Request-Id', requestIdOf(req)],
+    ...['Cache-Status', `Prepaint; ${verdict === 'pass; sitemap' ? 'fwd=miss; stored' : `hit; ttl=${ttl}`}`],
+  ]
+  if (isNotModified(req.headers, etag, lastModifiedMs)) {
+    res.writeHead(304, headers).end()
+    return verdict
+  }
+  headers.push('Content-Type', sitemap.contentType)
+  const plain = !encoded && !sitemap.gzipFile
+  if (encoded) headers.push('Content-Encoding', 'gzip')
+  if (!plain) headers.push('Content-Length', `${sitemap.bodyGzip.length}`)
+  res.writeHead(200, headers)
+  if (req.method === 'HEAD') res.end()
+  else if (plain) await pipeline(Readable.from([sitemap.bodyGzip]), zlib.createGunzip(), res)
+  else res.end(sitemap.bodyGzip)
+  return verdict
+}

@@ -1,0 +1,190 @@
+import { createHash } from 'node:crypto'
+import { pipeline } from 'node:stream/promises'
+import zlib from 'node:zlib'
+
+import type { Clock } from '../clock.ts'
+import type { DomainId, PagePath } from '../ids.ts'
+import type { Log } from '../log.ts'
+import type { GetOptions } from '../outbound/get.ts'
+import { ShareByAccount } from '../share-by-account.ts'
+import type { Held, Invalidation } from '../store/invalidation.ts'
+import type { PageId } from '../store/page-id.ts'
+import type { StoredSitemap } from '../store/stored-sitemap.ts'
+import { openSitemap } from './read-sitemap.ts'
+import { type SitemapEntry, SitemapScanner } from './scanner.ts'
+import { pathOn, publicUrl, type Site } from './site.ts'
+
+export type CachedSite = Site & { account: number }
+
+export type SitemapCacheDeps = {
+  get: GetOptions
+  clock: Clock
+  log: Log
+  storeSitemap(page: PageId, sitemap: StoredSitemap): Promise<void>
+  /** Deletes the one that was fetched at that moment, unless it is gone or another. */
+  dropSitemap(page: PageId, fetchedAtMs: number): Promise<void>
+  /** Pages that a sitemap names. */
+  recordInSitemap(domain: DomainId, paths: readonly PagePath[]): Promise<void>
+}
+
+/** A crawler does not wait for longer than this for all of it. */
+const TOTAL_MS = 60_000
+/** The sitemap protocol's own limits. */
+const LIMIT_BYTES = 50 * 1024 * 1024
+const ENTRIES_LIMIT = 50_000
+const BATCH = 1_000
+
+/** Fetched and rewritten at one time on this node, an account at most half; each takes a few megabytes. */
+export const FETCHING_LIMIT = 8
+
+/**
+ * A purge may be under way when a sitemap is stored, and be heard of this much later. What was stored in that time
+ * before is deleted again, at worst once too often: it is fetched anew.
+ */
+const HEARD_OF_WITHIN_MS = 10_000
+
+/** `isPurged`: a purge came since it began; it is for the requests that wait for it, and is not kept. */
+type Fetch = { page: PageId; isPurged: boolean; undo: (() => void) | null }
+
+/**
+ * Fetches sitemaps from origins, with the custom domain in them, and stores them.
+ * No fetch that began before a purge leaves anything behind it.
+ */
+export class SitemapCache {
+  readonly #deps: SitemapCacheDeps
+  readonly #places = new ShareByAccount(FETCHING_LIMIT)
+  readonly #fetching = new Map<string, { fetch: Fetch; sitemap: Promise<StoredSitemap | null> }>()
+  /** Under way, or stored so lately that a purge may still be heard of. */
+  readonly #fetches = new Set<Fetch>()
+  readonly held: Held = {
+    invalidate: (what) => this.#purge(({ domain }) => isPurgeOf(what, domain)),
+    lost: () => this.#purge(() => true),
+  }
+
+  constructor(deps: SitemapCacheDeps) {
+    this.#deps = deps
+  }
+
+  /**
+   * Fetches a sitemap once for all that ask at the same time. null: the origin has none, or too many are being
+   * fetched for this account or on this node.
+   */
+  load(site: CachedSite, page: PageId): Promise<StoredSitemap | null> {
+    const before = this.#fetching.get(page.key)
+    // A request after a purge gets what is there after it.
+    if (before !== undefined && !before.fetch.isPurged) return before.sitemap
+    const leave = this.#places.enter(site.account)
+    if (leave === null) return Promise.resolve(null)
+    const fetch: Fetch = { page, isPurged: false, undo: null }
+    this.#fetches.add(fetch)
+    const open = { fetch, sitemap: this.#fetchAndStore(site, fetch) }
+    this.#fetching.set(page.key, open)
+    return open.sitemap.finally(() => {
+      leave()
+      if (this.#fetching.get(page.key) === open) this.#fetching.delete(page.key)
+    })
+  }
+
+  async #fetchAndStore(site: CachedSite, fetch: Fetch): Promise<StoredSitemap | null> {
+    const { clock, log, storeSitemap } = this.#deps
+    const { page } = fetch
+    try {
+      const fetched = await fetchSitemap(this.#deps, site, page.path)
+      const etag = createHash('sha256').update(fetched.bodyGzip).digest('base64url').slice(0, 22)
+      const sitemap = { ...fetched, etag, fetchedAtMs: clock.nowMs() }
+      if (fetch.isPurged) this.#fetches.delete(fetch)
+      else {
+        await storeSitemap(page, sitemap)
+        this.#stored(fetch, sitemap.fetchedAtMs, site)
+      }
+      return sitemap
+    } catch (error) {
+      this.#fetches.delete(fetch)
+      // The origin has none, or something else: the request is passed on to it.
+      log.debug({ err: error, domain: site.name, path: page.path }, 'no sitemap to keep')
+      return null
+    }
+  }
+
+  #stored(fetch: Fetch, fetchedAtMs: number, { name }: CachedSite): void {
+    const { dropSitemap, log } = this.#deps
+    const undo = () => {
+      this.#fetches.delete(fetch)
+      dropSitemap(fetch.page, fetchedAtMs).catch((error: Error) => {
+        const sitemap = { domain: name, path: fetch.page.path }
+        log.warn({ err: error, ...sitemap }, 'a sitemap from before a purge could not be deleted')
+      })
+    }
+    if (fetch.isPurged) return void undo()
+    fetch.undo = undo
+    setTimeout(() => this.#fetches.delete(fetch), HEARD_OF_WITHIN_MS).unref()
+  }
+
+  #purge(isMeant: (page: PageId) => boolean): void {
+    for (const fetch of this.#fetches) {
+      if (!isMeant(fetch.page)) continue
+      fetch.isPurged = true
+      fetch.undo?.()
+    }
+  }
+}
+
+/** Any purge takes all sitemaps of its domain. */
+function isPurgeOf(what: Invalidation, domain: DomainId): boolean {
+  if (what.kind === 'everything') return true
+  if (!('domain' in what) || what.domain !== domain) return false
+  return what.kind !== 'page' || what.purged
+}
+
+/** Rewrites it on the way, and records the pages that it names. Rejects when there is no sitemap within the limits. */
+async function fetchSitemap(
+  { get, recordInSitemap }: SitemapCacheDeps,
+  site: CachedSite,
+  path: PagePath,
+): Promise<Omit<StoredSitemap, 'etag' | 'fetchedAtMs'>> {
+  const signal = AbortSignal.timeout(TOTAL_MS)
+  const opened = await openSitemap(get, site, path, signal, LIMIT_BYTES)
+  const paths = new Set<PagePath>()
+  const scanner = new SitemapScanner((location) => publicUrl(site, location))
+  const note = (entries: readonly SitemapEntry[]) => {
+    for (const { location } of entries) {
+      const own = paths.size < ENTRIES_LIMIT && URL.canParse(location) ? pathOn(site, location) : null
+      if (own !== null) paths.add(own)
+    }
+  }
+  async function* rewritten() {
+    for await (const piece of opened.pieces) {
+      note(scanner.write(piece))
+      yield scanner.takeText()
+    }
+    note(scanner.end())
+    yield scanner.takeText()
+  }
+  const packed: Buffer[] = []
+  const collect = async (parts: AsyncIterable<Buffer>) => {
+    for await (const part of parts) packed.push(part)
+  }
+  try {
+    await pipeline(rewritten, zlib.createGzip({ level: 6 }), collect, { signal })
+  } finally {
+    opened.close()
+  }
+
+  const named = [...paths]
+  if (scanner.root === 'urlset') {
+    for (let at = 0; at < named.length; at += BATCH) {
+      await recordInSitemap(site.id, named.slice(at, at + BATCH))
+    }
+  }
+  return {
+    contentType: contentTypeOf(opened.contentType ?? '', opened.isGzipFile),
+    gzipFile: opened.isGzipFile,
+    names: scanner.root === 'sitemapindex' ? named : [],
+    bodyGzip: Buffer.concat(packed),
+  }
+}
+
+function contentTypeOf(type: string, isGzipFile: boolean): string {
+  if (/^[\w.+/-]+(?:; *charset=[\w-]+)?$/i.test(type) && !/html/i.test(type)) return type
+  return isGzipFile ? 'application/gzip' : 'application/xml'
+}

@@ -1,0 +1,75 @@
+import { LRUCache } from 'lru-cache'
+
+import type { Clock } from '../clock.ts'
+import type { DomainId, PagePath } from '../ids.ts'
+import type { Log } from '../log.ts'
+import type { GetOptions } from '../outbound/get.ts'
+import { fetchRobots, readRobots } from './robots.ts'
+import type { Site } from './site.ts'
+
+export type SitemapNamesDeps = {
+  get: GetOptions
+  clock: Clock
+  log: Log
+  /** Paths of the sitemaps that the domain's stored indexes name. */
+  namedInIndexes(domain: DomainId): Promise<string[]>
+}
+
+type Names = { site: Site; paths: Set<string>; readAtMs: number }
+
+const REREAD_MS = 3_600_000
+const ROBOTS_WAIT_MS = 2_000
+/** Of one domain: what an index may name at most. */
+const NAMES_LIMIT = 50_000
+
+/**
+ * Which paths of a domain are sitemaps although nothing in the path says so:
+ * those that robots.txt names and those that stored indexes name. Asked only
+ * for what is not in the store of pages, so hits never wait for it.
+ */
+export function createSitemapNames({ get, clock, log, namedInIndexes }: SitemapNamesDeps) {
+  const known = new LRUCache<DomainId, Names>({ max: 2_000 })
+  const reading = new Map<DomainId, Promise<Names>>()
+
+  /** Never rejects. */
+  function isNamed(site: Site, path: PagePath): boolean | Promise<boolean> {
+    const names = known.get(site.id)
+    const isCurrent = names !== undefined && names.site === site
+    if (isCurrent && clock.nowMs() - names.readAtMs < REREAD_MS) return names.paths.has(path)
+    return read(site).then(({ paths }) => paths.has(path))
+  }
+
+  /** Paths that an index names, which was just stored. */
+  function learn(site: Site, paths: readonly string[]): void {
+    const names = known.get(site.id)
+    for (const path of paths) if (names !== undefined && names.paths.size < NAMES_LIMIT) names.paths.add(path)
+  }
+
+  function read(site: Site): Promise<Names> {
+    const open = reading.get(site.id)
+    if (open !== undefined) return open
+    const names = readAll(site).finally(() => reading.delete(site.id))
+    reading.set(site.id, names)
+    return names
+  }
+
+  async function readAll(site: Site): Promise<Names> {
+    const failed = (error: Error): string[] => {
+      log.debug({ err: error, domain: site.name }, 'names of sitemaps could not be read')
+      return []
+    }
+    const robots = fetchRobots(get, site, AbortSignal.timeout(ROBOTS_WAIT_MS))
+    const [inRobots, inIndexes] = await Promise.all([
+      robots.then((text): readonly string[] => readRobots(text, site).sitemaps).catch(failed),
+      namedInIndexes(site.id).catch(failed),
+    ])
+    const paths = new Set([...inRobots, ...inIndexes])
+    // `/` is a page, whatever robots.txt says.
+    paths.delete('/')
+    const names = { site, paths, readAtMs: clock.nowMs() }
+    known.set(site.id, names)
+    return names
+  }
+
+  return { isNamed, learn }
+}
