@@ -378,8 +378,6 @@ describe('origins that fail get people a page of ours, and the log a line', () =
   const GARBAGE: Record<string, string> = {
     'no HTTP': 'hello\r\n\r\n',
     'a status that is none': 'HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n',
-    'a length and chunks at once':
-      'HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     'two lengths': 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc',
     'headers without end': `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(100_000)}`,
     'an upgrade that nobody asked for':
