@@ -15,10 +15,10 @@ import type { Log } from '../../src/log.ts'
 import { createMailer } from '../../src/mail/mailer.ts'
 import type { AddressGuard } from '../../src/outbound/address-guard.ts'
 import { checkOriginUrl } from '../../src/outbound/origin-url.ts'
-import { tryOrigin } from '../../src/sites/reachability/try-origin.ts'
 import { CHECK_RATE, createChecks } from '../../src/sites/reachability/checks.ts'
 import { readDnsState } from '../../src/sites/reachability/dns-state.ts'
 import { publishWord } from '../../src/sites/reachability/published-word.ts'
+import { tryOrigin } from '../../src/sites/reachability/try-origin.ts'
 
 const NAME_SERVERS_WITHIN_MS = 5_000
 
