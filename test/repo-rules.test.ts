@@ -181,7 +181,7 @@ describe('repository rules', () => {
       filesMatching(opens).filter((file) => !file.startsWith('src/outbound/') && !file.includes('/in-page/')),
       [
         // The demo asks its own node, on loopback.
-        'bin/cli/demo/check.ts',
+        'bin/cli/demo/steps.ts',
         // Looks whether this machine's own node is ready, on loopback.
         'bin/cli/doctor/services.ts',
         // The operator's CA may have a private address.
