@@ -1,4 +1,4 @@
-import { DEFAULT_PATHS } from '../../src/api/cache/refresh.ts'
+import { DEFAULT_PATHS } from '../../src/api/cache/cache.ts'
 import { databaseNow, retriedTransaction, transaction } from '../../src/db/transaction.ts'
 import { AppError } from '../../src/errors.ts'
 import type { DomainName, PagePath } from '../../src/ids.ts'

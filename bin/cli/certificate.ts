@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { ownerOfDomain } from '../../src/accounts/tokens.ts'
+import { ownerOfDomain } from '../../src/accounts/keys.ts'
 import { CHAIN_LIMIT_CHARS, KEY_LIMIT_CHARS } from '../../src/certificates/certificate.ts'
 import {
   foundCertificate,

@@ -1,5 +1,5 @@
 import { findAccount } from '../../src/accounts/accounts.ts'
-import { ownerOfDomain } from '../../src/accounts/tokens.ts'
+import { ownerOfDomain } from '../../src/accounts/keys.ts'
 import { firstProblem } from '../../src/api/http/validation.ts'
 import { AppError } from '../../src/errors.ts'
 import { createDomain, deleteDomain, updateDomain } from '../../src/sites/domain-changes.ts'

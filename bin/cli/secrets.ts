@@ -1,12 +1,15 @@
 import { findAccount } from '../../src/accounts/accounts.ts'
-import { createKey, listKeys, ownerOfKey, revokeKey } from '../../src/accounts/keys.ts'
 import {
+  createKey,
   createToken,
+  listKeys,
   listTokens,
   ownerOfDomain,
+  ownerOfKey,
   ownerOfToken,
+  revokeKey,
   revokeToken,
-} from '../../src/accounts/tokens.ts'
+} from '../../src/accounts/keys.ts'
 import { type Commands, defineCommand } from '../command-line/command.ts'
 import { withDatabase } from '../command-line/open-database.ts'
 import {

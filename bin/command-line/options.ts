@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { ownerOfDomain } from '../../src/accounts/tokens.ts'
+import { ownerOfDomain } from '../../src/accounts/keys.ts'
 import type { Config } from '../../src/config.ts'
 import { AppError } from '../../src/errors.ts'
 import type { DomainName } from '../../src/ids.ts'

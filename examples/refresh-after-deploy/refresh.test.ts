@@ -9,9 +9,8 @@ import { text } from 'node:stream/consumers'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 
 import { parse } from 'yaml'
-
+import { createToken } from '../../src/accounts/keys.ts'
 import { DEFAULT_PLANS } from '../../src/accounts/plans.ts'
-import { createToken } from '../../src/accounts/tokens.ts'
 import type { DomainId, DomainName } from '../../src/ids.ts'
 import { startTestApi, TEST_START_MS, type TestAccount, type TestApi } from '../../test/support/api.ts'
 

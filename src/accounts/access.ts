@@ -29,66 +29,30 @@ export type TokenOwner = {
  */
 export async function findKeyOwner(db: Queryable, raw: string, nowMs: number): Promise<KeyOwner | null> {
   if (!isSecret('pp_live_', raw)) return null
-  const { rows } = await db.query<{
-    id: number
-    account_id: AccountId
-    plan: string
-    suspended: boolean
-    last_used_at: Date | null
-  }>({
+  const { rows } = await db.query<KeyOwner>({
     name: 'find-key-owner',
-    text: `select k.id, k.account_id, a.plan, a.suspended_at is not null as suspended, k.last_used_at
+    text: `select k.id as "keyId", k.account_id as account, a.plan, a.suspended_at is not null as suspended,
+                  k.last_used_at as "lastUsedAt"
            from api_key k join account a on a.id = k.account_id
            where k.key_hash = $1 and k.revoked_at is null and (k.expires_at is null or k.expires_at > $2)`,
     values: [hashSecret(raw), new Date(nowMs)],
   })
-  const row = rows[0]
-  if (row === undefined) return null
-  return {
-    keyId: row.id,
-    account: row.account_id,
-    plan: row.plan,
-    suspended: row.suspended,
-    lastUsedAt: row.last_used_at,
-  }
+  return rows[0] ?? null
 }
 
 /** The owner and the domain of a webhook token; null if the token is unknown or revoked. */
 export async function findTokenOwner(db: Queryable, raw: string): Promise<TokenOwner | null> {
   if (!isSecret('pp_wh_', raw)) return null
-  const { rows } = await db.query<TokenOwnerRow>({
+  const { rows } = await db.query<TokenOwner>({
     name: 'find-token-owner',
-    text: `select t.id, t.last_used_at, d.id as domain_id, d.custom_domain, d.is_active, d.settings,
-                  d.account_id, a.plan, a.suspended_at is not null as suspended
+    text: `select t.id as "tokenId", d.account_id as account, a.plan, a.suspended_at is not null as suspended,
+                  d.id as domain, d.custom_domain as name, d.is_active as "isActive", d.settings,
+                  t.last_used_at as "lastUsedAt"
            from webhook_token t join domain d on d.id = t.domain_id join account a on a.id = d.account_id
            where t.token_hash = $1 and t.revoked_at is null`,
     values: [hashSecret(raw)],
   })
-  const row = rows[0]
-  if (row === undefined) return null
-  return {
-    tokenId: row.id,
-    account: row.account_id,
-    plan: row.plan,
-    suspended: row.suspended,
-    domain: row.domain_id,
-    name: row.custom_domain,
-    isActive: row.is_active,
-    settings: row.settings,
-    lastUsedAt: row.last_used_at,
-  }
-}
-
-type TokenOwnerRow = {
-  id: number
-  last_used_at: Date | null
-  domain_id: DomainId
-  custom_domain: DomainName
-  is_active: boolean
-  settings: unknown
-  account_id: AccountId
-  plan: string
-  suspended: boolean
+  return rows[0] ?? null
 }
 
 /** What opened a stream of events: a session or an API key, by id. `fleet`: a stream for operators. */

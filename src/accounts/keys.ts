@@ -1,124 +1,231 @@
 import type pg from 'pg'
 
 import { type Queryable, transaction } from '../db/transaction.ts'
-import { AppError } from '../errors.ts'
-import type { AccountId } from '../ids.ts'
+import { AppError, type ErrorCode } from '../errors.ts'
+import type { AccountId, DomainId, DomainName } from '../ids.ts'
 import { type PlanCatalogue, planNamed } from './plans.ts'
 import { createSecret, parseSecretName } from './secrets.ts'
 
-export const ACTIVE_KEY_LIMIT = 5
+// API keys of accounts and webhook tokens of domains: two tables, one implementation.
 
-/** A key as its owner may see it: never with its hash. Times are ISO 8601 UTC. */
-export type ApiKey = {
+export const ACTIVE_KEY_LIMIT = 5
+export const ACTIVE_TOKEN_LIMIT = 5
+
+/** `owner`: the column of what the limit counts for. `ofAccount`: a condition on rows `s` with the account as $1. */
+const KINDS = {
+  api_key: {
+    owner: 'account_id',
+    expiresAt: 's.expires_at',
+    ofAccount: 's.account_id = $1',
+    most: ACTIVE_KEY_LIMIT,
+    limitReached: 'api_key_limit',
+    notFound: 'api_key_not_found',
+  },
+  webhook_token: {
+    owner: 'domain_id',
+    expiresAt: 'null::timestamptz',
+    ofAccount: 's.domain_id in (select id from domain where account_id = $1)',
+    most: ACTIVE_TOKEN_LIMIT,
+    limitReached: 'webhook_token_limit',
+    notFound: 'webhook_token_not_found',
+  },
+} as const
+
+type Kind = keyof typeof KINDS
+
+/** A webhook token as its owner may see it: never its hash. Times are ISO 8601 UTC. */
+export type WebhookToken = {
   id: number
   name: string
   /** Its first characters, to tell it from the others. */
   hint: string
-  state: 'active' | 'expired' | 'revoked'
+  state: 'active' | 'revoked'
   created_at: string
-  expires_at: string | null
   last_used_at: string | null
   revoked_at: string | null
 }
 
-/** The only time that a raw key is seen. */
-type CreatedKey = { id: number; name: string; key: string }
+/** An API key as its owner may see it. */
+export type ApiKey = Omit<WebhookToken, 'state'> & {
+  state: 'active' | 'expired' | 'revoked'
+  expires_at: string | null
+}
 
 /**
- * Makes an API key. `expiresAt` null: it never ends by itself.
- * The account's row is locked meanwhile, so that the limit of active keys also
- * holds for many that come at once. Throws `invalid_field`, `account_not_found`,
- * `plan_without_api` and `api_key_limit`.
+ * Makes an API key; `expiresAt` null: it never expires. `key` is shown only
+ * here. Throws `invalid_field`, `account_not_found`, `plan_without_api`, `api_key_limit`.
  */
 export async function createKey(
   pool: pg.Pool,
   account: AccountId,
-  input: { name: string; expiresAt: Date | null },
-  now: { plans: PlanCatalogue; nowMs: number },
-): Promise<CreatedKey> {
-  const name = parseSecretName(input.name)
-  if (input.expiresAt !== null && !(input.expiresAt.getTime() > now.nowMs)) {
+  { name: rawName, expiresAt }: { name: string; expiresAt: Date | null },
+  { plans, nowMs }: { plans: PlanCatalogue; nowMs: number },
+): Promise<{ id: number; name: string; key: string }> {
+  const name = parseSecretName(rawName)
+  const { raw, hash, hint } = createSecret('pp_live_')
+  if (expiresAt !== null && !(expiresAt.getTime() > nowMs)) {
     throw new AppError('invalid_field', { word: 'expires must be a time in the future' })
   }
-  const secret = createSecret('pp_live_')
   return transaction(pool, async (client) => {
-    const { rows: accounts } = await client.query<{ plan: string }>(
+    // Locked, so that the limit also holds for many requests at once.
+    const { rows } = await client.query<{ plan: string }>(
       'select plan from account where id = $1 for no key update',
       [account],
     )
-    const plan = accounts[0]?.plan
-    if (plan === undefined) throw new AppError('account_not_found')
-    if (!planNamed(now.plans, plan).api_keys) throw new AppError('plan_without_api')
-
-    const { rows: active } = await client.query<{ count: number }>(
-      `select count(*)::int as count from api_key
-       where account_id = $1 and revoked_at is null and (expires_at is null or expires_at > $2)`,
-      [account, new Date(now.nowMs)],
+    if (rows[0] === undefined) throw new AppError('account_not_found')
+    if (!planNamed(plans, rows[0].plan).api_keys) throw new AppError('plan_without_api')
+    await checkLimit(client, 'api_key', account, nowMs)
+    const { rows: made } = await client.query<{ id: number }>(
+      'insert into api_key (account_id, name, key_hash, hint, expires_at) values ($1, $2, $3, $4, $5) returning id',
+      [account, name, hash, hint, expiresAt],
     )
-    if (active[0]!.count >= ACTIVE_KEY_LIMIT) throw new AppError('api_key_limit')
-
-    const { rows } = await client.query<{ id: number }>(
-      `insert into api_key (account_id, name, key_hash, hint, expires_at) values ($1, $2, $3, $4, $5) returning id`,
-      [account, name, secret.hash, secret.hint, input.expiresAt],
-    )
-    return { id: rows[0]!.id, name, key: secret.raw }
+    return { id: made[0]!.id, name, key: raw }
   })
 }
 
-/** The keys of the account, oldest first; of those that have ended, those of `remove-old-secrets.ts`. */
-export async function listKeys(db: Queryable, account: AccountId, nowMs: number): Promise<ApiKey[]> {
-  const { rows } = await db.query<KeyRow>(
-    `select id, name, hint, created_at, expires_at, last_used_at, revoked_at
-     from api_key where account_id = $1 order by id`,
-    [account],
-  )
-  return rows.map((row) => ({
-    id: row.id,
-    name: row.name,
-    hint: row.hint,
-    state: row.revoked_at !== null ? 'revoked' : expired(row, nowMs) ? 'expired' : 'active',
-    created_at: row.created_at.toISOString(),
-    expires_at: row.expires_at?.toISOString() ?? null,
-    last_used_at: row.last_used_at?.toISOString() ?? null,
-    revoked_at: row.revoked_at?.toISOString() ?? null,
-  }))
+/**
+ * Makes a webhook token for a domain of the account. `token` is shown only here.
+ * Throws `invalid_field`, `domain_not_found`, `plan_without_webhooks`, `webhook_token_limit`.
+ */
+export async function createToken(
+  pool: pg.Pool,
+  account: AccountId,
+  domain: DomainName,
+  rawName: string,
+  plans: PlanCatalogue,
+): Promise<{ id: number; name: string; token: string }> {
+  const name = parseSecretName(rawName)
+  const { raw, hash, hint } = createSecret('pp_wh_')
+  return transaction(pool, async (client) => {
+    const { rows } = await client.query<{ id: DomainId; plan: string }>(
+      `select d.id, a.plan from domain d join account a on a.id = d.account_id
+       where d.account_id = $1 and d.custom_domain = $2 for no key update of d`,
+      [account, domain],
+    )
+    if (rows[0] === undefined) throw new AppError('domain_not_found')
+    if (!planNamed(plans, rows[0].plan).webhooks) throw new AppError('plan_without_webhooks')
+    const owner = rows[0].id
+    await checkLimit(client, 'webhook_token', owner, 0)
+    const { rows: made } = await client.query<{ id: number }>(
+      'insert into webhook_token (domain_id, name, token_hash, hint) values ($1, $2, $3, $4) returning id',
+      [owner, name, hash, hint],
+    )
+    return { id: made[0]!.id, name, token: raw }
+  })
 }
 
-/** Ends a key: the next request with it is refused, on every node. Again is no error. Throws `api_key_not_found`. */
-export async function revokeKey(
-  db: Queryable,
-  account: AccountId,
-  keyId: number,
+/** The row of the owner is locked by now. Throws `api_key_limit`, `webhook_token_limit`. */
+async function checkLimit(
+  client: Queryable,
+  kind: Kind,
+  owner: AccountId | DomainId,
   nowMs: number,
 ): Promise<void> {
+  const { owner: ownerColumn, expiresAt, most, limitReached } = KINDS[kind]
+  const { rows } = await client.query<{ count: number }>(
+    `select count(*)::int as count from ${kind} s
+      where s.${ownerColumn} = $1 and s.revoked_at is null and (${expiresAt} is null or ${expiresAt} > $2)`,
+    [owner, new Date(nowMs)],
+  )
+  if (rows[0]!.count >= most) throw new AppError(limitReached)
+}
+
+/** The keys of the account, oldest first; ended ones for as long as they are kept (`retention.ts`). */
+export async function listKeys(db: Queryable, account: AccountId, nowMs: number): Promise<ApiKey[]> {
+  const rows = await list(db, 'api_key', account)
+  return rows.map((row) => {
+    const isExpired = row.expires_at !== null && row.expires_at.getTime() <= nowMs
+    return {
+      ...shown(row),
+      state: row.revoked_at !== null ? 'revoked' : isExpired ? 'expired' : 'active',
+      expires_at: row.expires_at?.toISOString() ?? null,
+    }
+  })
+}
+
+/** The tokens of the domain, oldest first; revoked ones for as long as they are kept. Throws `domain_not_found`. */
+export async function listTokens(
+  db: Queryable,
+  account: AccountId,
+  domain: DomainName,
+): Promise<WebhookToken[]> {
+  const { rows: owned } = await db.query<{ id: DomainId }>(
+    'select id from domain where account_id = $1 and custom_domain = $2',
+    [account, domain],
+  )
+  if (owned[0] === undefined) throw new AppError('domain_not_found')
+  const rows = await list(db, 'webhook_token', owned[0].id)
+  return rows.map((row) => ({ ...shown(row), state: row.revoked_at === null ? 'active' : 'revoked' }))
+}
+
+type Row = Pick<ApiKey, 'id' | 'name' | 'hint'> & {
+  [time in 'created_at' | 'expires_at' | 'last_used_at' | 'revoked_at']: Date | null
+}
+
+async function list(db: Queryable, kind: Kind, owner: AccountId | DomainId): Promise<Row[]> {
+  const { rows } = await db.query<Row>(
+    `select s.id, s.name, s.hint, s.created_at, ${KINDS[kind].expiresAt} as expires_at, s.last_used_at, s.revoked_at
+       from ${kind} s where s.${KINDS[kind].owner} = $1 order by s.id`,
+    [owner],
+  )
+  return rows
+}
+
+function shown({ id, name, hint, created_at, last_used_at, revoked_at }: Row): Omit<WebhookToken, 'state'> {
+  return {
+    id,
+    name,
+    hint,
+    created_at: created_at!.toISOString(),
+    last_used_at: last_used_at?.toISOString() ?? null,
+    revoked_at: revoked_at?.toISOString() ?? null,
+  }
+}
+
+/** Ends a key, on every node from the next request on; again is no error. Throws `api_key_not_found`. */
+export function revokeKey(db: Queryable, account: AccountId, id: number, nowMs: number): Promise<void> {
+  return revoke(db, 'api_key', account, id, nowMs)
+}
+
+/** Ends a token, on every node from the next request on; again is no error. Throws `webhook_token_not_found`. */
+export function revokeToken(db: Queryable, account: AccountId, id: number, nowMs: number): Promise<void> {
+  return revoke(db, 'webhook_token', account, id, nowMs)
+}
+
+async function revoke(
+  db: Queryable,
+  kind: Kind,
+  account: AccountId,
+  id: number,
+  nowMs: number,
+): Promise<void> {
+  const { ofAccount, notFound } = KINDS[kind]
   const { rowCount } = await db.query(
-    'update api_key set revoked_at = coalesce(revoked_at, $3) where account_id = $1 and id = $2::bigint',
-    [account, keyId, new Date(nowMs)],
+    `update ${kind} s set revoked_at = coalesce(s.revoked_at, $3) where ${ofAccount} and s.id = $2::bigint`,
+    [account, id, new Date(nowMs)],
   )
-  if (rowCount === 0) throw new AppError('api_key_not_found')
+  if (rowCount === 0) throw new AppError(notFound)
 }
 
-/** Whose key that is; throws `api_key_not_found`. For the operator only. */
-export async function ownerOfKey(db: Queryable, keyId: number): Promise<AccountId> {
-  const { rows } = await db.query<{ account_id: AccountId }>(
-    'select account_id from api_key where id = $1::bigint',
-    [keyId],
-  )
-  const owner = rows[0]?.account_id
-  if (owner === undefined) throw new AppError('api_key_not_found')
-  return owner
+/** Throws `api_key_not_found`. For operators only. */
+export function ownerOfKey(db: Queryable, id: number): Promise<AccountId> {
+  return owner(db, 'select account_id from api_key where id = $1::bigint', id, 'api_key_not_found')
 }
 
-type KeyRow = {
-  id: number
-  name: string
-  hint: string
-  created_at: Date
-  expires_at: Date | null
-  last_used_at: Date | null
-  revoked_at: Date | null
+/** Throws `webhook_token_not_found`. For operators only. */
+export function ownerOfToken(db: Queryable, id: number): Promise<AccountId> {
+  const sql =
+    'select account_id from webhook_token t join domain d on d.id = t.domain_id where t.id = $1::bigint'
+  return owner(db, sql, id, 'webhook_token_not_found')
 }
 
-function expired(row: KeyRow, nowMs: number): boolean {
-  return row.expires_at !== null && row.expires_at.getTime() <= nowMs
+/** Throws `domain_not_found`. For operators only. */
+export function ownerOfDomain(db: Queryable, name: DomainName): Promise<AccountId> {
+  return owner(db, 'select account_id from domain where custom_domain = $1', name, 'domain_not_found')
+}
+
+async function owner(db: Queryable, sql: string, of: unknown, notFound: ErrorCode): Promise<AccountId> {
+  const { rows } = await db.query<{ account_id: AccountId }>(sql, [of])
+  if (rows[0] === undefined) throw new AppError(notFound)
+  return rows[0].account_id
 }

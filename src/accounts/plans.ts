@@ -51,18 +51,18 @@ export function readPlans(file: string): PlanCatalogue {
   throw new Error(`plan catalogue ${file}: ${problems.join('; ')}`)
 }
 
-/** What an account may do whose plan the catalogue no longer has: keep what it has, nothing more. */
+/** For plans that were removed from the catalogue: accounts keep what they have and get nothing more. */
 const NO_PLAN: Plan = { site_limit: 0, monthly_render_limit: 0, api_keys: false, webhooks: false }
 
-/** The plan of that name; for a name that the catalogue does not have, a plan that allows nothing. */
+/** The plan of that name; for an unknown name, a plan that allows nothing. */
 export function planNamed(plans: PlanCatalogue, name: string): Plan {
   return Object.hasOwn(plans, name) ? plans[name]! : NO_PLAN
 }
 
-/** What an account uses of its plan. `renders`: of all its domains in the UTC month of `nowMs`; keys and tokens: active ones. */
+/** How much of its plan an account uses. `renders`: of all domains in the UTC month of `nowMs`; keys and tokens: active ones. */
 type PlanUse = { plan: string; domains: number; renders: number; keys: number; tokens: number }
 
-/** One query; throws for an account that is gone. */
+/** Throws if the account was deleted. */
 export async function readUse(db: Queryable, account: AccountId, nowMs: number): Promise<PlanUse> {
   const { rows } = await db.query<PlanUse>(
     `select a.plan,

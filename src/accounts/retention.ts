@@ -3,10 +3,10 @@ import { deleteInSteps, removeOld, type Steps } from '../db/remove-old.ts'
 import { FAILURE_WINDOW_MS } from './sign-in/attempts.ts'
 import { WEBHOOK_WINDOW_MS } from './webhook-window.ts'
 
-/** Months of renders that are kept beside the one that runs: a whole year to look back on. */
+/** Months of render counts that are kept besides the current one. */
 const MONTHS_KEPT = 12
 
-/** Removes the renders of months more than a year ago, and windows of webhooks that have ended. Gives how many. */
+/** Removes old render counts and ended webhook windows. Returns how many. */
 export async function removeOldCounts(
   pool: pg.Pool,
   options: { step?: number; signal?: AbortSignal } = {},
@@ -27,24 +27,23 @@ export async function removeOldCounts(
        select domain_id from webhook_window where started_at < now() - $2 * interval '1 millisecond'
         limit $1 for update skip locked)
      delete from webhook_window w using old where w.domain_id = old.domain_id`,
-    // A window of which another node's clock thinks that it is still open stays.
+    // Keep windows that are still open by the clock of another node.
     [2 * WEBHOOK_WINDOW_MS],
     options,
   )
   return months + windows
 }
 
-/** For how long an owner still sees which keys and tokens there were: as long as the hours of his traffic. */
+/** How long ended keys and tokens are listed: as long as the hours of traffic. */
 export const ENDED_SECRETS_KEPT_DAYS = 90
 
 /**
- * Removes API keys that were revoked or expired long ago, and webhook tokens
- * that were revoked. Gives how many. They are refused as before: what nobody
- * knows is answered like what was revoked.
+ * Removes API keys and webhook tokens that were revoked or expired long ago, and
+ * returns how many. They are still refused: unknown secrets get the same response as revoked ones.
  */
 export async function removeOldSecrets(pool: pg.Pool, steps?: Steps): Promise<number> {
   const keptDays = ENDED_SECRETS_KEPT_DAYS
-  // One that is revoked after its end is shown as revoked, and kept from then on.
+  // A key that is revoked after it expired is kept from the revocation on.
   const keys = { table: 'api_key', at: 'coalesce(revoked_at, expires_at)', keptDays }
   const tokens = { table: 'webhook_token', at: 'revoked_at', keptDays }
   return (await removeOld(pool, keys, steps)) + (await removeOld(pool, tokens, steps))
@@ -66,13 +65,13 @@ const STEPS = [
    delete from sign_in_failure f using old where f.subject = old.subject`,
 ]
 
-/** Removes sessions and links that have ended, and failures that count no more. Gives how many. */
+/** Removes ended sessions and links, and ended windows of failures. Returns how many. */
 export async function removeOldSignIns(
   pool: pg.Pool,
   options: { step?: number; signal?: AbortSignal } = {},
 ): Promise<number> {
   let removed = 0
-  // What another node's clock thinks has not ended stays.
+  // Keep what has not ended by the clock of another node.
   for (const sql of STEPS) removed += await deleteInSteps(pool, sql, [2 * FAILURE_WINDOW_MS], options)
   return removed
 }

@@ -1,28 +1,28 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { AppError } from '../errors.ts'
 
-/** 32 bytes, 256 bits, in 43 characters of the URL-safe alphabet. */
+/** 256 bits, in 43 URL-safe characters. */
 const RANDOM_BYTES = 32
 
-/** Characters of the random part that lists may show, so that people can tell their keys apart. */
+/** Characters of the random part that lists show to tell keys apart. */
 const HINT_CHARS = 4
 
 type SecretPrefix = 'pp_live_' | 'pp_wh_' | 'pp_in_' | 'pp_se_'
 
 type NewSecret = {
-  /** In clear: goes into the one answer that creates it, and nowhere else. */
+  /** In clear: only for the response that creates it. */
   raw: string
   hash: Buffer
   hint: string
 }
 
-/** A new API key or webhook token. */
+/** A new API key, webhook token, link token or session token. */
 export function createSecret(prefix: SecretPrefix): NewSecret {
   const raw = prefix + randomBytes(RANDOM_BYTES).toString('base64url')
   return { raw, hash: hashSecret(raw), hint: raw.slice(0, prefix.length + HINT_CHARS) }
 }
 
-/** What is stored and looked up. No salt and no slowness are needed: nobody guesses 256 random bits. */
+/** The stored form. 256 random bits cannot be guessed, so no salt and no slow hash are needed. */
 export function hashSecret(raw: string): Buffer {
   return createHash('sha256').update(raw).digest()
 }
@@ -31,11 +31,7 @@ const SECRET_NAME_LIMIT_CHARS = 100
 
 const CONTROL = /[\x00-\x1f\x7f]/
 
-/**
- * The name that its creator gives to a key or token, without blanks around it.
- * Throws `invalid_field` for an empty one, one of more than 100 characters, or
- * one with control characters.
- */
+/** The name of a key or token, trimmed. Throws `invalid_field` if it is empty, too long, or has control characters. */
 export function parseSecretName(raw: string): string {
   const name = raw.trim()
   if (name === '') throw new AppError('invalid_field', { word: 'name is required' })

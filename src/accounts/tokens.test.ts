@@ -8,7 +8,6 @@ import type { AccountId, DomainName } from '../ids.ts'
 import { createDomain } from '../sites/domain-changes.ts'
 import { findTokenOwner } from './access.ts'
 import { createAccount } from './accounts.ts'
-import { DEFAULT_PLANS } from './plans.ts'
 import {
   ACTIVE_TOKEN_LIMIT,
   createToken,
@@ -16,7 +15,8 @@ import {
   ownerOfDomain,
   ownerOfToken,
   revokeToken,
-} from './tokens.ts'
+} from './keys.ts'
+import { DEFAULT_PLANS } from './plans.ts'
 
 const NOW_MS = Date.parse('2026-11-15T12:30:00.000Z')
 const LIMIT_TEXT = 'Webhook token limit reached (5 per domain)'

@@ -1,17 +1,17 @@
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId } from '../ids.ts'
 
-/** Requests that one domain may make in one window, over all its tokens and all nodes. */
+/** Requests of one domain in one window, over all its tokens and all nodes. */
 export const WEBHOOK_WINDOW_REQUESTS = 10
 export const WEBHOOK_WINDOW_MS = 3_600_000
 
 type WindowVerdict = { allowed: true } | { allowed: false; retryAfterSeconds: number }
 
 /**
- * Counts one request into the domain's window and says whether it may pass.
- * The first request after a window has ended opens the next one. One statement,
- * so that of many at once exactly the allowed number pass; refused requests do
- * not make the window longer.
+ * Counts a request in the domain's window and tells whether it is allowed. The
+ * first request after the end of a window starts the next one. One statement:
+ * of many requests at once, exactly the allowed number pass. Refused requests
+ * do not extend the window.
  */
 export async function countWebhookRequest(
   db: Queryable,

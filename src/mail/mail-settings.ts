@@ -4,9 +4,9 @@ import net from 'node:net'
 export type MailSettings = {
   host: string
   port: number
-  /** TLS from the first byte on; else STARTTLS. */
+  /** TLS from the start; otherwise STARTTLS. */
   secure: boolean
-  /** Nothing is said in clear. Only a server on this very machine may do without. */
+  /** Refuse to send without TLS. False only for a server on this machine. */
   requireTls: boolean
   auth: { user: string; pass: string } | null
   /** `Name <address>` or an address. */
@@ -15,7 +15,7 @@ export type MailSettings = {
 
 const ADDRESS = /^[^\s@<>",;:\\()[\]]{1,64}@[^\s@<>",;:\\()[\]]{1,255}$/
 
-/** `smtp://user:password@host:587` or `smtps://host`; null: neither. */
+/** `smtp://user:password@host:587` or `smtps://host`; null: invalid. */
 export function parseSmtpUrl(raw: string): Omit<MailSettings, 'from'> | null {
   if (!URL.canParse(raw)) return null
   const url = new URL(raw)
@@ -39,7 +39,7 @@ export function parseSmtpUrl(raw: string): Omit<MailSettings, 'from'> | null {
   }
 }
 
-/** `Prepaint <prepaint@example.com>` or `prepaint@example.com`; null: neither. */
+/** `Prepaint <prepaint@example.com>` or `prepaint@example.com`; null: invalid. */
 export function parseMailFrom(raw: string): MailSettings['from'] | null {
   const match = /^(?:([^<>"\r\n]{0,100}?)\s*<([^<>\s]+)>|([^<>\s]+))$/.exec(raw.trim())
   const address = match?.[2] ?? match?.[3]

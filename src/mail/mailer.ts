@@ -5,23 +5,22 @@ import type { MailSettings } from './mail-settings.ts'
 export type Mail = { to: string; subject: string; text: string; html: string }
 
 export type Mailer = {
-  /** Whether the server took it, within some seconds; never rejects: why not stands in the log. */
+  /** Whether the server accepted it within some seconds. Never rejects: the reason is logged. */
   send(mail: Mail): Promise<boolean>
-  /** Waits for those under way. */
+  /** Waits for e-mails that are being sent. */
   close(): Promise<void>
 }
 
 const CONNECT_MS = 5_000
 const SILENT_MS = 10_000
-/** A whole mail, however slowly the server answers. */
+/** For the whole e-mail. */
 const WHOLE_MS = 20_000
-/** Under way at a time; more are not sent. */
+/** Sent at the same time; more are refused. */
 const AT_ONCE = 20
 
 /**
- * Sends by the operator's own SMTP server, whose certificate must be good. It is
- * named in the settings, as the database is, and by no stranger: so it may have a
- * private address, and does not pass the address guard.
+ * Sends through the operator's SMTP server, whose certificate must be valid. The
+ * server comes from the settings, so it may have a private address and bypasses the address guard.
  */
 export function createMailer(
   { host, port, secure, requireTls, auth, from }: MailSettings,
@@ -50,13 +49,15 @@ export function createMailer(
   const underWay = new Set<Promise<unknown>>()
 
   async function deliver({ to, subject, text, html }: Mail): Promise<boolean> {
-    // Nobody gets lines into a head: what an address is has been checked, and is here once more.
+    // Against header injection, even though addresses were validated before.
     if (/[\r\n\0<>,;"]/.test(to) || /[\r\n\0]/.test(subject)) {
-      log.warn('a mail was not sent: its address or subject has characters that belong to a head')
+      log.warn(
+        'an e-mail was not sent: its address or subject has characters that are not allowed in a header',
+      )
       return false
     }
     if (underWay.size >= AT_ONCE) {
-      log.warn('a mail was not sent: too many are under way')
+      log.warn('an e-mail was not sent: too many are being sent')
       return false
     }
     const sending = transport.sendMail({
@@ -72,11 +73,11 @@ export function createMailer(
     const timer = setTimeout(() => resolve('late'), times.wholeMs)
     try {
       if ((await Promise.race([sending, late])) !== 'late') return true
-      log.warn({ host, port }, 'a mail was not sent: the server took too long')
+      log.warn({ host, port }, 'an e-mail was not sent: the server took too long')
       return false
     } catch (error) {
-      // Without the address: who has an account is no business of a log.
-      log.warn({ host, port, reason: reasonOf(error) }, 'a mail was not sent')
+      // Without the address: the log must not reveal who has an account.
+      log.warn({ host, port, reason: reasonOf(error) }, 'an e-mail was not sent')
       return false
     } finally {
       clearTimeout(timer)
@@ -99,25 +100,25 @@ function reasonOf(error: unknown): string {
   return code + status
 }
 
-/** What people are sent. `url` holds a token and goes to nobody else; `endsAt` is ISO 8601 UTC. */
+/** `url` contains a token, for this recipient only; `endsAt` is ISO 8601 UTC. */
 export type Letter = { kind: 'invitation' | 'reset'; to: string; url: string; endsAt: string }
 
 const WORDS = {
   invitation: {
-    subject: 'Your account at Prepaint',
-    lines: ['You have been invited to Prepaint. Set a password to begin:'],
+    subject: 'Your Prepaint account',
+    lines: ['You have been invited to Prepaint. Set a password to create your account:'],
     button: 'Set a password',
-    last: 'If you expected no invitation, do nothing: without you no account is made.',
+    last: 'If you did not expect an invitation, ignore this e-mail: no account is created.',
   },
   reset: {
-    subject: 'A new password for Prepaint',
-    lines: ['Somebody, probably you, asked for a new password for your account at Prepaint:'],
+    subject: 'Reset your Prepaint password',
+    lines: ['A new password was requested for your Prepaint account. Use this link to set it:'],
     button: 'Set a new password',
-    last: 'If it was not you, do nothing: your password stays as it is.',
+    last: 'If you did not request it, ignore this e-mail: your password stays the same.',
   },
 } as const
 
-/** A letter as text and as HTML without anything from elsewhere. */
+/** A letter as text and as HTML, without external content. */
 export function write({ kind, to, url, endsAt }: Letter): Mail {
   const { subject, lines, button, last } = WORDS[kind]
   const ends = `The link works once, until ${endsAt.slice(0, 16).replace('T', ' ')} UTC.`
@@ -128,7 +129,7 @@ export function write({ kind, to, url, endsAt }: Letter): Mail {
 <body style="font:16px/1.5 sans-serif;color:#17211f;max-width:34em;margin:2em auto;padding:0 1em">
 ${paragraphs}
 <p><a href="${escaped(url)}" style="background:#0f6d5e;border-radius:6px;color:#fff;display:inline-block;padding:10px 18px;text-decoration:none">${escaped(button)}</a></p>
-<p style="font-size:14px;color:#56625f">Or copy this address: ${escaped(url)}</p>
+<p style="font-size:14px;color:#56625f">Or copy this link: ${escaped(url)}</p>
 <p style="font-size:14px;color:#56625f">${escaped(ends)} ${escaped(last)}</p>
 </body></html>
 `

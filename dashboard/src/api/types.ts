@@ -2,11 +2,12 @@
 import type { z } from 'zod'
 
 import type { meSchema } from '../../../src/api/account/account-schema.ts'
-import type { linkSchema } from '../../../src/api/account/link.ts'
+import type { linkSchema } from '../../../src/api/account/links.ts'
 import type { planSchema } from '../../../src/api/account/plan.ts'
+import type { keySchema, tokenSchema } from '../../../src/api/account/secrets.ts'
 import type { sessionSchema } from '../../../src/api/account/sessions.ts'
+import type { purgedSchema } from '../../../src/api/cache/cache.ts'
 import type { queuedJobSchema } from '../../../src/api/cache/jobs.ts'
-import type { purgedSchema } from '../../../src/api/cache/purge.ts'
 import type { warmSchema } from '../../../src/api/cache/warm.ts'
 import type { certificateViewSchema } from '../../../src/api/domains/certificate.ts'
 import type { dnsStateSchema, domainCheckSchema } from '../../../src/api/domains/dns.ts'
@@ -19,11 +20,9 @@ import type { renderSchema } from '../../../src/api/domains/renders.ts'
 import type { accountInListSchema, createdLinkSchema } from '../../../src/api/operator/accounts.ts'
 import type { fleetSchema } from '../../../src/api/operator/nodes.ts'
 import type { fleetFailuresSchema, fleetQueueSchema } from '../../../src/api/operator/queue.ts'
-import type { lensSchema } from '../../../src/api/pages/inspection.ts'
+import type { pageDetailsSchema } from '../../../src/api/pages/inspection.ts'
 import type { factsSchema, inspectionSchema } from '../../../src/api/pages/inspection-schema.ts'
-import type { listedPageSchema } from '../../../src/api/pages/list.ts'
-import type { keySchema } from '../../../src/api/secrets/keys.ts'
-import type { tokenSchema } from '../../../src/api/secrets/tokens.ts'
+import type { listedPageSchema } from '../../../src/api/pages/pages.ts'
 import type { summaryWithRendersSchema } from '../../../src/api/traffic/traffic.ts'
 import type {
   monthOfRendersSchema,
@@ -64,6 +63,6 @@ export type Warm = z.infer<typeof warmSchema>
 export type ListedPage = z.infer<typeof listedPageSchema>
 export type PageFacts = z.infer<typeof factsSchema>
 export type Inspection = z.infer<typeof inspectionSchema>
-export type PageInspection = z.infer<typeof lensSchema>
+export type PageInspection = z.infer<typeof pageDetailsSchema>
 export type PageOrder = (typeof PAGE_ORDERS)[number]
 export type PageList = { pages: ListedPage[]; matching: number | null; next: string | null }

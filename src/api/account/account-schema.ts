@@ -8,7 +8,7 @@ export const roleSchema = z
   .enum(['owner', 'operator'])
   .describe('`operator`: may see and change all accounts')
 
-/** Whoever is signed in, with what his plan allows. */
+/** The account that is signed in, with what its plan allows. */
 export const meSchema = apiSchema(
   'Me',
   z.object({
@@ -16,7 +16,7 @@ export const meSchema = apiSchema(
     role: roleSchema,
     plan: z.object({
       name: z.string(),
-      site_limit: z.int().nullable().describe('null: as many as wanted'),
+      site_limit: z.int().nullable().describe('null: unlimited'),
       monthly_render_limit: z.int().describe('For each domain'),
       api_keys: z.boolean(),
       webhooks: z.boolean(),

@@ -95,7 +95,7 @@ it('invitations and links of an operator go by mail too, and he sees them whatev
   assert.equal(sent.body['mail'], 'sent')
   const { url } = sent.body['link'] as { url: string }
   const mail = mails.pop()!
-  assert.deepEqual([mail.to, mail.subject], ['guest@example.com', 'Your account at Prepaint'])
+  assert.deepEqual([mail.to, mail.subject], ['guest@example.com', 'Your Prepaint account'])
   assert(mail.text.includes(url))
 
   works = false

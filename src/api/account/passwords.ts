@@ -1,45 +1,28 @@
-import type pg from 'pg'
 import { z } from 'zod'
-import type { PlanCatalogue } from '../../accounts/plans.ts'
 import { countedAttempt, countResetRequest } from '../../accounts/sign-in/attempts.ts'
 import { createLink, findResetAccount } from '../../accounts/sign-in/links.ts'
 import { changePassword } from '../../accounts/sign-in/passwords.ts'
-import type { Clock } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
-import type { ReadClient } from '../../http/client-address.ts'
-import type { Log } from '../../log.ts'
 import { type Letter, type Mailer, write } from '../../mail/mailer.ts'
 import { sessionCaller } from '../http/access.ts'
-import { answer, BODY_REFUSALS, emptyAnswer, refusals, SESSION_REFUSALS } from '../http/answer.ts'
-import { type ApiApp, clientOf } from '../http/app.ts'
+import { type ApiApp, type ApiDeps, clientOf } from '../http/app.ts'
+import { emptyResponse, jsonResponse } from '../http/responses.ts'
 import { checkSameSite, setSessionCookie } from '../http/session-access.ts'
 import { emailSchema, passwordSchema } from './account-schema.ts'
 
-export function passwordChange(
-  app: ApiApp,
-  deps: { pool: pg.Pool; clock: Clock; publicUrl: string | null; readClient: ReadClient },
-): void {
-  const { pool, clock, publicUrl, readClient } = deps
+export function passwords(app: ApiApp, deps: ApiDeps): void {
+  const { clock, log, mailer, plans, pool, publicUrl, readClient } = deps
+
   app.route({
     method: 'PUT',
     url: '/api/password',
-    config: { access: 'session' },
+    config: { access: 'session', refuses: ['wrong_password', 'too_many_failures'] },
     schema: {
       operationId: 'changePassword',
       tags: ['Signing in'],
-      summary: 'Change the password, and sign out everywhere else',
-      security: [{ Session: [] }],
+      summary: 'Change the password and end all other sessions',
       body: z.object({ current_password: passwordSchema, new_password: passwordSchema }),
-      response: {
-        204: emptyAnswer('Changed'),
-        ...refusals(
-          ...SESSION_REFUSALS,
-          ...BODY_REFUSALS,
-          'invalid_field',
-          'wrong_password',
-          'too_many_failures',
-        ),
-      },
+      response: { 204: emptyResponse('Changed') },
     },
     handler: async (request, reply) => {
       const { session } = sessionCaller(request)
@@ -53,22 +36,7 @@ export function passwordChange(
       return reply.code(204).send(null)
     },
   })
-}
 
-type Deps = {
-  pool: pg.Pool
-  plans: PlanCatalogue
-  clock: Clock
-  log: Log
-  readClient: ReadClient
-  publicUrl: string | null
-  /** Absent: no mail is sent. */
-  mailer?: Pick<Mailer, 'send'>
-}
-
-/** A new password by mail, for whoever has forgotten his; only where mail is set up. */
-export function passwordReset(app: ApiApp, deps: Deps): void {
-  const { pool, plans, clock, log, readClient, publicUrl, mailer } = deps
   const canSend = mailer !== undefined && publicUrl !== null
 
   app.route({
@@ -78,11 +46,8 @@ export function passwordReset(app: ApiApp, deps: Deps): void {
     schema: {
       operationId: 'readPasswordReset',
       tags: ['Signing in'],
-      summary: 'Whether a new password can be asked for by mail',
-      response: {
-        200: answer('Whether it can', z.object({ by_mail: z.boolean() })),
-        ...refusals('too_many_requests', 'internal'),
-      },
+      summary: 'Whether a new password can be requested by e-mail',
+      response: { 200: jsonResponse('`by_mail`: e-mail is configured', z.object({ by_mail: z.boolean() })) },
     },
     handler: async () => ({ by_mail: canSend }),
   })
@@ -90,26 +55,15 @@ export function passwordReset(app: ApiApp, deps: Deps): void {
   app.route({
     method: 'POST',
     url: '/api/password-reset',
-    config: { access: 'open' },
+    config: { access: 'open', refuses: ['cross_site', 'not_found', 'too_many_resets'] },
     schema: {
       operationId: 'requestPasswordReset',
       tags: ['Signing in'],
-      summary: 'Ask for a link to a new password by mail',
+      summary: 'Request an e-mail with a link to set a new password',
       description:
-        'Answered alike, and as quickly, whether or not there is such an account. One address may ask ten times in a quarter of an hour; an account gets three mails in that time.',
+        'The response and its time do not depend on whether there is such an account. Limits in 15 minutes: 10 requests per client IP, 3 e-mails per account.',
       body: z.object({ email: emailSchema }),
-      response: {
-        204: emptyAnswer('If there is such an account, its owner gets a mail'),
-        ...refusals(
-          ...BODY_REFUSALS,
-          'invalid_field',
-          'cross_site',
-          'not_found',
-          'too_many_resets',
-          'too_many_requests',
-          'internal',
-        ),
-      },
+      response: { 204: emptyResponse('If there is such an account, an e-mail is sent') },
     },
     handler: async (request, reply) => {
       checkSameSite(request)
@@ -117,10 +71,10 @@ export function passwordReset(app: ApiApp, deps: Deps): void {
       const { email } = request.body
       const { address } = clientOf(readClient, request)
       const mayBeSent = await countResetRequest(pool, { email, address }, clock.nowMs())
-      // Not waited for: how long it takes would tell whether there is such an account.
+      // Not awaited: the time it takes would reveal whether there is such an account.
       if (mayBeSent) {
         void sendLink(mailer, publicUrl, email).catch((error: unknown) =>
-          log.warn({ err: error }, 'a link for a new password could not be made'),
+          log.warn({ err: error }, 'a password reset link could not be created'),
         )
       }
       return reply.code(204).send(null)

@@ -1,36 +1,31 @@
-import type pg from 'pg'
 import { z } from 'zod'
-
-import { ACTIVE_KEY_LIMIT } from '../../accounts/keys.ts'
+import { ACTIVE_KEY_LIMIT, ACTIVE_TOKEN_LIMIT } from '../../accounts/keys.ts'
 import { readUse } from '../../accounts/plans.ts'
 import { quotaEnd } from '../../accounts/quota.ts'
-import { ACTIVE_TOKEN_LIMIT } from '../../accounts/tokens.ts'
 import { WEBHOOK_WINDOW_REQUESTS } from '../../accounts/webhook-window.ts'
-import type { Clock } from '../../clock.ts'
-import { REFRESH_PATH_LIMIT } from '../cache/refresh.ts'
 import { WEBHOOK_URL_LIMIT } from '../cache/webhook.ts'
 import { callerOf } from '../http/access.ts'
-import { answer, KEY_REFUSALS, refusals } from '../http/answer.ts'
-import type { ApiApp } from '../http/app.ts'
-import { apiSchema } from '../http/app.ts'
+import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
 import { BODY_LIMIT_BYTES } from '../http/http-server.ts'
+import { jsonResponse } from '../http/responses.ts'
+import { REFRESH_PATH_LIMIT } from '../pages/page-choice.ts'
 
 export const planSchema = apiSchema(
   'Plan',
   z.object({
-    name: z.string().describe('Of the catalogue; one that it has no more allows nothing'),
-    sites: z.object({ used: z.int(), limit: z.int().nullable().describe('null: as many as wanted') }),
+    name: z.string().describe('In the plan catalogue; a plan that was removed from it allows nothing'),
+    sites: z.object({ used: z.int(), limit: z.int().nullable().describe('null: unlimited') }),
     renders: z.object({
-      used: z.int().describe('Of all domains in the UTC month that runs'),
-      limit_per_domain: z.int().describe('For each domain in a UTC month'),
-      stops_at: z.int().describe('120 %: from here on nothing is rendered for live traffic'),
+      used: z.int().describe('Of all domains in the current UTC month'),
+      limit_per_domain: z.int().describe('For each domain and UTC month'),
+      stops_at: z.int().describe('120 %: from here on live traffic is proxied to the origin'),
     }),
-    api_keys: z.object({ included: z.boolean(), used: z.int().describe('Active ones'), limit: z.int() }),
+    api_keys: z.object({ included: z.boolean(), used: z.int().describe('Active keys'), limit: z.int() }),
     webhooks: z.object({
       included: z.boolean(),
       used: z.int().describe('Active tokens of all domains'),
       limit_per_domain: z.int(),
-      requests_per_hour: z.int().describe('Of one domain, over all its tokens'),
+      requests_per_hour: z.int().describe('For each domain, shared by all its tokens'),
       urls_per_request: z.int(),
     }),
     requests: z.object({
@@ -40,7 +35,9 @@ export const planSchema = apiSchema(
   }),
 )
 
-export function planGet(app: ApiApp, deps: { pool: pg.Pool; clock: Clock }): void {
+export function plan(app: ApiApp, deps: ApiDeps): void {
+  const { clock, pool } = deps
+
   app.route({
     method: 'GET',
     url: '/api/plan',
@@ -48,17 +45,13 @@ export function planGet(app: ApiApp, deps: { pool: pg.Pool; clock: Clock }): voi
     schema: {
       operationId: 'getPlan',
       tags: ['Plan'],
-      summary: 'The plan of the account, what it allows, and how much of it is in use',
-      security: [{ ApiKey: [] }],
-      response: {
-        200: answer('The plan', z.object({ plan: planSchema })),
-        ...refusals(...KEY_REFUSALS),
-      },
+      summary: 'The plan of the account, its limits, and how much of them is in use',
+      response: { 200: jsonResponse('The plan', z.object({ plan: planSchema })) },
     },
     handler: async (request) => {
       const { account, plan } = callerOf(request)
-      const nowMs = deps.clock.nowMs()
-      const use = await readUse(deps.pool, account, nowMs)
+      const nowMs = clock.nowMs()
+      const use = await readUse(pool, account, nowMs)
       return {
         plan: {
           name: use.plan,

@@ -1,33 +1,10 @@
-import type pg from 'pg'
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
 import { parseJobId } from '../../ids.ts'
 import { findJob } from '../../queue/jobs/job.ts'
 import { callerOf } from '../http/access.ts'
-import { answer, KEY_REFUSALS, refusals } from '../http/answer.ts'
-import { type ApiApp, apiSchema } from '../http/app.ts'
-
-export function jobGet(app: ApiApp, deps: { pool: pg.Pool }): void {
-  app.route({
-    method: 'GET',
-    url: '/api/jobs/:jobId',
-    config: { access: 'key' },
-    schema: {
-      operationId: 'getJob',
-      tags: ['Jobs'],
-      summary: 'What became of a job; jobs can be looked up for a week',
-      security: [{ ApiKey: [] }],
-      params: z.object({ jobId: z.string().describe('As a refresh gave it') }),
-      response: { 200: answer('The job', jobSchema), ...refusals(...KEY_REFUSALS, 'job_not_found') },
-    },
-    handler: async (request) => {
-      const id = parseJobId(request.params.jobId)
-      const job = id === null ? null : await findJob(deps.pool, callerOf(request).account, id)
-      if (job === null) throw new AppError('job_not_found')
-      return job
-    },
-  })
-}
+import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
+import { jsonResponse } from '../http/responses.ts'
 
 export const queuedJobSchema = apiSchema(
   'QueuedJob',
@@ -54,8 +31,31 @@ const jobSchema = apiSchema(
     path: z.string(),
     priority: z.enum(['live', 'refresh', 'warm']),
     state: z.enum(['queued', 'running', 'done', 'failed', 'cancelled']),
-    outcome: z.string().nullable().describe('How the render ended; null while it has not'),
+    outcome: z.string().nullable().describe('How the render ended; null: it has not ended'),
     created_at: z.iso.datetime({ precision: 3 }),
     finished_at: z.iso.datetime({ precision: 3 }).nullable(),
   }),
 )
+
+export function renderJobs(app: ApiApp, deps: ApiDeps): void {
+  const { pool } = deps
+
+  app.route({
+    method: 'GET',
+    url: '/api/jobs/:jobId',
+    config: { access: 'key', refuses: ['job_not_found'] },
+    schema: {
+      operationId: 'getJob',
+      tags: ['Jobs'],
+      summary: 'State of a render job; kept for a week',
+      params: z.object({ jobId: z.string().describe('The `jobId` of a refresh response') }),
+      response: { 200: jsonResponse('The job', jobSchema) },
+    },
+    handler: async (request) => {
+      const id = parseJobId(request.params.jobId)
+      const job = id === null ? null : await findJob(pool, callerOf(request).account, id)
+      if (job === null) throw new AppError('job_not_found')
+      return job
+    },
+  })
+}

@@ -8,8 +8,8 @@ import {
   type TestApi,
 } from '../../../test/support/api.ts'
 import { setPlan } from '../../accounts/accounts.ts'
+import { createToken, listTokens, revokeToken } from '../../accounts/keys.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
-import { createToken, listTokens, revokeToken } from '../../accounts/tokens.ts'
 import type { DomainId, DomainName } from '../../ids.ts'
 import { updateDomain } from '../../sites/domain-changes.ts'
 

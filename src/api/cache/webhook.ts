@@ -1,9 +1,6 @@
-import type pg from 'pg'
 import { z } from 'zod'
 import type { TokenOwner } from '../../accounts/access.ts'
-import type { PlanCatalogue } from '../../accounts/plans.ts'
 import { limitReached, readQuota } from '../../accounts/quota.ts'
-import type { Clock } from '../../clock.ts'
 import { retriedTransaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { PagePath } from '../../ids.ts'
@@ -12,39 +9,13 @@ import { startWarm } from '../../queue/warm/warm.ts'
 import { readDomainSettings } from '../../sites/domain-settings.ts'
 import { normalisePath, type QueryRule } from '../../store/path.ts'
 import { tokenOwnerOf } from '../http/access.ts'
-import { answer, BODY_REFUSALS, refusals } from '../http/answer.ts'
-import { type ApiApp, type CaughtUp, pages } from '../http/app.ts'
+import { type ApiApp, type ApiDeps, countText } from '../http/app.ts'
+import { jsonResponse } from '../http/responses.ts'
 
 export const WEBHOOK_URL_LIMIT = 20
 
-/** What a webhook asks for. `urls` are not looked at yet. */
+/** What a webhook requests; `urls` are not checked yet. */
 type WebhookBody = { kind: 'urls'; urls: readonly unknown[] } | { kind: 'all' }
-
-/** Throws `webhook_body_missing` for anything but one of the two forms, also for both at once; `webhook_too_many_urls`. */
-function readWebhookBody(body: unknown): WebhookBody {
-  if (typeof body !== 'object' || body === null) throw new AppError('webhook_body_missing')
-  const { urls, all } = body as { urls?: unknown; all?: unknown }
-  if (all === true && urls === undefined) return { kind: 'all' }
-  if (!Array.isArray(urls) || all === true) throw new AppError('webhook_body_missing')
-  if (urls.length > WEBHOOK_URL_LIMIT) throw new AppError('webhook_too_many_urls')
-  return { kind: 'urls', urls }
-}
-
-/**
- * The paths among `urls` in the spelling of stored paths, each once, and what
- * is none. Throws `webhook_no_valid_paths` when nothing is left.
- */
-function sortUrls(urls: readonly unknown[], query: QueryRule): { paths: PagePath[]; ignored: string[] } {
-  const paths = new Set<PagePath>()
-  const ignored: string[] = []
-  for (const url of urls) {
-    const path = typeof url === 'string' ? normalisePath(url, query) : null
-    if (path !== null) paths.add(path)
-    else ignored.push(typeof url === 'string' ? url : JSON.stringify(url))
-  }
-  if (paths.size === 0) throw new AppError('webhook_no_valid_paths')
-  return { paths: [...paths], ignored }
-}
 
 const bodySchema = z.union([
   z.object({
@@ -57,46 +28,39 @@ const answerSchema = z.object({
   message: z.string(),
   domain: z.string(),
   pagesQueued: z.int().optional().describe('For `urls` only'),
-  ignored: z.array(z.string()).optional().describe('Entries of `urls` that are no paths, if there are some'),
+  ignored: z
+    .array(z.string())
+    .optional()
+    .describe('Entries of `urls` that are not paths; absent if there are none'),
 })
 
-type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock; caughtUp: CaughtUp }
+export function webhook(app: ApiApp, deps: ApiDeps): void {
+  const { caughtUp, pool } = deps
 
-export function webhookRefresh(app: ApiApp, deps: Deps): void {
   app.route({
     method: 'POST',
     url: '/api/webhook/refresh',
-    config: { access: 'token' },
+    config: {
+      access: 'token',
+      refuses: [
+        'webhook_body_missing',
+        'webhook_too_many_urls',
+        'webhook_no_valid_paths',
+        'render_limit',
+        'queue_full',
+      ],
+    },
     schema: {
       operationId: 'webhookRefresh',
       tags: ['Webhook'],
       summary: 'Refresh pages of the domain that the token belongs to',
       description:
-        'Checked in this order: header, token, plan, active, rate, body, quota. Every request counts in the window of ' +
-        '10 an hour from the rate check on. A 429 carries `Retry-After` in seconds.',
-      security: [{ WebhookToken: [] }],
+        'Checked in this order: header, token, plan, active, rate, body, quota. From the rate check on, every request ' +
+        'counts toward the limit of 10 per hour. A 429 has `Retry-After` in seconds.',
       body: bodySchema,
-      response: {
-        200: answer('Queued', answerSchema),
-        ...refusals(
-          'webhook_header_missing',
-          'invalid_token',
-          'plan_without_webhooks',
-          'domain_inactive',
-          'webhook_rate',
-          'too_many_failures',
-          'too_many_requests',
-          ...BODY_REFUSALS,
-          'webhook_body_missing',
-          'webhook_too_many_urls',
-          'webhook_no_valid_paths',
-          'render_limit',
-          'queue_full',
-          'internal',
-        ),
-      },
+      response: { 200: jsonResponse('Queued', answerSchema) },
     },
-    // The schema is for the document: the contract has texts of its own for each mistake.
+    // The schema is only for the document: the contract has its own text for each error.
     validatorCompiler: () => (value: unknown) => ({ value }),
     handler: async (request) => {
       const owner = tokenOwnerOf(request)
@@ -106,15 +70,15 @@ export function webhookRefresh(app: ApiApp, deps: Deps): void {
       await checkQuota(deps, owner)
 
       if (sorted === null) {
-        await startWarm(deps.pool, owner.domain)
+        await startWarm(pool, owner.domain)
         return { message: `Started a full cache warm of ${owner.name}`, domain: owner.name }
       }
-      const jobs = await retriedTransaction(deps.pool, (client) =>
+      const jobs = await retriedTransaction(pool, (client) =>
         refreshPages(client, owner.domain, sorted.paths),
       )
-      await deps.caughtUp()
+      await caughtUp()
       return {
-        message: `Queued ${pages(jobs.length)} of ${owner.name} for refresh`,
+        message: `Queued ${countText(jobs.length, 'page')} of ${owner.name} for refresh`,
         domain: owner.name,
         pagesQueued: jobs.length,
         ...(sorted.ignored.length === 0 ? {} : { ignored: sorted.ignored }),
@@ -123,9 +87,32 @@ export function webhookRefresh(app: ApiApp, deps: Deps): void {
   })
 }
 
-async function checkQuota(deps: Deps, owner: TokenOwner): Promise<void> {
+/** Throws `webhook_body_missing` unless the body has exactly one of the two forms; `webhook_too_many_urls`. */
+function readWebhookBody(body: unknown): WebhookBody {
+  if (typeof body !== 'object' || body === null) throw new AppError('webhook_body_missing')
+  const { urls, all } = body as { urls?: unknown; all?: unknown }
+  if (all === true && urls === undefined) return { kind: 'all' }
+  if (!Array.isArray(urls) || all === true) throw new AppError('webhook_body_missing')
+  if (urls.length > WEBHOOK_URL_LIMIT) throw new AppError('webhook_too_many_urls')
+  return { kind: 'urls', urls }
+}
+
+/** The paths among `urls` as they are stored, each once, and the other entries. Throws `webhook_no_valid_paths`. */
+function sortUrls(urls: readonly unknown[], query: QueryRule): { paths: PagePath[]; ignored: string[] } {
+  const paths = new Set<PagePath>()
+  const ignored: string[] = []
+  for (const url of urls) {
+    const path = typeof url === 'string' ? normalisePath(url, query) : null
+    if (path !== null) paths.add(path)
+    else ignored.push(typeof url === 'string' ? url : JSON.stringify(url))
+  }
+  if (paths.size === 0) throw new AppError('webhook_no_valid_paths')
+  return { paths: [...paths], ignored }
+}
+
+async function checkQuota(deps: ApiDeps, owner: TokenOwner): Promise<void> {
   const quota = await readQuota(deps.pool, deps.plans, owner.domain, deps.clock.nowMs())
-  // Deleted a moment ago, and its tokens with it.
+  // The domain was deleted a moment ago, and its tokens with it.
   if (quota === null) throw new AppError('invalid_token')
   if (limitReached(quota)) throw new AppError('render_limit')
 }

@@ -1,4 +1,3 @@
-import type pg from 'pg'
 import { z } from 'zod'
 import { CHAIN_LIMIT_CHARS, KEY_LIMIT_CHARS } from '../../certificates/certificate.ts'
 import {
@@ -6,72 +5,17 @@ import {
   supplyCertificate,
   withdrawCertificate,
 } from '../../certificates/own-certificate.ts'
-import type { Vault } from '../../certificates/vault/vault.ts'
-import type { Clock } from '../../clock.ts'
 import { callerOf } from '../http/access.ts'
-import { answer, BODY_REFUSALS, KEY_REFUSALS, refusals } from '../http/answer.ts'
-import { type ApiApp, apiSchema, type CaughtUp } from '../http/app.ts'
-import { domainNameOf, domainParams } from './domain-schema.ts'
-
-type DeleteDeps = { pool: pg.Pool; clock: Clock; caughtUp: CaughtUp }
-
-export function certificateDelete(app: ApiApp, deps: DeleteDeps): void {
-  app.route({
-    method: 'DELETE',
-    url: '/api/domains/:domain/certificate',
-    config: { access: 'key' },
-    schema: {
-      operationId: 'deleteCertificate',
-      tags: ['Certificates'],
-      summary:
-        'Take the certificate of a domain out of use; where the operator has named a CA, another is ordered',
-      security: [{ ApiKey: [] }],
-      params: domainParams,
-      response: {
-        200: answer('What was removed', z.object({ domain: z.string(), deleted: certificateSchema })),
-        ...refusals(...KEY_REFUSALS, ...BODY_REFUSALS, 'domain_not_found', 'certificate_not_found'),
-      },
-    },
-    handler: async (request) => {
-      const domain = domainNameOf(request.params.domain)
-      const { account } = callerOf(request)
-      const deleted = await withdrawCertificate(deps.pool, account, domain, deps.clock.nowMs())
-      await deps.caughtUp()
-      return { domain, deleted }
-    },
-  })
-}
-
-export function certificateGet(app: ApiApp, deps: { pool: pg.Pool }): void {
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain/certificate',
-    config: { access: 'key' },
-    schema: {
-      operationId: 'getCertificate',
-      tags: ['Certificates'],
-      summary:
-        'The certificate that a domain is served with, and how getting the next one goes; never its key',
-      security: [{ ApiKey: [] }],
-      params: domainParams,
-      response: {
-        200: answer('The certificate', certificateViewSchema),
-        ...refusals(...KEY_REFUSALS, 'domain_not_found'),
-      },
-    },
-    handler: async (request) => {
-      const domain = domainNameOf(request.params.domain)
-      return { domain, ...(await foundCertificate(deps.pool, callerOf(request).account, domain)) }
-    },
-  })
-}
+import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
+import { jsonResponse } from '../http/responses.ts'
+import { domainNameFrom, domainParams } from './domain-schema.ts'
 
 const bodySchema = z.object({
   certificate_chain: z
     .string()
     .min(1)
     .max(CHAIN_LIMIT_CHARS)
-    .describe('PEM: the certificate of the domain first, then those that sign it, at most 10'),
+    .describe('PEM: the certificate of the domain, then its chain; at most 10'),
   private_key: z
     .string()
     .min(1)
@@ -81,53 +25,17 @@ const bodySchema = z.object({
     ),
 })
 
-type PutDeps = { pool: pg.Pool; vault: Vault; clock: Clock; caughtUp: CaughtUp }
-
-export function certificatePut(app: ApiApp, deps: PutDeps): void {
-  app.route({
-    method: 'PUT',
-    url: '/api/domains/:domain/certificate',
-    config: { access: 'key' },
-    schema: {
-      operationId: 'putCertificate',
-      tags: ['Certificates'],
-      summary: 'Serve a domain with a certificate of your own; in use at once, and until it ends',
-      security: [{ ApiKey: [] }],
-      params: domainParams,
-      body: bodySchema,
-      response: {
-        200: answer('The certificate that is in use now', certificateViewSchema),
-        ...refusals(
-          ...KEY_REFUSALS,
-          ...BODY_REFUSALS,
-          'invalid_field',
-          'domain_not_found',
-          'certificates_unavailable',
-        ),
-      },
-    },
-    handler: async (request) => {
-      const { certificate_chain: chain, private_key: key } = request.body
-      const domain = domainNameOf(request.params.domain)
-      const { account } = callerOf(request)
-      const view = await supplyCertificate(deps, account, domain, { chain, key }, deps.clock.nowMs())
-      await deps.caughtUp()
-      return { domain, ...view }
-    },
-  })
-}
-
 const time = z.iso.datetime({ precision: 3 })
 
 const certificateSchema = apiSchema(
   'Certificate',
   z.object({
     source: z.enum(['acme', 'own']).describe('`acme`: ordered by us; `own`: supplied by the owner'),
-    names: z.array(z.string()).describe('DNS names that it is for'),
+    names: z.array(z.string()).describe('Its DNS names'),
     issuer: z.string(),
     serial: z.string().describe('Serial number, hexadecimal'),
     fingerprint: z.string().describe('SHA-256 of the certificate'),
-    key: z.string().describe('Kind of its key, such as `EC prime256v1`'),
+    key: z.string().describe('Type of its key, such as `EC prime256v1`'),
     not_before: time,
     not_after: time,
   }),
@@ -138,15 +46,81 @@ const orderSchema = apiSchema(
   z.object({
     next_attempt_at: time
       .nullable()
-      .describe('When the next certificate is looked for, where the operator has named a CA'),
-    failures: z.int().describe('Attempts in a row that came to nothing'),
-    last_error: z.string().nullable().describe('Why the last of them came to nothing'),
+      .describe('When the next certificate is ordered, if the operator has configured a CA'),
+    failures: z.int().describe('Failed attempts in a row'),
+    last_error: z.string().nullable().describe('Why the last one failed'),
     last_error_at: time.nullable(),
   }),
 )
 
 export const certificateViewSchema = z.object({
   domain: z.string(),
-  certificate: certificateSchema.nullable().describe('null: there is none'),
+  certificate: certificateSchema.nullable().describe('null: none'),
   order: orderSchema,
 })
+
+export function certificates(app: ApiApp, deps: ApiDeps): void {
+  const { caughtUp, clock, pool } = deps
+
+  app.route({
+    method: 'GET',
+    url: '/api/domains/:domain/certificate',
+    config: { access: 'key', refuses: ['domain_not_found'] },
+    schema: {
+      operationId: 'getCertificate',
+      tags: ['Certificates'],
+      summary: 'The certificate of a domain, without its key, and the state of the next order',
+      params: domainParams,
+      response: { 200: jsonResponse('The certificate', certificateViewSchema) },
+    },
+    handler: async (request) => {
+      const domain = domainNameFrom(request.params.domain)
+      return { domain, ...(await foundCertificate(pool, callerOf(request).account, domain)) }
+    },
+  })
+
+  app.route({
+    method: 'PUT',
+    url: '/api/domains/:domain/certificate',
+    config: { access: 'key', refuses: ['domain_not_found', 'certificates_unavailable'] },
+    schema: {
+      operationId: 'putCertificate',
+      tags: ['Certificates'],
+      summary: 'Serve a domain with your own certificate, at once and until it expires',
+      params: domainParams,
+      body: bodySchema,
+      response: { 200: jsonResponse('The certificate that is now in use', certificateViewSchema) },
+    },
+    handler: async (request) => {
+      const { certificate_chain: chain, private_key: key } = request.body
+      const domain = domainNameFrom(request.params.domain)
+      const { account } = callerOf(request)
+      const view = await supplyCertificate(deps, account, domain, { chain, key }, clock.nowMs())
+      await caughtUp()
+      return { domain, ...view }
+    },
+  })
+
+  app.route({
+    method: 'DELETE',
+    url: '/api/domains/:domain/certificate',
+    config: { access: 'key', refuses: ['domain_not_found', 'certificate_not_found'] },
+    schema: {
+      operationId: 'deleteCertificate',
+      tags: ['Certificates'],
+      summary:
+        'Remove the certificate of a domain; if the operator has configured a CA, another one is ordered',
+      params: domainParams,
+      response: {
+        200: jsonResponse('What was removed', z.object({ domain: z.string(), deleted: certificateSchema })),
+      },
+    },
+    handler: async (request) => {
+      const domain = domainNameFrom(request.params.domain)
+      const { account } = callerOf(request)
+      const deleted = await withdrawCertificate(pool, account, domain, clock.nowMs())
+      await caughtUp()
+      return { domain, deleted }
+    },
+  })
+}

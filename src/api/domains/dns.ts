@@ -1,16 +1,13 @@
-import type pg from 'pg'
 import { z } from 'zod'
-import type { EdgeTarget } from '../../config.ts'
 import { AppError } from '../../errors.ts'
 import { parseDomainName } from '../../sites/domain-name.ts'
 import { isTaken } from '../../sites/domains.ts'
 import type { Checks } from '../../sites/reachability/checks.ts'
 import { DNS_STATES } from '../../sites/reachability/dns-state.ts'
 import { callerOf } from '../http/access.ts'
-import { answer, BODY_REFUSALS, KEY_REFUSALS, refusals } from '../http/answer.ts'
-import type { ApiApp, CheckOrigin } from '../http/app.ts'
-import { apiSchema } from '../http/app.ts'
-import { domainNameOf, domainParams } from './domain-schema.ts'
+import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
+import { jsonResponse } from '../http/responses.ts'
+import { domainNameFrom, domainParams } from './domain-schema.ts'
 
 const targetSchema = z
   .object({
@@ -18,7 +15,7 @@ const targetSchema = z
     addresses: z.array(z.string()).describe('For A and AAAA'),
   })
   .nullable()
-  .describe('Where the DNS is to lead; null: the operator has not said it')
+  .describe('Where the DNS records must point; null: the operator has not configured it')
 
 export const dnsStateSchema = apiSchema(
   'DnsState',
@@ -27,12 +24,14 @@ export const dnsStateSchema = apiSchema(
     state: z
       .enum(DNS_STATES)
       .describe(
-        '`reaches-us`: asked under this name, this installation answers, at each address; `elsewhere`: another server does at one of them, or none at all; `no-record`: the name has no address; `not-checked`: the name servers gave no answer',
+        '`reaches-us`: every address of the name reaches this installation; `elsewhere`: at least one does not; `no-record`: the name has no address; `not-checked`: the name servers did not answer',
       ),
     addresses: z
       .array(z.string())
-      .describe('Public ones that the name has, at most 8; where only some lead here, those that do not'),
-    aliases: z.array(z.string()).describe('What it is another name for'),
+      .describe(
+        'Public addresses of the name, at most 8. If only some of them reach this installation: the others',
+      ),
+    aliases: z.array(z.string()).describe('CNAMEs that it leads to'),
     checked_at: z.string(),
     target: targetSchema,
   }),
@@ -43,30 +42,25 @@ export const domainCheckSchema = apiSchema(
   z.object({
     custom_domain: z
       .object({
-        name: z.string().nullable().describe('As it would be stored; null: it is none'),
-        problem: z.string().nullable().describe('Why it could not be registered; null: it could'),
+        name: z.string().nullable().describe('As it would be stored; null: not a valid name'),
+        problem: z.string().nullable().describe('Why it cannot be registered; null: it can'),
       })
       .nullable(),
     origin_url: z
       .object({
-        url: z.string().nullable().describe('As it would be stored; null: it cannot be an origin'),
+        url: z.string().nullable().describe('As it would be stored; null: not allowed as an origin'),
         problem: z.string().nullable(),
-        status: z.int().nullable().describe('With which it answers at `/`; null: it does not answer'),
-        warning: z.string().nullable().describe('Why it does not answer; it may be registered all the same'),
+        status: z.int().nullable().describe('Status of its response at `/`; null: it does not respond'),
+        warning: z.string().nullable().describe('Why it does not respond; it can be registered anyway'),
       })
       .nullable(),
     target: targetSchema,
   }),
 )
 
-type Deps = { pool: pg.Pool; checks?: Checks; checkOrigin: CheckOrigin }
-
-/** What an owner looks at while he sets up a domain: his names, his origin, his DNS. */
-export function domainDns(
-  app: ApiApp,
-  deps: Deps,
-  { edgeTarget: target = null }: { edgeTarget?: EdgeTarget | null },
-): void {
+/** Checks while a domain is set up: its name, its origin, its DNS records. */
+export function dns(app: ApiApp, deps: ApiDeps): void {
+  const { pool, checkOrigin, edgeTarget: target = null } = deps
   const checks = () => {
     if (deps.checks === undefined) throw new AppError('not_ready')
     return deps.checks
@@ -75,22 +69,18 @@ export function domainDns(
   app.route({
     method: 'GET',
     url: '/api/domains/:domain/dns',
-    config: { access: 'key' },
+    config: { access: 'key', refuses: ['domain_not_found', 'too_many_checks', 'not_ready'] },
     schema: {
       operationId: 'getDns',
       tags: ['Domains'],
-      summary: 'Where the name of a domain leads at this moment',
+      summary: 'Where the DNS records of a domain point now',
       description:
-        'The name is asked as a visitor would ask it. What was found is kept for a minute, or for ten seconds when it does not lead here; an account may have 60 checks a minute.',
-      security: [{ ApiKey: [] }],
+        'Checked with a request, as a visitor would make it. Cached for one minute, or for 10 seconds if the name does not point here. Limit: 60 checks per account and minute.',
       params: domainParams,
-      response: {
-        200: answer('Where it leads', dnsStateSchema),
-        ...refusals(...KEY_REFUSALS, 'domain_not_found', 'too_many_checks', 'not_ready'),
-      },
+      response: { 200: jsonResponse('The DNS state', dnsStateSchema) },
     },
     handler: async (request) => {
-      const domain = domainNameOf(request.params.domain)
+      const domain = domainNameFrom(request.params.domain)
       const found = await checks().dns(callerOf(request).account, domain)
       if (found === null) throw new AppError('domain_not_found')
       return { domain, ...found, target }
@@ -100,17 +90,13 @@ export function domainDns(
   app.route({
     method: 'POST',
     url: '/api/domains/check',
-    config: { access: 'key' },
+    config: { access: 'key', refuses: ['too_many_checks', 'not_ready'] },
     schema: {
       operationId: 'checkDomain',
       tags: ['Domains'],
-      summary: 'What would be wrong with a new domain: its name, its origin; registers nothing',
-      security: [{ ApiKey: [] }],
+      summary: 'Check the name and the origin of a new domain without registering it',
       body: z.object({ custom_domain: z.string().optional(), origin_url: z.string().optional() }),
-      response: {
-        200: answer('What was found of the fields that were given', domainCheckSchema),
-        ...refusals(...KEY_REFUSALS, ...BODY_REFUSALS, 'invalid_field', 'too_many_checks', 'not_ready'),
-      },
+      response: { 200: jsonResponse('The result for each field of the request', domainCheckSchema) },
     },
     handler: async (request) => {
       const { custom_domain: name, origin_url: origin } = request.body
@@ -127,13 +113,13 @@ export function domainDns(
   async function checkedName(raw: string) {
     const parsed = parseDomainName(raw)
     if (!parsed.ok) return { name: null, problem: parsed.reason }
-    // Nothing that an attempt to register it would not tell.
-    const problem = (await isTaken(deps.pool, parsed.name)) ? 'is already registered' : null
+    // An attempt to register the name would reveal the same.
+    const problem = (await isTaken(pool, parsed.name)) ? 'is already registered' : null
     return { name: parsed.name, problem }
   }
 
   async function checkedOrigin(account: Parameters<Checks['origin']>[0], raw: string) {
-    const checked = await deps.checkOrigin(raw)
+    const checked = await checkOrigin(raw)
     if (!checked.ok) return { url: null, problem: checked.reason, status: null, warning: null }
     const { status, problem } = await checks().origin(account, checked.originUrl)
     return { url: checked.originUrl, problem: null, status, warning: problem }

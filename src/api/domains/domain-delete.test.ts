@@ -7,8 +7,8 @@ import {
   type TestAccount,
   type TestApi,
 } from '../../../test/support/api.ts'
+import { createToken } from '../../accounts/keys.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
-import { createToken } from '../../accounts/tokens.ts'
 import { createListener } from '../../db/listener.ts'
 import { silentLog } from '../../log.ts'
 

@@ -18,7 +18,7 @@ const fields = z.object({
   monthly_render_limit: z.int().describe('Monthly render quota of the domain, by the plan of its account'),
   is_active: z
     .boolean()
-    .describe('Whether crawlers get rendered pages; of an inactive domain all traffic goes to the origin'),
+    .describe('Whether crawlers get rendered pages. All traffic of an inactive domain goes to the origin'),
   created_at: time,
   updated_at: time,
 })
@@ -37,21 +37,21 @@ export const deletedDomainSchema = apiSchema(
   fields.pick({ id: true, custom_domain: true, origin_url: true, is_active: true }),
 )
 
-/** `:domain` of a path. What is no name is no domain of anybody, so it is not refused here. */
+/** `:domain` in a path. An invalid name is answered like an unknown domain, so it is not refused here. */
 export const domainParams = z.object({
   domain: z.string().describe('Domain name, in any case; IDN as it is or in punycode'),
 })
 
-/** The name as a caller wrote it, in its one spelling. What is no name is a domain that nobody has: `domain_not_found`. */
-export function domainNameOf(raw: string): DomainName {
+/** The name as it is stored. Throws `domain_not_found` for an invalid name. */
+export function domainNameFrom(raw: string): DomainName {
   const parsed = parseDomainName(raw)
   if (!parsed.ok) throw new AppError('domain_not_found')
   return parsed.name
 }
 
-/** The domain that the caller names, if he owns it; else throws `domain_not_found`. */
+/** The domain with this name if the account owns it. Throws `domain_not_found`. */
 export async function ownedDomain(db: Queryable, account: AccountId, raw: string): Promise<OwnedDomain> {
-  const domain = await findOwnedDomain(db, account, domainNameOf(raw))
+  const domain = await findOwnedDomain(db, account, domainNameFrom(raw))
   if (domain === null) throw new AppError('domain_not_found')
   return domain
 }

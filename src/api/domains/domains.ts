@@ -1,18 +1,15 @@
-import type pg from 'pg'
 import { z } from 'zod'
-import type { PlanCatalogue } from '../../accounts/plans.ts'
-import type { Clock } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import { checkSiteLimit, createDomain, deleteDomain, updateDomain } from '../../sites/domain-changes.ts'
 import { parseDomainName } from '../../sites/domain-name.ts'
 import { domainSettingsPatchSchema } from '../../sites/domain-settings.ts'
 import { findDomain, listDomains } from '../../sites/domains.ts'
 import { callerOf } from '../http/access.ts'
-import { answer, BODY_REFUSALS, KEY_REFUSALS, refusals } from '../http/answer.ts'
-import type { ApiApp, CaughtUp, CheckOrigin } from '../http/app.ts'
+import type { ApiApp, ApiDeps, CheckOrigin } from '../http/app.ts'
+import { jsonResponse } from '../http/responses.ts'
 import {
   deletedDomainSchema,
-  domainNameOf,
+  domainNameFrom,
   domainParams,
   domainSchema,
   domainWithSettingsSchema,
@@ -24,123 +21,17 @@ const createSchema = z.object({
   origin_url: z.string().describe('Scheme, host and port of the site; no internal address'),
 })
 
-type CreateDeps = {
-  pool: pg.Pool
-  plans: PlanCatalogue
-  clock: Clock
-  checkOrigin: CheckOrigin
-  caughtUp: CaughtUp
-}
-
-export function domainCreate(app: ApiApp, deps: CreateDeps): void {
-  app.route({
-    method: 'POST',
-    url: '/api/domains',
-    config: { access: 'key' },
-    schema: {
-      operationId: 'createDomain',
-      tags: ['Domains'],
-      summary: 'Register a domain',
-      description:
-        'Checked in this order: key, plan, site limit, required fields, domain name, origin, already registered.',
-      security: [{ ApiKey: [] }],
-      body: createSchema,
-      response: {
-        201: answer('The new domain', z.object({ domain: domainSchema })),
-        ...refusals(
-          ...KEY_REFUSALS,
-          'site_limit',
-          ...BODY_REFUSALS,
-          'missing_domain_fields',
-          'invalid_field',
-          'invalid_custom_domain',
-          'invalid_origin',
-          'domain_exists',
-        ),
-      },
-    },
-    // The site limit comes before the body is even read.
-    onRequest: async (request) => checkSiteLimit(deps.pool, deps.plans, callerOf(request).account),
-    attachValidation: true,
-    handler: async (request, reply) => {
-      if (lacksFields(request.body)) throw new AppError('missing_domain_fields')
-      if (request.validationError !== undefined) throw request.validationError
-
-      const name = parseDomainName(request.body.custom_domain)
-      if (!name.ok) throw new AppError('invalid_custom_domain', { word: name.reason })
-      const origin = await deps.checkOrigin(request.body.origin_url)
-      if (!origin.ok) throw new AppError('invalid_origin', { word: origin.reason })
-
-      const { account } = callerOf(request)
-      const view = { plans: deps.plans, nowMs: deps.clock.nowMs() }
-      const input = { name: name.name, originUrl: origin.originUrl }
-      const domain = await createDomain(deps.pool, account, input, view)
-      await deps.caughtUp()
-      reply.code(201)
-      return { domain }
-    },
+const updateSchema = z
+  .object({
+    origin_url: z.string().optional().describe('Scheme, host and port of the site; no internal address'),
+    is_active: z.boolean().optional(),
+    settings: domainSettingsPatchSchema.optional().describe('Absent fields stay as they are'),
   })
-}
+  .describe('At least one of the fields; absent ones stay as they are')
 
-/** No body, one that is no object, or a field that is absent, null or empty. */
-function lacksFields(body: unknown): boolean {
-  if (typeof body !== 'object' || body === null) return true
-  const fields = body as Record<string, unknown>
-  return ['custom_domain', 'origin_url'].some((field) => (fields[field] ?? '') === '')
-}
+export function domains(app: ApiApp, deps: ApiDeps): void {
+  const { caughtUp, checkOrigin, clock, plans, pool } = deps
 
-export function domainDelete(app: ApiApp, deps: { pool: pg.Pool; caughtUp: CaughtUp }): void {
-  app.route({
-    method: 'DELETE',
-    url: '/api/domains/:domain',
-    config: { access: 'key' },
-    schema: {
-      operationId: 'deleteDomain',
-      tags: ['Domains'],
-      summary: 'Remove a domain with its stored pages, jobs and webhook tokens',
-      security: [{ ApiKey: [] }],
-      params: domainParams,
-      response: {
-        200: answer('What was removed', z.object({ deleted: deletedDomainSchema })),
-        ...refusals(...KEY_REFUSALS, ...BODY_REFUSALS, 'domain_not_found'),
-      },
-    },
-    handler: async (request) => {
-      const name = domainNameOf(request.params.domain)
-      const deleted = await deleteDomain(deps.pool, callerOf(request).account, name)
-      await deps.caughtUp()
-      return { deleted }
-    },
-  })
-}
-
-export function domainGet(app: ApiApp, deps: { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }): void {
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain',
-    config: { access: 'key' },
-    schema: {
-      operationId: 'getDomain',
-      tags: ['Domains'],
-      summary: 'One domain, with its settings',
-      security: [{ ApiKey: [] }],
-      params: domainParams,
-      response: {
-        200: answer('The domain', z.object({ domain: domainWithSettingsSchema })),
-        ...refusals(...KEY_REFUSALS, 'domain_not_found'),
-      },
-    },
-    handler: async (request) => {
-      const { account } = callerOf(request)
-      const view = { plans: deps.plans, nowMs: deps.clock.nowMs() }
-      const domain = await findDomain(deps.pool, account, domainNameOf(request.params.domain), view)
-      if (domain === null) throw new AppError('domain_not_found')
-      return { domain }
-    },
-  })
-}
-
-export function domainList(app: ApiApp, deps: { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }): void {
   app.route({
     method: 'GET',
     url: '/api/domains',
@@ -149,51 +40,91 @@ export function domainList(app: ApiApp, deps: { pool: pg.Pool; plans: PlanCatalo
       operationId: 'listDomains',
       tags: ['Domains'],
       summary: 'All domains of the account, by name',
-      security: [{ ApiKey: [] }],
-      response: {
-        200: answer('The domains', z.object({ domains: z.array(domainSchema) })),
-        ...refusals(...KEY_REFUSALS),
-      },
+      response: { 200: jsonResponse('The domains', z.object({ domains: z.array(domainSchema) })) },
     },
     handler: async (request) => {
       const { account } = callerOf(request)
-      const view = { plans: deps.plans, nowMs: deps.clock.nowMs() }
-      return { domains: await listDomains(deps.pool, account, view) }
+      const view = { plans: plans, nowMs: clock.nowMs() }
+      return { domains: await listDomains(pool, account, view) }
     },
   })
-}
 
-const updateSchema = z
-  .object({
-    origin_url: z.string().optional().describe('Scheme, host and port of the site; no internal address'),
-    is_active: z.boolean().optional(),
-    settings: domainSettingsPatchSchema.optional().describe('Fields that are absent stay as they are'),
+  app.route({
+    method: 'POST',
+    url: '/api/domains',
+    config: {
+      access: 'key',
+      refuses: [
+        'site_limit',
+        'missing_domain_fields',
+        'invalid_custom_domain',
+        'invalid_origin',
+        'domain_exists',
+      ],
+    },
+    schema: {
+      operationId: 'createDomain',
+      tags: ['Domains'],
+      summary: 'Register a domain',
+      description:
+        'Checked in this order: key, plan, site limit, required fields, domain name, origin, already registered.',
+      body: createSchema,
+      response: { 201: jsonResponse('The new domain', z.object({ domain: domainSchema })) },
+    },
+    // Checked before the body is read.
+    onRequest: async (request) => checkSiteLimit(pool, plans, callerOf(request).account),
+    attachValidation: true,
+    handler: async (request, reply) => {
+      if (lacksFields(request.body)) throw new AppError('missing_domain_fields')
+      if (request.validationError !== undefined) throw request.validationError
+
+      const name = parseDomainName(request.body.custom_domain)
+      if (!name.ok) throw new AppError('invalid_custom_domain', { word: name.reason })
+      const origin = await checkOrigin(request.body.origin_url)
+      if (!origin.ok) throw new AppError('invalid_origin', { word: origin.reason })
+
+      const { account } = callerOf(request)
+      const view = { plans: plans, nowMs: clock.nowMs() }
+      const input = { name: name.name, originUrl: origin.originUrl }
+      const domain = await createDomain(pool, account, input, view)
+      await caughtUp()
+      reply.code(201)
+      return { domain }
+    },
   })
-  .describe('At least one of the fields; those that are absent stay as they are')
 
-type UpdateDeps = {
-  pool: pg.Pool
-  plans: PlanCatalogue
-  clock: Clock
-  checkOrigin: CheckOrigin
-  caughtUp: CaughtUp
-}
+  app.route({
+    method: 'GET',
+    url: '/api/domains/:domain',
+    config: { access: 'key', refuses: ['domain_not_found'] },
+    schema: {
+      operationId: 'getDomain',
+      tags: ['Domains'],
+      summary: 'One domain, with its settings',
+      params: domainParams,
+      response: { 200: jsonResponse('The domain', z.object({ domain: domainWithSettingsSchema })) },
+    },
+    handler: async (request) => {
+      const { account } = callerOf(request)
+      const view = { plans: plans, nowMs: clock.nowMs() }
+      const domain = await findDomain(pool, account, domainNameFrom(request.params.domain), view)
+      if (domain === null) throw new AppError('domain_not_found')
+      return { domain }
+    },
+  })
 
-export function domainUpdate(app: ApiApp, deps: UpdateDeps): void {
   app.route({
     method: 'PUT',
     url: '/api/domains/:domain',
-    config: { access: 'key' },
+    config: { access: 'key', refuses: ['invalid_origin', 'domain_not_found'] },
     schema: {
       operationId: 'updateDomain',
       tags: ['Domains'],
-      summary: 'Change origin, activity or settings of a domain',
-      security: [{ ApiKey: [] }],
+      summary: 'Change the origin, state or settings of a domain',
       params: domainParams,
       body: updateSchema,
       response: {
-        200: answer('The domain after the change', z.object({ domain: domainWithSettingsSchema })),
-        ...refusals(...KEY_REFUSALS, ...BODY_REFUSALS, 'invalid_field', 'invalid_origin', 'domain_not_found'),
+        200: jsonResponse('The domain after the change', z.object({ domain: domainWithSettingsSchema })),
       },
     },
     handler: async (request) => {
@@ -202,16 +133,42 @@ export function domainUpdate(app: ApiApp, deps: UpdateDeps): void {
         throw new AppError('invalid_field', { word: 'origin_url, is_active or settings is required' })
       }
       const { account } = callerOf(request)
-      // Before the origin is looked up: for a stranger's domain nothing is done at all.
-      const domain = await ownedDomain(deps.pool, account, request.params.domain)
-      const originUrl = rawOrigin === undefined ? undefined : await checkedOrigin(deps.checkOrigin, rawOrigin)
-      const view = { plans: deps.plans, nowMs: deps.clock.nowMs() }
+      // Before the origin is checked: no work is done for a domain of another account.
+      const domain = await ownedDomain(pool, account, request.params.domain)
+      const originUrl = rawOrigin === undefined ? undefined : await checkedOrigin(checkOrigin, rawOrigin)
+      const view = { plans: plans, nowMs: clock.nowMs() }
       const change = { originUrl, isActive, settings }
-      const changed = await updateDomain(deps.pool, account, domain.name, change, view)
-      await deps.caughtUp()
+      const changed = await updateDomain(pool, account, domain.name, change, view)
+      await caughtUp()
       return { domain: changed }
     },
   })
+
+  app.route({
+    method: 'DELETE',
+    url: '/api/domains/:domain',
+    config: { access: 'key', refuses: ['domain_not_found'] },
+    schema: {
+      operationId: 'deleteDomain',
+      tags: ['Domains'],
+      summary: 'Remove a domain with its stored pages, jobs and webhook tokens',
+      params: domainParams,
+      response: { 200: jsonResponse('What was removed', z.object({ deleted: deletedDomainSchema })) },
+    },
+    handler: async (request) => {
+      const name = domainNameFrom(request.params.domain)
+      const deleted = await deleteDomain(pool, callerOf(request).account, name)
+      await caughtUp()
+      return { deleted }
+    },
+  })
+}
+
+/** Whether the body is missing, not an object, or has a field that is absent, null or empty. */
+function lacksFields(body: unknown): boolean {
+  if (typeof body !== 'object' || body === null) return true
+  const fields = body as Record<string, unknown>
+  return ['custom_domain', 'origin_url'].some((field) => (fields[field] ?? '') === '')
 }
 
 async function checkedOrigin(check: CheckOrigin, raw: string): Promise<string> {

@@ -6,17 +6,17 @@ import { readSession, type Session } from '../../accounts/sign-in/sessions.ts'
 import { countWebhookRequest } from '../../accounts/webhook-window.ts'
 import type { Clock } from '../../clock.ts'
 import type { Queryable } from '../../db/transaction.ts'
-import { AppError, unreachable } from '../../errors.ts'
+import { AppError, type ErrorCode, unreachable } from '../../errors.ts'
 import type { AccountId } from '../../ids.ts'
 import type { ApiApp } from './app.ts'
 import { checkOperator, checkSameSite, sessionToken, setSessionCookie } from './session-access.ts'
 
 /**
- * What a request must bring: an API key or the session of somebody who is
- * signed in (`key`), a session (`session`), an operator's (`operator`), a
- * webhook token, or nothing. Every route says it; there is no default. The doors of a site's own front take the
- * key also where such fronts put it: as a Bearer token, or as middlewares do in `X-Prerender-Token`.
- * `scrape`: whoever may read the node's figures, see `operator-check.ts`.
+ * What a request must bring: an API key or a session (`key`), a session
+ * (`session`), the session of an operator (`operator`), a webhook token
+ * (`token`), or nothing (`open`). Every route names one; there is no default.
+ * Integrations may send the key as a Bearer token (`bearer-key`) or in
+ * `X-Prerender-Token` (`prerender-key`). `scrape`: see `checkOperator`.
  */
 export type Access =
   | 'key'
@@ -28,7 +28,7 @@ export type Access =
   | 'scrape'
   | 'open'
 
-/** Who sent a request, once its API key or session has been found good. */
+/** Who sent a request, after its API key or session was verified. */
 type Caller = { account: AccountId; plan: Plan } & (
   | { session: Session; keyId: null }
   | { session: null; keyId: number }
@@ -37,6 +37,8 @@ type Caller = { account: AccountId; plan: Plan } & (
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access
+    /** Errors of the route itself, for the OpenAPI document; those of its access and input are added. */
+    refuses?: readonly ErrorCode[]
   }
   interface FastifyRequest {
     caller: Caller | null
@@ -56,7 +58,7 @@ type AccessDeps = {
 
 /**
  * Guards every route before its body is read. A route without `config.access`
- * is refused when the server is built, so that none is open by oversight.
+ * is refused when the server is built, so that none is open by mistake.
  */
 export function guardRoutes(app: ApiApp, deps: AccessDeps): void {
   app.decorateRequest('caller', null)
@@ -157,7 +159,7 @@ async function checkKey(deps: AccessDeps, raw: string | string[] | undefined): P
   return { account: owner.account, plan, session: null, keyId: owner.keyId }
 }
 
-/** In the order that was decided; from the window on, the request counts, whatever its body holds. */
+/** The order is part of the contract. The request counts from the rate check on, whatever its body contains. */
 async function checkToken(deps: AccessDeps, request: FastifyRequest): Promise<TokenOwner> {
   const raw = bearerOf(request)
   if (raw === undefined) throw new AppError('webhook_header_missing')

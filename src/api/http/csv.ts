@@ -1,22 +1,22 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { Answer } from './answer.ts'
+import type { ResponseContent } from './responses.ts'
 
 /** `format` of a query. */
 export const formatParam = z
   .enum(['json', 'csv'])
   .optional()
-  .describe('`csv`: as a file for spreadsheets. Absent: what `Accept` prefers, JSON where it does not say')
+  .describe('`csv`: a file for spreadsheets. Default: by `Accept`, else JSON')
 
-/** An answer that comes as JSON or as CSV. */
-export function answerWithCsv<Schema extends z.ZodType>(
+/** A response in JSON or CSV. */
+export function csvResponse<Schema extends z.ZodType>(
   description: string,
   schema: Schema,
-): Answer<Schema> & Answer<z.ZodString, 'text/csv'> {
+): ResponseContent<Schema> & ResponseContent<z.ZodString, 'text/csv'> {
   return { description, content: { 'application/json': { schema }, 'text/csv': { schema: z.string() } } }
 }
 
-/** What a request that takes both wants: what it says by `format`, else by `Accept` (RFC 9110, section 12.5.1). */
+/** Chooses by `format`, else by `Accept` (RFC 9110, section 12.5.1). */
 export function wantsCsv(request: FastifyRequest, format: 'json' | 'csv' | undefined): boolean {
   if (format !== undefined) return format === 'csv'
   const weights = new Map<string, number>()
@@ -30,7 +30,7 @@ export function wantsCsv(request: FastifyRequest, format: 'json' | 'csv' | undef
   return weightOf('text/csv', 'text/*') > weightOf('application/json', 'application/*')
 }
 
-/** Sends a file of that name. `name`: letters, digits, dots and hyphens; what else there is becomes a hyphen. */
+/** Sends a file. Characters of `name` other than letters, digits, dots and hyphens become hyphens. */
 export function sendCsv(reply: FastifyReply, name: string, text: string): FastifyReply {
   return reply
     .type('text/csv; charset=utf-8')
@@ -41,9 +41,9 @@ export function sendCsv(reply: FastifyReply, name: string, text: string): Fastif
 export type CsvCell = string | number | null
 
 /**
- * RFC 4180: a line of names, then one line each, ended by CRLF. Text that a
- * spreadsheet would run as a formula is led by an apostrophe, which it shows
- * as text: paths and names come from strangers.
+ * RFC 4180: a header line, then the rows, each ended by CRLF. Paths and names
+ * come from outside: text that a spreadsheet would run as a formula gets a
+ * leading apostrophe, which makes it text.
  */
 export function csvText(names: readonly string[], rows: Iterable<readonly CsvCell[]>): string {
   let text = line(names)
@@ -62,7 +62,7 @@ function cell(value: CsvCell): string {
   return /[",;\t\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }
 
-/** What spreadsheets take for a formula's beginning, also the wide forms of the same signs. */
+/** What starts a formula in spreadsheets, also as full-width characters. */
 const FORMULA = /^[\s]*[=+\-@\t\r\n＝＋－＠|%]/
-/** In half of Europe a spreadsheet begins a cell behind each semicolon, quotes or not. */
+/** With some locales a semicolon starts a new cell, even inside quotes. */
 const FORMULA_BEHIND = /([;\t]["'\s]*)(?=[=+\-@＝＋－＠|%])/g

@@ -9,9 +9,8 @@ import {
   testDoors,
   testVault,
 } from '../../../test/support/api.ts'
-import { createKey } from '../../accounts/keys.ts'
+import { createKey, createToken } from '../../accounts/keys.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
-import { createToken } from '../../accounts/tokens.ts'
 import { createClientReader } from '../../http/client-address.ts'
 import type { DomainName } from '../../ids.ts'
 import { createApiServer } from '../server.ts'

@@ -5,7 +5,7 @@ import { AppError, type ErrorCode, publicError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { ApiApp } from './app.ts'
 
-/** What the framework itself refuses, in our words. */
+/** Errors of the framework, by their code. */
 const FRAMEWORK_ERRORS: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'content_type',
@@ -14,34 +14,34 @@ const FRAMEWORK_ERRORS: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_MAX_PARAM_LENGTH: 'not_found',
 }
 
-/** Makes the answer to every error that is thrown on the way of a request. */
-export function answerErrors(app: ApiApp, log: Log): void {
-  app.setErrorHandler(async (error, request, reply) => answerError(error, request, reply, log))
+/** Responds to every error that is thrown while a request is handled. */
+export function handleErrors(app: ApiApp, log: Log): void {
+  app.setErrorHandler(async (error, request, reply) => sendError(error, request, reply, log))
 }
 
-export function answerError(
+export function sendError(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
   log: Log,
 ): FastifyReply {
-  const known = inOurWords(error)
+  const known = toAppError(error)
   const { status, body, headers } = publicError(known)
   // The route's pattern, not the URL: people put secrets into query strings.
   const where = { method: request.method, route: request.routeOptions?.url ?? null, requestId: request.id }
-  if (status >= 500) log.error({ ...where, err: error }, 'the API could not answer')
-  else log.debug({ ...where, status, text: body.error }, 'the API refused')
+  if (status >= 500) log.error({ ...where, err: error }, 'API request failed')
+  else log.debug({ ...where, status, text: body.error }, 'API request refused')
   return reply.code(status).headers(headers).type('application/json; charset=utf-8').send(body)
 }
 
-function inOurWords(error: unknown): unknown {
+function toAppError(error: unknown): unknown {
   if (error instanceof AppError || !(error instanceof Error)) return error
   const { code, statusCode } = error as Error & { code?: unknown; statusCode?: unknown }
   const row = typeof code === 'string' ? FRAMEWORK_ERRORS[code] : undefined
   if (row !== undefined) return new AppError(row, { cause: error })
-  // Such as a body that broke off: the framework knows that it was the caller.
-  const callers = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500
-  return callers ? new AppError('malformed_request', { cause: error }) : error
+  // An error of the client, such as an incomplete body.
+  const isClients = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500
+  return isClients ? new AppError('malformed_request', { cause: error }) : error
 }
 
 const CLIENT_ERRORS: Readonly<Record<string, ErrorCode>> = {
@@ -49,8 +49,8 @@ const CLIENT_ERRORS: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
 
-/** For what is not even HTTP: there is no request yet, so the answer is written by hand. */
-export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+/** For input that is not HTTP: there is no request, so the response is written to the socket. */
+export function sendClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
@@ -58,7 +58,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   socket.end(errorMessage(CLIENT_ERRORS[error.code ?? ''] ?? 'malformed_request'))
 }
 
-/** An error as it goes over the wire; the connection ends with it. */
+/** An error response as bytes; closes the connection. */
 export function errorMessage(code: ErrorCode): string {
   const { status, body } = publicError(new AppError(code))
   const text = JSON.stringify(body)
@@ -69,11 +69,11 @@ export function errorMessage(code: ErrorCode): string {
 }
 
 /**
- * Answers what no route takes, before anything of the request is read: 404 for
- * an unknown path, 405 with `Allow` for a known one (RFC 9110, 15.5.6), and
- * OPTIONS with `Allow` alone: no other site may call us from a browser.
+ * Responds to requests without a route, before the body is read: 404 for an
+ * unknown path, 405 with `Allow` for a known one (RFC 9110, 15.5.6). OPTIONS
+ * gets only `Allow`, as other sites may not call the API from a browser.
  */
-export function answerUnknownRoutes(app: ApiApp): void {
+export function refuseUnknownRoutes(app: ApiApp): void {
   const methodsOf = new Map<string, Set<string>>()
   const patterns: { matches: RegExp; url: string }[] = []
 
@@ -99,7 +99,7 @@ export function answerUnknownRoutes(app: ApiApp): void {
   })
 }
 
-/** The router takes `/api/domains/` for a domain without a name. */
+/** The router matches `/api/domains/` with an empty name. */
 function lacksParameter(params: unknown): boolean {
   return Object.values(params ?? {}).includes('')
 }

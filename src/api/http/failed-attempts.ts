@@ -9,23 +9,23 @@ import type { ApiApp } from './app.ts'
 
 export const WINDOW_SECONDS = 600
 
-/** Counts and secrets that are remembered; the oldest make room. */
+/** Entries of each cache. */
 const REMEMBERED = 10_000
-/** The headers that can hold a key or a token. */
+/** Headers that may contain a key or token. */
 const SECRET_HEADERS = ['x-api-key', 'authorization', 'x-prerender-token'] as const
 
 type FailedAttemptDeps = {
-  /** By whom a request is counted; null: not at all. */
+  /** The client that a request is counted for; null: not counted. */
   clientOf(request: FastifyRequest['raw']): string | null
   clock: Clock
-  /** Failed attempts of one client in a window; absent: without limit. */
+  /** Failed attempts of one client in a window; undefined: no limit. */
   most: number | undefined
 }
 
 /**
- * Refuses clients who have tried too many keys or tokens that are none, before
- * anything is looked up. Who shares their address and has shown a good one
- * before is let through: it is checked as ever. Register it before what checks.
+ * Refuses clients that have sent too many invalid keys or tokens, before the
+ * look-up. A secret that was valid before is let through to the usual check, as
+ * clients may share an address. Register it before the access checks.
  */
 export function limitFailedAttempts(app: ApiApp, { clientOf, clock, most }: FailedAttemptDeps): void {
   if (most === undefined) return
@@ -56,20 +56,20 @@ export function limitFailedAttempts(app: ApiApp, { clientOf, clock, most }: Fail
     windows.set(client, { ...window, count: window.count + 1 })
   })
 
-  // What comes this far has been checked.
+  // Access was checked by now.
   app.addHook('preParsing', async (request) => {
     const shown = request.caller === null && request.tokenOwner === null ? null : secretsOf(request)
     if (shown !== null) good.set(hash(shown), true)
   })
 }
 
-/** All that it shows, as one text; null: nothing. */
+/** All its secrets as one text; null: none. */
 function secretsOf({ headers }: FastifyRequest): string | null {
   const shown = SECRET_HEADERS.map((name) => headers[name] ?? '')
   return shown.every((value) => value === '') ? null : JSON.stringify(shown)
 }
 
-/** No secret is kept in memory. */
+/** Secrets are not kept in memory. */
 function hash(text: string): string {
   return createHash('sha256').update(text).digest('base64')
 }

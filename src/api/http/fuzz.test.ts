@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import http from 'node:http'
 import { after, before, it } from 'node:test'
 import { startTestApi, storePages, type TestAccount, type TestApi } from '../../../test/support/api.ts'
+import { createToken } from '../../accounts/keys.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
-import { createToken } from '../../accounts/tokens.ts'
 
 // Requests that nobody would send. Whatever they hold: never a 5xx, never an
 // error that is not JSON, never a word of what went wrong inside, and nothing

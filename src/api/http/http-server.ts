@@ -6,44 +6,44 @@ import { toOriginForm } from '../../http/origin-form.ts'
 import type { ApiApp } from './app.ts'
 import { errorMessage } from './errors.ts'
 
-/** Room for a path of 64 KiB and then some, so that it gets an answer and not a closed connection. */
+/** More than a path of 64 KiB needs, so that such a request gets a response and not a closed connection. */
 export const HEADER_LIMIT_BYTES = 128 * 1024
 
-/** For a whole head, and for a whole request. */
+/** Time limits for the header and for the whole request. */
 const HEADERS_MS = 15_000
 const REQUEST_MS = 60_000
-/** Whoever keeps an idle connection finds it open for longer than his own proxy would. */
+/** Longer than the idle timeout of common proxies. */
 const KEEP_ALIVE_MS = 75_000
-/** Whoever takes nothing of a long list for so long does not get the rest. */
-const NOTHING_TAKEN_MS = 120_000
-/** Node looks every 30 s for those that have used up their time, unless it is told so. */
-const LOOK_EVERY_MS = 2_000
+/** Connections that have not read any of the response for this time are closed. */
+const WRITE_IDLE_MS = 120_000
+/** Node's default is 30 s. */
+const CHECK_EVERY_MS = 2_000
 
 /**
- * The API's server, not yet listening. Before anything of a request is looked
- * at: it is not one too many of its client, and means the same to everybody.
+ * The API's server, not yet listening. First checks the limits of the client IP,
+ * and refuses ambiguous requests.
  */
-export function createHttpServer(answer: http.RequestListener, gate: ClientGate): http.Server {
+export function createHttpServer(handle: http.RequestListener, gate: ClientGate): http.Server {
   const server = http.createServer({
     maxHeaderSize: HEADER_LIMIT_BYTES,
-    // It is required; but node's own refusal is not JSON.
+    // Required, but checked in `toOriginForm`: Node's own refusal is not JSON.
     requireHostHeader: false,
     headersTimeout: HEADERS_MS,
     requestTimeout: REQUEST_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    connectionsCheckingInterval: LOOK_EVERY_MS,
+    connectionsCheckingInterval: CHECK_EVERY_MS,
   })
-  server.setTimeout(NOTHING_TAKEN_MS)
+  server.setTimeout(WRITE_IDLE_MS)
   gate.watch(server, errorMessage('too_many_connections'))
 
   const admit: http.RequestListener = (request, response) => {
     if (!gate.enter(request, response)) refuse(response, 'too_many_requests')
-    // What follows on this connection may not be what its sender calls a request.
+    // The connection is closed: what follows on it may be part of this request.
     else if (!toOriginForm(request)) refuse(response, 'malformed_request')
-    else answer(request, response)
+    else handle(request, response)
   }
   server.on('request', admit)
-  // An expectation that we do not know is no reason to refuse (RFC 9110, 10.1.1).
+  // Unknown expectations are ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', admit)
   return server
 }
@@ -63,9 +63,9 @@ function refuse(response: http.ServerResponse, code: ErrorCode): void {
 }
 
 /**
- * On every answer: it is nobody's page, frame, script or cache entry. A route
- * that does serve a page replaces the policy by its own. No CORS header is ever
- * sent: browsers keep other sites away.
+ * On every response: not to be framed, run as a script or cached. Routes that
+ * serve a page set their own policy. CORS headers are never sent, so browsers
+ * refuse requests of other sites.
  */
 const SECURITY_HEADERS = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
@@ -89,9 +89,8 @@ export const BODY_LIMIT_BYTES = 1_048_576
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
 
 /**
- * Bodies are JSON in UTF-8. No body at all is as good as an empty one, under
- * any type: many clients send a type with every request, and forms without a
- * field are how curl spells "nothing". A missing type is taken for JSON.
+ * Bodies are JSON in UTF-8. An empty body is accepted with any type, as many
+ * clients (such as curl) send a type without a body. A missing type means JSON.
  */
 export function readJsonBodies(app: ApiApp): void {
   app.removeAllContentTypeParsers()

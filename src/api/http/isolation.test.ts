@@ -13,11 +13,10 @@ import {
 } from '../../../test/support/api.ts'
 import { exampleBody, type Operation } from '../../../test/support/api-contract.ts'
 import { createTestCa } from '../../../test/support/certificate-authority.ts'
-import { createKey } from '../../accounts/keys.ts'
+import { createKey, createToken } from '../../accounts/keys.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { setPassword } from '../../accounts/sign-in/passwords.ts'
 import { startSession } from '../../accounts/sign-in/sessions.ts'
-import { createToken } from '../../accounts/tokens.ts'
 
 // Two worlds: in one, blue is alone; in the other, amber is there too. Whatever
 // blue asks, of his own things or of amber's by their names, he is answered the

@@ -1,14 +1,75 @@
 import swagger from '@fastify/swagger'
+import type { RouteOptions } from 'fastify'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 
+import type { ErrorCode } from '../../errors.ts'
+import type { Access } from './access.ts'
 import type { ApiApp } from './app.ts'
+import { errorResponses } from './responses.ts'
 import { cookieName } from './session-access.ts'
 
-/** Makes the OpenAPI document from the schemas of the routes that are registered after it; `app.swagger()` gives it. */
+/** What each kind of access is documented with: the secrets that it takes, and how it is refused. */
+const KEY_ERRORS = [
+  'api_key_required',
+  'invalid_api_key',
+  'plan_without_api',
+  'account_suspended',
+  'cross_site',
+  'too_many_failures',
+] as const
+const SESSION_ERRORS = ['sign_in_required', 'account_suspended', 'cross_site'] as const
+
+const ACCESS: Record<Access, { takes: readonly string[]; refuses: readonly ErrorCode[] }> = {
+  key: { takes: ['ApiKey', 'Session'], refuses: KEY_ERRORS },
+  'bearer-key': { takes: ['BearerKey'], refuses: KEY_ERRORS },
+  'prerender-key': { takes: ['PrerenderKey'], refuses: KEY_ERRORS },
+  session: { takes: ['Session'], refuses: SESSION_ERRORS },
+  operator: { takes: ['Session'], refuses: [...SESSION_ERRORS, 'operator_required'] },
+  token: {
+    takes: ['WebhookToken'],
+    refuses: [
+      'webhook_header_missing',
+      'invalid_token',
+      'account_suspended',
+      'plan_without_webhooks',
+      'domain_inactive',
+      'webhook_rate',
+      'too_many_failures',
+    ],
+  },
+  scrape: { takes: [], refuses: [] },
+  open: { takes: [], refuses: [] },
+}
+
+/** Adds to the schema of a route what follows from its access, method and input: security and error responses. */
+function completeSchema(route: RouteOptions): void {
+  const { config, schema, method, validatorCompiler } = route
+  if (schema === undefined || schema.hide === true || config?.access === undefined) return
+  const { takes, refuses } = ACCESS[config.access]
+  const hasChecks = (schema.body ?? schema.querystring) !== undefined && validatorCompiler === undefined
+  const codes = new Set<ErrorCode>([
+    ...refuses,
+    ...(method === 'GET' || method === 'HEAD' ? [] : BODY_ERRORS),
+    ...(hasChecks ? (['invalid_field'] as const) : []),
+    ...(config.refuses ?? []),
+    'too_many_requests',
+    'internal',
+  ])
+  route.schema = {
+    ...schema,
+    ...(takes.length > 0 && { security: takes.map((name) => ({ [name]: [] })) }),
+    response: { ...errorResponses(codes), ...(schema.response as object) },
+  }
+}
+
+const BODY_ERRORS = ['invalid_json', 'malformed_request', 'body_too_large', 'content_type'] as const
+
+/** Makes the OpenAPI document from the schemas of the routes that are registered after it; `app.swagger()` returns it. */
 export async function describeRoutes(
   app: ApiApp,
   options: { version: string; publicUrl: string | null },
 ): Promise<void> {
+  app.addHook('onRoute', completeSchema)
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -16,7 +77,7 @@ export async function describeRoutes(
         title: 'Prepaint',
         version: options.version,
         description:
-          'Domains, render cache, traffic and webhooks. All bodies are JSON; what is a table comes as CSV too. Times are UTC.',
+          'Domains, render cache, traffic and webhooks. All bodies are JSON; tables are also available as CSV. Times are UTC.',
       },
       servers: [{ url: options.publicUrl ?? '/' }],
       components: {
@@ -33,22 +94,15 @@ export async function describeRoutes(
         },
       },
     },
-    // Whoever is signed in to the dashboard may do what a key may do.
-    transform: (route) => {
-      const made = jsonSchemaTransform(route)
-      const takesKeys = route.route.config?.access === 'key'
-      return takesKeys
-        ? { ...made, schema: { ...made.schema, security: [{ ApiKey: [] }, { Session: [] }] } }
-        : made
-    },
+    transform: jsonSchemaTransform,
     transformObject: (document) => cleaned(jsonSchemaTransformObject(document)),
   })
 }
 
 /**
- * Leaves out what says nothing: every named schema a second time as it were
- * for requests (`DomainInput`), the bounds that any integer has, a format that
- * only zod knows. A body of which no field is required need not be there.
+ * Removes what says nothing: the second copy of each named schema for requests
+ * (`DomainInput`), the bounds of any integer, a format that only zod knows. A
+ * body without a required field is optional.
  */
 function cleaned(document: object): object {
   return JSON.parse(JSON.stringify(document, cleanedField)) as object

@@ -33,8 +33,7 @@ function isHttps(publicUrl: string | null): boolean {
 
 /**
  * Throws `cross_site` unless a changing request comes from a page of our own
- * origin. Browsers of the last years say where it comes from
- * (`Sec-Fetch-Site`), older ones name its origin; what says neither is no browser.
+ * origin: by `Sec-Fetch-Site`, or by `Origin` in older browsers. Requests with neither are refused.
  */
 export function checkSameSite({ method, headers }: FastifyRequest): void {
   if (SAFE_METHODS.has(method)) return
@@ -48,20 +47,18 @@ function hostOf(origin: string): string | null {
   return URL.canParse(origin) ? new URL(origin).host : null
 }
 
-/** As much of a request as says who sent it. */
-type Asked = { headers: IncomingHttpHeaders; socket: { remoteAddress?: string | undefined } }
+type OperatorRequest = { headers: IncomingHttpHeaders; socket: { remoteAddress?: string | undefined } }
 
-/** Whatever a proxy adds: then it is not known who asks, and the proxy may stand on this machine. */
+/** Headers that proxies add. Behind a proxy, which may run on this machine, the client is unknown. */
 const BY_PROXY = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/
 
 /**
- * Throws unless the operator asks: with `token` set, whoever brings it as a
- * Bearer token; without, whoever comes from this very machine and through no
- * proxy. Others are not told that there is something.
+ * Throws unless the request comes from the operator: with `token` as its Bearer
+ * token, or, if `token` is null, from this machine and not through a proxy.
  */
-export function checkOperator(request: Asked, token: string | null): void {
+export function checkOperator(request: OperatorRequest, token: string | null): void {
   if (token !== null) {
     const given = /^bearer +([^\s,]+) *$/i.exec(request.headers.authorization ?? '')?.[1]
     if (given === undefined || !timingSafeEqual(hash(given), hash(token))) throw new AppError('invalid_token')
@@ -71,7 +68,7 @@ export function checkOperator(request: Asked, token: string | null): void {
   if (!isNear || BY_PROXY.some((name) => request.headers[name] !== undefined)) throw new AppError('not_found')
 }
 
-/** Of one length, whatever was given. */
+/** Of a fixed length, for `timingSafeEqual`. */
 function hash(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }

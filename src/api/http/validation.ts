@@ -2,10 +2,7 @@ import type { FastifySchemaCompiler } from 'fastify'
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
 
-/**
- * Checks what a request brings against the schema that also documents it. An
- * absent body counts as one without fields. Unknown fields are dropped.
- */
+/** Checks the input of a request against its schema. An absent body counts as `{}`. Unknown fields are dropped. */
 export const checkAgainstSchema: FastifySchemaCompiler<z.core.$ZodType> = ({ schema, httpPart }) => {
   return (given: unknown) => {
     const data = httpPart === 'body' ? (given ?? {}) : given
@@ -17,10 +14,7 @@ export const checkAgainstSchema: FastifySchemaCompiler<z.core.$ZodType> = ({ sch
   }
 }
 
-/**
- * What is wrong with a field, to stand behind its name. A schema may bring
- * words of its own; these are for the rest.
- */
+/** Follows the name of the field in the message. Schemas may have their own messages. */
 const wordsFor: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
     case 'invalid_type':
@@ -46,12 +40,12 @@ const wordsFor: z.core.$ZodErrorMap = (issue) => {
   }
 }
 
-/** The first thing that is wrong, as a sentence that begins with the field, or with `whole`: `paths[3] must start with /`. */
+/** The first problem, as a sentence that starts with the field, or with `whole`: `paths[3] must start with /`. */
 export function firstProblem(schema: z.core.$ZodType, value: unknown, whole = 'body'): string | null {
   const parsed = z.safeParse(schema, value, { error: wordsFor })
   const [first, ...others] = parsed.error?.issues ?? []
   if (first === undefined) return null
-  // What is past the limit of all integers is past the field's own, too, and that one helps.
+  // Of several limits of a field, the last one is its own and not that of all integers.
   const own = others.filter(
     ({ code, path }) => code === first.code && fieldName(path) === fieldName(first.path),
   )

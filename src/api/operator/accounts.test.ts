@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { startTestApi, type TestAccount, type TestApi } from '../../../test/support/api.ts'
 import { findAccount, setPlan, setRole } from '../../accounts/accounts.ts'
+import { createToken } from '../../accounts/keys.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { setPassword } from '../../accounts/sign-in/passwords.ts'
-import { createToken } from '../../accounts/tokens.ts'
 import { domainByHost } from '../../sites/domains.ts'
 
 let api: TestApi

@@ -1,6 +1,4 @@
-import type pg from 'pg'
 import { z } from 'zod'
-
 import {
   findAccountById,
   listAccountsWithUse,
@@ -9,18 +7,14 @@ import {
   setSuspended,
 } from '../../accounts/accounts.ts'
 import { emailOf } from '../../accounts/email.ts'
-import type { PlanCatalogue } from '../../accounts/plans.ts'
 import { type CreatedLink, createLink } from '../../accounts/sign-in/links.ts'
-import type { Clock } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import type { AccountId } from '../../ids.ts'
-import type { Mailer } from '../../mail/mailer.ts'
 import { type Letter, write } from '../../mail/mailer.ts'
 import { emailSchema, roleSchema } from '../account/account-schema.ts'
 import { sessionCaller } from '../http/access.ts'
-import { answer, BODY_REFUSALS, OPERATOR_REFUSALS, refusals } from '../http/answer.ts'
-import type { ApiApp, CaughtUp } from '../http/app.ts'
-import { apiSchema, idOf } from '../http/app.ts'
+import { type ApiApp, type ApiDeps, apiSchema, numberFrom } from '../http/app.ts'
+import { jsonResponse } from '../http/responses.ts'
 
 const accountSchema = apiSchema(
   'Account',
@@ -37,41 +31,30 @@ export const accountInListSchema = apiSchema(
   'AccountInList',
   z.object({
     ...accountSchema.shape,
-    can_sign_in: z.boolean().describe('Whether a password was set'),
+    can_sign_in: z.boolean().describe('A password is set'),
     suspended: z.boolean(),
     domains: z.int(),
-    renders_used: z.int().describe('Of all its domains, in the current month (UTC)'),
+    renders_used: z.int().describe('Of all its domains in the current UTC month'),
   }),
 )
 
 export const createdLinkSchema = apiSchema(
   'CreatedLink',
   z.object({
-    token: z.string().describe('Goes behind the `#` of `/welcome`'),
-    url: z.string().describe('To be given to whom it is for; works once'),
+    token: z.string().describe('Goes after the `#` of `/welcome`'),
+    url: z.string().describe('For the owner of the account; works once'),
     expires_at: z.string(),
   }),
 )
 
 const mailSchema = z
   .enum(['sent', 'failed', 'off'])
-  .describe('Whether the link went by mail as well; `off`: no mail is set up')
+  .describe('Whether the link was also sent by e-mail; `off`: e-mail is not configured')
 
-const idParams = z.object({ id: z.string().describe('Of the account') })
+const idParams = z.object({ id: z.string().describe('Id of the account') })
 
-/** What an operator does with accounts: he sees and changes them, and signs in as nobody else. */
-export function operatorAccounts(
-  app: ApiApp,
-  deps: {
-    pool: pg.Pool
-    plans: PlanCatalogue
-    clock: Clock
-    caughtUp: CaughtUp
-    publicUrl: string | null
-    mailer?: Pick<Mailer, 'send'>
-  },
-): void {
-  const { pool, plans, clock, caughtUp } = deps
+export function operatorAccounts(app: ApiApp, deps: ApiDeps): void {
+  const { caughtUp, clock, mailer, plans, pool, publicUrl } = deps
 
   app.route({
     method: 'GET',
@@ -81,13 +64,11 @@ export function operatorAccounts(
       operationId: 'listAccounts',
       tags: ['Operator'],
       summary: 'All accounts, by e-mail',
-      security: [{ Session: [] }],
       response: {
-        200: answer(
-          'The accounts, and the plans that there are',
+        200: jsonResponse(
+          'The accounts, and the names of all plans',
           z.object({ accounts: z.array(accountInListSchema), plans: z.array(z.string()) }),
         ),
-        ...refusals(...OPERATOR_REFUSALS),
       },
     },
     handler: async () => ({
@@ -99,37 +80,26 @@ export function operatorAccounts(
   app.route({
     method: 'PUT',
     url: '/api/operator/accounts/:id',
-    config: { access: 'operator' },
+    config: { access: 'operator', refuses: ['account_not_found', 'own_role', 'own_suspension'] },
     schema: {
       operationId: 'updateAccount',
       tags: ['Operator'],
-      summary: 'Change the plan or the role of an account, suspend it or let it go on',
+      summary: 'Change the plan or role of an account, suspend it, or end its suspension',
       description:
-        'While an account is suspended nobody signs in to it, its keys and tokens are refused, and crawlers get the origin of its domains, as people do.',
-      security: [{ Session: [] }],
+        'While an account is suspended, sign-in, its keys and its tokens are refused, and crawlers get the origin of its domains, as people do.',
       params: idParams,
       body: z.object({
         plan: z.string().optional(),
         role: roleSchema.optional(),
         suspended: z.boolean().optional(),
       }),
-      response: {
-        200: answer('The account', z.object({ account: accountSchema })),
-        ...refusals(
-          ...OPERATOR_REFUSALS,
-          ...BODY_REFUSALS,
-          'invalid_field',
-          'account_not_found',
-          'own_role',
-          'own_suspension',
-        ),
-      },
+      response: { 200: jsonResponse('The account', z.object({ account: accountSchema })) },
     },
     handler: async (request) => {
       const id = accountOf(request.params.id)
       const { plan, role, suspended } = request.body
       const isOwn = id === sessionCaller(request).account
-      // Else the last operator could shut everybody out.
+      // Otherwise the last operator could lock everyone out.
       if (suspended === true && isOwn) throw new AppError('own_suspension')
       if (role !== undefined && isOwn) throw new AppError('own_role')
       if (plan !== undefined) await setPlan(pool, plans, id, plan)
@@ -143,66 +113,68 @@ export function operatorAccounts(
   app.route({
     method: 'POST',
     url: '/api/operator/invitations',
-    config: { access: 'operator' },
+    config: { access: 'operator', refuses: ['account_exists'] },
     schema: {
       operationId: 'invite',
       tags: ['Operator'],
-      summary: 'Make a link by which somebody makes his account; it works once, for a week',
-      security: [{ Session: [] }],
+      summary: 'Make an invitation link that creates an account; works once, for a week',
       body: z.object({ email: emailSchema, plan: z.string(), role: roleSchema.optional() }),
       response: {
-        201: answer('The link, shown this once', z.object({ link: createdLinkSchema, mail: mailSchema })),
-        ...refusals(...OPERATOR_REFUSALS, ...BODY_REFUSALS, 'invalid_field', 'account_exists'),
+        201: jsonResponse(
+          'The link, shown only once',
+          z.object({ link: createdLinkSchema, mail: mailSchema }),
+        ),
       },
     },
     handler: async (request, reply) => {
       const { email, plan, role = 'owner' } = request.body
       const made = await createLink(pool, plans, { kind: 'invitation', email, plan, role }, clock.nowMs())
-      return reply.code(201).send(await handedOut(request, { kind: 'invitation', to: emailOf(email) }, made))
+      return reply.code(201).send(await deliver(request, { kind: 'invitation', to: emailOf(email) }, made))
     },
   })
 
   app.route({
     method: 'POST',
     url: '/api/operator/accounts/:id/reset-link',
-    config: { access: 'operator' },
+    config: { access: 'operator', refuses: ['account_not_found'] },
     schema: {
       operationId: 'createResetLink',
       tags: ['Operator'],
-      summary: 'Make a link by which the owner of an account sets a new password; it works once, for an hour',
-      security: [{ Session: [] }],
+      summary: 'Make a link to set a new password; works once, for an hour',
       params: idParams,
       response: {
-        201: answer('The link, shown this once', z.object({ link: createdLinkSchema, mail: mailSchema })),
-        ...refusals(...OPERATOR_REFUSALS, 'account_not_found', 'malformed_request'),
+        201: jsonResponse(
+          'The link, shown only once',
+          z.object({ link: createdLinkSchema, mail: mailSchema }),
+        ),
       },
     },
     handler: async (request, reply) => {
       const { id, email } = await findAccountById(pool, accountOf(request.params.id))
       const made = await createLink(pool, plans, { kind: 'reset', account: id }, clock.nowMs())
-      return reply.code(201).send(await handedOut(request, { kind: 'reset', to: email }, made))
+      return reply.code(201).send(await deliver(request, { kind: 'reset', to: email }, made))
     },
   })
 
-  /** By mail too, where that is set up; the operator sees the link whatever becomes of the mail. */
-  async function handedOut(
+  /** Also sends the link by e-mail, if that is configured. The operator always gets the link. */
+  async function deliver(
     request: { protocol: string; host: string },
     letter: Pick<Letter, 'kind' | 'to'>,
     made: CreatedLink,
   ): Promise<{ link: CreatedLink & { url: string }; mail: z.infer<typeof mailSchema> }> {
-    const url = linkUrl(deps.publicUrl, request, made.token)
+    const url = linkUrl(publicUrl, request, made.token)
     const link = { ...made, url }
-    if (deps.mailer === undefined || deps.publicUrl === null) return { link, mail: 'off' }
-    const isSent = await deps.mailer.send(write({ ...letter, url, endsAt: made.expires_at }))
+    if (mailer === undefined || publicUrl === null) return { link, mail: 'off' }
+    const isSent = await mailer.send(write({ ...letter, url, endsAt: made.expires_at }))
     return { link, mail: isSent ? 'sent' : 'failed' }
   }
 }
 
 function accountOf(raw: string): AccountId {
-  return idOf(raw, 'account_not_found') as AccountId
+  return numberFrom(raw, 'account_not_found') as AccountId
 }
 
-/** Without an address of our own, the one by which the operator has reached us. */
+/** Without a public address, the one that the operator's browser uses. */
 function linkUrl(
   publicUrl: string | null,
   request: { protocol: string; host: string },

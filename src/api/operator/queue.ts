@@ -1,13 +1,11 @@
-import type pg from 'pg'
 import { z } from 'zod'
 
 import { AppError } from '../../errors.ts'
 import { parseJobId } from '../../ids.ts'
 import { cancelJob } from '../../queue/jobs/cancel.ts'
 import { readFleetFailures, readFleetQueue } from '../../queue/jobs/fleet.ts'
-import { answer, emptyAnswer, OPERATOR_REFUSALS, refusals } from '../http/answer.ts'
-import type { ApiApp } from '../http/app.ts'
-import { apiSchema } from '../http/app.ts'
+import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
+import { emptyResponse, jsonResponse } from '../http/responses.ts'
 
 const priority = z.enum(['live', 'refresh', 'warm'])
 
@@ -18,7 +16,7 @@ export const fleetQueueSchema = apiSchema(
       z.object({
         priority,
         queued: z.int().describe('At most 100,000 are counted'),
-        oldest_seconds: z.number().describe('How long the first in line has waited'),
+        oldest_seconds: z.number().describe('Wait of the first job'),
       }),
     ),
     running: z
@@ -28,35 +26,35 @@ export const fleetQueueSchema = apiSchema(
           domain: z.string(),
           path: z.string().describe('Without its query'),
           priority,
-          node: z.string().describe('As the list of nodes has it'),
+          node: z.string().describe('As in the list of nodes'),
           running_seconds: z.number(),
           attempts: z.int(),
         }),
       )
-      .describe('At most 200, the longest first'),
+      .describe('At most 200, longest running first'),
     waiting: z
       .array(z.object({ domain: z.string(), priority, queued: z.int(), waiting_seconds: z.number() }))
-      .describe('The 20 domains whose first job has waited longest'),
+      .describe('The 20 domains with the longest wait'),
   }),
 )
 
 export const fleetFailuresSchema = apiSchema(
   'FleetFailures',
   z.object({
-    since: z.string().nullable().describe('The oldest render that was looked at; null: there was none'),
-    renders: z.int().describe('Looked at: the last 20,000 at most'),
+    since: z.string().nullable().describe('Time of the oldest render in the sample; null: there were none'),
+    renders: z.int().describe('Size of the sample: at most the last 20,000'),
     failed: z.int(),
     groups: z
       .array(
         z.object({
           outcome: z.string(),
           domain: z.string(),
-          account: z.string().describe('E-mail of its owner'),
+          account: z.string().describe('E-mail of the owner'),
           failed: z.int(),
           last_at: z.string(),
         }),
       )
-      .describe('The most frequent first, at most 100'),
+      .describe('Most frequent first, at most 100'),
     last: z
       .array(
         z.object({
@@ -67,12 +65,12 @@ export const fleetFailuresSchema = apiSchema(
           ended_at: z.string(),
         }),
       )
-      .describe('The newest first, at most 50'),
+      .describe('Newest first, at most 50'),
   }),
 )
 
-/** The queue and what failed, of the whole fleet, for operators; nothing of what pages hold. */
-export function operatorQueue(app: ApiApp, { pool }: { pool: pg.Pool }): void {
+/** The queue and the failures of the fleet, for operators. Contains nothing of the content of pages. */
+export function operatorQueue(app: ApiApp, { pool }: ApiDeps): void {
   app.route({
     method: 'GET',
     url: '/api/operator/queue',
@@ -80,9 +78,8 @@ export function operatorQueue(app: ApiApp, { pool }: { pool: pg.Pool }): void {
     schema: {
       operationId: 'readQueue',
       tags: ['Operator'],
-      summary: 'The queue of the fleet: depth and age, what runs where, who waits longest',
-      security: [{ Session: [] }],
-      response: { 200: answer('The queue', fleetQueueSchema), ...refusals(...OPERATOR_REFUSALS) },
+      summary: 'The queue of the fleet: depth, age, running jobs, longest waits',
+      response: { 200: jsonResponse('The queue', fleetQueueSchema) },
     },
     handler: async () => readFleetQueue(pool),
   })
@@ -90,17 +87,13 @@ export function operatorQueue(app: ApiApp, { pool }: { pool: pg.Pool }): void {
   app.route({
     method: 'DELETE',
     url: '/api/operator/jobs/:jobId',
-    config: { access: 'operator' },
+    config: { access: 'operator', refuses: ['job_not_found'] },
     schema: {
       operationId: 'cancelJob',
       tags: ['Operator'],
-      summary: 'Cancel an open job; of one that runs, the result is dropped',
-      security: [{ Session: [] }],
+      summary: 'Cancel a queued or running job; the result of a running one is dropped',
       params: z.object({ jobId: z.string() }),
-      response: {
-        204: emptyAnswer('Cancelled'),
-        ...refusals(...OPERATOR_REFUSALS, 'job_not_found', 'malformed_request'),
-      },
+      response: { 204: emptyResponse('Cancelled') },
     },
     handler: async (request, reply) => {
       const id = parseJobId(request.params.jobId)
@@ -116,9 +109,8 @@ export function operatorQueue(app: ApiApp, { pool }: { pool: pg.Pool }): void {
     schema: {
       operationId: 'listFailures',
       tags: ['Operator'],
-      summary: 'Renders that failed lately, by outcome and domain, and the last ones',
-      security: [{ Session: [] }],
-      response: { 200: answer('The failures', fleetFailuresSchema), ...refusals(...OPERATOR_REFUSALS) },
+      summary: 'Recent failed renders, by outcome and domain, and the last ones',
+      response: { 200: jsonResponse('The failures', fleetFailuresSchema) },
     },
     handler: async () => readFleetFailures(pool),
   })

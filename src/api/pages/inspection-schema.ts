@@ -16,13 +16,11 @@ export const factsSchema = apiSchema(
     robots: text,
     lang: text,
     headings: z.array(z.string()).describe('The first `h1` and `h2`'),
-    text: z
-      .array(z.string())
-      .describe('As a reader finds it, a line for each block; the first 100,000 characters'),
-    textChars: z.int().describe('Of the whole text'),
+    text: z.array(z.string()).describe('Visible text, one line for each block; the first 100,000 characters'),
+    textChars: z.int().describe('Length of the whole text'),
     links: z
       .array(z.object({ href: z.string(), text: z.string() }))
-      .describe('Each address once, within the site without its origin; the first 1,000'),
+      .describe('Each address once, within the site without the origin; the first 1,000'),
     linkCount: z.int(),
     structured: z
       .array(
@@ -30,20 +28,22 @@ export const factsSchema = apiSchema(
           kind: z.enum(['json-ld', 'microdata']),
           types: z.array(z.string()),
           json: z.string(),
-          isBroken: z.boolean().describe('It cannot be read'),
+          isBroken: z.boolean().describe('It cannot be parsed'),
         }),
       )
       .describe('Structured data'),
-    social: z.record(z.string(), z.string()).describe('`og:` and `twitter:` and the like, the first of each'),
+    social: z
+      .record(z.string(), z.string())
+      .describe('`og:`, `twitter:` and similar tags, the first of each'),
   }),
 )
 
 const sideSchema = z.object({
-  reason: z.string().nullable().describe('Why it could not be loaded; null: it was'),
+  reason: z.string().nullable().describe('Why it could not be loaded; null: it was loaded'),
   status: z.int().nullable(),
-  url: z.string().nullable().describe('Where one has arrived'),
-  loadedMs: z.int().nullable().describe('Milliseconds until its load event; null: it never came'),
-  isCut: z.boolean().describe('The page goes on below its picture'),
+  url: z.string().nullable().describe('Final address'),
+  loadedMs: z.int().nullable().describe('Milliseconds until the load event; null: it did not fire'),
+  isCut: z.boolean().describe('The page is longer than its screenshot'),
   requests: z.object({ made: z.int(), blocked: z.int(), failed: z.int() }),
   troubles: z.array(z.object({ url: z.string(), kind: z.string(), reason: z.string() })),
   consoleErrors: z.object({ count: z.int(), texts: z.array(z.string()) }),
@@ -61,10 +61,8 @@ export const inspectionSchema = apiSchema(
     finished_at: time.nullable(),
     crawler: sideSchema
       .nullable()
-      .describe(
-        'The stored page, shown without scripts; null: there is none, or it is not done, or no longer kept',
-      ),
-    person: sideSchema.nullable().describe('What a person gets, loaded in real time'),
+      .describe('The stored page, shown without scripts; null: not stored, not done, or no longer kept'),
+    person: sideSchema.nullable().describe('What people get, loaded in real time'),
   }),
 )
 
@@ -75,7 +73,7 @@ export const digestSchema = apiSchema(
     status: z.int(),
     html_bytes: z.int(),
     etag: z.string(),
-    facts: factsSchema.describe('Texts and lists are shorter than those of the stored page'),
+    facts: factsSchema.describe('Shorter texts and lists than for the stored page'),
   }),
 )
 

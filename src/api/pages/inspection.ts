@@ -1,6 +1,4 @@
-import type pg from 'pg'
 import { z } from 'zod'
-import type { Clock } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import { parseJobId } from '../../ids.ts'
 import { rendersOfPage } from '../../queue/judging/render-records.ts'
@@ -14,11 +12,11 @@ import {
 import { readSnapshot, storedFacts } from '../../sites/inspection/side.ts'
 import { findListed } from '../../store/list-pages.ts'
 import { listDigests } from '../../store/page-digests.ts'
-import { domainNameOf, domainParams, ownedDomain } from '../domains/domain-schema.ts'
+import { domainNameFrom, domainParams, ownedDomain } from '../domains/domain-schema.ts'
 import { renderSchema } from '../domains/renders.ts'
 import { callerOf } from '../http/access.ts'
-import { answer, BODY_REFUSALS, KEY_REFUSALS, pictureAnswer, refusals } from '../http/answer.ts'
-import type { ApiApp } from '../http/app.ts'
+import type { ApiApp, ApiDeps } from '../http/app.ts'
+import { jsonResponse, pictureResponse, textResponse } from '../http/responses.ts'
 import {
   digestSchema,
   digestView,
@@ -26,49 +24,56 @@ import {
   inspectionSchema,
   inspectionView,
 } from './inspection-schema.ts'
-import { listedPageSchema, listedPageView } from './list.ts'
 import { onePage, onePageQuery } from './page-choice.ts'
-import { STRANGERS_POLICY } from './source.ts'
+import { listedPageSchema, listedPageView } from './pages.ts'
 
-export const lensSchema = z.object({
+export const pageDetailsSchema = z.object({
   domain: z.string(),
   path: z.string().describe('As it is stored'),
   stored: listedPageSchema
     .extend({
       etag: z.string(),
-      headers: z.array(z.tuple([z.string(), z.string()])).describe('That crawlers get with it, beside ours'),
+      headers: z
+        .array(z.tuple([z.string(), z.string()]))
+        .describe('Response headers for crawlers, besides those of Prepaint'),
     })
     .nullable()
-    .describe('null: nothing is stored under this path'),
+    .describe('null: the page is not stored'),
   redirect: z
     .object({ status: z.int(), location: z.string(), stored_at: z.iso.datetime({ precision: 3 }) })
     .nullable()
-    .describe('Where crawlers are sent instead; null: nowhere'),
-  facts: factsSchema.nullable().describe('What the stored page says'),
-  renders: z.array(renderSchema).describe('How its last renders went, newest first'),
-  history: z.array(digestSchema).describe('What its last different snapshots said, newest first'),
-  inspection: inspectionSchema.nullable().describe('The newest of the last day'),
+    .describe('Where crawlers are redirected; null: no redirect'),
+  facts: factsSchema.nullable().describe('Content of the stored page'),
+  renders: z.array(renderSchema).describe('Its last renders, newest first'),
+  history: z.array(digestSchema).describe('Content of its last different snapshots, newest first'),
+  inspection: inspectionSchema.nullable().describe('The newest inspection of the last day'),
 })
 
-export function pageLens(app: ApiApp, deps: { pool: pg.Pool; clock: Clock }): void {
+const bodySchema = z.object({
+  path: z.string().startsWith('/', 'must start with /').describe('The page to inspect, stored or not'),
+})
+
+const params = domainParams.extend({ inspectionId: z.string() })
+
+/** For content of customers' sites on our address: browsers must not run any of it. */
+export const CUSTOMER_CONTENT_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
+
+export function inspections(app: ApiApp, deps: ApiDeps): void {
+  const { clock, pool } = deps
+
   app.route({
     method: 'GET',
     url: '/api/domains/:domain/pages/lens',
-    config: { access: 'key' },
+    config: { access: 'key', refuses: ['domain_not_found'] },
     schema: {
       operationId: 'lookAtPage',
       tags: ['Pages'],
-      summary: 'All that is known of one page: what it says, how its renders went, what it said before',
-      security: [{ ApiKey: [] }],
+      summary: 'Details of one page: its content, its renders, its earlier content',
       params: domainParams,
       querystring: onePageQuery,
-      response: {
-        200: answer('The page', lensSchema),
-        ...refusals(...KEY_REFUSALS, 'invalid_field', 'domain_not_found'),
-      },
+      response: { 200: jsonResponse('The page', pageDetailsSchema) },
     },
     handler: async (request) => {
-      const { pool, clock } = deps
       const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
       const page = onePage(domain, request.query.path)
       const [snapshot, listed, renders, history, inspection] = await Promise.all([
@@ -85,7 +90,11 @@ export function pageLens(app: ApiApp, deps: { pool: pg.Pool; clock: Clock }): vo
         stored:
           stored === null || listed === null
             ? null
-            : { ...listedPageView(listed), etag: stored.etag, headers: [...stored.headers] },
+            : {
+                ...listedPageView(listed),
+                etag: stored.etag,
+                headers: stored.headers.map(([name, value]): [string, string] => [name, value]),
+              },
         redirect:
           snapshot?.kind === 'redirect'
             ? {
@@ -101,70 +110,70 @@ export function pageLens(app: ApiApp, deps: { pool: pg.Pool; clock: Clock }): vo
       }
     },
   })
-}
 
-const bodySchema = z.object({
-  path: z.string().startsWith('/', 'must start with /').describe('The page to look at, stored or not'),
-})
+  app.route({
+    method: 'GET',
+    url: '/api/domains/:domain/pages/source',
+    config: { access: 'key', refuses: ['domain_not_found', 'page_not_found'] },
+    schema: {
+      operationId: 'readPageSource',
+      tags: ['Pages'],
+      summary: 'The HTML of a stored page as a crawler gets it, as plain text',
+      params: domainParams,
+      querystring: onePageQuery,
+      response: { 200: textResponse('The HTML') },
+    },
+    handler: async (request, reply) => {
+      const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
+      const snapshot = await readSnapshot(pool, onePage(domain, request.query.path))
+      if (snapshot?.kind !== 'page') throw new AppError('page_not_found')
+      return reply
+        .header('Content-Security-Policy', CUSTOMER_CONTENT_POLICY)
+        .type('text/plain; charset=utf-8')
+        .send(snapshot.html)
+    },
+  })
 
-export function inspectionCreate(app: ApiApp, deps: { pool: pg.Pool }): void {
   app.route({
     method: 'POST',
     url: '/api/domains/:domain/inspections',
-    config: { access: 'key' },
+    config: { access: 'key', refuses: ['domain_not_found', 'too_many_inspections', 'inspection_rate'] },
     schema: {
       operationId: 'createInspection',
       tags: ['Pages'],
-      summary: 'Look at a page as crawlers and as people get it',
+      summary: 'Inspect a page as crawlers and as people get it',
       description:
-        'A node that renders shows the stored page without scripts, loads the page in real time as a person does, and takes a picture of both. Asks the origin once; stores nothing that is served, and so counts as no render. At most 60 per account and hour, 5 at a time; whoever asks for a page that is being looked at joins. Findings are kept for a day, those of the last 20.',
-      security: [{ ApiKey: [] }],
+        'A rendering node shows the stored page without scripts, loads the page in real time as a person does, and takes a screenshot of both. It requests the page from the origin once, does not change the stored page, and does not count as a render. Limits per account: 60 per hour, 5 at a time; a request for a page under inspection returns that inspection. The last 20 results are kept for a day.',
       params: domainParams,
       body: bodySchema,
       response: {
-        201: answer('It is queued, or under way', z.object({ inspection: inspectionSchema })),
-        ...refusals(
-          ...KEY_REFUSALS,
-          ...BODY_REFUSALS,
-          'invalid_field',
-          'domain_not_found',
-          'too_many_inspections',
-          'inspection_rate',
-        ),
+        201: jsonResponse('The inspection, queued or running', z.object({ inspection: inspectionSchema })),
       },
     },
     handler: async (request, reply) => {
       const { account } = callerOf(request)
-      const domain = await ownedDomain(deps.pool, account, request.params.domain)
+      const domain = await ownedDomain(pool, account, request.params.domain)
       const page = onePage(domain, request.body.path)
-      const inspection = await requestInspection(deps.pool, account, page)
+      const inspection = await requestInspection(pool, account, page)
       return reply.code(201).send({ inspection: inspectionView(inspection) })
     },
   })
-}
 
-const params = domainParams.extend({ inspectionId: z.string() })
-
-export function inspectionGet(app: ApiApp, deps: { pool: pg.Pool }): void {
   app.route({
     method: 'GET',
     url: '/api/domains/:domain/inspections/:inspectionId',
-    config: { access: 'key' },
+    config: { access: 'key', refuses: ['domain_not_found', 'inspection_not_found'] },
     schema: {
       operationId: 'getInspection',
       tags: ['Pages'],
-      summary: 'How an inspection stands, and what it found',
-      security: [{ ApiKey: [] }],
+      summary: 'State and result of an inspection',
       params,
-      response: {
-        200: answer('The inspection', z.object({ inspection: inspectionSchema })),
-        ...refusals(...KEY_REFUSALS, 'domain_not_found', 'inspection_not_found'),
-      },
+      response: { 200: jsonResponse('The inspection', z.object({ inspection: inspectionSchema })) },
     },
     handler: async (request) => {
-      const domain = domainNameOf(request.params.domain)
+      const domain = domainNameFrom(request.params.domain)
       const id = idOf(request.params.inspectionId)
-      const inspection = await findInspection(deps.pool, callerOf(request).account, domain, id)
+      const inspection = await findInspection(pool, callerOf(request).account, domain, id)
       if (inspection === null) throw new AppError('inspection_not_found')
       return { inspection: inspectionView(inspection) }
     },
@@ -173,38 +182,34 @@ export function inspectionGet(app: ApiApp, deps: { pool: pg.Pool }): void {
   app.route({
     method: 'GET',
     url: '/api/domains/:domain/inspections/:inspectionId/:picture',
-    config: { access: 'key' },
+    config: { access: 'key', refuses: ['invalid_field', 'domain_not_found', 'inspection_not_found'] },
     schema: {
       operationId: 'getInspectionPicture',
       tags: ['Pages'],
-      summary: 'A picture that an inspection took',
-      security: [{ ApiKey: [] }],
+      summary: 'A screenshot of an inspection',
       params: params.extend({
         picture: z
           .enum(PICTURES)
-          .describe('What crawlers get, what a person gets, or the picture of a link preview'),
+          .describe('What crawlers get, what people get, or the image of a link preview'),
       }),
-      response: {
-        200: pictureAnswer('The picture'),
-        ...refusals(...KEY_REFUSALS, 'invalid_field', 'domain_not_found', 'inspection_not_found'),
-      },
+      response: { 200: pictureResponse('The screenshot') },
     },
     handler: async (request, reply) => {
       const { domain, inspectionId, picture } = request.params
       const found = await findPicture(
-        deps.pool,
+        pool,
         callerOf(request).account,
-        domainNameOf(domain),
+        domainNameFrom(domain),
         idOf(inspectionId),
         picture,
       )
       if (found === null) throw new AppError('inspection_not_found')
-      return reply.header('Content-Security-Policy', STRANGERS_POLICY).type('image/webp').send(found)
+      return reply.header('Content-Security-Policy', CUSTOMER_CONTENT_POLICY).type('image/webp').send(found)
     },
   })
 }
 
-/** A UUID, as those of jobs; else no inspection has it. */
+/** A UUID, like the ids of jobs. Throws `inspection_not_found`. */
 function idOf(raw: string): string {
   const id = parseJobId(raw)
   if (id === null) throw new AppError('inspection_not_found')

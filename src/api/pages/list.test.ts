@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 
 import { startTestApi, storePages, type TestAccount, type TestApi } from '../../../test/support/api.ts'
-import { LIST_LIMIT } from './list.ts'
+import { LIST_LIMIT } from './pages.ts'
 
 let api: TestApi
 let owner: TestAccount

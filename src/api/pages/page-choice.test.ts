@@ -8,7 +8,7 @@ import {
   type TestAccount,
   type TestApi,
 } from '../../../test/support/api.ts'
-import { PURGE_LIMIT, REFRESH_LIMIT } from './change.ts'
+import { PURGE_LIMIT, REFRESH_LIMIT } from './pages.ts'
 
 let api: TestApi
 let owner: TestAccount

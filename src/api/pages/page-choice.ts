@@ -1,22 +1,41 @@
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
+import type { PagePath } from '../../ids.ts'
 import type { OwnedDomain } from '../../sites/domains.ts'
 import { MATCH_LIMIT_CHARS, type PageMatch, pageMatch } from '../../store/list-pages.ts'
 import { type PageId, pageId } from '../../store/page-id.ts'
 import { normalisePath } from '../../store/path.ts'
-import { pathsSchema } from '../cache/refresh.ts'
 
-/** What a search of pages looks for. */
+export const REFRESH_PATH_LIMIT = 1_000
+
+/** `paths` of a refresh or purge. */
+export const pathsSchema = z
+  .array(z.string().startsWith('/', 'must start with /'))
+  .min(1)
+  .max(REFRESH_PATH_LIMIT)
+  .describe('Paths beginning with `/`; duplicates are joined')
+
+/** Paths as they are stored for this domain, each once. Throws `invalid_field` for the first that is not the path of a page. */
+export function pagePathsOf(domain: OwnedDomain, paths: readonly string[]): PagePath[] {
+  return [...new Set(paths.map((raw, index) => pagePathOf(domain, raw, `paths[${index}]`)))]
+}
+
+function pagePathOf(domain: OwnedDomain, raw: string, field: string): PagePath {
+  const path = normalisePath(raw, domain.settings.query)
+  if (path === null) throw new AppError('invalid_field', { word: `${field} is not the path of a page` })
+  return path
+}
+
 export const searchSchema = z
   .string()
   .max(MATCH_LIMIT_CHARS)
-  .describe('Text that paths hold, in any case; as it is stored, or as a person types it')
+  .describe('Text that is in the path, in any case, encoded or not')
 
 export const matchSchema = z
   .enum(['contains', 'prefix'])
-  .describe('`prefix`: paths begin with the text, letter by letter')
+  .describe('`prefix`: the path begins with this text, case-sensitive')
 
-/** Some pages of a domain: those that are named, or all that a search finds. */
+/** Pages of a domain: listed ones, or all that a search finds. */
 export const pageChoiceSchema = z.union(
   [
     z.strictObject({ paths: pathsSchema }),
@@ -25,7 +44,7 @@ export const pageChoiceSchema = z.union(
   'must have "paths", or "search" with "match"',
 )
 
-/** Throws `invalid_field` for a search that would find every page: that is a purge of all. */
+/** Throws `invalid_field` for a search that finds every page: use a purge of the domain for that. */
 export function searchOf({
   search,
   match,
@@ -38,14 +57,11 @@ export function searchOf({
   return found
 }
 
-/** Names one page of a domain. */
 export const onePageQuery = z.object({
-  path: z.string().startsWith('/', 'must start with /').optional().describe('`/`, if nothing is said'),
+  path: z.string().startsWith('/', 'must start with /').optional().describe('Default: `/`'),
 })
 
-/** As it is stored for this domain. Throws `invalid_field` for what cannot be the path of a page. */
+/** The page of this domain with that path. Throws `invalid_field`. */
 export function onePage(domain: OwnedDomain, raw = '/'): PageId {
-  const path = normalisePath(raw, domain.settings.query)
-  if (path === null) throw new AppError('invalid_field', { word: 'path is not the path of a page' })
-  return pageId(domain.id, path)
+  return pageId(domain.id, pagePathOf(domain, raw, 'path'))
 }

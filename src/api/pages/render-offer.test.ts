@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 
 import { startTestApi, type TestAccount, type TestApi } from '../../../test/support/api.ts'
-import { URL_LIMIT_CHARS, USER_AGENT_LIMIT_CHARS } from './integration.ts'
+import { PAGE_URL_LIMIT_CHARS, USER_AGENT_LIMIT_CHARS } from './integration.ts'
 
 let api: TestApi
 let owner: TestAccount
@@ -68,7 +68,7 @@ describe('POST /api/render', () => {
   })
 
   it('a URL and a user agent of the greatest length are taken, one character more is not', async () => {
-    const url = URL.padEnd(URL_LIMIT_CHARS, 'x')
+    const url = URL.padEnd(PAGE_URL_LIMIT_CHARS, 'x')
     assert.equal((await render({ url })).status, 200)
     assert.match((await render({ url: `${url}x` })).body['error'] as string, /^url .*8192/)
     const user_agent = 'x'.repeat(USER_AGENT_LIMIT_CHARS)

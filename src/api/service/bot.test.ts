@@ -44,7 +44,7 @@ describe('GET /bot', () => {
 
   it('also without anybody to name; what the operator wrote is text, and no markup', () => {
     const nobody = botPage({ version: '1.2.3', contact: null }, '')
-    assert.match(nobody, /has named nobody here/)
+    assert.match(nobody, /There is no contact address/)
     assert.doesNotMatch(nobody, /mailto:|null/)
     const odd = botPage({ version: '1.2.3', contact: `https://a.example/"><script>alert(1)</script>` }, '')
     assert.doesNotMatch(odd, /<script/)

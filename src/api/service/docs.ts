@@ -1,18 +1,9 @@
-import { readFileSync } from 'node:fs'
-import path from 'node:path'
 import type { ApiApp } from '../http/app.ts'
-import { pagePolicy } from '../pages/source.ts'
-import { docsPage, type ReadableDocument } from './docs-page.ts'
+import { docsPage, pageStyle, type ReadableDocument } from './docs-page.ts'
 
-const STYLE_FILE = path.join(import.meta.dirname, 'docs-page.css')
-
-/**
- * A page to read the OpenAPI document: made here, without script and without
- * anything from elsewhere; the policy names the one style sheet by its hash.
- */
+/** The OpenAPI document of all routes, and a page that shows it without scripts. Both are public: they contain no more than the source. */
 export function docs(app: ApiApp): void {
-  const style = readFileSync(STYLE_FILE, 'utf8')
-  const policy = pagePolicy(style)
+  const { style, policy } = pageStyle()
   let page: string | undefined
 
   app.route({
@@ -25,10 +16,7 @@ export function docs(app: ApiApp): void {
       return reply.type('text/html; charset=utf-8').header('Content-Security-Policy', policy).send(page)
     },
   })
-}
 
-/** The OpenAPI document of all routes. It needs no key: it holds nothing that the source does not. */
-export function openApiDocument(app: ApiApp): void {
   app.route({
     method: 'GET',
     url: '/openapi.json',

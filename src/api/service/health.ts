@@ -1,10 +1,26 @@
 import { z } from 'zod'
 import { AppError, publicError } from '../../errors.ts'
-import { answer } from '../http/answer.ts'
-import type { ApiApp } from '../http/app.ts'
+import type { ApiApp, ApiDeps } from '../http/app.ts'
+import { jsonResponse } from '../http/responses.ts'
 
-/** Whether this process lives. Says nothing about what it needs: that is `/readyz`. */
-export function healthz(app: ApiApp): void {
+const readinessSchema = z.object({
+  ready: z.boolean(),
+  state: z.enum(['serving', 'draining']).describe('`draining`: shutting down'),
+  database: z.enum(['ok', 'unreachable']),
+  browser: z.enum(['ok', 'broken', 'none']).describe('`none`: this node does not render'),
+})
+
+/** `ready`: the node can do everything that its roles require, and is not shutting down. */
+export type Readiness = z.infer<typeof readinessSchema>
+
+export type CheckReadiness = () => Promise<Readiness>
+
+/** The metrics of this node in the format of Prometheus. */
+export type ReadMetrics = () => Promise<{ body: string; type: string }>
+
+export function health(app: ApiApp, deps: ApiDeps): void {
+  const { checkReadiness, readMetrics } = deps
+
   app.route({
     method: 'GET',
     url: '/healthz',
@@ -12,27 +28,12 @@ export function healthz(app: ApiApp): void {
     schema: {
       operationId: 'healthz',
       tags: ['Node'],
-      summary: 'Whether the process lives',
-      response: { 200: answer('It does', z.object({ status: z.literal('ok') })) },
+      summary: 'Liveness: the process runs',
+      response: { 200: jsonResponse('It runs', z.object({ status: z.literal('ok') })) },
     },
     handler: async () => ({ status: 'ok' as const }),
   })
-}
 
-const readinessSchema = z.object({
-  ready: z.boolean(),
-  state: z.enum(['serving', 'draining']).describe('`draining`: it has been asked to end'),
-  database: z.enum(['ok', 'unreachable']),
-  browser: z.enum(['ok', 'broken', 'none']).describe('`none`: this node does not render'),
-})
-
-/** What a node says of itself: `ready` when it can do all that its roles ask of it, and is not about to end. */
-export type Readiness = z.infer<typeof readinessSchema>
-
-export type CheckReadiness = () => Promise<Readiness>
-
-/** `GET /readyz`, for load balancers: 200 or 503, and why. No part of the contract with customers. */
-export function readiness(app: ApiApp, deps: { checkReadiness: CheckReadiness }): void {
   app.route({
     method: 'GET',
     url: '/readyz',
@@ -40,35 +41,29 @@ export function readiness(app: ApiApp, deps: { checkReadiness: CheckReadiness })
     schema: {
       operationId: 'readyz',
       tags: ['Node'],
-      summary: 'Whether the node can serve now',
+      summary: 'Readiness: the node can serve requests',
       response: {
-        200: answer('It can', readinessSchema),
-        503: answer('It cannot, and why', readinessSchema.extend({ error: z.string() })),
+        200: jsonResponse('Ready', readinessSchema),
+        503: jsonResponse('Not ready, and why', readinessSchema.extend({ error: z.string() })),
       },
     },
     handler: async (_request, reply) => {
-      const found = await deps.checkReadiness()
+      const found = await checkReadiness()
       if (found.ready) return found
       const { status, body } = publicError(new AppError('not_ready'))
       reply.code(status as 503)
       return { ...found, error: body.error }
     },
   })
-}
 
-/** All figures of this node, as Prometheus reads them. */
-export type ReadMetrics = () => Promise<{ body: string; type: string }>
-
-/** `GET /metrics`, for the operator. No part of the contract with customers. */
-export function metrics(app: ApiApp, deps: { readMetrics?: ReadMetrics }): void {
   app.route({
     method: 'GET',
     url: '/metrics',
     config: { access: 'scrape' },
     schema: { hide: true },
     handler: async (_request, reply) => {
-      if (deps.readMetrics === undefined) throw new AppError('not_found')
-      const { body, type } = await deps.readMetrics()
+      if (readMetrics === undefined) throw new AppError('not_found')
+      const { body, type } = await readMetrics()
       return reply.type(type).send(body)
     },
   })

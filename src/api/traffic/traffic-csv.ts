@@ -5,7 +5,7 @@ import { type CsvCell, csvText } from '../http/csv.ts'
 
 const KINDS = ['hit', 'stale', 'rendered', 'failed', 'passed', 'sitemap'] as const
 
-/** A line for each step; behind the columns that are always there, one for each category, crawler, verdict and class of statuses. */
+/** One line for each step. Fixed columns first, then one for each category, crawler, verdict and status class. */
 export function trafficCsv(view: TrafficView): string {
   const names = [
     ...['time', 'visits', 'people', ...KINDS, 'hit_ratio', 'p50_ms', 'p95_ms'],
@@ -41,7 +41,7 @@ export function pathsCsv({ top, failing, others }: PathsView): string {
   )
 }
 
-/** A line for each day; `forecast` stands on the last. */
+/** One line for each day; the last one has the forecast. */
 export function rendersCsv({ days, limit, forecast }: MonthOfRenders): string {
   let month = 0
   return csvText(
