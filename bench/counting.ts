@@ -28,21 +28,23 @@ const histogram = new Histogram({ name: 'h', help: 'h', labelNames: ['verdict'],
 const pool = new pg.Pool({ host: '/nowhere' })
 const traffic = createTraffic({ pool, clock: systemClock, log: silentLog(), flushEveryMs: 3_600_000 })
 const DOMAINS = 50
-const requests = Array.from({ length: 1_000 }, (_, at) => ({
-  headers: {
-    'user-agent': `Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html) ${at % 20}`,
-  },
-  askedOf: { id: ((at % DOMAINS) + 1) as DomainId, query: 'keep' as const },
-  askedFor: pageId(((at % DOMAINS) + 1) as DomainId, `/products/${at}` as PagePath),
-}))
-const answer = { verdict: 'hit', crawler: 'search', seconds: 0.00004 }
-const sent = { headersSent: true, statusCode: 200 }
+const hit = { verdict: 'hit', crawler: 'search', seconds: 0.00004, status: 200 } as const
+const visits = Array.from({ length: 1_000 }, (_, at) => {
+  const userAgent = `Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html) ${at % 20}`
+  const id = ((at % DOMAINS) + 1) as DomainId
+  const page = pageId(id, `/products/${at}` as PagePath)
+  return {
+    req: { headers: { 'user-agent': userAgent } },
+    answer: { ...hit, domain: { id, query: 'keep' as const }, page },
+  }
+})
 let next = 0
 
 const CASES = {
   'for its owner': () => {
-    next = (next + 1) % requests.length
-    traffic.count(requests[next]!, answer, sent)
+    next = (next + 1) % visits.length
+    const { req, answer } = visits[next]!
+    traffic.count(req, answer)
   },
   'for Prometheus': () => ours.answered({ verdict: 'hit', crawler: 'search', seconds: 0.00004 }),
   'prom-client': () => {

@@ -14,15 +14,14 @@ import { Registry } from 'prom-client'
 import { systemClock } from '../src/clock.ts'
 import { loadConfig } from '../src/config.ts'
 import { CONNECTION_DEFAULTS } from '../src/db/connection.ts'
-import { createEdge, type EdgeParts } from '../src/edge/edge.ts'
+import type { Queryable } from '../src/db/transaction.ts'
+import { createEdge } from '../src/edge/edge.ts'
 import { createSelfSigned } from '../src/gateway/tls-key.ts'
 import type { JobId } from '../src/ids.ts'
 import { createEdgeMetrics } from '../src/insight/metrics/edge-metrics.ts'
 import { silentLog } from '../src/log.ts'
 import { createAddressGuard } from '../src/outbound/address-guard.ts'
 import { createClient } from '../src/outbound/client/pool.ts'
-import { domainByHost } from '../src/sites/domains.ts'
-import { readStored } from '../src/store/stored-page.ts'
 
 export type ServerTask = {
   /** `bare`: node:http with the same bytes, and nothing else. */
@@ -53,41 +52,41 @@ function edge(): { plain: net.Server; secure: net.Server | null } {
   const context = createSecureContext({ key, cert: certificate })
   const metrics = createEdgeMetrics(new Registry())
   const loopback = [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }]
+  const db = task.connection === null ? madeHere() : poolTo(task.connection)
   return createEdge(
     {
       clock: systemClock,
       log: silentLog(),
+      db,
+      pool: db,
+      notifications: { connected: true },
       origins: createClient(createAddressGuard(loopback)),
+      enqueueLive: async () => 'none' as JobId,
+      waiter: { wait: async () => 'late' },
+      knownPaths: { note: () => {} },
+      lastVisits: { note: () => {} },
+      verifyCrawler: null,
       answered: (_req, answer) => metrics.answered(answer),
       tls: { contextFor: () => context },
-      connected: () => true,
-      ...(task.connection === null ? madeHere() : inDatabase(poolTo(task.connection))),
-      readUnstored: async () => null,
-      enqueueLive: async () => 'none' as JobId,
-      enqueueRefresh: async () => {},
-      waitForJob: async () => 'late',
-      noteAsked: () => {},
-      readSitemap: async () => null,
-      storeSitemap: async () => {},
-      dropSitemap: async () => {},
-      namedInIndexes: async () => [],
-      recordInSitemap: async () => {},
+      findChallenge: null,
     },
     { memoryBytes: task.memoryBytes, liveWaitMs: 1_000, clients: loadConfig({}).clients },
   )
 }
 
-function madeHere(): Pick<EdgeParts, 'domainByHost' | 'readStored'> {
+/** In place of PostgreSQL: one domain, and pages of the size that their path says. */
+function madeHere(): Queryable {
   const origin_url = `http://127.0.0.1:${task.originPort}`
-  const row = { id: 1, account_id: 1, custom_domain: 'shop.example', is_active: true, settings: {} }
-  return {
-    domainByHost: async () => ({ ...row, origin_url }),
-    readStored: async ({ path }) => {
-      const page = { kind: 'page', status: 200, htmlBytes: 0, etag: 'x', staleSinceMs: null } as const
-      const headers = [['Content-Type', 'text/html; charset=utf-8']] as const
-      return { ...page, headers, bodyBr: bodyOf(path), renderedAtMs }
-    },
+  const domain = { id: 1, account_id: 1, custom_domain: 'shop.example', is_active: true, settings: {} }
+  const page = { status: 200, html_bytes: 0, etag: 'x', stale_since: null, changed_at: null }
+  const headers = [['Content-Type', 'text/html; charset=utf-8']]
+  const rendered_at = new Date(renderedAtMs)
+  const query = async ({ name, values }: { name: string; values: string[] }) => {
+    if (name === 'domain-by-host') return { rows: [{ ...domain, origin_url }] }
+    if (name !== 'stored-page-read') return { rows: [] }
+    return { rows: [{ ...page, headers, body_br: bodyOf(values[1]!), rendered_at, redirect_status: null }] }
   }
+  return { query: query as unknown as Queryable['query'] }
 }
 
 /** Fewer connections than a node has: four edges share one private PostgreSQL. */
@@ -99,13 +98,6 @@ function poolTo(connection: pg.ClientConfig): pg.Pool {
     idleTimeoutMillis: 0,
     application_name: 'edge',
   })
-}
-
-function inDatabase(pool: pg.Pool): Pick<EdgeParts, 'domainByHost' | 'readStored'> {
-  return {
-    domainByHost: (host) => domainByHost(pool, host),
-    readStored: (page) => readStored(pool, page),
-  }
 }
 
 function bare(): http.Server {

@@ -5,6 +5,7 @@ import { createSecureContext } from 'node:tls'
 import ipaddr from 'ipaddr.js'
 
 import { systemClock } from '../src/clock.ts'
+import type { Queryable } from '../src/db/transaction.ts'
 import { createEdge } from '../src/edge/edge.ts'
 import { createSelfSigned } from '../src/gateway/tls-key.ts'
 import type { JobId } from '../src/ids.ts'
@@ -24,32 +25,37 @@ const { privateKey, certificate } = createSelfSigned('shop.example')
 const key = privateKey.export({ type: 'pkcs8', format: 'pem' })
 const context = createSecureContext({ key, cert: certificate })
 
+/** In place of PostgreSQL: the two domains, and no page. */
+const query = async ({ name, values }: { name: string; values: string[] }) => {
+  const origin_url = ORIGINS[values[0]!]
+  if (name !== 'domain-by-host' || origin_url === undefined) return { rows: [] }
+  const id = Object.keys(ORIGINS).indexOf(values[0]!) + 1
+  return {
+    rows: [{ id, account_id: 1, custom_domain: values[0], is_active: true, settings: {}, origin_url }],
+  }
+}
+const db: Queryable = { query: query as unknown as Queryable['query'] }
+
 const { plain, secure } = createEdge(
   {
     clock: systemClock,
     log: silentLog(),
     origins: createClient(createAddressGuard([{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }])),
-    tls: { contextFor: () => context },
-    connected: () => true,
-    domainByHost: async (host) => {
-      const origin_url = ORIGINS[host]
-      if (origin_url === undefined) return null
-      const id = Object.keys(ORIGINS).indexOf(host) + 1
-      return { id, account_id: 1, custom_domain: host, is_active: true, settings: {}, origin_url }
-    },
-    readUnstored: async () => null,
-    readStored: async () => null,
+    db,
+    pool: db,
+    notifications: { connected: true },
     enqueueLive: async () => 'none' as JobId,
-    enqueueRefresh: async () => {},
-    // Nobody renders: every crawler waits for as long as it may, and is passed.
-    waitForJob: (_job, signal) =>
-      new Promise((resolve) => signal.addEventListener('abort', () => resolve('late'))),
-    noteAsked: () => {},
-    readSitemap: async () => null,
-    storeSitemap: async () => {},
-    dropSitemap: async () => {},
-    namedInIndexes: async () => [],
-    recordInSitemap: async () => {},
+    // Nothing renders: every crawler waits for as long as it may, and is passed.
+    waiter: {
+      wait: (_job, signal) =>
+        new Promise((resolve) => signal.addEventListener('abort', () => resolve('late'))),
+    },
+    knownPaths: { note: () => {} },
+    lastVisits: { note: () => {} },
+    verifyCrawler: null,
+    answered: () => {},
+    tls: { contextFor: () => context },
+    findChallenge: null,
   },
   { memoryBytes: 64 * 1024 * 1024, liveWaitMs: 3_000, keepAliveMs: 600_000, headersMs: 600_000 },
 )

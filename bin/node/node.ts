@@ -7,7 +7,7 @@ import { type Database, openDatabase } from '../../src/db/database.ts'
 import { DatabaseTimeouts } from '../../src/db/database-timeouts.ts'
 import { createListener, type Listener } from '../../src/db/listener.ts'
 import { migrate } from '../../src/db/migrate.ts'
-import type { Doors } from '../../src/edge/request/integrations.ts'
+import type { Integrations } from '../../src/edge/request/integrations.ts'
 import { warnOfIgnoredSettings } from '../../src/ignored-settings.ts'
 import { startDatabaseClock } from '../../src/insight/fleet/database-clock.ts'
 import type { Registration } from '../../src/insight/fleet/registration.ts'
@@ -189,7 +189,7 @@ async function openServers(
   const enqueueLive = rendering?.worker.enqueueLive ?? null
   const live =
     waiter && wireEdge({ ...base, pool, certificates, metrics: base.metrics.edge, waiter, enqueueLive })
-  const apiHttp = await openApi(base, rendering, live?.doors ?? null)
+  const apiHttp = await openApi(base, rendering, live?.integrations ?? null)
   opened.add('API', apiHttp.close)
   if (live !== null) opened.add('edge', live.close)
   await listener.settled()
@@ -211,7 +211,7 @@ async function openServers(
 }
 
 /** On a node without the role `api`: only readiness and metrics. */
-function openApi(base: Base, rendering: Rendering, doors: Doors | null) {
+function openApi(base: Base, rendering: Rendering, doors: Integrations | null) {
   const { config, database, metrics } = base
   const renderer = rendering?.renderer ?? null
   const checkReadiness = createReadinessCheck({ pool: database.pool, renderer, isDraining: base.isDraining })

@@ -2,6 +2,7 @@ import http from 'node:http'
 import { checkOperator } from '../../src/api/http/session-access.ts'
 import type { CheckReadiness, Readiness, ReadMetrics } from '../../src/api/service/health.ts'
 import { publicError } from '../../src/errors.ts'
+import { within } from '../../src/within.ts'
 
 type Pool = { query(sql: string): Promise<unknown> }
 
@@ -27,20 +28,12 @@ export function createReadinessCheck(deps: {
   }
 }
 
-async function responds(pool: Pool): Promise<boolean> {
-  const { promise: late, resolve } = Promise.withResolvers<boolean>()
-  const timer = setTimeout(() => resolve(false), DATABASE_TIMEOUT_MS)
-  try {
-    return await Promise.race([
-      pool.query('select').then(
-        () => true,
-        () => false,
-      ),
-      late,
-    ])
-  } finally {
-    clearTimeout(timer)
-  }
+function responds(pool: Pool): Promise<boolean> {
+  const response = pool.query('select').then(
+    () => true,
+    () => false,
+  )
+  return within(DATABASE_TIMEOUT_MS, response, false)
 }
 
 /** On a node without the API: `GET /healthz`, `GET /readyz` and `GET /metrics`; 404 for all else. */

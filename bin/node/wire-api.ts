@@ -8,7 +8,7 @@ import type { Config } from '../../src/config.ts'
 import { takeOfRate } from '../../src/db/account-rate.ts'
 import type { DatabaseTimeouts } from '../../src/db/database-timeouts.ts'
 import type { Listener } from '../../src/db/listener.ts'
-import type { Doors } from '../../src/edge/request/integrations.ts'
+import type { Integrations } from '../../src/edge/request/integrations.ts'
 import { createClientReader } from '../../src/http/client-address.ts'
 import { createEvents } from '../../src/insight/events/events.ts'
 import type { Log } from '../../src/log.ts'
@@ -32,7 +32,7 @@ export async function wireApi(deps: {
   clock: Clock
   log: Log
   checkReadiness: CheckReadiness
-  doors: Doors
+  doors: Integrations
   readMetrics: ReadMetrics
   vault: Vault
 }): Promise<{ server: Server; endStreams(): void; close(): Promise<void> }> {

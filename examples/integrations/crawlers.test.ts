@@ -22,8 +22,8 @@ const fronts: Record<string, (agent: string) => boolean> = {
 for (const [name, isCrawler] of Object.entries(fronts)) {
   describe(`${name} takes for crawlers`, () => {
     it('every one of our list, by its name alone and as it comes', () => {
-      const named = KNOWN_CRAWLERS.map(([holds]) =>
-        holds.startsWith('^') ? `${holds.slice(1)}1.0` : `Mozilla/5.0 (compatible; ${holds}/1.0)`,
+      const named = KNOWN_CRAWLERS.map(([, pattern]) =>
+        pattern.startsWith('^') ? `${pattern.slice(1)}1.0` : `Mozilla/5.0 (compatible; ${pattern}/1.0)`,
       )
       const missed = [...named, ...Object.values(CRAWLER_AGENTS).flat()].filter((agent) => !isCrawler(agent))
       assert.deepEqual(missed, [])

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { within } from '../within.ts'
 
 /** For every connection. `date` stays text: as a Date it would be midnight in this machine's time zone. */
 export const CONNECTION_DEFAULTS: pg.ClientConfig = {
@@ -53,10 +53,8 @@ export async function withClient<T>(
 const CLOSE_TIMEOUT_MS = 1_000
 
 async function closeClient(client: pg.Client): Promise<void> {
-  const closed = new AbortController()
-  const late = sleep(CLOSE_TIMEOUT_MS, undefined, { signal: closed.signal }).catch(() => {})
-  await Promise.race([client.end().catch(() => {}), late])
-  closed.abort()
+  const closed = client.end().catch(() => {})
+  await within(CLOSE_TIMEOUT_MS, closed, undefined)
   client.connection.stream.destroy()
 }
 

@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Log } from '../log.ts'
+import { within } from '../within.ts'
 import { withClient } from './connection.ts'
 import type { Queryable } from './transaction.ts'
+
+const LATE = Symbol('late')
 
 declare module 'pg' {
   interface ClientBase {
@@ -75,16 +78,10 @@ export class DatabaseTimeouts {
    */
   async run<T>(query: () => Promise<T>): Promise<T> {
     if (this.#unresponsive) throw new DatabaseUnresponsive('the database does not respond')
-    const { promise: late, reject } = Promise.withResolvers<never>()
-    const timer = setTimeout(() => {
-      reject(new DatabaseUnresponsive(`no response from the database in ${this.#times.queryMs} ms`))
-      if (!this.#unresponsive) void this.#waitForResponse()
-    }, this.#times.queryMs)
-    try {
-      return await Promise.race([query(), late])
-    } finally {
-      clearTimeout(timer)
-    }
+    const response = await within(this.#times.queryMs, query(), LATE)
+    if (response !== LATE) return response
+    if (!this.#unresponsive) void this.#waitForResponse()
+    throw new DatabaseUnresponsive(`no response from the database in ${this.#times.queryMs} ms`)
   }
 
   close(): void {

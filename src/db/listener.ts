@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Log } from '../log.ts'
+import { within } from '../within.ts'
 
 export type ListenerTimes = {
   /** Between checks of an idle connection, which may be dead without notice. */
@@ -268,10 +269,7 @@ class CatchUp {
 
   async caughtUp(): Promise<void> {
     this.#nextRound ??= this.#lastRound = this.#lastRound.then(() => this.#round())
-    const inTime = new AbortController()
-    const late = sleep(this.#limitMs, undefined, { signal: inTime.signal, ref: false })
-    await Promise.race([this.#nextRound, late])
-    inTime.abort()
+    await within(this.#limitMs, this.#nextRound, undefined)
   }
 
   async #round(): Promise<void> {

@@ -6,7 +6,6 @@ import { type AddressRanges, clientBlock, createClientReader, isAmong } from './
 
 /** What one client (an IPv4 address, or a /64 of IPv6) may hold of one server at a time. */
 export type ClientLimits = {
-  /** A WebSocket over HTTP/2 is one, too. */
   connections: number
   /** Requests that are not answered to their end; upgraded connections are none. */
   requests: number
@@ -37,8 +36,6 @@ export type ClientGate = {
   enter(request: Asked, response: NodeJS.EventEmitter): boolean
   /** Whether `enter` would let it in. */
   mayEnter(request: Asked): boolean
-  /** As `enter`, of what is as good as a connection of its own. */
-  enterTunnel(request: Asked, stream: NodeJS.EventEmitter): boolean
   /** How many counts are kept at this moment: none of clients who hold nothing. */
   readonly counts: number
 }
@@ -107,13 +104,6 @@ export function createClientGate(limits: ClientLimits): ClientGate {
       if (refused.has(request.socket)) return false
       const client = clientOf(request)
       return client === null || requests.hasRoom(client)
-    },
-    enterTunnel(request, stream) {
-      const client = clientOf(request)
-      if (client === null) return true
-      if (!connections.enter(client)) return false
-      stream.once('close', () => connections.leave(client))
-      return true
     },
     get counts() {
       return connections.keys + requests.keys

@@ -1,5 +1,6 @@
 import { createTransport } from 'nodemailer'
 import type { Log } from '../log.ts'
+import { within } from '../within.ts'
 import type { MailSettings } from './mail-settings.ts'
 
 export type Mail = { to: string; subject: string; text: string; html: string }
@@ -69,10 +70,8 @@ export function createMailer(
       headers: { 'Auto-Submitted': 'auto-generated' },
     })
     underWay.add(sending)
-    const { promise: late, resolve } = Promise.withResolvers<'late'>()
-    const timer = setTimeout(() => resolve('late'), times.wholeMs)
     try {
-      if ((await Promise.race([sending, late])) !== 'late') return true
+      if ((await within(times.wholeMs, sending, 'late')) !== 'late') return true
       log.warn({ host, port }, 'an e-mail was not sent: the server took too long')
       return false
     } catch (error) {
@@ -80,7 +79,6 @@ export function createMailer(
       log.warn({ host, port, reason: reasonOf(error) }, 'an e-mail was not sent')
       return false
     } finally {
-      clearTimeout(timer)
       void sending.catch(() => {}).finally(() => underWay.delete(sending))
     }
   }

@@ -1,3 +1,4 @@
+import { within } from '../within.ts'
 import { type AddressGuard, isPublicAddress } from './address-guard.ts'
 import { type Lookup, lookupAddresses } from './lookup.ts'
 import { hostInUrl, parseHost } from './origin.ts'
@@ -60,7 +61,8 @@ export async function checkOriginUrl(
   // Without an allowed range no internal name can be right, whatever it resolves to.
   if (internal !== null && !guard.allowsPrivate) return refuse(internal)
 
-  const addresses = await answerOrNothing(lookup(host.text), timeoutMs)
+  const found = lookup(host.text).catch((): readonly string[] => [])
+  const addresses = await within(timeoutMs, found, [])
   if (internal !== null) {
     // localhost is two addresses, and the operator may have allowed one of them.
     const allowed = addresses.filter((address) => !isPublicAddress(address) && guard.permits(address, port))
@@ -77,19 +79,6 @@ function internalName(name: string): string | null {
   if (name === 'localhost' || name.endsWith('.localhost')) return 'localhost is not allowed'
   if (INTERNAL_SUFFIX.test(name)) return 'internal names are not allowed'
   return name.includes('.') ? null : 'must be a full domain name'
-}
-
-async function answerOrNothing(
-  asked: Promise<readonly string[]>,
-  timeoutMs: number,
-): Promise<readonly string[]> {
-  const { promise: late, resolve } = Promise.withResolvers<readonly string[]>()
-  const timer = setTimeout(() => resolve([]), timeoutMs)
-  try {
-    return await Promise.race([asked.catch(() => []), late])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 function refuse(reason: string): OriginUrlCheck {

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { within } from '../within.ts'
 import type { BrowserProcess } from './browser/browser-process.ts'
 import type { CdpListeners, CdpSession } from './browser/cdp.ts'
 import { untilAborted } from './browser/until-aborted.ts'
@@ -104,7 +104,7 @@ async function load(
     const beganMs = nowMs()
     const { errorText } = await session.send('Page.navigate', { url })
     if (errorText !== undefined) throw new Error(errorText)
-    const isLoaded = await Promise.race([loaded, delay(LOAD_MS, false, { ref: false })])
+    const isLoaded = await within(LOAD_MS, loaded, false)
     const loadedMs = isLoaded ? Math.round(nowMs() - beganMs) : null
     await requests.settled()
     const picture = await takePicture(session, viewport)

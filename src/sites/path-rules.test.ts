@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { edgeDomain } from '../edge/request/domain.ts'
-import { createTargets } from '../edge/request/target.ts'
+import { Targets } from '../edge/request/target.ts'
 import type { PathRule } from './domain-settings.ts'
 import { ruleFor } from './domain-settings.ts'
 
-const targetOf = createTargets()
+const targets = new Targets()
 const target = (url: string, rules: PathRule[]) =>
-  targetOf(
+  targets.of(
     edgeDomain({
       id: 1,
       account_id: 1,

@@ -168,3 +168,5 @@ export async function countKnownPages(db: Queryable, domain: DomainId): Promise<
   )
   return rows[0]!.n
 }
+
+export type AskedPaths = ReturnType<typeof createAskedPaths>

@@ -36,6 +36,8 @@ export function createLastVisits({ pool, ...options }: { pool: pg.Pool; log: Log
   return { note: (visit: Visit) => writes.note(visit.page.key, visit), flush, close: flush }
 }
 
+export type LastVisits = ReturnType<typeof createLastVisits>
+
 /** In the order of their keys, so that nodes that note the same pages wait for each other and never in a circle. */
 async function record(db: Queryable, visits: readonly Visit[]): Promise<void> {
   await db.query(

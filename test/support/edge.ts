@@ -6,7 +6,7 @@ import { createSecureContext } from 'node:tls'
 import ipaddr from 'ipaddr.js'
 import { DEFAULT_PLANS } from '../../src/accounts/plans.ts'
 import { createListener } from '../../src/db/listener.ts'
-import { transaction } from '../../src/db/transaction.ts'
+import { type Queryable, transaction } from '../../src/db/transaction.ts'
 import { createEdge, type EdgeOptions, type EdgeParts } from '../../src/edge/edge.ts'
 import type { EdgeTls } from '../../src/edge/server/servers.ts'
 import { createSelfSigned } from '../../src/gateway/tls-key.ts'
@@ -17,15 +17,11 @@ import { createClient } from '../../src/outbound/client/pool.ts'
 import { createJobWaiter, type Ended } from '../../src/queue/jobs/await.ts'
 import { type ClaimedJob, createClaim } from '../../src/queue/jobs/claim.ts'
 import { createComplete } from '../../src/queue/jobs/complete.ts'
-import { createEnqueueLive, enqueue } from '../../src/queue/jobs/enqueue.ts'
+import { createEnqueueLive } from '../../src/queue/jobs/enqueue.ts'
 import type { RenderOutcome } from '../../src/render/outcome.ts'
-import { domainByHost } from '../../src/sites/domains.ts'
 import { invalidateOn } from '../../src/store/invalidation.ts'
-import { createAskedPaths, recordKnown } from '../../src/store/known-paths.ts'
-import { pageId } from '../../src/store/page-id.ts'
+import { createAskedPaths } from '../../src/store/known-paths.ts'
 import { type PurgeWhat, purgePages } from '../../src/store/purge.ts'
-import { readStored, readUnstored } from '../../src/store/stored-page.ts'
-import { dropSitemap, namedInIndexes, readSitemap, storeSitemap } from '../../src/store/stored-sitemap.ts'
 import { testDatabase } from './database.ts'
 
 export const GOOGLEBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
@@ -58,6 +54,8 @@ export async function startTestEdge(
   options: Partial<EdgeOptions> & {
     parts?: Partial<EdgeParts>
     origin?: http.RequestListener
+    /** See `seenQueries`: what requests ask the database for. */
+    queries?: SeeQuery
     /** What comes of a job when the script is at its end; absent: a small page. */
     render?: (job: ClaimedJob) => Promise<RenderOutcome>
     /** Told of ends in place of the crawlers that wait at the node which rendered. */
@@ -142,10 +140,11 @@ export async function startTestEdge(
         clock,
         log,
         origins,
-        connected: () => listener.connected,
-        domainByHost: (host) => domainByHost(pool, host),
-        readStored: (page) => readStored(pool, page),
-        readUnstored: (domain, job) => readUnstored(pool, domain, job),
+        db: pool,
+        pool: seenQueries(pool, ({ name, values }) => {
+          if (name === 'queue-enqueue') refreshed.push(...(values[1] as string[]))
+        }),
+        notifications: listener,
         enqueueLive: async (page, requestId) => {
           const job = await enqueueLive(page, requestId)
           if (job === 'over-quota') return job
@@ -153,25 +152,15 @@ export async function startTestEdge(
           else void work(options.ended ?? waiter.ended)
           return job
         },
-        enqueueRefresh: async ({ domain, path }) => {
-          refreshed.push(path)
-          await enqueue(pool, domain, [path], 'refresh')
-        },
-        waitForJob: waiter.wait,
-        noteAsked: asked.note,
-        readSitemap: (page) => readSitemap(pool, page),
-        storeSitemap: (page, sitemap) => storeSitemap(pool, page, sitemap),
-        dropSitemap: (page, fetchedAtMs) => dropSitemap(pool, page, fetchedAtMs),
-        namedInIndexes: (domain) => namedInIndexes(pool, domain),
-        recordInSitemap: (domain, paths) =>
-          recordKnown(
-            pool,
-            'sitemap',
-            paths.map((path) => pageId(domain, path)),
-            nowMs,
-          ),
+        waiter,
+        knownPaths: asked,
+        lastVisits: { note: () => {} },
+        verifyCrawler: null,
+        answered: () => {},
         tls: options.tls === true ? testTls() : null,
+        findChallenge: null,
         ...options.parts,
+        ...(options.queries !== undefined && { db: seenQueries(pool, options.queries) }),
       },
       { memoryBytes: 64 * 1024 * 1024, liveWaitMs: 5_000, ...options },
     )
@@ -186,7 +175,7 @@ export async function startTestEdge(
       tlsPort,
       edge,
       server: edge.server,
-      doors: edge.doors,
+      integrations: edge.integrations,
       asked,
       listener,
       /** Jobs that requests at this node wait for. */
@@ -249,6 +238,18 @@ export async function startTestEdge(
       await database.close()
     },
   }
+}
+
+type SeeQuery = (query: { name: string; values: unknown[] }) => void | object[] | Promise<void>
+
+/** The pool, whose named queries `see` is told of first: it may throw, or return the rows itself. */
+export function seenQueries(pool: Queryable, see: SeeQuery): Queryable {
+  const query = async (...given: [unknown]) => {
+    const asked = given[0] as Parameters<SeeQuery>[0] | string
+    const rows = typeof asked === 'string' ? undefined : await see(asked)
+    return rows === undefined ? Reflect.apply(pool.query, pool, given) : { rows }
+  }
+  return { query } as Queryable
 }
 
 export type TestEdge = Awaited<ReturnType<typeof startTestEdge>>

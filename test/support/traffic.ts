@@ -1,3 +1,4 @@
+import type { Verdict } from '../../src/edge/request/verdict.ts'
 import type { DomainId, PagePath } from '../../src/ids.ts'
 import { createTraffic, type TrafficCounter } from '../../src/insight/traffic/visit-counter.ts'
 import type { CountLimits } from '../../src/insight/traffic/visit-counts.ts'
@@ -40,14 +41,15 @@ export function startTestTraffic(
     visit(domain, { verdict = 'hit', crawler = 'search', agent = GOOGLEBOT, ...visit } = {}) {
       const { path, url, via, status = 200, seconds = 0.001 } = visit
       traffic.count(
+        { url, headers: { 'user-agent': agent, via } },
         {
-          url,
-          headers: { 'user-agent': agent, via },
-          askedOf: { id: domain, query: 'keep' },
-          ...(path !== undefined && { askedFor: pageId(domain, path as PagePath) }),
+          verdict: verdict as Verdict,
+          crawler,
+          seconds,
+          status,
+          domain: { id: domain, query: 'keep' },
+          page: path === undefined ? null : pageId(domain, path as PagePath),
         },
-        { verdict, crawler, seconds },
-        { headersSent: status !== 0, statusCode: status === 0 ? 200 : status },
       )
     },
   }

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { Log } from '../../log.ts'
 import type { FetchText } from '../../outbound/get.ts'
 import { type AddressList, LIST_LIMIT_BYTES, NotAnAddressList, parseAddressList } from './address-list.ts'
-import { CRAWLER_OWNERS } from './crawler-owners.ts'
+import { CRAWLER_OWNERS } from './known-crawlers.ts'
 
 type CrawlerRanges = {
   /** By the owner's name; null: nothing is known of it. */
@@ -136,7 +136,7 @@ function readFile<T>(file: string, parse: (text: string) => T): T {
 
 /** A typo would verify nobody, without a word. */
 function checkOwner(owner: string, where: string): void {
-  if (CRAWLER_OWNERS.some(({ name }) => name === owner)) return
-  const known = CRAWLER_OWNERS.map(({ name }) => name).join(', ')
+  if (Object.hasOwn(CRAWLER_OWNERS, owner)) return
+  const known = Object.keys(CRAWLER_OWNERS).join(', ')
   throw new RangesError(`${where}: no crawler is called "${owner}"; known are ${known}`)
 }

@@ -2,7 +2,7 @@ import crawlerUserAgents from 'crawler-user-agents'
 import { isbot } from 'isbot'
 import { LRUCache } from 'lru-cache'
 import type { CrawlerCategory, DomainSettings } from '../../sites/domain-settings.ts'
-import { KNOWN_CRAWLERS } from './known-crawlers.ts'
+import { KNOWN_CRAWLERS, knownCrawlerIndex, READ_CHARS } from './known-crawlers.ts'
 
 const CATEGORY_OF_TAG: readonly (readonly [tag: string, category: CrawlerCategory])[] = [
   ['search-engine', 'search'],
@@ -27,9 +27,6 @@ const SAYS_SO = /bot\b|bot[/_-]|crawl|spider|slurp|preview|archiv|fetcher|indexe
 const TOOLS =
   /^(?:$|curl|libcurl|wget|node\b|undici|bun\/|deno\/|dart|java\/|ruby|python|php\b|perl|go-http|okhttp|axios|got\b|guzzle|faraday|reactornetty|postman|insomnia|httpie|k6\/|wrk\b|autocannon|apachebench|vegeta|hey\/)|lighthouse|headlesschrome|pagespeed|gtmetrix|pingdom|uptime|statuscake|site24x7|datadog|newrelic|check_http/i
 
-/** Longer ones are cut: no crawler needs more to say who it is, and patterns cost time by length. */
-const READ_CHARS = 512
-
 /**
  * Says what kind of crawler a `User-Agent` is, or null for people and tools.
  * What the domain says counts first, then the kept list of names; beneath it
@@ -43,10 +40,8 @@ export function createCrawlerTest(): CrawlerTest {
   const seen = new LRUCache<string, { category: CrawlerCategory | null }>({ max: 10_000 })
 
   function look(userAgent: string): CrawlerCategory | null {
-    const lower = userAgent.toLowerCase()
-    for (const [holds, category] of KNOWN_CRAWLERS) {
-      if (holds.startsWith('^') ? lower.startsWith(holds.slice(1)) : lower.includes(holds)) return category
-    }
+    const known = KNOWN_CRAWLERS[knownCrawlerIndex(userAgent)]
+    if (known !== undefined) return known[2]
     if (!isbot(userAgent)) return null
     for (const [pattern, category] of tagged) if (pattern.test(userAgent)) return category
     if (TOOLS.test(userAgent) || tools.test(userAgent)) return null

@@ -1,148 +1,253 @@
+import { RecentMap } from '../../recent-map.ts'
 import type { CrawlerCategory } from '../../sites/domain-settings.ts'
 
-/**
- * Crawlers that are known by name, asked before any library: what a user agent
- * holds (with `^`: begins with), in lower case, and the kind of crawler that it is then. The first
- * that matches counts, from the top: some name others (`TelegramBot (like TwitterBot)`).
- *
- * search: an index that people search · ai: training, answers, pages fetched at
- * somebody's request to an assistant · social: previews of links · seo: tools
- * for owners of sites · other: archives, feeds, advertising, verification.
- */
-export const KNOWN_CRAWLERS: readonly (readonly [holds: string, category: CrawlerCategory])[] = [
-  // Messengers and networks. Apps of the same name show pages to people: only what fetches previews stands here.
-  ['facebookexternalhit', 'social'],
-  ['facebookcatalog', 'social'],
-  ['facebot', 'social'],
-  ['telegrambot', 'social'],
-  ['twitterbot', 'social'],
-  ['linkedinbot', 'social'],
-  ['slackbot', 'social'],
-  ['slack-imgproxy', 'social'],
-  ['discordbot', 'social'],
-  ['^whatsapp/', 'social'],
-  ['pinterestbot', 'social'],
-  ['pinterest/0.', 'social'],
-  ['redditbot', 'social'],
-  ['skypeuripreview', 'social'],
-  ['vkshare', 'social'],
-  ['snap url preview', 'social'],
-  ['bluesky cardyb', 'social'],
-  ['^mastodon/', 'social'],
-  ['iframely', 'social'],
-  ['embedly', 'social'],
-  ['kakaotalk-scrap', 'social'],
-  ['line-poker', 'social'],
-  ['viberbot', 'social'],
-  ['^tumblr/', 'social'],
-  ['flipboardproxy', 'social'],
-  ['msteams-preview', 'social'],
-  ['google-pagerenderer', 'social'],
+/** `^`: at the beginning of the user agent. In lower case. */
+type Pattern = string
 
-  ['gptbot', 'ai'],
-  ['oai-searchbot', 'ai'],
-  ['chatgpt-user', 'ai'],
-  ['claudebot', 'ai'],
-  ['claude-user', 'ai'],
-  ['claude-searchbot', 'ai'],
-  ['claude-web', 'ai'],
-  ['anthropic-ai', 'ai'],
-  ['perplexitybot', 'ai'],
-  ['perplexity-user', 'ai'],
-  ['google-extended', 'ai'],
-  ['google-cloudvertexbot', 'ai'],
-  ['google-notebooklm', 'ai'],
-  ['applebot-extended', 'ai'],
-  ['meta-externalagent', 'ai'],
-  ['meta-externalfetcher', 'ai'],
-  ['meta-webindexer', 'ai'],
-  ['facebookbot', 'ai'],
-  ['amazonbot', 'ai'],
-  ['bytespider', 'ai'],
-  ['ccbot', 'ai'],
-  ['cohere-ai', 'ai'],
-  ['diffbot', 'ai'],
-  ['duckassistbot', 'ai'],
-  ['mistralai-user', 'ai'],
-  ['youbot', 'ai'],
-  ['timpibot', 'ai'],
-  ['imagesiftbot', 'ai'],
-  ['ai2bot', 'ai'],
-  ['phindbot', 'ai'],
-  ['gemini-deep-research', 'ai'],
-  ['pangubot', 'ai'],
-  ['bedrockbot', 'ai'],
-  ['cotoyogi', 'ai'],
-  ['petalbot', 'search'],
+type KnownCrawler = readonly [
+  name: string,
+  pattern: Pattern,
+  category: CrawlerCategory,
+  /** Absent: a forged one cannot be told from a genuine one. */
+  owner?: OwnerName,
+]
+
+/**
+ * The one table of crawlers: categories, names in traffic, and verification derive from it; the lists in
+ * `examples/integrations` are tested against it. The first row that matches counts: some crawlers name others
+ * (`TelegramBot (like TwitterBot)`).
+ *
+ * search: an index that people search · ai: training, answers, pages fetched for an assistant's user · social: previews
+ * of links · seo: tools for site owners · other: archives, feeds, advertising, verification.
+ */
+export const KNOWN_CRAWLERS: readonly KnownCrawler[] = [
+  // Messengers and networks. Apps of the same name show pages to people: only what fetches previews stands here.
+  ['Facebook', 'facebookexternalhit', 'social'],
+  ['Facebook catalog', 'facebookcatalog', 'social'],
+  ['Facebot', 'facebot', 'social'],
+  ['TelegramBot', 'telegrambot', 'social'],
+  ['Twitterbot', 'twitterbot', 'social'],
+  ['LinkedInBot', 'linkedinbot', 'social'],
+  ['Slackbot', 'slackbot', 'social'],
+  ['Slack images', 'slack-imgproxy', 'social'],
+  ['Discordbot', 'discordbot', 'social'],
+  ['WhatsApp', '^whatsapp/', 'social'],
+  ['Pinterestbot', 'pinterestbot', 'social', 'pinterest'],
+  ['Pinterest', 'pinterest/0.', 'social', 'pinterest'],
+  ['Redditbot', 'redditbot', 'social'],
+  ['Skype preview', 'skypeuripreview', 'social'],
+  ['VK', 'vkshare', 'social'],
+  ['Snapchat preview', 'snap url preview', 'social'],
+  ['Bluesky', 'bluesky cardyb', 'social'],
+  ['Mastodon', '^mastodon/', 'social'],
+  ['Iframely', 'iframely', 'social'],
+  ['Embedly', 'embedly', 'social'],
+  ['KakaoTalk', 'kakaotalk-scrap', 'social'],
+  ['LINE', 'line-poker', 'social'],
+  ['Viberbot', 'viberbot', 'social'],
+  ['Tumblr', '^tumblr/', 'social'],
+  ['Flipboardproxy', 'flipboardproxy', 'social'],
+  ['Microsoft Teams', 'msteams-preview', 'social'],
+  ['Google page renderer', 'google-pagerenderer', 'social'],
+
+  ['GPTBot', 'gptbot', 'ai', 'gptbot'],
+  ['OAI-SearchBot', 'oai-searchbot', 'ai', 'oai-searchbot'],
+  ['ChatGPT-User', 'chatgpt-user', 'ai', 'chatgpt-user'],
+  ['ClaudeBot', 'claudebot', 'ai'],
+  ['Claude-User', 'claude-user', 'ai'],
+  ['Claude-SearchBot', 'claude-searchbot', 'ai'],
+  ['Claude-web', 'claude-web', 'ai'],
+  ['anthropic-ai', 'anthropic-ai', 'ai'],
+  ['PerplexityBot', 'perplexitybot', 'ai', 'perplexitybot'],
+  ['Perplexity-User', 'perplexity-user', 'ai', 'perplexity-user'],
+  ['Google-Extended', 'google-extended', 'ai'],
+  ['Google-CloudVertexBot', 'google-cloudvertexbot', 'ai', 'googlebot'],
+  ['Google NotebookLM', 'google-notebooklm', 'ai', 'google-user-triggered'],
+  ['Applebot-Extended', 'applebot-extended', 'ai', 'applebot'],
+  ['Meta-ExternalAgent', 'meta-externalagent', 'ai'],
+  ['Meta-ExternalFetcher', 'meta-externalfetcher', 'ai'],
+  ['Meta-WebIndexer', 'meta-webindexer', 'ai'],
+  ['FacebookBot', 'facebookbot', 'ai'],
+  ['Amazonbot', 'amazonbot', 'ai', 'amazonbot'],
+  ['Bytespider', 'bytespider', 'ai'],
+  ['CCBot', 'ccbot', 'ai', 'ccbot'],
+  ['cohere-ai', 'cohere-ai', 'ai'],
+  ['Diffbot', 'diffbot', 'ai'],
+  ['DuckAssistBot', 'duckassistbot', 'ai', 'duckassistbot'],
+  ['MistralAI-User', 'mistralai-user', 'ai', 'mistralai-user'],
+  ['YouBot', 'youbot', 'ai'],
+  ['Timpibot', 'timpibot', 'ai'],
+  ['ImagesiftBot', 'imagesiftbot', 'ai'],
+  ['AI2Bot', 'ai2bot', 'ai'],
+  ['Phindbot', 'phindbot', 'ai'],
+  ['Gemini Deep Research', 'gemini-deep-research', 'ai'],
+  ['PanguBot', 'pangubot', 'ai'],
+  ['Bedrockbot', 'bedrockbot', 'ai'],
+  ['Cotoyogi', 'cotoyogi', 'ai'],
+  ['PetalBot', 'petalbot', 'search', 'petalbot'],
 
   // Of a search company, but not for its index.
-  ['adsbot-google', 'other'],
-  ['mediapartners-google', 'other'],
-  ['adidxbot', 'other'],
-  ['feedfetcher-google', 'other'],
-  ['google-site-verification', 'other'],
-  ['google-read-aloud', 'other'],
-  ['yandexdirect', 'other'],
-  ['yandexmetrika', 'other'],
-  ['bingpreview', 'search'],
-  ['googlebot', 'search'],
-  ['googleother', 'search'],
-  ['google-inspectiontool', 'search'],
-  ['storebot-google', 'search'],
-  ['apis-google', 'search'],
-  ['bingbot', 'search'],
-  ['msnbot', 'search'],
-  ['slurp', 'search'],
-  ['duckduckbot', 'search'],
-  ['applebot', 'search'],
-  ['yandexbot', 'search'],
-  ['yandexrenderresourcesbot', 'search'],
-  ['yandeximages', 'search'],
-  ['yandexmobilebot', 'search'],
-  ['baiduspider', 'search'],
-  ['sogou web spider', 'search'],
-  ['360spider', 'search'],
-  ['haosouspider', 'search'],
-  ['yisouspider', 'search'],
-  ['naver.me/spd', 'search'],
-  ['seznambot', 'search'],
-  ['coccocbot', 'search'],
-  ['qwantbot', 'search'],
-  ['qwantify', 'search'],
-  ['mojeekbot', 'search'],
-  ['bravebot', 'search'],
-  ['kagibot', 'search'],
-  ['ecosia-bot', 'search'],
-  ['daumoa', 'search'],
+  ['AdsBot-Google', 'adsbot-google', 'other', 'googlebot'],
+  ['Mediapartners-Google', 'mediapartners-google', 'other', 'googlebot'],
+  ['Adidxbot', 'adidxbot', 'other', 'bingbot'],
+  ['FeedFetcher-Google', '^feedfetcher-google', 'other', 'google-user-triggered'],
+  ['Google site verification', 'google-site-verification', 'other', 'google-user-triggered'],
+  ['Google Read Aloud', 'google-read-aloud', 'other', 'google-user-triggered'],
+  ['Yandexdirect', 'yandexdirect', 'other', 'yandex'],
+  ['Yandexmetrika', 'yandexmetrika', 'other', 'yandex'],
+  ['BingPreview', 'bingpreview', 'search', 'bingbot'],
+  ['Googlebot', 'googlebot', 'search', 'googlebot'],
+  ['GoogleOther', 'googleother', 'search', 'googlebot'],
+  ['Google-InspectionTool', 'google-inspectiontool', 'search', 'googlebot'],
+  ['Storebot-Google', 'storebot-google', 'search', 'googlebot'],
+  ['APIs-Google', 'apis-google', 'search', 'googlebot'],
+  ['Bingbot', 'bingbot', 'search', 'bingbot'],
+  ['Msnbot', 'msnbot', 'search', 'bingbot'],
+  ['Yahoo Slurp', 'yahoo! slurp', 'search', 'yahoo'],
+  ['Slurp', 'slurp', 'search'],
+  ['DuckDuckBot', 'duckduckbot', 'search', 'duckduckbot'],
+  ['Applebot', 'applebot', 'search', 'applebot'],
+  ['YandexBot', 'yandexbot', 'search', 'yandex'],
+  ['Yandexrenderresourcesbot', 'yandexrenderresourcesbot', 'search', 'yandex'],
+  ['Yandeximages', 'yandeximages', 'search', 'yandex'],
+  ['Yandexmobilebot', 'yandexmobilebot', 'search', 'yandex'],
+  ['Baiduspider', 'baiduspider', 'search', 'baidu'],
+  ['Sogou', 'sogou web spider', 'search'],
+  ['360spider', '360spider', 'search'],
+  ['Haosouspider', 'haosouspider', 'search'],
+  ['Yisouspider', 'yisouspider', 'search'],
+  ['Naver', 'naver.me/spd', 'search'],
+  ['SeznamBot', 'seznambot', 'search', 'seznam'],
+  ['Coccocbot', 'coccocbot', 'search'],
+  ['Qwantbot', 'qwantbot', 'search'],
+  ['Qwantify', 'qwantify', 'search'],
+  ['Mojeekbot', 'mojeekbot', 'search'],
+  ['Bravebot', 'bravebot', 'search'],
+  ['Kagibot', 'kagibot', 'search'],
+  ['Ecosia', 'ecosia-bot', 'search'],
+  ['Daumoa', 'daumoa', 'search'],
 
-  ['ahrefsbot', 'seo'],
-  ['ahrefssiteaudit', 'seo'],
-  ['semrushbot', 'seo'],
-  ['siteauditbot', 'seo'],
-  ['mj12bot', 'seo'],
-  ['dotbot', 'seo'],
-  ['rogerbot', 'seo'],
-  ['screaming frog', 'seo'],
-  ['dataforseobot', 'seo'],
-  ['blexbot', 'seo'],
-  ['barkrowler', 'seo'],
-  ['serpstatbot', 'seo'],
-  ['seokicks', 'seo'],
-  ['seobilitybot', 'seo'],
-  ['sistrix', 'seo'],
-  ['xovibot', 'seo'],
-  ['oncrawl', 'seo'],
-  ['botify', 'seo'],
-  ['sitebulb', 'seo'],
-  ['deepcrawl', 'seo'],
-  ['lumar', 'seo'],
-  ['linkdexbot', 'seo'],
-  ['megaindex', 'seo'],
-  ['mauibot', 'seo'],
+  ['AhrefsBot', 'ahrefsbot', 'seo', 'ahrefs'],
+  ['AhrefsSiteAudit', 'ahrefssiteaudit', 'seo', 'ahrefs'],
+  ['SemrushBot', 'semrushbot', 'seo'],
+  ['Semrush site audit', 'siteauditbot', 'seo'],
+  ['Mj12bot', 'mj12bot', 'seo'],
+  ['DotBot', 'dotbot', 'seo'],
+  ['Rogerbot', 'rogerbot', 'seo'],
+  ['Screaming Frog', 'screaming frog', 'seo'],
+  ['DataForSeoBot', 'dataforseobot', 'seo'],
+  ['BLEXBot', 'blexbot', 'seo'],
+  ['Barkrowler', 'barkrowler', 'seo'],
+  ['serpstatbot', 'serpstatbot', 'seo'],
+  ['SEOkicks', 'seokicks', 'seo'],
+  ['Seobilitybot', 'seobilitybot', 'seo'],
+  ['Sistrix', 'sistrix', 'seo'],
+  ['Xovibot', 'xovibot', 'seo'],
+  ['OnCrawl', 'oncrawl', 'seo'],
+  ['Botify', 'botify', 'seo'],
+  ['Sitebulb', 'sitebulb', 'seo'],
+  ['Deepcrawl', 'deepcrawl', 'seo'],
+  ['Lumar', 'lumar', 'seo'],
+  ['Linkdexbot', 'linkdexbot', 'seo'],
+  ['MegaIndex', 'megaindex', 'seo'],
+  ['Mauibot', 'mauibot', 'seo'],
 
-  ['archive.org_bot', 'other'],
-  ['ia_archiver', 'other'],
-  ['heritrix', 'other'],
-  ['^feedly/', 'other'],
-  ['w3c_validator', 'other'],
+  ['Internet Archive', 'archive.org_bot', 'other'],
+  ['ia_archiver', 'ia_archiver', 'other'],
+  ['Heritrix', 'heritrix', 'other'],
+  ['Feedly', '^feedly/', 'other'],
+  ['W3C validator', 'w3c_validator', 'other'],
 ]
+
+type CrawlerOwner = {
+  /** Domains of the host names that the owner's addresses have; empty: only published address ranges tell. */
+  hosts: readonly string[]
+  /** The owner's crawlers that are not in the table. */
+  pattern?: Pattern
+}
+
+/**
+ * Companies whose crawlers can be verified, as they document it themselves: a wrong row would call a genuine crawler
+ * forged. Operators name files and addresses of ranges by the key (`bingbot.json`). Facebook is absent on purpose:
+ * every iPhone sends its name when it makes a preview of a link.
+ */
+export const CRAWLER_OWNERS = {
+  googlebot: { hosts: ['googlebot.com', 'google.com'] },
+  // Fetched for a user, from addresses that customers of Google's cloud have too: ranges only.
+  'google-user-triggered': { hosts: [] },
+  bingbot: { hosts: ['search.msn.com'] },
+  yandex: { hosts: ['yandex.ru', 'yandex.net', 'yandex.com'], pattern: 'yandex' },
+  baidu: { hosts: ['baidu.com', 'baidu.jp'] },
+  applebot: { hosts: ['applebot.apple.com'] },
+  pinterest: { hosts: ['pinterest.com', 'pinterestcrawler.com'] },
+  seznam: { hosts: ['seznam.cz'] },
+  yahoo: { hosts: ['crawl.yahoo.net'] },
+  petalbot: { hosts: ['petalsearch.com', 'aspiegel.com'] },
+  amazonbot: { hosts: ['crawl.amazonbot.amazon'] },
+  ccbot: { hosts: ['crawl.commoncrawl.org'] },
+  ahrefs: { hosts: ['ahrefs.com', 'ahrefs.net'] },
+  gptbot: { hosts: [] },
+  'oai-searchbot': { hosts: [] },
+  'chatgpt-user': { hosts: [] },
+  perplexitybot: { hosts: [] },
+  'perplexity-user': { hosts: [] },
+  duckduckbot: { hosts: [] },
+  duckassistbot: { hosts: [] },
+  'mistralai-user': { hosts: [] },
+} as const satisfies Record<string, CrawlerOwner>
+
+export type OwnerName = keyof typeof CRAWLER_OWNERS
+
+/** The rest of longer user agents is ignored: no crawler needs more to say what it is. */
+export const READ_CHARS = 512
+const REMEMBERED = 10_000
+
+const remembered = new RecentMap<{ index: number }>({ limit: REMEMBERED })
+
+/** The row of `KNOWN_CRAWLERS` that a user agent matches; -1: none. */
+export function knownCrawlerIndex(userAgent: string): number {
+  const known = remembered.get(userAgent)
+  if (known !== undefined) return known.index
+  const lower = userAgent.slice(0, READ_CHARS).toLowerCase()
+  const index = KNOWN_CRAWLERS.findIndex(([, pattern]) => matches(lower, pattern))
+  if (userAgent.length <= READ_CHARS) remembered.set(userAgent, { index })
+  return index
+}
+
+/** The company that a crawler's user agent claims to be of; null: none that could be verified. */
+export function claimedOwner(userAgent: string): OwnerName | null {
+  const known = KNOWN_CRAWLERS[knownCrawlerIndex(userAgent)]
+  if (known !== undefined) return known[3] ?? null
+  const lower = userAgent.slice(0, READ_CHARS).toLowerCase()
+  for (const [name, { pattern }] of OWNERS) {
+    if (pattern !== undefined && matches(lower, pattern)) return name
+  }
+  return null
+}
+
+const OWNERS = Object.entries(CRAWLER_OWNERS) as [OwnerName, CrawlerOwner][]
+
+function matches(lower: string, pattern: Pattern): boolean {
+  return pattern.startsWith('^') ? lower.startsWith(pattern.slice(1)) : lower.includes(pattern)
+}
+
+export const CRAWLER_NAME_CHARS = 40
+
+/** A word of a user agent that names a crawler: `ExampleBot`, `some-crawler`. */
+const NAME = /[a-z0-9._-]*(?:bot|crawl|spider|slurp|preview|archiv|fetcher|indexer)[a-z0-9._-]*/i
+
+/**
+ * The name of a crawler: as the table has it, else a word of its user agent in printable ASCII, else `unnamed`.
+ * Addresses in a user agent are skipped: they name pages about crawlers.
+ */
+export function crawlerName(userAgent: string): string {
+  const known = KNOWN_CRAWLERS[knownCrawlerIndex(userAgent)]
+  if (known !== undefined) return known[0]
+  const words = userAgent.slice(0, READ_CHARS).replace(/\+?https?:\S*/gi, '')
+  const word = NAME.exec(words)?.[0] ?? words.trim().split(/[\s/;(]/, 1)[0] ?? ''
+  const name = word
+    .replace(/[^\x20-\x7e]+/g, '')
+    .replace(/[/.\s-][\d/.\s-]*$/, '')
+    .trim()
+  return name.slice(0, CRAWLER_NAME_CHARS) || 'unnamed'
+}

@@ -2,8 +2,9 @@ import { LRUCache } from 'lru-cache'
 
 import type { Clock } from '../../clock.ts'
 import { ShareByAccount } from '../../share-by-account.ts'
+import { within } from '../../within.ts'
 import type { AddressList } from './address-list.ts'
-import { claimedOwner } from './crawler-owners.ts'
+import { CRAWLER_OWNERS, claimedOwner } from './known-crawlers.ts'
 import type { ReverseDns, Standing } from './reverse-dns.ts'
 
 /** Says whether a crawler is who its user agent claims; never rejects. */
@@ -48,18 +49,19 @@ export function createVerifyCrawler({ clock, rangesOf, reverseDns }: VerifyDeps)
   return (userAgent, address, account) => {
     const owner = claimedOwner(userAgent)
     if (owner === null || address === '') return 'unknown'
-    const ranges = rangesOf(owner.name)
+    const { hosts } = CRAWLER_OWNERS[owner]
+    const ranges = rangesOf(owner)
     if (ranges?.has(address) === true) return 'verified'
-    if (owner.hosts.length === 0) return ranges === null ? 'unknown' : 'forged'
+    if (hosts.length === 0) return ranges === null ? 'unknown' : 'forged'
 
-    const key = `${owner.name} ${address}`
+    const key = `${owner} ${address}`
     const found = known.get(key)
     if (found !== undefined && clock.nowMs() < found.untilMs) return found.standing
     const open = asking.get(key)
     if (open !== undefined) return inTime(open)
     const leave = lookups.enter(account)
     if (leave === null) return 'unknown'
-    const asked = reverseDns(address, owner.hosts).then((standing) => {
+    const asked = reverseDns(address, hosts).then((standing) => {
       leave()
       asking.delete(key)
       known.set(key, { standing, untilMs: clock.nowMs() + KEPT_MS[standing] })
@@ -70,10 +72,6 @@ export function createVerifyCrawler({ clock, rangesOf, reverseDns }: VerifyDeps)
   }
 }
 
-async function inTime(asked: Promise<Standing>): Promise<Standing> {
-  const { promise: late, resolve } = Promise.withResolvers<Standing>()
-  const timer = setTimeout(() => resolve('unknown'), WAIT_MS)
-  const standing = await Promise.race([asked, late])
-  clearTimeout(timer)
-  return standing
+function inTime(lookup: Promise<Standing>): Promise<Standing> {
+  return within(WAIT_MS, lookup, 'unknown')
 }

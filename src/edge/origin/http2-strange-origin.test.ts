@@ -41,13 +41,12 @@ async function connect(t: TestContext): Promise<http2.ClientHttp2Session> {
 }
 
 const FROM_PERSON = { ':authority': 'red.example', ':path': '/', 'user-agent': PERSON }
-const WEBSOCKET = { ...FROM_PERSON, ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': 'https' }
 
 async function statusOf(
   session: http2.ClientHttp2Session,
   headers: http2.OutgoingHttpHeaders,
 ): Promise<number> {
-  const stream = session.request(headers, { endStream: headers[':method'] !== 'CONNECT' })
+  const stream = session.request(headers)
   stream.on('error', () => {})
   const [got] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]
   stream.resume()
@@ -75,12 +74,9 @@ describe('an origin that says what HTTP/2 cannot', { timeout: 240_000 }, () => {
   for (const [head, status] of heads) {
     it(`in the head of an answer: ${JSON.stringify(head)}`, async (t) => {
       const session = await connect(t)
-      for (const asked of [FROM_PERSON, WEBSOCKET]) {
-        answer = saying(
-          `HTTP/1.1 ${head}\r\nX-Said: 1\r\n${head.startsWith('101') ? '' : 'Connection: close\r\n'}\r\n`,
-        )
-        assert.equal(await statusOf(session, asked), status)
-      }
+      const more = head.startsWith('101') ? '' : 'Connection: close\r\n'
+      answer = saying(`HTTP/1.1 ${head}\r\nX-Said: 1\r\n${more}\r\n`)
+      assert.equal(await statusOf(session, FROM_PERSON), status)
       await assertServesOn(session)
     })
   }
@@ -95,36 +91,4 @@ describe('an origin that says what HTTP/2 cannot', { timeout: 240_000 }, () => {
       await assertServesOn(session)
     })
   }
-
-  for (const code of [http2.constants.NGHTTP2_NO_ERROR, http2.constants.NGHTTP2_CANCEL]) {
-    it(`a WebSocket that its client has taken back meanwhile, with ${code}, after some words`, async (t) => {
-      const asked = Promise.withResolvers<net.Socket>()
-      answer = asked.resolve
-      const session = await connect(t)
-      const stream = session.request(WEBSOCKET, { endStream: false })
-      stream.on('error', () => {})
-      stream.write('words')
-      const socket = await asked.promise
-      stream.close(code)
-      await once(stream, 'close')
-      socket.end('HTTP/1.1 403 No\r\nConnection: close\r\n\r\nno')
-      await assertServesOn(session)
-    })
-  }
-
-  it('a refusal of a WebSocket that breaks off breaks off for the client', async (t) => {
-    answer = (socket) => {
-      socket.write('HTTP/1.1 403 No\r\nContent-Length: 100\r\n\r\nhalf', () => {
-        setImmediate(() => socket.resetAndDestroy())
-      })
-    }
-    const session = await connect(t)
-    const stream = session.request(WEBSOCKET, { endStream: false })
-    const broken = once(stream, 'error')
-    const [got] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]
-    assert.equal(got[':status'], 403)
-    stream.resume()
-    await broken.catch(() => {})
-    await assertServesOn(session)
-  })
 })

@@ -13,7 +13,9 @@ import type { Pass } from './pass.ts'
  */
 export const MOST_OF_ONE_CLIENT = 192
 
-/** `clientOf` is null for clients who are not limited. */
+export type OriginShare = ReturnType<typeof createOriginShare>
+
+/** `clientOf` is null for clients that are not limited. */
 export function createOriginShare(clientOf: (req: EdgeRequest) => string | null) {
   const underWay = createCounter(MOST_OF_ONE_CLIENT)
 

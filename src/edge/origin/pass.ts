@@ -1,4 +1,3 @@
-import { createClientReader } from '../../http/client-address.ts'
 import { requestIdHeader } from '../../http/request-id.ts'
 import type { AnswerHead } from '../../outbound/client/answer-reader.ts'
 import { OriginCall, OriginSilent, type RequestBody } from '../../outbound/client/call.ts'
@@ -20,8 +19,8 @@ export type PassOptions = {
   idleMs: number
   /** How often the pace of a body on its way to the origin is looked at. */
   bodyLookMs: number
-  /** How the client sees the site; by default, as it sees us. */
-  frontOf?: FrontOf
+  /** The address under which the client sees the site. */
+  frontOf: FrontOf
   /** A request failed on the way to the origin; for the log. Gives the reference that people are told. */
   onFault(fault: { domain: string; page: PlainPage; error: Error }): string
 }
@@ -48,8 +47,7 @@ const EXPECTS_BODY = new Set(['POST', 'PUT', 'PATCH'])
  * half an answer for a whole one.
  */
 export function createPass(options: PassOptions): Pass {
-  const { origins, answerWaitMs, idleMs, bodyLookMs, onFault } = options
-  const seen = options.frontOf ?? frontOf
+  const { origins, answerWaitMs, idleMs, bodyLookMs, frontOf, onFault } = options
 
   return (req, res, domain, verdict) => {
     if (timesThroughUs(req.headers.via) >= MAX_TIMES_THROUGH_US) sendPlainPage(res, 'loop', verdict)
@@ -57,7 +55,7 @@ export function createPass(options: PassOptions): Pass {
   }
 
   function attempt(...[req, res, domain, verdict, again]: [...Parameters<Pass>, boolean]): void {
-    const front = seen(req, domain)
+    const front = frontOf(req, domain)
     const { body, framing } = bodyOf(req)
     const repeatable = body === 'none' && REPEATABLE.has(req.method ?? '')
     const named = requestIdHeader(req)
@@ -136,13 +134,6 @@ function endBody(req: EdgeRequest, call: OriginCall): void {
   }, BODY_AFTER_ANSWER_MS)
   req.once('close', () => clearTimeout(late))
 }
-
-/** How the client sees us, for what is said to the origin about it. */
-export function frontOf(req: EdgeRequest, domain: EdgeDomain): Front {
-  return { ...readClient(req), host: req.headers.host ?? domain.name }
-}
-
-const readClient = createClientReader([])
 
 /** What there is of a body, and the headers that say so to the origin (RFC 9112, section 6). */
 function bodyOf(req: EdgeRequest): { body: RequestBody; framing: string[] } {

@@ -200,6 +200,20 @@ describe('no WebSocket', () => {
     assert.equal(new Set(ports).size, 2)
   })
 
+  it("the origin's refusal that breaks off breaks off for the client", async () => {
+    edge.originServer.once('upgrade', (_req, socket: Duplex) => {
+      socket.on('error', () => {})
+      socket.write('HTTP/1.1 403 No\r\nContent-Length: 100\r\n\r\nhalf', () => {
+        setImmediate(() => socket.destroy())
+      })
+    })
+    const socket = connect()
+    socket.write(handshake())
+    const got = await readUntil(socket, /half/)
+    assert.match(got, /^HTTP\/1\.1 403 /)
+    await once(socket.resume(), 'close')
+  })
+
   it('an origin that breaks off: 502', async () => {
     edge.originServer.once('upgrade', (_req, socket: Duplex) => socket.destroy())
     const socket = connect()

@@ -1,65 +1,62 @@
+import type { IncomingMessage } from 'node:http'
 import type net from 'node:net'
-import { PassThrough } from 'node:stream'
-
+import type { Duplex } from 'node:stream'
 import { requestIdHeader } from '../../http/request-id.ts'
-import type { AnswerHead } from '../../outbound/client/answer-reader.ts'
 import { OriginCall } from '../../outbound/client/call.ts'
-import { byName, requestHeaders, responseHeaders } from '../../outbound/headers.ts'
+import { requestHeaders, responseHeaders } from '../../outbound/headers.ts'
+import { messageHead, type PlainPage, plainPage, statusOf } from '../page/plain-page.ts'
 import { timesThroughUs } from '../request/decide.ts'
 import type { EdgeDomain } from '../request/domain.ts'
-import { type Handshake, refuseHandshake } from '../server/handshake.ts'
-import { frontOf, MAX_TIMES_THROUGH_US, type PassOptions, pageFor } from './pass.ts'
-import { WebSocketGoodbye } from './websocket-goodbye.ts'
+import type { NoVerdict, Verdict } from '../request/verdict.ts'
+import { MAX_TIMES_THROUGH_US, type PassOptions, pageFor } from './pass.ts'
 
-type PassUpgrade = {
-  /** `settled` is called, maybe more than once, when the handshake holds no connection of the origin's pool any more. */
-  (handshake: Handshake, domain: EdgeDomain, verdict: string, settled: () => void): void
-  /** Tells every client between two frames that we go, and ends their WebSockets. */
-  endAll(): void
+/** A WebSocket handshake of HTTP/1.1 (RFC 6455, section 4), as node gives it with `upgrade`. */
+export type Handshake = {
+  req: IncomingMessage
+  socket: Duplex
+  /** What the client sent right behind its handshake. */
+  head: Buffer
 }
 
 /** How long one side may be silent once the other has ended. */
 const LAST_WORDS_MS = 2_000
 
-/**
- * Hands a WebSocket handshake to the origin. What either side sent right behind
- * its handshake goes on. After the origin's 101 there is no time limit: who keeps a
- * WebSocket open decides how long. When one side ends, the other has a moment
- * for its last words, and then both are closed.
- */
-export function createPassUpgrade(options: PassOptions): PassUpgrade {
-  const { origins, answerWaitMs, idleMs, onFault } = options
-  const seen = options.frontOf ?? frontOf
-  const open = new Set<() => void>()
-  const endAll = () => {
-    for (const end of open) end()
-  }
-  return Object.assign(passUpgrade, { endAll })
+/** Passes WebSocket handshakes to origins. */
+export class WebSockets {
+  readonly #options: PassOptions
+  readonly #open = new Set<Duplex>()
 
-  function passUpgrade(...[handshake, domain, verdict, settled]: Parameters<PassUpgrade>): void {
-    const { req, wire } = handshake
+  constructor(options: PassOptions) {
+    this.#options = options
+  }
+
+  /** The node stops: disconnects every WebSocket client. */
+  disconnectAll(): void {
+    for (const socket of this.#open) socket.destroy()
+  }
+
+  /**
+   * Passes a handshake, and what either side sent right behind it, to the origin. After the origin's 101 there is no
+   * time limit. When one side ends, the other has two seconds to finish before both are closed. `settled` is called,
+   * maybe more than once, when the handshake no longer holds a connection of the origin's pool.
+   */
+  pass(handshake: Handshake, domain: EdgeDomain, verdict: Verdict, settled: () => void): void {
+    const { origins, answerWaitMs, idleMs, frontOf, onFault } = this.#options
+    const { req, socket } = handshake
     if (timesThroughUs(req.headers.via) >= MAX_TIMES_THROUGH_US) {
       settled()
       refuseHandshake(handshake, 'loop', verdict)
       return
     }
-    const front = seen(req, domain)
-    const named = requestIdHeader(req)
-    const unwatch = destroyWhenEnded(handshake)
-    let refusal: PassThrough | null = null
-    const fail = (error: Error) => {
-      settled()
-      // A response that has begun ends or breaks by itself.
-      if (refusal !== null) return void refusal.destroy(error)
-      if (wire.destroyed) return
-      const page = pageFor(error)
-      refuseHandshake(handshake, page, verdict, onFault({ domain: domain.name, page, error }))
-    }
+    const front = frontOf(req, domain)
+    const id = requestIdHeader(req)
+    const framing = ['Connection', 'Upgrade', 'Upgrade', req.headers.upgrade ?? 'websocket']
+    const unwatch = destroyWhenEnded(socket)
+    let answered = false
     const request = {
-      // A WebSocket is asked for by GET, whatever HTTP/2 calls it.
-      method: req.httpVersion === '2.0' ? 'GET' : (req.method ?? 'GET'),
+      method: req.method ?? 'GET',
       path: req.url ?? '/',
-      headers: [...requestHeaders(req, front, domain.origin, handshake.framing), ...named],
+      headers: [...requestHeaders(req, front, domain.origin, framing), ...id],
       body: 'none' as const,
       ...{ answerWaitMs, idleMs, mayUpgrade: true },
     }
@@ -67,38 +64,39 @@ export function createPassUpgrade(options: PassOptions): PassUpgrade {
       ready() {},
       drain() {},
       continued() {},
-      // The origin wants no WebSocket: its response, and then the end as the end of the body. Throws to `fail`.
+      // The origin refuses: its answer, and the end of the connection as the end of the body.
       head(answer) {
-        const body = new PassThrough()
-        const headers = [...responseHeaders(answer, front, domain, verdict), ...named]
-        handshake.refuse(answer.statusCode, answer.statusMessage, headers, body)
-        body.on('drain', () => call.resume())
-        refusal = body
+        answered = true
+        const headers = [...responseHeaders(answer, front, domain, verdict), ...id, 'Connection', 'close']
+        socket.write(messageHead(answer.statusCode, answer.statusMessage, headers), 'latin1')
+        socket.on('drain', () => call.resume())
       },
-      data: (part) => refusal!.write(part),
+      data: (part) => socket.write(part),
       end() {
         settled()
-        refusal!.end()
+        socket.end()
       },
-      fail,
-      upgraded(answer, origin, originHead) {
+      fail: (error) => {
+        settled()
+        // An answer that has begun breaks off.
+        if (answered) return void socket.destroy()
+        if (socket.destroyed) return
+        const page = pageFor(error)
+        refuseHandshake(handshake, page, verdict, onFault({ domain: domain.name, page, error }))
+      },
+      upgraded: (answer, origin, originHead) => {
+        answered = true
         settled()
         unwatch()
-        origin.on('error', () => origin.destroy())
-        origin.on('timeout', () => origin.destroy())
-        try {
-          if (handshake.expected !== null && acceptOf(answer) !== handshake.expected) {
-            throw new Error('The origin says something else to the key')
-          }
-          handshake.accept([...responseHeaders(answer, front, domain, verdict), ...named])
-        } catch (error) {
-          origin.destroy()
-          return fail(error as Error)
-        }
-        joinSockets(handshake, origin, originHead, open)
+        const headers = [...responseHeaders(answer, front, domain, verdict), ...id, ...framing]
+        socket.write(messageHead(101, 'Switching Protocols', headers), 'latin1')
+        if (originHead.length > 0) socket.write(originHead)
+        this.#open.add(socket)
+        socket.once('close', () => this.#open.delete(socket))
+        connect(handshake, origin)
       },
     })
-    wire.on('close', () => {
+    socket.on('close', () => {
       call.destroy()
       settled()
     })
@@ -107,46 +105,58 @@ export function createPassUpgrade(options: PassOptions): PassUpgrade {
   }
 }
 
-function acceptOf({ rawHeaders }: AnswerHead): unknown {
-  return byName(rawHeaders)['sec-websocket-accept']
-}
-
-/** Both ways, until one side ends; then the other has a moment for its last words. `open`: how to end those that are. */
-function joinSockets(
-  handshake: Handshake,
-  origin: net.Socket,
-  originHead: Buffer,
-  open: Set<() => void>,
-): void {
-  const { wire, head } = handshake
-  wire.on('close', () => origin.destroy())
-  // `pipe` passes an end on; what comes of that is up to the other side, which may be long gone.
-  wire.on('end', () => origin.setTimeout(LAST_WORDS_MS))
+/** Both ways, until both sides have ended. */
+function connect({ socket, head }: Handshake, origin: net.Socket): void {
+  origin.setTimeout(0)
+  origin.on('error', () => origin.destroy())
+  origin.on('timeout', () => origin.destroy())
+  socket.on('close', () => origin.destroy())
+  // `pipe` passes an end on; the other side may be long gone.
+  socket.on('end', () => origin.setTimeout(LAST_WORDS_MS))
   origin.on('close', () => {
-    if (origin.readableEnded) handshake.limitSilence(LAST_WORDS_MS)
-    else wire.destroy()
+    if (origin.readableEnded) destroyWhenTaken(socket)
+    else socket.destroy()
   })
   if (head.length > 0) origin.write(head)
-  const down = new WebSocketGoodbye()
-  if (originHead.length > 0) down.write(originHead)
-  const end = () => {
-    down.leave()
-    const late = setTimeout(() => wire.destroy(), LAST_WORDS_MS)
-    wire.once('close', () => clearTimeout(late))
-  }
-  open.add(end)
-  wire.once('close', () => open.delete(end))
-  origin.pipe(down).pipe(wire)
-  wire.pipe(origin)
+  origin.pipe(socket)
+  socket.pipe(origin)
 }
 
 /**
- * For as long as nobody reads from the client: else it would not be seen that
- * he has gone, and the origin would be waited for. What he sends is kept.
+ * While the origin is asked, nothing reads from the client: notices that the client has gone without taking what it
+ * sent behind its handshake.
  */
-function destroyWhenEnded({ wire }: Handshake): () => void {
-  const look = () => void wire.read(0)
-  const destroy = () => void wire.destroy()
-  wire.on('readable', look).on('end', destroy)
-  return () => void wire.off('readable', look).off('end', destroy)
+function destroyWhenEnded(socket: Duplex): () => void {
+  const look = () => void socket.read(0)
+  const destroy = () => void socket.destroy()
+  socket.on('readable', look).on('end', destroy)
+  return () => void socket.off('readable', look).off('end', destroy)
+}
+
+/**
+ * The origin has ended: destroys the socket once the client has taken everything, or has taken nothing for
+ * `LAST_WORDS_MS`. What the client sends meanwhile does not count.
+ */
+function destroyWhenTaken(socket: Duplex): void {
+  // No event would stop the timer any more.
+  if (socket.destroyed) return
+  let before = Number.POSITIVE_INFINITY
+  const look = setInterval(() => {
+    const waiting = socket.writableLength
+    if (waiting === 0 || waiting >= before) socket.destroy()
+    before = waiting
+  }, LAST_WORDS_MS)
+  socket.once('close', () => clearInterval(look))
+}
+
+/** Answers a handshake with a page of ours, and ends the connection. */
+export function refuseHandshake(
+  { req, socket }: Handshake,
+  page: PlainPage,
+  verdict: Verdict | NoVerdict,
+  reference: string | null = null,
+): void {
+  const { headers, body } = plainPage(page, verdict, reference)
+  headers.push(...requestIdHeader(req), 'Connection', 'close')
+  socket.end(messageHead(statusOf(page), 'No WebSocket', headers) + body)
 }

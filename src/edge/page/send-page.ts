@@ -60,20 +60,25 @@ function write(
   representation: Representation,
   stamp: Stamp,
 ): void {
-  const { status, same, own, body } = pageAnswer(req, page, representation, stamp)
-  // A list of its own: written into the page's, what is said once would be kept for as long as the page.
+  sendPageAnswer(res, pageAnswer(req, page, representation, stamp))
+}
+
+export function sendPageAnswer(res: EdgeResponse, { status, same, own, body }: PageAnswer): void {
+  // A new list: appended to the page's list, this answer's headers would live as long as the page.
   res.writeHead(status, [...same.headers, ...own])
   if (body === null) res.end()
   else res.end(body)
 }
 
-/** What is answered with a page: headers that are the same for everybody, those of this answer, and the body, null without one. */
+/** Headers that all answers with this page share, those of this answer, and the body; null: none is sent. */
+export type PageAnswer = { status: number; same: SameHeaders; own: string[]; body: Buffer | null }
+
 export function pageAnswer(
   req: RequestHead,
   page: ServedPage,
   { whole, notModified, etag, body }: Representation,
   stamp: Stamp,
-): { status: number; same: SameHeaders; own: string[]; body: Buffer | null } {
+): PageAnswer {
   // Conditions apply to what would have been a 200 (RFC 9110, section 13.2.1).
   const isKnown = page.status === 200 && isNotModified(req.headers, etag, page.lastModifiedMs)
   const own = ['Age', age(stamp), 'Cache-Status', cacheStatus(stamp, page.isStored)]
@@ -121,40 +126,14 @@ export function isNotModified(headers: IncomingHttpHeaders, etag: string, lastMo
   }
   const since = headers['if-modified-since']
   if (since === undefined) return false
-  // A malformed date is ignored (section 13.1.3): NaN compares false. What was rendered is of this century.
-  return lastModifiedMs <= httpDateMs(since, lastModifiedMs)
+  // A malformed date is ignored (section 13.1.3): NaN compares false.
+  return lastModifiedMs <= httpDateMs(since)
 }
-
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
-
-/** Three forms in which a date may come (RFC 9110, section 5.6.7); only the first is sent today. */
-const IMF = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (\d\d) (\w{3}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT$/
-const RFC850 = /^(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, (\d\d)-(\w{3})-(\d\d) (\d\d):(\d\d):(\d\d) GMT$/
-const ASCTIME = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (\w{3}) ([ \d]\d) (\d\d):(\d\d):(\d\d) (\d{4})$/
 
 /**
- * A date of HTTP in milliseconds since the Unix epoch; NaN for all else. Not
- * `Date.parse`, which also takes `2031` for one, and asctime's for local time.
- * A year of two digits is of the century of `nowMs`, or of the one before where
- * it would lie more than fifty years ahead.
+ * Milliseconds since the epoch; NaN for what is no date in GMT. `Date.parse` alone also takes `2031`, and asctime's
+ * form (RFC 9110, section 5.6.7), which no client sends today, for local time.
  */
-export function httpDateMs(text: string, nowMs: number): number {
-  const imf = IMF.exec(text)
-  if (imf !== null) return utc(imf[3]!, imf[2]!, imf[1]!, imf.slice(4))
-  const asctime = ASCTIME.exec(text)
-  if (asctime !== null) return utc(asctime[6]!, asctime[1]!, asctime[2]!, asctime.slice(3, 6))
-  const rfc850 = RFC850.exec(text)
-  if (rfc850 === null) return Number.NaN
-  const thisYear = new Date(nowMs).getUTCFullYear()
-  const year = thisYear - (thisYear % 100) + Number(rfc850[3])
-  return utc(`${year > thisYear + 50 ? year - 100 : year}`, rfc850[2]!, rfc850[1]!, rfc850.slice(4))
-}
-
-function utc(year: string, month: string, day: string, time: readonly string[]): number {
-  const [hours = 0, minutes = 0, seconds = 0] = time.map(Number)
-  const at = MONTHS.indexOf(month)
-  const date = Number(day)
-  // 60: a leap second.
-  if (at === -1 || date < 1 || date > 31 || hours > 23 || minutes > 59 || seconds > 60) return Number.NaN
-  return Date.UTC(Number(year), at, date, hours, minutes, seconds)
+function httpDateMs(text: string): number {
+  return /^\w+, .* GMT$/.test(text) ? Date.parse(text) : Number.NaN
 }

@@ -10,6 +10,7 @@ import { createSitemapNames, type SitemapNamesDeps } from '../../sitemaps/names.
 import type { Held } from '../../store/invalidation.ts'
 import type { PageId } from '../../store/page-id.ts'
 import type { StoredSitemap } from '../../store/stored-sitemap.ts'
+import { within } from '../../within.ts'
 import type { EdgeDomain } from '../request/domain.ts'
 import type { Verdict } from '../request/verdict.ts'
 import type { EdgeRequest, EdgeResponse } from '../server/exchange.ts'
@@ -54,7 +55,9 @@ export function createSitemaps(deps: SitemapDeps): Sitemaps {
     const ageMs = stored === null ? Number.POSITIVE_INFINITY : clock.nowMs() - stored.fetchedAtMs
     if (stored !== null && ageMs < SITEMAP_FRESH_MS) return write(req, res, stored, 'hit', ageMs)
     const old = stored !== null && ageMs < domain.lifetimes.keepMs ? stored : null
-    const fetched = await (old === null ? load(domain, page) : soon(load(domain, page)))
+    const fetched = await (old === null
+      ? load(domain, page)
+      : within(STALE_WAIT_MS, load(domain, page), null))
     if (res.destroyed) return 'pass; sitemap'
     if (fetched !== null) return write(req, res, fetched, 'pass; sitemap', 0)
     return old === null ? null : write(req, res, old, 'stale', ageMs)
@@ -67,15 +70,6 @@ export function createSitemaps(deps: SitemapDeps): Sitemaps {
   }
 
   return { serve, isNamed: names.isNamed, held: cache.held }
-}
-
-/** null when it takes too long. */
-async function soon(fetched: Promise<StoredSitemap | null>): Promise<StoredSitemap | null> {
-  const { promise: late, resolve } = Promise.withResolvers<null>()
-  const timer = setTimeout(() => resolve(null), STALE_WAIT_MS)
-  const first = await Promise.race([fetched, late])
-  clearTimeout(timer)
-  return first
 }
 
 async function write(

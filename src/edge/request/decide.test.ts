@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
+import type { CrawlerCategory } from '../../sites/domain-settings.ts'
 import { decide, timesThroughUs } from './decide.ts'
 import { type EdgeDomain, edgeDomain } from './domain.ts'
-import { createTargets } from './target.ts'
+import { type Target, Targets } from './target.ts'
 
 const row = {
   id: 1,
@@ -13,8 +14,8 @@ const row = {
   is_active: true,
 }
 const domain = (settings: object = {}): EdgeDomain => edgeDomain({ ...row, settings })
-const targetOf = createTargets()
-const kindOf = (url: string, settings = {}) => targetOf(domain(settings), url).kind
+const targets = new Targets()
+const kindOf = (url: string, settings = {}) => targets.of(domain(settings), url).kind
 
 describe('what a URL stands for', () => {
   const pages = [
@@ -47,21 +48,29 @@ describe('what a URL stands for', () => {
 
   it('is remembered, and forgotten when the domain has changed', () => {
     const red = domain()
-    assert.equal(targetOf(red, '/a'), targetOf(red, '/a'))
-    assert.notEqual(targetOf(red, '/a'), targetOf(domain({ query: 'ignore' }), '/a'))
+    assert.equal(targets.of(red, '/a'), targets.of(red, '/a'))
+    assert.notEqual(targets.of(red, '/a'), targets.of(domain({ query: 'ignore' }), '/a'))
   })
 })
 
 describe('what is ours', () => {
-  const page = targetOf(domain(), '/a')
-  const asked = { method: 'GET', crawler: 'search' as const, via: undefined, authorization: undefined }
-  const why = (...args: Parameters<typeof decide>) => {
-    const decision = decide(...args)
+  const page = targets.of(domain(), '/a')
+  const asked: Asked = { method: 'GET', crawler: 'search' }
+  type Asked = {
+    method: string | undefined
+    crawler: CrawlerCategory | null
+    via?: string | undefined
+    authorization?: string | undefined
+  }
+  const decided = ({ method, crawler, ...headers }: Asked, ...rest: [EdgeDomain, Target]) =>
+    decide({ method, headers }, crawler, ...rest)
+  const why = (...args: Parameters<typeof decided>) => {
+    const decision = decided(...args)
     return decision.kind === 'pass' ? decision.why : decision.kind
   }
   it('a page that a crawler gets or heads', () => {
-    assert.equal(decide(asked, domain(), page), page)
-    assert.equal(decide({ ...asked, method: 'HEAD' }, domain(), page), page)
+    assert.equal(decided(asked, domain(), page), page)
+    assert.equal(decided({ ...asked, method: 'HEAD' }, domain(), page), page)
     assert.equal(why({ ...asked, via: '1.1 varnish, 2 cdn' }, domain(), page), 'page')
   })
   it('all else passes, for the first reason of many', () => {
@@ -69,7 +78,7 @@ describe('what is ours', () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND', undefined]) {
       assert.equal(why({ ...asked, method }, domain(), page), 'method')
     }
-    assert.equal(why(asked, domain(), targetOf(domain(), '/a.js')), 'asset')
+    assert.equal(why(asked, domain(), targets.of(domain(), '/a.js')), 'asset')
     const noAi = domain({ categories: { ai: 'pass', seo: 'render' } })
     assert.equal(why({ ...asked, crawler: 'ai' }, noAi, page), 'category')
     assert.equal(why({ ...asked, crawler: 'ai', method: 'POST' }, noAi, page), 'method')

@@ -1,8 +1,10 @@
+import type { Queryable } from '../../db/transaction.ts'
 import type { DomainId, DomainName } from '../../ids.ts'
 import { type Origin, readOrigin } from '../../outbound/origin.ts'
 import { RecentMap } from '../../recent-map.ts'
 import type { DomainSettings, PathRule } from '../../sites/domain-settings.ts'
 import { readDomainSettings } from '../../sites/domain-settings.ts'
+import { domainByHost } from '../../sites/domains.ts'
 import type { Lifetimes } from '../../store/freshness.ts'
 import { CacheTrust, type Held, type Invalidation } from '../../store/invalidation.ts'
 import type { QueryRule } from '../../store/path.ts'
@@ -63,8 +65,7 @@ export function edgeDomain(row: DomainRow): EdgeDomain {
 }
 
 type DomainsOptions = {
-  /** By lower-case name; null: nobody registered it. */
-  findDomain(name: string): Promise<DomainRow | null>
+  db: Queryable
   /** Whether notifications arrive at this moment. */
   connected(): boolean
 }
@@ -74,7 +75,7 @@ type DomainsOptions = {
  * from PostgreSQL. Follows the same rule as pages: a notification wins over a
  * read of the same moment, and what may be untrue answers only when PostgreSQL cannot.
  */
-export function createDomains({ findDomain, connected }: DomainsOptions) {
+export function createDomains({ db, connected }: DomainsOptions) {
   const known = new RecentMap<EdgeDomain>({ limit: 100_000 })
   // Apart, so that a scan of invented names drives out no domain.
   const unknown = new RecentMap<true>({ limit: 10_000 })
@@ -99,7 +100,7 @@ export function createDomains({ findDomain, connected }: DomainsOptions) {
     const began = trust.begin()
     let row: DomainRow | null
     try {
-      row = await findDomain(name)
+      row = await domainByHost(db, name)
     } catch (error) {
       const held = known.get(name)
       if (held === undefined) throw error
@@ -137,6 +138,8 @@ export function createDomains({ findDomain, connected }: DomainsOptions) {
   }
   return { find, inMemory, held }
 }
+
+export type Domains = ReturnType<typeof createDomains>
 
 /** Lower case, without port and without the dot at the end of a full name. */
 function nameOf(hostHeader: string): string {

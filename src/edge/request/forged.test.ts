@@ -89,7 +89,7 @@ describe('where crawlers are verified', () => {
     await names(t, FORGED)
     const front = http.createServer((req, res) => {
       const url = parsePageUrl('https://red.example/door')
-      edge.doors.answer(req, res, { url: url!, userAgent: GOOGLEBOT })
+      edge.integrations.answer(req, res, { url: url!, userAgent: GOOGLEBOT })
     })
     const port = await listening(front)
     t.after(() => front.close())

@@ -7,7 +7,6 @@ import {
   startTestEdge,
   type TestEdge,
 } from '../../../test/support/edge.ts'
-import type { PageId } from '../../store/page-id.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -330,12 +329,9 @@ describe('known paths', () => {
 describe('when PostgreSQL cannot be asked', () => {
   it('crawlers get the origin; what is in memory is served on', async () => {
     let broken = false
-    const fail = async () => {
-      throw new Error('no database')
-    }
     const node = await startTestEdge({
-      parts: {
-        readStored: (page) => (broken ? fail() : readFrom(node, page)),
+      queries({ name }) {
+        if (broken && name === 'stored-page-read') throw new Error('no database')
       },
     })
     try {
@@ -349,10 +345,8 @@ describe('when PostgreSQL cannot be asked', () => {
 
   it('a host that is not in memory gets 503, with a time to come back', async () => {
     const node = await startTestEdge({
-      parts: {
-        domainByHost: async () => {
-          throw new Error('no database')
-        },
+      queries({ name }) {
+        if (name === 'domain-by-host') throw new Error('no database')
       },
     })
     try {
@@ -366,11 +360,6 @@ describe('when PostgreSQL cannot be asked', () => {
 })
 
 // Test support
-
-async function readFrom(node: TestEdge, page: PageId) {
-  const { readStored } = await import('../../store/stored-page.ts')
-  return readStored(node.pool, page)
-}
 
 async function jobs(): Promise<number> {
   return (await edge.pool.query('select from job')).rowCount ?? 0

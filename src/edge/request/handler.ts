@@ -1,135 +1,202 @@
-import type { Clock } from '../../clock.ts'
 import { toOriginForm } from '../../http/origin-form.ts'
 import { requestIdOf } from '../../http/request-id.ts'
 import type { Log } from '../../log.ts'
+import { storedLocation } from '../../outbound/headers.ts'
+import type { CrawlerCategory } from '../../sites/domain-settings.ts'
 import { freshnessOf } from '../../store/freshness.ts'
-import type { PageCache } from '../../store/page-cache.ts'
-import type { CrawlerTest } from '../crawlers/crawler-test.ts'
+import type { OwnCrawlers } from '../crawlers/crawler-test.ts'
 import type { FrontOf, Pass } from '../origin/pass.ts'
 import { sendPlainPage } from '../page/plain-page.ts'
 import type { Served } from '../page/prepared-page.ts'
+import { type ServedVerdict, sendPageAnswer, servePage, serveRedirect, stampOf } from '../page/send-page.ts'
 import type { Sitemaps } from '../page/send-sitemap.ts'
 import type { EdgeRequest, EdgeResponse, RequestHead } from '../server/exchange.ts'
 import { decide } from './decide.ts'
 import type { EdgeDomain } from './domain.ts'
-import { createLiveRender, type LiveRenderDeps } from './live-render.ts'
-import type { Report } from './report.ts'
-import { createEndings } from './responses.ts'
-import type { PageTarget, Target } from './target.ts'
-import type { NoVerdict, Verdict } from './verdict.ts'
-import { createDemand, type DemandDeps } from './visit-recorder.ts'
+import type { LiveRenders } from './live-render.ts'
+import { answerHit, type HitParts, handledHit, readyHit } from './ready-hit.ts'
+import type { PageTarget } from './target.ts'
+import { type Handled, handledAs, type PassReason, passVerdict, type Verdict } from './verdict.ts'
 
-/** What the edge needs, in its own words. bin/ supplies it; so do tests. */
-export type EdgeDeps = LiveRenderDeps &
-  DemandDeps & {
-    clock: Clock
-    /** By the `Host` header; without a promise when it is in memory. */
-    findDomain(host: string): EdgeDomain | null | Promise<EdgeDomain | null>
-    targetOf(domain: EdgeDomain, url: string): Target
-    crawlerOf: CrawlerTest
-    /** To be asked again by https. */
-    isInsecure(req: RequestHead, domain: EdgeDomain): boolean
-    pages: Pick<PageCache<Served>, 'find' | 'reread' | 'admission' | 'grown'>
-    sitemaps: Sitemaps
-    pass: Pass
-    frontOf: FrontOf
-    report: Report
+export type HandlerParts = HitParts & {
+  log: Log
+  sitemaps: Sitemaps
+  liveRenders: LiveRenders
+}
+
+/** How requests come to the handler: directly from clients, or through a site's own front (`integrations.ts`). */
+export type Entrance = {
+  /** null: a person or a tool. */
+  categoryOf(userAgent: string | undefined, own: OwnCrawlers | null): CrawlerCategory | null
+  /** Redirected to https. */
+  isInsecure(req: RequestHead, domain: EdgeDomain): boolean
+  /** The crawler is not what it claims to be: it gets what is stored, and causes no render. Never rejects. */
+  isForged(req: RequestHead, domain: EdgeDomain): boolean | Promise<boolean>
+  /** The address under which the client sees the site. */
+  frontOf: FrontOf
+  pass: Pass
+}
+
+/** A crawler's request for a page, once that is known. */
+type Exchange = {
+  req: EdgeRequest
+  res: EdgeResponse
+  domain: EdgeDomain
+  crawler: CrawlerCategory
+  target: PageTarget
+  nowMs: number
+}
+
+/** Answers live requests that come through one entrance. */
+export class EdgeHandler {
+  readonly #parts: HandlerParts
+  readonly #entrance: Entrance
+
+  constructor(parts: HandlerParts, entrance: Entrance) {
+    this.#parts = parts
+    this.#entrance = entrance
   }
 
-/**
- * One live request, top to bottom: every way it can end is a `return` in
- * `answer`. The hit path runs through it without waiting once: what is in
- * memory comes without a promise. (Hits of HTTP/1.1 for which all lies ready have been answered before, see `ready-hit.ts`.)
- */
-export function createEdgeHandler(deps: EdgeDeps, options: { liveWaitMs: number }) {
-  const { clock, log, sitemaps } = deps
-  const find = createFindStored(deps)
-  const renderNow = createLiveRender(deps, options)
-  const demand = createDemand(deps)
-  const { serve, pass, sitemap, none } = createEndings(deps, demand)
+  /** Answers the request and reports what happened. Never throws. */
+  handle(req: EdgeRequest, res: EdgeResponse): void {
+    const { log, report } = this.#parts
+    const started = report.begin(req)
+    this.#answer(req, res).then(
+      (handled) => report.endWhenSent(req, res, started, handled),
+      (error: Error) => {
+        log.error({ err: error, host: req.headers.host, url: req.url }, 'a live request failed')
+        sendPlainPage(res, 'unavailable', 'none; fault')
+        report.endWhenSent(req, res, started, handledAs('none; fault'))
+      },
+    )
+  }
 
-  return function handle(req: EdgeRequest, res: EdgeResponse): void {
-    const report = deps.report(req, res)
-    answer(req, res).then(report, (error: Error) => {
-      log.error({ err: error, host: req.headers.host, url: req.url }, 'a live request failed')
-      sendPlainPage(res, 'unavailable', 'none; fault')
-      report('none; fault')
+  /** One live request, top to bottom: every way it can end is a `return`. */
+  async #answer(req: EdgeRequest, res: EdgeResponse): Promise<Handled> {
+    const { domains, targets, clock, sitemaps, liveRenders, recorder } = this.#parts
+    if (!toOriginForm(req)) return refuse(res, 'bad-request')
+    const hit = readyHit(this.#parts, this.#entrance, req)
+    if (hit !== null) {
+      sendPageAnswer(res, answerHit(this.#parts, req, hit))
+      return handledHit(hit)
+    }
+
+    const found = domains.find(req.headers.host ?? '')
+    const domain = found instanceof Promise ? await found : found
+    if (domain === null) return refuse(res, 'unknown-host')
+    if (this.#entrance.isInsecure(req, domain)) return redirectToHttps(req, res, domain)
+
+    const crawler = this.#entrance.categoryOf(req.headers['user-agent'], domain.crawlers)
+    const target = decide(req, crawler, domain, targets.of(domain, req.url ?? '/'))
+    if (target.kind === 'pass') return this.#pass(req, res, domain, crawler, target.why)
+    if (crawler === null) return this.#pass(req, res, domain, crawler, 'not-a-crawler')
+
+    const exchange = { req, res, domain, crawler, target, nowMs: clock.nowMs() }
+    if (target.kind === 'sitemap') return this.#sitemap(exchange)
+    if (target.kind === 'xml') {
+      if (await sitemaps.isNamed(domain, target.page.path)) return this.#sitemap(exchange)
+      return this.#pass(req, res, domain, crawler, 'asset')
+    }
+
+    const read = this.#findStored(target)
+    const stored = read instanceof Promise ? await read : read
+    if (stored === 'unreadable') return this.#pass(req, res, domain, crawler, 'database')
+    const freshness = stored === null ? 'gone' : freshnessOf(stored, target.lifetimes, exchange.nowMs)
+    if (stored !== null && freshness === 'fresh') return this.#serve(exchange, stored, 'hit')
+    if (stored !== null && freshness === 'stale') {
+      recorder.refresh(domain, target, exchange.nowMs, () => this.#entrance.isForged(req, domain))
+      return this.#serve(exchange, stored, 'stale')
+    }
+
+    if (await sitemaps.isNamed(domain, target.page.path)) return this.#sitemap(exchange)
+    if (await this.#entrance.isForged(req, domain)) return this.#pass(req, res, domain, crawler, 'forged')
+    const rendered = await liveRenders.render(domain, target.page, res)
+    if (typeof rendered !== 'string') return this.#serve(exchange, rendered, 'rendered')
+    // At 120 % of its quota a domain is passed; kept pages are for failures.
+    if (stored !== null && freshness === 'kept' && rendered !== 'over-quota') {
+      return this.#serve(exchange, stored, 'stale')
+    }
+    // A page that does not exist is not worth warming.
+    if (rendered !== 'soft-404') recorder.known(exchange)
+    return this.#pass(req, res, domain, crawler, rendered)
+  }
+
+  /** What is stored: without a promise when it is in memory. Never rejects. */
+  #findStored({ page }: PageTarget): Served | Promise<Served | null | 'unreadable'> {
+    const read = this.#parts.pages.find(page)
+    if (!(read instanceof Promise)) return read
+    return read.catch((error: Error) => {
+      this.#parts.log.error({ err: error }, 'the page store could not be read')
+      return 'unreadable' as const
     })
   }
 
-  async function answer(req: EdgeRequest, res: EdgeResponse): Promise<Verdict | NoVerdict> {
-    if (!toOriginForm(req)) return none(res, 'bad-request')
-    const found = deps.findDomain(req.headers.host ?? '')
-    const domain = found instanceof Promise ? await found : found
-    if (domain === null) return none(res, 'unknown-host')
-    if (deps.isInsecure(req, domain)) return sendToHttps(req, res, domain)
-
-    const crawler = deps.crawlerOf(req.headers['user-agent'], domain.crawlers)
-    const { via, authorization } = req.headers
-    const asked = { method: req.method, crawler, via, authorization }
-    const target = decide(asked, domain, deps.targetOf(domain, req.url ?? '/'))
-    if (target.kind === 'pass') return pass(req, res, domain, target.why)
-
-    const exchange = { req, res, domain, target, nowMs: clock.nowMs() }
-    if (target.kind === 'sitemap') return sitemap(exchange)
-    if (target.kind === 'xml') {
-      if (await sitemaps.isNamed(domain, target.page.path)) return sitemap(exchange)
-      return pass(req, res, domain, 'asset')
+  /** Answers with a stored or rendered page or redirect, in the encoding that the client accepts. */
+  async #serve(exchange: Exchange, entry: Served, verdict: ServedVerdict): Promise<Handled> {
+    const { req, res, domain, crawler, target, nowMs } = exchange
+    const { recorder, pages, log } = this.#parts
+    recorder.served({ target, category: crawler, userAgent: req.headers['user-agent'] ?? '', nowMs }, entry)
+    const stamp = stampOf(entry, target.lifetimes, nowMs, verdict)
+    try {
+      if (entry.kind === 'redirect') {
+        const front = this.#entrance.frontOf(req, domain)
+        serveRedirect(res, entry, storedLocation(entry.location, req.url ?? '/', front, domain), stamp)
+      } else {
+        const encoding = servePage(req, res, entry, stamp)
+        if (encoding !== undefined) {
+          await encoding
+          pages.grown(target.page, entry)
+        }
+      }
+      return { verdict, domain, page: target.page, crawler }
+    } catch (error) {
+      log.error({ err: error, domain: domain.name, path: target.page.path }, 'a stored page cannot be served')
+      return { ...this.#pass(req, res, domain, crawler, 'unservable'), page: target.page }
     }
+  }
 
-    const read = find(target)
-    const stored = read instanceof Promise ? await read : read
-    if (stored === 'unreadable') return pass(req, res, domain, 'database')
-    const freshness = stored === null ? 'gone' : freshnessOf(stored, target.lifetimes, exchange.nowMs)
-    if (stored !== null && freshness === 'fresh') return serve(exchange, stored, 'hit')
-    if (stored !== null && freshness === 'stale') {
-      demand.refresh(exchange)
-      return serve(exchange, stored, 'stale')
-    }
+  /** Answers with the origin's answer. */
+  #pass(
+    req: EdgeRequest,
+    res: EdgeResponse,
+    domain: EdgeDomain,
+    crawler: CrawlerCategory | null,
+    why: PassReason,
+  ): Handled {
+    const verdict = passVerdict(why)
+    if (!res.destroyed) this.#entrance.pass(req, res, domain, verdict)
+    return { verdict, domain, page: null, crawler }
+  }
 
-    if (await sitemaps.isNamed(domain, target.page.path)) return sitemap(exchange)
-    if (await deps.isForged(req, domain)) return pass(req, res, domain, 'forged')
-    const rendered = await renderNow(domain, target.page, res)
-    if (typeof rendered !== 'string') return serve(exchange, rendered, 'rendered')
-    // At 120 % of its quota a domain is passed; what is kept is for failures.
-    if (stored !== null && freshness === 'kept' && rendered !== 'over-quota') {
-      return serve(exchange, stored, 'stale')
-    }
-    // There is no such page: nothing to warm.
-    if (String(rendered) !== 'soft-404') demand.note(exchange)
-    return pass(req, res, domain, rendered)
+  /** Answers from the sitemap cache, else with the origin's answer. */
+  async #sitemap({ req, res, domain, crawler, target }: Exchange): Promise<Handled> {
+    const verdict: Verdict | null = await this.#parts.sitemaps.serve(req, res, domain, target.page)
+    if (verdict === null) return this.#pass(req, res, domain, crawler, 'sitemap')
+    return { verdict, domain, page: null, crawler }
   }
 }
 
-type FindStoredDeps = { log: Log; pages: Pick<PageCache<Served>, 'find'> }
-
-/** What is stored for a target: without a promise when it is in memory. Never rejects. */
-function createFindStored({ log, pages }: FindStoredDeps) {
-  function unreadable(error: Error): 'unreadable' {
-    log.error({ err: error }, 'the page store could not be asked')
-    return 'unreadable'
-  }
-
-  return (target: PageTarget): Served | Promise<Served | null | 'unreadable'> => {
-    const read = pages.find(target.page)
-    return read instanceof Promise ? read.catch(unreadable) : read
-  }
+/** A page of our own: there is no origin to pass to. */
+function refuse(res: EdgeResponse, page: 'bad-request' | 'unknown-host'): Handled {
+  // What follows on this connection may not be what its sender means as a request.
+  if (page === 'bad-request') res.shouldKeepAlive = false
+  sendPlainPage(res, page, `none; ${page}`)
+  return handledAs(`none; ${page}`)
 }
 
 /**
- * Sends people and crawlers to the same address by https, on its usual port.
- * 308 keeps a method that is not GET or HEAD as it is (RFC 9110, section 15.4.9);
- * 301 is what every crawler has known for ever.
+ * Redirects to the same address by https, on its usual port. 308 keeps a method that is not GET or HEAD as it is (RFC
+ * 9110, section 15.4.9); every crawler knows 301.
  */
-function sendToHttps(req: EdgeRequest, res: EdgeResponse, { name }: EdgeDomain): NoVerdict {
+function redirectToHttps(req: EdgeRequest, res: EdgeResponse, { name }: EdgeDomain): Handled {
   const safe = req.method === 'GET' || req.method === 'HEAD'
-  // A body that nobody reads would be taken for the next request.
+  // An unread body would be taken for the next request.
   if (!req.complete && !safe) res.shouldKeepAlive = false
   const location = `https://${name}${req.url?.startsWith('/') ? req.url : '/'}`
-  // Kept for minutes, so that the owner can think again.
+  // Cached for minutes only: the owner may switch it off again.
   const headers = ['Location', location, 'Content-Length', '0', 'Cache-Control', 'max-age=300']
   headers.push('X-Prepaint', 'none; https', 'X-Request-Id', requestIdOf(req))
   res.writeHead(safe ? 301 : 308, headers)
   res.end()
-  return 'none; https'
+  return handledAs('none; https')
 }

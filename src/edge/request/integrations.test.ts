@@ -41,8 +41,8 @@ before(async () => {
   front = http.createServer((req, res) => {
     const [, door, rest = ''] = /^\/(answer|offer)\/(.*)$/.exec(req.url ?? '') ?? []
     const asked = { url: parsePageUrl(rest)!, userAgent: req.headers['user-agent'] ?? null }
-    if (door === 'answer') edge.doors.answer(req, res, asked)
-    else edge.doors.offer(req, res, asked)
+    if (door === 'answer') edge.integrations.answer(req, res, asked)
+    else edge.integrations.offer(req, res, asked)
   })
   port = await listening(front)
 })

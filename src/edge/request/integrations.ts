@@ -2,108 +2,111 @@ import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Front } from '../../outbound/headers.ts'
 import type { PageUrl } from '../../store/path.ts'
 import { createPass, type FrontOf, type PassOptions } from '../origin/pass.ts'
-import { createEdgeHandler, type EdgeDeps } from './handler.ts'
+import { EdgeHandler, type Entrance, type HandlerParts } from './handler.ts'
 
-/** What a site's own front asks for. Whose the domain is, and whether he may ask, has been found out before. */
-export type Asked = {
+/** What a site's own front asks for. The caller has found the domain's owner, and that the front may ask. */
+export type FrontRequest = {
   url: PageUrl
-  /** Of whom the page is for; null: of a crawler, and that is all that is known. */
+  /** Of the visitor; null: a crawler, and nothing else is known. */
   userAgent: string | null
 }
 
 /**
- * Two doors for sites that keep their own front: live requests that come by
- * way of it, answered by the edge's own handler, from the same pages and the
- * same queue. Both take over `req` and `res`; of `req` nothing but the
- * encodings that are accepted says anything about the page any more.
+ * For sites that keep their own front: requests that come through it are answered by the edge's handler, from the same
+ * pages and the same queue. Both methods take over `req` and `res`; of the headers of `req`, `offer` uses only the
+ * accepted encodings.
  */
-export type Doors = {
+export type Integrations = {
   /** Answers as the edge answers a crawler: with the page, else with the origin's answer. */
-  answer(req: IncomingMessage, res: ServerResponse, asked: Asked): void
-  /** 200 with the page (or a sitemap, as the edge gives it), its own status in `X-Prepaint-Status`; 204 where the front is to ask the origin itself. */
-  offer(req: IncomingMessage, res: ServerResponse, asked: Asked): void
+  answer(req: IncomingMessage, res: ServerResponse, asked: FrontRequest): void
+  /** 200 with the page or sitemap, its own status in `X-Prepaint-Status`; 204 where the front has to ask the origin. */
+  offer(req: IncomingMessage, res: ServerResponse, asked: FrontRequest): void
 }
 
 const PAGE_STATUS = 'X-Prepaint-Status'
 
-/** Says to the middlewares of a site's own front that they must not send a request back to us. */
+/** Tells the middleware of a site's own front not to send the request back to us. */
 const NOT_AGAIN = 'X-Prerender'
 
 /** Our own renderer, where a front sends it back to us all the same. */
 const OUR_RENDERER = /\bPrepaint\/\d/
 
-/** Between the site's front and us: they are nobody else's, least of all the key. */
-const BETWEEN_US = new Set(['x-prerender-token', 'x-prerender-int-type', 'x-prerender', 'x-api-key'])
+/** Between the front and us; the origin must not see them, least of all the key. */
+const FRONT_ONLY = new Set(['x-prerender-token', 'x-prerender-int-type', 'x-prerender', 'x-api-key'])
 
-export function createDoors(deps: EdgeDeps, pass: PassOptions, options: { liveWaitMs: number }): Doors {
-  const fronts = new WeakMap<object, Front['scheme']>()
-  // The front has decided that it is a crawler; only which kind is to be known, and whether the owner wants it to be one.
-  const crawlerOf: EdgeDeps['crawlerOf'] = (userAgent, own) => {
-    const isRemoved = userAgent !== undefined && own?.categoryOf(userAgent) === null
-    return isRemoved ? null : (deps.crawlerOf(userAgent, own) ?? 'other')
-  }
+export function createIntegrations(
+  parts: HandlerParts,
+  edge: Entrance,
+  passOptions: PassOptions,
+): Integrations {
+  const schemes = new WeakMap<object, Front['scheme']>()
   const frontOf: FrontOf = (req, domain) => {
-    const front = deps.frontOf(req, domain)
-    return { ...front, scheme: fronts.get(req) ?? front.scheme }
+    const front = edge.frontOf(req, domain)
+    return { ...front, scheme: schemes.get(req) ?? front.scheme }
   }
-  const toOrigin = createPass({ ...pass, frontOf })
-  const answering = createEdgeHandler({ ...deps, crawlerOf, pass: toOrigin, frontOf }, options)
-  const offering = createEdgeHandler(
-    {
-      ...deps,
-      frontOf,
-      crawlerOf: (...asked) => (asked[0] === undefined ? 'other' : deps.crawlerOf(...asked)),
-      pass: (_req, res, _domain, verdict) => {
-        if (res instanceof ServerResponse) leaveToOrigin(res, verdict)
-      },
+  // The client whose address is known here is the front: it is not verified as a crawler, and not limited as one client.
+  const entrance = { isForged: () => false, isInsecure: () => false, frontOf }
+  const answering = new EdgeHandler(parts, {
+    ...entrance,
+    // The front decided that it is a crawler: only its category is looked up, and whether the owner removed it.
+    categoryOf(userAgent, own) {
+      const isRemoved = userAgent !== undefined && own?.categoryOf(userAgent) === null
+      return isRemoved ? null : (edge.categoryOf(userAgent, own) ?? 'other')
     },
-    options,
-  )
+    pass: createPass({ ...passOptions, frontOf }),
+  })
+  const offering = new EdgeHandler(parts, {
+    ...entrance,
+    categoryOf: (userAgent, own) => (userAgent === undefined ? 'other' : edge.categoryOf(userAgent, own)),
+    pass(_req, res, _domain, verdict) {
+      if (res instanceof ServerResponse) leaveToOrigin(res, verdict)
+    },
+  })
 
   return {
     answer(req, res, { url, userAgent }) {
-      fronts.set(req, url.scheme)
+      schemes.set(req, url.scheme)
       const rawHeaders = req.rawHeaders.filter(
-        (_, at) => !BETWEEN_US.has(req.rawHeaders[at - (at % 2)]!.toLowerCase()),
+        (_, at) => !FRONT_ONLY.has(req.rawHeaders[at - (at % 2)]!.toLowerCase()),
       )
       rawHeaders.push(NOT_AGAIN, '1')
-      present(req, url, { ...req.headers, ...agentOf(userAgent) }, rawHeaders)
-      answering(req, res)
+      becomePageRequest(req, url, { ...req.headers, ...agentHeaders(userAgent) }, rawHeaders)
+      answering.handle(req, res)
     },
     offer(req, res, { url, userAgent }) {
       const encodings = req.headers['accept-encoding']
       const headers = encodings === undefined ? {} : { 'accept-encoding': encodings }
       req.method = 'GET'
-      fronts.set(req, url.scheme)
-      present(req, url, { ...headers, ...agentOf(userAgent) }, [])
+      schemes.set(req, url.scheme)
+      becomePageRequest(req, url, { ...headers, ...agentHeaders(userAgent) }, [])
       statusInHeader(res)
-      offering(req, res)
+      offering.handle(req, res)
     },
   }
 }
 
 /** Makes `req` the request for the page itself. */
-function present(req: IncomingMessage, url: PageUrl, headers: object, rawHeaders: string[]): void {
+function becomePageRequest(req: IncomingMessage, url: PageUrl, headers: object, rawHeaders: string[]): void {
   req.url = url.path
   req.headers = { ...headers, host: url.host }
   req.rawHeaders = rawHeaders
 }
 
-function agentOf(userAgent: string | null): { 'user-agent'?: string; via?: string } {
+function agentHeaders(userAgent: string | null): { 'user-agent'?: string; via?: string } {
   if (userAgent === null) return {}
-  // What the renderer's gateway says; few fronts hand it on.
+  // As the renderer's gateway sends it; few fronts pass it on.
   return OUR_RENDERER.test(userAgent)
     ? { 'user-agent': userAgent, via: '1.1 prepaint' }
     : { 'user-agent': userAgent }
 }
 
-/** What is written as the page's status is sent as 200 and that header; what is no page, as 204. */
+/** Sends a page's status in a header of a 200, and 204 where there is no page. */
 function statusInHeader(res: ServerResponse): void {
   const writeHead = (status: number, headers: string[]): ServerResponse => {
     const verdict = headers[headers.indexOf('X-Prepaint') + 1] ?? ''
     if (verdict.startsWith('none')) return head(res, 204, ['X-Prepaint', 'pass; unavailable'])
     head(res, 200, [...headers, PAGE_STATUS, `${status}`])
-    // The head is written: from here on this is for whoever counts it.
+    // The head is sent: from here on this is for the report.
     res.statusCode = status
     return res
   }

@@ -3,12 +3,15 @@ import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { describe, it } from 'node:test'
 
+import pg from 'pg'
+
 import type { DomainId, JobId, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
+import type { WaitedFor } from '../../queue/jobs/await.ts'
 import { pageId } from '../../store/page-id.ts'
 import type { Served } from '../page/prepared-page.ts'
 import { edgeDomain } from './domain.ts'
-import { createLiveRender, type JobEnd, type LiveRenderDeps, WAITING_LIMIT } from './live-render.ts'
+import { LiveRenders, WAITING_LIMIT } from './live-render.ts'
 
 const row = { account_id: 1, custom_domain: 'red.example', origin_url: 'http://o.example', is_active: true }
 const domain = edgeDomain({ id: 1, ...row, settings: {} })
@@ -19,22 +22,24 @@ const SHARE = WAITING_LIMIT / 2
 const key = (path: string) => pageId(1 as DomainId, path as PagePath)
 const connection = () => Object.assign(new EventEmitter(), { req: { headers: {} } }) as ServerResponse
 
-function start(deps: Partial<LiveRenderDeps>, liveWaitMs = 60_000) {
+type Parts = ConstructorParameters<typeof LiveRenders>[0]
+
+function start(parts: Partial<Parts> & { wait?: Parts['waiter']['wait'] }, liveWaitMs = 60_000) {
   const asked: string[] = []
-  const renderNow = createLiveRender(
-    {
-      log: silentLog(),
-      pages: { reread: async () => null, admission: () => () => null },
-      unstored: async () => null,
-      enqueueLive: async ({ path }) => {
-        asked.push(path)
-        return path as string as JobId
-      },
-      waitForJob: () => new Promise(() => {}),
-      ...deps,
+  const { wait = () => new Promise<never>(() => {}), ...rest } = parts
+  const renders = new LiveRenders({
+    log: silentLog(),
+    db: new pg.Pool(),
+    pages: { reread: async () => null, admission: () => () => null },
+    waiter: { wait },
+    enqueueLive: async (page) => {
+      asked.push(page.path)
+      return page.path as string as JobId
     },
-    { liveWaitMs },
-  )
+    liveWaitMs,
+    ...rest,
+  })
+  const renderNow = (...args: Parameters<LiveRenders['render']>) => renders.render(...args)
   return { renderNow, asked }
 }
 
@@ -61,10 +66,10 @@ describe('crawlers that wait for renders', () => {
 
   it('of one account leave room for another, whose miss waits and gets its page', async () => {
     const page = { kind: 'redirect', status: 301, location: '/', renderedAtMs: 0, bytes: 0 } as Served
-    let rendered: ((end: JobEnd) => void) | undefined
+    let rendered: ((end: WaitedFor) => void) | undefined
     const { renderNow } = start({
       pages: { reread: async () => page, admission: () => () => null },
-      waitForJob: (job) =>
+      wait: (job) =>
         new Promise((resolve) => {
           if ((job as string) === '/theirs') rendered = resolve
         }),
@@ -83,7 +88,7 @@ describe('crawlers that wait for renders', () => {
   it('for one page share one job, which is waited for until the last has gone', async () => {
     let signalled: AbortSignal | undefined
     const { renderNow, asked } = start({
-      waitForJob: (_job, signal) => {
+      wait: (_job, signal) => {
         signalled = signal
         return new Promise(() => {})
       },
@@ -106,16 +111,18 @@ describe('crawlers that wait for renders', () => {
   })
 
   it('hear a plain word of every end', async () => {
-    const ends: [JobEnd | 'late', string][] = [
+    const ends: [WaitedFor | 'late', string][] = [
       [{ state: 'failed', outcome: 'crashed' }, 'crashed'],
       [{ state: 'cancelled', outcome: 'cancelled' }, 'cancelled'],
-      [{ state: 'failed', outcome: 'a\r\nX-Injected: 1' }, 'failed'],
+      // From a node of another version.
+      [{ state: 'failed', outcome: 'of-another-version' as never }, 'failed'],
+      [{ state: 'failed', outcome: 'a\r\nX-Injected: 1' as never }, 'failed'],
       // Done, and purged a moment later.
       [{ state: 'done', outcome: 'rendered' }, 'rendered'],
       ['late', 'late'],
     ]
     for (const [end, word] of ends) {
-      const { renderNow } = start({ waitForJob: async () => end })
+      const { renderNow } = start({ wait: async () => end })
       assert.equal(await renderNow(domain, key('/a'), connection()), word)
     }
   })

@@ -4,7 +4,6 @@ import { describe, it, type TestContext } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { path, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
 import type { Ended, WaitedFor } from '../../queue/jobs/await.ts'
-import { readStored } from '../../store/stored-page.ts'
 
 /** An edge whose crawlers hear of ends by `tell` alone, and which notes what it reads of the store. */
 async function start(t: TestContext, ended: (edge: TestEdge, ...end: Parameters<Ended>) => Promise<void>) {
@@ -13,12 +12,9 @@ async function start(t: TestContext, ended: (edge: TestEdge, ...end: Parameters<
   const edge: TestEdge = await startTestEdge({
     ended: (id, end, page) =>
       void ended(edge, id, end, page).then(() => ends.resolve({ ...end, page }), ends.reject),
-    parts: {
-      readStored: (page) => {
-        reads.push(page.path)
-        return readStored(edge.pool, page)
-      },
-      waitForJob: () => ends.promise,
+    parts: { waiter: { wait: () => ends.promise } },
+    queries({ name, values }) {
+      if (name === 'stored-page-read') reads.push(values[1] as string)
     },
   })
   t.after(() => edge.close())

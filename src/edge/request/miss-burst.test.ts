@@ -18,10 +18,12 @@ describe('a burst of misses', { timeout: 240_000 }, () => {
       liveWaitMs: 60_000,
       parts: {
         enqueueLive: async ({ path }) => path as string as JobId,
-        waitForJob: () =>
-          new Promise((resolve) => {
-            waiting.push(() => resolve({ state: 'failed', outcome: 'timed-out' }))
-          }),
+        waiter: {
+          wait: () =>
+            new Promise((resolve) => {
+              waiting.push(() => resolve({ state: 'failed', outcome: 'timed-out' }))
+            }),
+        },
       },
     })
     await edge.pool.query(

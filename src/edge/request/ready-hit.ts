@@ -1,67 +1,94 @@
 import { STATUS_CODES } from 'node:http'
-
+import type { Clock } from '../../clock.ts'
 import type { ClientGate } from '../../http/client-limits.ts'
+import type { CrawlerCategory } from '../../sites/domain-settings.ts'
 import { freshnessOf } from '../../store/freshness.ts'
-import type { PageId } from '../../store/page-id.ts'
+import type { PageCache } from '../../store/page-cache.ts'
 import { headerLines } from '../page/plain-page.ts'
-import type { Served } from '../page/prepared-page.ts'
-import { pageAnswer, readyFor, stampOf } from '../page/send-page.ts'
+import type { Representation, Served, ServedPage } from '../page/prepared-page.ts'
+import { type PageAnswer, pageAnswer, readyFor, stampOf } from '../page/send-page.ts'
 import type { RequestHead } from '../server/exchange.ts'
 import type { SendAnswer } from '../server/fast-lane.ts'
 import { decide } from './decide.ts'
-import type { EdgeDomain } from './domain.ts'
-import type { EdgeDeps } from './handler.ts'
-import { createDemand } from './visit-recorder.ts'
+import type { Domains, EdgeDomain } from './domain.ts'
+import type { Entrance } from './handler.ts'
+import type { Report } from './report.ts'
+import type { PageTarget, Targets } from './target.ts'
+import type { Handled } from './verdict.ts'
+import type { VisitRecorder } from './visit-recorder.ts'
 
-type ReadyHitDeps = Omit<EdgeDeps, 'pages' | 'findDomain'> & {
-  gate: Pick<ClientGate, 'mayEnter' | 'enter'>
-  /** undefined: it would have to be asked for. */
-  domainInMemory(host: string): EdgeDomain | undefined
-  /** undefined: it would have to be asked for. */
-  pageInMemory(page: PageId): Served | undefined
+export type HitParts = {
+  clock: Clock
+  domains: Domains
+  targets: Targets
+  pages: PageCache<Served>
+  recorder: VisitRecorder
+  report: Report
+}
+
+/** A fresh page that answers a request at once. */
+type ReadyHit = {
+  domain: EdgeDomain
+  category: CrawlerCategory
+  target: PageTarget
+  page: ServedPage
+  representation: Representation
+  nowMs: number
 }
 
 /**
- * Answers a request for a page that is fresh and lies ready in memory: the way of a hit through `handler.ts`, with
- * the same bytes. False: it is anything else, and nothing has been done about it.
+ * The definition of a hit: everything that the answer needs is in memory, and nothing speaks against it. null: the
+ * request has to be looked at further. Reads memory only, and changes nothing.
  */
-export function createReadyHit(deps: ReadyHitDeps, options: { keepAliveMs: number }) {
-  const { clock, crawlerOf, gate, report } = deps
-  const demand = createDemand(deps)
+export function readyHit(parts: HitParts, entrance: Entrance, head: RequestHead): ReadyHit | null {
+  const domain = parts.domains.inMemory(head.headers.host ?? '')
+  if (domain === undefined || entrance.isInsecure(head, domain)) return null
+  const category = entrance.categoryOf(head.headers['user-agent'], domain.crawlers)
+  const target = decide(head, category, domain, parts.targets.of(domain, head.url ?? '/'))
+  if (category === null || target.kind !== 'page') return null
+  const page = parts.pages.inMemory(target.page)
+  const nowMs = parts.clock.nowMs()
+  if (page?.kind !== 'page' || freshnessOf(page, target.lifetimes, nowMs) !== 'fresh') return null
+  const representation = readyFor(head, page)
+  if (representation === undefined) return null
+  return { domain, category, target, page, representation, nowMs }
+}
+
+/** Records the hit, and returns what to send. */
+export function answerHit({ recorder }: HitParts, head: RequestHead, hit: ReadyHit): PageAnswer {
+  const { target, category, page, representation, nowMs } = hit
+  recorder.served({ target, category, userAgent: head.headers['user-agent'] ?? '', nowMs }, page)
+  return pageAnswer(head, page, representation, stampOf(page, target.lifetimes, nowMs, 'hit'))
+}
+
+export function handledHit({ domain, category, target }: ReadyHit): Handled {
+  return { verdict: 'hit', domain, page: target.page, crawler: category }
+}
+
+/**
+ * For the fast lane of HTTP/1.1: answers a hit with the bytes that node would write. False: it is no hit, and nothing
+ * has been done.
+ */
+export function createFastHit(
+  parts: HitParts & { gate: ClientGate },
+  entrance: Entrance,
+  options: { keepAliveMs: number },
+) {
+  const { gate, report } = parts
   const dateLine = createDateLine()
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(options.keepAliveMs / 1_000)}\r\n\r\n`
 
-  return (req: RequestHead, send: SendAnswer): boolean => {
-    if (!gate.mayEnter(req)) return false
-    const domain = deps.domainInMemory(req.headers.host ?? '')
-    if (domain === undefined || deps.isInsecure(req, domain)) return false
-    const crawler = crawlerOf(req.headers['user-agent'], domain.crawlers)
-    const { via, authorization } = req.headers
-    const asked = { method: req.method, crawler, via, authorization }
-    const target = decide(asked, domain, deps.targetOf(domain, req.url ?? '/'))
-    if (target.kind !== 'page') return false
-    const page = deps.pageInMemory(target.page)
-    const nowMs = clock.nowMs()
-    if (page?.kind !== 'page' || freshnessOf(page, target.lifetimes, nowMs) !== 'fresh') return false
-    // Of an answer that has no body node writes none, whatever is stored.
-    if (page.status === 204 || page.status === 304) return false
-    const ready = readyFor(req, page)
-    if (ready === undefined) return false
-
-    const res = { headersSent: true, statusCode: page.status, closed: true, on: () => res }
-    const answered = report(req, res)
-    demand.served({ req, domain, target, nowMs }, page)
-    const { status, same, own, body } = pageAnswer(
-      req,
-      page,
-      ready,
-      stampOf(page, target.lifetimes, nowMs, 'hit'),
-    )
-    res.statusCode = status
-    const head = `${statusLine(status)}${same.lines}${headerLines(own)}${dateLine(nowMs)}${keepAlive}`
-    const underWay = send(head, body)
-    if (underWay !== null) gate.enter(req, underWay)
-    answered('hit')
+  return (head: RequestHead, send: SendAnswer): boolean => {
+    if (!gate.mayEnter(head)) return false
+    const hit = readyHit(parts, entrance, head)
+    // Node writes no body for these, whatever is stored.
+    if (hit === null || hit.page.status === 204 || hit.page.status === 304) return false
+    const started = report.begin(head)
+    const { status, same, own, body } = answerHit(parts, head, hit)
+    const lines = `${statusLine(status)}${same.lines}${headerLines(own)}${dateLine(hit.nowMs)}${keepAlive}`
+    const unsent = send(lines, body)
+    if (unsent !== null) gate.enter(head, unsent)
+    report.end(head, started, handledHit(hit), status)
     return true
   }
 }
@@ -70,7 +97,7 @@ function statusLine(status: number): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`
 }
 
-/** Made once in each second. */
+/** Made once a second. */
 function createDateLine(): (nowMs: number) => string {
   let second = Number.NaN
   let line = ''

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { describe, it } from 'node:test'
-import { GOOGLEBOT, PERSON, startTestEdge } from '../../../test/support/edge.ts'
-import { createCrawlerTest } from '../crawlers/crawler-test.ts'
-import { type Answered, createReport } from './report.ts'
+import { PERSON, startTestEdge } from '../../../test/support/edge.ts'
+import { type Answered, Report } from './report.ts'
+import { handledAs } from './verdict.ts'
 
 describe('the report of live requests', () => {
   it('has each request once, in the words that its answer has', async () => {
@@ -36,8 +36,8 @@ describe('the report of live requests', () => {
     const told: unknown[] = []
     const edge = await startTestEdge({
       parts: {
-        answered: (req, { crawler }, res) =>
-          told.push([req.askedOf?.name, req.askedFor?.path, crawler, res.headersSent && res.statusCode]),
+        answered: (_req, { domain, page, crawler, status }) =>
+          told.push([domain?.name, page?.path, crawler, status]),
       },
     })
     try {
@@ -63,15 +63,18 @@ describe('the report of live requests', () => {
   it('of a page from memory, has our own time; of all else, the time until it had gone out', () => {
     let now = 0
     const told: Answered[] = []
-    const report = createReport({
-      crawlerOf: createCrawlerTest(),
+    const report = new Report({
       stopwatch: () => now,
-      nameOf: () => 'a-request',
+      idOf: () => 'a-request',
       answered: (_req, answer) => told.push(answer),
     })
     const begin = () => {
-      const res = Object.assign(new EventEmitter(), { closed: false })
-      return { res, end: report({ headers: { 'user-agent': GOOGLEBOT } } as never, res as never) }
+      const res = Object.assign(new EventEmitter(), { closed: false, headersSent: true, statusCode: 200 })
+      const req = { headers: {} } as never
+      const started = report.begin(req)
+      const end = (verdict: Answered['verdict']) =>
+        report.endWhenSent(req, res as never, started, { ...handledAs('none; fault'), verdict })
+      return { res, end }
     }
     const hit = begin()
     now += 1

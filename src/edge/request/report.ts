@@ -1,69 +1,57 @@
 import type { Stopwatch } from '../../clock.ts'
 import { requestIdOf } from '../../http/request-id.ts'
 import type { Log } from '../../log.ts'
-import type { CrawlerCategory } from '../../sites/domain-settings.ts'
-import type { CrawlerTest } from '../crawlers/crawler-test.ts'
 import type { EdgeResponse, RequestHead } from '../server/exchange.ts'
-import type { NoVerdict, Verdict } from './verdict.ts'
+import type { Handled } from './verdict.ts'
 
 /** A live request that has been answered. */
-export type Answered = {
-  verdict: Verdict | NoVerdict
-  /** null: a person, a tool, or nobody knows. */
-  crawler: CrawlerCategory | null
-  /** What our own work took for a page from memory; for all else, until the answer had gone out. */
+export type Answered = Handled & {
+  /** Our own work, for a page from memory; for everything else, until the answer was sent. */
   seconds: number
+  /** 0: nothing was sent, or the connection became a WebSocket. */
+  status: number
 }
 
-export type ReportDeps = {
-  crawlerOf: CrawlerTest
+type ReportParts = {
   stopwatch: Stopwatch
   /** See `createRequestIds`. */
-  nameOf(req: RequestHead): string
-  /** Figures, log. Called on the hit path: costs next to nothing, and never throws. */
-  answered(req: RequestHead, answer: Answered, res: ReportedAnswer): void
+  idOf(req: RequestHead): string
+  /** For metrics, traffic and log. Called for every hit: cheap, and never throws. */
+  answered(req: RequestHead, answer: Answered): void
 }
 
-type ReportedAnswer = Pick<EdgeResponse, 'headersSent' | 'statusCode'>
+/** Names requests, and reports each once when it has been answered. */
+export class Report {
+  readonly #parts: ReportParts
 
-/** Of a handshake: what becomes of its connection is no answer. */
-const NO_ANSWER: ReportedAnswer = { headersSent: false, statusCode: 0 }
-
-/**
- * Called when a request begins, or a handshake, which has no `res`; what it gives
- * is called with the verdict, once.
- */
-export type Report = (
-  req: RequestHead,
-  res: (ReportedAnswer & { readonly closed: boolean; on(event: 'close', tell: () => void): unknown }) | null,
-) => (verdict: Verdict | NoVerdict) => void
-
-export function createReport({ crawlerOf, stopwatch, nameOf, answered }: ReportDeps): Report {
-  return (req, res) => {
-    const started = stopwatch()
-    // From here on that is what it is called: in the answer, at the origin, at its job, in the log.
-    req.headers['x-request-id'] = nameOf(req)
-    return (verdict) => {
-      const crawler = crawlerIn(verdict, req)
-      const tell = () => answered(req, { verdict, crawler, seconds: stopwatch() - started }, res ?? NO_ANSWER)
-      // A page from memory has been handed over whole; how fast the client takes it is not our figure.
-      if (res === null || verdict === 'hit' || verdict === 'stale' || res.closed) tell()
-      else res.on('close', tell)
-    }
+  constructor(parts: ReportParts) {
+    this.#parts = parts
   }
 
-  function crawlerIn(verdict: Verdict | NoVerdict, req: RequestHead): CrawlerCategory | null {
-    if (verdict === 'pass; not-a-crawler' || verdict.startsWith('none')) return null
-    const crawler = crawlerOf(req.headers['user-agent'], req.askedOf?.crawlers)
-    const servedAsOne = verdict === 'hit' || verdict === 'stale' || verdict === 'rendered'
-    return crawler ?? (servedAsOne ? 'other' : null)
+  /** Gives the request its id, for the answer, the origin, the job and the log. Returns when it began. */
+  begin(req: RequestHead): number {
+    req.headers['x-request-id'] = this.#parts.idOf(req)
+    return this.#parts.stopwatch()
+  }
+
+  end(req: RequestHead, started: number, handled: Handled, status: number): void {
+    const { verdict, domain, page, crawler } = handled
+    const seconds = this.#parts.stopwatch() - started
+    this.#parts.answered(req, { verdict, domain, page, crawler, seconds, status })
+  }
+
+  /** A page from memory was handed over whole: how fast the client reads it is not our figure. Else when it is sent. */
+  endWhenSent(req: RequestHead, res: EdgeResponse, started: number, handled: Handled): void {
+    const end = () => this.end(req, started, handled, res.headersSent ? res.statusCode : 0)
+    if (handled.verdict === 'hit' || handled.verdict === 'stale' || res.closed) end()
+    else res.on('close', end)
   }
 }
 
-/** Which live requests have a line: those that had to do with a render, or should have; every one; none. */
+/** Which live requests are logged: those that a render was for, all, or none. */
 type AccessLogged = 'renders' | 'all' | 'none'
 
-/** How requests end that never were to be rendered, and that cost less than their line would. */
+/** Verdicts of requests that were never to be rendered, and that cost less than their log line would. */
 const QUIET: ReadonlySet<Answered['verdict']> = new Set([
   ...(['hit', 'none; unknown-host', 'none; bad-request', 'none; https'] as const),
   ...(['pass; not-a-crawler', 'pass; method', 'pass; category', 'pass; authorization'] as const),
@@ -71,7 +59,7 @@ const QUIET: ReadonlySet<Answered['verdict']> = new Set([
   ...(['pass; loop', 'pass; sitemap'] as const),
 ])
 
-/** One line for a live request, at `info`. Without the query, which people put secrets into, and without who asked. */
+/** One line for a live request, at `info`: without the query, which may hold secrets, and without the client. */
 export function createAccessLog(
   log: Log,
   logged: AccessLogged,

@@ -10,6 +10,7 @@ import { requestOf } from '../../queue/jobs/after-render.ts'
 import { enqueueLive } from '../../queue/jobs/enqueue.ts'
 import { pageId } from '../../store/page-id.ts'
 import { createAccessLog } from './report.ts'
+import { handledAs } from './verdict.ts'
 
 const GIVEN = 'given-by-somebody'
 
@@ -106,7 +107,13 @@ describe('the access log', () => {
     const headers = { host: 'red.example', 'x-request-id': 'request-1' }
     for (const verdict of verdicts) {
       const req = { method: 'GET', url: '/a?token=secret', headers }
-      tell(req as never, { verdict: verdict as never, crawler: 'search', seconds: 0.0123456 })
+      tell(req as never, {
+        ...handledAs('none; fault'),
+        verdict: verdict as never,
+        crawler: 'search',
+        seconds: 0.0123456,
+        status: 200,
+      })
     }
     return lines
   }

@@ -5,7 +5,7 @@ import { type PageId, pageId } from '../../store/page-id.ts'
 import { normalisePath } from '../../store/path.ts'
 import type { EdgeDomain } from './domain.ts'
 
-/** What a URL of a domain stands for. Depends on nothing but the two, so it is worked out once and remembered. */
+/** What a URL of a domain stands for. Depends on these two only, so it is remembered. */
 export type Target = PageTarget | { kind: 'asset' | 'excluded' | 'rule' | 'path' }
 
 export type PageTarget = {
@@ -13,19 +13,19 @@ export type PageTarget = {
   kind: 'page' | 'sitemap' | 'xml'
   page: PageId
   lifetimes: Lifetimes
-  /** The day (since the epoch) on which this node last noted that crawlers ask for it. */
+  /** The day (since the epoch) on which this node last recorded that crawlers ask for it. */
   notedDay: number
   /** When this node last queued a refresh of it. */
   refreshedMs: number
-  /** Whose visit this node noted last. */
+  /** The visit that this node recorded last. */
   visit: { userAgent: string; atMs: number }
 }
 
-// What browsers fetch for a page or people download; never a page itself. html, php, aspx and the like are pages.
+// Loaded by a page, or downloads; never a page. html, php, aspx and the like are pages.
 const ASSET =
   /\.(?:js|mjs|cjs|css|map|json|jsonld|webmanifest|wasm|xml|xsl|rss|atom|txt|csv|tsv|png|jpe?g|jfif|gif|svgz?|ico|cur|webp|avif|heic|bmp|tiff?|psd|ai|eps|woff2?|ttf|otf|eot|mp[34]|m4[av]|aac|wav|flac|og[gav]|opus|weba|webm|mov|avi|wmv|flv|mpe?g|mkv|m3u8|ts|mpd|vtt|srt|pdf|docx?|xlsx?|pptx?|od[tsp]|rtf|epub|zip|gz|tgz|bz2|xz|7z|rar|tar|br|zst|dmg|pkg|exe|msi|deb|rpm|apk|ipa|iso|bin|torrent|swf|dat|ics|vcf|ya?ml)$/i
 
-// Asked for by machines that want the origin's own word.
+// For machines, answered by the origin itself.
 const EXCLUDED =
   /^\/(?:robots\.txt|ads\.txt|app-ads\.txt|llms\.txt|security\.txt|favicon\.ico|\.well-known(?:\/.*)?)$/
 
@@ -39,17 +39,18 @@ const NOT_ASCII = /[^\x21-\x7e]/
 /** URLs that are remembered, over all domains; some 300 bytes each. */
 const REMEMBERED = 50_000
 
-/** Gives the target of a request's URL (as it came) on a domain. */
-export function createTargets(): (domain: EdgeDomain, url: string) => Target {
-  const remembered = new RecentMap<{ domain: EdgeDomain; target: Target }>({ limit: REMEMBERED })
+/** Targets of URLs, remembered. */
+export class Targets {
+  readonly #remembered = new RecentMap<{ domain: EdgeDomain; target: Target }>({ limit: REMEMBERED })
 
-  return (domain, url) => {
-    const name = `${domain.id}${url}` // digits, then `/`
-    const found = remembered.get(name)
-    // Settings changed: then the domain is another object.
+  /** `url`: as it came. */
+  of(domain: EdgeDomain, url: string): Target {
+    const key = `${domain.id}${url}` // digits, then `/`
+    const found = this.#remembered.get(key)
+    // When the settings change, the domain is another object.
     if (found !== undefined && found.domain === domain) return found.target
     const target = targetOf(domain, url)
-    if (url.length <= 2_048) remembered.set(name, { domain, target })
+    if (url.length <= 2_048) this.#remembered.set(key, { domain, target })
     return target
   }
 }

@@ -1,88 +1,79 @@
+import type { Queryable } from '../../db/transaction.ts'
 import type { Log } from '../../log.ts'
-import type { Visit } from '../../store/last-visits.ts'
-import type { PageId } from '../../store/page-id.ts'
-import { crawlerNameIn } from '../crawlers/crawler-name.ts'
-import type { CrawlerTest } from '../crawlers/crawler-test.ts'
+import { enqueue } from '../../queue/jobs/enqueue.ts'
+import type { CrawlerCategory } from '../../sites/domain-settings.ts'
+import type { AskedPaths } from '../../store/known-paths.ts'
+import type { LastVisits } from '../../store/last-visits.ts'
+import { crawlerName } from '../crawlers/known-crawlers.ts'
 import type { Served } from '../page/prepared-page.ts'
-import type { EdgeRequest, RequestHead } from '../server/exchange.ts'
 import type { EdgeDomain } from './domain.ts'
 import type { PageTarget } from './target.ts'
 
-export type DemandDeps = {
+type RecorderParts = {
   log: Log
-  enqueueRefresh(page: PageId): Promise<unknown>
-  /** A crawler asked for a path that is worth knowing. Never throws. */
-  noteAsked(page: PageId): void
-  /** A crawler was given a stored page; `crawler`: what it calls itself. Never throws. Absent: nobody wants to know. */
-  noteVisit?(visit: Visit): void
-  /** As the kept list of crawlers spells it; null: they are not on it. */
-  listedName?(userAgent: string): string | null
-  crawlerOf: CrawlerTest
-  /** The crawler is not who it says: it gets what there is, and causes no render. Never rejects. */
-  isForged(req: EdgeRequest, domain: EdgeDomain): boolean | Promise<boolean>
+  pool: Queryable
+  knownPaths: Pick<AskedPaths, 'note'>
+  lastVisits: Pick<LastVisits, 'note'>
 }
 
-type Asked<R = RequestHead> = { req: R; domain: EdgeDomain; target: PageTarget; nowMs: number }
+/** A crawler's request for a page. */
+type Visit = { target: PageTarget; category: CrawlerCategory; userAgent: string; nowMs: number }
 
 const DAY_MS = 86_400_000
-/** A stale page that is asked for often queues its refresh once in this time. */
+/** A refresh of a stale page is queued at most once in this time. */
 const REFRESH_EVERY_MS = 10_000
-/** A crawler that asks for a page again and again is noted once in this time. */
+/** Repeated requests of one crawler for a page are recorded once in this time. */
 const VISIT_EVERY_MS = 60_000
 
-/** What follows from a crawler's asking beside its answer; nobody waits for it, and nothing of it can fail the answer. */
-export function createDemand(deps: DemandDeps) {
-  const { log, enqueueRefresh, noteAsked, noteVisit, listedName, crawlerOf, isForged } = deps
+/** Records what crawlers ask for, and queues refreshes of stale pages. No request waits for it or fails by it. */
+export class VisitRecorder {
+  readonly #parts: RecorderParts
 
-  /** The page is stale. */
-  function refresh(asked: Asked<EdgeRequest>): void {
-    const { domain, target, nowMs } = asked
-    if (nowMs - target.refreshedMs < REFRESH_EVERY_MS) return
-    target.refreshedMs = nowMs
-    queueRefresh(asked).catch((error: Error) => {
-      log.warn({ err: error, domain: domain.name }, 'a refresh could not be queued')
-    })
+  constructor(parts: RecorderParts) {
+    this.#parts = parts
   }
 
-  async function queueRefresh({ req, domain, target }: Asked<EdgeRequest>): Promise<void> {
-    // The next who asks may be honest.
-    if (await isForged(req, domain)) target.refreshedMs = 0
-    else await enqueueRefresh(target.page)
+  /** The visit is answered with a stored page or redirect. Costs two comparisons for a page that is asked for often. */
+  served(visit: Visit, entry: Served): void {
+    if (entry.status < 400) this.known(visit)
+    if (entry.kind === 'page') this.#visited(visit)
   }
 
-  /** The path is known from now on; said once a day for each URL, so that a hit costs a comparison. */
-  function note({ target, nowMs }: Asked): void {
+  /** The path is known from now on; recorded once a day. */
+  known({ target, nowMs }: Pick<Visit, 'target' | 'nowMs'>): void {
     const day = Math.floor(nowMs / DAY_MS)
     if (target.notedDay === day) return
     target.notedDay = day
-    noteAsked(target.page)
+    this.#parts.knownPaths.note(target.page)
   }
 
-  /** Who asked last for the page; a hit by the one that was noted costs a comparison. */
-  function visited({ req, domain, target, nowMs }: Asked): void {
-    const { 'user-agent': userAgent = '' } = req.headers
+  /** Which crawler asked last for the page. */
+  #visited({ target, category, userAgent, nowMs }: Visit): void {
     const { visit } = target
-    if (noteVisit === undefined) return
     if (visit.userAgent === userAgent && nowMs - visit.atMs < VISIT_EVERY_MS) return
     visit.userAgent = userAgent
     visit.atMs = nowMs
-    const category = crawlerOf(userAgent, domain.crawlers) ?? 'other'
-    noteVisit({
-      page: target.page,
-      crawler: listedName?.(userAgent) ?? crawlerNameIn(userAgent),
-      category,
-      atMs: nowMs,
+    const crawler = crawlerName(userAgent)
+    this.#parts.lastVisits.note({ page: target.page, crawler, category, atMs: nowMs })
+  }
+
+  /** The page is stale. `isForged`: the crawler is not what it claims to be, and must not cause a render. */
+  refresh(
+    domain: EdgeDomain,
+    target: PageTarget,
+    nowMs: number,
+    isForged: () => boolean | Promise<boolean>,
+  ): void {
+    if (nowMs - target.refreshedMs < REFRESH_EVERY_MS) return
+    target.refreshedMs = nowMs
+    this.#queueRefresh(target, isForged).catch((error: Error) => {
+      this.#parts.log.warn({ err: error, domain: domain.name }, 'a refresh could not be queued')
     })
   }
 
-  /** It is being answered with an entry of ours. */
-  function served(asked: Asked, entry: Served): void {
-    const { req, domain, target } = asked
-    req.askedOf = domain
-    req.askedFor = target.page
-    if (entry.status < 400) note(asked)
-    if (entry.kind === 'page') visited(asked)
+  async #queueRefresh(target: PageTarget, isForged: () => boolean | Promise<boolean>): Promise<void> {
+    // The next crawler may be genuine.
+    if (await isForged()) target.refreshedMs = 0
+    else await enqueue(this.#parts.pool, target.page.domain, [target.page.path], 'refresh')
   }
-
-  return { refresh, note, served }
 }

@@ -9,7 +9,7 @@ describe('who asked last for a page', () => {
   const seen: Visit[] = []
   let edge: TestEdge
   before(async () => {
-    edge = await startTestEdge({ parts: { noteVisit: (visit) => seen.push(visit) } })
+    edge = await startTestEdge({ parts: { lastVisits: { note: (visit) => void seen.push(visit) } } })
   })
   after(() => edge.close())
 

@@ -1,9 +1,7 @@
 /** One client that asks for too much at a time: it is told so, and everybody else is served. */
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import type http from 'node:http'
-import http2 from 'node:http2'
 import net from 'node:net'
 import type { Duplex } from 'node:stream'
 import { after, afterEach, before, describe, it } from 'node:test'
@@ -117,45 +115,6 @@ describe('WebSockets of one client to one origin', () => {
     for (const line of await Promise.all(asked)) assert.match(line ?? '', /^HTTP\/1\.1 101 /)
     assert.equal((await edge.ask('/', from('203.0.113.9'))).status, 200)
   })
-})
-
-it('a WebSocket over HTTP/2 counts as a connection of its client for as long as it is open', async (t) => {
-  const other = await startTestEdge({
-    // One for the connection itself.
-    clients: { ...loadConfig({}).clients, connections: 3, unlimited: [] },
-    tls: true,
-  })
-  t.after(() => other.close())
-  other.originServer.on('upgrade', (req, socket: Duplex) => {
-    socket.on('error', () => {})
-    const accept = createHash('sha1')
-      .update(`${req.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
-      .digest('base64')
-    socket.write(
-      `HTTP/1.1 101 X\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
-    )
-  })
-  const session = http2.connect(`https://127.0.0.1:${other.tlsPort}`, {
-    ...{ servername: 'red.example', rejectUnauthorized: false },
-  })
-  t.after(() => session.destroy())
-  await once(session, 'remoteSettings')
-  const open = async () => {
-    const stream = session.request({
-      ...{ ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': 'https', ':path': '/live' },
-      ':authority': 'red.example',
-    })
-    stream.on('error', () => {})
-    const [head] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]
-    return { stream, status: Number(head[':status']) }
-  }
-  const [first, second] = [await open(), await open()]
-  assert.deepEqual([first.status, second.status, (await open()).status], [200, 200, 429])
-  first.stream.close()
-  // Nothing says when its end has been counted.
-  let { status } = await open()
-  while (status === 429) status = (await open()).status
-  assert.equal(status, 200)
 })
 
 describe('requests of one client in all', () => {

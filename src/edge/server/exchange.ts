@@ -1,9 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable, Writable } from 'node:stream'
 
-import type { PageId } from '../../store/page-id.ts'
-import type { EdgeDomain } from '../request/domain.ts'
-
 /** What a request says before its body; a page from memory is chosen by nothing else. */
 export type RequestHead = {
   method?: string | undefined
@@ -13,10 +10,6 @@ export type RequestHead = {
     remoteAddress?: string | undefined
     encrypted?: unknown
   }
-  /** Whose it turned out to be; for whoever counts it when it has been answered. */
-  askedOf?: EdgeDomain
-  /** And for which page of ours it was answered. */
-  askedFor?: PageId
 }
 
 /**

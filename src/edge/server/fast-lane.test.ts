@@ -45,10 +45,10 @@ before(async () => {
       keepAliveMs: KEEP_ALIVE_MS,
     },
     parts: {
-      answered: (req, { verdict, crawler }, { statusCode }) => {
-        told.push({ verdict, crawler, path: req.askedFor?.path, status: statusCode })
+      answered: (_req, { verdict, crawler, page, status }) => {
+        told.push({ verdict, crawler, path: page?.path, status })
       },
-      noteVisit: (visit) => void visits.push(visit),
+      lastVisits: { note: (visit) => void visits.push(visit) },
     },
   })
   edge.server.on('request', () => byNode++)
@@ -179,7 +179,7 @@ describe('a page that lies ready is answered without node’s parser, with the s
       assert.equal(byNode, 2)
       assert.equal(comparable(direct), comparable(usual))
       assert.equal(verdictIn(direct), 'hit')
-      assert.match(direct, /^X-Request-Id: [\w-]+-\w+\r$/m)
+      assert.match(direct, /^X-Request-Id: [\w-]{20}\r$/m)
       assert.notEqual(/^X-Request-Id: (.*)$/m.exec(direct)?.[1], /^X-Request-Id: (.*)$/m.exec(usual)?.[1])
       assert(Math.abs(Date.parse(/^Date: (.*)$/m.exec(direct)![1]!) - edge.nowMs()) < 60_000)
     })

@@ -3,39 +3,36 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { RequestHead } from './exchange.ts'
 
-/**
- * Writes a whole answer. null: the kernel has taken it all; else something that says `close` when it has, or when the
- * client has gone.
- */
+/** Writes a whole answer. null: the kernel has taken all of it; else an emitter of `close`, then or when the client goes. */
 export type SendAnswer = (head: string, body: Buffer | null) => NodeJS.EventEmitter | null
 
 export type HitLaneOptions = {
   /** For the first request of a connection. */
   headersMs: number
-  /** A client may take nothing of its answer for so long. */
+  /** Connections that have not read any of their answer for this long are closed. */
   idleMs: number
   /** A connection without a further request is closed after this time. */
   keepAliveMs: number
-  /** False: it is not answered here, and nothing has been done about it. */
+  /** False: it is not answered here, and nothing has been done. */
   answer(req: RequestHead, send: SendAnswer): boolean
-  /** Node takes the connection, and what has come on it and was not answered, from here on. */
+  /** Node takes over the connection, with the bytes on it that were not answered. */
   handOver(socket: Socket): void
 }
 
-/** Node's own grace: a request that is on its way when the time is up still counts. */
+/** Node's own grace for requests that are on their way when the time is up. */
 const GRACE_MS = 1_000
 
-/** As node says it where no head comes in time. */
+/** As node answers when no head comes in time. */
 const TOO_SLOW = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n'
 
 /**
- * Connections of HTTP/1.1, TLS before them or not, for as long as nothing comes on them but simple requests for pages
- * that lie ready in memory, one at a time: without node's parser, streams and messages these cost two thirds. With the
- * first request that is anything else, the connection becomes one of node's, untouched and for good.
+ * Connections of HTTP/1.1, with or without TLS, on which only simple requests for hits come, one at a time: without
+ * node's parser, streams and messages a hit costs two thirds. The first other request hands the connection over to
+ * node, unread and for good.
  */
 export function createHitLane(options: HitLaneOptions) {
   const { headersMs, idleMs, keepAliveMs, answer, handOver } = options
-  /** How to end each of them that has had an answer. */
+  /** How to end each connection. */
   const conversations = new Map<Socket, { endBehindAnswer(): void }>()
   let ending = false
 
@@ -73,7 +70,7 @@ export function createHitLane(options: HitLaneOptions) {
       if (head === null || !isAnswered(head)) leave(bytes)
     }
 
-    /** A fault is met again in the usual way, where the client is told of it and so is the log. */
+    /** After a fault node answers the request: it meets the fault again, answers 503 and logs it. */
     function isAnswered({ method, url, headers }: SimpleHead): boolean {
       const before = answers
       try {
@@ -86,7 +83,7 @@ export function createHitLane(options: HitLaneOptions) {
 
     function leave(bytes: Buffer): void {
       forget()
-      // Its end is node's to say: what is asked behind an answer under way is answered, too.
+      // Node ends it: requests behind an answer under way are answered, too.
       isLast = false
       socket.off('data', read).off('end', end).off('error', fail).off('timeout', late).off('close', forget)
       // Nothing may be read between here and there.
@@ -105,7 +102,7 @@ export function createHitLane(options: HitLaneOptions) {
     const fail = () => void socket.destroy()
     const forget = () => void conversations.delete(socket)
 
-    /** One that never asked could still begin, as with node. */
+    /** A connection without a request so far may still send one, as with node. */
     function endBehindAnswer(): void {
       isLast = answers > 0
       if (isLast && going === null) socket.destroy()
@@ -118,11 +115,11 @@ export function createHitLane(options: HitLaneOptions) {
 
   return {
     take,
-    /** From now on node answers, which says that it is the last time. */
+    /** From now on node answers, with `Connection: close`. */
     end(): void {
       ending = true
     },
-    /** Connections between two requests are closed, those with an answer under way behind it. */
+    /** Closes connections between two requests at once, those with an answer under way behind it. */
     closeIdle(): void {
       for (const { endBehindAnswer } of conversations.values()) endBehindAnswer()
     },
@@ -139,18 +136,18 @@ export type SimpleHead = {
   method: 'GET' | 'HEAD'
   /** Begins with `/`. */
   url: string
-  /** By name in lower case; `host` is there, and none was said twice. */
+  /** By name in lower case; `host` is there, and none came twice. */
   headers: IncomingHttpHeaders
 }
 
-/** Longer ones are read by node. */
+/** Longer heads are read by node. */
 export const SIMPLE_HEAD_BYTES = 8_192
 
-/** Visible ASCII, spaces and tabs: no line break can stand in a value, and nothing is left to guess. */
+/** Visible ASCII, spaces and tabs: a value cannot hold a line break. */
 const SIMPLE =
   /^(GET|HEAD) (\/[\x21-\x7e]*) HTTP\/1\.1\r\n((?:[!#$%&'*+\-.^_`|~\dA-Za-z]+:[\t\x20-\x7e]*\r\n)+)\r\n$/
 
-/** With any of these there may be a body, another protocol, or a wish about the connection; the first is no property. */
+/** With these there may be a body, another protocol, or a wish about the connection; `__proto__` is no property. */
 const NOT_SIMPLE: ReadonlySet<string> = new Set([
   '__proto__',
   'content-length',
@@ -165,16 +162,16 @@ const NOT_SIMPLE: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Reads a request head that every server of HTTP/1.1 reads alike (RFC 9112), and that nothing stands behind; null for
- * all others, right or wrong: those are for node's parser. Each text of it has memory of its own: it may be kept for as
- * long as a page, and a part of the whole head would keep the whole.
+ * Reads a request head that every server of HTTP/1.1 reads alike (RFC 9112), with nothing behind it; null for all
+ * others, valid or not: those are for node's parser. Each string is a copy: it may live as long as a page, and a slice
+ * would keep the whole head in memory.
  */
 export function readSimpleHead(bytes: Buffer): SimpleHead | null {
   if (bytes.length > SIMPLE_HEAD_BYTES) return null
   const text = bytes.toString('latin1')
   const parts = SIMPLE.exec(text)
   if (parts === null) return null
-  // A name that every object has (`constructor`) counts as said before.
+  // A name that every object has (`constructor`) counts as a repeated one.
   const headers: IncomingHttpHeaders = {}
   const end = text.length - 2
   for (let at = end - parts[3]!.length; at < end; ) {
@@ -192,7 +189,7 @@ export function readSimpleHead(bytes: Buffer): SimpleHead | null {
   return { method, url: bytes.toString('latin1', targetAt, targetAt + target.length), headers }
 }
 
-/** Spaces and tabs around a value are not its own (RFC 9112, section 5.1). */
+/** Spaces and tabs around a value are not part of it (RFC 9112, section 5.1). */
 function withoutSpace(bytes: Buffer, from: number, to: number): string {
   let [start, end] = [from, to]
   while (start < end && isSpace(bytes[start]!)) start++

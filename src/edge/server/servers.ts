@@ -4,23 +4,23 @@ import http2 from 'node:http2'
 import type net from 'node:net'
 import tls, { type SecureContext } from 'node:tls'
 import type { Clock } from '../../clock.ts'
+import type { Handshake } from '../origin/upgrade.ts'
 import { pageMessage, sendPlainPage } from '../page/plain-page.ts'
 import { createSessionWatch, HEADER_BYTES, HTTP2_LIMITS, mayWait } from './connection-limits.ts'
 import type { EdgeRequest, EdgeResponse, RequestHead } from './exchange.ts'
 import { createHitLane, type HitLane, type HitLaneOptions, type SendAnswer } from './fast-lane.ts'
-import { type Handshake, http1Handshake, http2Handshake } from './handshake.ts'
 import { Http2Request, Http2Response } from './http2-exchange.ts'
 
-/** What becomes of what clients ask, in whatever version of HTTP. */
+/** Handle requests of both versions of HTTP. */
 type EdgeHandlers = {
   request(req: EdgeRequest, res: EdgeResponse): void
-  /** One of HTTP/1.1 for which all lies ready. False: it is to be asked as `request`. Absent: none is. */
+  /** Of HTTP/1.1. False: it is no hit, and goes to `request`. Absent: there are no hits. */
   readyHit?(req: RequestHead, send: SendAnswer): boolean
-  /** A WebSocket. */
+  /** A WebSocket handshake, over HTTP/1.1 only. */
   upgrade(handshake: Handshake): void
 }
 
-/** Certificates, by the name that the client asks for (SNI, as it was sent). */
+/** Certificates by the client's SNI, as it was sent. */
 export type EdgeTls = {
   /** null: there is none, and the handshake fails. `protocol`: what `alpn` has chosen before. */
   contextFor(
@@ -41,25 +41,25 @@ type ServerOptions = {
   clock: Clock
   /** For a whole request head, from its connection or the answer before it on. */
   headersMs: number
-  /** A client may take nothing of its answer for so long. */
+  /** Connections that have not read any of their answer for this long are closed. */
   idleMs: number
   /** A connection without a request is closed after this time. */
   keepAliveMs: number
 }
 
 export type EdgeServers = {
-  /** HTTP/1.1. Not yet listening. Also what is spoken on connections of `secure` that chose it. */
+  /** HTTP/1.1. Not yet listening. Also serves connections of `secure` that chose HTTP/1.1. */
   plain: http.Server
   /** TLS with HTTP/2 and HTTP/1.1. Not yet listening; null without certificates. */
   secure: tls.Server | null
   /**
    * For the end: every answer that begins from now on says that it is the last of its
-   * connection, and clients of HTTP/2 are told so at once. What was asked is answered.
+   * connection, and clients of HTTP/2 get a GOAWAY at once. Open requests are answered.
    */
   endSessions(): void
 }
 
-/** Node looks for those that have used up their time; every 30 s unless it is told so. */
+/** How often node checks for connections past their time limits; its default is every 30 s. */
 const LOOKS_PER_LIMIT = 5
 const HANDSHAKE_MS = 10_000
 
@@ -75,10 +75,7 @@ const TLS_OPTIONS: tls.TlsOptions = {
   handshakeTimeout: HANDSHAKE_MS,
 }
 
-/**
- * The servers that clients talk to. All of HTTP/1.1 is read by one of node's
- * servers, with TLS before it or not, so that its limits are the same.
- */
+/** The servers that clients connect to. One server reads all HTTP/1.1, with and without TLS: the limits are the same. */
 export function createEdgeServers(
   handlers: EdgeHandlers,
   certificates: EdgeTls | null,
@@ -97,15 +94,12 @@ export function createEdgeServers(
       const [stream, headers, flags] = given
       const raw = rawOf(given)
       stream.on('error', () => {})
-      // What comes behind a CONNECT is no body: it is for whoever takes the stream itself.
+      // CONNECT is refused: what follows it is no body.
       const bodiless = (flags & END_STREAM) !== 0 || headers[':method'] === 'CONNECT'
       const req = new Http2Request(stream, raw, bodiless, peer)
       const res = new Http2Response(stream, req)
-      // Both ends of a WebSocket may rest for as long as they like.
-      const isWebSocket = req.method === 'CONNECT' && headers[':protocol'] === 'websocket'
-      if (!isWebSocket) watch.stream(stream, req, res)
+      watch.stream(stream, req, res)
       if (headerBytes(raw) > HEADER_BYTES) sendPlainPage(res, 'headers-too-large', 'none; headers-too-large')
-      else if (isWebSocket) handlers.upgrade(http2Handshake(req, stream))
       else if (req.method !== 'CONNECT') handlers.request(req, res)
       else sendPlainPage(res, 'method-not-allowed', 'none; method')
     })
@@ -118,13 +112,13 @@ export function createEdgeServers(
     SNICallback(this: tls.TLSSocket, name, done) {
       const finding = async () => certificates.contextFor(name, others.get(this) ?? null)
       finding().then(
-        // Without one there is nothing to shake hands with, and the client is told so.
+        // Without a certificate the handshake fails with an alert.
         (context) => done(null, context ?? undefined),
         (error: Error) => done(error),
       )
     },
     ALPNCallback(this: tls.TLSSocket, { servername, protocols }) {
-      // Its type does not say that it is false where the client names nobody.
+      // `servername` is false without SNI, which its type does not say.
       const other = certificates.alpn?.(servername || '', protocols) ?? null
       if (other !== null) {
         others.set(this, other.protocol)
@@ -151,7 +145,7 @@ export function createEdgeServers(
 
 const END_STREAM = http2.constants.NGHTTP2_FLAG_END_STREAM
 
-/** As they would stand in HTTP/1.1. */
+/** As in HTTP/1.1. */
 function headerBytes(raw: readonly string[]): number {
   return raw.reduce((sum, text) => sum + text.length + 2, 0)
 }
@@ -164,7 +158,7 @@ function rawOf(given: readonly unknown[]): string[] {
 
 type Headers = http.OutgoingHttpHeaders | http.OutgoingHttpHeader[]
 
-/** One of node's, whose connections are its own when they have left the hit lane. */
+/** A server whose connections begin in the fast lane. */
 class LaneServer<Answer extends typeof http.ServerResponse<http.IncomingMessage>> extends http.Server<
   typeof http.IncomingMessage,
   Answer
@@ -225,7 +219,7 @@ function createPlain(
     shouldUpgradeCallback: (req) => req.headers.upgrade?.toLowerCase() === 'websocket',
   })
   const lane = server.openLane({ headersMs, idleMs, keepAliveMs, answer: handlers.readyHit ?? (() => false) })
-  // Whoever takes nothing of his answer for so long does not get the rest.
+  // Close connections that have not read any of the response for `idleMs`.
   server.setTimeout(idleMs)
   server.on('request', (req, res) => {
     if (mayWait(req, res)) handlers.request(req, res)
@@ -238,9 +232,11 @@ function createPlain(
     socket.end(pageMessage('method-not-allowed', 'none; method'))
   })
   server.on('upgrade', (req, socket, head) => {
-    // Who keeps a WebSocket open decides how long.
     req.socket.setTimeout(0)
-    handlers.upgrade(http1Handshake(req, socket, head))
+    socket.on('error', () => socket.destroy())
+    // All is sent. Nothing reads any more, so the client's own end would not be noticed.
+    socket.on('finish', () => socket.destroy())
+    handlers.upgrade({ req, socket, head })
   })
   const lastAnswers = () => {
     ending = true

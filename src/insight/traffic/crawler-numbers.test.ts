@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
 import { KNOWN_CRAWLERS } from '../../edge/crawlers/known-crawlers.ts'
-import { CRAWLER_NAMES, createCrawlerNames, OTHER_CRAWLER } from './crawler-numbers.ts'
+import { CRAWLER_NAMES, crawlerNumber, OTHER_CRAWLER } from './crawler-numbers.ts'
 
-const nameOf = createCrawlerNames()
-const named = (userAgent: string | undefined) => CRAWLER_NAMES[nameOf(userAgent)]
+const named = (userAgent: string | undefined) => CRAWLER_NAMES[crawlerNumber(userAgent)]
 
 it('crawlers of the kept list have their names, in any case, and again when they come again', () => {
   const googlebot = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
@@ -21,9 +20,9 @@ it('crawlers of the kept list have their names, in any case, and again when they
 
 it('whoever invents a name is `other`, and so is nobody', () => {
   for (const userAgent of ['MyOwnBot/1.0', 'x'.repeat(600), `${'x'.repeat(512)}googlebot`, '', undefined]) {
-    assert.equal(nameOf(userAgent), OTHER_CRAWLER)
+    assert.equal(crawlerNumber(userAgent), OTHER_CRAWLER)
   }
-  for (let at = 0; at < 12_000; at++) assert.equal(nameOf(`invented-${at}`), OTHER_CRAWLER)
+  for (let at = 0; at < 12_000; at++) assert.equal(crawlerNumber(`invented-${at}`), OTHER_CRAWLER)
 })
 
 it('every entry of the list has a name of its own', () => {

@@ -1,3 +1,5 @@
+import type { Verdict } from '../../edge/request/verdict.ts'
+
 /**
  * What a verdict means for the quality of service. `hit`, `stale`, `rendered`: a
  * finished page. `failed`: the origin had to respond instead. `passed`: by rule
@@ -5,7 +7,7 @@
  */
 export type VerdictKind = 'hit' | 'stale' | 'rendered' | 'failed' | 'passed' | 'sitemap'
 
-const BY_RULE: readonly string[] = [
+const BY_RULE: readonly Verdict[] = [
   'pass; not-a-crawler',
   'pass; method',
   'pass; category',

@@ -11,6 +11,7 @@ import {
   startTestTraffic,
   storedLines,
 } from '../../../test/support/traffic.ts'
+import { handledAs } from '../../edge/request/verdict.ts'
 import type { DomainId } from '../../ids.ts'
 import { PATHS_KEPT } from './retention.ts'
 import { stepOf } from './time-range.ts'
@@ -127,11 +128,7 @@ describe('counting live traffic', () => {
     const traffic = startTestTraffic(database.pool)
     traffic.visit(domain, { path: '/', via: '1.1 prepaint' })
     traffic.visit(domain, { verdict: 'pass; loop', via: '1.1 cdn.example, 1.1 prepaint (x)' })
-    traffic.count(
-      { headers: {} },
-      { verdict: 'none; unknown-host', crawler: null, seconds: 1 },
-      { headersSent: true, statusCode: 404 },
-    )
+    traffic.count({ headers: {} }, { ...handledAs('none; unknown-host'), seconds: 1, status: 404 })
     traffic.visit(domain, { path: '/', via: '1.1 cdn.example' })
     await traffic.close()
     assert.deepEqual(await storedLines(database.pool, domain), ['12:00 search Googlebot hit 1'])

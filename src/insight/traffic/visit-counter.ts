@@ -3,11 +3,12 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 
 import type { Clock } from '../../clock.ts'
+import type { NoVerdict, Verdict } from '../../edge/request/verdict.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
 import type { Log } from '../../log.ts'
 import type { PageId } from '../../store/page-id.ts'
 import { normalisePath, type QueryRule } from '../../store/path.ts'
-import { createCrawlerNames, OTHER_CRAWLER } from './crawler-numbers.ts'
+import { crawlerNumber, OTHER_CRAWLER } from './crawler-numbers.ts'
 import { kindOfVerdict } from './verdict-kind.ts'
 import { type CountLimits, type DomainHour, keyOf, PEOPLE, VisitCounts } from './visit-counts.ts'
 import { createWriteCounts } from './write-counts.ts'
@@ -15,17 +16,26 @@ import { createWriteCounts } from './write-counts.ts'
 type CountedRequest = {
   url?: string | undefined
   headers: { 'user-agent'?: string | undefined; via?: string | undefined }
-  /** Missing for an unknown domain: not counted. */
-  askedOf?: { id: DomainId; query: QueryRule }
-  /** The stored page that was served. */
-  askedFor?: PageId
 }
 
-type CountedAnswer = { verdict: string; crawler: string | null; seconds: number }
+/** `sitemap`: from the sitemap cache, however it was served. */
+type CountedVerdict = Verdict | NoVerdict | 'sitemap'
+
+type CountedAnswer = {
+  verdict: Verdict | NoVerdict
+  crawler: string | null
+  seconds: number
+  /** 0: nothing was sent. */
+  status: number
+  /** null: not counted. */
+  domain: { id: DomainId; query: QueryRule } | null
+  /** The page that was served; null: none was. */
+  page: PageId | null
+}
 
 export type TrafficCounter = {
   /** Counts a live request. No SQL, no waiting; never throws. */
-  count(req: CountedRequest, answer: CountedAnswer, res: { headersSent: boolean; statusCode: number }): void
+  count(req: CountedRequest, answer: CountedAnswer): void
   /** Writes the counts; never rejects. */
   flush(): Promise<void>
   close(): Promise<void>
@@ -51,39 +61,35 @@ export function createTraffic(deps: {
 }): TrafficCounter {
   const { pool, clock, log, flushEveryMs = FLUSH_EVERY_MS } = deps
   const counts = new VisitCounts(deps.limits)
-  const crawlerNumber = createCrawlerNames()
   const write = createWriteCounts({ pool, node: randomUUID(), named: counts.named })
   let batch = 0
   let waiting: { batch: number; hours: DomainHour[] } | null = null
   let flushing: Promise<boolean> | null = null
   const timer = setInterval(() => void flush(), flushEveryMs).unref()
 
-  function count(
-    req: CountedRequest,
-    { verdict, crawler, seconds }: CountedAnswer,
-    res: { headersSent: boolean; statusCode: number },
-  ): void {
-    const { askedOf, headers } = req
+  function count(req: CountedRequest, answer: CountedAnswer): void {
+    const { verdict, crawler, seconds, status, domain, page } = answer
+    const { headers } = req
     // Requests of the renderer, if an origin is itself behind Prepaint.
-    if (askedOf === undefined || (headers.via !== undefined && isOurs(headers.via))) return
+    if (domain === null || (headers.via !== undefined && isOurs(headers.via))) return
     const nowMs = clock.nowMs()
-    const of = counts.hourOf(askedOf.id, nowMs)
+    const of = counts.hourOf(domain.id, nowMs)
     if (of === null) return
-    const status = res.headersSent ? res.statusCode : 0
     if (verdict === 'pass; not-a-crawler') {
       counts.add(of, keyOf(PEOPLE, OTHER_CRAWLER, counts.verdictNumber(verdict)), status, seconds)
       return
     }
-    const path = req.askedFor?.path
     // A sitemap is not a page, however it was served.
     const isOfCache = verdict === 'hit' || verdict === 'stale'
-    const counted = verdict === 'pass; sitemap' || (isOfCache && path === undefined) ? 'sitemap' : verdict
+    const isSitemap = verdict === 'pass; sitemap' || (isOfCache && page === null)
+    const counted: CountedVerdict = isSitemap ? 'sitemap' : verdict
     const name = crawlerNumber(headers['user-agent'])
     const key = keyOf(crawler ?? 'other', name, counts.verdictNumber(counted))
     counts.add(of, key, status, seconds)
     of.lastKey = key
     of.lastMs = nowMs
-    countPath(of, req, path, counted, status)
+    const path = page?.path ?? (hasFailed(counted) ? normalisePath(req.url ?? '/', domain.query) : null)
+    if (path !== null) countPath(of, path, counted, status)
   }
 
   return { count, flush: async () => void (await flush()), close }
@@ -134,18 +140,13 @@ export function createTraffic(deps: {
 }
 
 /** Pages only. */
-function countPath(
-  of: DomainHour,
-  req: CountedRequest,
-  path: PagePath | undefined,
-  verdict: string,
-  status: number,
-): void {
-  const hasFailed = kindOfVerdict(verdict) === 'failed'
-  const page = path ?? (hasFailed ? normalisePath(req.url ?? '/', req.askedOf?.query) : null)
-  if (page === null) return
-  of.top.add(page, verdict, status)
-  if (hasFailed || status >= 400) of.failing.add(page, verdict, status)
+function countPath(of: DomainHour, path: PagePath, verdict: CountedVerdict, status: number): void {
+  of.top.add(path, verdict, status)
+  if (hasFailed(verdict) || status >= 400) of.failing.add(path, verdict, status)
+}
+
+function hasFailed(verdict: CountedVerdict): boolean {
+  return kindOfVerdict(verdict) === 'failed'
 }
 
 /** `Via` (RFC 9110, section 7.6.3), which the edge and the gateway add. */

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { PlanCatalogue } from '../../accounts/plans.ts'
 import type { Clock } from '../../clock.ts'
@@ -6,6 +5,7 @@ import type { Listener } from '../../db/listener.ts'
 import type { Log } from '../../log.ts'
 import type { RenderRequest } from '../../render/outcome.ts'
 import type { Rendering } from '../../render/record.ts'
+import { within } from '../../within.ts'
 import type { Prober } from '../judging/prober.ts'
 import { readStatement } from '../statement.ts'
 import { AfterRender } from './after-render.ts'
@@ -277,8 +277,5 @@ const LIVE = String(priorityNumber('live'))
 
 /** Returns when all have ended, or after `withinMs`. */
 async function allEnd(promises: readonly Promise<void>[], withinMs: number): Promise<void> {
-  const done = new AbortController()
-  const late = sleep(withinMs, undefined, { signal: done.signal }).catch(() => {})
-  await Promise.race([Promise.all(promises), late])
-  done.abort()
+  await within(withinMs, Promise.all(promises), undefined)
 }

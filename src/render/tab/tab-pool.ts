@@ -1,3 +1,4 @@
+import { within } from '../../within.ts'
 import type { BrowserProcess } from '../browser/browser-process.ts'
 import { untilAborted } from '../browser/until-aborted.ts'
 import type { Visitor } from '../outcome.ts'
@@ -128,14 +129,12 @@ export class TabPool {
   }
 }
 
-async function hasSucceededInTime(work: Promise<void>): Promise<boolean> {
-  const { promise: tooLate, resolve } = Promise.withResolvers<false>()
-  const timer = setTimeout(() => resolve(false), CLEAN_LIMIT_MS)
+function hasSucceededInTime(work: Promise<void>): Promise<boolean> {
   const succeeded = work.then(
     () => true,
     () => false,
   )
-  return Promise.race([succeeded, tooLate]).finally(() => clearTimeout(timer))
+  return within(CLEAN_LIMIT_MS, succeeded, false)
 }
 
 export const OPEN_LIMIT_MS = 5_000

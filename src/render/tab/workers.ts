@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { within } from '../../within.ts'
 import type { CdpConnection, CdpListeners, CdpSession } from '../browser/cdp.ts'
 import type { NetworkActivity } from '../time/network-activity.ts'
 import type { Policy, RenderClock } from '../time/virtual-clock.ts'
@@ -220,10 +221,8 @@ export function inStepWith(
   const wake = async (): Promise<boolean> => {
     const leftMs = activity.workersLeftMs()
     if (workers().length === 0 || leftMs === 0) return false
-    const answered = new AbortController()
     const answers = Promise.all(workers().map((ask) => ask().catch(() => false)))
-    const tooLate = delay(leftMs, null, { signal: answered.signal }).catch(() => null)
-    const found = await Promise.race([answers, tooLate]).finally(() => answered.abort())
+    const found = await within(leftMs, answers, null)
     return found?.includes(true) ?? false
   }
 
