@@ -1,9 +1,7 @@
-/** Below the public address: a page about who renders, and how to stop it. */
 export const BOT_PAGE_PATH = '/bot'
 
 /**
- * The end of the user agent of renders, for people who see it in a log: `Prepaint/1.2.3 (+https://render.example/bot)`.
- * Names no page without a public address, and never a password in it.
+ * The end of the user agent: `Prepaint/1.2.3 (+https://render.example/bot)`. Never contains a password of the URL.
  */
 export function identityOf({ version, publicUrl }: { version: string; publicUrl: string | null }): string {
   if (publicUrl === null) return `Prepaint/${version}`

@@ -11,7 +11,7 @@ import { emulateVisitor } from './tab/visitor.ts'
 import { mergeListeners, Recorder } from './visit/recorder.ts'
 import { takeSnapshot } from './visit/snapshot.ts'
 
-/** A document to show instead of the site's response, without its scripts. */
+/** A document to show without its scripts, in place of the site's response. */
 export type GivenDocument = { status: number; html: string }
 
 export type PageInspection = {
@@ -21,7 +21,7 @@ export type PageInspection = {
   /** WebP. `isCut`: the page goes on below it. */
   picture: Buffer
   isCut: boolean
-  /** The document at that time; null for a given one, and for one that is too large or no HTML. */
+  /** At that time; null if given, too large or not HTML. */
   html: string | null
   /** Real milliseconds until the load event; null: it never came. */
   loadedMs: number | null
@@ -35,17 +35,16 @@ const PICTURE_HEIGHT = 4_000
 /** A larger picture is taken again, of the first screen only. */
 export const PICTURE_LIMIT_BYTES = 1_500_000
 const LOAD_MS = 12_000
-/** After its load event, a page is done once no request was open for so long ... */
+/** Done after the load event when no request was open for this time ... */
 const QUIET_MS = 500
-/** ... or after so long. */
+/** ... or after this time in any case. */
 const QUIET_WITHIN_MS = 4_000
 
 type Wanted = { url: string; visitor?: Visitor | undefined; given?: GivenDocument }
 
 /**
- * Loads one page in real time as a person's browser does, with images, fonts and scripts, in a context of its own. A
- * given document is shown at the page's address with its images and style sheets, and without scripts. Rejects when
- * the page cannot be loaded, or when `signal` ends it.
+ * Loads a page in real time as a person's browser does, in its own context. A given document runs no scripts.
+ * Rejects if loading fails or `signal` aborts.
  */
 export async function inspectPage(
   browser: BrowserProcess,

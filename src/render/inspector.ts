@@ -28,20 +28,20 @@ export type InspectionRequest = {
 }
 
 export type Inspector = {
-  /** Loads a page as a person's browser does. Rejects when that fails. */
+  /** Rejects if loading fails. */
   inspect(request: InspectionRequest): Promise<PageInspection>
   readonly isAwake: boolean
   close(): Promise<void>
 }
 
 const INSPECT_MS = 30_000
-/** An unused browser costs some 200 MB. */
+/** An unused browser takes about 200 MB. */
 const IDLE_MS = 60_000
 
 /**
- * A browser for inspections: unlike those that render, it draws, loads images and runs in real time. Starts on demand
- * behind a gateway of its own with the same address guard. Ends after a minute without inspections, and after a page
- * that failed.
+ * Runs a browser for inspections, which draws, loads images and runs in real time. It starts on demand behind its own
+ * gateway.
+ * It ends after a minute without inspections, and after a failed page.
  */
 export function createInspector(options: InspectorOptions): Inspector {
   const { clock, log, idleMs = IDLE_MS, inspectMs = INSPECT_MS } = options
@@ -115,7 +115,7 @@ export function createInspector(options: InspectorOptions): Inspector {
           await site.close()
         }
       } catch (error) {
-        // A page that hangs would hold up the next one, too.
+        // A page that hangs would also block the next one.
         log.debug({ err: error, domain: customDomain, path }, 'a page could not be inspected')
         await sleep(awake)
         throw inTime.aborted && !signal.aborted && !closing.signal.aborted

@@ -1,18 +1,17 @@
 import type { DomainName, PagePath } from '../ids.ts'
 
 export type RenderRequest = {
-  /** Renders of one domain share a browser context; no two domains ever do. */
+  /** Renders of one domain share a browser context; two domains never do. */
   customDomain: DomainName
   /** http or https, without a path. The gateway fetches the custom domain from here. */
   originUrl: string
   path: PagePath
-  /** Absent: the usual one. */
   visitor?: Visitor | undefined
-  /** Ends the render: the node drains, or the job was taken away. */
+  /** Aborts the render: the node drains, or the job was taken away. */
   signal: AbortSignal
 }
 
-/** The browser that the site sees, where its owner wants another than the usual one. */
+/** The browser to emulate if the owner chose one. */
 export type Visitor = {
   userAgent?: string | undefined
   viewport?: { width: number; height: number } | undefined
@@ -24,7 +23,7 @@ export type Visitor = {
 
 export type RedirectStatus = 301 | 302 | 303 | 307 | 308
 
-/** The limit that a page exceeded: one of `PAGE_LIMITS` or of the gateway's. */
+/** One of `PAGE_LIMITS` or of the gateway's limits. */
 export type Excess =
   | 'requests'
   | 'response-bytes'
@@ -35,30 +34,29 @@ export type Excess =
   | 'snapshot-bytes'
   | 'memory'
 
-/** The result of a render. All are expected; none of them is thrown. */
+/** All results are expected outcomes; none is thrown. */
 export type RenderOutcome =
   | {
       kind: 'rendered'
       status: number
       headers: [name: string, value: string][]
       html: string
-      /** Names the build of the site, by the scripts and style sheets in its document. */
+      /** Names the site's build by its scripts and style sheets. */
       application?: string | null
-      /** The address that its scripts set without loading it; null: none. */
+      /** The address that scripts set without loading it; null: none. */
       movedTo?: string | null
     }
   | { kind: 'redirect'; status: RedirectStatus; location: string; cacheControl?: string }
-  /** The origin's response is not a page; the edge passes it. */
   | { kind: 'not-html'; contentType: string }
   | { kind: 'origin-error'; status: number }
-  /** The page asks for the status of a temporary error (`prerender-status-code` 503): served with it, never stored. */
+  /** The page set the status of a temporary error (`prerender-status-code` 503). Served, never stored. */
   | { kind: 'site-error'; status: number; headers: [name: string, value: string][]; html: string }
   | { kind: 'origin-unreachable'; reason: string }
   | { kind: 'timed-out'; afterMs: number }
   | { kind: 'blank' }
-  /** A bot guard in front of the origin. `mark`: which, as far as that is known. */
+  /** A bot guard in front of the origin; `mark` names it if known. */
   | { kind: 'challenge'; mark: string }
-  /** It shows nothing but an error, with a status that says otherwise. */
+  /** An error text with a successful status. */
   | { kind: 'error-page'; mark: string }
   | { kind: 'too-large'; what: Excess }
   | { kind: 'crashed'; reason: string }
@@ -66,15 +64,13 @@ export type RenderOutcome =
 
 export type RenderOutcomeKind = RenderOutcome['kind']
 
-/**
- * What one page may use inside the browser; the gateway limits what comes over the wire. Far above any honest page.
- */
+/** What one page may use inside the browser. The gateway limits traffic. */
 export type PageLimits = {
   /** Bodies of the page and its frames together, after decompression. */
   unpackedBytes: number
-  /** Events that Chromium sends about the page; the browser's one main thread writes them for all pages. */
+  /** Events that Chromium sends about the page; one browser thread writes them for all pages. */
   eventBytes: number
-  /** Elements in the document and its shadow roots at the snapshot. */
+  /** In the document and its shadow roots, at the snapshot. */
   elements: number
   snapshotBytes: number
   memoryBytes: number
@@ -86,7 +82,7 @@ export const PAGE_LIMITS: PageLimits = {
   unpackedBytes: 128 * MIB,
   eventBytes: 64 * MIB,
   elements: 500_000,
-  // The database and every crawler refuse larger ones anyway.
+  // PostgreSQL and crawlers refuse larger snapshots.
   snapshotBytes: 16 * MIB,
   memoryBytes: 768 * MIB,
 }

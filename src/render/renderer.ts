@@ -18,7 +18,7 @@ import { Recorder } from './visit/recorder.ts'
 import { visit } from './visit/visit.ts'
 
 export type RenderGateway = {
-  /** base64 SHA-256 of the public key that it shows for custom domains; null where it ends no TLS. */
+  /** base64 SHA-256 of the gateway's public key; null if it terminates no TLS. */
   spkiHash: string | null
   openSite(site: TabSite): Promise<SiteProxy>
   close(): Promise<void>
@@ -28,35 +28,35 @@ export type RendererOptions = {
   chromium: string | null
   dataDir: string
   slots: number
-  /** Real time for one render, from the moment it has its slot. */
+  /** Real time for one render, from the start of its slot. */
   timeoutMs: number
   requireSandbox: boolean
   identity: string
   openGateway(): Promise<RenderGateway>
-  /** In tests: other limits of one page than `PAGE_LIMITS`, and of one browser. */
+  /** For tests: overrides `PAGE_LIMITS` and a browser's limits. */
   limits?: Partial<PageLimits>
   recycle?: Partial<RecycleLimits>
   clock: Clock
   log: Log
-  /** Gets a line for the terminal before a step that takes seconds. */
+  /** Receives a line for the terminal before a step that takes seconds. */
   onLongStep?: (line: string) => void
 }
 
 export type Renderer = {
-  /** Renders one page. Never rejects: failures are outcomes. */
+  /** Never rejects: failures are outcomes. */
   render(request: RenderRequest): Promise<Rendering>
   readonly healthy: boolean
   readonly browsers: { readonly alive: number; readonly started: number }
   readonly sandbox: Sandbox
-  /** Renders that still run end as `aborted` or `crashed`; browsers and gateway are gone after that. */
+  /** Resolves when browsers and gateway are gone. Running renders end as `aborted` or `crashed`. */
   close(): Promise<void>
 }
 
-/** A browser that dies just now is no reason to give up: nothing has been rendered yet. */
+/** Retry when a browser dies before anything was rendered. */
 const TAKE_ATTEMPTS = 3
 const MEGABYTE = 1024 * 1024
 
-/** Starts a browser behind a gateway. Throws when no browser is found or it does not start. */
+/** Throws if no browser is found or it does not start. */
 export async function startRenderer(options: RendererOptions): Promise<Renderer> {
   const { timeoutMs, clock, log } = options
   const limits = { ...PAGE_LIMITS, ...options.limits }
@@ -89,7 +89,7 @@ export async function startRenderer(options: RendererOptions): Promise<Renderer>
       const found = await visit(tab, { ...request, signal }, { timeoutMs, clock, limits, recorder })
       const hasNetwork = browser.process.parts.hasNetwork()
       const outcome = hasNetwork ? withinGatewayLimits(found, tab.site.excess()) : withoutNetwork(found)
-      // The outcome does not wait for the cleaning. The slot does, so that the next render finds a clean tab.
+      // The slot waits for the cleaning, so the next render finds a clean tab.
       void browser.tabs.giveBack(tab, stateAfter(outcome)).finally(release).finally(giveSlotBack)
       return recorder.explain(outcome, tab.site.preloaded())
     } catch (error) {
@@ -146,28 +146,28 @@ async function startBrowsers(options: RendererOptions, limits: PageLimits) {
   }
 }
 
-/** A page that the gateway has cut somewhere is incomplete: its excess is the reason, whatever else happened. */
+/** A page that the gateway cut is incomplete; the limit is the reason. */
 function withinGatewayLimits(found: RenderOutcome, excess: Excess | null): RenderOutcome {
   if (excess === null || found.kind === 'redirect' || found.kind === 'aborted') return found
   return { kind: 'too-large', what: excess }
 }
 
-/** Incomplete because of the browser: worth another attempt. A crash keeps its own reason. */
+/** Incomplete because of the browser: worth a retry. A crash keeps its own reason. */
 function withoutNetwork(found: RenderOutcome): RenderOutcome {
   if (found.kind === 'aborted' || found.kind === 'crashed') return found
   return { kind: 'crashed', reason: 'the network process has ended' }
 }
 
-/** A page that hangs, has died or was interrupted is not worth cleaning. */
+/** Cleaning is useless after a hang, a crash or an interruption. */
 function stateAfter({ kind }: RenderOutcome): 'sound' | 'broken' {
   return kind === 'timed-out' || kind === 'crashed' || kind === 'aborted' || kind === 'too-large'
     ? 'broken'
     : 'sound'
 }
 
-/** Limits renders at once; the others wait in order of arrival. */
+/** Limits concurrent renders; waiting renders start in order of arrival. */
 export type Slots = {
-  /** Resolves with the function that gives the slot back; null when `signal` ended the wait. */
+  /** Resolves with a release function; null if `signal` aborts first. */
   take(signal: AbortSignal): Promise<(() => void) | null>
 }
 

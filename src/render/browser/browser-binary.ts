@@ -13,7 +13,6 @@ import { browserUser, ownUid, readableDir } from '../../system-user.ts'
 export type BrowserBinary = {
   executable: string
   source: 'PREPAINT_CHROMIUM' | 'system' | 'packaged'
-  /** Shared libraries and fonts of the packaged browser, which a bare Linux lacks. */
   libraryDir: string | null
   fontsDir: string | null
 }
@@ -22,19 +21,16 @@ export class BrowserMissing extends Error {
   override name = 'BrowserMissing'
 }
 
-/** In this order: the headless shell renders twice as fast as Chromium, in two thirds of the memory. */
+/** The headless shell is first: it renders twice as fast as Chromium, in two thirds of the memory. */
 const SYSTEM_NAMES = ['chromium-headless-shell', 'chromium', 'google-chrome']
 
 const SYSTEM_DIRS = ['/usr/local/bin', '/usr/bin', '/bin', '/snap/bin', '/opt/google/chrome']
 
-/**
- * The browser to run: the one that the operator named, else a system browser, else
- * the packaged one, unpacked under `dataDir`. Throws `BrowserMissing`.
- */
+/** Returns the operator's browser, else a system browser, else the packaged one. Throws `BrowserMissing`. */
 export async function findBrowser(options: {
   chromium: string | null
   dataDir: string
-  /** Gets a line for the terminal before a step that takes seconds. */
+  /** Receives a line for the terminal before a step that takes seconds. */
   onLongStep?: (line: string) => void
   systemDirs?: readonly string[]
 }): Promise<BrowserBinary> {
@@ -65,13 +61,13 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** Other versions and unfinished attempts are removed at this age: another node may be using them until then. */
+/** Another node may use another version, or be unpacking it, until this age. */
 const LEFTOVER_AFTER_MS = 24 * 60 * 60 * 1000
 
 /**
- * Unpacks the headless shell of @sparticuz/chromium; null where it has none for this machine. Its own code would
- * unpack into the shared temporary directory, where any user could have put another file. Takes two seconds, once;
- * unpacks under another name and renames, so a directory that exists is complete.
+ * Unpacks the headless shell of @sparticuz/chromium in two seconds, once; null if it does not support this machine.
+ * The package's own code would unpack into the shared temporary directory, where other users can write. The directory
+ * is renamed into place, so it is complete if it exists.
  */
 async function unpackBrowser(
   dataDir: string,
@@ -92,7 +88,7 @@ async function unpackBrowser(
       await rename(unfinished, dir)
     } catch (error) {
       await rm(unfinished, { recursive: true, force: true })
-      // Another node may have been quicker: its directory is as good as ours.
+      // Another node was quicker; use its directory.
       if (!existsSync(dir)) throw error
     }
     await removeLeftovers(home, path.basename(dir))
@@ -118,7 +114,6 @@ async function unpack(archives: string, into: string, finalDir: string): Promise
     pipeline(
       createReadStream(path.join(archives, `${name}.tar.br`)),
       createBrotliDecompress(),
-      // Owned by us, and readable for the user that runs the browser.
       extract(into, { chown: false, umask: 0o022, dmode: 0o755, fmode: 0o644 }),
     )
   await Promise.all([
@@ -127,12 +122,10 @@ async function unpack(archives: string, into: string, finalDir: string): Promise
       createBrotliDecompress({ chunkSize: 2 * 1024 * 1024 }),
       createWriteStream(path.join(into, 'chromium'), { mode: 0o755 }),
     ),
-    // The libraries of Amazon Linux 2023: nss and nspr, which a bare machine lacks.
     archive('al2023'),
     archive('swiftshader'),
     archive('fonts'),
   ])
-  // The packaged file names directories of another product's machines.
   const fontsConf = `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>

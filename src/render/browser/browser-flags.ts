@@ -1,19 +1,15 @@
-/**
- * The whole command line. The fixed flags close ways out, keep the browser from work of its own, and make renders alike
- * everywhere.
- */
 export function browserFlags(options: {
   userDataDir: string
   sandbox: boolean
-  /** base64 SHA-256 of the gateway's public key; null in tests that need no TLS. */
+  /** base64 SHA-256 of the gateway's public key; null in tests without TLS. */
   spkiHash: string | null
-  /** It draws its pages and loads their images, for inspections. */
+  /** For inspections: draws pages and loads their images. */
   drawsPages: boolean
 }): string[] {
   const { userDataDir, sandbox, spkiHash, drawsPages } = options
   return [
     '--headless',
-    // A pipe, never a port: no page can find the debugger.
+    // Not a port: pages cannot find the debugger.
     '--remote-debugging-pipe',
     `--user-data-dir=${userDataDir}`,
     ...(sandbox ? [] : ['--no-sandbox']),
@@ -25,28 +21,27 @@ export function browserFlags(options: {
 }
 
 const WITHOUT_PICTURE = [
-  // Images are reported as loaded by in-page/images.js instead; `data:` images still are.
+  // in-page/images.js reports images as loaded instead. `data:` images still load.
   '--blink-settings=loadsImagesAutomatically=false',
-  // Frames are drawn only on request, which saves a third of a page's processor time. Headless shell only.
+  // Draws frames only on request, which saves a third of a page's processor time. Headless shell only.
   '--enable-begin-frame-control',
   '--run-all-compositor-stages-before-draw',
 ]
 
 const FIXED = [
-  // Ways out. Every context has its own proxy; a context without one ends here, at a closed port.
+  // Each context has its own proxy. A context without one ends at a closed port.
   '--proxy-server=http://127.0.0.1:9',
-  // Loopback goes through the proxy like everything else (Chromium's default is to go around it).
+  // Sends loopback requests through the proxy too, unlike Chromium's default.
   '--proxy-bypass-list=<-loopback>',
-  // No names are resolved in the browser: not for prefetch, not over https.
+  // Resolves no names in the browser, not even for prefetch or over HTTPS.
   '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1',
   '--disable-quic',
-  // Two spellings: the headless shell obeys one, Chromium the other. Both were seen to leak without it.
+  // The headless shell obeys one spelling, Chromium the other. Both leaked without it.
   '--webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--no-pings',
   '--disable-dns-prefetch',
 
-  // No work and no traffic of its own.
   '--disable-background-networking',
   '--disable-breakpad',
   '--disable-crash-reporter',
@@ -68,29 +63,26 @@ const FIXED = [
   '--use-mock-keychain',
   '--export-tagged-pdf=false',
 
-  // Pages in the background keep their timers and their priority.
   '--disable-background-timer-throttling',
   '--disable-backgrounding-occluded-windows',
   '--disable-renderer-backgrounding',
   '--disable-hang-monitor',
-  // Not --disable-ipc-flooding-protection: a page that rewrites its address without end would block all other pages.
+  // Not --disable-ipc-flooding-protection: a page that keeps rewriting its address would block all other pages.
   '--disable-back-forward-cache',
   '--disable-prompt-on-repost',
-  // `navigator.webdriver` is false, as with a visitor.
+  // `navigator.webdriver` is false, as for a visitor.
   '--disable-blink-features=AutomationControlled',
-  // A page that hoards memory dies in a second or two.
   '--js-flags=--max-old-space-size=1024',
   '--disable-popup-blocking',
   '--block-new-web-contents',
   '--allow-pre-commit-input',
 
-  // Frames of other sites stay in the page's process: one clock for the whole page, and no process for each frame.
-  // A context serves one domain and holds no secret, so there is nothing to isolate.
+  // Frames of other sites share the page's process and its clock. A context serves one domain and holds no secret.
   '--disable-site-isolation-trials',
   `--disable-features=${[
     'IsolateOrigins',
     'site-per-process',
-    // With them, a page that races two navigations of one frame ends the browser
+    // Otherwise a page that races two navigations of one frame ends the browser
     // (docs/decisions/0020-navigation-races.md).
     'DefaultSiteInstanceGroups',
     'SiteInstanceGroupsForDataUrls',
@@ -110,7 +102,6 @@ const FIXED = [
     'Translate',
   ].join(',')}`,
 
-  // Renders alike everywhere.
   '--disable-gpu',
   '--disable-lcd-text',
   '--font-render-hinting=none',
@@ -120,6 +111,6 @@ const FIXED = [
   '--mute-audio',
   '--disable-dev-shm-usage',
   '--window-size=1280,1024',
-  // For workers, which no override of a page reaches.
+  // For workers, which page overrides do not reach.
   '--accept-lang=en-US,en',
 ]

@@ -22,32 +22,29 @@ import {
   processorMsOf,
 } from './process-group.ts'
 
-/** `on`: Chromium's own sandbox holds its pages. `off`: it cannot work here, pages run without it. */
+/** `on`: Chromium's own sandbox is active. `off`: it cannot work on this machine. */
 export type Sandbox = 'on' | 'off'
 
 export type BrowserProcess = {
   readonly cdp: CdpConnection
-  /** Also the id of its process group. */
   readonly pid: number
-  /** Chromium itself, where `pid` is a script that started it. */
+  /** Chromium itself, if `pid` is a script that started it. */
   readonly mainPid: number
   readonly sandbox: Sandbox
-  /** Whether code that breaks out of the browser could read the data directory: same user, and nothing hides it. */
+  /** `open`: code that breaks out of the browser could read the data directory. */
   readonly data: 'closed' | 'open'
-  /** As the browser names itself, `HeadlessChrome/153.0.8010.0`. */
+  /** For example `HeadlessChrome/153.0.8010.0`. */
   readonly product: string
   readonly userAgent: string
-  /** The end of the user agent of renders, see `identityOf`. */
   readonly identity: string
   readonly memory: Pick<MemoryWatch, 'hasKilled'>
-  /** The browser is killed when its network process is lost. */
   readonly parts: Pick<BrowserParts, 'hasNetwork' | 'canOpenPages'>
   readonly contextWorkers: ContextWorkers
-  /** Resolves with the reason as soon as it is known to be dead or dying. */
+  /** Resolves with the reason when the browser is dead or dying. */
   readonly ended: Promise<string>
-  /** Resolves with the reason when every process is gone and its directory is removed. */
+  /** Resolves with the reason when every process is gone and the directory is removed. */
   readonly gone: Promise<string>
-  /** Whether it still answers: within two seconds, or within ten if it is busy. */
+  /** Whether it answers within two seconds, or within ten if it is busy. */
   answers(): Promise<boolean>
   memoryBytes(): number
   kill(why: string): Promise<string>
@@ -58,15 +55,15 @@ export type LaunchOptions = {
   dataDir: string
   spkiHash: string | null
   pageMemoryBytes: number
-  /** Absent: the bare name, for a browser that visits no site. */
+  /** Absent: the bare product name, for a browser that visits no site. */
   identity?: string
-  /** Refuse to start where Chromium's sandbox cannot work, instead of going without. */
+  /** Refuse to start if Chromium's sandbox cannot work. */
   requireSandbox: boolean
   drawsPages?: boolean
   log: Log
 }
 
-/** The browser did not start; the message holds its last output. */
+/** The message holds the browser's last output. */
 export class BrowserStartError extends Error {
   override name = 'BrowserStartError'
 }
@@ -83,7 +80,7 @@ const DATA_WARNING =
   'A page that breaks out of Chromium could read the data directory: start the node as root, ' +
   'or allow what hides it (sysctl kernel.unprivileged_userns_clone=1; on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0)'
 
-/** Starts a browser with its sandbox; without it only where that is allowed and nothing else works. */
+/** Starts without a sandbox only if that is allowed and nothing else works. */
 export async function launchBrowser(options: LaunchOptions): Promise<BrowserProcess> {
   try {
     return await launch(options, 'on')
@@ -114,7 +111,7 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
     busyPages.stop()
     if (child.pid !== undefined) killGroup(groupId)
     await exited
-    // Processes that are being killed may still write for a moment. Files that stay are removed at the next start.
+    // Dying processes may still write for a moment. The next start removes what stays.
     await rm(userDataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }).catch(
       (error: Error) =>
         options.log.warn({ err: error }, 'the folder of a browser that has ended could not be removed'),
@@ -155,7 +152,7 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
   }
 }
 
-/** Starts the process in its own directory, as its own user, confined. `exited` resolves with the reason. */
+/** `exited` resolves with the reason. */
 async function spawnBrowser(options: LaunchOptions, sandbox: Sandbox) {
   const { binary, dataDir, spkiHash, drawsPages = false, log } = options
   const user = browserUser()
@@ -171,9 +168,9 @@ async function spawnBrowser(options: LaunchOptions, sandbox: Sandbox) {
   const flags = browserFlags({ userDataDir, sandbox: sandbox === 'on', spkiHash, drawsPages })
   const { file, args } = confined(binary.executable, flags, sandbox, isHidden ? view : null)
   const child = spawn(file, args, {
-    // Descriptors 3 and 4 are the protocol. When this process dies, their end makes Chromium exit.
+    // Descriptors 3 and 4 carry the protocol. Chromium exits when they close, so it does not outlive this process.
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
-    // A group of its own: it can be killed whole, and Ctrl-C on our terminal does not reach it.
+    // A separate group can be killed whole, and Ctrl-C on the terminal does not reach it.
     detached: true,
     cwd: '/',
     env: environment(binary, userDataDir),
@@ -186,7 +183,7 @@ async function spawnBrowser(options: LaunchOptions, sandbox: Sandbox) {
   return { child, userDataDir, data, exited, lastOutput: collectLastOutput(child) }
 }
 
-/** Asks the kernel: the process of the first page must have its system calls filtered, some milliseconds after its start. */
+/** The kernel must filter the system calls of the first page's process, some milliseconds after its start. */
 async function pagesAreSandboxed(groupId: number): Promise<boolean> {
   if (process.platform !== 'linux') return true
   for (let tries = 0; tries < 200; tries++) {
@@ -199,7 +196,7 @@ async function pagesAreSandboxed(groupId: number): Promise<boolean> {
   return false
 }
 
-/** Nothing of our own environment: it holds secrets, and its locale and proxies would change renders. */
+/** Does not inherit our environment: it holds secrets, and its locale and proxies would change renders. */
 function environment(binary: BrowserBinary, userDataDir: string): Record<string, string> {
   return {
     PATH: '/usr/local/bin:/usr/bin:/bin',

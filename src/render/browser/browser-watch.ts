@@ -5,7 +5,7 @@ import { isAlive, processesOfGroup, renderersOfGroup, residentBytes, runnableMs 
 const CHECK_EVERY_MS = 100
 const CHECK_FIRST_MS = 10
 
-/** Processes that a browser does not end without, but cannot work without either. On Linux only; elsewhere all is well. */
+/** Watches processes that a browser survives losing but cannot work without. Always healthy except on Linux. */
 export class BrowserParts {
   readonly #groupId: number
   readonly #onNetworkLost: () => void
@@ -23,18 +23,17 @@ export class BrowserParts {
   }
 
   /**
-   * The network process that the browser began with lives. Chromium starts another in its place, but what was loading
-   * has failed without the page's fault, and the new one does not know the proxy of each context.
+   * Chromium restarts a lost network process. Loads in progress have failed, and the new one does not know the
+   * proxies of contexts.
    */
   hasNetwork(): boolean {
     if (this.#network === null || isAlive(this.#network)) return true
-    // Also when a render asks: the next one must not get this browser.
     if (!this.#isLost) this.#onNetworkLost()
     this.#isLost = true
     return false
   }
 
-  /** Its zygotes live: it can open pages. Open pages go on without. */
+  /** Whether its zygotes live, which new pages need. */
   canOpenPages(): boolean {
     return this.#zygotes.every(isAlive)
   }
@@ -44,7 +43,7 @@ export class BrowserParts {
   }
 
   #checkLater(): void {
-    // More often until it was seen: one that died unseen would be taken for its successor.
+    // Check more often until it is found; otherwise its successor could be taken for it.
     const inMs = this.#network === null ? CHECK_FIRST_MS : CHECK_EVERY_MS
     this.#timer = setTimeout(() => {
       if (this.#network === null) this.#findNetwork()
@@ -64,24 +63,24 @@ export class BrowserParts {
 }
 
 export type MemoryWatch = {
-  /** Whether a page that has just died was killed here. True once for each kill. */
+  /** Whether a page that has just died was killed for its memory. True once for each kill. */
   hasKilled(): boolean
   stop(): void
 }
 
-/** Chromium reports a killed process at once, on a very busy machine a little later. */
+/** Chromium reports a killed process at once, but a little later on a very busy machine. */
 const REPORTED_WITHIN_CHECKS = 50
 
 /**
- * Checks each page's process and kills the one that is over the limit; pages of other domains have processes of their
- * own and go on. Nothing else would stop it in time: V8's own limit does not count buffers and documents, and
- * RLIMIT_DATA was seen not to hold Chromium's allocator (4.5 GB under a limit of 1.5). Linux only.
+ * Kills each page process over the limit. Linux only.
+ * V8's own limit does not count buffers and documents. RLIMIT_DATA did not hold Chromium's allocator: 4.5 GB under a
+ * limit of 1.5 GB.
  */
 export function watchMemory(groupId: number, limitBytes: number): MemoryWatch {
   const renderers = renderersOfGroup(groupId)
-  /** For how many checks each kill may still be reported. */
+  /** Checks left in which each kill may be reported. */
   let unreported: number[] = []
-  /** Killed processes need a moment to be gone: for how many checks they are left alone. */
+  /** Checks left in which a killed process is ignored. */
   const dying = new Map<number, number>()
 
   const check = () => {
@@ -107,14 +106,14 @@ export function watchMemory(groupId: number, limitBytes: number): MemoryWatch {
 }
 
 const BUSY_CHECK_MS = 1_000
-/** Between two checks the main thread ran, or waited for a core, for so long. */
+/** Main thread time, running or waiting for a core, between two checks. */
 const BUSY_MS = 950
 const BUSY_PRIORITY = 10
 
 /**
- * Lowers the priority of a page's process whose script does not pause for a second: beside a page in an endless loop
- * the renders of others get the cores first (docs/decisions/0039-shares-of-slots.md). It stays low: an ordinary user
- * may not raise it again, and the process only gets pages of the same domain. Linux only.
+ * Lowers the priority of a page process whose script runs for a second without a pause, so other renders get the
+ * cores.
+ * It stays low: an ordinary user may not raise it again (docs/decisions/0039-shares-of-slots.md). Linux only.
  */
 export function watchBusyPages(groupId: number): { stop(): void } {
   const renderers = renderersOfGroup(groupId)
@@ -137,12 +136,12 @@ export function watchBusyPages(groupId: number): { stop(): void } {
 }
 
 const ANSWER_LIMIT_MS = 2_000
-/** Large values of one page, such as a `data:` address, keep the browser's main thread busy for seconds. */
+/** Large values, such as a `data:` address, keep the browser's main thread busy for seconds. */
 const BUSY_CHECKS = 5
-/** The wait has many parts: a single late timer, because this process itself was held up, would fire before a waiting answer is read. */
+/** With a single timer, a delay in this process would time out before a waiting answer is read. */
 const PARTS = 20
 
-/** Whether `answer` comes within two seconds, or within ten while the process uses processor time. Never rejects. */
+/** Whether `answer` comes within two seconds, or within ten while the process is busy. Never rejects. */
 export async function stillAnswers(
   { answer, processorMs }: { answer: Promise<unknown>; processorMs(): number },
   limitMs: number = ANSWER_LIMIT_MS,

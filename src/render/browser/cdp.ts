@@ -8,18 +8,18 @@ type Events = ProtocolMapping.Events
 
 export type CdpListeners = { [E in keyof Events]?: (params: Events[E][0]) => void }
 
-/** A session with the browser itself or, over the same pipe, with one page. Commands are answered in the order sent. */
+/** A session with the browser or with one page, over the same pipe. Chromium answers commands in order. */
 export type CdpSession = {
   /** Rejects with `CdpError` when Chromium refuses, with `CdpClosed` when the pipe has ended. */
   send<M extends keyof Commands>(
     method: M,
     ...params: Commands[M]['paramsType']
   ): Promise<Commands[M]['returnType']>
-  /** Replaces this session's listeners. `limit` counts all later events of this session and of workers attached through it. */
+  /** Replaces this session's listeners. `limit` includes events of workers attached through it. */
   listen(listeners: CdpListeners, limit?: EventLimit): void
 }
 
-/** Bytes of events that Chromium may send about a page; `exceeded` is called once. */
+/** `exceeded` is called once. */
 type EventLimit = { bytes: number; exceeded(): void }
 
 export type CdpConnection = {
@@ -27,7 +27,7 @@ export type CdpConnection = {
   session(sessionId: string): CdpSession
   /** Rejects the session's open commands and drops its events. */
   endSession(sessionId: string): void
-  /** Resolves once, with the reason, when the pipe has ended. Never rejects. */
+  /** Resolves with the reason when the pipe has ended. Never rejects. */
   readonly closed: Promise<string>
 }
 
@@ -39,11 +39,11 @@ export class CdpClosed extends Error {
   override name = 'CdpClosed'
 }
 
-/** Snapshots have their own, smaller limit; above this the browser is broken or hostile. */
+/** Far above the limit of snapshots: the browser is broken or hostile. */
 const MESSAGE_LIMIT_BYTES = 128 * 1024 * 1024
-/** Larger events are skipped: they hold what a page wrote, such as a `data:` address or a console line. */
+/** Larger events are skipped. They hold page data, such as a `data:` address or a console line. */
 export const EVENT_LIMIT_BYTES = 8 * 1024 * 1024
-/** Chromium writes the session last, after everything that comes from the page. */
+/** Chromium writes the session last, after all page data. */
 const SESSION_AT_END = /"sessionId":"([^"]+)"\}$/
 const END_BYTES = 100
 const EVENT_START = '{"method"'
@@ -64,7 +64,7 @@ type Message = {
   error?: { message: string; data?: string }
 }
 
-/** Speaks the DevTools protocol over the two pipes of `--remote-debugging-pipe`: JSON messages, each ended by NUL. */
+/** Speaks the DevTools protocol of `--remote-debugging-pipe`: JSON messages, each ended by NUL. */
 export function connectCdp(toBrowser: Writable, fromBrowser: Readable): CdpConnection {
   return new Connection(toBrowser, fromBrowser)
 }
@@ -78,7 +78,6 @@ class Connection implements CdpConnection {
   readonly #commands = new Map<number, Command>()
   readonly #listeners = new Map<string, CdpListeners>()
   readonly #limits = new Map<string, EventLimit & { received: number }>()
-  /** A worker's session, and the session that it was attached through. */
   readonly #parents = new Map<string, string>()
   #lastId = 0
   /** Commands of one turn are written together and wake Chromium once. */
@@ -197,7 +196,7 @@ class Connection implements CdpConnection {
   }
 }
 
-/** Cuts the byte stream at each NUL. Of an event over its limit only the end is kept, which names the session. */
+/** Keeps only the end of an event over its limit, which names the session. */
 function readMessages(
   from: Readable,
   on: {

@@ -5,23 +5,23 @@ import path from 'node:path'
 
 import type { Sandbox } from './browser-process.ts'
 
-/** Kernel limits of the browser's processes. Memory is not among them: see `watchMemory`. */
+/** Kernel limits of browser processes. `watchMemory` limits memory. */
 export const BROWSER_RLIMITS = {
   openFiles: 8_192,
-  /** Size of one file that it writes, shared memory included. */
+  /** Includes shared memory. */
   fileBytes: 1024 * 1024 * 1024,
 } as const
 
-/** dash and bash count files in blocks of 512 bytes when they are called `sh`. */
+/** dash and bash count blocks of 512 bytes when they run as `sh`. */
 const BLOCK_BYTES = 512
 
 const UNSHARE = ['/usr/bin/unshare', '/bin/unshare'].find((file) => existsSync(file))
 const SETPRIV = ['/usr/bin/setpriv', '/bin/setpriv'].find((file) => existsSync(file))
 
 /**
- * The command that starts a browser with the limits above, without core dumps and, where Chromium's own sandbox does
- * not see to it, unable to gain privileges. With a `view`, it sees only that part of the file system. Linux only;
- * elsewhere the plain command.
+ * Wraps the browser's command: applies the limits, disables core dumps and new privileges, and hides files outside
+ * `view`.
+ * Returns the plain command except on Linux.
  */
 export function confined(
   executable: string,
@@ -31,9 +31,9 @@ export function confined(
 ): { file: string; args: string[] } {
   if (process.platform !== 'linux') return { file: executable, args: [...args] }
   const { openFiles, fileBytes } = BROWSER_RLIMITS
-  // A hard limit that is lower already stays, and is no reason not to start.
+  // A hard limit that is already lower must not prevent the start.
   const limits = `ulimit -c 0; ulimit -n ${openFiles}; ulimit -f ${fileBytes / BLOCK_BYTES}`
-  // With its sandbox on, Chromium does so itself, after its set-user-id helper.
+  // With the sandbox on, Chromium sets this itself after its set-user-id helper.
   const noNewPrivileges = sandbox === 'off' && SETPRIV !== undefined ? [SETPRIV, '--no-new-privs', '--'] : []
   const before = view === null ? noNewPrivileges : commandWithView(view)
   return {
@@ -42,13 +42,10 @@ export function confined(
   }
 }
 
-/** What a browser that runs as our own user sees of the file system. */
 export type FileView = {
-  /** The browser's program, read-only. */
   program: string
-  /** The browser's own files, writable. */
   home: string
-  /** Directories that it sees empty: the data directory, the user's home, /tmp. */
+  /** For example the data directory, the user's home and /tmp. */
   hidden: readonly string[]
 }
 
@@ -67,9 +64,9 @@ export function viewOf(dataDir: string, executable: string, home: string): FileV
 }
 
 /**
- * Runs in new user, mount and process namespaces: mounts empty file systems over the hidden directories, and the two
- * own directories back in their places. Both are held open first, because they lie below what is hidden. Then drops
- * every capability, so nothing can be unmounted again.
+ * Runs in new user, mount and process namespaces, and mounts empty file systems over the hidden directories.
+ * Opens the browser's own directories first, because they lie below hidden ones. Drops every capability, so nothing
+ * can be unmounted.
  */
 const SCRIPT = `set -e
 exec 8<"$1" 9<"$2"; program=$1 home=$2; shift 2
@@ -80,7 +77,7 @@ mount -c -o remount,bind,ro "$program"
 exec 8<&- 9<&-
 exec "$@"`
 
-/** Put before a command, shows it only that view. Try `canHideFiles` first. */
+/** Try `canHideFiles` first. */
 export function commandWithView({ program, home, hidden }: FileView): string[] {
   return [
     UNSHARE ?? 'unshare',
@@ -90,7 +87,7 @@ export function commandWithView({ program, home, hidden }: FileView): string[] {
   ]
 }
 
-/** Whether this machine lets an ordinary user hide files from the browser. Tries it. */
+/** Tests whether this machine lets an ordinary user hide files. */
 export function canHideFiles(view: FileView): boolean {
   if (process.platform !== 'linux' || UNSHARE === undefined || SETPRIV === undefined) return false
   const [file, ...args] = [...commandWithView(view), '/bin/true']

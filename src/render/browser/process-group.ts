@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
-/** A browser and all its children, as Linux lists them. On other systems the lists are empty and the sums zero. */
+/** On systems other than Linux, lists are empty and sums are zero. */
 type ProcessInGroup = { pid: number; commandLine: string }
 
 export function processesOfGroup(groupId: number): ProcessInGroup[] {
@@ -10,22 +10,19 @@ export function processesOfGroup(groupId: number): ProcessInGroup[] {
   })
 }
 
-/** Chromium's first process. The group may begin with a script, as Debian's does, or with `unshare`. */
+/** The group may begin with a script, as Debian's does, or with `unshare`. */
 export function mainProcessOf(groupId: number): number {
   const zygotes = processesOfGroup(groupId).filter(({ commandLine }) => commandLine.includes('--type=zygote'))
   const parents = zygotes.map(({ pid }) => Number(fieldsOf(pid)[1]))
   return parents.find((parent) => parent > 0 && !zygotes.some(({ pid }) => pid === parent)) ?? groupId
 }
 
-/** A renderer begins as a copy of Chromium's zygote and keeps its command line for a moment. It is final after so many reads. */
+/** A renderer keeps the zygote's command line for a moment; it is final after so many reads. */
 const READS_UNTIL_FINAL = 20
-/** Every so many calls list all processes of the machine; the others only the children of zygotes, which pages are. */
+/** The other calls list only the children of zygotes, which pages usually are. */
 const CALLS_UNTIL_ALL = 10
 
-/**
- * Returns a function that lists the group's processes that hold pages. Made to be called often: the group of a process
- * is read once, and its type only until that is final. A page that is no child of a zygote is found now and then.
- */
+/** Returns a function that lists the processes that hold pages. It is cheap to call often. */
 export function renderersOfGroup(groupId: number): () => number[] {
   type Known = { isOfGroup: boolean; type: string; reads: number }
   let known = new Map<number, Known>()
@@ -54,7 +51,7 @@ export function renderersOfGroup(groupId: number): () => number[] {
 
 const TYPE = /--type=([a-z-]+)/
 
-/** Memory of the whole group in bytes; shared memory is divided among its users. */
+/** Bytes; shared memory is divided among its users. */
 export function memoryOfGroupBytes(groupId: number): number {
   let kilobytes = 0
   for (const { pid } of processesOfGroup(groupId)) {
@@ -71,7 +68,7 @@ export function residentBytes(pid: number): number {
 
 const PAGE_BYTES = 4_096
 
-/** Whether the kernel filters the system calls of a process (seccomp), as Chromium's sandbox makes it do. */
+/** Whether seccomp filters the process, as in Chromium's sandbox. */
 export function hasSystemCallFilter(pid: number): boolean {
   return /^Seccomp:\s+2$/m.test(read(`/proc/${pid}/status`))
 }
@@ -84,13 +81,13 @@ export function killGroup(groupId: number): void {
   }
 }
 
-/** Processor time so far, system calls included; 0 if there is no such process. */
+/** Includes system calls; 0 if there is no such process. */
 export function processorMsOf(pid: number): number {
   const [user, system] = fieldsOf(pid).slice(11, 13).map(Number)
   return ((user ?? 0) + (system ?? 0)) * MS_PER_TICK
 }
 
-/** How long the main thread of a process has run or waited for a core; 0 if there is no such process. */
+/** Time the main thread ran or waited for a core; 0 if there is no such process. */
 export function runnableMs(pid: number): number {
   const [ranNs = 0, waitedNs = 0] = read(`/proc/${pid}/schedstat`).split(' ').map(Number)
   return (ranNs + waitedNs) / 1e6
@@ -108,13 +105,13 @@ function groupOf(pid: number): number {
   return Number(fieldsOf(pid)[2])
 }
 
-/** Fields after the name, which stands in brackets and may hold anything: state, parent, group. */
+/** Fields after the name, which is in brackets and may hold anything: state, parent, group. */
 function fieldsOf(pid: number): string[] {
   const stat = read(`/proc/${pid}/stat`)
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }
 
-/** Of a process with one thread, as a zygote is. Not every kernel has it. */
+/** For a process with one thread, such as a zygote. Some kernels lack this file. */
 function childrenFile(pid: number): string {
   return `/proc/${pid}/task/${pid}/children`
 }

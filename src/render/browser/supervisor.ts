@@ -25,7 +25,7 @@ type SupervisorOptions<B> = {
 const CHECK_EVERY_MS = 5_000
 const FIRST_BACK_OFF_MS = 100
 const LONGEST_BACK_OFF_MS = 30_000
-/** After a browser that lived so long, the next one starts without back-off. */
+/** After a browser that lived this long, the next one starts without back-off. */
 const STABLE_AFTER_MS = 60_000
 
 type Running<B> = { browser: B; sinceMs: number; renders: number; leases: number; retired: boolean }
@@ -37,8 +37,8 @@ export async function superviseBrowser<B extends Supervised>(
 }
 
 /**
- * Keeps one browser running: checks it every few seconds, and replaces it when it does not answer or has reached a
- * limit. A new browser takes over before the old one, drained, is ended.
+ * Keeps one browser running. Replaces it when it does not answer or has reached a limit; the old one is drained
+ * first.
  */
 class Supervisor<B extends Supervised> {
   readonly #options: SupervisorOptions<B>
@@ -59,7 +59,7 @@ class Supervisor<B extends Supervised> {
     }, options.checkEveryMs ?? CHECK_EVERY_MS)
   }
 
-  /** Browsers that run; more than one while one replaces another. */
+  /** More than one while a browser is being replaced. */
   get alive(): number {
     return this.#all.size
   }
@@ -72,7 +72,7 @@ class Supervisor<B extends Supervised> {
     return this.#current !== null && !this.#closing.signal.aborted
   }
 
-  /** The current browser, or the next one if there is none; it lives at least until `release`. Rejects when `signal` ends the wait. */
+  /** Waits for a browser if there is none. It lives at least until `release`. Rejects when `signal` aborts. */
   async lease(signal: AbortSignal): Promise<{ browser: B; release(): void }> {
     if (this.#current !== null && !this.#current.browser.process.parts.canOpenPages())
       this.#replaceDrained(this.#current)
@@ -125,7 +125,6 @@ class Supervisor<B extends Supervised> {
     if (isUsedUp) await this.#replace()
   }
 
-  /** Starts browsers until one runs; the current one, if any, goes on meanwhile. */
   async #replace(): Promise<void> {
     if (this.#isReplacing) return
     this.#isReplacing = true
@@ -149,7 +148,7 @@ class Supervisor<B extends Supervised> {
     if (this.#current === null && !signal.aborted) void this.#replace()
   }
 
-  /** It finishes its renders but gets no new ones: it cannot open pages any more. */
+  /** The browser cannot open pages any more; it finishes its renders. */
   #replaceDrained(running: Running<B>): void {
     this.#options.log.warn('Chromium can open no pages any more, another one is started')
     this.#noCurrent()

@@ -1,4 +1,3 @@
-/** The package has no types of its own. */
 declare module 'tar-fs' {
   import type { Writable } from 'node:stream'
 

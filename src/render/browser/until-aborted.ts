@@ -1,4 +1,4 @@
-/** What `promise` gives, or a rejection with the signal's reason if that comes first. The promise itself goes on. */
+/** Rejects with the signal's reason if it aborts first. Does not cancel the work behind `promise`. */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const abort = () => reject(signal.reason)

@@ -1,6 +1,5 @@
-// Under virtual time hardly a frame is drawn, so CSS animations and transitions would neither begin nor end, and pages
-// that go on at their end would stand still. A timer finishes what is over by the page's own clock, and sends the events
-// that a frame would have sent.
+// Under virtual time frames are hardly drawn, so CSS animations and transitions would not end, and pages would wait.
+// A timer finishes those that are over by the page's clock, and sends their events.
 {
   const { AnimationEvent, AnimationPlaybackEvent, TransitionEvent } = window
   const { getAnimations } = Document.prototype
@@ -10,7 +9,7 @@
   /** @param {Animation} animation @returns {unknown} */
   const nativeTime = (animation) => animationTime?.get?.call(animation)
 
-  /** When each will be over, by the page's clock. @type {WeakMap<Animation, number>} */
+  /** By the page's clock. @type {WeakMap<Animation, number>} */
   const endsAt = new WeakMap()
   /** @param {Animation} animation */
   const end = (animation) => {
@@ -33,21 +32,21 @@
   nativeListen.call(window, 'animationend', dropRepeated, true)
   nativeListen.call(window, 'transitionend', dropRepeated, true)
 
-  /** When it is over, by the page's clock; null: never, or it does not run. @param {Animation} animation */
+  /** By the page's clock; null: never, or it does not run. @param {Animation} animation */
   const endOf = (animation) => {
     const { effect, playState, playbackRate, startTime } = animation
     if (effect === null || playState === 'finished' || playState === 'paused' || playbackRate <= 0)
       return null
     const known = endsAt.get(animation)
     if (known !== undefined) return known
-    // A page may have set its start by the timeline, which is ahead of what no frame has moved.
+    // The page may have set its start by the timeline, which is ahead of the animation's own time.
     const ran = typeof startTime === 'number' ? (now() - startTime) * playbackRate : nativeTime(animation)
     const at = now() + (Number(effect.getComputedTiming().endTime) - Number(ran ?? 0)) / playbackRate
     endsAt.set(animation, at)
     nativeListen.call(animation, 'finish', dropRepeated, true)
     return at
   }
-  /** Only pages that could notice the end of an animation are checked. */
+  /** Skips pages that cannot notice the end of an animation. */
   const check = checkForAWhile(() => {
     for (const animation of getAnimations.call(document)) {
       const at = endOf(animation)
@@ -55,7 +54,7 @@
     }
   })
 
-  // No frame moves the timeline: it shows the time of the page's other clocks, and so does a running animation.
+  // Without frames the timeline stands: show the page's clock, also for running animations.
   const timelineTime = Object.getOwnPropertyDescriptor(AnimationTimeline.prototype, 'currentTime')
   Object.defineProperty(AnimationTimeline.prototype, 'currentTime', {
     ...timelineTime,
@@ -108,7 +107,7 @@
   intercept(Element.prototype, 'animate', (native, self, given) => {
     check()
     const animation = apply(native, self, given)
-    // From now on its end is known.
+    // Records its end.
     endOf(animation)
     return animation
   })
@@ -122,7 +121,7 @@
     })
   }
 
-  // Only the change of a view transition counts, not the way to it.
+  // View transitions skip the animation and apply the change.
   const { ViewTransition } = window
   /** @type {unknown} */
   let active = null

@@ -1,5 +1,5 @@
-// Evaluated with snapshot.js; src/render/visit/snapshot.ts reads the result. A text passes through two of Chromium's
-// processes, which take three times as long if it is not all ASCII.
+// Evaluated with snapshot.js. Text crosses two Chromium processes, which takes three times as long if it is not all
+// ASCII.
 /** @param {string} text @returns {{ form: 'plain' | 'escaped' | 'base64', text: string }} */
 // biome-ignore lint/correctness/noUnusedVariables: src/render/visit/snapshot.ts calls it
 function asAscii(text) {
@@ -7,7 +7,6 @@ function asAscii(text) {
   const foreignBytes = bytes.length - text.length
   if (foreignBytes === 0) return { form: 'plain', text }
 
-  // A few characters, as on most pages in Latin script.
   const MARK = '\x7f'
   if (foreignBytes * 20 < text.length && !text.includes(MARK)) {
     const escaped = text.replace(/[^\0-\x7f]/g, (char) => {
@@ -15,7 +14,7 @@ function asAscii(text) {
     })
     return { form: 'escaped', text: escaped }
   }
-  // Chromium 140.
+  // Since Chromium 140.
   const toBase64 = Reflect.get(Uint8Array.prototype, 'toBase64')
   return toBase64 === undefined ? { form: 'plain', text } : { form: 'base64', text: toBase64.call(bytes) }
 }

@@ -1,10 +1,9 @@
-// What a page asks of the browser itself (for a lock, whether there are passkeys) is answered by another process, in
-// real time and without holding the virtual clock: see real-time.js.
+// Another process answers these calls (locks, passkeys) in real time, and they do not hold the virtual clock: see
+// real-time.js.
 {
   const { begin, interceptPromises } = realTimeWork()
-  // Without questions that wait for a person: signing in, choosing a device, allowing sound.
+  // Excludes calls that wait for a person, such as sign-in and device choice.
   const AVAILABLE = ['availability', 'create']
-  /** Methods of instances, by interface. */
   const OF_INSTANCES = {
     CredentialsContainer: ['preventSilentAccess'],
     Document: ['browsingTopics', 'hasPrivateToken', 'hasStorageAccess', 'hasUnpartitionedCookieAccess'],
@@ -22,7 +21,7 @@
     USB: ['getDevices'],
     XRSystem: ['isSessionSupported'],
   }
-  /** Methods of the interface itself. */
+  /** Static methods. */
   const OF_INTERFACES = {
     AudioDecoder: ['isConfigSupported'],
     AudioEncoder: ['isConfigSupported'],
@@ -42,7 +41,6 @@
     interceptPromises(Reflect.get(window, name)?.prototype, methods)
   for (const [name, methods] of Object.entries(OF_INTERFACES))
     interceptPromises(Reflect.get(window, name), methods)
-  // A directory returns its entries one by one.
   const directory = window.FileSystemDirectoryHandle?.prototype
   let areEntriesWatched = false
   for (const name of ['keys', 'values', 'entries', Symbol.asyncIterator]) {
@@ -54,7 +52,7 @@
     })
   }
 
-  // Until the page has the lock, not until it gives it back: some are held for ever.
+  // Wait until the page has the lock, not until its release: some are held for ever.
   intercept(window.LockManager?.prototype, 'request', (native, self, given) => {
     const answered = begin()
     const use = given.at(-1)
@@ -69,7 +67,6 @@
     return ends
   })
 
-  // Answered by callbacks.
   intercept(
     window.Geolocation?.prototype,
     'getCurrentPosition',

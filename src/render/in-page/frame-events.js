@@ -1,10 +1,9 @@
-// Some events are sent with the next frame, and under virtual time none is drawn: that a script has scrolled, and that
-// a dialog was closed. A timer sends them instead.
+// Scroll and dialog `close` events come with the next frame, which virtual time never draws. A timer sends them.
 {
   const { setTimeout, Event, HTMLDialogElement } = window
   const FRAME_MS = 16
 
-  /** Events on their way. @type {WeakMap<EventTarget, Set<string>>} */
+  /** @type {WeakMap<EventTarget, Set<string>>} */
   const due = new WeakMap()
   /** @param {EventTarget} target @param {string} type @param {EventInit} [init] */
   const send = (target, type, init = {}) => {
@@ -23,7 +22,7 @@
   const scrollingElement = Object.getOwnPropertyDescriptor(Document.prototype, 'scrollingElement')
   const scrollTop = Object.getOwnPropertyDescriptor(Element.prototype, 'scrollTop')
   const scrollLeft = Object.getOwnPropertyDescriptor(Element.prototype, 'scrollLeft')
-  /** What the viewport scrolls. @returns {Element | null} */
+  /** @returns {Element | null} */
   const page = () => scrollingElement?.get?.call(document) ?? null
   /** @param {Element} element */
   const placeOf = (element) => `${scrollTop?.get?.call(element)} ${scrollLeft?.get?.call(element)}`
@@ -45,7 +44,7 @@
     for (let at = element.parentElement; at !== null; at = at.parentElement) found.push(at)
     return found
   }
-  // Without frames, a smooth scroll would get nowhere.
+  // Without frames, a smooth scroll would not move.
   /** @param {*[]} given */
   const atOnce = ([first, ...rest]) =>
     typeof first === 'object' && first !== null

@@ -1,6 +1,5 @@
-// A tab serves one render after another, and the page of the one before may be a step back in its history: what a page
-// sees of its history begins with itself, and it can go no further back. Where it can go, the browser's own process
-// leads it in real time, see real-time.js.
+// A tab serves many renders. A page sees only its own part of the history, and cannot go back further.
+// The browser's process navigates in real time, see real-time.js.
 if (Reflect.get(window, 'navigation')) {
   const navigation = Reflect.get(window, 'navigation')
   const { DOMException } = window
@@ -23,7 +22,7 @@ if (Reflect.get(window, 'navigation')) {
   }
 
   const isTop = window === window.top
-  /** The index of this page. A frame has a list of its own, from its first document on. */
+  /** A frame has its own list, from its first document on. */
   const first = isTop ? Math.max(position(), 0) : 0
   /** @param {number} index */
   const isOwn = (index) => index >= first && entries()[index] !== undefined
@@ -40,7 +39,7 @@ if (Reflect.get(window, 'navigation')) {
       return index < 0 ? index : index - first
     })
     intercept(Activation, 'from', () => null)
-    // Includes pages of other origins, such as the empty one that some renders begin at.
+    // Includes pages of other origins, such as an empty first page.
     const before = history.length - 1
     intercept(History.prototype, 'length', (native, self, given) => apply(native, self, given) - before)
   }

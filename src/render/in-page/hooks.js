@@ -1,5 +1,4 @@
-// Evaluated before the other scripts of a document, in one function with them: what they share. Pages replace globals,
-// so everything that is needed later is taken now.
+// Shared by the other scripts, in one function with them. Saves the originals, because pages replace globals.
 // biome-ignore-all lint/correctness/noUnusedVariables: the other scripts use them
 const { apply } = Reflect
 const { then } = Promise.prototype
@@ -7,11 +6,11 @@ const { addEventListener: nativeListen, dispatchEvent: nativeDispatch } = EventT
 const { setInterval: nativeSetInterval, clearInterval: nativeClearInterval } = window
 const now = window.performance.now.bind(window.performance)
 
-/** Sends a word to Node. @type {(word: string) => void} */
+/** Sends a message to Node. @type {(word: string) => void} */
 const report = Reflect.get(window, 'prepaintTell') ?? (() => {})
 
 /**
- * Replaces a method or getter, where there is one; it looks the same to the page.
+ * Replaces a method or getter if it exists; the page cannot tell.
  * @param {object | undefined} owner @param {string | symbol} name
  * @param {(native: Function, self: *, given: *[]) => unknown} as
  */
@@ -25,10 +24,10 @@ function intercept(owner, name, as) {
     Object.defineProperty(owner, name, { ...native, value: to(native.value) })
 }
 
-/** Reports to Node while something takes real time. Each script counts its own: work that never ends must not hide other work. */
+/** Reports real-time work to Node. Each script counts its own: work that never ends must not hide other work. */
 function realTimeWork() {
   let open = 0
-  /** Returns what to call at the end; further calls have no effect. */
+  /** Further calls of the returned function have no effect. */
   const begin = () => {
     if (++open === 1) report('busy')
     let isOpen = true
@@ -37,7 +36,10 @@ function realTimeWork() {
       isOpen = false
     }
   }
-  /** Methods whose promises settle in real time. @param {object | undefined} owner @param {readonly string[]} names */
+  /**
+   * For methods whose promises settle in real time. @param {object | undefined} owner @param {readonly string[]}
+   * names
+   */
   const interceptPromises = (owner, names) => {
     for (const name of names) {
       intercept(owner, name, (native, self, given) => {
@@ -53,7 +55,7 @@ function realTimeWork() {
   return { begin, interceptPromises }
 }
 
-/** Events sent ahead of their frame. @type {WeakMap<EventTarget, Set<string>>} */
+/** @type {WeakMap<EventTarget, Set<string>>} */
 const sentEvents = new WeakMap()
 /** @param {*} event */
 const keyOf = ({ type, animationName, propertyName }) => `${type} ${animationName ?? propertyName ?? ''}`
@@ -62,16 +64,16 @@ function sendEarly(target, event) {
   sentEvents.set(target, (sentEvents.get(target) ?? new Set()).add(keyOf(event)))
   nativeDispatch.call(target, event)
 }
-/** A listener: a late frame must not send it again. @param {Event} event */
+/** Stops a late frame from sending the event again. @param {Event} event */
 function dropRepeated(event) {
   if (!event.isTrusted || event.target === null) return
   if (sentEvents.get(event.target)?.delete(keyOf(event))) event.stopImmediatePropagation()
 }
 
 const CHECK_EVERY_MS = 100
-/** What still changes after that changes for ever. */
+/** What still changes after this time probably never stops. */
 const CHECK_FOR_MS = 6_000
-/** Returns a function that has `check` called again and again for a while. @param {() => void} check */
+/** Returns a function that starts the repeated checks. @param {() => void} check */
 function checkForAWhile(check) {
   let timer = 0
   let untilMs = 0

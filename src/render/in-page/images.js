@@ -1,16 +1,15 @@
-// Images are not downloaded: Chromium is started with them off, which saves a third of each page's work (a request held
-// and answered for each image was measured at 1.5 ms). It then fires neither `load` nor `error`, but pages wait for one
-// of them before they show an image or remove its placeholder. So each image is reported as loaded here, a moment after
-// its address is known.
+// Chromium does not download images: a request for each was measured at 1.5 ms. It then sends neither `load` nor
+// `error`.
+// Pages wait for one of them, so this script reports each image as loaded.
 {
   const { setTimeout, queueMicrotask, Event, MutationObserver } = window
   const image = HTMLImageElement.prototype
   const { get: shadowRoot } = Object.getOwnPropertyDescriptor(Element.prototype, 'shadowRoot') ?? {}
 
-  /** The address that each image was last reported for; null while a report is due. @type {WeakMap<Element, string | null>} */
+  /** The last reported address; null while a report is due. @type {WeakMap<Element, string | null>} */
   const reported = new WeakMap()
 
-  /** An address that Chromium would have fetched; data and blob images load by themselves. @param {HTMLImageElement} img */
+  /** Data and blob images load by themselves. @param {HTMLImageElement} img */
   const remoteAddress = (img) => {
     const address =
       img.getAttribute('src') || img.getAttribute('srcset') || (isInPicture(img) ? 'picture' : '')
@@ -21,7 +20,7 @@
     img.parentElement instanceof HTMLPictureElement &&
     img.parentElement.querySelector('source[srcset]') !== null
 
-  /** To be reported with the next timer: one for all, large pages have thousands. @type {HTMLImageElement[]} */
+  /** One timer reports them all; large pages have thousands. @type {HTMLImageElement[]} */
   let due = []
   const reportAll = () => {
     const images = due
@@ -86,7 +85,7 @@
     return root
   })
 
-  // Images that are in no document, such as `new Image()`.
+  // For images outside a document, such as `new Image()`.
   for (const name of ['src', 'srcset']) {
     const native = Object.getOwnPropertyDescriptor(image, name)
     Object.defineProperty(image, name, {
@@ -94,14 +93,13 @@
       /** @this {HTMLImageElement} @param {string} value */
       set(value) {
         native?.set?.call(this, value)
-        // Setting the same address again loads it again.
+        // Setting the same address loads it again.
         if (typeof reported.get(this) === 'string') reported.delete(this)
         see(this)
       },
     })
   }
 
-  // A reported image reads as a loaded one does.
   /** @param {HTMLImageElement} img */
   const isReported = (img) => typeof reported.get(img) === 'string'
   /** @param {string} name @param {(img: HTMLImageElement) => unknown} shown */

@@ -1,7 +1,6 @@
-// Runs last. Fills in what the headless shell does not do under virtual time, and removes what a render must not have.
+// Runs last. Replaces what the headless shell does not do under virtual time; removes what renders must not have.
 {
   const { setTimeout, clearTimeout, reportError, DOMException } = window
-  // Out of the page's reach.
   Reflect.deleteProperty(window, 'prepaintTell')
 
   /** @param {object} target @param {string} name @param {unknown} value */
@@ -12,10 +11,10 @@
   }
 
   if (window === window.top) {
-    // Left by an earlier render in this tab.
+    // An earlier render in this tab may have set it.
     window.name = ''
 
-    // The page may hold the capture until it says so.
+    // The page may hold the capture with these flags.
     for (const flag of ['prerenderReady', 'renderComplete', 'renderReady']) {
       /** @type {unknown} */
       let value
@@ -32,14 +31,13 @@
     }
   }
 
-  // No unload events: what a handler writes could arrive after the wipe, and be found by the next render. This listener
-  // is the first, so it stops all others.
+  // Stops unload events: a handler could write after the wipe, and the next render would find it.
   for (const event of ['beforeunload', 'pageswap', 'pagehide', 'unload', 'visibilitychange', 'freeze']) {
     window.addEventListener(event, (event) => event.stopImmediatePropagation(), { capture: true })
   }
 
-  // No frames are drawn under virtual time: timers of 16 ms replace them. What still animates after two seconds goes on
-  // for ever, and gets fewer frames.
+  // Virtual time draws no frames; timers of 16 ms replace them. Animations that last over two seconds get fewer
+  // frames.
   const FRAME_MS = 16
   const LATER_FRAME_MS = 100
   const LATER_AFTER_MS = 2_000
@@ -54,7 +52,7 @@
     waiting = new Map()
     const time = now()
     for (const callback of running.values()) {
-      // An error must not keep the others from running.
+      // An error must not stop the other callbacks.
       try {
         callback(time)
       } catch (error) {
@@ -78,8 +76,8 @@
   )
   replace(window, 'cancelIdleCallback', (/** @type {number} */ id) => clearTimeout(id))
 
-  // Every observed element is reported as visible, so lazy content comes without scrolling. A list with infinite scroll
-  // observes its last element again and again: it is answered a few times.
+  // Reports every observed element as visible, so lazy content loads. Infinite lists observe again and again: limit
+  // the answers.
   const ANSWERS_PER_ELEMENT = 3
   /** @type {WeakMap<Element, number>} */
   const answers = new WeakMap()
@@ -132,7 +130,7 @@
       this.#callback.call(this, this.takeRecords(), this)
     }
   }
-  /** Rectangles are measured only when asked for: that forces layout. @param {Element} target */
+  /** Measures rectangles lazily, because that forces layout. @param {Element} target */
   const entryOf = (target) => ({
     target,
     isIntersecting: true,
@@ -156,7 +154,7 @@
   })
   replace(window, 'IntersectionObserver', IntersectionObserver)
 
-  // Closed shadow roots are opened for the snapshot, whose world sees the real state; to the page they stay closed.
+  // Opens closed shadow roots for the snapshot. To the page they stay closed.
   /** @type {WeakSet<ShadowRoot>} */
   const closedRoots = new WeakSet()
   intercept(Element.prototype, 'attachShadow', (native, self, [init, ...rest]) => {
@@ -173,15 +171,15 @@
     closedRoots.has(self) ? 'closed' : apply(native, self, []),
   )
 
-  // A service worker would outlive the render, and answer the next one.
+  // A service worker would outlive the render and answer the next one.
   if ('ServiceWorkerContainer' in window) {
     replace(ServiceWorkerContainer.prototype, 'register', () =>
       Promise.reject(new DOMException('Service workers are off', 'SecurityError')),
     )
   }
-  // The names of its buckets are not wiped with what is in them (Chromium 153).
+  // Chromium 153 does not wipe the names of storage buckets.
   Reflect.deleteProperty(Navigator.prototype, 'storageBuckets')
-  // Ways out that no proxy sees. (The flags close them too.)
+  // These bypass the proxy. (The browser flags close them too.)
   for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'RTCDataChannel', 'WebTransport']) {
     Reflect.deleteProperty(window, name)
   }

@@ -1,9 +1,9 @@
-// Some things take real time and do not hold Chromium's virtual clock: databases, caches, cryptography, workers. The
-// clock would run out while a page waits for one of them, so their beginning and end are reported to Node.
+// Databases, caches, cryptography and workers take real time and do not hold Chromium's virtual clock.
+// Report their beginning and end to Node, so the clock does not run out meanwhile.
 {
   const { begin, interceptPromises } = realTimeWork()
   /**
-   * Calls `follow` with the result of each call, and with its object.
+   * Calls `follow` with each call's result and object.
    * @param {object | undefined} owner @param {readonly string[]} names @param {(result: *, self: *) => void} follow
    */
   const followCalls = (owner, names, follow) => {
@@ -16,7 +16,7 @@
     }
   }
 
-  // Bodies of answers: the clock stands until their last byte has come, but may go on before the page has read it.
+  // The clock stands until the last byte of a body has come, but may go on before the page has read it.
   let reading = 0
   const readEnded = () => {
     if (--reading === 0) report('read')
@@ -26,7 +26,7 @@
     if (++reading === 1) report('reading')
     then.call(result, readEnded, readEnded)
   }
-  // Read piece by piece, an answer has no such end: Node waits for a read only a while after the last byte.
+  // A read piece by piece has no end: Node waits only briefly after the last byte.
   let draining = 0
   const drainEnded = () => {
     if (--draining === 0) report('drained')
@@ -88,8 +88,7 @@
   ])
   interceptPromises(window, ['createImageBitmap', 'queryLocalFonts'])
 
-  // Scripts of workers are waited for like those of the page; their address tells which has ended.
-  /** The addresses of workers. @type {WeakMap<object, string>} */
+  /** The addresses of workers. Node waits for their scripts. @type {WeakMap<object, string>} */
   const scripts = new WeakMap()
   /** @param {object} worker */
   const hasEnded = (worker) => report(`ended ${scripts.get(worker)}`)

@@ -1,9 +1,8 @@
-// ResizeObserver reports with frames, of which hardly any is drawn under virtual time: it would miss a change between
-// two of them, and its first report would come last. A timer measures instead.
+// ResizeObserver reports with frames, which virtual time hardly draws. A timer measures instead.
 {
   const { setTimeout, ResizeObserverEntry, reportError } = window
   const Native = window.ResizeObserver
-  /** A frame: new elements are measured at the end of the one they came in. */
+  /** One frame: new elements are measured at its end. */
   const FIRST_CHECK_MS = 16
 
   /** @type {Set<ResizeObserver>} */
@@ -22,7 +21,7 @@
     checkOften()
   }
 
-  /** Only Chromium can make entries; ours read the same. @param {Element} target */
+  /** Only Chromium can make entries; these look the same. @param {Element} target */
   const entryOf = (target) => {
     const style = getComputedStyle(target)
     /** @param {...string} names */
@@ -32,7 +31,7 @@
     const { width, height } = target.getBoundingClientRect()
     const outerWidth = isBox ? target.offsetWidth : width
     const outerHeight = isBox ? target.offsetHeight : height
-    // What lies within a fraction of a pixel is the fraction that offsetWidth leaves out.
+    // offsetWidth is rounded, so ignore fractions of a pixel.
     const border = {
       inlineSize: Math.abs(width - outerWidth) < 1 ? width : outerWidth,
       blockSize: Math.abs(height - outerHeight) < 1 ? height : outerHeight,
@@ -64,12 +63,11 @@
   }
 
   class ResizeObserver {
-    /** Size of each at its last report; '' before the first. @type {Map<Element, string>} */ #sizes =
-      new Map()
+    /** Size at the last report; '' before the first. @type {Map<Element, string>} */ #sizes = new Map()
 
     /** @param {ResizeObserverCallback} callback */
     constructor(callback) {
-      // Throws what a wrong argument has to throw.
+      // Throws on a wrong argument.
       new Native(callback)
       checks.set(this, () => {
         const entries = []
@@ -106,7 +104,7 @@
       observing.delete(this)
     }
   }
-  // As interfaces of the platform have it: Zone.js finds what it wraps by enumerating.
+  // As in the platform: Zone.js finds what it wraps by enumerating.
   for (const name of ['observe', 'unobserve', 'disconnect'])
     Object.defineProperty(ResizeObserver.prototype, name, { enumerable: true })
   Object.defineProperty(ResizeObserver.prototype, Symbol.toStringTag, {

@@ -1,14 +1,13 @@
-// Evaluated once, at the end of a render, in a world of its own, where the page cannot have changed any function. Writes
-// what only the live document knows into the DOM, removes what must not run again, and returns the whole as text. The
-// document is thrown away afterwards.
+// Evaluated at the end of a render in an isolated world, where the page cannot change functions.
+// Writes live state into the DOM, removes scripts, and returns the document as text. Changes the document.
 const JAVASCRIPT =
   /^(?:(?:text|application)\/(?:x-)?(?:java|ecma|live)script(?:[\d.]*)|text\/jscript|module|importmap|speculationrules)?$/i
 
-// Frameworks mark their places with comments that only their scripts read.
+// Comments that only the scripts of frameworks read.
 const MARKER =
   /^(?:\s*|\[[!?-]?|\]|\/?\$[?!s~]?|\/?&|[#/]|v-if|v-for|teleport (?:start|end)|(?:ng-)?container|ngetn|ngtns|bindings=.*|\?lit\$.*|\/?lit-part.*|\/?q[vs](?: .*)?)$/s
 
-// Properties of the document itself. Forms and images with the name of a property hide it, in every world.
+// Forms and images can hide properties of the document by their names, in every world.
 const doc = {
   root: own('documentElement'),
   head: own('head'),
@@ -24,7 +23,7 @@ const { removeAttribute, checkVisibility } = Element.prototype
 const { root } = doc
 
 /** A document or shadow root. @typedef {Pick<Document, 'querySelector' | 'querySelectorAll' | 'children' | 'adoptedStyleSheets'>} Scope */
-/** The document as a scope. @type {Scope} */
+/** @type {Scope} */
 const page = {
   querySelector: own('querySelector'),
   querySelectorAll: own('querySelectorAll'),
@@ -34,11 +33,11 @@ const page = {
 /** @param {number} maxChars @param {number} maxElements */
 // biome-ignore lint/correctness/noUnusedVariables: src/render/visit/snapshot.ts calls it
 function takeSnapshot(maxChars, maxElements) {
-  // Chromium shows images and texts in a document of its own.
+  // Chromium shows images and texts in a generated document.
   const isHtml = doc.contentType === 'text/html' || doc.contentType === 'application/xhtml+xml'
   if (!isHtml || !(root instanceof HTMLHtmlElement)) return { kind: 'not-html' }
 
-  /** The document and every shadow root below it. @type {(Scope | ShadowRoot)[]} */
+  /** @type {(Scope | ShadowRoot)[]} */
   const scopes = [page]
   let elements = 0
   for (const scope of scopes) {
@@ -87,7 +86,7 @@ function doctype() {
   return `<!DOCTYPE ${name}${identifiers}${systemId === '' ? '' : ` "${systemId}"`}>\n`
 }
 
-/** Nothing to read and nothing to look at. Stops at the first thing found. @param {(Scope | ShadowRoot)[]} scopes */
+/** Whether there is neither text nor anything visible. @param {(Scope | ShadowRoot)[]} scopes */
 function isBlank(scopes) {
   if (doc.body === null) return true
   const shown =
@@ -107,7 +106,7 @@ function isBlank(scopes) {
   return true
 }
 
-/** The status and headers that the page asks for, in the spellings of prerender and rendertron. */
+/** Reads the status and headers that the page sets, in the spellings of prerender and rendertron. */
 function takeMetas() {
   /** @type {string | null} */
   let statusCode = null
@@ -115,7 +114,7 @@ function takeMetas() {
   const headers = []
   for (const meta of page.querySelectorAll('meta[name], meta[property]')) {
     const name = (meta.getAttribute('name') ?? meta.getAttribute('property') ?? '').toLowerCase()
-    // Longer than any header that is kept, and short enough for our memory.
+    // Longer than any header that is kept.
     const content = (meta.getAttribute('content') ?? '').slice(0, 2_500)
     if (name === 'prerender-status-code' || name === 'render:status_code') statusCode = content
     else if (name === 'prerender-header' || name === 'render:header') headers.push(content)
@@ -125,7 +124,7 @@ function takeMetas() {
   return { statusCode, headers: headers.slice(0, 50) }
 }
 
-/** What was typed, ticked or chosen lives in properties, not in the markup. @param {Scope | ShadowRoot} scope */
+/** Form state lives in properties, not in the markup. @param {Scope | ShadowRoot} scope */
 function writeForms(scope) {
   for (const field of scope.querySelectorAll('input, option, textarea')) {
     if (field instanceof HTMLTextAreaElement) {
@@ -171,10 +170,10 @@ function parsed(text) {
   return sheet
 }
 
-/** null when the rules may not be read. @param {CSSStyleSheet} sheet */
+/** null if the rules may not be read. @param {CSSStyleSheet} sheet */
 function rulesOf(sheet) {
   try {
-    // Imports cannot be in a sheet made by script, and no script can add one to another.
+    // Scripts cannot add imports to a sheet.
     const rules = [...sheet.cssRules].filter((rule) => !(rule instanceof CSSImportRule))
     return rules.map((rule) => rule.cssText).join('\n')
   } catch {
@@ -188,7 +187,7 @@ function importsOf(sheet) {
   return imports.map((rule) => `${rule.cssText}\n`).join('')
 }
 
-/** A string in a rule may hold what would end the element. @param {string} rules */
+/** A string in a rule may contain the end tag. @param {string} rules */
 function asStyleText(rules) {
   return rules.replace(/<\/(style)/gi, '<\\2f $1')
 }
@@ -199,11 +198,10 @@ function removeScripts(scope) {
     if (JAVASCRIPT.test(script.getAttribute('type')?.trim() ?? script.getAttribute('language') ?? ''))
       script.remove()
   }
-  // Preloads of what was removed.
   const preloads =
     'link[rel~="modulepreload" i], link[rel~="preload" i][as="script" i], link[rel~="prefetch" i][as="script" i]'
   for (const link of scope.querySelectorAll(preloads)) link.remove()
-  // Inline handlers are scripts too, and what they call is gone.
+  // Inline handlers are scripts too.
   for (const child of scope.children) {
     const query = 'descendant-or-self::*/@*[starts-with(name(), "on")]'
     const found = doc.evaluate(query, child, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE)
@@ -227,7 +225,7 @@ function removeMarkers(part) {
   for (const marker of markers) marker.remove()
 }
 
-/** The text leaves here as UTF-8, whatever the page was sent in. */
+/** The text leaves as UTF-8, whatever the page's encoding. */
 function declareUtf8() {
   for (const meta of page.querySelectorAll('meta[charset], meta[http-equiv="content-type" i]')) meta.remove()
   const meta = doc.createElement('meta')

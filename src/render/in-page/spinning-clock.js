@@ -1,6 +1,5 @@
-// Runs first in every document and worker. Virtual time stands while a task runs, so one that waits by the clock ("sleep"
-// in a loop) would wait for ever. After so many reads of a clock that stands, each further one moves it; the real clock
-// then catches up.
+// Virtual time stands while a task runs, so a busy wait by the clock would never end.
+// After many reads of a standing clock, each further read moves it.
 ;(() => {
   const READS = 10_000
   const STEP_MS = 0.1

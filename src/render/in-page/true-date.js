@@ -1,12 +1,12 @@
-// Runs first in every document and worker of a page whose process has a clock that is ahead, because of the virtual time
-// of earlier renders. Corrects every source of the date. Spans (performance.now, timers, frames) are right as they are.
+// Corrects every source of the date if the process's clock is ahead because of earlier renders.
+// Durations (performance.now, timers, frames) are already right.
 
 /** @param {object} target @param {string} name @param {unknown} value */
 const setHidden = (target, name, value) =>
   Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false })
 
 /**
- * The same function, with its result changed by `then`.
+ *
  * @template {(...given: *[]) => *} Native
  * @param {Native} native @param {(result: *, self: *, given: *[]) => unknown} then
  */
@@ -44,7 +44,7 @@ function tellTrueDate(aheadMs) {
   correctTemporal(aheadMs)
 }
 
-/** Moments of the load, as dates; 0: not reached. @param {number} aheadMs */
+/** Load times as dates; 0: not reached. @param {number} aheadMs */
 function correctLoadTimes(aheadMs) {
   const { Performance, PerformanceTiming } = globalThis
   /** @param {number} ms */
@@ -61,7 +61,7 @@ function correctLoadTimes(aheadMs) {
   setHidden(Performance.prototype, 'toJSON', inJson)
 }
 
-/** Without an argument these format the current moment. @param {() => number} trueNow */
+/** Without an argument these format the current time. @param {() => number} trueNow */
 function correctFormats(trueNow) {
   const { apply } = Reflect
   const { DateTimeFormat } = Intl

@@ -1,5 +1,5 @@
-// Runs first in every worker, and evaluates to a function that returns whether timers wait there: they have to be woken
-// when the page's clock has jumped. Chromium defines its own timers later, on the prototype, where these hide them.
+// Evaluates to a function that returns whether timers wait in the worker: they must be woken after a clock jump.
+// Chromium later defines its timers on the prototype, where these hide them.
 ;(() => {
   const { apply, defineProperty, get, getPrototypeOf } = Reflect
   const { add, delete: remove } = Set.prototype
@@ -21,7 +21,6 @@
       apply(remove, waiting, [id])
       if (typeof handler === 'function') apply(handler, globalThis, args)
     }
-    // Text is run by the browser itself.
     const id = native('setTimeout', [typeof handler === 'function' ? run : handler, ...given])
     if (typeof handler !== 'function') native('setTimeout', [run, ...given])
     apply(add, waiting, [id])

@@ -10,29 +10,29 @@ import { blockedUrlPatterns } from './blocked-hosts.ts'
 import { emulateVisitor, setUserAgent } from './visitor.ts'
 import { ATTACH_WORKERS } from './workers.ts'
 
-/** One page target, attached and set up, at about:blank. Its process lives as long as it does. */
+/** One attached page target at about:blank, with its process. */
 export type Page = {
   readonly session: CdpSession
   readonly connection: CdpConnection
   readonly clock: VirtualClock
   readonly date: PageDate
   readonly frameId: string
-  /** Our world in the current main document, once there is one. */
+  /** Our isolated world in the current main document. */
   readonly ownWorld: number | undefined
   /** Resolves with the reason when the process has died. */
   readonly lost: Promise<string>
-  /** The page used credentials for HTTP authentication, which the browser remembers until the context ends. */
+  /** The page used HTTP credentials, which the browser remembers until the context ends. */
   readonly hasCredentials: boolean
   /** Set at the end of a visit: see `NetworkActivity.canPark`. */
   canPark: boolean
   listen(listeners: CdpListeners): void
-  /** Does between renders, while the clock stands, what the next render would have to wait for. Rejects when the page has gone. */
+  /** Prepares the next render in advance. Rejects if the page is gone. */
   prepareNext(): Promise<void>
-  /** Closes the page even if it hangs. Rejects when the browser is gone. */
+  /** Closes the page even if it hangs. Rejects if the browser is gone. */
   close(): Promise<void>
 }
 
-/** Run one after the other before any script of the page. In one function: they share what hooks.js defines. */
+/** Run in order before the page's scripts, in one function that shares hooks.js. */
 const NEW_DOCUMENT_SCRIPTS = [
   'spinning-clock.js',
   'hooks.js',
@@ -49,7 +49,6 @@ const NEW_DOCUMENT_SCRIPTS = [
   .join('\n')
 const NEW_DOCUMENT_SCRIPT = `(() => {\n${NEW_DOCUMENT_SCRIPTS}\n})()`
 
-/** Reasons of `lost` for a page over its limits. */
 export const OUT_OF_MEMORY = 'the page took too much memory'
 export const TOO_MANY_EVENTS = 'the page caused too many events'
 
@@ -64,7 +63,7 @@ export async function openPage(
   const wanted = { url: 'about:blank', browserContextId, ...(visitor.viewport ?? VIEWPORT) }
   const { targetId } = await cdp.browser
     .send('Target.createTarget', { ...wanted, enableBeginFrameControl: true })
-    // Only the headless shell can do without frames.
+    // Only the headless shell works without frames.
     .catch((error) => {
       if (!(error instanceof CdpError)) throw error
       return cdp.browser.send('Target.createTarget', wanted)
@@ -93,12 +92,12 @@ export async function openPage(
   }
   const credentials: CdpListeners = {
     'Network.requestWillBeSent': ({ request }) => checkCredentials(request.url),
-    // A request shows them only once it has been answered.
+    // A request shows them only after its response.
     'Network.responseReceived': ({ response }) => checkCredentials(response.url),
   }
   const prepareNext = async () => {
     await Promise.all([date.read(ownWorld), clock.renew()])
-    // The session that ends takes with it what another has set for the platform (Chromium 153).
+    // The end of a session resets the platform that another has set (Chromium 153).
     await setUserAgent(session, browser, visitor)
   }
   session.listen(always)
@@ -158,7 +157,6 @@ async function setUp(session: CdpSession): Promise<void> {
 }
 
 /**
- * Credentials for HTTP authentication (RFC 9110, section 11), given in a URL or to an XMLHttpRequest. Chromium
- * remembers them in the context, and wiping storage does not remove them.
+ * HTTP credentials in a URL (RFC 9110, section 11). Chromium keeps them in the context, even after a storage wipe.
  */
 const WITH_CREDENTIALS = /^[a-z]+:\/\/[^/?#]*@/i

@@ -8,20 +8,20 @@ import { type SiteProxy, Tab } from './tab.ts'
 export type TabSite = { customDomain: string; originUrl: string; visitor?: Visitor | undefined }
 
 /**
- * The clock of a page's process only runs ahead: each render moves it by its virtual time, some 5 s. The date is
- * corrected (`PageDate`), but not where the time since the load begins. So a tab's process is replaced before that
- * would be five minutes, which also frees its memory. Not sooner: warming up a new process costs as much as two or
- * three renders (docs/decisions/0015-render-speed.md).
+ * Each render moves the process's clock ahead by about 5 s. `PageDate` corrects the date but not the load's start
+ * time.
+ * Replace the process before five minutes, which also frees its memory. A new process costs as much as two or three
+ * renders (docs/decisions/0015-render-speed.md).
  */
 const RENDERS_PER_PROCESS = 60
 
 /**
- * A page with nothing in progress stays parked in its tab until the next render replaces it: leaving it for about:blank
- * first costs a fifth of a render's processor time. Without a next render it goes, to free its memory.
+ * An idle page stays parked until the next render: going to about:blank first costs a fifth of a render's processor
+ * time.
  */
 const PARK_LIMIT_MS = 1_000
 
-/** Cleaning takes some 5 ms; a page that cannot be left in this time is closed. */
+/** Cleaning takes about 5 ms; close a page that takes longer. */
 const CLEAN_LIMIT_MS = 2_000
 
 export class TabPool {
@@ -32,23 +32,23 @@ export class TabPool {
   #idle: Tab[] = []
   readonly #cleaning = new Map<Tab, Promise<boolean>>()
 
-  /** `limit`: tabs in all; at the limit the longest unused is closed for a new one. */
+  /** At `limit` tabs, the longest unused is closed for a new one. */
   constructor(browser: BrowserProcess, openSite: (site: TabSite) => Promise<SiteProxy>, limit: number) {
     this.#browser = browser
     this.#openSite = openSite
     this.#limit = limit
   }
 
-  /** A clean tab of this site, a used one if there is one. Rejects when `signal` ends the wait. */
+  /** Returns a clean tab of this site, reusing one if possible. Rejects if `signal` aborts. */
   async take(site: TabSite, signal: AbortSignal): Promise<Tab> {
     const key = JSON.stringify([site.customDomain, site.originUrl, site.visitor])
-    // The one used last has the warmest caches.
+    // The most recently used tab has the warmest caches.
     const known = this.#idle.findLast((tab) => tab.key === key)
     if (known !== undefined) {
       this.#notIdle(known)
       return known
     }
-    // Cleaning takes milliseconds, a new context a hundred of them.
+    // Cleaning takes milliseconds, a new context about a hundred.
     const soon = [...this.#cleaning].find(([tab]) => tab.key === key)
     if (soon !== undefined) {
       const [tab, isClean] = soon
@@ -67,7 +67,7 @@ export class TabPool {
     })
   }
 
-  /** Resolves when the tab is clean and can be taken again, or is closed. Never rejects. */
+  /** Resolves when the tab is clean or closed. Never rejects. */
   async giveBack(tab: Tab, state: 'sound' | 'broken'): Promise<void> {
     tab.page.listen({})
     tab.site.judgeNext(null)
@@ -86,7 +86,7 @@ export class TabPool {
     try {
       const tab = await Tab.open(this.#browser, proxy, key, site.visitor)
       this.#tabs.add(tab)
-      // Also while it is idle: a tab that has died must not be taken.
+      // Also discards idle tabs that die.
       void tab.lost.then(() => this.#discard(tab))
       return tab
     } finally {
@@ -104,7 +104,6 @@ export class TabPool {
     this.#idle = this.#idle.filter((other) => other !== tab)
   }
 
-  /** Afterwards the tab goes to the render that waits for it, or becomes idle. */
   async #whileCleaning(tab: Tab, work: Promise<void>): Promise<void> {
     const cleaned = hasSucceededInTime(work)
     this.#cleaning.set(tab, cleaned)
@@ -140,9 +139,8 @@ function hasSucceededInTime(work: Promise<void>): Promise<boolean> {
 export const OPEN_LIMIT_MS = 5_000
 
 /**
- * Kills a browser that cannot open a page in time, for example because its zygote is gone. One whose main thread is
- * busy with another page answers late, and gets the same time again. Call the returned function when the page is open,
- * or opening has failed.
+ * Kills a browser that cannot open a page in time. A busy browser that still answers gets the same time again.
+ * Call the returned function when opening has succeeded or failed.
  */
 export function killUnlessOpened(browser: Pick<BrowserProcess, 'answers' | 'kill'>): () => void {
   let isOver = false

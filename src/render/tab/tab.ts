@@ -6,21 +6,21 @@ import type { CdpSession } from '../browser/cdp.ts'
 import type { Excess, Visitor } from '../outcome.ts'
 import { openPage, type Page } from './page.ts'
 
-/** The gateway's side of one context: a proxy of its own. */
+/** The gateway's proxy for one context. */
 export type SiteProxy = {
   proxyUrl: string
   excess(): Excess | null
-  /** Requests of this page that the gateway had sent before the page did. */
+  /** Number of the page's requests that the gateway sent first. */
   preloaded(): number
-  /** The browser has received all of the site's answer from this address. */
+  /** Whether the browser has received the whole response from this address. */
   isDelivered(url: string): boolean
   takeCounts(): unknown
-  /** Shows the answer for the next document to `judge` before the browser gets any of it. */
+  /** Calls `judge` with the next document's response before the browser gets it. */
   judgeNext(judge: ((status: number, headers: OutgoingHttpHeaders) => boolean) | null): void
   close(): Promise<void>
 }
 
-/** Named one by one: `all` would also empty the shader cache, which takes five times as long as the rest. */
+/** Not `all`: that also empties the shader cache, which takes five times as long. */
 const STORAGE_TYPES =
   'cookies,local_storage,indexeddb,cache_storage,service_workers,file_systems,websql,shared_storage,storage_buckets'
 
@@ -47,8 +47,7 @@ export async function closeContext({ cdp }: Pick<BrowserProcess, 'cdp'>, browser
 }
 
 /**
- * A browser context with one page. A context serves one domain, and one render at a time: a second render beside the
- * first would share its storage, and have it wiped.
+ * A browser context with one page, for one domain and one render at a time: concurrent renders would share storage.
  */
 export class Tab {
   readonly key: string
@@ -64,7 +63,7 @@ export class Tab {
   #parkedAt = ''
   #closed: Promise<void> | null = null
 
-  /** The tab closes `site` at its end; so does this when it fails. */
+  /** The tab closes `site` at its end, also if opening fails. */
   static async open(
     browser: BrowserProcess,
     site: SiteProxy,
@@ -108,18 +107,14 @@ export class Tab {
     return this.#page
   }
 
-  /** The page of the last render is still there, without scripts and without time. */
+  /** The last page is still there, without scripts and with its clock stopped. */
   get isParked(): boolean {
     return this.#isParked
   }
 
-  /**
-   * Wipes everything that the last render left; the caches stay warm. With `renewProcess` the page itself is replaced
-   * too. Rejects when that did not work.
-   */
+  /** Wipes data of the last render and keeps caches. `renewProcess` also replaces the page. Rejects on failure. */
   async clean(renewProcess: boolean): Promise<void> {
-    // First the page goes, with its timers, sockets and workers. Its scripts are off, so no unload handler sets a
-    // cookie after the wipe.
+    // Leave the page first, with scripts off: no unload handler can set a cookie after the wipe.
     const used = this.page
     const { session } = used
     if (used.hasCredentials) throw new Error('the context may remember credentials')
@@ -139,7 +134,7 @@ export class Tab {
     const [address] = await Promise.all([
       this.#isParked ? addressOf(kept) : '',
       this.#browser.cdp.browser.send('Storage.clearCookies', { browserContextId: this.#contextId }),
-      // `*`: of every origin, other sites' frames included.
+      // `*`: every origin, including frames of other sites.
       kept.send('Storage.clearDataForOrigin', { origin: '*', storageTypes: STORAGE_TYPES }),
       kept.send('Page.resetNavigationHistory'),
     ])
@@ -147,13 +142,13 @@ export class Tab {
     if (this.page === used) await used.prepareNext()
   }
 
-  /** Call right before the visit of `url`: turns scripts on again for the next page. */
+  /** Call right before visiting `url`: turns scripts on for the next page. */
   async unpark(url: string): Promise<void> {
     if (!this.#isParked) return
     // At the same address Chromium would only reload, which the page could notice.
     if (url === this.#parkedAt) return this.leave()
     this.#isParked = false
-    // Not awaited: it is done long before the first byte of the next page.
+    // Not awaited: it is done long before the next page's first byte.
     void this.page.session.send('Emulation.setScriptExecutionDisabled', { value: false }).catch(() => {})
   }
 
@@ -187,7 +182,7 @@ export class Tab {
   }
 }
 
-/** `Page.navigate` answers before the old page is gone; the browser's own history shows when it is. */
+/** `Page.navigate` answers before the old page is gone; the history shows when it is. */
 async function toBlank(session: CdpSession): Promise<void> {
   await session.send('Page.navigate', { url: 'about:blank' })
   while ((await addressOf(session)) !== 'about:blank') await delay(1)

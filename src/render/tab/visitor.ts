@@ -4,7 +4,7 @@ import type { Visitor } from '../outcome.ts'
 
 const USUAL_LOCALE = 'en-US'
 
-/** Makes the page see this visitor's browser. What the visitor leaves open is alike everywhere: en-US, UTC. */
+/** Emulates the visitor's browser. Defaults are en-US and UTC. */
 export async function emulateVisitor(
   session: CdpSession,
   browser: BrowserProcess,
@@ -31,13 +31,12 @@ function metricsOf({ width, height }: { width: number; height: number }) {
   return { width, height, screenWidth: width, screenHeight: height, deviceScaleFactor: 1, mobile: false }
 }
 
-/** A normal Chromium's, with our name at its end. */
 function userAgent({ userAgent: own, product, identity }: BrowserProcess, visitor: Visitor) {
   const locale = visitor.locale ?? USUAL_LOCALE
   const language = locale.split('-', 1)[0] ?? locale
-  // Without weights: Chromium adds them to the header, scripts see the bare names.
+  // Without weights: Chromium adds them to the header; scripts see the bare names.
   const acceptLanguage = language === locale ? locale : `${locale},${language}`
-  // Another browser's name goes without Chromium's client hints.
+  // A custom user agent sends no Chromium client hints.
   if (visitor.userAgent !== undefined) return { userAgent: visitor.userAgent, acceptLanguage }
 
   const version = product.split('/')[1] ?? '0'
@@ -47,7 +46,7 @@ function userAgent({ userAgent: own, product, identity }: BrowserProcess, visito
     { brand: 'Not.A/Brand', version: number === major ? '8' : '8.0.0.0' },
   ]
   return {
-    // Only the major version, as every Chromium shows it; client hints have the rest.
+    // Only the major version, as in every Chromium; client hints have the rest.
     userAgent: `${own.replace(/HeadlessChrome\/\S+|Chrome\/\S+/, `Chrome/${major}.0.0.0`)} ${identity}`,
     acceptLanguage,
     platform: 'Linux x86_64',

@@ -6,7 +6,7 @@ import type { CdpConnection, CdpListeners, CdpSession } from '../browser/cdp.ts'
 import type { NetworkActivity } from '../time/network-activity.ts'
 import type { Policy, RenderClock } from '../time/virtual-clock.ts'
 
-/** For `Target.setAutoAttach`: workers wait for us before their first line. */
+/** Workers wait for us before their first line. */
 const attachTo = (type: string) => ({
   autoAttach: true,
   waitForDebuggerOnStart: true,
@@ -14,19 +14,19 @@ const attachTo = (type: string) => ({
   filter: [{ type }, { exclude: true }],
 })
 export const ATTACH_WORKERS = attachTo('worker')
-/** For the browser: a shared worker belongs to no page. */
+/** A shared worker belongs to the browser, not to a page. */
 const ATTACH_SHARED_WORKERS = attachTo('shared_worker')
 
 type AttachListeners = Pick<CdpListeners, 'Target.attachedToTarget' | 'Target.detachedFromTarget'>
 
-/** Passes the browser's events of shared workers to the page in whose context each was made. */
+/** Passes shared worker events to the page of their context. */
 export type ContextWorkers = {
   /** Replaces the context's listeners. A shared worker without a listener does not start. */
   listen(browserContextId: string, listeners: AttachListeners): void
   forget(browserContextId: string): void
 }
 
-/** Listens to the browser's own session, and is the only one that does. */
+/** Must be the only listener of the browser's session. */
 export async function followContextWorkers(browser: CdpSession): Promise<ContextWorkers> {
   const listenersOf = new Map<string, AttachListeners>()
   const contexts = new Map<string, string>()
@@ -52,18 +52,18 @@ export async function followContextWorkers(browser: CdpSession): Promise<Context
 /** A worker that takes longer to answer is computing. */
 const USUAL_ANSWER_MS = 100
 const PROBE_EVERY_MS = 25
-/** Only so many workers of one page are watched; the others run as well. */
+/** Further workers of a page run unwatched. */
 export const WATCHED_LIMIT = 16
 
 const inPage = (file: string) => readFileSync(path.join(import.meta.dirname, '../in-page', file), 'utf8')
 const SPINNING_CLOCK = inPage('spinning-clock.js')
 const TIMERS = inPage('worker-timers.js')
 
-/** Wakes one worker. Resolves with whether timers wait in it, once those that are due have run. */
+/** Resolves with whether timers wait in the worker, after due ones have run. */
 export type Wake = () => Promise<boolean>
 
 type WorkersOptions = {
-  /** Its sessions have to fail once the render is over. */
+  /** Sessions must fail once the render is over. */
   connection: Pick<CdpConnection, 'session' | 'endSession'>
   activity: NetworkActivity
   page: Pick<CdpSession, 'send'>
@@ -71,12 +71,9 @@ type WorkersOptions = {
   limit?: number
 }
 
-/**
- * Reports what the workers of a page do: their requests, and whether they compute. The page's own session shows
- * neither, and silence alone does not tell a busy worker from an idle one.
- */
+/** Reports requests and computation of workers, which the page's session does not show. */
 export class Workers {
-  /** For the page's session. The loading of a worker has the same id there and in the worker's own session. */
+  /** For the page's session. A worker's script load has the same id in both sessions. */
   readonly listeners: CdpListeners
   readonly #options: WorkersOptions
   readonly #running = new Map<string, Wake>()
@@ -87,7 +84,7 @@ export class Workers {
     this.listeners = this.#startedBy((requestId) => requestId)
   }
 
-  /** The page's clock, with the workers kept in step. */
+  /** Wraps the page's clock and keeps workers in step. */
   follow(clock: RenderClock): RenderClock {
     const { activity } = this.#options
     return {
@@ -96,7 +93,7 @@ export class Workers {
     }
   }
 
-  /** `nameOf`: the name of a request, unique over the page and its workers. */
+  /** `nameOf` returns a request name that is unique over the page and its workers. */
   #startedBy(nameOf: (requestId: string) => string): CdpListeners {
     const atEnd = new Map<string, () => void>()
     const hasEnded = (sessionId: string) => {
@@ -126,7 +123,7 @@ export class Workers {
     }
   }
 
-  /** The loading of a worker's script begins among the requests of its opener, and ends among its own. */
+  /** A worker's script load begins in its opener's session and ends in its own. */
   #requestsOf(nameOf: (requestId: string) => string, script: string, hasFailed: () => void) {
     const { activity } = this.#options
     const open = new Set([script])
@@ -148,14 +145,14 @@ export class Workers {
       'Network.loadingFinished': finished,
       'Network.loadingFailed': (event) => {
         finished(event)
-        // A worker without a script answers nothing, but exists until its page's clock goes on.
+        // A worker without a script never answers, but exists until the page's clock goes on.
         if (nameOf(event.requestId) === script) hasFailed()
       },
     }
     return { listeners, end: () => open.forEach((name) => void activity.finished(name)) }
   }
 
-  /** Asks the worker again and again. It computes if it does not answer while its page does. */
+  /** The worker computes if it does not answer while its page does. */
   async #probe(worker: CdpSession, sessionId: string): Promise<never> {
     const { activity, page } = this.#options
     const ask = (session: Pick<CdpSession, 'send'>) => session.send('Runtime.evaluate', { expression: '0' })
@@ -178,7 +175,7 @@ export class Workers {
 
 /** Resolves with the id of the function that returns whether timers wait in the worker. */
 async function begin(worker: CdpSession, isWatched: boolean, dateScript: string): Promise<string | null> {
-  // In this order on one pipe: all is set when it begins to run.
+  // One pipe keeps the order: everything is set before the worker runs.
   const set = isWatched
     ? [
         worker.send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }),
@@ -187,7 +184,7 @@ async function begin(worker: CdpSession, isWatched: boolean, dateScript: string)
     : []
   const expression = `${SPINNING_CLOCK};${dateScript};${TIMERS}`
   const scripted = isWatched ? worker.send('Runtime.evaluate', { expression }) : null
-  // All together, so that no rejection stays unhandled.
+  // Await together, so no rejection is unhandled.
   const [given] = await Promise.all([scripted, ...set, worker.send('Runtime.runIfWaitingForDebugger')])
   return given?.result.objectId ?? null
 }
@@ -203,13 +200,12 @@ async function hasTimers(worker: CdpSession, objectId: string | null): Promise<b
 }
 
 const STEP_MS = 100
-/** The page needs a moment of the clock for the last messages of workers. */
+/** The page needs a moment of the clock for the workers' last messages. */
 const LAST_MESSAGES_MS = 1
 
 /**
- * `grant` with the workers kept in step. They read the page's clock, but sleep by ours: after a jump, their due timers
- * would sleep on. So where timers wait, each step ends with a question to all workers, which wakes them. (Chromium can
- * bind workers to the clock, but one that ends while it loads something then stops it for good: Chromium 153.)
+ * Wakes workers after each step: they read the page's clock but sleep in real time, so due timers would sleep on.
+ * Binding workers to the clock fails: one that ends while loading stops the clock for good (Chromium 153).
  */
 export function inStepWith(
   workers: () => readonly Wake[],

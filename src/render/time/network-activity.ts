@@ -1,37 +1,34 @@
 import type { CdpListeners } from '../browser/cdp.ts'
 
-/**
- * Chromium reports a data request without an answer as pending. Wait so long: some back ends need seconds, and a page
- * without their answer is half a page. Past that it is a long poll, or hangs.
- */
+/** Limits the wait for a data response. Some back ends need seconds; longer requests are long polls or hang. */
 const ANSWER_MS = 5_000
-/** Scripts and style sheets are never polls, and without them there is no page. */
+/** Scripts and style sheets are essential and never polls. */
 const CODE_ANSWER_MS = 10_000
 const WORK_MS = 2_500
-/** An answer that has begun and then sends nothing for so long is a stream ... */
+/** A response that is silent this long is a stream ... */
 const SILENCE_MS = 400
-/** ... but a document that comes in parts gets more: its server computes the next part. */
+/** ... but a server may compute the next part of a document longer. */
 const DOCUMENT_SILENCE_MS = 2_500
-/** An answer that still sends after so long is a stream too ... */
+/** A response that still sends after this time is a stream ... */
 const BODY_MS = 5_000
-/** ... but half a document looks like a whole one, so it gets nearly all the time of a render. */
+/** ... but half a document looks complete, so a document gets nearly the whole render time. */
 const DOCUMENT_BODY_MS = 15_000
-/** Without any event for so long, only old requests are pending. */
+/** Without an event for this long, only old requests are pending. */
 const QUIET_MS = 150
-/** The same with no known pending request: mostly a busy script, so take more time to be sure. */
+/** With no known pending request: mostly a busy script, so wait longer. */
 const IDLE_MS = 1_000
 const HANDSHAKE_MS = 2_000
 /** Real time for the first message of a new stream ... */
 const OPENED_MS = 400
-/** ... and of a worker, which has work to do and nearly always answers. */
+/** ... and of a worker, which nearly always answers. */
 const WORKER_OPENED_MS = 1_000
-/** Streams are waited for no longer than this, while they go on sending. */
+/** Maximum wait for streams that go on sending. */
 const STREAMS_LIMIT_MS = 2_000
-/** Workers that compute or wait for requests are waited for no longer than this. */
+/** Maximum wait for workers that compute or wait for requests. */
 const WORKERS_LIMIT_MS = 8_000
-/** The same request made more often than this is a poll, and is not waited for ... */
+/** A request repeated more often than this is a poll and is not waited for ... */
 const POLL_AFTER = 8
-/** ... and so is one that differs only in its query or body, which long polls often vary. */
+/** ... and so is one that differs only in query or body, as long polls do. */
 const VARIED_POLL_AFTER = 30
 
 const CODE_TYPES = new Set(['Script', 'Stylesheet', 'Document'])
@@ -45,13 +42,13 @@ type Pending = {
   kind: 'request' | 'stream' | 'poll'
   sinceMs: number
   answeredMs: number | null
-  /** The answer to a `fetch` has arrived, and the page does not read it: Chromium reports it as loading. */
+  /** Response of a `fetch` that the page does not read: Chromium reports it as loading. */
   isUnread: boolean
 }
 
 /**
- * What the page's content may still wait for. Chromium's virtual clock stands while any request is pending; streams
- * and requests that never end would hold it for ever, so this tells them apart.
+ * Decides which requests content may still depend on. Chromium's virtual clock would wait for all, including endless
+ * ones.
  */
 export class NetworkActivity {
   readonly #nowMs: () => number
@@ -59,14 +56,13 @@ export class NetworkActivity {
   readonly #pending = new Map<string, Pending>()
   readonly #timesRequested = new Map<string, number>()
   #lastEventMs: number
-  /** Frames in which work takes real time without a request (a database, cryptography). */
+  /** Frames with real-time work that is no request (database, cryptography). */
   #working = 0
   #workSinceMs = 0
-  /** Frames that read an answer, whole or piece by piece. */
   #reading = 0
   #readSinceMs = 0
   #draining = 0
-  /** Virtual time that has passed was lost to the page, because it waited for real time. */
+  /** The page waited for real time, so it lost virtual time. */
   #hasLostTime = false
   #firstStreamMs = Number.POSITIVE_INFINITY
   #streamDueMs = Number.NEGATIVE_INFINITY
@@ -76,7 +72,7 @@ export class NetworkActivity {
   #lastMessageMs = Number.NEGATIVE_INFINITY
   #mustLeave = false
 
-  /** `isDelivered`: the browser has received all of the answer from this address. */
+  /** `isDelivered`: whether the browser has received the whole response from this address. */
   constructor(nowMs: () => number, isDelivered: (url: string) => boolean = () => false) {
     this.#nowMs = nowMs
     this.#isDelivered = isDelivered
@@ -87,18 +83,18 @@ export class NetworkActivity {
     return this.#isWorking() || this.#some((request) => this.#isRecent(request))
   }
 
-  /** Some request is pending but not waited for: until it ends, the clock would stand. */
+  /** Whether a pending request that is not waited for stops the clock. */
   isClockHeld(): boolean {
     return this.#some((request) => !request.isUnread && !this.#isRecent(request))
   }
 
-  /** Nothing worth waiting for has happened lately. `slowness` multiplies the times on a slow machine. */
+  /** Whether nothing relevant has happened lately. `slowness` multiplies the times on a slow machine. */
   isQuiet(slowness: number): boolean {
     if (this.#isWorking() || this.#some((request) => this.#isRecent(request, slowness))) return false
     return this.#nowMs() - this.#lastEventMs >= slowness * (this.#pending.size > 0 ? QUIET_MS : IDLE_MS)
   }
 
-  /** A socket, stream or worker was opened just now, or still sends. */
+  /** Whether a socket, stream or worker was opened just now, or still sends. */
   isStreaming(): boolean {
     if (this.#nowMs() < this.#streamDueMs && this.#isStreamTime()) return true
     return this.#some(
@@ -107,7 +103,7 @@ export class NetworkActivity {
     )
   }
 
-  /** Virtual time was lost to the page since the last call: it waited for real time. */
+  /** Whether the page lost virtual time since the last call. */
   takeLostTime(): boolean {
     const hasLostTime = this.#hasLostTime || this.#isReading()
     this.#hasLostTime = false
@@ -115,9 +111,9 @@ export class NetworkActivity {
   }
 
   /**
-   * Once its scripts are off, this page can do nothing more, and may stay in its tab until the next render: no answer
-   * is pending that could set a cookie, and no database, worker or socket is in use. `document.open` removes the
-   * listeners that keep unload events from the page.
+   * Whether the page, with scripts off, can stay in its tab: no pending response could set a cookie, and no database,
+   * worker or socket is in use.
+   * `document.open` removes the listeners that stop unload events.
    */
   canPark(): boolean {
     return !this.#mustLeave && this.#working === 0 && this.#pending.size === 0
@@ -133,7 +129,7 @@ export class NetworkActivity {
     else if (type === 'EventSource' || type === 'WebSocket') this.#streamOpened()
   }
 
-  /** The head of the answer came, or bytes of it, or a message of a stream. */
+  /** Headers, bytes or a stream message arrived. */
   progressed(id: string): void {
     const request = this.#pending.get(id)
     if (request === undefined) return
@@ -145,7 +141,7 @@ export class NetworkActivity {
     else if (request.kind === 'stream') this.messageReceived()
   }
 
-  /** The page sent a message on a socket: wait for an answer. */
+  /** The page sent a socket message: wait for an answer. */
   messageSent(id: string): void {
     if (this.#pending.has(id)) this.#streamOpened()
   }
@@ -155,24 +151,24 @@ export class NetworkActivity {
     this.#pending.delete(id)
   }
 
-  /** The clock ran out by itself: stop waiting for answers that have arrived and that the page does not read. */
+  /** The clock ran out: stop waiting for responses that the page does not read. */
   clockRanOut(): void {
     for (const request of this.#pending.values()) {
       const { type, isUnread, kind, answeredMs, url } = request
       if (isUnread || type !== 'Fetch' || kind !== 'request' || answeredMs === null) continue
       if (!this.#isDelivered(url)) continue
       request.isUnread = true
-      // Should the page read it later, it needs its time for that.
+      // The page needs this time if it reads the response later.
       this.#hasLostTime = true
     }
   }
 
-  /** Workers were given a step of the clock, which is no quiet. */
+  /** Workers got a step of the clock, so this is not quiet. */
   clockMoved(): void {
     this.#lastEventMs = this.#nowMs()
   }
 
-  /** A worker lives in real time, like a stream. Its script is waited for like the page's. */
+  /** Workers run in real time, like a stream. */
   workerStarted(): void {
     this.#mustLeave = true
     this.#lastWorkerMs = this.#nowMs()
@@ -180,26 +176,25 @@ export class NetworkActivity {
     this.#streamOpened(WORKER_OPENED_MS)
   }
 
-  /** The worker of this script was ended, or failed, perhaps before it began. */
+  /** The worker ended or failed, perhaps before it began. */
   workerEnded(url: string): void {
     for (const [id, request] of this.#pending) if (request.url === url) this.#pending.delete(id)
   }
 
-  /** The page sent a worker something: wait for an answer. */
+  /** The page sent a worker a message: wait for an answer. */
   workerAsked(): void {
     this.#streamOpened(WORKER_OPENED_MS)
   }
 
   messageReceived(): void {
-    // The page may need virtual time for what it does with it.
+    // The page may need virtual time to handle the answer.
     if (this.#isStreamTime()) this.#hasLostTime = true
     this.#lastMessageMs = this.#nowMs()
     this.#streamDueMs = this.#nowMs() + QUIET_MS
   }
 
-  /** The worker's script has arrived: the worker begins. */
   workerLoaded(): void {
-    // Unless it has sent something while it was loaded.
+    // Unless it sent a message while it was loading.
     if (this.#lastMessageMs <= this.#lastWorkerMs) this.workerWillSend(WORKER_OPENED_MS)
   }
 
@@ -210,11 +205,11 @@ export class NetworkActivity {
   workerIdle(id: string): void {
     const sinceMs = this.#busyWorkers.get(id)
     this.#busyWorkers.delete(id)
-    // Unless it has sent its result already.
+    // Unless it has already sent its result.
     if (sinceMs !== undefined && this.#lastMessageMs < sinceMs) this.workerWillSend()
   }
 
-  /** It has computed or received what it needs: its silence until now meant nothing. */
+  /** The worker has computed or received its input: restart the wait for its message. */
   workerWillSend(openedMs = OPENED_MS): void {
     if (this.workersLeftMs() === 0) return
     this.#firstStreamMs = this.#nowMs()
@@ -226,7 +221,7 @@ export class NetworkActivity {
     return Math.max(0, this.#firstWorkerMs + WORKERS_LIMIT_MS - this.#nowMs())
   }
 
-  /** A word of the scripts in the page: of in-page/real-time.js, browser-questions.js and history.js. */
+  /** A message from in-page/real-time.js, browser-questions.js or history.js. */
   hear(word: string): void {
     const [verb, object = ''] = word.split(' ', 2)
     if (verb === 'worker') this.workerStarted()
@@ -282,7 +277,7 @@ export class NetworkActivity {
 
   #isRecent({ type, kind, sinceMs, answeredMs, isUnread }: Pending, slowness = 1): boolean {
     if (kind !== 'request' || isUnread) return false
-    // On a busy machine silence means little, but the age of a request is what it is.
+    // `slowness` applies to silence, not to the age of a request.
     const ageMs = this.#nowMs() - sinceMs
     if (answeredMs === null) return ageMs < (CODE_TYPES.has(type) ? CODE_ANSWER_MS : ANSWER_MS)
     const [bodyMs, silenceMs] =
@@ -300,7 +295,7 @@ export class NetworkActivity {
 
   #isReading(): boolean {
     if (this.#reading > 0 && this.#nowMs() - this.#readSinceMs < ANSWER_MS) return true
-    // A read piece by piece may wait for what never comes.
+    // A read piece by piece may never end.
     return this.#draining > 0 && this.#nowMs() - this.#lastEventMs < SILENCE_MS
   }
 

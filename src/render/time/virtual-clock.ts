@@ -4,10 +4,10 @@ import path from 'node:path'
 import type { Protocol } from 'devtools-protocol'
 import type { CdpConnection, CdpSession } from '../browser/cdp.ts'
 
-/** A page that posts itself messages for ever leaves the clock no moment to jump: after so many tasks it jumps anyway. */
+/** Jump after this many tasks: a page that keeps posting messages to itself would stop the clock. */
 const TASKS_WITHOUT_TIME = 20_000
 
-/** The clock stands while anything is loading, or never. */
+/** The first stops the clock while anything loads; the second never. */
 export type Policy = 'pauseIfNetworkFetchesPending' | 'advance'
 
 export type RenderClock = Pick<VirtualClock, 'pause' | 'grant'>
@@ -15,10 +15,9 @@ export type RenderClock = Pick<VirtualClock, 'pause' | 'grant'>
 type Connection = Pick<CdpConnection, 'browser' | 'session' | 'endSession'>
 
 /**
- * The virtual clock of one page's process, from its start to its end. Its commands use a session of their own, which
- * is replaced before each document: Chromium reads nothing of a document whose session last told the clock to stand,
- * until time is granted, milliseconds after the document has come (docs/decisions/0015-render-speed.md). The
- * clock still stands when that session is gone, and the document is read.
+ * The virtual clock of one page's process. Its session is replaced before each document.
+ * If a session last told the clock to stand, Chromium reads no further document until it is granted time,
+ * milliseconds too late (docs/decisions/0015-render-speed.md).
  */
 export class VirtualClock {
   readonly #cdp: Connection
@@ -46,7 +45,7 @@ export class VirtualClock {
     await this.#setPolicy({ policy: 'pause' })
   }
 
-  /** Lets virtual time pass. Resolves at once; `expired` does when the budget is used up. */
+  /** Resolves at once; `expired` resolves when the budget is used up. */
   async grant(policy: Policy, budgetMs: number): Promise<{ expired: Promise<'expired'> }> {
     const expired = this.#untilExpired()
     this.#stands = false
@@ -60,8 +59,7 @@ export class VirtualClock {
   }
 
   /**
-   * Uses up what a render that ended early was still granted. Chromium cannot take time back: it would stop the next
-   * render when the rest of this one's is over.
+   * Uses up time left by a render that ended early: Chromium cannot take it back, and it would stop the next render.
    */
   async drain(): Promise<void> {
     while (this.#open > 0) {
@@ -114,13 +112,12 @@ const TOLERANCE_MS = 250
 
 const SCRIPT = readFileSync(path.join(import.meta.dirname, '../in-page', 'true-date.js'), 'utf8')
 
-/** The script in the page replaces all sources of the date but this one. */
+/** The page's script replaces all other sources of the date. */
 const READ_DATE = `new File([], '').lastModified`
 
 /**
- * The date that a page is told. The clock of a page's process runs only during renders, and then by seconds in
- * milliseconds. After a rest it is behind, and is moved on. After many renders it is ahead: Chromium cannot set it
- * back, so a script in each document and worker subtracts the difference from every source of the date.
+ * Corrects the page's date. A clock that is behind after idle time is moved on.
+ * Chromium cannot set back a clock that is ahead after many renders, so a script subtracts the difference.
  */
 export class PageDate {
   readonly #session: CdpSession
@@ -134,7 +131,7 @@ export class PageDate {
     this.#clock = clock
   }
 
-  /** Between renders, while the clock stands. `world`: ours in the current document, whose own may have a wrong date. */
+  /** Between renders, while the clock stands. `world`: isolated, because the page's own may have a wrong date. */
   async read(world: number | undefined): Promise<void> {
     const { result } = await this.#session.send('Runtime.evaluate', {
       expression: READ_DATE,
@@ -144,7 +141,7 @@ export class PageDate {
     this.#dateMs = Number(result.value)
   }
 
-  /** Makes the next document begin at `nowMs` (since the Unix epoch), within a fraction of a second. */
+  /** The next document begins at `nowMs` (Unix epoch), within a fraction of a second. */
   async begin(nowMs: number): Promise<void> {
     const aheadMs = this.#dateMs - nowMs
     if (aheadMs < -TOLERANCE_MS) {
@@ -155,19 +152,19 @@ export class PageDate {
     this.#correct(aheadMs > TOLERANCE_MS ? aheadMs : 0)
   }
 
-  /** Corrects the date in a worker of the page; empty if there is nothing to correct. */
+  /** Returns '' if there is nothing to correct. */
   workerScript(): string {
     return this.#aheadMs === 0 ? '' : correction(this.#aheadMs)
   }
 
-  /** Not awaited: the page's process has the script long before the first byte of the next document. */
+  /** Not awaited: the script arrives long before the next document's first byte. */
   #correct(aheadMs: number): void {
-    // Within the tolerance the script stays, so most renders change nothing.
+    // Keep the script within the tolerance, so most renders change nothing.
     if (Math.abs(aheadMs - this.#aheadMs) <= TOLERANCE_MS) return
     const before = this.#script
     this.#aheadMs = aheadMs
     this.#script = aheadMs === 0 ? null : this.#add(correction(aheadMs))
-    // If the page has gone, the render fails by itself.
+    // If the page is gone, the render fails by itself.
     this.#script?.catch(() => {})
     void before
       ?.then((identifier) => this.#session.send('Page.removeScriptToEvaluateOnNewDocument', { identifier }))

@@ -4,21 +4,20 @@ import type { CaptureReason } from '../record.ts'
 import type { NetworkActivity } from './network-activity.ts'
 import type { Policy, RenderClock } from './virtual-clock.ts'
 
-/** Virtual milliseconds given to a page once it loads: its timers up to there are in the snapshot. */
+/** Virtual milliseconds after load: timers up to there are in the snapshot. */
 const BUDGET_MS = 5_000
-/** Given in addition, in one step, when the page still had something to do after that. */
+/** Added in one step when the page is still busy after that. */
 const STEP_MS = 500
-/** A page that finds something to do in every round is as ready as it gets. */
+/** A page that is busy in every round is as ready as it gets. */
 const ROUNDS_LIMIT = 20
 const CHECK_EVERY_MS = 5
-/** A page that holds its capture may wait for real time: so much of it between two steps. */
+/** A page that holds its capture gets this much real time between steps. */
 const HOLD_PAUSE_MS = 20
 
 /**
- * Gives the page its time and resolves with why it was enough; never, while the page holds the capture or hangs. The
- * clock jumps from timer to timer while nothing is loading, and stands while something is. Once only streams and
- * requests that never end are left, it is advanced past them, in steps small enough to wait for requests that a timer
- * makes meanwhile. Reasons and figures are in docs/decisions/0002-virtual-time.md.
+ * Resolves with the capture reason; never if the page holds the capture or hangs.
+ * The clock stands while something loads. Once only streams and endless requests are left, it advances in small
+ * steps. See docs/decisions/0002-virtual-time.md.
  */
 export async function runUntilSettled(
   session: CdpSession,
@@ -28,7 +27,7 @@ export async function runUntilSettled(
   nowMs: () => number,
 ): Promise<CaptureReason> {
   const ready = signal.ready.then(() => 'ready' as const)
-  /** The clock stood although no known request was pending: for a worker, say, that ended before its script had run. */
+  /** The clock stood without a known pending request, for example for a worker that ended early. */
   let isStuck = false
 
   const run = async (policy: Policy, budgetMs: number) => {
@@ -44,7 +43,7 @@ export async function runUntilSettled(
   }
   const policy = () => (activity.isClockHeld() || isStuck ? 'advance' : 'pauseIfNetworkFetchesPending')
 
-  /** While the page waits for real time its clock goes at the same pace: stopped, it would hold back databases and sockets. */
+  /** Runs the clock at real speed: stopped, it would hold back databases and sockets. */
   const runInRealTime = async (untilMs: number) => {
     for (let sinceMs = nowMs(); activity.isBusy() || activity.isStreaming() || nowMs() < untilMs; ) {
       await delay(CHECK_EVERY_MS)
@@ -59,7 +58,7 @@ export async function runUntilSettled(
 
   let ended = await run('pauseIfNetworkFetchesPending', BUDGET_MS)
   let capture: CaptureReason = ended === 'stopped' ? 'idle' : 'budget'
-  // The clock stopped before its time was up: the page has all of it to come.
+  // The clock stopped early: the page is owed its whole budget.
   let owedMs = ended === 'stopped' ? BUDGET_MS : 0
 
   for (let round = 0; ended !== 'ready'; round++) {
@@ -81,21 +80,18 @@ export async function runUntilSettled(
 }
 
 const CHECK_CLOCK_EVERY_MS = 25
-/** A page that answers in this time runs at its usual speed; a slower one gets more time. */
+/** A page that answers within this time runs at its usual speed; a slower one gets more time. */
 const USUAL_ANSWER_MS = 5
 const MOST_SLOWNESS = 3
 
 const READ_CLOCK = `new File([], '').lastModified`
 
-/** With no known request pending, the clock may only rest between two jumps. */
+/** Without a pending request, the clock may only rest between two jumps. */
 const CHECKS_WITHOUT_REQUESTS = 12
-/** A clock that moves is given so many times the quiet. */
+/** A moving clock gets this multiple of the quiet time. */
 const WHILE_IT_MOVES = 3
 
-/**
- * Resolves once the page's clock stands for nothing that is worth waiting for (`stopped`), or goes too slowly to wait
- * for it (`slow`); never, after `over`.
- */
+/** Resolves when the clock stands for nothing relevant (`stopped`) or is too slow (`slow`); never after `over`. */
 async function untilClockStops(
   session: CdpSession,
   activity: NetworkActivity,
@@ -108,8 +104,8 @@ async function untilClockStops(
   while (!over.aborted) {
     await delay(CHECK_CLOCK_EVERY_MS)
     if (over.aborted || !activity.isQuiet(slowness)) continue
-    // Quiet also while timers run: the clock stands if it shows the same time as at the last check.
-    // How long the page takes to answer tells how busy the machine is; while a script runs it does not answer at all.
+    // The clock stands if it shows the same time as at the last check. The response time shows how busy the machine
+    // is.
     const askedMs = nowMs()
     const { result } = await session.send('Runtime.evaluate', { expression: READ_CLOCK })
     slowness = Math.min(Math.max((nowMs() - askedMs) / USUAL_ANSWER_MS, 1), MOST_SLOWNESS)
@@ -123,8 +119,8 @@ async function untilClockStops(
 }
 
 /**
- * What a page says in `prerenderReady`, `renderComplete` and `renderReady`: false holds the capture until true, true
- * ends the wait at once. With several of them, each that was set to false must become true.
+ * Flags `prerenderReady`, `renderComplete`, `renderReady`: false holds the capture, true ends the wait.
+ * If several are false, each must become true.
  */
 export class ReadySignal {
   readonly ready: Promise<void>
@@ -143,7 +139,7 @@ export class ReadySignal {
     return this.#isReady ? 'ready' : 'none'
   }
 
-  /** `hold` or `ready` and the name of the flag, as in-page/new-document.js sends it. */
+  /** `hold` or `ready` and the flag's name, from in-page/new-document.js. */
   hear(word: string): void {
     const [verb, flag = ''] = word.split(' ', 2)
     if (verb === 'hold') this.#onHold.add(flag)

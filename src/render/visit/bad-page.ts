@@ -1,4 +1,4 @@
-/** Recognises a page that is none. Every given part must match; texts are compared in lower case. */
+/** Every given part must match; texts are compared in lower case. */
 type Mark = {
   name: string
   title?: RegExp
@@ -11,8 +11,8 @@ const ASKS_FOR_HUMANS =
   /(?:verify|confirm|prove|make sure|checking) (?:that )?(?:you are|you're|you’re|if you are)(?: not)? (?:a )?(?:human|robot|bot)/
 
 /**
- * Pages of bot guards. Their scripts are gone from a snapshot, so they are recognised by their words and by what they
- * leave in the document. Longer pages that hold a captcha beside their content are no challenge: see `TEXT_LIMIT_CHARS`.
+ * Bot guards, recognised by their text and markup, because scripts are gone. Longer pages with a captcha are no
+ * challenge.
  */
 const CHALLENGES: readonly Mark[] = [
   { name: 'Cloudflare', title: /^(just a moment\.\.\.|attention required! \| cloudflare)$/ },
@@ -41,7 +41,7 @@ const CHALLENGES: readonly Mark[] = [
   { name: 'Turnstile', markup: /challenges\.cloudflare\.com/i, text: ASKS_FOR_HUMANS },
 ]
 
-/** Pages with status 200 that show nothing but an error. */
+/** Pages with status 200 that show only an error. */
 const ERROR_SHELLS: readonly Mark[] = [
   {
     name: 'server error',
@@ -70,7 +70,7 @@ const FIRST_CHARS = 400
 
 type Badness = { kind: 'challenge' | 'error-page'; mark: string }
 
-/** The bot guard that names itself in the response headers, whatever the status; null: none. */
+/** The bot guard named in the response headers, whatever the status; null: none. */
 export function challengerOf(headers: readonly { name: string; value: string }[]): string | null {
   const isCloudflare = headers.some(
     ({ name, value }) => name.toLowerCase() === 'cf-mitigated' && /^challenge$/i.test(value.trim()),
@@ -78,7 +78,7 @@ export function challengerOf(headers: readonly { name: string; value: string }[]
   return isCloudflare ? 'Cloudflare' : null
 }
 
-/** Why a snapshot is no page; null if it is one. `text`: its visible text, at least `TEXT_LIMIT_CHARS` + 1 of it. */
+/** null if the snapshot is a real page. `text` holds at least `TEXT_LIMIT_CHARS` + 1 characters. */
 export function badnessOf(html: string, text: string, status: number): Badness | null {
   if (text.length > TEXT_LIMIT_CHARS) return null
   const page = {

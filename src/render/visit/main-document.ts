@@ -13,17 +13,14 @@ export type ResponseHeader = { name: string; value: string }
 export type SiteAddress = { customDomain: string; originUrl: string }
 
 /**
- * The response that the page is made of. Judges each response to the main frame's request, and calls `end` with one
- * that decides the render by itself. The gateway holds the first response until it is judged; those of a page that
- * reloads are judged as they come.
- *
- * Held in the gateway and not by Chromium's `Fetch` domain, which would pass every request of the page through its
- * debugger (docs/decisions/0015-render-speed.md), and fails cross-origin requests whose preflight has a body.
+ * Judges each main-frame response and calls `end` with one that decides the render.
+ * The gateway holds the first response until then. Chromium's `Fetch` domain would pass every request through its
+ * debugger and fails cross-origin requests whose preflight has a body (docs/decisions/0015-render-speed.md).
  */
 export class MainDocument {
   status = 200
   headers: readonly ResponseHeader[] = []
-  /** Resolves when the new document has replaced that of the render before. */
+  /** Resolves when the new document has replaced the previous one. */
   readonly arrived: Promise<void>
   readonly listeners: CdpListeners
   readonly #site: SiteAddress & { path: string }
@@ -54,14 +51,14 @@ export class MainDocument {
         if (requestId === this.#requestId) this.#judge(response.url, response.status, listOf(response))
       },
       'Network.loadingFailed': ({ requestId, errorText, canceled = false }) => {
-        // Half a document looks like a whole one.
+        // Half a document looks complete.
         if (requestId === this.#requestId && !canceled && this.headers.length > 0)
           end({ kind: 'origin-unreachable', reason: errorText })
       },
     }
   }
 
-  /** For the gateway. Returns whether the browser gets the response. */
+  /** Called by the gateway. Returns whether the browser gets the response. */
   judgeFirst(status: number, headers: OutgoingHttpHeaders): boolean {
     this.#recorder.reached('firstResponse')
     const { customDomain, path } = this.#site
@@ -77,8 +74,7 @@ export class MainDocument {
     // Other schemes open other programs, such as a mail program.
     if (!/^https?:/.test(request.url)) return
     this.#url ??= request.url
-    // Back in the tab's history to the page of another render, which in-page/history.js should prevent: a script that
-    // navigates elsewhere has ended the render before the request.
+    // Back to an earlier render's page, which in-page/history.js should prevent.
     if (request.url !== this.#url) this.#end({ kind: 'timed-out', afterMs: 0 })
   }
 
@@ -109,7 +105,7 @@ function listOf({ headers }: Protocol.Network.Response): ResponseHeader[] {
 /** RFC 9110: these have no body, whatever their headers say. */
 export const BODILESS = new Set([204, 205, 304])
 
-/** The outcome that the main response decides by itself, or null for HTML that is neither a redirect nor a server error. */
+/** null for HTML that is neither a redirect nor a server error. */
 export function judgeMainResponse(
   url: string,
   status: number,
@@ -144,20 +140,20 @@ function cacheControlOf(headers: readonly ResponseHeader[]): { cacheControl?: st
   return found.length === 0 ? {} : { cacheControl: found.map(({ value }) => value).join(', ') }
 }
 
-/** Sent to crawlers with the page; the origin's other headers describe its own bytes. */
+/** Sent to crawlers; the origin's other headers describe its own bytes. */
 const KEPT_HEADERS = ['content-language', 'link', 'x-robots-tag']
 
 export function keptHeaders(headers: readonly ResponseHeader[]): [name: string, value: string][] {
   return headers.flatMap(({ name, value }): [string, string][] => {
     const lower = name.toLowerCase()
-    // Not sent to crawlers: decides whether the page may be stored. The `Cache-Control` of the response is the gateway's.
+    // Decides whether the page may be stored. `Cache-Control` itself is the gateway's.
     if (lower === ORIGIN_CACHE_CONTROL) return [['cache-control', value]]
     const kept = lower === 'link' ? documentLinks(value) : value
     return KEPT_HEADERS.includes(lower) && kept !== '' ? [[lower, kept]] : []
   })
 }
 
-/** An absolute http address with the origin's host replaced by the custom domain; null for anything else. */
+/** Replaces the origin's host with the custom domain; null unless it is an absolute http address. */
 export function publicUrl(location: string, base: string, site: SiteAddress): string | null {
   if (!URL.canParse(location, base)) return null
   const url = new URL(location, base)
@@ -169,7 +165,7 @@ export function publicUrl(location: string, base: string, site: SiteAddress): st
   return url.href
 }
 
-/** Tells nothing about the page: the server fails, or limits the rate. */
+/** The server fails or limits the rate, which says nothing about the page. */
 export function isTemporaryError(status: number): boolean {
   return status >= 500 || status === 408 || status === 425 || status === 429
 }
@@ -182,13 +178,13 @@ function headerOf(headers: readonly ResponseHeader[], name: string): string | nu
   return headers.find((header) => header.name.toLowerCase() === name)?.value ?? null
 }
 
-/** Relations between documents, which crawlers use. All others are for a browser that is about to load the page. */
+/** Relations between documents. Crawlers do not need the others, which help browsers load a page. */
 const DOCUMENT_RELATIONS = new Set([
   ...['alternate', 'amphtml', 'author', 'canonical', 'describedby', 'hub', 'license', 'next', 'prev'],
   ...['self', 'shortlink'],
 ])
 
-/** The values of a header `Link` (RFC 8288, section 3) that relate documents; empty when none does. */
+/** Values of `Link` (RFC 8288, section 3) that relate documents; empty if none. */
 export function documentLinks(value: string): string {
   const links = value.match(/(?:<[^>]*>?|"(?:\\.|[^"\\])*"?|[^,<"])+/g) ?? []
   return links

@@ -3,21 +3,18 @@ const DENIED = new Set([
   // The message and its connection (RFC 9110, section 7.6.1; RFC 9112).
   ...['connection', 'content-length', 'date', 'expect', 'host', 'http2-settings', 'keep-alive', 'server'],
   ...['te', 'trailer', 'transfer-encoding', 'upgrade', 'via'],
-  // The body, which we describe.
   ...['accept-ranges', 'content-digest', 'content-encoding', 'content-md5', 'content-range'],
   ...['content-type', 'digest', 'etag', 'last-modified', 'repr-digest', 'want-content-digest'],
   ...['want-repr-digest'],
-  // Caches: a page for crawlers must not be kept for people.
+  // Caches must not serve a crawler's page to people.
   ...['age', 'cache-control', 'cache-status', 'cdn-cache-control', 'clear-site-data', 'expires'],
   ...['no-vary-search', 'pragma', 'vary', 'warning'],
-  // One visitor's, or the whole site's.
   ...['alt-svc', 'authentication-info', 'nel', 'origin-agent-cluster', 'public-key-pins'],
   ...['public-key-pins-report-only', 'report-to', 'reporting-endpoints', 'server-timing'],
   ...['service-worker-allowed', 'set-cookie', 'set-cookie2', 'strict-transport-security'],
   ...['www-authenticate'],
-  // Use a status of 3xx with `Location` instead.
   ...['refresh', 'status'],
-  // A server in front would send a file of its own.
+  // A server in front would send one of its files.
   ...['x-sendfile', 'x-lighttpd-send-file', 'x-reproxy-url'],
 ])
 const DENIED_FAMILIES =
@@ -27,12 +24,11 @@ const DENIED_FAMILIES =
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]{1,100}$/
 export const PAGE_HEADERS_LIMIT = 20
 export const HEADER_VALUE_LIMIT_CHARS = 2_048
-/** Names and values together, which leaves room for the headers of servers in front. */
+/** Names and values together; leaves room for headers of servers in front. */
 export const PAGE_HEADERS_LIMIT_CHARS = 8_192
 
 /**
- * Parses `Name: value` texts from `prerender-header` and `render:header`. Drops those that are malformed, denied or
- * past a limit. Includes `location`, which only counts with a redirect status.
+ * Parses `Name: value` texts; drops malformed, denied or excess ones. `location` only counts with a redirect status.
  */
 export function pageHeaders(texts: readonly string[]): [name: string, value: string][] {
   const kept: [string, string][] = []

@@ -1,10 +1,7 @@
 /** Elements without visible text. Templates that are shadow roots have some. */
 const SILENT = /^(?:script|style|noscript|title|textarea|template)$/
 
-/**
- * The visible text of a snapshot with white space collapsed, up to `limitChars`. Takes linear time, whatever the page
- * contains.
- */
+/** Collapses white space and stops at `limitChars`. Takes linear time for any input. */
 export function pageText(html: string, limitChars = Number.POSITIVE_INFINITY): string {
   const parts: string[] = []
   let chars = 0
@@ -29,7 +26,7 @@ export function pageText(html: string, limitChars = Number.POSITIVE_INFINITY): s
   return decoded(parts.join(' ')).slice(0, limitChars)
 }
 
-/** The index after a tag or comment that begins at `open`; a `>` in a quoted value does not end it. */
+/** A `>` in a quoted value does not end the tag. */
 function afterTag(html: string, open: number): number {
   if (html.startsWith('<!--', open)) {
     const end = html.indexOf('-->', open + 4)
@@ -48,7 +45,7 @@ function afterTag(html: string, open: number): number {
 
 const ENTITIES: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', nbsp: ' ' }
 
-/** A serialised document has no other references in its text. */
+/** Serialised text has no other references. */
 function decoded(text: string): string {
   return text.replace(/&(lt|gt|amp|quot|nbsp);/g, (_reference, name: string) => ENTITIES[name] ?? ' ')
 }

@@ -9,10 +9,9 @@ export const TROUBLES_LIMIT = 20
 export const CONSOLE_ERRORS_LIMIT = 10
 const TROUBLE_URL_LIMIT_CHARS = 300
 const TEXT_LIMIT_CHARS = 500
-/** As long as a stored path may be, with its host. */
+/** The limit of a stored path, plus its host. */
 const MOVED_LIMIT_CHARS = 2_400
 
-/** Writes the record of one render; decides nothing. */
 export class Recorder {
   readonly #nowMs: () => number
   readonly #beganMs: number
@@ -46,7 +45,7 @@ export class Recorder {
     return this.#record
   }
 
-  /** Completes the record. `preloaded`: counted by the gateway. */
+  /** `preloaded`: counted by the gateway. */
   explain(outcome: RenderOutcome, preloaded = 0): Rendering {
     const record = this.#record
     record.requests.preloaded = preloaded
@@ -102,7 +101,7 @@ export class Recorder {
     const { requests, troubles } = this.#record
     const url = this.#urls.get(requestId)
     if (url === undefined) return
-    // Once for each request: an error status and a broken body are one trouble.
+    // Once for each request: an error status and a broken body are one problem.
     this.#urls.delete(requestId)
     requests[kind]++
     if (troubles.length === TROUBLES_LIMIT) return
@@ -135,7 +134,7 @@ export function mergeListeners(all: readonly CdpListeners[]): CdpListeners {
   return merged
 }
 
-/** Why the gateway refused the request; null if it did not. */
+/** null if the gateway did not refuse it. */
 function refusalOf(headers: Protocol.Network.Headers): string | null {
   const name = Object.keys(headers).find((header) => header.toLowerCase() === GATEWAY_HEADER)
   return name === undefined ? null : String(headers[name])
@@ -146,7 +145,7 @@ function textOf({ type, value, description }: Protocol.Runtime.RemoteObject): st
   return value === undefined ? type : String(value).slice(0, TEXT_LIMIT_CHARS)
 }
 
-/** As PostgreSQL can store it: no NUL, no half characters. */
+/** PostgreSQL stores neither NUL nor half surrogate pairs. */
 function storable(text: string, limitChars: number): string {
   return text.slice(0, limitChars).replaceAll('\0', '').toWellFormed().trim()
 }
@@ -155,13 +154,12 @@ export const FILES_LIMIT = 500
 export const FILE_URL_LIMIT_CHARS = 1_000
 
 /**
- * Names the build of the application that made a page by the scripts and style sheets in its document. A single-page
- * application sends one document for all addresses, so all its pages have the same name until the next deployment.
+ * Names the application's build by its scripts and style sheets.
+ * All pages of a single-page application have the same name until the next deployment.
  */
 export class Application {
   readonly #files = new Set<string>()
 
-  /** By the markup of the main document. `type`: as Chromium names it. */
   requested(type: string | undefined, url: string): void {
     if ((type === 'Script' || type === 'Stylesheet') && this.#files.size < FILES_LIMIT)
       this.#files.add(url.slice(0, FILE_URL_LIMIT_CHARS))

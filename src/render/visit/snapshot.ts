@@ -8,9 +8,9 @@ type Html = {
   html: string
   /** No visible text, no image, no field. */
   blank: boolean
-  /** Contents of `prerender-status-code` or `render:status_code`, as written. */
+  /** As written in `prerender-status-code` or `render:status_code`. */
   statusCode: string | null
-  /** Contents of `prerender-header` and `render:header`, as written. */
+  /** As written in `prerender-header` and `render:header`. */
   headers: string[]
 }
 
@@ -21,12 +21,12 @@ export type Snapshot =
 
 type Taken = Exclude<Snapshot, Html> | (Omit<Html, 'html'> & { html: AsciiText })
 
-/** A named world is made once in each page's process. Without a name each call makes one that is never freed: +0.7 ms for every earlier render. */
+/** A named world is made once in each process. Unnamed ones are never freed: +0.7 ms for every earlier render. */
 export const WORLD = 'prepaint'
 
 const SCRIPT = readFileSync(path.join(import.meta.dirname, '../in-page', 'snapshot.js'), 'utf8')
 
-/** Serialises the document of a frame, and alters it: call last. `world`: ours in that document, if Chromium has made it already. */
+/** Alters the document: call last. `world`: ours, if Chromium has already made it. */
 export async function takeSnapshot(
   session: CdpSession,
   frameId: string,
@@ -39,7 +39,6 @@ export async function takeSnapshot(
       contextId,
       returnByValue: true,
     })
-  // In a world of its own, the page cannot have changed the functions that the script uses.
   const { result, exceptionDetails } = await evaluate(world ?? (await makeWorld(session, frameId)))
   if (exceptionDetails !== undefined) {
     throw new Error(`snapshot: ${exceptionDetails.exception?.description ?? exceptionDetails.text}`)
@@ -60,7 +59,7 @@ export type AsciiText = { form: 'plain' | 'escaped' | 'base64'; text: string }
 
 export const AS_ASCII = readFileSync(path.join(import.meta.dirname, '../in-page', 'as-ascii.js'), 'utf8')
 
-/** The original text; half a surrogate pair may have become U+FFFD, as it does in UTF-8. */
+/** Half a surrogate pair may have become U+FFFD, as in UTF-8. */
 export function readAscii({ form, text }: AsciiText): string {
   if (form === 'base64') return Buffer.from(text, 'base64').toString('utf8')
   if (form === 'plain') return text

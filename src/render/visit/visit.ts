@@ -22,13 +22,10 @@ import { pageText } from './page-text.ts'
 import { mergeListeners, type Recorder } from './recorder.ts'
 import { type Snapshot, takeSnapshot } from './snapshot.ts'
 
-/** A page that reloads itself more often than this never becomes ready. */
+/** A page that reloads more often than this never becomes ready. */
 const RELOAD_LIMIT = 3
 
-/**
- * One render in one tab. `load` is the usual course: navigate, give the page its time, take the snapshot, judge it.
- * Each `end(...)` is a way to end early.
- */
+/** Renders one page in one tab. `load` is the normal path; each `end(...)` ends early. */
 export async function visit(
   tab: Tab,
   request: RenderRequest,
@@ -66,7 +63,7 @@ export async function visit(
     const { errorText } = await session.send('Page.navigate', { url })
     // If the response has been judged already, that outcome came first.
     if (errorText !== undefined) return outcomeOfNavigation(errorText)
-    // Until then the tab may hold the parked page of the render before.
+    // Until then the tab may hold the previous parked page.
     await main.arrived
     recorder.captured(await runUntilSettled(session, workers.follow(pageClock), activity, ready, clock.nowMs))
     const snapshot = await takeSnapshot(session, page.frameId, limits, page.ownWorld)
@@ -83,7 +80,7 @@ export async function visit(
   }
 }
 
-/** Commands of a render that ended early must not reach the next one in the same tab, nor take its time. */
+/** Drops commands after the render's end, so they do not reach the tab's next render. */
 function untilOver(page: Page, isOver: () => boolean) {
   const refuse = () => Promise.reject(new CdpClosed('the render is over'))
   const scoped = (session: CdpSession): CdpSession => ({
@@ -101,7 +98,7 @@ function untilOver(page: Page, isOver: () => boolean) {
   return { session: scoped(page.session), connection, clock }
 }
 
-/** Ends a render that unpacks too much, leaves for another address, or reloads without end. */
+/** Ends a render that unpacks too much, leaves for another address, or reloads endlessly. */
 function limitListeners(
   mainFrameId: string,
   pageUrl: string,
@@ -132,12 +129,12 @@ function withoutHash(url: string): string {
 }
 
 function outcomeOfNavigation(errorText: string): RenderOutcome {
-  // An error status without a body, for which Chromium shows a page of its own.
+  // Chromium shows its own page for an error status without a body.
   if (errorText === 'net::ERR_HTTP_RESPONSE_CODE_FAILURE') return { kind: 'blank' }
   return { kind: 'origin-unreachable', reason: errorText }
 }
 
-/** The tab is gone, or Chromium refused what it never refuses to a sound page. */
+/** The tab is gone, or Chromium refused a command. */
 async function outcomeOfFault(error: unknown, lost: Promise<string>): Promise<RenderOutcome> {
   const reason = error instanceof Error ? error.message : String(error)
   const lostWhy = await Promise.race([lost, Promise.resolve(null)])
@@ -150,7 +147,6 @@ function outcomeOfLoss(reason: string): RenderOutcome {
   return { kind: 'crashed', reason }
 }
 
-/** Whether a snapshot is a page worth keeping, and with which status and headers. */
 function outcomeOfSnapshot(
   snapshot: Snapshot,
   main: { status: number; headers: [name: string, value: string][]; url: string; site: SiteAddress },
@@ -167,7 +163,7 @@ function outcomeOfSnapshot(
     if (absolute !== null) return { kind: 'redirect', status, location: absolute }
   }
   const headers = [...main.headers, ...wanted.filter(([name]) => name !== 'location')]
-  // The origin's own status was judged before: this one is the page's wish.
+  // The page set this status; the origin's was judged before.
   if (isTemporaryError(status)) return { kind: 'site-error', status, headers, html: snapshot.html }
   if (snapshot.blank) return { kind: 'blank' }
   // A page that names its own status is believed.
