@@ -2,19 +2,15 @@ import type { Queryable } from '../db/transaction.ts'
 import type { AccountId, DomainId, DomainName, PagePath } from '../ids.ts'
 import { type PageId, pageId } from './page-id.ts'
 
-/** What a NOTIFY on the channel `invalidate` says is no longer true. */
+/** What a NOTIFY on the channel `invalidate` makes invalid. */
 export type Invalidation =
-  /** All stored entries of a domain. */
   | { kind: 'domain'; domain: DomainId }
-  /**
-   * One page was stored or purged; `purged`: the domain's redirects went with it. `storedMs`: when what is stored now
-   * was rendered, so that nothing as new is dropped; null: drop it whatever it is.
-   */
+  /** `purged`: redirects were deleted too. `storedMs`: keep entries as new as this; null: keep none. */
   | { kind: 'page'; domain: DomainId; page: PageId; purged: boolean; storedMs: number | null }
   | { kind: 'prefix'; domain: DomainId; prefix: string }
-  /** The domain of that name: created, changed or deleted. */
+  /** The domain was created, changed or deleted. */
   | { kind: 'host'; host: string }
-  /** An account: its plan, or all its domains. */
+  /** The account's plan or any of its domains changed. */
   | { kind: 'account'; account: number }
   /** A payload that this version does not understand: nothing in memory may be used. */
   | { kind: 'everything' }
@@ -35,14 +31,14 @@ export function parseInvalidation(payload: string): Invalidation {
   return { kind: 'domain', domain: id }
 }
 
-/** Where notifications come from; `src/db/listener.ts` is one. */
+/** Implemented by `src/db/listener.ts`. */
 export type Notifications = {
   on(channel: string, take: (payload: string) => void): void
   onLost(react: () => void): void
   readonly connected: boolean
 }
 
-/** A cache of what PostgreSQL has. */
+/** A cache of data from PostgreSQL. */
 export type Held = {
   invalidate(what: Invalidation): void
   /** Notifications were or may have been missed. */
@@ -50,8 +46,8 @@ export type Held = {
 }
 
 /**
- * Whether a cache may be used. While notifications are lost it may not, but for when PostgreSQL cannot be asked; it is
- * emptied before it is used again. A value that was read while a notification came is not cached.
+ * A cache may be used only while notifications arrive, or as a fallback when PostgreSQL fails.
+ * It is emptied before normal use. A value read while a notification arrives is not cached.
  */
 export class CacheTrust {
   #epoch = 0
@@ -73,7 +69,7 @@ export class CacheTrust {
     return !this.#isLost
   }
 
-  /** Call before reading, and `admits` with the result before caching. */
+  /** Call before reading, and pass the result to `admits` before caching. */
   begin(): number | null {
     return this.holds ? this.#epoch : null
   }
@@ -82,7 +78,6 @@ export class CacheTrust {
     return began !== null && this.holds && began === this.#epoch
   }
 
-  /** A notification came: nothing that is being read is cached. */
   notified(): void {
     this.#epoch++
   }
@@ -93,7 +88,6 @@ export class CacheTrust {
   }
 }
 
-/** Connects caches with the notifications of PostgreSQL. */
 export function invalidateOn(notifications: Notifications, held: readonly Held[]): void {
   notifications.on(INVALIDATE_CHANNEL, (payload) => {
     const what = parseInvalidation(payload)
@@ -113,12 +107,11 @@ function fieldsOf(payload: string): Record<string, unknown> {
   }
 }
 
-/** Has every node drop what it caches of this host: the domain, its settings, or that there is none. */
+/** Makes every node drop its cached entry for this host, including "no such domain". */
 export async function announceHost(db: Queryable, host: DomainName): Promise<void> {
   await db.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ host })])
 }
 
-/** Notifies every node that the plan of this account has changed. */
 export async function announceAccount(db: Queryable, account: AccountId): Promise<void> {
   await db.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ account })])
 }

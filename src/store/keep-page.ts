@@ -11,12 +11,11 @@ import type { PageId } from './page-id.ts'
 
 const compress = promisify(brotliCompress)
 
-/** A snapshot as it is stored and served. `etag`: without quotes; equal content, equal etag. */
+/** `etag`: without quotes; equal content has an equal etag. */
 export type PageBody = { bodyBr: Buffer; bodyHtml: Buffer; htmlBytes: number; etag: string }
 
 /**
- * Quality 5: 231 kB of HTML in 3.4 ms to 34 kB; gzip 6 takes 3.2 ms to 41 kB, quality 11 takes 251 ms to 26 kB. On a
- * thread of its own.
+ * On its own thread. Brotli 5: 231 kB of HTML to 34 kB in 3.4 ms; gzip 6: 41 kB, 3.2 ms; brotli 11: 26 kB, 251 ms.
  */
 export async function pageBody(html: string): Promise<PageBody> {
   const bytes = Buffer.from(html, 'utf8')
@@ -34,18 +33,17 @@ export function etagOf(html: string | Buffer): string {
   return createHash('sha256').update(html).digest('base64url').slice(0, 22)
 }
 
-/** The stored copy that a new render would replace, without its body. `textChars` null: stored by an older version. */
+/** The stored copy without its body. `textChars` null: stored by an older version. */
 export type LastGood = {
   status: number
   textChars: number | null
   renderedAtMs: number
-  /** When a newer render was first refused; null: none since. */
+  /** When a newer render was first refused; null: none was. */
   refusedAtMs: number | null
   keepMs: number
 }
 
 type LastGoodRow = {
-  /** null: nothing is stored. */
   status: number | null
   text_chars: number | null
   rendered_at: Date
@@ -73,11 +71,7 @@ const LAST_GOOD = `select page.status, page.text_chars, page.rendered_at, page.d
   left join probe on probe.domain_id = domain.id
  where domain.id = $1`
 
-/**
- * What a new render of a page is judged by, in one round trip: the last good copy, and how the site looks where it has
- * no page (`finding`), if its owner lets pages be judged by that. `probe` names that knowledge for `keepPage`. null: the
- * domain is gone.
- */
+/** `finding` null: the owner disabled soft-404 checks. `probe` identifies it for `keepPage`. null: domain deleted. */
 export async function readJudgement<Finding>(
   db: Queryable,
   page: PageId,
@@ -91,7 +85,7 @@ export async function readJudgement<Finding>(
   return row === undefined ? null : { last: lastGoodOf(row), probe: row.probe, finding: row.finding }
 }
 
-/** A page that was rendered and may be stored. `application`: the build of the site that made it. */
+/** `application`: the build of the site. */
 export type NewPage = {
   status: number
   headers: readonly (readonly [name: string, value: string])[]
@@ -100,21 +94,18 @@ export type NewPage = {
   application: string | null
 }
 
-/** Whose render it is: with `attempts` the fence against results of a node that lost the job. */
+/** Rejects results of a node that lost the job. */
 type Fence = { id: JobId; node: string; attempts: number }
 
 /**
- * `taken-away`: the job is another's, or a purge came meanwhile. `judge-again`: there is a newer probe of the site than
- * the page was judged by. `unchanged`: the stored copy was the same and has a longer life now.
+ * `taken-away`: also after a purge. `judge-again`: there is a newer probe. `unchanged`: same content, longer
+ * lifetime.
  */
 export type KeepResult = 'taken-away' | 'judge-again' | 'over-quota' | 'unchanged' | 'stored'
 
-// The usual end of a render, in one statement that is a transaction of its own, because a crawler waits for it
-// (docs/decisions): the job is still ours and no purge came meanwhile, the month has room, the page is stored, the job
-// ends, and listeners are notified at the commit. All of it, or nothing: then the row says why.
-// The job's row is locked first: a purge that comes now waits for us and then deletes what we store; one that came
-// before has marked the job superseded. The lock shows the row as it is then, not as the statement found it.
-// A result need not survive the server: the page would be rendered again.
+// Stores a page in one statement, because a crawler waits for it (docs/decisions). All of it succeeds, or the row
+// says why not. The job's row is locked first. A later purge waits and deletes the stored page; an earlier one has
+// marked the job superseded. `synchronous_commit` is off: after a server crash the page is rendered again.
 const KEEP = `with ours as materialized (
   select job.id, job.domain_id, job.path, job.superseded, set_config('synchronous_commit', 'off', true),
          (select probe.renew_at::text from probe where probe.domain_id = job.domain_id) is not distinct from $4 as is_judged
@@ -156,7 +147,7 @@ select ours.superseded, ours.is_judged, stored.unchanged,
        case when ended.id is not null then pg_notify('job_done', ended.id::text) end
   from ours left join stored on true left join ended on true`
 
-/** Stores a page, counts its render and ends its job: all or nothing. `limit`: renders of a month. */
+/** Stores a page, counts its render and ends its job: all or nothing. `limit`: renders per month. */
 export async function keepPage(
   pool: pg.Pool,
   job: Fence,
@@ -179,7 +170,7 @@ export async function keepPage(
   return row.unchanged ? 'unchanged' : 'stored'
 }
 
-/** A new render was refused; the first time since the last good copy counts. */
+/** Keeps the time of the first refusal since the last good copy. */
 export async function noteRefusal(client: Queryable, page: PageId, atMs: number): Promise<void> {
   await client.query(
     'update page set doubted_at = $3 where domain_id = $1 and path = $2 and doubted_at is null',
@@ -187,7 +178,7 @@ export async function noteRefusal(client: Queryable, page: PageId, atMs: number)
   )
 }
 
-/** A page that is stored stays: redirects of the hour (maintenance, sign-in) must not cost good copies. */
+/** Does not delete a stored page: temporary redirects (maintenance, sign-in) must not cost good copies. */
 export async function keepRedirect(
   client: Queryable,
   page: PageId,
@@ -206,7 +197,6 @@ export async function keepRedirect(
   )
 }
 
-/** Deletes what is stored of a page that may no longer be stored. */
 export async function forgetPage(client: Queryable, page: PageId): Promise<void> {
   await client.query(
     `with page as (
@@ -219,7 +209,6 @@ export async function forgetPage(client: Queryable, page: PageId): Promise<void>
   )
 }
 
-/** Pages of status 200 that were rendered last, `/` aside, of at most so many bytes of HTML. */
 export async function lastRenderedPaths(
   db: Queryable,
   domain: DomainId,
@@ -233,7 +222,7 @@ export async function lastRenderedPaths(
   return rows.map(({ path }) => path)
 }
 
-/** Deletes pages that still have that etag: one that was rendered anew meanwhile stays. Gives how many. */
+/** Keeps pages that were rendered again meanwhile. Returns how many it deleted. */
 export async function deleteUnchanged(
   db: Queryable,
   domain: DomainId,

@@ -8,7 +8,7 @@ import type { PageId } from './page-id.ts'
 
 type KnownSource = 'asked' | 'sitemap'
 
-/** Writes that paths are known. A row that is less than a day old stays: `seen_at` decides about 30 days, not minutes. */
+/** Skips rows that are less than a day old: `seen_at` is only used for a limit of 30 days. */
 export async function recordKnown(
   db: Queryable,
   source: KnownSource,
@@ -26,7 +26,6 @@ export async function recordKnown(
   )
 }
 
-/** Writes that a sitemap names these pages, and when each last changed. */
 export async function recordInSitemap(
   db: Queryable,
   domain: DomainId,
@@ -34,7 +33,7 @@ export async function recordInSitemap(
   nowMs: number,
 ): Promise<void> {
   const lastOf = new Map(entries.map(({ path, changedAtMs }) => [path, changedAtMs]))
-  // In the order of their key, as all statements that write many.
+  // In key order, as in all statements that write many rows, to avoid deadlocks.
   const paths = [...lastOf.keys()].sort()
   const changes = paths.map((path) => {
     const changedAtMs = lastOf.get(path) ?? null
@@ -53,7 +52,7 @@ export async function recordInSitemap(
   )
 }
 
-/** Notes paths that crawlers ask for, and writes them a few seconds later. */
+/** Collects requested paths in memory and writes them every few seconds. */
 export function createAskedPaths(options: {
   db: Queryable
   nowMs(): number
@@ -70,8 +69,8 @@ export function createAskedPaths(options: {
 }
 
 /**
- * Forgets pages that no sitemap names any more, when all sitemaps have been read since `readSinceMs`. A path that is
- * named again within a day of the last time is not written, see `recordInSitemap`: hence 25 hours.
+ * Requires that all sitemaps were read since `readSinceMs`. 25 hours: `recordInSitemap` skips rows less than a day
+ * old.
  */
 export async function forgetUnnamed(
   pool: pg.Pool,
@@ -92,14 +91,13 @@ export async function forgetUnnamed(
   )
 }
 
-/** A path counts as known for so long after a crawler asked for it, or after it was purged. */
+/** How long a path stays known after a crawler requested it or it was purged. */
 const ASKED_FOR_DAYS = 30
 
-/** A path that is known, and what is stored of it, page or redirect. */
 export type KnownPage = {
   path: PagePath
   stored: { status: number; renderedAtMs: number; staleSinceMs: number | null } | null
-  /** By the sitemap that names it. */
+  /** From its sitemap. */
   changedAtMs: number | null
 }
 
@@ -112,9 +110,7 @@ type Row = {
 }
 
 /**
- * The next known paths of a domain after `after`, in byte order: those that are stored, named by its sitemaps, or were
- * asked for by a crawler or purged in the last 30 days. Each part reads no further than the batch, in the order of its
- * index. The domain id was obtained through its account.
+ * In byte order: stored, in a sitemap, or requested or purged in the last 30 days. Each part reads at most one batch.
  */
 export async function nextKnownPages(
   db: Queryable,
@@ -156,7 +152,6 @@ export async function nextKnownPages(
   }))
 }
 
-/** How many there are. */
 export async function countKnownPages(db: Queryable, domain: DomainId): Promise<number> {
   const { rows } = await db.query<{ n: number }>(
     `select count(*)::int as n from (

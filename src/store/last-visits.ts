@@ -8,7 +8,7 @@ import { RecentMap } from '../recent-map.ts'
 import type { CrawlerCategory } from '../sites/domain-settings.ts'
 import type { PageId } from './page-id.ts'
 
-/** A crawler was given a stored page. `crawler`: what it calls itself. */
+/** `crawler`: the name it gives itself. */
 export type Visit = {
   page: PageId
   crawler: string
@@ -16,10 +16,9 @@ export type Visit = {
   atMs: number
 }
 
-/** For how long it is known who asked last. */
 const VISITS_KEPT_DAYS = 30
 
-/** Notes which crawler asked last for each page, and writes it a few seconds later. */
+/** Collects the last crawler of each page in memory and writes it every few seconds. */
 export function createLastVisits({ pool, ...options }: { pool: pg.Pool; log: Log; flushEveryMs?: number }) {
   const failed = 'the last visits of crawlers could not be noted'
   const writes = new BufferedWrites<Visit>(
@@ -38,7 +37,7 @@ export function createLastVisits({ pool, ...options }: { pool: pg.Pool; log: Log
 
 export type LastVisits = ReturnType<typeof createLastVisits>
 
-/** In the order of their keys, so that nodes that note the same pages wait for each other and never in a circle. */
+/** In key order, so that nodes that write the same pages cannot deadlock. */
 async function record(db: Queryable, visits: readonly Visit[]): Promise<void> {
   await db.query(
     `with quick as (select set_config('synchronous_commit', 'off', true))
@@ -61,18 +60,18 @@ async function record(db: Queryable, visits: readonly Visit[]): Promise<void> {
   )
 }
 
-/** Removes visits of more than 30 days ago. Gives how many. */
+/** Removes visits that are more than 30 days old. Returns how many. */
 export function removeOldVisits(pool: pg.Pool, steps?: Steps): Promise<number> {
   return removeOldPaths(pool, { table: 'last_visit', at: 'asked_at', keptDays: VISITS_KEPT_DAYS }, steps)
 }
 
-/** Carries the ids of domains of which visits were noted or counted, joined by commas. */
+/** Payload: ids of domains with new visits, separated by commas. */
 export const VISITED_CHANNEL = 'visited'
 
-/** A payload has room for 8,000 bytes, and an id ten digits. */
+/** A payload holds 8,000 bytes, an id has up to ten digits. */
 const TOLD_AT_ONCE = 500
 
-/** Notifies live views once the transaction is committed. */
+/** Notifies live views when the transaction commits. */
 export async function notifyVisited(db: Queryable, domains: Iterable<DomainId>): Promise<void> {
   const ids = [...new Set(domains)]
   if (ids.length === 0) return
@@ -84,40 +83,34 @@ export async function notifyVisited(db: Queryable, domains: Iterable<DomainId>):
   )
 }
 
-/** What came over the channel; null: not of this version. */
 export function parseVisited(payload: string): DomainId[] | null {
   return /^\d+(,\d+)*$/.test(payload) ? payload.split(',').map((id) => Number(id) as DomainId) : null
 }
 
-/** What came to nothing is not tried again before. */
+/** Wait this long before retrying a refresh that failed. */
 const AGAIN_AFTER_MINUTES = 60
-/** Domains of which a node remembers how far it has looked; of one that is forgotten it begins anew. */
+/** A node remembers the scan position of this many domains; others start again. */
 const REMEMBERED = 1_000
 
-/** Visits of a domain: with more than `all` a look takes the newest `piece`, and as many of those behind them. */
+/** Above `all` visits a domain is scanned in pieces: the newest `piece` visits and as many older ones. */
 export type VisitBounds = { all: number; piece: number }
 const BOUNDS: VisitBounds = { all: 100_000, piece: 10_000 }
 
-/** A visit, as PostgreSQL writes it: those behind it are older. */
+/** In PostgreSQL's text format. */
 type Place = { asked: string; path: string }
 const FIRST: Place = { asked: 'infinity', path: '' }
 
 type StaleWanted = { domain: DomainId; freshSeconds: number; limit: number; nowMs: number }
 
-/**
- * Stale pages that crawlers have asked for, the last ones first; none that is queued, or was tried lately. `isMore`:
- * there are older visits that have not been looked at.
- */
+/** Last visited first, without pages queued or tried recently. `isMore`: older visits were not scanned yet. */
 export type FindStale = (
   db: Queryable,
   wanted: StaleWanted,
 ) => Promise<{ paths: PagePath[]; isMore: boolean }>
 
 /**
- * Nearly all pages of a site may be fresh: to find those that are not takes a look at every one that was visited, which is
- * seconds for a million of them (`bench/refresh-ahead.ts`), and more than a statement may take for many millions. Of so large
- * a site a look takes the newest visits, and a piece of the others; how far it has come a node remembers by itself, and what it
- * forgets costs another round.
+ * Scanning every visit takes seconds for a million pages (`bench/refresh-ahead.ts`) and can exceed the statement
+ * timeout. Large sites are scanned in pieces. The position is kept in memory only; losing it costs one more round.
  */
 export function createStaleFinder(bounds: VisitBounds = BOUNDS): FindStale {
   const places = new RecentMap<Place>({ limit: REMEMBERED })
@@ -134,16 +127,16 @@ export function createStaleFinder(bounds: VisitBounds = BOUNDS): FindStale {
     const from = places.get(key) ?? (await placeBehind(db, domain, FIRST, bounds.piece))
     if (from === null) return { paths: newest, isMore: false }
     const older = await among(db, { ...wanted, limit: limit - newest.length }, from, bounds.piece)
-    // Not past a piece in which there was something: there may be more than there was room for, and the queue may refuse it.
+    // Repeat a piece that had results: there may have been more than fitted, and the queue may refuse them.
     const next = older.length > 0 ? from : await placeBehind(db, domain, from, bounds.piece)
     if (next === null) places.delete(key)
     else places.set(key, next)
-    // While the newest become fewer, some that were among them are behind the place.
+    // When the newest visits become fewer, the place must move with them.
     return { paths: [...new Set([...newest, ...older])], isMore: next !== null }
   }
 }
 
-/** Where `count` visits behind a place end; null: there are no more than that. */
+/** Where `count` visits after a place end; null: there are fewer. */
 async function placeBehind(
   db: Queryable,
   domain: DomainId,
@@ -162,7 +155,6 @@ async function placeBehind(
   return rows[0] ?? null
 }
 
-/** Among all visits behind a place, or among the next `piece`. */
 async function among(
   db: Queryable,
   { domain, freshSeconds, limit, nowMs }: StaleWanted,

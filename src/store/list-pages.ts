@@ -16,13 +16,12 @@ export const PAGE_ORDERS = [
 ] as const
 export type PageOrder = (typeof PAGE_ORDERS)[number]
 
-/** Where a list goes on: after this row. `key` null: where rows have nothing to be ordered by, which come last. */
+/** The row after which a list continues. `key` null: among the last rows, which have no sort key. */
 export type ListPlace = { key: string | null; path: string }
 
 export type ListedPage = {
   path: PagePath
   status: number
-  /** Of the HTML, and as it is stored. */
   htmlBytes: number
   storedBytes: number
   renderedAt: Date
@@ -37,21 +36,18 @@ export type ListWanted = {
   order: PageOrder
   direction: 'asc' | 'desc'
   after: ListPlace | null
-  /** Rows. */
   limit: number
   nowMs: number
 }
 
-/** What pages are ordered by that is in another table. */
 const BESIDE = {
   last_crawler: { table: 'last_visit', key: 'asked_at', type: 'timestamptz' },
   last_render: { table: 'last_render', key: 'outcome', type: 'text' },
 } as const
 
 /**
- * A part of the list of a domain's stored pages, and where it continues; null: it ends. Never reads more than an index
- * holds between the last row and the next `limit` (docs/decisions/0019-the-dashboard.md has the one exception). The domain was found
- * through its account.
+ * Reads only index rows up to the next `limit` (exception: docs/decisions/0019-the-dashboard.md). Place null: the
+ * end.
  */
 export async function listPages(
   db: Queryable,
@@ -75,7 +71,6 @@ export async function listPages(
   }
 }
 
-/** One stored page as the list has it; null: it is not stored. */
 export async function findListed(
   db: Queryable,
   { domain, path }: PageId,
@@ -88,7 +83,6 @@ export async function findListed(
   return page?.path === path ? page : null
 }
 
-/** How many stored pages match. */
 export async function countPages(db: Queryable, domain: DomainId, match: PageMatch | null): Promise<number> {
   const { values, put } = parameters(domain)
   const { rows } = await db.query<{ count: number }>(
@@ -98,7 +92,6 @@ export async function countPages(db: Queryable, domain: DomainId, match: PageMat
   return rows[0]?.count ?? 0
 }
 
-/** The first `limit` paths that match. */
 export async function matchingPaths(
   db: Queryable,
   domain: DomainId,
@@ -132,9 +125,8 @@ type Row = {
 }
 
 /**
- * The rows are found on an index alone, in their order, and only those that are
- * shown are read. `with`: pages that have a row beside them; `without`: those
- * that have none, by path.
+ * Finds rows on an index alone and reads only those shown. `with`/`without`: a row in the other table; `without` by
+ * path.
  */
 async function query(
   db: Queryable,
@@ -194,7 +186,7 @@ function keyOf(order: PageOrder, fresh: string): { sql: string; type: string } {
     case 'rendered':
       return { sql: 'f.rendered_at', type: 'timestamptz' }
     case 'fresh_until':
-      // As `freshUntil` has it; `least` takes no notice of null.
+      // The same rule as `freshUntil`. `least` ignores null.
       return {
         sql: `least(f.rendered_at + make_interval(secs => case when f.status >= 400
           then least(${fresh}, ${NOT_FOUND_FRESH_MS / 1_000}) else ${fresh} end), f.stale_since)`,
@@ -207,7 +199,7 @@ function keyOf(order: PageOrder, fresh: string): { sql: string; type: string } {
   }
 }
 
-/** How long a page is fresh by its path: the first rule that matches counts, alone. */
+/** The first matching rule decides alone. */
 function freshSeconds(settings: DomainSettings, put: (value: unknown) => string): string {
   const usual = `${put(settings.fresh_seconds)}::float8`
   const last = settings.rules.findLastIndex((rule) => rule.fresh_seconds !== undefined)
@@ -260,13 +252,12 @@ function parameters(domain: DomainId) {
   return { values, put }
 }
 
-/** Pages whose path begins with the text, or contains it in any case of letters. */
+/** `contains` ignores case. */
 export type PageMatch = { kind: 'prefix' | 'contains'; text: string }
 
-/** As long as what is looked for can be. */
 export const MATCH_LIMIT_CHARS = PATH_LIMIT_CHARS
 
-/** What a person typed, spelt as stored paths are: ASCII, with `%C3%A9` for `é`. null: no text to look for. */
+/** Spells a person's input as stored paths are: ASCII, with `%C3%A9` for `é`. null: nothing to search for. */
 export function pageMatch(kind: PageMatch['kind'], typed: string): PageMatch | null {
   const text = typed
     .trim()
@@ -275,10 +266,7 @@ export function pageMatch(kind: PageMatch['kind'], typed: string): PageMatch | n
   return text === '' ? null : { kind, text }
 }
 
-/**
- * The condition on `path`, which an index on paths decides by itself; `put`
- * gives a parameter's name for a value. Empty: no condition.
- */
+/** A condition that an index on paths can answer alone; empty: none. `put` returns the parameter name of a value. */
 export function matchCondition(
   match: PageMatch | null,
   path: string,
@@ -293,8 +281,7 @@ export function matchCondition(
 const BATCH = 1_000
 
 /**
- * The paths of all stored pages of a domain, in byte order, in batches that are never empty. Each batch is a short query,
- * so that a slow reader holds neither a connection nor a database snapshot. The domain id was obtained through its account.
+ * In byte order, in batches that are never empty. One query per batch: a slow reader holds no connection or snapshot.
  */
 export async function* listStoredPaths(
   db: Queryable,

@@ -2,12 +2,14 @@ import type pg from 'pg'
 import type { DomainId } from '../ids.ts'
 import type { PageId } from './page-id.ts'
 
-// Which build of its site made each stored page, by the scripts and style sheets that its document loads.
+// A build is identified by the scripts and style sheets that its document loads.
 
-/** Pages that one statement marks. */
+/** Pages per statement. */
 const STEP = 2_000
 
-/** The build that the page had before `build`, where other pages still have it and the owner wants to know; else null. */
+/**
+ * The page's build before `build`, if other pages still have it and the owner enabled deploy detection; else null.
+ */
 export async function buildBefore(pool: pg.Pool, page: PageId, build: string): Promise<string | null> {
   const { rows } = await pool.query<{ old: string }>({
     name: 'store-build-before',
@@ -23,8 +25,8 @@ export async function buildBefore(pool: pg.Pool, page: PageId, build: string): P
 }
 
 /**
- * `replaced`: pages that had the old build and have the new one since the old one was last seen. `mixed`: pages of the
- * old build that were rendered after the first of the new one. Neither is counted further than its limit.
+ * `replaced`: changed since the old build was last seen. `mixed`: old build, rendered after the first of the new one.
+ * Each count stops at its limit.
  */
 export async function compareBuilds(
   pool: pg.Pool,
@@ -49,7 +51,7 @@ export async function compareBuilds(
   return rows[0]!
 }
 
-/** Marks all pages of a build stale, in steps. Gives how many. */
+/** In steps. Returns how many. */
 export async function markBuildStale(
   pool: pg.Pool,
   domain: DomainId,

@@ -5,18 +5,14 @@ import { type PageId, pageKey } from './page-id.ts'
 import type { StoredEntry, StoredPage } from './stored-page.ts'
 
 type PageCacheOptions<T> = {
-  /** Of all entries together; 0 keeps nothing in memory. */
+  /** Of all entries together; 0 disables the cache. */
   limitBytes: number
   read(page: PageId): Promise<StoredEntry | null>
   prepare(entry: StoredEntry): T
-  /** Whether notifications arrive at this moment. */
   connected(): boolean
 }
 
-/**
- * Pages and redirects: from memory, else from PostgreSQL, and then in memory (`CacheTrust` says when not). A read takes
- * its domain's epoch first and is put into memory only if no notification has moved that epoch meanwhile.
- */
+/** Reads from memory, then PostgreSQL. Caches a read only if no notification changed the domain's epoch meanwhile. */
 export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>) {
   const { limitBytes, read, prepare, connected } = options
   const memory = createPageMemory<T>(limitBytes)
@@ -24,7 +20,7 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
   const [epochs, purges, stores] = [createEpochs(), createEpochs(), createEpochs()]
   const trust = new CacheTrust(connected, clear)
 
-  /** In memory: the entry itself, without a promise. Rejects when PostgreSQL does and memory cannot help. */
+  /** Returns a cached entry without a promise. Rejects if PostgreSQL fails and memory has no entry. */
   function find(page: PageId): T | Promise<T | null> {
     return inMemory(page) ?? join(page).then((entry) => entry ?? inMemory(page) ?? null)
   }
@@ -39,7 +35,7 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
     return open !== undefined && open.epoch === epochs.of(page.domain) ? open.entry : reread(page)
   }
 
-  /** From PostgreSQL, whatever is in memory: for a reader that knows of a new entry. */
+  /** Reads from PostgreSQL even if the entry is cached, for a caller that knows of a new one. */
   function reread(page: PageId): Promise<T | null> {
     const open = { epoch: epochs.of(page.domain), entry: load(page) }
     loading.set(page.key, open)
@@ -67,8 +63,8 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
   }
 
   /**
-   * Call before rendering. Returns `admit(page)`, which prepares the page that this node has stored, without reading it,
-   * or returns null if the domain was purged (or notifications were lost) in between. Caches it unless a newer one was stored.
+   * Call before rendering. Returns `admit(page)`, which caches the page this node stored unless a newer one is
+   * stored. It returns null if the domain was purged (or notifications were lost) in between.
    */
   function admission(page: PageId): (stored: StoredPage) => T | null {
     const { domain } = page
@@ -120,10 +116,10 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
 
 export type PageCache<T extends Prepared> = ReturnType<typeof createPageCache<T>>
 
-/** Domains share them: at worst something is read once too often. */
+/** Domains share epochs: a collision only causes an extra read. */
 const EPOCHS = 1_024
 
-/** Numbers that move with each notification about a domain. */
+/** Each notification about a domain changes its number. */
 function createEpochs() {
   const epochs = new Float64Array(EPOCHS)
   return {
@@ -131,7 +127,6 @@ function createEpochs() {
     move(domain: DomainId): void {
       epochs[domain % EPOCHS]!++
     },
-    /** Where the number is a time: the latest. */
     raise(domain: DomainId, to: number): void {
       epochs[domain % EPOCHS] = Math.max(epochs[domain % EPOCHS]!, to)
     },
@@ -141,17 +136,17 @@ function createEpochs() {
   }
 }
 
-/** What a reader makes of a stored entry to serve it quickly; `bytes` counts against the limit. */
+/** `bytes` counts against the limit. */
 export type Prepared = {
   readonly kind: StoredEntry['kind']
   readonly renderedAtMs: number
   readonly bytes: number
 }
 
-/** Keys and bookkeeping of an entry, roughly. */
+/** Approximate. */
 const ENTRY_BYTES = 200
 
-/** Entries of all domains together in at most `limitBytes`; those that were not asked for longest go first. */
+/** Evicts the least recently used entries. */
 function createPageMemory<T extends Prepared>(limitBytes: number) {
   const keysOf = new Map<DomainId, Set<string>>()
   const domainOf = (key: string) => Number(key.slice(0, key.indexOf('/'))) as DomainId
@@ -164,7 +159,7 @@ function createPageMemory<T extends Prepared>(limitBytes: number) {
   const entries = new RecentMap<T>({ limit: limitBytes, weigh, gone: forget })
 
   function put({ domain, key }: PageId, entry: T): void {
-    // One huge page must not drive out all others.
+    // One huge page must not evict all others.
     if (weigh(entry, key) > limitBytes / 4) return void entries.delete(key)
     entries.set(key, entry)
     const keys = keysOf.get(domain)
@@ -172,25 +167,23 @@ function createPageMemory<T extends Prepared>(limitBytes: number) {
     else keys.add(key)
   }
 
-  /** Weighs an entry again that has grown while it was served. */
   function grown(page: PageId, entry: T): void {
     if (entries.peek(page.key) === entry) put(page, entry)
   }
 
-  /** Drops what a notification about one domain says is no longer true. */
   function drop(what: Extract<Invalidation, { domain: DomainId }>): void {
     const { domain } = what
     const prefix = what.kind === 'prefix' ? pageKey(domain, what.prefix) : ''
     if (what.kind === 'page') {
       const { key } = what.page
-      // What this node has stored itself is cached before the notification comes.
+      // A page that this node stored is cached before its notification arrives.
       const isOlder = (entries.peek(key)?.renderedAtMs ?? 0) < (what.storedMs ?? Number.POSITIVE_INFINITY)
       if (isOlder) entries.delete(key)
     }
     if (what.kind === 'page' && !what.purged) return
     for (const key of [...(keysOf.get(domain) ?? [])]) {
       const named = what.kind === 'domain' || (what.kind === 'prefix' && key.startsWith(prefix))
-      // Any purge takes all redirects of the domain.
+      // Any purge deletes all redirects of the domain.
       if (named || entries.peek(key)?.kind === 'redirect') entries.delete(key)
     }
   }

@@ -14,12 +14,12 @@ import type { PageId } from './page-id.ts'
 const compress = promisify(brotliCompress)
 const decompress = promisify(brotliDecompress)
 
-/** Different snapshots that are kept of a page. */
+/** Different snapshots kept per page. */
 export const DIGESTS_A_PAGE = 5
 const KEPT_DAYS = 30
-/** Larger documents have no history: reading them takes as long as a render. In characters. */
+/** Larger documents have no history: reading them takes as long as a render. */
 export const DIGEST_LIMIT_CHARS = 2_000_000
-/** Stored pages that wait to be read; past it, those that come have no entry. */
+/** Most pages that wait to be read; further ones get no digest. */
 export const WAITING_LIMIT = 50
 const FACTS_LIMIT_BYTES = 1_000_000
 
@@ -33,16 +33,11 @@ export type Digest = {
 
 export type Stored = { page: PageId; customDomain: DomainName; html: string }
 
-/**
- * Keeps what snapshots say, for the history of their pages: one after the
- * other, beside the renders and after them, and only where it is another
- * document than the last time.
- */
+/** Records what snapshots contain, one at a time and outside renders, and only if the document changed. */
 export function createDigester({ pool, log }: { pool: pg.Pool; log: Log }) {
   let waiting = 0
   let chain = Promise.resolve()
 
-  /** The page has been stored. */
   function note(stored: Stored): void {
     if (waiting >= WAITING_LIMIT || stored.html.length > DIGEST_LIMIT_CHARS) return
     waiting++
@@ -56,11 +51,11 @@ export function createDigester({ pool, log }: { pool: pg.Pool; log: Log }) {
       })
   }
 
-  /** Resolves once everything noted so far is kept, or was given up. */
+  /** Resolves when everything noted so far is stored or dropped. */
   return { note, close: () => chain }
 }
 
-/** False: it is no longer what is stored, or says what the last one said. */
+/** Returns false if the page was replaced or its content equals the last digest. */
 export async function keepDigest(db: Queryable, { page, customDomain, html }: Stored): Promise<boolean> {
   const etag = etagOf(html)
   const values = [page.domain, page.path, etag]
@@ -74,7 +69,7 @@ export async function keepDigest(db: Queryable, { page, customDomain, html }: St
     JSON.stringify(factsOf(html, `https://${customDomain}${page.path}`, DIGEST_FACTS)),
   )
   const packed = await compress(facts, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } })
-  // Purged meanwhile: then nothing of it is kept here either.
+  // Store nothing if the page was purged meanwhile.
   const { rowCount } = await db.query(
     `with kept as (
        insert into page_digest (domain_id, path, etag, status, html_bytes, rendered_at, facts)
@@ -92,7 +87,7 @@ export async function keepDigest(db: Queryable, { page, customDomain, html }: St
   return rowCount === 1
 }
 
-/** What the last snapshots of a page said, newest first. The domain was found through its account. */
+/** Newest first. */
 export async function listDigests(db: Queryable, page: PageId): Promise<Digest[]> {
   const { rows } = await db.query<{
     etag: string
@@ -118,7 +113,7 @@ export async function listDigests(db: Queryable, page: PageId): Promise<Digest[]
   )
 }
 
-/** Removes what pages said more than 30 days ago. Gives how many. */
+/** Removes digests that are more than 30 days old. Returns how many. */
 export function removeOldDigests(pool: pg.Pool, steps: Steps = {}): Promise<number> {
   return removeOld(pool, { table: 'page_digest', at: 'rendered_at', keptDays: KEPT_DAYS }, steps)
 }

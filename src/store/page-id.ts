@@ -1,11 +1,10 @@
 import type { DomainId, PagePath } from '../ids.ts'
 
-/** In which form a page is rendered; `mobile` would be the next one. */
 export type PageVariant = 'desktop'
 
 /**
- * The identity of a page. `key` names it in memory: a domain's id is digits and a path begins with `/`, so no two
- * pages have the same; the keys of all pages below a prefix begin with that of the prefix.
+ * `key` is unique, because a domain id is digits and a path begins with `/`. Keys below a prefix begin with its key.
+ * The domain must have been found through its account or its host.
  */
 export type PageId = {
   readonly domain: DomainId
@@ -14,12 +13,11 @@ export type PageId = {
   readonly key: string
 }
 
-/** Made once for a remembered URL, a claimed job or an API request, not for each hit. */
+/** Create once per remembered URL, claimed job or API request, not per hit. */
 export function pageId(domain: DomainId, path: PagePath): PageId {
   return { domain, path, variant: 'desktop', key: pageKey(domain, path) }
 }
 
-/** `path`: of a page, or the beginning of paths. */
 export function pageKey(domain: DomainId, path: string): string {
   return `${domain}${path}`
 }

@@ -3,37 +3,32 @@ import type { PagePath } from '../ids.ts'
 /** Which query parameters name a page: all, none, or those listed. */
 export type QueryRule = 'keep' | 'ignore' | readonly string[]
 
-/** Of a stored path. With ASCII only, it also fits into an index entry of PostgreSQL. */
+/** ASCII of this length fits into a PostgreSQL index entry. */
 export const PATH_LIMIT_CHARS = 2_048
 
 /**
- * The one spelling of a page's path and query, or null for what is not a path
- * that we store (the request then goes to the origin as it came).
- *
- * `raw` begins with `/` and is text (not bytes read as Latin-1); a fragment is
- * cut off. Only spellings that RFC 3986 calls equivalent become one: encoded
- * unreserved characters, the case of hex digits, dot segments, and the order of
- * differently named parameters. `/a//b`, `/a/`, `%2F` and `+` stay what they
- * are: origins tell them apart. Idempotent.
+ * Returns the canonical path and query, or null for what is not stored (the request goes to the origin unchanged).
+ * Merges only spellings that RFC 3986 calls equivalent, and the order of differently named parameters. `/a//b`,
+ * `/a/`, `%2F` and `+` stay: origins distinguish them. `raw` is text, not bytes read as Latin-1. Idempotent.
  */
 export function normalisePath(raw: string, query: QueryRule = 'keep'): PagePath | null {
   if (!readable(raw)) return null
   const [rawPath, rawQuery] = split(raw)
 
   const path = spellPath(rawPath)
-  // `//host/...` reads as another site wherever it is resolved as a reference.
+  // `//host/...` would resolve to another site.
   if (path.startsWith('//')) return null
 
   const parameters = spellQuery(rawQuery).split('&')
   const kept = parameters.filter((parameter) => parameter !== '' && counts(nameOf(parameter), query))
-  // Stable, by name alone: the order of parameters with the same name has a meaning.
+  // Stable and by name only: the order of parameters with the same name is significant.
   kept.sort((a, b) => compare(nameOf(a), nameOf(b)))
 
   const whole = kept.length === 0 ? path : `${path}?${kept.join('&')}`
   return whole.length <= PATH_LIMIT_CHARS ? (whole as PagePath) : null
 }
 
-/** A beginning of paths, as a purge by prefix takes it (without its `*`), spelt as stored paths are. */
+/** Canonicalises a path prefix for purges, without its `*`. */
 export function normalisePrefix(raw: string): string | null {
   if (!readable(raw)) return null
   const [rawPath, rawQuery] = split(raw)
@@ -57,7 +52,7 @@ function decodeName(name: string): string {
   try {
     return decodeURIComponent(name.replaceAll('+', ' '))
   } catch {
-    return name // not UTF-8: then no list names it
+    return name
   }
 }
 
@@ -65,29 +60,21 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/**
- * The parts of a URL's path and query in the one spelling that RFC 3986 calls
- * equivalent (section 6.2.2); which of them name a page is said in `path.ts`.
- */
-
-/** What is read at all: much of it may be click-tracking. */
+/** Much of the input may be click tracking. */
 const RAW_LIMIT_CHARS = 16_384
 
-// Written out or percent-encoded. No page needs them, and headers, logs and SQL would all have to fear them.
+// Raw or percent-encoded. No page needs control characters, and they are unsafe in headers, logs and SQL.
 const CONTROL = /[\x00-\x1f\x7f]|%[01][0-9a-f]|%7f/i
 
-// RFC 3986, sections 2.3 and 3.3: what stands for itself; everything else is percent-encoded.
-// No `i` flag: with `u` it would take U+017F and U+212A for an s and a k.
+// RFC 3986, sections 2.3 and 3.3. No `i` flag: with `u` it would match U+017F and U+212A as s and k.
 const IN_PATH = /%[0-9A-Fa-f]{2}|[^A-Za-z0-9\-._~!$&'()*+,;=:@/]/gu
 const IN_QUERY = /%[0-9A-Fa-f]{2}|[^A-Za-z0-9\-._~!$&'()*+,;=:@/?]/gu
 const UNRESERVED = /[A-Za-z0-9\-._~]/
 
-/** Whether it can be the path of a page at all. */
 export function readable(raw: string): boolean {
   return raw.startsWith('/') && raw.length <= RAW_LIMIT_CHARS && raw.isWellFormed() && !CONTROL.test(raw)
 }
 
-/** Path and query; a fragment is cut off. */
 export function split(raw: string): [path: string, query: string] {
   const hash = raw.indexOf('#')
   const reference = hash === -1 ? raw : raw.slice(0, hash)
@@ -95,7 +82,7 @@ export function split(raw: string): [path: string, query: string] {
   return mark === -1 ? [reference, ''] : [reference.slice(0, mark), reference.slice(mark + 1)]
 }
 
-/** One spelling of each character (RFC 3986, 6.2.2.1 and 6.2.2.2). A lone `%` means itself. */
+/** RFC 3986, sections 6.2.2.1 and 6.2.2.2. A lone `%` stays as it is. */
 function spell(text: string, foreign: RegExp): string {
   return text.replace(foreign, (found) => {
     if (found.length !== 3 || !found.startsWith('%')) return encodeURIComponent(found)
@@ -104,7 +91,7 @@ function spell(text: string, foreign: RegExp): string {
   })
 }
 
-/** RFC 3986, 5.2.4. Empty segments stay; nothing climbs above the root. */
+/** RFC 3986, section 5.2.4. Empty segments stay; `..` cannot leave the root. */
 function withoutDotSegments(path: string): string {
   if (!path.includes('/.')) return path
   const segments = path.split('/').slice(1)
@@ -126,12 +113,7 @@ function spellQuery(query: string): string {
   return spell(query, IN_QUERY)
 }
 
-/**
- * Query parameters that say where a visitor came from and never what the page
- * shows. They are removed from a stored path, so that one page does not become
- * a page for each campaign. A domain whose pages do depend on one of them names
- * it in its `query` setting. Compared without regard to case.
- */
+/** Click-tracking parameters, removed from stored paths. A domain that needs one lists it in its `query` setting. */
 const NAMES: ReadonlySet<string> = new Set([
   // Google Ads, Campaign Manager, Analytics
   'gclid',
@@ -181,32 +163,26 @@ const NAMES: ReadonlySet<string> = new Set([
 
 const PREFIXES = ['utm_', 'mtm_', 'pk_', 'matomo_']
 
-/** `name`: of one query parameter, decoded. */
 function isClickTracking(name: string): boolean {
   const lower = name.toLowerCase()
   return NAMES.has(lower) || PREFIXES.some((prefix) => lower.startsWith(prefix))
 }
 
-/** A page by its URL, as those name it who do not know how we store it. */
 export type PageUrl = {
   scheme: 'http' | 'https'
   /** As in a `Host` header: it may have a port. */
   host: string
-  /** Path and query as they were spelt, beginning with `/`; ASCII. */
+  /** As spelt in the URL, beginning with `/`; ASCII. */
   path: string
 }
 
-/** Scheme, `://`, a host without user and password; then a path, a query, or nothing. */
+/** User and password are not allowed. */
 const URL_FORM = /^(https?):\/\/([^/?#@\\\s]+)([/?][^#]*)?(?:#.*)?$/is
 
-/** Left over from a scheme of 2009 by which crawlers asked for finished pages. */
+/** A leftover of Google's AJAX crawling scheme of 2009. */
 const EMPTY_ESCAPED_FRAGMENT = /([?&])_escaped_fragment_(?:=(?:&|$)|&|$)/
 
-/**
- * Takes `https://host/path?query` apart. The path stays as it is spelt, but for
- * what no request line can carry and an `_escaped_fragment_` that says nothing;
- * a fragment is cut off. null: not the http or https URL of a page.
- */
+/** Removes the fragment and an empty `_escaped_fragment_`. null: not the http or https URL of a page. */
 export function parsePageUrl(text: string): PageUrl | null {
   const [, scheme = '', host = '', rest = '/'] = URL_FORM.exec(text) ?? []
   if (host === '') return null

@@ -4,7 +4,7 @@ import type { Queryable } from '../db/transaction.ts'
 import type { AccountId, DomainId, PagePath } from '../ids.ts'
 import { matchCondition, type PageMatch } from './list-pages.ts'
 
-/** `prefix`: the beginning of stored paths, spelt by `normalisePrefix`. `domain`: all, and the domain is about to be deleted. */
+/** `prefix`: from `normalisePrefix`. `domain`: everything, before the domain is deleted. */
 export type PurgeWhat =
   | { kind: 'all' | 'domain' }
   | { kind: 'path'; path: PagePath }
@@ -13,15 +13,10 @@ export type PurgeWhat =
   | { kind: 'prefix'; prefix: string }
 
 /**
- * Deletes stored pages of one domain, and with them always the whole sitemap and redirect caches of that domain. Gives
- * the number of entries deleted.
- *
- * `client` is inside a transaction (read committed): the caller decides when it takes effect, and the NOTIFY that empties
- * every node's memory goes out at the same moment. The domain id was obtained through its account.
- *
- * Order matters. The running jobs come first: a job that completes at this moment holds its row, so the first statement
- * waits for it and the deletes that follow see what it stored; a job that completes later finds itself superseded and
- * stores nothing.
+ * Also deletes all sitemaps and redirects of the domain. Returns how many entries. Needs a read-committed
+ * transaction.
+ * Running jobs first: a completing job holds its row, so the deletes see its page; a later one finds itself
+ * superseded.
  */
 export async function purgePages(client: Queryable, domain: DomainId, what: PurgeWhat): Promise<number> {
   const { where, values } = condition(domain, what)
@@ -32,7 +27,7 @@ export async function purgePages(client: Queryable, domain: DomainId, what: Purg
     await db.query('delete from redirect where domain_id = $1', [domain]),
     await db.query('delete from sitemap where domain_id = $1', [domain]),
   ]
-  // What else is known of what these pages said; not counted.
+  // Data derived from these pages; not counted.
   await db.query(`delete from page_digest where ${where}`, values)
   await db.query(`delete from inspection where ${where}`, values)
   await db.query(`select pg_notify('invalidate', payload) from unnest($1::text[]) as payload`, [
@@ -45,7 +40,7 @@ function supersede(where: string): string {
   return `update job set superseded = true where state = 'running' and ${where}`
 }
 
-/** Their paths stay known, so that a warm renders them again; what was no page does not. */
+/** Deleted pages stay known, so that a warm renders them again. */
 const REMEMBER_GONE = `remembered as (
   insert into known_path (domain_id, path, source, seen_at)
   select domain_id, path, 'asked', now() from gone where status < 400 order by domain_id, path
@@ -85,10 +80,10 @@ function payloads(domain: DomainId, what: PurgeWhat): string[] {
   switch (what.kind) {
     case 'all':
     case 'domain':
-    // Nodes cannot search their memory for it: they read again what is asked for.
+    // Nodes cannot match this in memory: they drop the whole domain.
     case 'matching':
       return [JSON.stringify({ domain })]
-    // `purged`: redirects and sitemaps of the whole domain are gone too.
+    // `purged`: redirects and sitemaps of the whole domain are deleted too.
     case 'path':
       return [JSON.stringify({ domain, path: what.path, purged: true })]
     case 'paths':
@@ -98,7 +93,7 @@ function payloads(domain: DomainId, what: PurgeWhat): string[] {
   }
 }
 
-/** A purge deletes up to so many pages in its own transaction, which takes a second at most. */
+/** A purge deletes up to this many pages in its own transaction (at most one second). */
 export const AHEAD_FROM = 5_000
 const STEP = 1_000
 const REST_MS = 20
@@ -113,9 +108,8 @@ const deleteStep = (what: PurgeWhat) => `
   select (select count(*) from gone)::integer as deleted, (select max(path) from piece) as last`
 
 /**
- * Deletes most of a large purge in small steps, and gives how many pages. Call `purgePages` next: until then nodes serve
- * what they have in memory. In one transaction, renders of the domain would wait for its end (minutes for a million pages)
- * in slots that others need. The domain id was obtained through its account.
+ * Deletes most of a large purge in small steps. Call `purgePages` next: until then nodes serve cached pages.
+ * One transaction would block the domain's renders: minutes for a million pages. Returns how many pages.
  */
 export async function purgeAhead(db: Queryable, domain: DomainId, what: PurgeWhat): Promise<number> {
   if (what.kind !== 'all' && what.kind !== 'domain' && what.kind !== 'prefix') return 0
@@ -138,16 +132,13 @@ export async function purgeAhead(db: Queryable, domain: DomainId, what: PurgeWha
 }
 
 /**
- * Deletes the pages and redirects of these paths, as the first half of a refresh. `client` is inside a transaction (read
- * committed). As with a purge the running jobs come first, so that no earlier render stores again what is deleted here.
- * The domain id was obtained through its account.
+ * First half of a refresh, in a read-committed transaction. Running jobs first, so that no earlier render is stored.
  */
 export async function deletePages(
   client: Queryable,
   domain: DomainId,
   paths: readonly PagePath[],
 ): Promise<void> {
-  // All statements that lock many rows take them in this order.
   const values = [domain, [...paths].sort()]
   const where = 'domain_id = $1 and path = any($2)'
   await client.query(supersede(where), values)
@@ -160,10 +151,7 @@ export async function deletePages(
   )
 }
 
-/**
- * What is stored for an account: its domains, and the entries that a purge of
- * all of them would delete now (pages, redirects, sitemaps).
- */
+/** The entries are those that a purge of all domains would delete now. */
 export async function countStored(
   db: Queryable,
   account: AccountId,

@@ -2,16 +2,16 @@ import type pg from 'pg'
 import { deleteInSteps, removeOldPaths, type Steps } from '../db/remove-old.ts'
 import { DEFAULT_DOMAIN_SETTINGS } from '../sites/domain-settings.ts'
 
-/** As long as a path counts as known after a crawler asked for it: src/queue/upkeep/known-pages.ts. */
+/** The same as in src/store/known-paths.ts. */
 const ASKED_FOR_DAYS = 30
 
-/** A sitemap is read again daily where crawlers ask for it: what none of them named for so long is no longer in one. */
+/** Sitemaps are read daily while crawlers request them; a path missing for this long is no longer listed. */
 const SITEMAP_SLACK_DAYS = 2
 
-/** Sitemaps that no crawler asked for in so long. */
+/** Counted from the last request of a crawler. */
 const SITEMAP_DAYS = 90
 
-/** A setting that this version cannot read counts as absent, as everywhere. */
+/** An unreadable setting counts as absent. */
 const KEEP = `make_interval(secs => case when jsonb_typeof(domain.settings -> 'keep_seconds') = 'number'
   then (domain.settings ->> 'keep_seconds')::float8 else $2 end)`
 
@@ -37,7 +37,7 @@ const STEPS: readonly { sql: string; values: readonly unknown[] }[] = [
     values: [ASKED_FOR_DAYS],
   },
   {
-    // Every sitemap of the domain that we hold was read since, and none named it.
+    // Every stored sitemap of the domain was read since, and none listed the path.
     sql: `with old as materialized (
             select gone.domain_id, gone.path
               from (select domain_id, min(fetched_at) as read_at from sitemap group by 1) oldest
@@ -60,12 +60,7 @@ const STEPS: readonly { sql: string; values: readonly unknown[] }[] = [
   },
 ]
 
-/**
- * Removes what is no longer served: pages and redirects older than
- * their domain keeps them, paths that no crawler asked for in 30 days and no
- * sitemap names, sitemaps of 90 days. Gives how many rows. A page that is
- * rendered at the same moment stays.
- */
+/** Returns how many rows. A page that is being rendered again stays. */
 export async function removeExpired(
   pool: pg.Pool,
   options: { step?: number; signal?: AbortSignal } = {},
@@ -75,10 +70,9 @@ export async function removeExpired(
   return removed
 }
 
-/** For how long it is known how the last render of a path ended. */
 const LAST_RENDER_KEPT_DAYS = 30
 
-/** Removes how renders ended of more than 30 days ago. Gives how many. */
+/** Removes outcomes that are more than 30 days old. Returns how many. */
 export function removeOldLastRenders(pool: pg.Pool, steps?: Steps): Promise<number> {
   return removeOldPaths(
     pool,

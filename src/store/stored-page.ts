@@ -6,7 +6,7 @@ import type { DomainId, JobId } from '../ids.ts'
 import { type PageBody, readJudgement } from './keep-page.ts'
 import type { PageId } from './page-id.ts'
 
-/** A stored render as it lies in PostgreSQL. Times are milliseconds since the Unix epoch. */
+/** Times are milliseconds since the Unix epoch. */
 export type StoredPage = {
   kind: 'page'
   status: number
@@ -17,13 +17,12 @@ export type StoredPage = {
   etag: string
   renderedAtMs: number
   staleSinceMs: number | null
-  /** When its content last changed. Absent: when it was rendered. */
+  /** Absent: when it was rendered. */
   changedAtMs?: number
-  /** Before compression, where a crawler waits for this render. */
+  /** The uncompressed body, if a crawler waits for this render. */
   bodyHtml?: Buffer | undefined
 }
 
-/** An entry of the redirect cache. */
 export type StoredRedirect = {
   kind: 'redirect'
   status: number
@@ -45,14 +44,12 @@ type PageRow = {
 }
 
 type Row = PageRow & {
-  /** null: no page is stored. */
   status: number | null
   redirect_status: number | null
   location: string
   stored_at: Date
 }
 
-// Both caches in one round trip; prepared once for each connection.
 const READ = {
   name: 'stored-page-read',
   text: `select p.status, p.headers, p.body_br, p.html_bytes, p.etag, p.rendered_at, p.stale_since,
@@ -62,11 +59,7 @@ const READ = {
            left join redirect r on r.domain_id = asked.domain_id and r.path = asked.path`,
 }
 
-/**
- * What is stored for a path: its redirect or its page, the newer where both
- * exist (a page that became a redirect and back). The domain id was obtained
- * through its account or its host.
- */
+/** The newer of the redirect and the page, if both exist. */
 export async function readStored(db: Queryable, page: PageId): Promise<StoredEntry | null> {
   const { rows } = await (db as { query(q: object): Promise<{ rows: Row[] }> }).query({
     ...READ,
@@ -82,12 +75,12 @@ export async function readStored(db: Queryable, page: PageId): Promise<StoredEnt
 
 const decompress = promisify(brotliDecompress)
 
-/** Its HTML. Rejects if that has more than `limitBytes`. */
+/** Rejects if the HTML has more than `limitBytes`. */
 export async function htmlOf({ bodyBr }: StoredPage, limitBytes = HTML_LIMIT_BYTES): Promise<string> {
   return String(await decompress(bodyBr, { maxOutputLength: limitBytes }))
 }
 
-/** Twice the most that a render keeps. */
+/** Twice the render limit. */
 const HTML_LIMIT_BYTES = 32 * 1024 * 1024
 
 function redirectOf(row: Row, status: number): StoredRedirect {
@@ -109,7 +102,6 @@ function pageOf(row: PageRow, status: number): StoredPage {
   }
 }
 
-/** As the column `headers` has them; what is none is left out. */
 function headerPairs(stored: unknown): [string, string][] {
   if (!Array.isArray(stored)) return []
   return stored.filter(
@@ -118,23 +110,22 @@ function headerPairs(stored: unknown): [string, string][] {
   )
 }
 
-/** A page that is given once, with the status that it asks for, and never stored as a page. */
+/** A page that is served once with its own status and never stored. */
 export type UnstoredPage = {
   status: number
   headers: readonly (readonly [name: string, value: string])[]
   body: PageBody
 }
 
-/** A crawler that waits reads it within milliseconds; at another node, within a few seconds. */
+/** The waiting crawler reads it within milliseconds, or at another node within a few seconds. */
 export const UNSTORED_MS = 60_000
-/** Of one domain at a time. */
 export const UNSTORED_A_DOMAIN = 20
-/** As stored. For an error page that is larger the crawler gets the origin's answer. */
+/** Compressed. For larger error pages crawlers get the origin's response. */
 export const UNSTORED_LIMIT_BYTES = 1024 * 1024
 
 /**
- * Leaves a page for the crawler that waits for the job, at any node: HTML is too large for a notification. False, and
- * nothing is left, when there is a good copy to serve. `client` is inside the transaction that ends the job.
+ * Stores a page that is too large for a notification. Returns false and stores nothing if a good copy exists.
+ * Call inside the transaction that ends the job.
  */
 export async function keepUnstored(
   client: Queryable,
@@ -146,7 +137,7 @@ export async function keepUnstored(
   const last = (await readJudgement(client, page))?.last ?? null
   if (last !== null && last.status < 400 && nowMs - last.renderedAtMs < last.keepMs) return false
   const columns = [status, JSON.stringify(headers), body.bodyBr, body.htmlBytes, body.etag]
-  // Deletes old ones with it: those that expired, and of this domain all but the last; skips locked ones.
+  // Also deletes expired ones and all but the newest of this domain; skips locked rows.
   await client.query({
     name: 'store-keep-unstored',
     text: `with late as (
@@ -175,13 +166,13 @@ const READ_UNSTORED = {
            from unstored_page where job_id = $1 and domain_id = $2`,
 }
 
-/** What a job has left for those who waited for it; null: nothing, or no longer. The domain id was obtained through its host. */
+/** null: the job left no page, or it has expired. */
 export async function readUnstored(db: Queryable, domain: DomainId, job: JobId): Promise<StoredPage | null> {
   const { rows } = await db.query<PageRow & { status: number }>({ ...READ_UNSTORED, values: [job, domain] })
   return rows[0] === undefined ? null : pageOf(rows[0], rows[0].status)
 }
 
-/** Removes what no crawler can be waiting for any more, at `nowMs`. Gives how many. */
+/** Removes expired pages. Returns how many. */
 export async function removeOldUnstored(pool: pg.Pool, nowMs: number): Promise<number> {
   const { rowCount } = await pool.query('delete from unstored_page where made_at < $1', [
     new Date(nowMs - UNSTORED_MS),

@@ -2,14 +2,14 @@ import type { Queryable } from '../db/transaction.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import type { PageId } from './page-id.ts'
 
-/** A sitemap as it was fetched, with the custom domain in it. Its bytes are gzip. */
+/** With the custom domain in it. */
 export type StoredSitemap = {
   contentType: string
-  /** The resource itself is a gzip file (`sitemap.xml.gz`), not only stored as one. */
+  /** The resource itself is a gzip file (`sitemap.xml.gz`). */
   gzipFile: boolean
   /** Without quotes. */
   etag: string
-  /** Of an index: paths of the sitemaps that it names. */
+  /** Of an index: the paths of its sitemaps. */
   names: readonly string[]
   bodyGzip: Buffer
   fetchedAtMs: number
@@ -32,7 +32,7 @@ export async function readSitemap(db: Queryable, page: PageId): Promise<StoredSi
   return { contentType, gzipFile, etag, names, bodyGzip: row.body, fetchedAtMs: row.fetched_at.getTime() }
 }
 
-/** Stores or replaces it; does nothing when the domain has gone meanwhile. */
+/** Does nothing if the domain was deleted meanwhile. */
 export async function storeSitemap(
   db: Queryable,
   page: PageId,
@@ -47,7 +47,7 @@ export async function storeSitemap(
   )
 }
 
-/** Deletes the one that was fetched at that moment, unless it is gone or another. */
+/** Deletes it only if it is still the one fetched at that time. */
 export async function dropSitemap(db: Queryable, page: PageId, fetchedAtMs: number): Promise<void> {
   await db.query('delete from sitemap where domain_id = $1 and path = $2 and fetched_at = $3', [
     page.domain,
@@ -56,7 +56,7 @@ export async function dropSitemap(db: Queryable, page: PageId, fetchedAtMs: numb
   ])
 }
 
-/** Paths of all sitemaps that the stored indexes of a domain name. */
+/** Paths of the sitemaps that the domain's stored indexes list. */
 export async function namedInIndexes(db: Queryable, domain: DomainId): Promise<string[]> {
   const { rows } = await db.query<{ name: string }>(
     `select distinct jsonb_array_elements_text(headers -> 'names') as name
