@@ -11,7 +11,7 @@ import type { Origin } from '../outbound/origin.ts'
 import type { EarlyRequest } from './preload/early-requests.ts'
 import type { GatewayLimits, RequestCounts } from './request-counts.ts'
 
-/** A request of the page: HTTP/1.1 or a stream of HTTP/2. */
+/** HTTP/1.1 or an HTTP/2 stream. */
 export type PageRequest = http.IncomingMessage | Http2ServerRequest
 export type PageResponse = http.ServerResponse | Http2ServerResponse
 
@@ -19,21 +19,21 @@ export type Upstream = {
   origin: Origin
   path: string
   headers: http.OutgoingHttpHeaders
-  /** What the page is shown of the response's headers. */
+  /** Response headers for the page. */
   responseHeaders(raw: readonly string[]): http.OutgoingHttpHeaders
-  /** `false`: the page is told that there is nothing to show. */
+  /** `false`: the page gets 204. */
   judge?: ((status: number, headers: http.OutgoingHttpHeaders) => boolean) | undefined
-  /** This very request, sent already. */
+  /** The same request, already sent. */
   early?: EarlyRequest | undefined
 }
 
-/** RFC 9110, section 9.2.2: may be sent twice. */
+/** Idempotent (RFC 9110, section 9.2.2). */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS'])
 const MAX_RETRIES = 3
 
 export type ExchangeDeps = { origins: OriginPool; limits: GatewayLimits; counts: RequestCounts }
 
-/** A request of the page without a body. Throws on a path or header that no request can have. */
+/** Sends a request without a body. Throws on an invalid path or header. */
 export function openUpstream(
   { origin, path, headers }: Pick<Upstream, 'origin' | 'path' | 'headers'>,
   { origins, limits }: Pick<ExchangeDeps, 'origins' | 'limits'>,
@@ -44,10 +44,7 @@ export function openUpstream(
   })
 }
 
-/**
- * One request of the page, fetched from `upstream` and streamed both ways as it
- * is. Ends with the page: a page that goes away ends the request upstream.
- */
+/** Streams one request to `upstream` and its response back. When the page disconnects, the upstream request ends. */
 export function exchange(
   request: PageRequest,
   response: PageResponse,
@@ -65,7 +62,7 @@ class Exchange {
   readonly #target: string
   readonly #framing: RequestBody
   #sent: SentRequest | null = null
-  /** The page does not wait for it any more. */
+  /** The page no longer waits. */
   #isOver = false
   #late: NodeJS.Timeout | undefined
 
@@ -83,7 +80,7 @@ class Exchange {
       () => this.#sent?.call.destroy(new OriginSilent()),
       this.#deps.limits.firstByteTimeoutMs,
     )
-    // Fires also after a whole response, when there is nothing left to end.
+    // Also fires after a complete response.
     const end = () => {
       this.#isOver = true
       clearTimeout(this.#late)
@@ -95,7 +92,7 @@ class Exchange {
     try {
       this.#send(MAX_RETRIES, this.#upstream.early)
     } catch {
-      // A path or header that no request can have.
+      // Invalid path or header.
       clearTimeout(this.#late)
       this.#deps.counts.refuse(this.#target, 'malformed')
       answer(this.#response, 400, 'malformed')
@@ -112,9 +109,10 @@ class Exchange {
         else this.#relay(received)
       },
       (error: Error) => {
-        // The origin closed a kept connection just as it was used again: it never saw this request.
+        // The origin closed a reused connection and never saw this request.
         const isUnseen = sent.call.onKeptConnection && !sent.call.isAnswered
-        // An early request may have failed before the page asked. Not a time-out, which the page would wait for twice.
+        // An early request may have failed before the page asked. Timeouts are not retried: the page would wait
+        // twice.
         const isEarly = early !== undefined
         const isWorthMore = (isUnseen || isEarly) && faultOf(error) !== 'timed-out' && !this.#isOver
         if (!isWorthMore || retriesLeft === 0 || !this.#isRepeatable) return this.#fail(error)
@@ -133,14 +131,14 @@ class Exchange {
     const framing = this.#framing
     const { 'content-length': length, ...others } = headers
     const flat = [...flatHeaders(others), 'Connection', 'keep-alive']
-    // The one framing that the next server cannot misread: a body without a length would be the next request.
+    // Chunked is unambiguous: a body without a length would be read as the next request.
     if (framing === 'chunks') flat.push('Transfer-Encoding', 'chunked')
     else if (framing !== 'none') flat.push('Content-Length', `${framing.bytes}`)
     else if (length !== undefined) flat.push('Content-Length', '0')
     return sendRequest(this.#deps.origins, origin, {
       ...{ method: this.#request.method ?? 'GET', path, headers: flat },
       silenceMs: this.#deps.limits.idleTimeoutMs,
-      // An origin may close a kept connection just as it is used again, and it may have seen the request or not.
+      // An origin may close a reused connection after seeing the request.
       keptUse: this.#isRepeatable ? 'any' : 'none',
       body: framing === 'none' ? null : { framing, content: this.#request },
     })
@@ -171,7 +169,7 @@ class Exchange {
       const headers = this.#upstream.responseHeaders(received.rawHeaders)
       if (this.#upstream.judge?.(status, headers) === false) {
         received.body.destroy()
-        // RFC 9110, section 15.3.5: a browser stays where it is.
+        // RFC 9110, section 15.3.5: the browser stays on its page.
         writeHead(response, 204, {})
         response.end()
         return
@@ -181,7 +179,7 @@ class Exchange {
       received.body.destroy()
       return void answer(response, 502, 'malformed')
     }
-    // Between the head and the first byte of a stream the page must not wait for a full buffer.
+    // Send the head now: a stream's first bytes may come much later.
     if ('flushHeaders' in response) response.flushHeaders()
 
     const receive = counts.receiver(this.#target)
@@ -196,12 +194,12 @@ class Exchange {
     })
     response.on('drain', () => body.resume())
     body.on('end', () => response.end())
-    // Also when it ends before its length.
+    // Also fires when the body is shorter than its length.
     body.on('error', () => cut(response))
   }
 }
 
-/** A response of the gateway's own; `why` is for the renderer, a page of another site cannot read it. */
+/** A response of the gateway itself. `why` is for the renderer; pages of other sites cannot read it. */
 export function answer(response: PageResponse, status: number, why: string): void {
   if (response.destroyed || response.writableEnded) return
   writeHead(response, status, {
@@ -216,24 +214,22 @@ function faultOf(error: unknown): ConnectFault | null {
   return error instanceof OriginSilent ? 'timed-out' : connectFault(error)
 }
 
-/** The status and word for a request that got no response. */
 export function explainFault(error: unknown): { status: number; why: string } {
   const fault = faultOf(error)
   if (fault === 'refused-address') return { status: 403, why: fault }
   if (fault === 'timed-out') return { status: 504, why: fault }
   if (error instanceof HeadTooLarge) return { status: 502, why: 'headers-too-large' }
-  // Connected, but what came is not HTTP, or it broke off before the head was whole.
+  // Connected, but the response is not HTTP or has an incomplete head.
   return { status: 502, why: fault ?? 'broken-response' }
 }
 
-/** Counts a request that got no connection. */
 export function countFault(error: unknown, target: string, counts: RequestCounts): void {
   const fault = faultOf(error)
   if (fault === 'refused-address') counts.refuse(target, fault)
   else if (fault !== null) counts.failConnect(fault)
 }
 
-/** Breaks a response off in a way that the page sees, so that half a file never counts as a whole one. */
+/** Breaks the response off visibly, so that a partial file never looks complete. */
 function cut(response: PageResponse): void {
   if ('stream' in response) response.stream.close(0x2 /* INTERNAL_ERROR: RFC 9113, section 7 */)
   else response.destroy()

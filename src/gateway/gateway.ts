@@ -9,30 +9,28 @@ import { type GatewaySite, openSite } from './site.ts'
 import { createGatewayKey } from './tls-key.ts'
 
 /**
- * Chromium's only way out, and the security boundary: the pages of strangers
- * run inside this network, and reach of it what the address guard permits.
- * Every browser context has a listener of its own, so that the gateway knows
- * whose traffic it carries without asking.
+ * Chromium's only network access, and the security boundary: untrusted pages reach only what the address guard
+ * permits. Each browser context has its own listener, which identifies its traffic.
  */
 export type Gateway = {
-  /** Base64 of the SHA-256 of the gateway's public key, for `--ignore-certificate-errors-spki-list`. */
+  /** Base64 SHA-256 of the gateway's public key, for `--ignore-certificate-errors-spki-list`. */
   spkiHash: string
-  /** `originUrl` as `checkOriginUrl` gave it. */
+  /** `originUrl` must come from `checkOriginUrl`. */
   openSite(site: { customDomain: string; originUrl: string }): Promise<GatewaySite>
-  /** Ends every site and all its connections. */
+  /** Closes every site and its connections. */
   close(): Promise<void>
 }
 
-/** Whose habits are remembered: 64 KiB each at most, of most a few. */
+/** Sites with learned preloads, up to 64 KiB each. */
 const KNOWN_SITES = 256
 
 type GatewayOptions = {
   allowed: readonly AllowedRange[]
   log: Log
-  /** Whether pages' requests are sent ahead; without it: yes. */
+  /** Sends predicted requests early. Default: true. */
   preload?: boolean
   limits?: Partial<GatewayLimits>
-  /** In tests: names without a name server, origins with a certificate of their own. */
+  /** For tests. */
   lookup?: Lookup
   ca?: string
 }

@@ -17,25 +17,21 @@ import { answerRaw, upgrade } from './upgrade.ts'
 
 type Scheme = 'http' | 'https'
 
-/** The custom domain as the page sees it: a web server whose every answer comes from the origin. */
+/** The custom domain's web server as the page sees it, answered by the origin. */
 type OwnDomain = {
-  /** Takes over a connection that the page believes to be one with the custom domain. */
+  /** Takes a connection that the page opened to the custom domain. */
   accept(socket: Duplex, scheme: Scheme): void
-  /** Answers one request that came whole (plain http through a proxy). */
+  /** Answers a plain http request that came through the proxy. */
   answer(request: http.IncomingMessage, response: http.ServerResponse, path: string): void
-  /** An address of the custom domain, to which no answer is under way. */
+  /** An address of the custom domain that has no response in progress. */
   isDelivered(url: string): boolean
 }
 
-/** Streams at once in one connection; Chromium itself opens no more than 100 unless it is told so. */
+/** HTTP/2 streams per connection. Chromium limits itself to 100 by default. */
 const MAX_STREAMS = 250
 const SESSION_MEMORY_MIB = 64
 
-/**
- * HTTP/2 is there for pages whose requests never end: over HTTP/1.1 six of them
- * take all connections that Chromium opens to one host, and the page stands
- * still. HTTP/1.1 is there for WebSockets.
- */
+/** HTTP/2 is for pages with endless requests: on HTTP/1.1, six of them block a host. HTTP/1.1 is for WebSockets. */
 export function createOwnDomain(
   site: ProxiedSite,
   key: GatewayKey,
@@ -44,7 +40,7 @@ export function createOwnDomain(
   deps: ExchangeDeps,
 ): OwnDomain {
   const { limits, counts } = deps
-  /** How many answers are, by their path. */
+  /** Responses in progress by path. */
   const underWay = new Map<string, number>()
   const begins = (path: string, response: PageResponse) => {
     underWay.set(path, (underWay.get(path) ?? 0) + 1)
@@ -73,7 +69,7 @@ export function createOwnDomain(
     },
   })
 
-  /** Inside this domain's own connection another host's name is a trick; so is a path that is a whole URL. */
+  /** Refuses other hosts' names and absolute URLs on this connection. */
   const refusal = (names: readonly (string | undefined)[], path: string, scheme: Scheme) => {
     const other = names.findIndex((name) => !namesOwnHost(name, scheme, site))
     if (other !== -1) {
@@ -114,7 +110,7 @@ export function createOwnDomain(
     minVersion: 'TLSv1.3',
     maxHeaderListPairs: 256,
     maxSessionMemory: SESSION_MEMORY_MIB,
-    // What came as HTTP/1.1 within its limit; node's own is a little less.
+    // Node's default is slightly below what HTTP/1.1 accepts here.
     maxSendHeaderBlockLength: 2 * limits.headerBytes,
     settings: {
       maxConcurrentStreams: MAX_STREAMS,
@@ -123,7 +119,7 @@ export function createOwnDomain(
     },
   })
   secure.on('request', onRequest('https')).on('upgrade', onUpgrade('https'))
-  // A page that breaks its own connection off harms nobody else.
+  // Only affects the page that broke its connection.
   secure.on('sessionError', ignore).on('tlsClientError', ignore)
 
   const plain = http.createServer({ maxHeaderSize: limits.headerBytes })
@@ -148,12 +144,9 @@ export function createOwnDomain(
 function ignore(): void {}
 
 /**
- * What Chromium may keep of the origin's answers from one render to the next.
- * A render has to see the site as it is now: a page is rendered again because
- * something has changed. So documents and data are never kept, whatever the
- * origin allows its visitors' browsers, and scripts and style sheets only as
- * long as the origin says so in so many words; without that Chromium would
- * guess from their age (RFC 9111, section 4.2.2), which for an old file means weeks.
+ * What Chromium may reuse in later renders. Documents and data are never kept, because a render must see the current
+ * site. Scripts and style sheets need an explicit lifetime: heuristic freshness (RFC 9111, section 4.2.2) can mean
+ * weeks.
  */
 export function browserCacheControl(
   destination: string | string[] | undefined,
@@ -165,7 +158,7 @@ export function browserCacheControl(
   return 'no-cache'
 }
 
-/** Values of `Sec-Fetch-Dest`. A module that a script imports has the destination of its importer. */
+/** Values of `Sec-Fetch-Dest`. Imported modules have their importer's. */
 const KEPT = new Set([
   'audioworklet',
   'font',
@@ -179,23 +172,21 @@ const KEPT = new Set([
 ])
 
 /**
- * Fonts and media are not downloaded: nobody hears, sees or reads them in a
- * snapshot. A policy that goes with the document is the one way to say so by
- * what a thing is for, whatever its address, host or protocol, and the page is
- * told of a failure as with a visitor who blocks them. What it made itself loads.
+ * Blocks fonts and media, which a snapshot does not need. Only a policy matches by type whatever the URL. The page's
+ * own data: and blob: URLs load.
  */
 const NOTHING_HEAVY = 'font-src data: blob:; media-src data: blob: mediastream:'
 
-/** Values of `Sec-Fetch-Dest` whose answer is a page. */
+/** Values of `Sec-Fetch-Dest` whose response is a page. */
 const PAGES = new Set(['document', 'iframe', 'frame'])
 
-/** `Content-Security-Policy` as Chromium gets it; `received`: the origin's own, which holds as before. */
+/** `Content-Security-Policy` for Chromium; `received`: the origin's own, which stays in force. */
 export function browserPolicy(
   destination: string | string[] | undefined,
   received: string | string[] | undefined,
 ): string | undefined {
   const own = received === undefined ? undefined : String(received)
   if (!PAGES.has(String(destination))) return own
-  // Several policies in one header: each holds by itself (Content Security Policy Level 3, section 2.2.2).
+  // Each policy in one header applies by itself (Content Security Policy Level 3, section 2.2.2).
   return own === undefined ? NOTHING_HEAVY : `${own}, ${NOTHING_HEAVY}`
 }

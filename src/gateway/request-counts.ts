@@ -1,23 +1,22 @@
 import type { ConnectFault } from '../outbound/guarded-connect.ts'
 
-/** Every limit of the gateway. A page that meets one is cut there, and the render's record says so. */
+/** All limits of the gateway. A page that exceeds one is cut off, and the render records it. */
 export type GatewayLimits = {
-  /** Connections that one site's browser context may hold open. */
+  /** Open connections per browser context. */
   connectionsPerSite: number
-  /** Of one request's or response's headers together. */
+  /** Headers of one request or response. */
   headerBytes: number
   /** Requests and tunnels between two calls of `takeCounts`. */
   requestsPerPage: number
-  /** Body of one response, as it comes over the wire; of a tunnel, all that comes back through it. */
+  /** On the wire, per response or tunnel. */
   responseBytes: number
-  /** All that the page received since the last `takeCounts`. */
+  /** Received since the last `takeCounts`. */
   pageBytes: number
-  /** Connections to one origin and to all, for each site. */
   socketsPerOrigin: number
   socketsInTotal: number
-  /** Resolving, connecting and the TLS handshake. */
+  /** Covers lookup, connect and the TLS handshake. */
   connectTimeoutMs: number
-  /** From the request to the head of the response. */
+  /** From the request to the response's head. */
   firstByteTimeoutMs: number
   /** Without a byte in either direction. */
   idleTimeoutMs: number
@@ -37,43 +36,41 @@ export const GATEWAY_LIMITS: GatewayLimits = {
 }
 
 export type RefusalReason =
-  /** Not a request that a browser sends to a proxy. */
+  /** Not a valid proxy request. */
   | 'malformed'
   | 'scheme'
   | 'port'
   | 'refused-address'
-  /** Inside the custom domain's connection, but for another host. */
+  /** Another host on the custom domain's connection. */
   | 'misdirected'
   | 'too-many-requests'
   | 'page-too-large'
   | 'response-too-large'
 
-/** The limits that a page can meet. */
 export type Excess = 'requests' | 'response-bytes' | 'page-bytes'
 
 export type Refusal = { target: string; why: RefusalReason }
 
-/** What went through one site's gateway since the last time it was asked. */
+/** Counts since the last `take`. */
 export type SiteCounts = {
   requests: number
-  /** Received by the page, as it came over the wire. */
+  /** Received bytes on the wire. */
   bytes: number
-  /** All of them; `refusals` holds the first. */
+  /** All refusals; `refusals` holds the first. */
   refused: number
   refusals: Refusal[]
-  /** Hosts that were permitted but gave no connection, by reason. */
+  /** Permitted hosts that could not be connected, by reason. */
   unconnected: Partial<Record<ConnectFault, number>>
 }
 
-/** The counting half of a site. One page's limits apply between two calls of `take`. */
+/** Counters of one site. A page's limits apply between two calls of `take`. */
 export type RequestCounts = {
-  /** Counts a request; false when it is one too many. */
   admit(target: string): boolean
-  /** A counter for one response or tunnel: told of each chunk's bytes, it says false where to cut. */
+  /** Counts the bytes of one response or tunnel; false: cut it off. */
   receiver(target: string): (bytes: number) => boolean
   refuse(target: string, why: RefusalReason): void
   failConnect(fault: ConnectFault): void
-  /** The first limit that was met since the last `take`. */
+  /** The first limit exceeded since the last `take`. */
   excess(): Excess | null
   take(): SiteCounts
 }

@@ -10,31 +10,31 @@ import {
 } from '../outbound/origin.ts'
 import type { RefusalReason } from './request-counts.ts'
 
-/** Where a request of the page leads. `own`: the custom domain, fetched from its origin. */
+/** Where a page's request leads. `own`: the custom domain. */
 export type Target =
   | { kind: 'own'; scheme: 'http' | 'https' }
   | { kind: 'other'; origin: Origin }
   | { kind: 'refused'; why: RefusalReason }
 
-/** Reads a checked `origin_url`. Throws when it was not checked. */
+/** Throws unless `origin_url` was checked. */
 export function readSite(customDomain: string, originUrl: string): ProxiedSite {
   return { name: customDomain.toLowerCase(), origin: readOrigin(originUrl, 'site') }
 }
 
-/** Target of `CONNECT host:port`; `raw` is what stood in the request line. */
+/** Target of `CONNECT host:port`. */
 export function connectTarget(raw: string, site: ProxiedSite): Target {
   const authority = parseAuthority(raw, null)
   if (authority === null) return { kind: 'refused', why: 'malformed' }
   if (authority.host.text === site.name) {
     if (authority.port === DEFAULT_PORTS.https) return { kind: 'own', scheme: 'https' }
-    // A ws: address; plain http: pages come as whole requests.
+    // A ws: URL. Plain http requests are not tunnelled.
     if (authority.port === DEFAULT_PORTS.http) return { kind: 'own', scheme: 'http' }
     return { kind: 'refused', why: 'port' }
   }
   return otherTarget(authority, site)
 }
 
-/** Target of a request in absolute form, and what to ask there. */
+/** Target and path of a request in absolute form. */
 export function requestTarget(raw: string, site: ProxiedSite): { target: Target; path: string } {
   const [, scheme, rest = '', path = ''] = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)([^#]*)$/i.exec(raw) ?? []
   if (scheme === undefined) return { target: { kind: 'refused', why: 'malformed' }, path: '' }
@@ -47,13 +47,13 @@ export function requestTarget(raw: string, site: ProxiedSite): { target: Target;
   return { target: own ? { kind: 'own', scheme: 'http' } : { kind: 'refused', why: 'port' }, path: asked }
 }
 
-/** Whether a Host header or `:authority` inside the custom domain's own connection names that domain. */
+/** Whether a Host header or `:authority` names the connection's own domain. */
 export function namesOwnHost(raw: string | undefined, scheme: 'http' | 'https', site: ProxiedSite): boolean {
   const authority = parseAuthority(raw ?? '', DEFAULT_PORTS[scheme])
   return authority?.host.text === site.name && authority.port === DEFAULT_PORTS[scheme]
 }
 
-/** Web ports everywhere; another port only where the site's origin itself is served on it. */
+/** Other hosts: web ports only, plus the port of the site's origin. */
 function otherTarget(authority: Authority, { origin }: ProxiedSite): Target {
   const { host, port } = authority
   const isWeb = port === DEFAULT_PORTS.http || port === DEFAULT_PORTS.https

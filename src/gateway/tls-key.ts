@@ -4,17 +4,15 @@ import { bitString, commonName, ECDSA_WITH_SHA256, integer, pem, sequence, utcTi
 
 export type GatewayKey = {
   secureContext: SecureContext
-  /** The certificate (PEM). Public: Chromium is shown it in each handshake. */
+  /** PEM */
   certificate: string
-  /** Base64 of the SHA-256 of the public key, for `--ignore-certificate-errors-spki-list`. */
+  /** Base64 SHA-256 of the public key, for `--ignore-certificate-errors-spki-list`. */
   spkiHash: string
 }
 
 /**
- * A key pair and a self-signed certificate for the life of this process. The
- * private key is written nowhere and handed to nobody but OpenSSL; Chromium is
- * told the hash of the public one, so the names and dates in the certificate
- * bear no meaning, and one certificate serves every custom domain.
+ * One key pair and certificate per process, for all custom domains. The private key is never written; Chromium trusts
+ * the public key's hash, so names and dates do not matter.
  */
 export function createGatewayKey(): GatewayKey {
   const { privateKey, certificate, publicKeyInfo } = createSelfSigned('Prepaint gateway')
@@ -33,11 +31,11 @@ type SelfSigned = {
   privateKey: KeyObject
   /** PEM */
   certificate: string
-  /** DER: what a hash of the public key is made of. */
+  /** DER */
   publicKeyInfo: Buffer
 }
 
-/** An ECDSA key on P-256 and a certificate that it signed for itself. */
+/** ECDSA on P-256. */
 export function createSelfSigned(name: string): SelfSigned {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const publicKeyInfo = publicKey.export({ type: 'spki', format: 'der' })

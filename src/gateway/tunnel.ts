@@ -1,9 +1,6 @@
 import type { Duplex } from 'node:stream'
 
-/**
- * Joins two connected streams until both have ended. `receive` is told of every
- * chunk that comes from `far` and ends the tunnel by saying false.
- */
+/** Joins two sockets until both end. `receive` gets every chunk from `far` and returns false to cut the tunnel. */
 export function tunnel(
   near: Duplex,
   far: Duplex,
@@ -33,7 +30,7 @@ export function tunnel(
     side.on('end', () => other.end())
     side.on('error', breakOff)
     side.on('close', () => {
-      // What this side sent before it ended may still be on its way through the other.
+      // Bytes this side sent before its end may still be in transit.
       if (side.readableEnded && !other.destroyed) other.end(breakOff)
       else breakOff()
     })

@@ -7,10 +7,7 @@ import { flatHeaders, GATEWAY_HEADER } from '../outbound/headers.ts'
 import { countFault, type ExchangeDeps, explainFault, type Upstream } from './exchange.ts'
 import { tunnel } from './tunnel.ts'
 
-/**
- * A WebSocket of the page to its own domain: the request is repeated to the
- * origin, and once that agrees, bytes go both ways unread.
- */
+/** Repeats a WebSocket upgrade to the page's own site at the origin, then tunnels the bytes unread. */
 export function upgrade(
   request: http.IncomingMessage,
   near: Duplex,
@@ -35,7 +32,7 @@ export function upgrade(
         ready() {},
         drain() {},
         continued() {},
-        // An origin that does not upgrade: the page needs to know that it failed, not why.
+        // The origin does not upgrade. The page needs no reason.
         head({ statusCode }) {
           answerRaw(near, statusCode, 'not-upgraded')
           queueMicrotask(() => call.destroy())
@@ -63,7 +60,7 @@ export function upgrade(
   origins.send(call, upstream.origin, 'none')
 }
 
-/** A short answer on a bare connection, which is closed after it. */
+/** Sends a short response on a bare socket and closes it. */
 export function answerRaw(socket: Duplex, status: number, why: string): void {
   socket.on('error', ignore)
   if (socket.destroyed || !socket.writable) {
@@ -83,7 +80,7 @@ function upgradedHeaders(received: AnswerHead, upstream: Upstream): http.Outgoin
   return { ...headers, connection: 'Upgrade', upgrade: 'websocket' }
 }
 
-/** Values come from a parser that lets no line break through, or from this program. */
+/** Values contain no line breaks: they come from a parser or this program. */
 function headOf(status: number, text: string, headers: http.OutgoingHttpHeaders): string {
   const flat = flatHeaders(headers)
   let lines = ''

@@ -5,21 +5,16 @@ import ipaddr from 'ipaddr.js'
 import type { AllowedRange } from '../address-range.ts'
 
 /**
- * Says which addresses this node may connect to on behalf of a customer. It
- * is asked for the address of each connection that is about to be made, never
- * for a name: what was checked is what is connected to.
+ * Decides which addresses may be connected to for a customer. Checks each connection's address, never a name, so DNS
+ * changes cannot bypass it.
  */
 export type AddressGuard = {
-  /**
-   * `address` in the plain spelling that a resolver gives (four decimal octets,
-   * or IPv6 without brackets and zone). Any other spelling is refused.
-   */
+  /** Accepts only a resolver's spelling: four decimal octets, or IPv6 without brackets and zone. */
   permits(address: string, port: number): boolean
-  /** Whether the operator allowed any private range at all. */
   readonly allowsPrivate: boolean
 }
 
-/** Only this block of IPv6 has been given out for global unicast (RFC 4291, 2.4; IANA). */
+/** The only IPv6 block assigned for global unicast (RFC 4291, section 2.4; IANA). */
 const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3]
 
 export function createAddressGuard(allowed: readonly AllowedRange[]): AddressGuard {
@@ -35,19 +30,15 @@ export function createAddressGuard(allowed: readonly AllowedRange[]): AddressGua
   }
 }
 
-/** Whether the address is one of the public internet, whatever the operator allowed besides. */
+/** Ignores the operator's allowed ranges. */
 export function isPublicAddress(address: string): boolean {
   const parsed = parseAddress(address)
   return parsed !== null && isGlobal(parsed)
 }
 
-/**
- * ipaddr.js alone would also read 127.1, 0177.0.0.1 and 2130706433. Node's own
- * isIP knows one spelling of IPv4; what it does not know was not written by a
- * resolver, and is refused rather than interpreted.
- */
+/** isIP first: ipaddr.js alone also accepts 127.1, 0177.0.0.1 and 2130706433. */
 function parseAddress(address: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
-  // A zone (fe80::1%eth0) chooses an interface: nothing public has one.
+  // A zone (fe80::1%eth0) is never public.
   if (isIP(address) === 0 || address.includes('%')) return null
   try {
     return ipaddr.parse(address)
@@ -57,10 +48,8 @@ function parseAddress(address: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
 }
 
 /**
- * An allow-list: what no registry calls special, and for IPv6 only the block
- * that is in use. So IPv4 inside IPv6 (mapped, compatible, NAT64, 6to4,
- * Teredo) is refused whatever the IPv4 address says: it would reach that
- * address through a translator of this network.
+ * An allow-list. IPv4 inside IPv6 (mapped, NAT64, 6to4, Teredo) is refused, because a translator could reach any IPv4
+ * address.
  */
 function isGlobal(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   if (address.range() !== 'unicast') return false

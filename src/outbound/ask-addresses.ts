@@ -9,24 +9,24 @@ type AskAddresses = {
   addresses: readonly string[]
   port: number
   guard: AddressGuard
-  /** For each address. */
+  /** Per address. */
   timeoutMs: number
   signal: AbortSignal
 }
 
-/** Looks whether this fleet is at the other end of a connection. */
+/** Checks whether this fleet answers on a connection. */
 export type LookForUs = (socket: Socket, within: AbortSignal) => Promise<boolean>
 
-/** Addresses at which this fleet answers, and those at which another server does. */
+/** Addresses where this fleet answers, and where another server does. */
 export type Answering = { here: string[]; other: string[] }
 
-/** Of one name; further addresses are not asked. */
+/** Addresses asked per name. */
 const MOST_ADDRESSES = 8
 const ANSWER_LIMIT_BYTES = 16_384
 
 /**
- * Asks each permitted address of a name, as a client may take any of them: an old AAAA record leads
- * some clients astray. null: no address is permitted. Rejects with the signal's reason only.
+ * Asks each permitted address, because clients may use any of them. null: none is permitted. Rejects only when
+ * aborted.
  */
 export async function askAddresses(
   { addresses, port, guard, timeoutMs, signal }: AskAddresses,
@@ -67,7 +67,7 @@ export async function askAddresses(
   }
 }
 
-/** Whether `http://name/path` is a 200 that holds the word. */
+/** Finds out whether `http://name/path` answers 200 with the word. */
 export function findsWord(name: string, path: string, word: string): LookForUs {
   return async (socket) => {
     const head = `GET ${path} HTTP/1.1\r\nHost: ${name}\r\nUser-Agent: Prepaint\r\nAccept: */*\r\nConnection: close\r\n\r\n`
@@ -82,7 +82,7 @@ export function findsWord(name: string, path: string, word: string): LookForUs {
   }
 }
 
-/** Opens TLS first, with any certificate: what is found inside is the proof. */
+/** Opens TLS first and accepts any certificate: the word inside is the proof. */
 export function insideTls(
   name: string,
   ALPNProtocols: string[],

@@ -7,20 +7,18 @@ import { type Origin, readOrigin } from './origin.ts'
 
 export type GetOptions = {
   origins: OriginPool
-  /** The whole user agent; our token in robots.txt is its first word. */
+  /** The full User-Agent header. Our robots.txt token is its first word. */
   userAgent: string
-  /** The origin may be silent for so long. */
+  /** Longest silence of the origin. */
   silenceMs?: number
   encoding?: 'gzip' | 'identity'
 }
 
-/** Of a site's own addresses; a redirect beyond these, or to another site, is the response. */
+/** Redirects within the site that are followed. Any further redirect is returned as the response. */
 const REDIRECTS_LIMIT = 5
 const SILENCE_MS = 15_000
 
-/**
- * A GET of our own from a site's origin; redirects inside the site are followed. The body fails when `signal` ends.
- */
+/** Sends a GET to a site's origin and follows redirects within the site. Aborting `signal` fails the body too. */
 export async function getFromSite(
   { origins, userAgent, silenceMs = SILENCE_MS, encoding = 'gzip' }: GetOptions,
   site: ProxiedSite,
@@ -40,7 +38,7 @@ export async function getFromSite(
   }
 }
 
-/** Path and query that a redirect leads to; null: it leaves the site. */
+/** Path and query of a redirect; null when it leads off the site. */
 function ownTarget({ headers }: OriginResponse, from: string, { name, origin }: ProxiedSite): string | null {
   const { location } = headers
   const url = URL.parse(location ?? '', `https://${name}${from}`)
@@ -48,13 +46,12 @@ function ownTarget({ headers }: OriginResponse, from: string, { name, origin }: 
   return isOwn && location !== undefined ? `${url.pathname}${url.search}` : null
 }
 
-/** The text at an address, when it is a 200 of at most `limitBytes`; rejects otherwise. */
+/** Text of a 200 response of at most `limitBytes`; rejects otherwise. */
 export type FetchText = (url: string, limitBytes: number) => Promise<string>
 
-/** For all of it. */
 const TEXT_WITHIN_MS = 30_000
 
-/** Redirects are not followed. */
+/** Does not follow redirects. */
 export function createFetchText(origins: OriginPool): FetchText {
   return async (url, limitBytes) => {
     const { origin: base, pathname, search } = new URL(url)
@@ -76,7 +73,6 @@ export function createFetchText(origins: OriginPool): FetchText {
   }
 }
 
-/** The beginning of a body. */
 export async function readText(
   body: Readable,
   limitBytes: number,

@@ -10,7 +10,7 @@ import { type Origin, parseHost } from './origin.ts'
 
 export type ConnectFault = 'refused-address' | 'unresolvable' | 'unreachable' | 'timed-out'
 
-/** Why there is no connection. Callers switch over `fault`; the message is for the log. */
+/** Callers switch on `fault`; the message is for the log. */
 export class ConnectError extends Error {
   readonly fault: ConnectFault
 
@@ -22,14 +22,14 @@ export class ConnectError extends Error {
 }
 
 type GuardedTarget = {
-  /** A name or an address as in a URL; IPv6 with or without brackets. */
+  /** A name or an address; IPv6 with or without brackets. */
   host: string
   port: number
   guard: AddressGuard
   lookup?: Lookup | undefined
 }
 
-/** What net.connect and tls.connect are given: with these they resolve through the guard and connect to what it passed. */
+/** Options for net.connect and tls.connect that allow only checked addresses. */
 export type VettedOptions = {
   host: string
   port: number
@@ -38,15 +38,13 @@ export type VettedOptions = {
   autoSelectFamilyAttemptTimeout: number
 }
 
-/** The next address of several is tried after this time; the last one has all that is left. */
+/** Wait per address before trying the next one. The last address gets the remaining time. */
 const ATTEMPT_TIMEOUT_MS = 500
 const MAX_ADDRESSES = 8
 
 /**
- * Options with which a socket connects to permitted addresses only. The name is
- * resolved once, every address is checked, and the checked ones are what node:net
- * connects to: a name that changes its answer between check and use gains nothing.
- * Throws ConnectError for an address that is written out, which is never resolved.
+ * Resolves the name once and connects only to the checked addresses, which prevents DNS rebinding. Throws
+ * ConnectError for a forbidden literal address.
  */
 export function vettedOptions({ host, port, guard, lookup = lookupAddresses }: GuardedTarget): VettedOptions {
   const target = `${host}:${port}`
@@ -81,9 +79,8 @@ export function vettedOptions({ host, port, guard, lookup = lookupAddresses }: G
 }
 
 /**
- * Connects to `host` by its permitted addresses, one after another, within
- * `timeoutMs` for everything together. Rejects with ConnectError, or with the
- * signal's reason. The socket is handed over connected.
+ * Tries the permitted addresses in turn, within `timeoutMs` in total. Rejects with ConnectError or the signal's
+ * reason.
  */
 export async function guardedConnect(
   options: GuardedTarget & { timeoutMs: number; signal?: AbortSignal | undefined },
@@ -101,7 +98,7 @@ export async function guardedConnect(
   const timer = setTimeout(() => socket.destroy(new ConnectError('timed-out', target)), timeoutMs)
   signal?.addEventListener('abort', onAbort, { once: true })
   socket.once('connect', () => resolve(socket)).once('error', onError)
-  // It may have gone off while the lookup began.
+  // The signal may have fired while the lookup started.
   if (signal?.aborted) onAbort()
   try {
     return await promise
@@ -113,29 +110,23 @@ export async function guardedConnect(
 }
 
 export type ConnectOptions = {
-  /** For resolving, connecting and the TLS handshake together. */
+  /** Covers lookup, connect and the TLS handshake. */
   connectTimeoutMs?: number
   lookup?: Lookup | undefined
-  /** Further certificate authorities (PEM); for tests. */
+  /** Additional certificate authorities (PEM), for tests. */
   ca?: string | undefined
 }
 
-/**
- * A socket that is there at once, and is a guarded one when it is connected; else it ends with an error that
- * `connectFault` explains.
- */
+/** Returns a connecting socket. If it cannot connect, it fails with an error that `connectFault` explains. */
 export type ConnectOrigin = (origin: Pick<Origin, 'protocol' | 'hostname' | 'port'>) => net.Socket
 
-/** Origins whose last TLS session is kept, so that the next handshake is a short one. */
+/** Origins whose last TLS session is kept for resumption. */
 const SESSIONS = 1_000
 
-/** Errors of sockets that never came to be connections. */
+/** Errors of sockets that never connected. */
 const beforeConnection = new WeakSet<Error>()
 
-/**
- * Why a guarded socket (or a guardedConnect) got no connection; null when there was one and something else
- * went wrong. A failed TLS handshake, a wrong certificate too, is `unreachable`.
- */
+/** Why a socket never connected, or null when it did. A failed TLS handshake counts as `unreachable`. */
 export function connectFault(error: unknown): ConnectFault | null {
   if (error instanceof ConnectError) return error.fault
   return error instanceof Error && beforeConnection.has(error) ? 'unreachable' : null
@@ -177,19 +168,19 @@ export function createConnectOrigin(guard: AddressGuard, options: ConnectOptions
 
   function secure(host: string, port: number): net.Socket {
     const origin = `${host}:${port}`
-    // tls.connect ignores block lists, but resolves by the lookup that it is given.
+    // tls.connect ignores block lists but uses the given lookup.
     return guarded(host, port, 'secureConnect', (vetted) => {
       const session = sessions.get(origin)
       const socket = tls.connect({
         ...vetted,
-        // An address has no name (RFC 6066, section 3).
+        // No SNI for addresses (RFC 6066, section 3).
         servername: net.isIP(vetted.host) === 0 ? vetted.host : '',
         ...(session === undefined ? {} : { session }),
         ...(ca === undefined ? {} : { ca }),
       })
       socket.setNoDelay(true)
       socket.on('session', (made) => void sessions.set(origin, made))
-      // It may be the session that the other side does not want.
+      // The server may have rejected the resumed session.
       socket.once('error', () => sessions.delete(origin))
       return socket
     })

@@ -5,28 +5,27 @@ import type { Origin } from './origin.ts'
 /** Our name in `Via` (RFC 9110, section 7.6.3). */
 export const VIA_NAME = 'prepaint'
 
-/** On every response that the gateway itself gives instead of the origin; its value says why. */
+/** Set on responses of the gateway itself; the value is the reason. */
 export const GATEWAY_HEADER = 'x-prepaint-gateway'
 
-/** On a response of the origin to a render: its own `Cache-Control`, which is replaced by what our browser may keep. */
+/** The origin's `Cache-Control` on responses to a render, where ours replaces it. */
 export const ORIGIN_CACHE_CONTROL = 'x-prepaint-cache-control'
 
-/** A flat list as in `rawHeaders`: name, value, name, value ... */
+/** As `rawHeaders`: name, value, name, value ... */
 type RawHeaders = readonly string[]
 
 /** The request as the client sees it. */
 export type Front = {
-  /** Of the client, as the socket says. */
+  /** Client address of the socket. */
   address: string
   scheme: 'http' | 'https'
-  /** The `Host` that the client sent. */
+  /** `Host` from the client. */
   host: string
 }
 
-/** A custom domain and the origin behind it. */
 export type ProxiedSite = { name: string; origin: Origin }
 
-// RFC 9110, section 7.6.1: they speak of one connection, not of the message.
+// RFC 9110, section 7.6.1
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -37,13 +36,13 @@ const HOP_BY_HOP = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
-  // RFC 7540, section 3.2.1; nothing may carry it in HTTP/2.
+  // Forbidden in HTTP/2 (RFC 7540, section 3.2.1).
   'http2-settings',
 ])
 
-/** Headers about the client that only we may set on a request to an origin. */
+/** Headers about the client that only we may send to an origin. */
 const OURS_TO_SAY = new Set([
-  // How the body is delimited is said once, in `framing`.
+  // `framing` delimits the body instead.
   'content-length',
   'host',
   'forwarded',
@@ -53,21 +52,17 @@ const OURS_TO_SAY = new Set([
   'x-forwarded-port',
   'x-real-ip',
   'x-prepaint',
-  // A request has the same name on both sides of us, see `http/request-id.ts`.
+  // Keeps one ID per request, see `http/request-id.ts`.
   'x-request-id',
   'via',
 ])
 
-/** A page could set these too, and would speak as one of our proxies. */
+/** Dropped from pages, which could otherwise impersonate our proxies. */
 const FORWARDING = /^(?:forwarded|via|x-forwarded-.*|x-real-ip)$/
 
-/** One side's message, as node or `Http2Request` gives it. */
 type Message = { httpVersion: string; rawHeaders: string[] }
 
-/**
- * Headers of a person's request on its way to the origin, built from what was really sent
- * (order, spelling and repetition stay). `framing` says how the body is delimited on this connection.
- */
+/** Headers of a passed request, in the order, spelling and repetition of the client. `framing` delimits the body. */
 export function requestHeaders(req: Message, front: Front, origin: Origin, framing: string[]): string[] {
   const headers = ['Host', origin.authority]
   const { kept, via, trailer, acceptsTrailers } = withoutHops(req.rawHeaders, OURS_TO_SAY)
@@ -86,26 +81,26 @@ export function requestHeaders(req: Message, front: Front, origin: Origin, frami
   return headers
 }
 
-/** RFC 7239: what the X-Forwarded headers say, once more. */
+/** RFC 7239: the same data as the X-Forwarded headers. */
 function forwarded({ address, scheme, host }: Front): string {
   const node = address === '' ? 'unknown' : address.includes(':') ? `"[${address}]"` : address
   const named = /^[\w.-]+$/.test(host) ? host : `"${host.replace(/[^\w.:[\]-]/g, '')}"`
   return `for=${node};host=${named};proto=${scheme}`
 }
 
-/** The protocol that a message came by, as `Via` names it (RFC 9110, section 7.6.3). */
+/** The message's protocol for `Via` (RFC 9110, section 7.6.3). */
 function hop({ httpVersion }: Message): string {
   return httpVersion === '2.0' ? '2' : httpVersion
 }
 
-/** Headers of our own GET requests to a site's origin: it must not take us for a crawler, nor force https. */
+/** For our own GETs: must not look like a crawler, nor force https. */
 export function ownRequestHeaders({ name, origin }: ProxiedSite): string[] {
   const headers = ['Host', origin.authority, 'Via', `1.1 ${VIA_NAME}`]
   headers.push('X-Forwarded-Host', name, 'X-Forwarded-Proto', 'https')
   return headers
 }
 
-/** A page's request to a host that is not its site: as the page sent it. */
+/** For a page's request to another host. */
 export function headersForOther(headers: IncomingHttpHeaders, host: string): OutgoingHttpHeaders {
   const named = namedAsHops(headers.connection ?? '')
   const kept: OutgoingHttpHeaders = {}
@@ -117,8 +112,8 @@ export function headersForOther(headers: IncomingHttpHeaders, host: string): Out
 }
 
 /**
- * A page's request to its own site. `Via` lets an edge that stands behind this origin recognise the loop;
- * `X-Prerender` tells a middleware of the site, which sends crawlers to us, not to send this one back.
+ * For a page's request to its own site. `Via` reveals loops; `X-Prerender` stops the site's middleware from sending
+ * the request back to us.
  */
 export function headersForOrigin(
   headers: IncomingHttpHeaders,
@@ -134,7 +129,6 @@ export function headersForOrigin(
   return kept
 }
 
-/** Headers of the origin's response on their way to the client. */
 export function responseHeaders(
   answer: Message & { statusCode?: number | undefined },
   front: Front,
@@ -148,17 +142,17 @@ export function responseHeaders(
   return kept
 }
 
-/** `Alt-Svc` names ports of the origin, which clients of ours do not reach. */
+/** `Alt-Svc` names the origin's ports, which our clients cannot reach. */
 const NOT_FROM_ORIGINS = new Set(['via', 'x-prepaint', 'x-request-id', 'alt-svc'])
-/** There is nothing to be counted (RFC 9110, section 8.6). */
+/** RFC 9110, section 8.6 */
 const NOT_IN_204 = new Set([...NOT_FROM_ORIGINS, 'content-length'])
 
-/** Response headers of a host that is not the page's site, as the page gets them. */
+/** Response headers of other hosts, for the page. */
 export function headersFromOther(raw: RawHeaders): IncomingHttpHeaders {
   return byName(withoutHops(raw, NOT_TO_PAGES).kept)
 }
 
-/** Response headers of the page's own site, which every render sees at `https://<custom domain>`. */
+/** Response headers of the page's own site, which renders see as `https://<custom domain>`. */
 export function headersFromOrigin(raw: RawHeaders, site: ProxiedSite): IncomingHttpHeaders {
   const { kept } = withoutHops(raw, NOT_FROM_SITE_TO_PAGES)
   rewrite(kept, { address: '', scheme: 'https', host: site.name }, site)
@@ -166,10 +160,10 @@ export function headersFromOrigin(raw: RawHeaders, site: ProxiedSite): IncomingH
 }
 
 const NOT_TO_PAGES = new Set([GATEWAY_HEADER, ORIGIN_CACHE_CONTROL])
-/** Chromium would remember client hints from one render to the next, and answer itself with a redirect to the same page. */
+/** Chromium would keep client hints across renders, and restart navigations with an internal redirect. */
 const NOT_FROM_SITE_TO_PAGES = new Set([...NOT_TO_PAGES, 'alt-svc', 'accept-ch', 'critical-ch'])
 
-/** Repeated headers of which the first counts, as in node:http. */
+/** Repeated headers whose first value counts, as in node:http. */
 const FIRST_COUNTS = new Set([
   'age',
   'content-length',
@@ -182,7 +176,7 @@ const FIRST_COUNTS = new Set([
   'server',
 ])
 
-/** By lower-case name; what is repeated is joined, but for cookies. */
+/** By lower-case name; repeated headers are joined, except cookies. */
 export function byName(raw: RawHeaders): IncomingHttpHeaders {
   const headers: IncomingHttpHeaders = {}
   for (let at = 0; at < raw.length; at += 2) {
@@ -197,7 +191,6 @@ export function byName(raw: RawHeaders): IncomingHttpHeaders {
   return headers
 }
 
-/** As a flat list, for a request. */
 export function flatHeaders(headers: OutgoingHttpHeaders): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
     if (value === undefined) return []
@@ -212,7 +205,7 @@ function rewrite(headers: string[], front: Front, site: ProxiedSite): void {
   }
 }
 
-/** What names the origin's own host by its URL, and would lead clients past us. */
+/** Headers that can contain the origin's own host. */
 const REWRITTEN = new Map<string, (value: string, front: Front, site: ProxiedSite) => string>([
   ['location', publicLocation],
   ['content-location', publicLocation],
@@ -232,7 +225,7 @@ const REWRITTEN = new Map<string, (value: string, front: Front, site: ProxiedSit
   ['set-cookie', (value, _front, site) => publicCookie(value, site)],
 ])
 
-/** Trailers, either way: nothing that says how a message is read, whom it is for or from (RFC 9110, section 6.5.1). */
+/** Trailers without framing, routing and authentication fields (RFC 9110, section 6.5.1). */
 export function passedTrailers(raw: RawHeaders): [string, string][] {
   const pairs: [string, string][] = []
   for (let at = 0; at < raw.length; at += 2) {
@@ -248,8 +241,8 @@ const NOT_IN_TRAILERS =
   /^(?:content-.*|cookie|set-cookie|authorization|location|alt-svc|cache-control|expect|max-forwards|range|vary|if-.*|:.*)$/
 
 /**
- * A URL on the origin's own host becomes one on the custom domain; any other stays. The origin's port and the
- * web's own ports are the site, another port is another site. A change of scheme is the origin's wish and stays one.
+ * Maps URLs on the origin's host to the custom domain. Another non-default port is another site. A changed scheme is
+ * kept.
  */
 export function publicLocation(location: string, front: Front, { origin, name }: ProxiedSite): string {
   if (!/^\s*(?:https?:)?\/\//i.test(location)) return location
@@ -264,20 +257,18 @@ export function publicLocation(location: string, front: Front, { origin, name }:
 }
 
 /**
- * Where a stored redirect leads for a client that asked for `url`. Renders see
- * every site as https://<custom domain>; which scheme and port the client uses,
- * only the client knows (a proxy before us may speak https for us). So what
- * stays on the site is a path, but for a redirect that changes only the scheme.
+ * Maps a stored redirect for a client that requested `url`. Only the client knows its scheme and port, so same-site
+ * targets become paths. Redirects that change only the scheme stay absolute.
  */
 export function storedLocation(location: string, url: string, front: Front, site: ProxiedSite): string {
   const own = `https://${site.name}`
   if (!location.startsWith(`${own}/`)) return publicLocation(location, front, site)
   const place = location.slice(own.length)
-  // `//x` and `/\x` would be another host.
+  // `//x` and `/\x` would lead to another host.
   return /^\/[/\\]/.test(place) || place.split('#', 1)[0] === url ? location : place
 }
 
-/** A cookie for the origin's host, or for a name above it that the custom domain is not below. */
+/** Rewrites a `Domain` that covers the origin but not the custom domain. */
 function publicCookie(cookie: string, { origin, name }: ProxiedSite): string {
   return cookie.replace(/(;\s*domain\s*=\s*)\.?([^;\s]+)/gi, (whole, attribute: string, given: string) => {
     const host = given.toLowerCase()
@@ -316,10 +307,10 @@ function namedInConnection(raw: RawHeaders): Set<string> | null {
   return named
 }
 
-// A sender that lists these as hop-by-hop wants us to lose them (RFC 9110, section 7.6.1).
+// A client could list these as hop-by-hop to remove them (RFC 9110, section 7.6.1).
 const NEVER_HOPS = ['host', 'content-length', 'content-type', 'cookie', 'authorization']
 
-/** What a `Connection` header names; null where it is the usual one, which names nothing else. */
+/** Header names listed in `Connection`; null for the usual values. */
 function namedAsHops(connection: string, before: Set<string> | null = null): Set<string> | null {
   if (connection === '' || connection === 'keep-alive' || connection === 'close') return before
   const named = before ?? new Set<string>()

@@ -2,26 +2,24 @@ import { Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 
-/** The addresses of a name, best first; rejects when there is no answer, or gives an empty list. */
+/** Addresses of a name, best first. An unknown name rejects or gives an empty list. */
 export type Lookup = (name: string) => Promise<readonly string[]>
 
 type LookupOptions = {
-  /** Name servers as `address` or `address:port`; default: what the system uses. */
+  /** Name servers as `address` or `address:port`. Default: the system's. */
   servers?: readonly string[]
   hostsFile?: string
 }
 
-/** How long an answer is used again: one page opens several connections to one host at once. */
+/** Answers are cached briefly, because one page opens several connections to a host at once. */
 const KEEP_MS = 5_000
 const MAX_KEPT = 2_000
 const QUERY_TIMEOUT_MS = 2_000
 const QUERY_TRIES = 2
 
 /**
- * Looks into the hosts file, then asks the name servers over sockets of our own.
- * Not getaddrinfo: that holds one of the four threads of the whole process, so
- * that a customer's silent name server would stall files, compression and every
- * other customer. Search domains do not apply: names are taken as complete.
+ * Reads the hosts file, then asks the name servers. Not getaddrinfo: a silent name server would block Node's four
+ * pool threads. Search domains are ignored.
  */
 export function createLookup({ servers, hostsFile = '/etc/hosts' }: LookupOptions = {}): Lookup {
   const kept = new Map<string, Promise<readonly string[]>>()
@@ -34,14 +32,14 @@ export function createLookup({ servers, hostsFile = '/etc/hosts' }: LookupOption
   }
 
   async function ask(name: string): Promise<readonly string[]> {
-    // Never asked of the network (RFC 6761, section 6.3).
+    // Never resolved over the network (RFC 6761, section 6.3).
     if (name === 'localhost') return ['127.0.0.1', '::1']
     const written = await fromHostsFile(hostsFile, name)
     if (written.length > 0) return written
     const [v4, v6] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
     const found = [v4, v6].flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
     if (found.length > 0 || v4.status === 'fulfilled') return found
-    // The machine may have moved to another network: the next one asks the servers of that.
+    // The machine may have changed networks: read the system's name servers again.
     if (isServerFault(v4.reason)) resolver = newResolver()
     throw v4.reason
   }
@@ -59,7 +57,6 @@ export function createLookup({ servers, hostsFile = '/etc/hosts' }: LookupOption
   }
 }
 
-/** The lookup of this process, used where none is handed in. */
 export const lookupAddresses: Lookup = createLookup()
 
 async function fromHostsFile(file: string, name: string): Promise<string[]> {

@@ -3,26 +3,24 @@ import { type AddressGuard, isPublicAddress } from './address-guard.ts'
 import { type Lookup, lookupAddresses } from './lookup.ts'
 import { hostInUrl, parseHost } from './origin.ts'
 
-/** `reason` is a few readable words, to stand behind "Invalid origin URL: ". */
+/** `reason` completes "Invalid origin URL: ". */
 type OriginUrlCheck = { ok: true; originUrl: string } | { ok: false; reason: string }
 
 type OriginUrlOptions = {
   lookup?: Lookup
-  /** How long the name servers may take; a silent one does not speak against the origin. */
+  /** DNS timeout. A timeout does not make the URL invalid. */
   timeoutMs: number
 }
 
 const MAX_ORIGIN_URL_CHARS = 2_048
 
-/** Names that lead into a network, never to the internet (RFC 6761, RFC 8375, ICANN 2024, draft-chapin-rfc2606bis). */
+/** Internal names (RFC 6761, RFC 8375, ICANN 2024, draft-chapin-rfc2606bis). */
 const INTERNAL_SUFFIX =
   /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|home|lan|home\.arpa|in-addr\.arpa|ip6\.arpa)$/
 
 /**
- * Checks `origin_url` at registration and gives it in the one spelling that is
- * stored: scheme, lower-case host, port unless it is the default one, no slash
- * at the end. A name that does not resolve now is accepted: whether a
- * connection may be made is decided at each connection, by the same guard.
+ * Validates and normalizes `origin_url`: scheme, lower-case host, non-default port, no trailing slash. Unresolvable
+ * names are accepted, because the guard checks every connection.
  */
 export async function checkOriginUrl(
   raw: string,
@@ -32,13 +30,13 @@ export async function checkOriginUrl(
   if (raw.length > MAX_ORIGIN_URL_CHARS) {
     return refuse(`must be at most ${MAX_ORIGIN_URL_CHARS} characters`)
   }
-  // The URL parser would silently drop or turn these.
+  // The URL parser would silently drop or convert these.
   if (/[\s\p{Cc}\\]/u.test(raw)) return refuse('must not contain spaces, control characters or backslashes')
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(raw)?.[1]?.toLowerCase()
   if (scheme === undefined) return refuse('must be a full URL such as https://www.example.com')
   if (scheme !== 'http' && scheme !== 'https') return refuse('must use http or https')
   if (!/^[a-z]+:\/\/[^/?#]/i.test(raw)) return refuse('must name a host')
-  // The parser forgives an empty user (http://@host) and an empty query; here they are mistakes.
+  // The URL parser accepts an empty user (http://@host) and an empty query.
   const [, authority = '', rest = ''] = /^[a-z]+:\/\/([^/?#]*)(.*)$/i.exec(raw) ?? []
   if (authority.includes('@')) return refuse('must not contain a user name or password')
   if (!URL.canParse(raw)) return refuse('is not a valid URL')
@@ -53,18 +51,18 @@ export async function checkOriginUrl(
 
   if (host.kind === 'address') {
     if (!guard.permits(host.text, port)) return refuse('internal addresses are not allowed')
-    // 010.1.2.3 is 8.1.2.3 to some programs and 10.1.2.3 to others.
+    // Some programs read 010.1.2.3 as 8.1.2.3, others as 10.1.2.3.
     const plain = host.text.includes(':') || authority.replace(/:\d*$/, '') === host.text
     return plain ? { ok: true, originUrl } : refuse('must write an IP address as four decimal numbers')
   }
   const internal = internalName(host.text)
-  // Without an allowed range no internal name can be right, whatever it resolves to.
+  // Without an allowed private range, no internal name can work.
   if (internal !== null && !guard.allowsPrivate) return refuse(internal)
 
   const found = lookup(host.text).catch((): readonly string[] => [])
   const addresses = await within(timeoutMs, found, [])
   if (internal !== null) {
-    // localhost is two addresses, and the operator may have allowed one of them.
+    // localhost has two addresses, of which the operator may have allowed one.
     const allowed = addresses.filter((address) => !isPublicAddress(address) && guard.permits(address, port))
     const enough = host.text === 'localhost' ? allowed.length > 0 : allowed.length === addresses.length
     return addresses.length > 0 && enough ? { ok: true, originUrl } : refuse(internal)

@@ -1,18 +1,17 @@
 import { isIP, isIPv6 } from 'node:net'
 
-/** Where a site is fetched from. */
 export type Origin = {
   protocol: 'http:' | 'https:'
   /** As in a URL: IPv6 with brackets. */
   hostname: string
   port: number
-  /** As the Host header of requests to it: without the scheme's own port. */
+  /** The Host header: without the scheme's default port. */
   authority: string
-  /** Connections are kept by this: their owner, scheme and authority. No customer's requests use a connection of another customer. */
+  /** Key of the connection pool (owner, scheme, authority). Customers never share connections. */
   key: string
 }
 
-/** Reads an `origin_url` that `checkOriginUrl` gave; throws for anything else. `owner`: of the connections to it. */
+/** Reads a result of `checkOriginUrl`; throws on anything else. `owner` owns the connections. */
 export function readOrigin(originUrl: string, owner: string | number): Origin {
   const [, scheme = '', rest = ''] = /^(https?):\/\/([^/?#]+)$/.exec(originUrl) ?? []
   const authority = parseAuthority(rest, scheme === 'https' ? DEFAULT_PORTS.https : DEFAULT_PORTS.http)
@@ -32,7 +31,7 @@ export function originAt(
 
 export const DEFAULT_PORTS = { http: 80, https: 443 } as const
 
-/** A host in the one spelling that is compared and connected to. */
+/** Normalized, as compared and connected to. */
 export type Host = { kind: 'name' | 'address'; text: string }
 
 export type Authority = { host: Host; port: number }
@@ -40,10 +39,8 @@ export type Authority = { host: Host; port: number }
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
 
 /**
- * Reads a host as it stands in a URL: a DNS name (lower-cased, one trailing dot
- * dropped), four decimal octets, or IPv6 in brackets. null for anything else,
- * above all for what other programs would take for an address: a name whose
- * last label is a number (127.1, 2130706433, 0x7f.1) is one to getaddrinfo.
+ * Reads a URL's host: DNS name, IPv4 or bracketed IPv6. null otherwise, above all for names that getaddrinfo reads as
+ * addresses (127.1, 0x7f.1).
  */
 export function parseHost(raw: string): Host | null {
   if (raw.startsWith('[')) {
@@ -58,7 +55,7 @@ export function parseHost(raw: string): Host | null {
   return { kind: 'name', text: name }
 }
 
-/** `host` or `host:port`, without user information; null when it is neither. */
+/** `host` or `host:port` without user information; null otherwise. */
 export function parseAuthority(raw: string, defaultPort: number | null): Authority | null {
   const match = /^(\[[^\]]*\]|[^:@/?#\\]*)(?::(\d{1,5}))?$/.exec(raw)
   if (match === null) return null
@@ -67,7 +64,7 @@ export function parseAuthority(raw: string, defaultPort: number | null): Authori
   return host === null || port === null || port < 1 || port > 65_535 ? null : { host, port }
 }
 
-/** The host as it stands in a URL or a Host header: IPv6 gets its brackets back. */
+/** Adds the brackets of IPv6. */
 export function hostInUrl(host: Host): string {
   return host.text.includes(':') ? `[${host.text}]` : host.text
 }

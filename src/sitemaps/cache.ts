@@ -21,40 +21,36 @@ export type SitemapCacheDeps = {
   clock: Clock
   log: Log
   storeSitemap(page: PageId, sitemap: StoredSitemap): Promise<void>
-  /** Deletes the one that was fetched at that moment, unless it is gone or another. */
+  /** Deletes the sitemap only if it is the one fetched at that time. */
   dropSitemap(page: PageId, fetchedAtMs: number): Promise<void>
-  /** Pages that a sitemap names. */
   recordInSitemap(domain: DomainId, paths: readonly PagePath[]): Promise<void>
 }
 
-/** A crawler does not wait for longer than this for all of it. */
+/** The longest wait of a crawler. */
 const TOTAL_MS = 60_000
-/** The sitemap protocol's own limits. */
+/** The sitemap protocol's limits. */
 const LIMIT_BYTES = 50 * 1024 * 1024
 const ENTRIES_LIMIT = 50_000
 const BATCH = 1_000
 
-/** Fetched and rewritten at one time on this node, an account at most half; each takes a few megabytes. */
+/** Concurrent fetches per node, at most half for one account. Each needs a few megabytes. */
 export const FETCHING_LIMIT = 8
 
-/**
- * A purge may be under way when a sitemap is stored, and be heard of this much later. What was stored in that time
- * before is deleted again, at worst once too often: it is fetched anew.
- */
+/** Longest delay of a purge notification. Sitemaps stored within it are deleted, at worst needlessly. */
 const HEARD_OF_WITHIN_MS = 10_000
 
-/** `isPurged`: a purge came since it began; it is for the requests that wait for it, and is not kept. */
+/** `isPurged`: a purge came after it began. Waiting requests get the result, which is not kept. */
 type Fetch = { page: PageId; isPurged: boolean; undo: (() => void) | null }
 
 /**
- * Fetches sitemaps from origins, with the custom domain in them, and stores them.
- * No fetch that began before a purge leaves anything behind it.
+ * Fetches sitemaps, rewrites them to the custom domain and stores them. A fetch that began before a purge leaves
+ * nothing stored.
  */
 export class SitemapCache {
   readonly #deps: SitemapCacheDeps
   readonly #places = new ShareByAccount(FETCHING_LIMIT)
   readonly #fetching = new Map<string, { fetch: Fetch; sitemap: Promise<StoredSitemap | null> }>()
-  /** Under way, or stored so lately that a purge may still be heard of. */
+  /** In progress, or stored so recently that a purge may still arrive. */
   readonly #fetches = new Set<Fetch>()
   readonly held: Held = {
     invalidate: (what) => this.#purge(({ domain }) => isPurgeOf(what, domain)),
@@ -66,12 +62,11 @@ export class SitemapCache {
   }
 
   /**
-   * Fetches a sitemap once for all that ask at the same time. null: the origin has none, or too many are being
-   * fetched for this account or on this node.
+   * Concurrent requests share a fetch. null: the origin has no sitemap, or the account's or node's limit is reached.
    */
   load(site: CachedSite, page: PageId): Promise<StoredSitemap | null> {
     const before = this.#fetching.get(page.key)
-    // A request after a purge gets what is there after it.
+    // Requests after a purge need a new fetch.
     if (before !== undefined && !before.fetch.isPurged) return before.sitemap
     const leave = this.#places.enter(site.account)
     if (leave === null) return Promise.resolve(null)
@@ -100,7 +95,7 @@ export class SitemapCache {
       return sitemap
     } catch (error) {
       this.#fetches.delete(fetch)
-      // The origin has none, or something else: the request is passed on to it.
+      // No valid sitemap: the request is passed to the origin.
       log.debug({ err: error, domain: site.name, path: page.path }, 'no sitemap to keep')
       return null
     }
@@ -129,14 +124,14 @@ export class SitemapCache {
   }
 }
 
-/** Any purge takes all sitemaps of its domain. */
+/** Any purge deletes all sitemaps of its domain. */
 function isPurgeOf(what: Invalidation, domain: DomainId): boolean {
   if (what.kind === 'everything') return true
   if (!('domain' in what) || what.domain !== domain) return false
   return what.kind !== 'page' || what.purged
 }
 
-/** Rewrites it on the way, and records the pages that it names. Rejects when there is no sitemap within the limits. */
+/** Rewrites the sitemap while reading, and records its pages. Rejects without a sitemap within the limits. */
 async function fetchSitemap(
   { get, recordInSitemap }: SitemapCacheDeps,
   site: CachedSite,

@@ -11,7 +11,7 @@ export type SitemapNamesDeps = {
   get: GetOptions
   clock: Clock
   log: Log
-  /** Paths of the sitemaps that the domain's stored indexes name. */
+  /** Sitemap paths that the domain's stored indexes name. */
   namedInIndexes(domain: DomainId): Promise<string[]>
 }
 
@@ -19,14 +19,10 @@ type Names = { site: Site; paths: Set<string>; readAtMs: number }
 
 const REREAD_MS = 3_600_000
 const ROBOTS_WAIT_MS = 2_000
-/** Of one domain: what an index may name at most. */
+/** Per domain: the protocol's limit of an index. */
 const NAMES_LIMIT = 50_000
 
-/**
- * Which paths of a domain are sitemaps although nothing in the path says so:
- * those that robots.txt names and those that stored indexes name. Asked only
- * for what is not in the store of pages, so hits never wait for it.
- */
+/** Knows sitemaps that robots.txt or stored indexes name. Asked only on cache misses, so hits never wait for it. */
 export function createSitemapNames({ get, clock, log, namedInIndexes }: SitemapNamesDeps) {
   const known = new LRUCache<DomainId, Names>({ max: 2_000 })
   const reading = new Map<DomainId, Promise<Names>>()
@@ -39,7 +35,7 @@ export function createSitemapNames({ get, clock, log, namedInIndexes }: SitemapN
     return read(site).then(({ paths }) => paths.has(path))
   }
 
-  /** Paths that an index names, which was just stored. */
+  /** Adds paths from an index that was just stored. */
   function learn(site: Site, paths: readonly string[]): void {
     const names = known.get(site.id)
     for (const path of paths) if (names !== undefined && names.paths.size < NAMES_LIMIT) names.paths.add(path)

@@ -8,20 +8,18 @@ import { type GetOptions, getFromSite } from '../outbound/get.ts'
 import { NotASitemap, type SitemapEntry, SitemapScanner } from './scanner.ts'
 import { pathOn, type Site } from './site.ts'
 
-/** Uncompressed. Five times what the protocol allows; also what stops a decompression bomb. */
+/** Uncompressed: five times the protocol's limit. Stops decompression bombs. */
 export const SITEMAP_LIMIT_BYTES = 256 * 1024 * 1024
-/** For one sitemap. */
+/** Per sitemap. */
 const TOTAL_MS = 10 * 60_000
-/** Entries that are handed on at a time, and held. */
+/** Entries per batch. */
 const BATCH = 1_000
 
-/** An entry of the site's own. */
 export type OwnEntry = { path: PagePath; changedAtMs: number | null }
 
 /**
- * Reads one sitemap, or index of sitemaps, of a site as it streams by: `take` is handed its own entries in batches of
- * at most 1,000, and the origin waits meanwhile; entries of other hosts are left out. Rejects when the origin answers
- * anything but 200 with a sitemap within the limits; what was taken until then was in it. `take` says false: enough.
+ * Streams a site's sitemap or index and passes its own entries to `take` in batches; `false` stops. Rejects unless
+ * the origin answers 200 with a sitemap within the limits; entries taken before were valid.
  */
 export async function readSitemap(
   options: GetOptions & { limitBytes?: number },
@@ -62,14 +60,14 @@ export async function readSitemap(
 
 type OpenSitemap = {
   contentType: string | undefined
-  /** It is a gzip file (RFC 1952, section 2.3.1), whatever encoding it was sent with. */
+  /** A gzip file (RFC 1952, section 2.3.1), apart from `Content-Encoding`. */
   isGzipFile: boolean
-  /** Unpacked. Throws NotASitemap behind the limit. */
+  /** Decompressed. Throws NotASitemap beyond the limit. */
   pieces: AsyncIterable<Buffer>
   close(): void
 }
 
-/** Asks a site's origin for a sitemap. Rejects when it answers anything but 200. */
+/** Rejects unless the origin answers 200. */
 export async function openSitemap(
   options: GetOptions,
   site: Site,
@@ -104,7 +102,7 @@ export async function openSitemap(
   }
 }
 
-/** Without its `Content-Encoding`. */
+/** Removes the `Content-Encoding`. */
 function decoded({ headers, body }: Pick<OriginResponse, 'headers' | 'body'>): Readable {
   const encoding = headers['content-encoding']?.toLowerCase()
   return encoding === 'gzip' || encoding === 'x-gzip' ? gunzipped(body) : body

@@ -9,37 +9,32 @@ type ParseRobots = (
   text: string,
 ) => { isAllowed(url: string, token: string): boolean | undefined; getSitemaps(): string[] }
 
-// Its types say that it is a module, which it is not.
+// CommonJS, although its types declare an ES module.
 const robotsParser: ParseRobots = createRequire(import.meta.url)('robots-parser')
 
-/** Of the user agent, as sites name it in robots.txt. */
+/** Our name in sites' robots.txt. */
 const ROBOTS_TOKEN = 'Prepaint'
 
-/** Crawlers read no further either (RFC 9309, section 2.5). */
+/** Crawlers stop reading here too (RFC 9309, section 2.5). */
 export const ROBOTS_LIMIT_BYTES = 500 * 1024
 const TOTAL_MS = 15_000
-/** Sitemaps that one robots.txt may name. */
 const SITEMAPS_LIMIT = 1_000
 
-/**
- * Rules beyond these are left out: each is compared with each path, and one
- * with `*` costs its length times the path's.
- */
+/** Each rule is compared with each path; a rule with `*` costs its length times the path's. */
 export const RULES_LIMIT = 2_000
 export const WILDCARD_RULES_LIMIT = 100
 export const RULE_LIMIT_CHARS = 300
 
 export type Robots = {
-  /** Whether we may ask for it of our own accord. */
+  /** Whether we may request it on our own. */
   allows(path: PagePath): boolean
-  /** Of the site's own; in order. */
+  /** Only the site's own, in order. */
   sitemaps: readonly PagePath[]
 }
 
 /**
- * The text of a site's robots.txt; empty where it has none (RFC 9309, section
- * 2.3.1.3: then everything is allowed). Rejects when it cannot be reached or
- * answers 5xx or 429: then nothing is (section 2.3.1.4).
+ * A site's robots.txt; empty if there is none, which allows everything (RFC 9309, section 2.3.1.3). Rejects when
+ * unreachable, 5xx or 429, which forbids everything (section 2.3.1.4).
  */
 export async function fetchRobots(options: GetOptions, site: Site, signal: AbortSignal): Promise<string> {
   const ends = AbortSignal.any([signal, AbortSignal.timeout(TOTAL_MS)])

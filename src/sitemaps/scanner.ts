@@ -2,22 +2,22 @@ import { StringDecoder } from 'node:string_decoder'
 
 import { escapeXml, unescapeXml } from '../xml-text.ts'
 
-/** One `<url>` or `<sitemap>`: its address as text, and its last change where it says one that can be read. */
+/** One `<url>` or `<sitemap>`. `changedAtMs`: null when missing or unreadable. */
 export type SitemapEntry = { location: string; changedAtMs: number | null }
 
-/** Gives the location to write instead, as text; null leaves it as it is. */
+/** The replacement for a location; null keeps it. */
 type Rewrite = (location: string) => string | null
 
-/** An address has at most 2,048 characters; with its images an entry may have a thousand of them. */
+/** An address has at most 2,048 characters; an entry may contain a thousand images. */
 export const ENTRY_LIMIT_CHARS = 256 * 1024
 
-/** Of a tag outside of entries. */
+/** Tags outside of entries. */
 const TAG_LIMIT_CHARS = 64 * 1024
 
-/** Before the root there may be a comment and a style sheet, no more. */
+/** Only a comment and a style sheet precede the root. */
 const ROOT_WITHIN_CHARS = 16 * 1024
 
-/** The end of the year 9999: dates after it, or before 1970, say nothing, and PostgreSQL does not know all of them. */
+/** Dates outside of 1970 to 9999 are ignored; PostgreSQL cannot store all of them. */
 const LATEST_MS = Date.UTC(10_000, 0)
 
 export class NotASitemap extends Error {
@@ -30,19 +30,17 @@ const ROOT = /<(?:[\w.-]+:)?(urlset|sitemapindex)[\s>]/
 const BEGIN = /<(?:[\w.-]+:)?(?:url|sitemap)[\s>]/g
 const END = /<\/(?:[\w.-]+:)?(?:url|sitemap)\s*>/g
 
-// `<loc>`, `<image:loc>`, `<video:content_loc>`, with plain text or a CDATA section in it.
-// Nothing in it can match the same characters in two ways: an origin chooses the text.
+// `<loc>`, `<image:loc>`, `<video:content_loc>`; text or CDATA. Linear time, because the origin chooses the text.
 const LOC = /(<((?:[\w.-]+:)?(?:\w+_)?loc)\s*>)([^<]*)(?:<!\[CDATA\[([\s\S]{0,4096}?)\]\]>([^<]*))?<\//g
 const OF_MEDIA = /_|^(?:image|video|news):/
 const LASTMOD = /<(?!image:|video:|news:)(?:[\w.-]+:)?lastmod\s*>([^<]*)<\//
 
 /**
- * Reads a sitemap or an index of sitemaps piece by piece, and with `rewrite` writes it on with other locations;
- * everything else stays byte for byte. Holds no more than one entry, knows no DTD and expands only XML's five
- * entities and numbers, so that nothing in it can make it grow. Throws NotASitemap.
+ * Reads a sitemap or index in pieces; `rewrite` replaces locations and keeps all other bytes. Holds at most one
+ * entry. Ignores DTDs and expands only XML's built-in entities. Throws NotASitemap.
  */
 export class SitemapScanner {
-  /** What the root element says, once it has been seen. */
+  /** Set once the root element was read. */
   root: Root | null = null
   readonly #rewrite: Rewrite | null
   readonly #decoder = new StringDecoder('utf8')
@@ -54,12 +52,12 @@ export class SitemapScanner {
     this.#rewrite = rewrite
   }
 
-  /** Entries that end in this piece. */
+  /** Returns entries that end in this piece. */
   write(piece: Buffer): SitemapEntry[] {
     return this.#read(this.#decoder.write(piece))
   }
 
-  /** After the last piece. */
+  /** Call after the last piece. */
   end(): SitemapEntry[] {
     const last = this.#read(this.#decoder.end())
     if (this.root === null) throw new NotASitemap('no urlset or sitemapindex')
@@ -68,7 +66,7 @@ export class SitemapScanner {
     return last
   }
 
-  /** What has been written since the last call. */
+  /** Text since the last call. */
   takeText(): string {
     const text = this.#written.join('')
     this.#written = []
@@ -140,7 +138,7 @@ export class SitemapScanner {
   }
 }
 
-/** Where a tag begins that has not come to its end; else the end of the text. */
+/** Start of an incomplete tag, or the end of the text. */
 function openTag(text: string, from: number): number {
   const tag = text.lastIndexOf('<')
   return tag < from || text.includes('>', tag) ? text.length : tag

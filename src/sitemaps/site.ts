@@ -2,7 +2,6 @@ import type { DomainId, DomainName, PagePath } from '../ids.ts'
 import type { Origin } from '../outbound/origin.ts'
 import { normalisePath, type QueryRule } from '../store/path.ts'
 
-/** A domain whose robots.txt and sitemaps are read. */
 export type Site = {
   id: DomainId
   name: DomainName
@@ -11,9 +10,8 @@ export type Site = {
 }
 
 /**
- * The stored path of an address that is the site's own, under its name or its
- * origin's, absolute or not; null: of another host, of another scheme, or none
- * that a page can have.
+ * Stored path of an absolute or relative address on the site or its origin; null: another host or scheme, or an
+ * invalid path.
  */
 export function pathOn(
   { name, origin, query }: Omit<Site, 'id'>,
@@ -26,7 +24,7 @@ export function pathOn(
   return isOwn ? normalisePath(`${url.pathname}${url.search}`, query) : null
 }
 
-/** An absolute address on the origin's host, on the custom domain; null for any other. */
+/** Moves an absolute address from the origin's host to the custom domain; null for other addresses. */
 export function publicUrl({ origin, name }: Site, address: string): string | null {
   const url = URL.parse(address)
   if (url === null || (url.host !== origin.authority && url.host !== origin.hostname)) return null

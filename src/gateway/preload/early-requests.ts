@@ -3,20 +3,20 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import type { SentRequest } from '../../outbound/client/request.ts'
 import { isAlike, type SiteRequest } from './knowledge.ts'
 
-/** A request that was sent before the page asked for it. `markWasted`: it is sent once more all the same. */
+/** A request sent before the page asked. Call `markWasted` when it has to be sent again. */
 export type EarlyRequest = { sent: SentRequest; markWasted(): void }
 
 type Waiting = EarlyRequest & { headers: OutgoingHttpHeaders; isBroken: boolean }
 
-/** As many as a browser opens connections to a host of HTTP/1.1, and two. */
+/** Per site: a browser's six HTTP/1.1 connections, and two. */
 const MOST_EARLY = 8
 
-/** Requests to a site's origin that wait for its page to ask for them, by path. */
+/** Early requests waiting for the page, by path. */
 export class EarlyRequests {
   readonly #send: (request: SiteRequest) => SentRequest
   readonly #waiting = new Map<string, Waiting>()
 
-  /** `send`: to the origin, or throws. */
+  /** `send` may throw. */
   constructor(send: (request: SiteRequest) => SentRequest) {
     this.#send = send
   }
@@ -29,7 +29,7 @@ export class EarlyRequests {
     return this.#waiting.has(path)
   }
 
-  /** Throws on a path or header that no request can have. */
+  /** Throws on an invalid path or header. */
   send(request: SiteRequest, markWasted: () => void): void {
     const early: Waiting = {
       sent: this.#send(request),
@@ -40,12 +40,12 @@ export class EarlyRequests {
     const fail = () => {
       early.isBroken = true
     }
-    // Nothing is read before the page takes it; until then its connection holds it back.
+    // Not read until the page takes it, so the connection holds it back.
     early.sent.response.then(({ body }) => body.on('error', fail), fail)
     this.#waiting.set(request.path, early)
   }
 
-  /** The response to a request of the page, if the same request was sent, to the last header. */
+  /** The early request for the same path and equal headers. */
   take({ path, headers }: SiteRequest): EarlyRequest | undefined {
     const early = this.#waiting.get(path)
     if (early === undefined) return undefined

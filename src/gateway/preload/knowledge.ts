@@ -3,33 +3,30 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import { RecentMap } from '../../recent-map.ts'
 import { fillTemplate, type PageAddress, type PathTemplate, templateOf } from './page-address.ts'
 
-/** A GET of a page to its own site, as it goes to the origin. */
+/** A page's GET to its own site, as sent to the origin. */
 export type SiteRequest = { path: string; headers: OutgoingHttpHeaders }
 
-/** What pages of a kind have asked for, each with what it would be for another page. */
+/** A request that pages of one kind make, as a template. */
 type Habit = {
   path: PathTemplate
-  /** Without `Referer`, where that is the page's own address. */
+  /** Without a `Referer` that is the page's own address. */
   headers: OutgoingHttpHeaders
   namesPage: boolean
-  /** Pages one after the other that have asked for it. */
+  /** Consecutive pages that made the request. */
   seenInARow: number
-  /** And that have not. */
+  /** Consecutive pages that did not. */
   missedInARow: number
-  /** So many make it sure. */
+  /** Consecutive pages that make it sure. */
   needed: number
   lastPage: string
   /** Without `lastPage`. */
   bytes: number
 }
 
-/** `isSure`: worth being sent to the origin before the page asks. */
+/** `isSure`: send it early. */
 export type Prediction = { habit: Habit; request: SiteRequest; isSure: boolean }
 
-/**
- * What a page that has come to its end has shown. `early`: what was sent to the origin before it was asked for;
- * `wasted`: and once more when it was asked for.
- */
+/** What a finished page requested. `early`: sent early; `wasted`: sent early and again when asked. */
 export type Shown = {
   predictions: readonly Prediction[]
   early: ReadonlySet<Prediction>
@@ -37,24 +34,24 @@ export type Shown = {
   asked: readonly SiteRequest[]
 }
 
-/** What is known of one site, by kinds of pages. */
+/** Learned requests of one site, by page kind. */
 export type Knowledge = {
-  /** In the order in which pages have asked. `pageUrl`: as a `Referer` has it. */
+  /** In the order of earlier pages' requests. `pageUrl`: as in `Referer`. */
   predict(page: PageAddress, pageUrl: string): Prediction[]
   learn(page: PageAddress, pageUrl: string, shown: Shown): void
 }
 
-/** Different pages of a kind that must have asked for a thing, one after the other. */
+/** Different consecutive pages that must make a request before it is sent early. */
 const FIRST_NEEDED = 3
-/** Doubled, up to this, each time that an origin was asked in vain; and forgotten after so many pages without it. */
+/** `needed` doubles up to this after each wasted request. Also the number of misses before it is forgotten. */
 const MOST_NEEDED = 96
-/** What has never been asked for in vain is forgotten sooner: it was of one page only. */
+/** Never wasted requests are forgotten after this many misses. */
 const FIRST_MISSES = 2
 const HABITS_PER_KIND = 24
-/** Of one site: its habits, roughly. A page can ask for what it likes. */
+/** Limit per site, because pages choose what they request. */
 const SITE_BYTES = 64 * 1024
 const HABIT_BYTES = 4 * 1024
-/** Of a path's template, for each of its pieces. */
+/** Overhead per piece of a path template. */
 const PIECE_BYTES = 64
 
 export function createKnowledge(): Knowledge {
@@ -101,7 +98,7 @@ export function createKnowledge(): Knowledge {
         for (const habit of kept) {
           if (!right.has(habit)) continue
           habit.missedInARow = 0
-          // The same page again says nothing of others, unless there is but one of its kind.
+          // The same page says nothing about others, unless it is the only one of its kind.
           if (habit.lastPage === page.text && page.kinds[0] !== '/') continue
           habit.seenInARow++
           habit.lastPage = page.text
@@ -130,10 +127,7 @@ function habitOf({ path, headers }: SiteRequest, page: PageAddress, pageUrl: str
   }
 }
 
-/**
- * When there is no room, in the place of one that only one page before has asked for. What was once asked for in
- * vain stays for a while: that is to be remembered.
- */
+/** When full, replaces a request that only one page made. Wasted ones stay, so that they are not sent again. */
 function addHabit(habits: Habit[], habit: Habit): void {
   if (habit.bytes > HABIT_BYTES) return
   if (habits.length >= HABITS_PER_KIND) {
@@ -147,7 +141,7 @@ function addHabit(habits: Habit[], habit: Habit): void {
   habits.push(habit)
 }
 
-/** Whether an origin cannot tell the one from the other. */
+/** Whether an origin sees the same headers. */
 export function isAlike(a: OutgoingHttpHeaders, b: OutgoingHttpHeaders): boolean {
   const names = Object.keys(a)
   return names.length === Object.keys(b).length && names.every((name) => String(a[name]) === String(b[name]))

@@ -1,34 +1,33 @@
 /**
- * What tells one page of a site from others of its kind: the parts of its address. `/product/red-chair?size=2` is of the
- * kind `/product/*`, and what its scripts ask for bears `red-chair` or `2` where another product's bears its own.
+ * Splits an address into a kind and parts. `/product/red-chair?size=2` is of kind `/product/*`; its requests contain
+ * `red-chair` or `2`.
  */
 export type PageAddress = {
-  /** Path and query, as the browser asked for them. */
+  /** Path and query from the browser. */
   text: string
-  /** Pages of one kind ask for alike things; one page may be of two. */
+  /** Pages of a kind make similar requests. A page may have two kinds. */
   kinds: readonly string[]
-  /** Values by the names of their places. */
+  /** Values by place name. */
   parts: ReadonlyMap<string, string>
 }
 
-/** A request's path, with places for parts of the page's address. */
+/** A request's path with placeholders for parts of the page's address. */
 export type PathTemplate = readonly (string | { part: string })[]
 
 const MOST_PARTS = 16
-/** Of a request's path; one with more is taken as it is. */
+/** Words in a request's path; longer paths get no placeholders. */
 const MOST_WORDS = 64
 /**
- * What is put into another path may be nothing but a word there: anybody can choose a page's address.
- * With `%`, as both are encoded.
+ * Only plain words are inserted into paths, because anyone can choose a page's address. `%` is allowed: both are
+ * encoded.
  */
 const WORD = /^[\w.~%-]{1,200}$/
-/** A browser takes `%2e` for a point too (WHATWG URL, "double-dot path segment"), and an origin perhaps `%2f` for `/`. */
+/** Browsers read `%2e` as a dot too (WHATWG URL, "double-dot path segment"); origins may read `%2f` as `/`. */
 const POINTS = /(?:\.|%2e){2}|^(?:\.|%2e)$/i
-/** Between words of a path and its query. */
+/** Separators in path and query. */
 const BETWEEN = /([/?&=,;])/
 const WITH_EXTENSION = /^(.+)(\.[a-z0-9]{1,8})$/i
 
-/** Of the path and query that the document was asked for with. */
 export function readPageAddress(text: string): PageAddress {
   const [pathname = '', query = ''] = text.split(/\?(.*)/s)
   const segments = pathname.split('/').filter((segment) => segment !== '')
@@ -48,7 +47,7 @@ export function readPageAddress(text: string): PageAddress {
   return { text, kinds: kindsOf(segments), parts }
 }
 
-/** By the folder it is in, and by the first of its folders and how deep it is. */
+/** Its folder, and its top folder with the depth. */
 function kindsOf(segments: readonly string[]): string[] {
   const { length } = segments
   if (length === 0) return ['/']
@@ -57,7 +56,7 @@ function kindsOf(segments: readonly string[]): string[] {
   return length === 2 ? [folder] : [folder, `/${segments[0]}${'/*'.repeat(length - 1)}`]
 }
 
-/** The path of a request, with places for all in it that the page's address has too. */
+/** Replaces all words that occur in the page's address. */
 export function templateOf(path: string, page: PageAddress): PathTemplate {
   const names = new Map([...page.parts].toReversed().map(([name, value]) => [value, name]))
   const template: (string | { part: string })[] = []
@@ -67,7 +66,7 @@ export function templateOf(path: string, page: PageAddress): PathTemplate {
     else if (text !== '') template.push(text)
   }
   const words = path.split(BETWEEN)
-  // Between two words stands what is between them.
+  // Words and separators alternate.
   if (words.length > 2 * MOST_WORDS - 1) return [path]
   for (const word of words) {
     const [, stem = '', extension = ''] = WITH_EXTENSION.exec(word) ?? []
@@ -83,7 +82,7 @@ export function templateOf(path: string, page: PageAddress): PathTemplate {
   return template
 }
 
-/** The path of such a request of another page; null: its address lacks a part. */
+/** The template filled for another page; null: its address lacks a part. */
 export function fillTemplate(template: PathTemplate, { parts }: PageAddress): string | null {
   let path = ''
   for (const piece of template) {

@@ -3,10 +3,9 @@ import { type EarlyRequest, EarlyRequests } from './early-requests.ts'
 import type { Knowledge, Prediction, SiteRequest } from './knowledge.ts'
 import { type PageAddress, readPageAddress } from './page-address.ts'
 
-/** A request of a page as the gateway has it. */
 type PageAsk = SiteRequest & {
   method: string
-  /** `Sec-Fetch-Dest`, which no script can choose. */
+  /** `Sec-Fetch-Dest`, which scripts cannot set. */
   destination: string | string[] | undefined
 }
 
@@ -16,47 +15,46 @@ const PATH_CHARS = 1_000
 /** Values of `Sec-Fetch-Dest`: data, and what the browser keeps. */
 const DATA = 'empty'
 const KEPT = new Set(['script', 'style'])
-/** RFC 9110, section 9.2.1: ask for nothing but an answer. */
+/** RFC 9110, section 9.2.1 */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** What one page has been predicted to ask for, and has asked for. */
+/** Predicted and actual requests of one page. */
 type CurrentPage = {
   address: PageAddress
   url: string
   predictions: Prediction[]
   early: Set<Prediction>
   wasted: Set<Prediction>
-  /** The first request for each path. */
+  /** The first request per path. */
   asked: Map<string, SiteRequest>
-  /** The page has done something that later answers may depend on. */
+  /** The page did something that may change later responses. */
   hasActed: boolean
 }
 
 /**
- * Sends requests ahead for the pages of one browser context: what a page will ask for is known from pages like it,
- * and the origin works on its answers while the page still loads its scripts. A page that asks the same, to the last
- * header, gets that answer; it cannot tell, but for the time.
+ * Sends a page's requests early, predicted from similar pages, while its scripts load. A response is used only for an
+ * identical request.
  */
 export class Preloads {
   readonly #knowledge: Knowledge
   readonly #early: EarlyRequests
   #page: CurrentPage | null = null
   #used = 0
-  /** A new context has no scripts yet: its first page asks for more than later ones will. */
+  /** A new context has no cached scripts: its first page requests more than later ones. */
   #isFirst = true
 
-  /** `send`: to the origin, or throws. */
+  /** `send` may throw. */
   constructor(knowledge: Knowledge, send: (request: SiteRequest) => SentRequest) {
     this.#knowledge = knowledge
     this.#early = new EarlyRequests(send)
   }
 
-  /** How many requests of this page have been answered early. */
+  /** Requests of this page that were sent early and used. */
   get used(): number {
     return this.#used
   }
 
-  /** The document is there and will be shown. `url`: of the page, without its fragment. */
+  /** Call when the document arrived and will be shown. `url`: without the fragment. */
   begin(path: string, url: string): void {
     const address = readPageAddress(path)
     const predictions = this.#knowledge.predict(address, url)
@@ -73,7 +71,7 @@ export class Preloads {
         this.#early.send(prediction.request, () => page.wasted.add(prediction))
         page.early.add(prediction)
       } catch {
-        // A path or header that no request can have; the page is told when it asks.
+        // Invalid path or header. The page gets the error when it asks.
       }
     }
   }
@@ -81,11 +79,11 @@ export class Preloads {
   #isWorthSending({ request, isSure }: Prediction): boolean {
     const isKept = request.headers['sec-fetch-dest'] !== DATA
     if (!isSure || (this.#isFirst && isKept) || this.#early.has(request.path)) return false
-    // A long word in many places.
+    // A long word may occur in many places.
     return request.path.length <= PATH_CHARS
   }
 
-  /** Told of every request of the page to its own site; undefined: it is still to be sent. */
+  /** Call for each request of the page to its own site. undefined: send it. */
   take(ask: PageAsk): EarlyRequest | undefined {
     const page = this.#page
     if (page === null) return undefined
@@ -104,19 +102,19 @@ export class Preloads {
       path.length <= PATH_CHARS &&
       (destination === DATA || (!this.#isFirst && KEPT.has(String(destination)))) &&
       headers['range'] === undefined &&
-      // Responses that never end.
+      // Endless responses.
       !String(headers['accept'] ?? '').includes('text/event-stream')
     )
   }
 
-  /** The page does something that answers may depend on (RFC 9111, section 4.4, and more), as over a socket. */
+  /** Call when the page changes something, for example over a socket (RFC 9111, section 4.4). */
   acts(): void {
     if (this.#page === null) return
     this.#page.hasActed = true
     this.#early.end()
   }
 
-  /** The page has been rendered: what it asked for is what others of its kind will ask for. */
+  /** Call after the render to learn from the page. */
   end(): void {
     this.#early.end()
     if (this.#page === null) return

@@ -1,56 +1,53 @@
 import { headerLines } from './call.ts'
 import { ChunkReader } from './chunk-reader.ts'
 
-/** Status line and headers of a response; more is refused. */
+/** Limit of the status line and headers. */
 export const ANSWER_HEAD_BYTES = 64 * 1024
-/** Interim answers before the final one. */
+/** Limit of interim (1xx) responses. */
 export const INTERIM_ANSWERS = 20
 
-/** An answer is no HTTP/1.1, or could be read in two ways. What was read of it is worth nothing, nor is its connection. */
+/** The response is not HTTP/1.x or is ambiguous. Discard it and its connection. */
 export class BadAnswer extends Error {
   override name = 'BadAnswer'
 }
 
-/** More than `ANSWER_HEAD_BYTES`. */
 export class HeadTooLarge extends BadAnswer {}
 
 export type AnswerHead = {
   httpVersion: '1.0' | '1.1'
   statusCode: number
   statusMessage: string
-  /** Flat, as they were sent; values without the white space around them. */
+  /** Flat list; values are trimmed. */
   rawHeaders: string[]
-  /** Of the body; null: nobody knows before its end. 0 for what has none, whatever its `Content-Length` says. */
+  /** null: unknown until the end. 0: no body, whatever `Content-Length` says. */
   bodyBytes: number | null
 }
 
-/** What becomes of an answer's parts, in their order. */
 export type TakeAnswer = {
-  /** 100: the origin wants the body that it was asked about. */
+  /** 100: the origin asks for the body. */
   interim(statusCode: number): void
   head(head: AnswerHead): void
   data(part: Buffer): void
-  /** `trailers`: flat. */
   end(trailers: string[]): void
-  /** 101, where it was asked for: the connection speaks another protocol from here, beginning with `rest`. */
+  /** Status 101. `rest`: the bytes behind the head. */
   upgrade(head: AnswerHead, rest: Buffer): void
 }
 
-// RFC 9112, section 4, and what nginx takes for a status line besides.
+// RFC 9112, section 4, plus what nginx accepts.
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?\r\n$/
 const ODD_STATUS_LINE = /^HTTP\/\d\.\d +([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/
 const FIRST_LOOK_BYTES = 2_048
 const NOTHING = Buffer.alloc(0)
 
 /**
- * Reads the responses that come on one connection of HTTP/1.x (RFC 9112), one for each `begin`. Takes what nginx takes
- * of odd origins, but for what could be read in two ways; a connection that said anything odd is not used again.
- * `test/odd-origins.test.ts` compares it with nginx, `src/outbound/client/answer-reader.test.ts` with node's parser.
+ * Reads the HTTP/1.x responses of one connection (RFC 9112), one per `begin`. Accepts what nginx accepts, except
+ * ambiguous framing. `test/odd-origins.test.ts` compares it with nginx, `src/outbound/client/answer-reader.test.ts`
+ * with Node's parser.
  */
 export class AnswerReader {
-  /** The connection may carry another request. */
+  /** False: close the connection after this response. */
   isReusable = true
-  /** Something was not as the standard says, but clear. */
+  /** The origin broke the standard, but unambiguously. */
   isOdd = false
   #take: TakeAnswer | null = null
   #method = ''
@@ -61,7 +58,7 @@ export class AnswerReader {
   #leftBytes = 0
   #chunks: ChunkReader | null = null
 
-  /** The answer to a request by this method comes next. */
+  /** Call when a request with this method is sent. */
   begin(method: string, take: TakeAnswer, mayUpgrade = false): void {
     this.#method = method
     this.#mayUpgrade = mayUpgrade
@@ -73,7 +70,7 @@ export class AnswerReader {
   push(bytes: Buffer): void {
     let part = bytes
     while (part.length > 0) {
-      // Nobody asked for it.
+      // A response without a request.
       if (this.#take === null) {
         this.isReusable = false
         return
@@ -82,7 +79,7 @@ export class AnswerReader {
     }
   }
 
-  /** The origin has ended the connection. Throws BadAnswer in the middle of an answer. */
+  /** Call when the origin ends the connection. Throws BadAnswer in the middle of a response. */
   finish(): void {
     this.isReusable = false
     if (this.#take === null) return
@@ -92,20 +89,20 @@ export class AnswerReader {
 
   #head(part: Buffer): Buffer {
     const bytes = this.#waiting.length === 0 ? part : Buffer.concat([this.#waiting, part])
-    // Nearly all are in what comes first, and searched faster as text.
+    // Most heads fit into these bytes, and searching text is faster.
     const begin = bytes.toString('latin1', 0, FIRST_LOOK_BYTES)
     const [text, end, rest] = endOf(begin, bytes)
     if (end > ANSWER_HEAD_BYTES || (end === -1 && bytes.length > ANSWER_HEAD_BYTES)) {
       throw new HeadTooLarge('The head of the answer is too large')
     }
     if (end === -1) {
-      // Before its end comes: what does not speak HTTP at all may go on for ever.
+      // Fail early: a server that does not speak HTTP may send data for ever.
       if (!text.startsWith('HTTP/'.slice(0, text.length))) throw new BadAnswer('The answer is no HTTP')
       this.#waiting = bytes
       return NOTHING
     }
     this.#waiting = NOTHING
-    // An empty line that ends with LF alone.
+    // The empty line ends with LF only.
     if (text[end] === '\n') this.#noteOdd()
     const head = this.#parse(text.slice(0, end))
     if (head.statusCode === 101 && this.#mayUpgrade) {
@@ -192,7 +189,7 @@ export class AnswerReader {
   }
 }
 
-/** What has come as Latin-1, how much of it are the lines of the head (-1: it is not all there), and what stands behind. */
+/** The bytes as Latin-1, the length of the head's lines (-1: incomplete), and the bytes behind it. */
 function endOf(begin: string, bytes: Buffer): [text: string, end: number, rest: Buffer] {
   let text = begin
   let end = blankLine(text)
@@ -204,22 +201,22 @@ function endOf(begin: string, bytes: Buffer): [text: string, end: number, rest: 
   return [text, end, bytes.subarray(end + (text[end] === '\r' ? 2 : 1))]
 }
 
-/** Where the first empty line begins, whether lines end with CRLF or with LF alone. */
+/** Finds the first empty line, and whether lines end with CRLF or LF. */
 function blankLine(text: string): number {
   const crlf = text.indexOf('\n\r\n')
   const lf = text.indexOf('\n\n')
   return lf === -1 || (crlf !== -1 && crlf < lf) ? (crlf === -1 ? -1 : crlf + 1) : lf + 1
 }
 
-// A name as nginx takes it: no space, no colon. Other control characters may stand in values.
+// Header names that nginx accepts: no space or colon. Values may contain control characters.
 const ODD_LINE = /^([^\s:\0]+)(?::([^\0\r]*))?$/
 const SENDABLE_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const SENDABLE_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const FRAMING = /^(?:content-length|transfer-encoding|connection)$/i
 
 /**
- * A head that breaks the rules in a way that nginx forgives: lines that end with LF alone, another version, lines that
- * are no header. Headers that cannot be sent on are dropped, but for those that say where the body ends.
+ * Parses heads that nginx tolerates: LF line ends, other versions, invalid lines. Drops headers that cannot be passed
+ * on, except those that delimit the body.
  */
 function parseOddHead(text: string): AnswerHead {
   const [first = '', ...lines] = text.split(/\r?\n/).slice(0, -1)
@@ -238,14 +235,12 @@ function parseOddHead(text: string): AnswerHead {
   return { httpVersion, statusCode: Number(statusCode), statusMessage, rawHeaders, bodyBytes: null }
 }
 
-/** What says where a body ends. */
 type BodyEnd = 'length' | 'chunks' | 'connection'
 
 type Framing = {
   end: BodyEnd
-  /** Of a body with a length. */
   bytes: number
-  /** Another answer may follow on the connection. */
+  /** Whether the connection can be reused. */
   keeps: boolean
   isOdd: boolean
 }
@@ -253,8 +248,8 @@ type Framing = {
 const LENGTH = /^\d{1,15}$/
 
 /**
- * How long the body of a final answer is (RFC 9112, section 6.3), or what is wrong with what it says about that. Leaves
- * in its headers one length at most, and none that does not count.
+ * How the body is delimited (RFC 9112, section 6.3), or an error text. Leaves at most one valid length in the
+ * headers.
  */
 function bodyEndOf(head: AnswerHead, method: string): Framing | string {
   const { statusCode, httpVersion, rawHeaders } = head
@@ -264,7 +259,7 @@ function bodyEndOf(head: AnswerHead, method: string): Framing | string {
   let isOdd = false
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]!
-    // The three names differ in their length, as nearly all others do from them.
+    // Fast check: these three header names have different lengths, which few other names have.
     if (name.length !== 14 && name.length !== 17 && name.length !== 10) continue
     const lower = name.toLowerCase()
     const value = rawHeaders[at + 1]!
@@ -297,7 +292,8 @@ function bodyEndOf(head: AnswerHead, method: string): Framing | string {
   const keeps =
     !isOdd && (httpVersion === '1.1' ? !options.includes('close') : options.includes('keep-alive'))
   if (statusCode === 204) {
-    // It can have no body; who says that it has one may send it (section 6.3, rule 1, and RFC 9110, section 8.6).
+    // No body is allowed. If the head announces one, the origin may send it (section 6.3, rule 1; RFC 9110, section
+    // 8.6).
     return { end: 'length', bytes: 0, keeps: keeps && coding === null && (length ?? '0') === '0', isOdd }
   }
   if (method === 'HEAD' || statusCode === 304) return { end: 'length', bytes: 0, keeps, isOdd }
@@ -306,7 +302,7 @@ function bodyEndOf(head: AnswerHead, method: string): Framing | string {
   return { end: 'connection', bytes: 0, keeps: false, isOdd }
 }
 
-/** The same length said more than once is one (RFC 9110, section 8.6). Else what was said. */
+/** Repeated equal lengths count as one (RFC 9110, section 8.6). Otherwise returns the input. */
 function oneLength(lengths: string): string {
   const all = new Set(lengths.split(',').map((one) => one.trim()))
   return all.size === 1 ? [...all][0]! : lengths

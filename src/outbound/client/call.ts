@@ -3,49 +3,45 @@ import type net from 'node:net'
 import type { AnswerHead } from './answer-reader.ts'
 import type { OriginConnection } from './connection.ts'
 
-/** What delimits the body of a request: nothing, as there is none; its length; chunks. */
+/** How the request's body is delimited. */
 export type RequestBody = 'none' | 'chunks' | { bytes: number }
 
 type CallRequest = {
   method: string
-  /** With the query, as it came. */
   path: string
-  /** Flat and complete, with those that delimit the body. */
+  /** Flat and complete, including the headers that delimit the body. */
   headers: readonly string[]
   body: RequestBody
-  /** The origin may be silent for so long before its answer begins. */
+  /** Longest silence before the response. */
   answerWaitMs: number
-  /** And for so long in the middle of it. */
+  /** Longest silence within the response. */
   idleMs: number
-  /** The origin may answer 101: `upgraded` is told. */
+  /** Allows 101, which calls `upgraded`. */
   mayUpgrade?: boolean
 }
 
-/** What becomes of a call. After `fail` or `end` nothing more is said. */
+/** Callbacks of a call. None follows `fail` or `end`. */
 export type TakeCall = {
-  /** It has a connection: the body may come. */
+  /** Connected: the body can be written. */
   ready(): void
-  /** More of the body may come. */
   drain(): void
-  /** The origin said 100. */
+  /** The origin sent 100. */
   continued(): void
-  /** An error that it throws fails the call. */
+  /** May throw to fail the call. */
   head(head: AnswerHead): void
-  /** false: no more, until `resume`. */
+  /** Returns false to pause until `resume`. */
   data(part: Buffer): boolean
-  /** `trailers`: flat. */
   end(trailers: string[]): void
   fail(error: Error): void
-  /** 101: the socket is the caller's, paused; `rest` came right behind the head. */
   upgraded?(head: AnswerHead, socket: net.Socket, rest: Buffer): void
 }
 
-// RFC 9112, sections 3 and 5. Whatever it came by, nothing may be two lines, or two words, on its way to the origin.
+// RFC 9112, sections 3 and 5. Rejects characters that could split a line or a word.
 const NOT_IN_TARGET = /[^\x21-\x7e\x80-\xff]/
 const NOT_IN_NAME = /[^!#$%&'*+\-.^_`|~0-9A-Za-z]|^$/
 const NOT_IN_VALUE = /[^\t\x20-\x7e\x80-\xff]/
 
-/** The origin did not answer, or gave no connection, in time. */
+/** No connection or no response in time. */
 export class OriginSilent extends Error {
   override name = 'OriginSilent'
 
@@ -54,28 +50,26 @@ export class OriginSilent extends Error {
   }
 }
 
-/** One request to an origin and its answer. To be given to the pool, which finds it a connection. */
+/** One request and its response. The pool finds a connection for it. */
 export class OriginCall {
   readonly request: CallRequest
   readonly take: TakeCall
-  /** As it goes over the wire. */
   readonly head: string
   connection: OriginConnection | null = null
-  /** While it waits for a connection. */
+  /** Set while it waits for a connection. */
   leaveQueue: (() => void) | null = null
-  /** The connection had served others; the origin may have been about to close it. */
+  /** A reused connection, which the origin may have been about to close. */
   onKeptConnection = false
-  /** Something of the answer has come. */
+  /** Part of the response has arrived. */
   isAnswered = false
-  /** Nothing is left to be sent. */
+  /** The request is sent completely. */
   isSent: boolean
-  /** It has ended, in whatever way. */
   isOver = false
-  /** The connection takes no more of the body for now. */
+  /** The connection's write buffer is full. */
   needsDrain = false
   #leftBytes: number
 
-  /** Throws for what no request may have in it. */
+  /** Throws on invalid characters in the request. */
   constructor(request: CallRequest, take: TakeCall) {
     this.request = request
     this.take = take
@@ -84,7 +78,7 @@ export class OriginCall {
     this.#leftBytes = typeof request.body === 'object' ? request.body.bytes : 0
   }
 
-  /** A part of the body. false: no more, until `drain`. */
+  /** Writes a part of the body. false: wait for `drain`. */
   write(part: Buffer): boolean {
     if (this.isOver || this.isSent || part.length === 0) return true
     const socket = this.connection!.socket
@@ -96,14 +90,14 @@ export class OriginCall {
       socket.uncork()
     } else {
       this.#leftBytes -= part.length
-      // The rest would be taken for the next request.
+      // The excess would be read as the next request.
       if (this.#leftBytes < 0) this.destroy(new Error('The body is longer than it was to be'))
       else this.needsDrain = !socket.write(part)
     }
     return !this.needsDrain
   }
 
-  /** The body has come to its end. */
+  /** Ends the body. */
   end(trailers: readonly (readonly [name: string, value: string])[]): void {
     if (this.isOver || this.isSent) return
     if (this.#leftBytes > 0) return void this.destroy(new Error('The body is shorter than it was to be'))
@@ -119,7 +113,7 @@ export class OriginCall {
     this.connection?.resume(this)
   }
 
-  /** Ends it and its connection. With an error `fail` is told. */
+  /** Ends the call and its connection. With an error, `fail` is called. */
   destroy(error?: Error): void {
     if (this.isOver) return
     this.isOver = true
@@ -144,13 +138,10 @@ function headerLine(name: string, value: string): string {
   return `${name}: ${value}\r\n`
 }
 
-// RFC 9112, section 5: no folded lines, no space before the colon, no bare CR or LF. Of one meaning, so nothing is tried twice.
+// RFC 9112, section 5: no folded lines, no space before the colon, no bare CR or LF. Linear time.
 const LINES = /^(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/
 
-/**
- * The header lines of an HTTP/1.x message (Latin-1, each with its line break) as a
- * flat list, without the white space around values; null: they are malformed.
- */
+/** Header lines (Latin-1, with line breaks) as a flat list of trimmed values; null: malformed. */
 export function headerLines(text: string): string[] | null {
   if (!LINES.test(text)) return null
   const flat: string[] = []
@@ -163,7 +154,7 @@ export function headerLines(text: string): string[] | null {
   return flat
 }
 
-/** `trim` would take more for white space than HTTP does. */
+/** `trim` would remove characters that are not HTTP white space. */
 function trimmed(text: string, from: number, to: number): string {
   let [start, end] = [from, to]
   while (start < end && isBlank(text.charCodeAt(start))) start++

@@ -1,27 +1,25 @@
 import { headerLines } from './call.ts'
 
-/** A chunk's size and its extensions, which are not read. */
+/** Limit of a chunk's size and extensions. */
 export const CHUNK_LINE_BYTES = 4_096
 export const TRAILER_BYTES = 16 * 1024
 
-/** Trailers (flat), and the bytes behind the body. */
 type ChunksEnd = { flat: string[]; rest: Buffer }
 
-// RFC 9112, section 7.1. Quotes in extensions are not looked into: a line break ends the line wherever it stands.
+// RFC 9112, section 7.1. A line break ends the line even inside a quoted extension.
 const SIZE_LINE = /^([0-9A-Fa-f]{1,12})([\t ]*)(?:;[\t\x20-\x7e\x80-\xff]*)?$/
 const LF = 0x0a
 
-/** Reads one body that comes in chunks (RFC 9112, section 7.1). */
+/** Reads one chunked body (RFC 9112, section 7.1). */
 export class ChunkReader {
-  /** Not as the standard says, but clear. */
+  /** The origin broke the standard, but unambiguously. */
   isOdd = false
-  /** Of the chunk that is being read. */
   #leftBytes = 0
   #state: 'size' | 'data' | 'data-end' | 'trailers' = 'size'
-  /** Of a line that is not there to its end. */
+  /** An incomplete line. */
   #waiting = ''
 
-  /** null: there is more to come; a text: what is wrong. */
+  /** null: not complete; a text: the error. */
   push(bytes: Buffer, take: { data(part: Buffer): void }): ChunksEnd | string | null {
     let at = 0
     while (at < bytes.length) {
@@ -45,7 +43,7 @@ export class ChunkReader {
       at = end + 1
       if (!line.endsWith('\r\n')) this.isOdd = true
       if (this.#state === 'trailers') {
-        // Lines are gathered to the empty one.
+        // Trailers are collected up to the empty line.
         this.#waiting = line
         if (!/(?:^|\n)\r?\n$/.test(line)) continue
         const flat = headerLines(line.replace(/\r?\n/g, '\r\n').slice(0, -2))

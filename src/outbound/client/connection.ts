@@ -3,32 +3,31 @@ import type net from 'node:net'
 import { type AnswerHead, AnswerReader, type TakeAnswer } from './answer-reader.ts'
 import { type OriginCall, OriginSilent } from './call.ts'
 
-/** Whoever keeps connections is told when one is free again or has ended. */
+/** Notified when a connection is free or closed. */
 export type ConnectionKeeper = {
   free(connection: OriginConnection): void
   gone(connection: OriginConnection): void
 }
 
 /**
- * One connection to an origin, one call at a time (no pipelining). It is free for
- * another only when the call has been sent to its end and answered to its end, and nothing came behind that.
+ * One connection with one call at a time (no pipelining). Reused only after both messages are complete and no extra
+ * bytes followed.
  */
 export class OriginConnection implements TakeAnswer {
   readonly socket: net.Socket
   readonly openedMs: number
-  /** When it became free; of one in use, nothing. */
+  /** Only set while free. */
   freeSinceMs = 0
   readonly #keeper: ConnectionKeeper
   readonly #reader = new AnswerReader()
   #call: OriginCall | null = null
-  /** The head of the answer has come. */
   #isBegun = false
-  /** Answered, but for what is left to be sent. */
+  /** The response is complete; the request may not be. */
   #isAnswered = false
   #isPaused = false
   #hasServed = false
   #isGone = false
-  /** As the origin's `Keep-Alive` says. */
+  /** From the origin's `Keep-Alive`. */
   #keptMs = Number.POSITIVE_INFINITY
 
   constructor(socket: net.Socket, keeper: ConnectionKeeper, openedMs: number) {
@@ -57,14 +56,13 @@ export class OriginConnection implements TakeAnswer {
     this.#reader.begin(call.request.method, this, call.request.mayUpgrade)
     this.socket.setTimeout(call.request.answerWaitMs)
     if (call.isSent) return void this.socket.write(call.head, 'latin1')
-    // What stands of the body already goes out together with the head.
+    // Send the body's first bytes together with the head.
     this.socket.cork()
     this.socket.write(call.head, 'latin1')
     process.nextTick(() => this.socket.uncork())
     call.take.ready()
   }
 
-  /** The call has been sent to its end. */
   sent(): void {
     if (this.#isAnswered) this.#settle()
   }
@@ -75,7 +73,6 @@ export class OriginConnection implements TakeAnswer {
     this.socket.resume()
   }
 
-  /** Nobody wants the call any more. */
   drop(call: OriginCall): void {
     if (this.#call === call) this.destroy()
   }
@@ -86,7 +83,6 @@ export class OriginConnection implements TakeAnswer {
     this.#leave()
   }
 
-  /** Free, for so long at most. */
   keepFor(ms: number): void {
     this.socket.setTimeout(Math.min(ms, this.#keptMs))
   }
@@ -137,7 +133,6 @@ export class OriginConnection implements TakeAnswer {
 
   #receive(bytes: Buffer): void {
     const call = this.#call
-    // Nobody asked for it.
     if (call === null || this.#isAnswered)
       return void this.#fail(new Error('The origin said more than an answer'))
     call.isAnswered = true
@@ -147,7 +142,7 @@ export class OriginConnection implements TakeAnswer {
     } catch (error) {
       return void this.#fail(error as Error)
     }
-    // What may stand behind the answer has been seen by now.
+    // Any bytes behind the response have been seen by now.
     if (this.#isAnswered) {
       if (call.isSent) this.#settle()
     } else if (this.#isBegun && !begun) this.socket.setTimeout(call.request.idleMs)
@@ -167,7 +162,7 @@ export class OriginConnection implements TakeAnswer {
       return void this.#fail(error as Error)
     }
     if (this.#call?.isSent === true) this.#settle()
-    // The rest of the body is for nobody; the client is answered.
+    // The response is complete, so the rest of the request body is not needed.
     else this.destroy()
   }
 
@@ -198,7 +193,7 @@ export class OriginConnection implements TakeAnswer {
   }
 }
 
-/** How long the origin says that it keeps the connection; a second less, so that it does not end it under a request. */
+/** The origin's keep-alive time minus one second, so that it does not close under a request. */
 function keptMs({ rawHeaders }: AnswerHead): number {
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]!

@@ -10,11 +10,10 @@ import type { KeptUse, OriginPool } from './pool.ts'
 type OriginRequest = {
   method: string
   path: string
-  /** Flat and complete, with those that delimit the body. */
+  /** Flat and complete, including the headers that delimit the body. */
   headers: readonly string[]
-  /** For a connection, and then as the longest silence before the response and in it. */
+  /** Limits the wait for a connection, then the silence before and within the response. */
   silenceMs: number
-  /** null: there is none. */
   body?: { framing: Exclude<RequestBody, 'none'>; content: Readable } | null
   keptUse?: KeptUse
   signal?: AbortSignal
@@ -22,21 +21,21 @@ type OriginRequest = {
 
 export type OriginResponse = AnswerHead & {
   headers: IncomingHttpHeaders
-  /** Destroyed before its end, it ends the connection. Fails when it is broken off. */
+  /** Destroying it early ends the connection. Fails when the response breaks off. */
   body: Readable
 }
 
-/** One request that may be called off. */
+/** A request that can be cancelled. */
 export type SentRequest = {
   call: OriginCall
   response: Promise<OriginResponse>
 }
 
-/** Sends a request and gives its response as a stream. Throws for what no request may say. */
+/** Sends a request and returns its response as a stream. Throws when the request is invalid. */
 export function sendRequest(pool: OriginPool, origin: Origin, request: OriginRequest): SentRequest {
   const { method, path, headers, silenceMs, body = null, keptUse, signal } = request
   const { promise, resolve, reject } = Promise.withResolvers<OriginResponse>()
-  // It may be called off when its response is not awaited.
+  // The request may be cancelled before the response is awaited.
   promise.catch(() => {})
   let stream: Readable | null = null
   const call = new OriginCall(
@@ -59,7 +58,7 @@ export function sendRequest(pool: OriginPool, origin: Origin, request: OriginReq
             done(error)
           },
         })
-        // The response has ended by an error when it is not read any more.
+        // The response may fail when it is no longer read.
         stream.on('error', () => {})
         resolve({ ...head, headers: byName(head.rawHeaders), body: stream })
       },
