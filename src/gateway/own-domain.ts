@@ -18,7 +18,7 @@ import { answerRaw, upgrade } from './upgrade.ts'
 type Scheme = 'http' | 'https'
 
 /** The custom domain's web server as the page sees it, answered by the origin. */
-type OwnDomain = {
+export type OwnDomain = {
   /** Takes a connection that the page opened to the custom domain. */
   accept(socket: Duplex, scheme: Scheme): void
   /** Answers a plain http request that came through the proxy. */

@@ -7,12 +7,12 @@ import type { Log } from '../log.ts'
 import type { AddressGuard } from '../outbound/address-guard.ts'
 import { createClient } from '../outbound/client/pool.ts'
 import { guardedConnect } from '../outbound/guarded-connect.ts'
-import { headersForOther, headersFromOther } from '../outbound/headers.ts'
+import { headersForOther, headersFromOther, type ProxiedSite } from '../outbound/headers.ts'
 import type { Lookup } from '../outbound/lookup.ts'
 import type { Origin } from '../outbound/origin.ts'
 import { createDocumentWatch, type DocumentWatch } from './document-watch.ts'
 import { answer, countFault, type ExchangeDeps, exchange, explainFault, openUpstream } from './exchange.ts'
-import { createOwnDomain } from './own-domain.ts'
+import { createOwnDomain, type OwnDomain } from './own-domain.ts'
 import type { Knowledge } from './preload/knowledge.ts'
 import { Preloads } from './preload/preloads.ts'
 import type { GatewayLimits } from './request-counts.ts'
@@ -52,10 +52,9 @@ type SiteDeps = {
 const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n'
 
 /**
- * The way out of one browser context. Three kinds of traffic arrive at its
- * listener: CONNECT to the custom domain (TLS ends here, requests go to the
- * origin), CONNECT to any other host (a tunnel after the address check), and
- * whole requests for plain http. All else is refused and counted.
+ * Opens the way out of one browser context. Three kinds of traffic arrive at its listener: CONNECT to the custom domain
+ * (TLS ends here, requests go to the origin), CONNECT to any other host (a tunnel after the address check), and whole
+ * requests for plain http. Everything else is refused and counted.
  */
 export async function openSite(
   { customDomain, originUrl }: { customDomain: string; originUrl: string },
@@ -63,7 +62,7 @@ export async function openSite(
 ): Promise<GatewaySite> {
   const site = readSite(customDomain, originUrl)
   const counts = createRequestCounts(limits)
-  const { socketsPerOrigin, socketsInTotal, connectTimeoutMs, idleTimeoutMs } = limits
+  const { socketsPerOrigin, socketsInTotal, connectTimeoutMs } = limits
   const origins = createClient(guard, {
     ...{ perOrigin: socketsPerOrigin, inTotal: socketsInTotal, connectTimeoutMs, lookup, ca },
   })
@@ -73,102 +72,11 @@ export async function openSite(
     openUpstream({ origin: site.origin, path, headers }, deps),
   )
   const ownDomain = createOwnDomain(site, key, documents, preloads, deps)
-
-  const refuse = (target: string, why: RefusalReason) => {
-    counts.refuse(target, why)
-    log.debug({ domain: customDomain, target: target.slice(0, 300), why }, 'gateway refused')
-  }
-
-  function onConnect(request: http.IncomingMessage, near: Duplex, head: Buffer) {
-    near.on('error', ignore)
-    const raw = request.url ?? ''
-    const target = connectTarget(raw, site)
-    if (head.length > 0) near.unshift(head)
-    switch (target.kind) {
-      case 'refused':
-        refuse(raw, target.why)
-        return answerRaw(near, 403, target.why)
-      case 'own':
-        near.write(ESTABLISHED)
-        return ownDomain.accept(near, target.scheme)
-      case 'other':
-        if (!counts.admit(raw)) return answerRaw(near, 403, 'limit')
-        openTunnel(near, target.origin).catch((error: unknown) => failTunnel(near, raw, error))
-    }
-  }
-
-  async function openTunnel(near: Duplex, { hostname, port }: Origin): Promise<void> {
-    const gone = new AbortController()
-    near.once('close', () => gone.abort(new Error('the page went away')))
-    const { signal } = gone
-    const far = await guardedConnect({
-      host: hostname,
-      port,
-      guard,
-      signal,
-      timeoutMs: connectTimeoutMs,
-      lookup,
-    })
-    near.write(ESTABLISHED)
-    tunnel(near, far, { idleTimeoutMs, receive: counts.receiver(`${hostname}:${port}`) })
-  }
-
-  function failTunnel(near: Duplex, raw: string, error: unknown): void {
-    const { status, why } = explainFault(error)
-    countFault(error, raw, counts)
-    answerRaw(near, status, why)
-  }
-
-  function onRequest(request: http.IncomingMessage, response: http.ServerResponse) {
-    const raw = request.url ?? ''
-    const { target, path } = requestTarget(raw, site)
-    switch (target.kind) {
-      case 'refused':
-        refuse(raw, target.why)
-        return answer(response, 403, target.why)
-      case 'own':
-        return ownDomain.answer(request, response, path)
-      case 'other': {
-        if (!counts.admit(raw)) return answer(response, 403, 'limit')
-        const { origin } = target
-        const headers = headersForOther(request.headers, origin.authority)
-        exchange(
-          request,
-          response,
-          {
-            ...{ origin, path, headers },
-            responseHeaders: headersFromOther,
-          },
-          deps,
-        )
-      }
-    }
-  }
-
-  // Chromium closes what it does not need; ours must not close first, under a request.
-  const listener = http.createServer({ maxHeaderSize: limits.headerBytes, keepAliveTimeout: idleTimeoutMs })
-  const sockets = new Set<Socket>()
-  listener.maxConnections = limits.connectionsPerSite
-  listener.on('connection', (socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
-  listener.on('connect', onConnect).on('request', onRequest)
-  listener.on('upgrade', (request, near) => {
-    // A browser opens WebSockets with CONNECT, also plain ones.
-    refuse(request.url ?? '', 'malformed')
-    answerRaw(near, 403, 'malformed')
-  })
-  listener.on('clientError', (error: NodeJS.ErrnoException, near) => {
-    // Anything else is a connection that broke, not a request.
-    if (error.code?.startsWith('HPE_')) refuse('', 'malformed')
-    answerRaw(near, 400, 'malformed')
-  })
-  listener.listen(0, '127.0.0.1')
-  await once(listener, 'listening')
+  const proxy = new SiteProxy({ site, ownDomain, guard, lookup, log, ...deps })
+  const port = await proxy.listen()
 
   return {
-    proxyUrl: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`,
+    proxyUrl: `http://127.0.0.1:${port}`,
     excess: counts.excess,
     preloaded: () => preloads.used,
     isDelivered: ownDomain.isDelivered,
@@ -187,13 +95,123 @@ export async function openSite(
       })
     },
     async close() {
-      const closed = once(listener, 'close')
-      listener.close()
       preloads.close()
-      for (const socket of sockets) socket.destroy()
+      const closed = proxy.close()
       origins.close()
       await closed
     },
+  }
+}
+
+type ProxyParts = ExchangeDeps & {
+  site: ProxiedSite
+  ownDomain: OwnDomain
+  guard: AddressGuard
+  lookup: Lookup | undefined
+  log: Log
+}
+
+/** The forward proxy of one browser context. */
+class SiteProxy {
+  readonly #parts: ProxyParts
+  readonly #listener: http.Server
+  readonly #sockets = new Set<Socket>()
+
+  constructor(parts: ProxyParts) {
+    this.#parts = parts
+    const { headerBytes, idleTimeoutMs, connectionsPerSite } = parts.limits
+    // Chromium closes idle connections; closing them here could meet a request.
+    this.#listener = http.createServer({ maxHeaderSize: headerBytes, keepAliveTimeout: idleTimeoutMs })
+    this.#listener.maxConnections = connectionsPerSite
+    this.#listener.on('connection', (socket) => {
+      this.#sockets.add(socket)
+      socket.once('close', () => this.#sockets.delete(socket))
+    })
+    this.#listener.on('connect', (request, near, head) => this.#connect(request, near, head))
+    this.#listener.on('request', (request, response) => this.#request(request, response))
+    this.#listener.on('upgrade', (request, near) => {
+      // A browser opens WebSockets with CONNECT, also plain ones.
+      this.#refuse(request.url ?? '', 'malformed')
+      answerRaw(near, 403, 'malformed')
+    })
+    this.#listener.on('clientError', (error: NodeJS.ErrnoException, near) => {
+      // Anything else is a connection that broke, not a request.
+      if (error.code?.startsWith('HPE_')) this.#refuse('', 'malformed')
+      answerRaw(near, 400, 'malformed')
+    })
+  }
+
+  /** Listens on a free port of loopback and returns it. */
+  async listen(): Promise<number> {
+    this.#listener.listen(0, '127.0.0.1')
+    await once(this.#listener, 'listening')
+    return (this.#listener.address() as AddressInfo).port
+  }
+
+  async close(): Promise<void> {
+    const closed = once(this.#listener, 'close')
+    this.#listener.close()
+    for (const socket of this.#sockets) socket.destroy()
+    await closed
+  }
+
+  #refuse(target: string, why: RefusalReason): void {
+    const { counts, log, site } = this.#parts
+    counts.refuse(target, why)
+    log.debug({ domain: site.name, target: target.slice(0, 300), why }, 'gateway refused')
+  }
+
+  #connect(request: http.IncomingMessage, near: Duplex, head: Buffer) {
+    const { site, ownDomain, counts } = this.#parts
+    near.on('error', ignore)
+    const raw = request.url ?? ''
+    const target = connectTarget(raw, site)
+    if (head.length > 0) near.unshift(head)
+    switch (target.kind) {
+      case 'refused':
+        this.#refuse(raw, target.why)
+        return answerRaw(near, 403, target.why)
+      case 'own':
+        near.write(ESTABLISHED)
+        return ownDomain.accept(near, target.scheme)
+      case 'other':
+        if (!counts.admit(raw)) return answerRaw(near, 403, 'limit')
+        this.#openTunnel(near, target.origin).catch((error: unknown) => {
+          const { status, why } = explainFault(error)
+          countFault(error, raw, counts)
+          answerRaw(near, status, why)
+        })
+    }
+  }
+
+  async #openTunnel(near: Duplex, { hostname, port }: Origin): Promise<void> {
+    const { guard, lookup, limits, counts } = this.#parts
+    const { connectTimeoutMs: timeoutMs, idleTimeoutMs } = limits
+    const gone = new AbortController()
+    near.once('close', () => gone.abort(new Error('the page went away')))
+    const far = await guardedConnect({ host: hostname, port, guard, signal: gone.signal, timeoutMs, lookup })
+    near.write(ESTABLISHED)
+    tunnel(near, far, { idleTimeoutMs, receive: counts.receiver(`${hostname}:${port}`) })
+  }
+
+  #request(request: http.IncomingMessage, response: http.ServerResponse) {
+    const { site, ownDomain, counts } = this.#parts
+    const raw = request.url ?? ''
+    const { target, path } = requestTarget(raw, site)
+    switch (target.kind) {
+      case 'refused':
+        this.#refuse(raw, target.why)
+        return answer(response, 403, target.why)
+      case 'own':
+        return ownDomain.answer(request, response, path)
+      case 'other': {
+        if (!counts.admit(raw)) return answer(response, 403, 'limit')
+        const { origin } = target
+        const headers = headersForOther(request.headers, origin.authority)
+        const upstream = { origin, path, headers, responseHeaders: headersFromOther }
+        exchange(request, response, upstream, this.#parts)
+      }
+    }
   }
 }
 

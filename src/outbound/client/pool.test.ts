@@ -6,7 +6,7 @@ import { listening } from '../../../test/support/edge.ts'
 import { edgeDomain } from '../../edge/request/domain.ts'
 import type { Origin } from '../origin.ts'
 import { OriginCall } from './call.ts'
-import { createOriginPool, type KeptUse, type OriginPoolOptions } from './pool.ts'
+import { type KeptUse, OriginPool, type OriginPoolOptions } from './pool.ts'
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 
@@ -27,7 +27,7 @@ async function start(t: TestContext, options: Partial<OriginPoolOptions> = {}) {
   })
   const port = await listening(server)
   let nowMs = 0
-  const pool = createOriginPool({
+  const pool = new OriginPool({
     connect: (to) => net.connect(to.port, '127.0.0.1'),
     clock: { nowMs: () => nowMs },
     ...options,

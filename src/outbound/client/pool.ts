@@ -7,47 +7,36 @@ import { type ConnectionKeeper, OriginConnection } from './connection.ts'
 
 export type OriginPoolOptions = {
   connect: ConnectOrigin
-  /** For how long connections have been free. */
   clock?: Clock
   /** Connections to one origin of one account at a time; further calls wait for one. */
   perOrigin?: number
-  /** Free ones of these. */
+  /** Free connections to one origin. */
   freePerOrigin?: number
-  /** Connections to all origins together. */
+  /** Connections to all origins. */
   inTotal?: number
-  /** A free connection is closed after this time. */
+  /** Close a free connection after this time. */
   keepAliveMs?: number
-  /** And each that is so old when it becomes free: its origin's name may lead elsewhere by now. */
+  /** Close a connection that is this old when it becomes free: the origin's name may lead elsewhere by now. */
   maxAgeMs?: number
 }
 
-/** An event stream or a slow download holds one for as long as its client likes, and people of a site have many of these. */
+/** Event streams and slow downloads hold a connection for as long as their client likes. */
 const PER_ORIGIN = 1_024
-/** Who is past it waits: so no account can take them all, unless it has eight origins and the clients for them. */
+/** One account needs eight origins, and the clients for them, to take all. */
 const IN_TOTAL = 8 * PER_ORIGIN
 
 /**
- * Which kept connection may be used: `any`; `lately`, one that was in use `SURELY_OPEN_MS` ago, for a request that may not be
- * sent twice, as the origin may be about to close it; or `none`.
+ * Which kept connection may be used. `lately`: one used within `SURELY_OPEN_MS`, for a request that may not be sent
+ * twice, because the origin may be about to close an older one.
  */
 export type KeptUse = 'any' | 'lately' | 'none'
 
 const SURELY_OPEN_MS = 2_000
 
-export type OriginPool = {
-  /** Sends a call on a kept connection, a new one, or the next that becomes free. */
-  send(call: OriginCall, origin: Origin, keptUse?: KeptUse): void
-  /** Ends all connections; calls fail. */
-  close(): void
-  /** Connections, and calls that wait for one. */
-  readonly open: number
-  readonly waiting: number
-}
-
-/** What there is of one origin. Those that are free longest stand first; the one used last is taken first. */
+/** The connections to one origin. The one used last is the last of `free` and is taken first. */
 type Place = { origin: Origin; open: number; free: OriginConnection[]; waiting: Set<OriginCall> }
 
-/** The client of HTTP/1.1 for all that a node asks of origins. */
+/** The HTTP/1.1 client for all that a node requests from origins. */
 export function createClient(
   guard: AddressGuard,
   { connectTimeoutMs, lookup, ca, ...options }: ConnectOptions & Omit<OriginPoolOptions, 'connect'> = {},
@@ -56,35 +45,58 @@ export function createClient(
     ...(connectTimeoutMs !== undefined && { connectTimeoutMs }),
     ...{ lookup, ca },
   })
-  return createOriginPool({ ...options, connect })
+  return new OriginPool({ ...options, connect })
 }
 
 /** Kept connections of HTTP/1.1 to origins, each used by one call at a time. */
-export function createOriginPool(options: OriginPoolOptions): OriginPool {
-  const { connect, clock = systemClock, perOrigin = PER_ORIGIN, inTotal = IN_TOTAL } = options
-  const { freePerOrigin = 64, keepAliveMs = 15_000, maxAgeMs = 300_000 } = options
-  const places = new Map<string, Place>()
-  /** Those with calls that wait, in the order in which they are served when there are connections again. */
-  const hungry = new Set<Place>()
-  const connections = new Set<OriginConnection>()
-  let isClosed = false
+export class OriginPool {
+  readonly #options: Required<OriginPoolOptions>
+  readonly #places = new Map<string, Place>()
+  /** Places with waiting calls, in the order in which they are served when a connection becomes free. */
+  readonly #hungry = new Set<Place>()
+  readonly #connections = new Set<OriginConnection>()
+  #isClosed = false
 
-  function send(call: OriginCall, origin: Origin, keptUse: KeptUse = 'any'): void {
-    const place = placeOf(origin)
-    if (isClosed) return void call.destroy(new Error('The node is shutting down'))
-    if (keptUse === 'lately') dropOlder(place, SURELY_OPEN_MS)
-    if (!placed(call, place, keptUse === 'none')) wait(call, place)
+  constructor(options: OriginPoolOptions) {
+    this.#options = {
+      ...{ clock: systemClock, perOrigin: PER_ORIGIN, inTotal: IN_TOTAL },
+      ...{ freePerOrigin: 64, keepAliveMs: 15_000, maxAgeMs: 300_000 },
+      ...options,
+    }
   }
 
-  function close(): void {
-    isClosed = true
-    for (const { waiting } of places.values()) {
+  /** Open connections. */
+  get open(): number {
+    return this.#connections.size
+  }
+
+  /** Calls that wait for a connection. */
+  get waiting(): number {
+    let count = 0
+    for (const { waiting } of this.#hungry) count += waiting.size
+    return count
+  }
+
+  /** Sends a call on a kept connection, a new one, or the next that becomes free. */
+  send(call: OriginCall, origin: Origin, keptUse: KeptUse = 'any'): void {
+    const place = this.#placeOf(origin)
+    if (this.#isClosed) return void call.destroy(new Error('The node is shutting down'))
+    if (keptUse === 'lately') this.#dropOlder(place, SURELY_OPEN_MS)
+    if (!this.#place(call, place, keptUse === 'none')) this.#wait(call, place)
+  }
+
+  /** Ends all connections; calls fail. */
+  close(): void {
+    this.#isClosed = true
+    for (const { waiting } of this.#places.values()) {
       for (const call of waiting) call.destroy(new Error('The node is shutting down'))
     }
-    for (const connection of connections) connection.socket.destroy()
+    for (const connection of this.#connections) connection.socket.destroy()
   }
 
-  function placed(call: OriginCall, place: Place, onNew = false): boolean {
+  /** Starts the call on a kept or new connection; false: there is no room. */
+  #place(call: OriginCall, place: Place, onNew = false): boolean {
+    const { connect, clock, perOrigin, inTotal } = this.#options
     while (!onNew) {
       const kept = place.free.pop()
       if (kept === undefined) break
@@ -95,36 +107,37 @@ export function createOriginPool(options: OriginPoolOptions): OriginPool {
       kept.destroy()
     }
     if (place.open >= perOrigin) return false
-    // Whoever waits elsewhere may have taken the room that was made.
-    if (connections.size >= inTotal && !(dropOldest() && connections.size < inTotal)) return false
+    // A waiting call elsewhere may take the room that was made.
+    const isFull = () => this.#connections.size >= inTotal
+    if (isFull() && !(this.#dropOldest() && !isFull())) return false
     place.open += 1
-    places.set(place.origin.key, place)
-    const connection = new OriginConnection(connect(place.origin), keeperOf(place), clock.nowMs())
-    connections.add(connection)
+    this.#places.set(place.origin.key, place)
+    const connection = new OriginConnection(connect(place.origin), this.#keeperOf(place), clock.nowMs())
+    this.#connections.add(connection)
     connection.start(call)
     return true
   }
 
-  function wait(call: OriginCall, place: Place): void {
+  #wait(call: OriginCall, place: Place): void {
     const late = setTimeout(() => call.destroy(new OriginSilent()), call.request.answerWaitMs)
     place.waiting.add(call)
-    hungry.add(place)
+    this.#hungry.add(place)
     call.leaveQueue = () => {
       clearTimeout(late)
       call.leaveQueue = null
       place.waiting.delete(call)
       if (place.waiting.size > 0) return
-      hungry.delete(place)
-      forget(place)
+      this.#hungry.delete(place)
+      this.#forget(place)
     }
   }
 
-  function keeperOf(place: Place): ConnectionKeeper {
+  #keeperOf(place: Place): ConnectionKeeper {
+    const { clock, maxAgeMs, freePerOrigin, keepAliveMs } = this.#options
     return {
-      free(connection) {
+      free: (connection) => {
         connection.freeSinceMs = clock.nowMs()
         const tooOld = connection.freeSinceMs - connection.openedMs >= maxAgeMs
-        // The origin is about to close it. Whoever waits gets a new one.
         if (tooOld || !connection.isUsable) return connection.destroy()
         const next = nextOf(place)
         if (next !== null) return connection.start(next)
@@ -132,73 +145,61 @@ export function createOriginPool(options: OriginPoolOptions): OriginPool {
         connection.keepFor(keepAliveMs)
         place.free.push(connection)
       },
-      gone(connection) {
+      gone: (connection) => {
         place.open -= 1
-        connections.delete(connection)
+        this.#connections.delete(connection)
         const at = place.free.indexOf(connection)
         if (at !== -1) place.free.splice(at, 1)
-        feed(place)
-        forget(place)
+        this.#feed(place)
+        this.#forget(place)
       },
     }
   }
 
-  /** There is room for one connection more: for whoever waits for this origin, else for any other. */
-  function feed(first: Place): void {
-    for (const place of [first, ...hungry]) {
-      if (isClosed || connections.size >= inTotal) return
+  /** Gives the room of one connection to a waiting call: of this origin first, else of any other. */
+  #feed(first: Place): void {
+    const { perOrigin, inTotal } = this.#options
+    for (const place of [first, ...this.#hungry]) {
+      if (this.#isClosed || this.#connections.size >= inTotal) return
       const next = place.open < perOrigin ? nextOf(place) : null
-      if (next !== null && placed(next, place)) return
+      if (next !== null && this.#place(next, place)) return
     }
   }
 
-  function nextOf({ waiting }: Place): OriginCall | null {
-    for (const call of waiting) {
-      call.leaveQueue?.()
-      return call
-    }
-    return null
-  }
-
-  function placeOf(origin: Origin): Place {
-    const known = places.get(origin.key)
+  #placeOf(origin: Origin): Place {
+    const known = this.#places.get(origin.key)
     if (known !== undefined) return known
     const place: Place = { origin, open: 0, free: [], waiting: new Set() }
-    places.set(origin.key, place)
+    this.#places.set(origin.key, place)
     return place
   }
 
-  function forget({ origin, open: ofIt, waiting }: Place): void {
-    if (ofIt === 0 && waiting.size === 0) places.delete(origin.key)
+  #forget({ origin, open, waiting }: Place): void {
+    if (open === 0 && waiting.size === 0) this.#places.delete(origin.key)
   }
 
-  /** Ends the free ones, unless the one that would be taken next became free within the last `ms`. */
-  function dropOlder(place: Place, ms: number): void {
+  /** Ends the free connections, unless the next to be taken became free within the last `ms`. */
+  #dropOlder(place: Place, ms: number): void {
     const last = place.free.at(-1)
-    if (last === undefined || clock.nowMs() - last.freeSinceMs < ms) return
+    if (last === undefined || this.#options.clock.nowMs() - last.freeSinceMs < ms) return
     for (const connection of place.free.splice(0)) connection.destroy()
   }
 
-  /** Of any origin. false: all are in use. */
-  function dropOldest(): boolean {
-    for (const { free } of places.values()) {
+  /** Ends a free connection of any origin; false: all are in use. */
+  #dropOldest(): boolean {
+    for (const { free } of this.#places.values()) {
       if (free.length === 0) continue
       free.shift()!.destroy()
       return true
     }
     return false
   }
+}
 
-  return {
-    send,
-    close,
-    get open() {
-      return connections.size
-    },
-    get waiting() {
-      let count = 0
-      for (const { waiting } of hungry) count += waiting.size
-      return count
-    },
+function nextOf({ waiting }: Place): OriginCall | null {
+  for (const call of waiting) {
+    call.leaveQueue?.()
+    return call
   }
+  return null
 }
