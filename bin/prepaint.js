@@ -1,6 +1,5 @@
 #!/usr/bin/env node
-// Plain JavaScript that any Node from 18 on can read: it finds a Node that runs
-// the TypeScript source (24 or newer; `npm ci` brought one) and hands over.
+// Plain JavaScript for Node 18 and later: runs the TypeScript source in Node 24 or later, which `npm ci` installs.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -17,11 +16,11 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
     )
     process.exit(1)
   }
-  // The child watches the channel: it closes when we are killed before we can pass a signal on.
+  // The child watches the channel, which closes if this process is killed.
   const child = spawn(node, [fileURLToPath(main), ...process.argv.slice(2)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   })
-  // Ctrl-C reaches the child by itself, as a signal to the whole group: a second one would cut its drain short.
+  // The process group already got Ctrl-C; a second signal would cut the child's drain short.
   process.on('SIGINT', () => {})
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('error', (error) => {

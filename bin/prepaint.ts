@@ -1,7 +1,7 @@
 import { exitOnSignal } from './node/shutdown.ts'
 
 const args = process.argv.slice(2)
-// Before everything that takes time to load, so that a signal never counts as a crash.
+// First, so that a signal during loading never counts as a crash.
 if (args[0] === 'serve' || args[0] === 'demo') exitOnSignal()
 
 // `prepaint cache list | head` closes the pipe early.

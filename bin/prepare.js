@@ -1,5 +1,4 @@
-// Runs at the end of `npm ci` (script "prepare"), in any Node from 18 on: makes good what npm left undone, and builds
-// the dashboard where its tools were installed.
+// The "prepare" script of `npm ci`, for Node 18 and later: completes the installation and builds the dashboard.
 import { spawnSync } from 'node:child_process'
 import { existsSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
@@ -11,7 +10,7 @@ const brought = `../node-${process.platform}-${process.arch}/bin/node`
 
 linkNode()
 
-// Under Node 18 npm leaves out what wants a newer one, though nothing will run in the older: once more, under the newer.
+// npm under Node 18 omits packages that need a newer Node: install again under the newer one.
 const npm = process.env.npm_execpath
 if (Number.parseInt(process.versions.node, 10) < 20 && existsSync(node) && npm !== undefined) {
   const rest = ['install', '--no-save', '--ignore-scripts', '--loglevel=error']
@@ -31,7 +30,7 @@ if (!existsSync(path.join(modules, 'vite'))) {
   process.exit(status ?? 1)
 }
 
-/** npm 9 links it, and unlinks it again together with the package of another platform, which it leaves out. */
+/** npm 9 links it, and unlinks it together with the omitted package of another platform. */
 function linkNode() {
   if (!existsSync(node) && existsSync(path.join(modules, '.bin', brought))) symlinkSync(brought, node)
 }

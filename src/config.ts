@@ -13,16 +13,11 @@ import { type Environment, SettingsReader } from './settings.ts'
 
 export type NodeRole = 'edge' | 'api' | 'render'
 
-/**
- * All settings; docs/configuration.md describes them. Only this file reads the
- * environment, once, in bin/. A malformed value stops the start: a typo must not
- * silently become a default.
- */
+/** All settings (docs/configuration.md). Only this file reads the environment. A malformed value stops the start. */
 export type Config = {
   version: string
-  /** null: a private PostgreSQL in the data directory. */
+  /** Null: a private PostgreSQL in the data directory. */
   databaseUrl: string | null
-  /** Absolute. */
   dataDir: string
   roles: ReadonlySet<NodeRole>
   api: { host: string; port: number }
@@ -30,57 +25,56 @@ export type Config = {
     host: string
     port: number
     tlsPort: number
-    /** The TLS port was set: a node that cannot open it does not start. */
+    /** If set, a node that cannot open the TLS port does not start. */
     tlsPortGiven: boolean
-    /** Other nodes on this machine may listen on the same ports. */
+    /** Other nodes on this machine may use the same ports. */
     sharePort: boolean
     memoryBytes: number
     liveWaitMs: number
   }
-  /** Encrypt private keys in the database; null: the file in the data directory does. */
+  /** Null: use the key file in the data directory. */
   secretKeys: MasterKeys | null
   acme: {
-    /** null: certificates are not ordered. */
+    /** Null: certificates are not ordered. */
     directory: string | null
     email: string | null
-    /** Check first whether the name leads here. */
+    /** Check first whether the name points here. */
     selfCheck: boolean
-    /** Of all nodes together. */
+    /** For the whole fleet. */
     ordersPerHour: number
   }
   crawlers: {
     verify: boolean
-    /** Directory of published address ranges, absolute; null: none. */
+    /** Directory of published address ranges; null: none. */
     rangesDir: string | null
   }
-  /** Base URL shown to users, without a trailing slash; null: the address of the API. */
+  /** Base URL without a trailing slash; null: the address of the API. */
   publicUrl: string | null
-  /** null: no mail is sent. */
+  /** Null: no mail is sent. */
   mail: MailSettings | null
   /** Where the DNS of domains must point; null: not set. */
   edgeTarget: EdgeTarget | null
-  /** E-mail address or URL, shown at `/bot` to owners of rendered sites. */
+  /** E-mail address or URL, shown at `/bot`. */
   contact: string | null
   plans: PlanCatalogue
   allowedPrivateOrigins: readonly AllowedRange[]
-  /** Their `X-Forwarded-For` and `-Proto` are believed. */
+  /** Trusted to set `X-Forwarded-For` and `-Proto`. */
   trustedProxies: AddressRanges
-  /** For the edge and the API separately. */
+  /** Separate for the edge and the API. */
   clients: ClientLimits & {
-    /** Invalid keys and tokens that a client may try in ten minutes. */
+    /** Invalid keys and tokens per client in ten minutes. */
     failures: number
   }
   render: { chromium: string | null; slots: number; timeoutMs: number; requireSandbox: boolean }
-  /** Request from origins ahead of the page what pages have always requested: `src/gateway/preload/preloads.ts`. */
+  /** See `src/gateway/preload/preloads.ts`. */
   preload: boolean
-  /** Required by `GET /metrics`; null: only this machine may read it. */
+  /** Null: only this machine may read `GET /metrics`. */
   metricsToken: string | null
-  /** The live requests that are logged. */
+  /** Which live requests are logged. */
   accessLog: 'renders' | 'all' | 'none'
   logLevel: string
-  /** Started by an npm script or npx: shut down when that process dies. */
+  /** Started by npm or npx: shut down when that process dies. */
   underNpm: boolean
-  /** Given, but without effect. */
   ignored: readonly IgnoredSetting[]
 }
 
@@ -88,7 +82,7 @@ export class ConfigError extends Error {
   override name = 'ConfigError'
 }
 
-/** The operator's own proxies and NAT: a limit would be shared by everyone behind them. */
+/** The operator's own proxies and NAT: everyone behind them would share a limit. */
 const OWN_NETWORKS =
   '127.0.0.0/8, ::1, 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 169.254.0.0/16, 100.64.0.0/10, fc00::/7, fe80::/10'
 
@@ -102,7 +96,7 @@ export function loadConfig(env: Environment = process.env): Config {
   return Object.freeze({ ...config, ignored: ignoredSettings(config, (name) => settings.isGiven(name)) })
 }
 
-/** The name and the default of every setting; null: none, or it depends on the machine. */
+/** Defaults by setting; null: none, or it depends on the machine. */
 export function settingDefaults(): ReadonlyMap<string, string | number | null> {
   const settings = new SettingsReader({})
   readConfig(settings)
@@ -282,7 +276,7 @@ export const BASE_BYTES = 768 * MIB
 /** For each slot with large pages; `browsers.ts` replaces a browser that uses more. */
 export const SLOT_BYTES = 384 * MIB
 
-/** What this process may use of the machine or its container. */
+/** Limits of this process: the machine's or its container's. */
 type Machine = { cores: number; memoryBytes: number }
 
 export function thisMachine(): Machine {
@@ -291,17 +285,12 @@ export function thisMachine(): Machine {
   return { cores: availableParallelism(), memoryBytes }
 }
 
-/**
- * Three slots for two cores, because a render computes for two thirds of its
- * time and waits for the rest (docs/decisions/0015-render-speed.md). Fewer if
- * that many large pages do not fit into memory; at least one.
- */
+/** Three slots for two cores (docs/decisions/0015-render-speed.md), limited by memory; at least one. */
 export function defaultSlots({ cores, memoryBytes }: Machine): number {
   const fitting = Math.floor((memoryBytes - BASE_BYTES) / SLOT_BYTES)
   return Math.max(1, Math.min(Math.ceil(cores * 1.5), fitting))
 }
 
-/** For DNS records of owners: either `host` (an alias) or `addresses`. */
 export type EdgeTarget = { host: string | null; addresses: string[] }
 
 /** `edge.example.net`, or `203.0.113.5,2001:db8::5`; null: neither. */

@@ -1,8 +1,4 @@
-/**
- * DER (ITU-T X.690), as much of it as certificates need. Written out here
- * because node:crypto reads certificates but makes none, and the libraries that
- * do bring fifteen packages for these few bytes.
- */
+/** DER (ITU-T X.690) for certificates. node:crypto creates none, and libraries bring 15 packages. */
 
 export function der(tag: number, ...content: readonly Buffer[]): Buffer {
   const body = Buffer.concat(content)
@@ -16,12 +12,12 @@ export function sequence(...content: readonly Buffer[]): Buffer {
   return der(0x30, ...content)
 }
 
-/** Exactly in the order given: for sets of one member. */
+/** Not sorted: for sets of one member. */
 export function setOf(...content: readonly Buffer[]): Buffer {
   return der(0x31, ...content)
 }
 
-/** `bytes` are those of a positive number: the first is below 0x80. */
+/** A positive number: the first byte is below 0x80. */
 export function integer(bytes: Buffer): Buffer {
   return der(0x02, bytes)
 }
@@ -40,17 +36,16 @@ export function utf8(text: string): Buffer {
 
 export const TRUE = der(0x01, Buffer.of(0xff))
 
-/** `[number]` around what is tagged already. */
+/** `[number]` around a tagged value. */
 export function explicit(number: number, ...content: readonly Buffer[]): Buffer {
   return der(0xa0 | number, ...content)
 }
 
-/** `[number]` in the place of the tag of a simple value. */
+/** `[number]` instead of the tag of a simple value. */
 export function implicit(number: number, bytes: Buffer): Buffer {
   return der(0x80 | number, bytes)
 }
 
-/** From its dotted form. */
 export function objectId(dotted: string): Buffer {
   const [first = 0, second = 0, ...others] = dotted.split('.').map(Number)
   const bytes = [40 * first + second, ...others].flatMap((arc) => {
@@ -61,7 +56,7 @@ export function objectId(dotted: string): Buffer {
   return der(0x06, Buffer.from(bytes))
 }
 
-/** Years 1950 to 2049, to the second, as certificates write them (RFC 5280, section 4.1.2.5). */
+/** Years 1950 to 2049, in seconds (RFC 5280, section 4.1.2.5). */
 export function utcTime(atMs: number): Buffer {
   const digits = new Date(atMs).toISOString().replace(/\.\d+|[-:T]/g, '')
   return der(0x17, Buffer.from(digits.slice(2), 'ascii'))
@@ -75,7 +70,7 @@ export function pem(label: string, bytes: Buffer): string {
 /** 1.2.840.10045.4.3.2 */
 export const ECDSA_WITH_SHA256 = sequence(objectId('1.2.840.10045.4.3.2'))
 
-/** A name with nothing in it but this common name. */
+/** A name with only a common name. */
 export function commonName(text: string): Buffer {
   return sequence(setOf(sequence(objectId('2.5.4.3'), utf8(text))))
 }
@@ -87,7 +82,7 @@ export type DerValue = {
   whole: Buffer
 }
 
-/** The values that stand one behind the other in `bytes`. Throws RangeError when they do not end where they say. */
+/** The consecutive values in `bytes`. Throws RangeError if a length is wrong. */
 export function readDer(bytes: Buffer): DerValue[] {
   const values: DerValue[] = []
   for (let at = 0; at < bytes.length; ) {

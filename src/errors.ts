@@ -1,13 +1,8 @@
-/**
- * Every error a caller of the HTTP interface can be shown: status and text.
- * Adding a row here is the whole change. A row with a function takes the one
- * word that varies; the texts are part of the contract and stay to the letter.
- */
+/** All errors that clients of the HTTP interface see. The texts are part of the contract. */
 const PUBLIC_ERRORS = {
   missing_domain_fields: { status: 400, text: 'Missing required fields: custom_domain, origin_url' },
   invalid_custom_domain: { status: 400, text: (reason: string) => `Invalid custom domain: ${reason}` },
   invalid_origin: { status: 400, text: (reason: string) => `Invalid origin URL: ${reason}` },
-  /** The words begin with the name of the field. */
   invalid_field: { status: 400, text: (words: string) => words },
   invalid_json: { status: 400, text: 'Invalid JSON body' },
   malformed_url: { status: 400, text: 'Malformed URL' },
@@ -74,17 +69,17 @@ const PUBLIC_ERRORS = {
 export type ErrorCode = keyof typeof PUBLIC_ERRORS
 
 type Details = ErrorOptions & {
-  /** The word that the row's text takes. */
+  /** Argument of the row's text. */
   word?: string
   /** Further fields of the body, such as `current` and `allowed`. */
   fields?: Record<string, unknown>
-  /** Further headers of the answer, such as `Retry-After`. */
+  /** Further response headers, such as `Retry-After`. */
   headers?: Record<string, string>
   /** For the log only. */
   detail?: string
 }
 
-/** Thrown for what the caller did or must be told; what he reads comes only from the table. */
+/** An error for the client, with a text from the table only. */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly word: string
@@ -107,7 +102,7 @@ type PublicError = {
   headers: Record<string, string>
 }
 
-/** The one place where an error becomes an answer. Unknown errors say nothing. */
+/** Converts any error to a response. Unknown errors reveal nothing. */
 export function publicError(error: unknown): PublicError {
   const known = error instanceof AppError ? error : new AppError('internal')
   const { status, text } = PUBLIC_ERRORS[known.code]

@@ -1,17 +1,14 @@
-/**
- * Identifiers that the compiler keeps apart. Each is made by its parser at a
- * boundary, or read from a typed database row.
- */
+/** Branded identifiers, created by parsers or read from typed database rows. */
 export type AccountId = number & { readonly brand: 'AccountId' }
 export type DomainId = number & { readonly brand: 'DomainId' }
 
 /** A registered custom domain: lower case, ASCII (punycode), no port. */
 export type DomainName = string & { readonly brand: 'DomainName' }
 
-/** Path and query of a page in the one spelling that is stored; made by `src/store/path.ts`. */
+/** Normalized path and query of a page; see `src/store/path.ts`. */
 export type PagePath = string & { readonly brand: 'PagePath' }
 
-/** Names a job to the outside; opaque there. A UUID, so that PostgreSQL can index it compactly. */
+/** Opaque to clients. A UUID, so that PostgreSQL can index it compactly. */
 export type JobId = string & { readonly brand: 'JobId' }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/

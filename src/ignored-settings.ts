@@ -1,12 +1,12 @@
 import type { Config, NodeRole } from './config.ts'
 import type { Log } from './log.ts'
 
-/** A setting that has no effect at this node, because another one is missing. */
+/** A setting without effect at this node, because another one is missing. */
 export type IgnoredSetting = { setting: string; why: string }
 
 type Rule = {
   settings: readonly string[]
-  /** Only nodes with one of these roles warn: all nodes of a fleet may share one environment. */
+  /** Only nodes with one of these roles warn: a fleet may share one environment. */
   roles: readonly NodeRole[]
   why: string
   isUsed(config: Omit<Config, 'ignored'>): boolean
@@ -45,7 +45,7 @@ export function ignoredSettings(
     .filter(({ setting }) => isGiven(setting))
 }
 
-/** Only a warning: an operator may switch a feature off for a while and keep its other settings. */
+/** Only a warning: an operator may switch a feature off and keep its other settings. */
 export function warnOfIgnoredSettings({ ignored }: Pick<Config, 'ignored'>, log: Log): void {
   for (const { setting, why } of ignored) log.warn({ setting }, `${setting} is ignored: ${why}`)
 }

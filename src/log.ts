@@ -2,11 +2,7 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 
 export type Log = Logger
 
-/**
- * JSON lines on stderr, or readable lines at a terminal; stdout is for results.
- * Fields that may contain a secret are redacted by name, and query strings are
- * removed, because links in mails contain tokens.
- */
+/** JSON on stderr, readable at a terminal. Redacts secrets by field name and removes query strings (tokens). */
 export function createLog(level: string, readable = process.stderr.isTTY === true): Log {
   const lines = pino.destination({ fd: 2, sync: true })
   const words: DestinationStream = { write: (line) => void lines.write(readableLine(line)) }
@@ -37,7 +33,6 @@ function withoutQuery(url: unknown): unknown {
   return typeof url === 'string' ? url.split('?', 1)[0] : url
 }
 
-/** For tests and commands. */
 export function silentLog(): Log {
   return pino({ level: 'silent' })
 }
@@ -51,7 +46,7 @@ const LEVELS: Readonly<Record<number, string>> = {
   60: 'fatal',
 }
 
-/** Time (UTC), level unless it is `info`, message, fields. The stack of an error follows on its own lines. */
+/** Time (UTC), level unless `info`, message, fields. An error's stack follows on its own lines. */
 export function readableLine(line: string): string {
   const { level, time, msg, err, ...fields } = JSON.parse(line) as Record<string, unknown>
   const { message, stack } = typeof err === 'object' && err !== null ? (err as Record<string, unknown>) : {}

@@ -1,22 +1,20 @@
 type Kept<V> = { value: V; weight: number; wasAsked: boolean }
 
 type RecentMapOptions<V> = {
-  /** Of all entries together. */
+  /** For all entries together. */
   limit: number
-  /** What an entry counts against the limit; by default 1. Read when it is set. */
+  /** Weight of an entry, by default 1. Read when it is set. */
   weigh?(value: V, key: string): number
-  /** Told of each entry that goes, but not of one that is set anew. */
+  /** Called for each removed entry, but not for a replaced one. */
   gone?(key: string): void
 }
 
-/** So many entries are given another turn for one that goes, so that nobody waits for a look at all of them. */
+/** Second chances for each removal, to bound its time. */
 const MOST_TURNS = 100
 
 /**
- * The entries that were asked for lately (CLOCK, second chance): when there is no room, the one
- * set longest ago goes, but one that was asked for since has another turn. Unlike in a list in the order of
- * use nothing moves when an entry is asked for: among many, each move would be five
- * places of memory that no cache of the processor holds.
+ * A CLOCK (second chance) cache: removes the oldest entry that was not read since it was set.
+ * Unlike LRU, reads move nothing in memory, which saves about five cache misses each.
  */
 export class RecentMap<V> {
   readonly #entries = new Map<string, Kept<V>>()
@@ -34,12 +32,12 @@ export class RecentMap<V> {
     return entry.value
   }
 
-  /** Without counting as asking. */
+  /** Does not count as a read. */
   peek(key: string): V | undefined {
     return this.#entries.get(key)?.value
   }
 
-  /** One that is heavier than the limit is not kept. */
+  /** Ignores an entry that is heavier than the limit. */
   set(key: string, value: V): void {
     const weight = this.#options.weigh?.(value, key) ?? 1
     const before = this.#entries.get(key)
@@ -78,7 +76,6 @@ export class RecentMap<V> {
     return this.#entries.size
   }
 
-  /** Of all entries. */
   get weight(): number {
     return this.#weight
   }
@@ -90,7 +87,7 @@ export class RecentMap<V> {
         this.delete(key)
         return
       }
-      // Behind all others.
+      // Moves the entry to the end.
       turns++
       entry.wasAsked = false
       this.#entries.delete(key)

@@ -3,14 +3,10 @@ import type { AddressRanges } from './http/client-address.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/**
- * Reads settings by name. An empty value counts as missing. A malformed value is
- * a problem; reading goes on with the default, so that all problems are reported
- * at once. Values that may contain a secret are not repeated.
- */
+/** An empty value counts as missing. Collects all problems, using defaults, and does not repeat possible secrets. */
 export class SettingsReader {
   readonly problems: string[] = []
-  /** Of every setting that was read; null: none, or it depends on the machine. */
+  /** Defaults of all settings read; null: none, or it depends on the machine. */
   readonly defaults = new Map<string, string | number | null>()
   readonly #env: Environment
 

@@ -1,7 +1,4 @@
-/**
- * A limit on things under way at this node that no account can use up alone: an account may hold as many as it leaves
- * free. One account gets half of `limit`, two get a third each, and an account that holds nothing gets the next place.
- */
+/** An account may hold as many places as it leaves free: one account gets half of `limit`, two get a third each. */
 export class ShareByAccount {
   readonly #limit: number
   readonly #heldBy = new Map<number, number>()
@@ -11,7 +8,7 @@ export class ShareByAccount {
     this.#limit = limit
   }
 
-  /** Takes a place until the returned function is called (further calls do nothing); null: the account has its share. */
+  /** Returns the function to release the place (repeatable); null: the account has its share. */
   enter(account: number): (() => void) | null {
     const own = this.#heldBy.get(account) ?? 0
     if (own >= this.#limit - this.#held) return null

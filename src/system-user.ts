@@ -3,9 +3,8 @@ import { chmodSync, chownSync, mkdirSync, readFileSync, statSync } from 'node:fs
 import path from 'node:path'
 
 /**
- * The user of a child process. PostgreSQL and Chromium never run as root, and not
- * as the same user: an exploit in Chromium must not open the database's socket.
- * null: this process is not root, and its children run as the same user.
+ * Null: not root, children run as the same user. PostgreSQL and Chromium never run as root or as the same user:
+ * an exploit in Chromium must not open the database's socket.
  */
 export type SystemUser = { uid: number; gid: number } | null
 
@@ -14,7 +13,7 @@ export function ownUid(): number {
   return process.getuid?.() ?? 0
 }
 
-/** PostgreSQL insists on a user with a passwd entry: `postgres` where it exists, else `nobody`. */
+/** PostgreSQL requires a user with a passwd entry. */
 export function databaseUser(): SystemUser {
   if (ownUid() !== 0) return null
   return passwdUser('postgres') ?? passwdUser('nobody') ?? { uid: 65_534, gid: 65_534 }
@@ -26,15 +25,12 @@ export function browserUser(): SystemUser {
   return { uid: 65_432, gid: 65_432 }
 }
 
-/**
- * Creates a directory (0700, owned by `user`) that `user` can reach: in `dataDir`,
- * or under /var/lib/prepaint if a parent is closed (such as root's home).
- */
+/** Creates a directory (0700) for `user` in `dataDir`, or under /var/lib/prepaint if a parent is closed. */
 export function reachableDir(dataDir: string, name: string, user: SystemUser): string {
   return madeDir(dataDir, name, user, { owner: user, mode: 0o700 })
 }
 
-/** The same for programs, which `user` can run but not change: an exploit must not persist in the binary. */
+/** For programs: `user` cannot change them, so an exploit cannot persist in the binary. */
 export function readableDir(dataDir: string, name: string, user: SystemUser): string {
   const owner = user === null ? null : { uid: ownUid(), gid: 0 }
   return madeDir(dataDir, name, user, { owner, mode: user === null ? 0o700 : 0o755 })
@@ -59,7 +55,7 @@ function madeDir(
   return dir
 }
 
-/** Whether `user` may pass through `dir` and all its parents (permission bits; no ACLs). */
+/** Whether `user` may enter `dir` and its parents, by permission bits (no ACLs). */
 export function canTraverse(dir: string, user: { uid: number; gid: number }): boolean {
   for (let at = path.resolve(dir); ; at = path.dirname(at)) {
     const { mode, uid, gid } = statSync(at)
@@ -81,7 +77,7 @@ function passwdUser(name: string): { uid: number; gid: number } | null {
   return uid === undefined || gid === undefined ? null : { uid: Number(uid), gid: Number(gid) }
 }
 
-/** Creates a directory and its parents if missing. Node's `recursive` loops forever in places such as /proc. */
+/** Creates missing parents as well. Node's `recursive` loops forever in places such as /proc. */
 export function makeDir(dir: string, mode: number): void {
   if (isDir(dir)) return
   const parent = path.dirname(dir)
@@ -89,7 +85,7 @@ export function makeDir(dir: string, mode: number): void {
   try {
     mkdirSync(dir, { mode })
   } catch (error) {
-    // Created by another process.
+    // Another process created it.
     if (!isDir(dir)) throw error
   }
 }

@@ -6,7 +6,7 @@ const ENTITIES = new Map([
   ['apos', "'"],
 ])
 
-/** Text as XML means it: its five entities and numbers. null: there is one that only a DTD could explain, or no character has that number. */
+/** Decodes the five XML entities and numeric references; null: another entity, or an invalid number. */
 export function unescapeXml(text: string): string | null {
   let isKnown = true
   const plain = text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(\w+));/gi, (_whole, hex, decimal, name) => {

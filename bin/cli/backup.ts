@@ -84,10 +84,7 @@ const restore = defineCommand({
   },
 })
 
-/**
- * Writes a file that only its owner may read. It has another name until it is
- * complete and on disk. Returns the bytes before compression.
- */
+/** Owner-only file, under a temporary name until complete and on disk. Returns the uncompressed bytes. */
 async function writeBackupFile(file: string, pieces: AsyncIterable<string>): Promise<number> {
   const draft = `${file}.unfinished`
   const packed = createZstdCompress({ params: { [constants.ZSTD_c_checksumFlag]: 1 } })
@@ -111,11 +108,10 @@ async function writeBackupFile(file: string, pieces: AsyncIterable<string>): Pro
   return packed.bytesWritten
 }
 
-/** The lines of a backup. Throws CommandError for a file that is damaged or cannot be read. */
+/** Throws CommandError if the file is damaged or cannot be read. */
 async function* readBackupFile(file: string): AsyncGenerator<string> {
   const unpacked = createZstdDecompress()
   const fed = pipeline(createReadStream(file), unpacked)
-  // Thrown below, to the reader of the lines.
   fed.catch(() => {})
   try {
     yield* createInterface({ input: unpacked, crlfDelay: Number.POSITIVE_INFINITY })

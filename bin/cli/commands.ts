@@ -1,6 +1,6 @@
 import type { Command, Commands } from '../command-line/command.ts'
 
-/** A file of commands, loaded when one of them is called, and its commands with their summaries for the help. */
+/** Loads a file of commands on first use; the summaries are for the help. */
 type Group = [load: () => Promise<{ commands: Commands }>, summaries: Record<string, string>]
 
 const GROUPS: readonly Group[] = [
@@ -75,7 +75,6 @@ const GROUPS: readonly Group[] = [
   [() => import('./doctor.ts'), { doctor: 'Check this machine, and say what is missing and how to get it' }],
 ]
 
-/** Every command by its name. */
 export const COMMANDS: Readonly<Record<string, { summary: string; load(): Promise<Command> }>> =
   Object.fromEntries(
     GROUPS.flatMap(([load, summaries]) =>

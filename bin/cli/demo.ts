@@ -66,7 +66,7 @@ async function startDemo(deps: {
   }
 }
 
-/** The demo has its own data directory and database, free ports, and the shop as its only private origin. */
+/** Own data directory and database, free ports, and the shop as the only private origin. */
 async function configOfDemo(config: Config, shopPort: number): Promise<Config> {
   const { api, edge, logLevel } = config
   return {
@@ -79,7 +79,7 @@ async function configOfDemo(config: Config, shopPort: number): Promise<Config> {
     allowedPrivateOrigins: [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: shopPort }],
     api: { ...api, port: (await isFree(api)) ? api.port : 0 },
     edge: { ...edge, port: (await isFree(edge)) ? edge.port : 0 },
-    // Log lines of requests would bury the commands.
+    // Request logs would bury the commands.
     logLevel: logLevel === 'info' ? 'warn' : logLevel,
   }
 }
@@ -120,11 +120,7 @@ function introduction(addresses: Addresses, shopUrl: string): Result {
 const EMAIL = 'demo@shop.example'
 const PLAN = 'agency_plus'
 
-/**
- * Creates the demo's account, its domain with the origin `originUrl`, and a key.
- * Reuses those of an earlier run, revokes its keys and purges its pages, so that
- * the first request is a miss.
- */
+/** Reuses an earlier account and domain; revokes keys and purges pages, so the first request is a miss. */
 async function prepareTenant(pool: pg.Pool, originUrl: string): Promise<{ key: string }> {
   const nowMs = (await databaseNow(pool)).getTime()
   const view = { plans: DEFAULT_PLANS, nowMs }

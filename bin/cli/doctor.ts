@@ -16,7 +16,7 @@ import {
   tlsPort,
 } from './doctor/services.ts'
 
-/** Checks by trying: starts the database and the browser as a node with these roles does. */
+/** Starts the database and the browser as a node with these roles does. */
 const doctor = defineCommand({
   options: {},
   async run(_values, { config }) {
@@ -28,7 +28,7 @@ const doctor = defineCommand({
       memory(process.availableMemory(), renders ? render.slots : 0),
       dataDirCheck,
       diskSpace(dataDir),
-      // Both need the data directory and would only repeat its problem.
+      // Both need the data directory and would repeat its problem.
       ...(dataDirCheck.state === 'problem'
         ? []
         : [await databaseWorks(config), ...(renders ? [await browserWorks(config)] : [])]),

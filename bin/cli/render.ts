@@ -23,7 +23,7 @@ import { watchForShutdown } from '../node/shutdown.ts'
 
 const DNS_TIMEOUT_MS = 5_000
 
-/** Used for a site that is given by IP address: a page is rendered under a name. */
+/** Name of a page whose site is given by IP address. */
 const NAME_FOR_ADDRESS = 'page.localhost'
 
 const render = defineCommand({
@@ -162,10 +162,8 @@ const CAPTURE_TEXTS: Record<NonNullable<RenderRecord['capture']>, string> = {
   cap: 'it never became idle',
 }
 
-/** Of the longest phase. */
 const BAR_CHARS = 24
 
-/** The record of a render as text. */
 export function explanation(
   outcome: { kind: string; details: readonly string[] },
   record: RenderRecord,
@@ -198,7 +196,6 @@ export function explanation(
   ].join('\n')
 }
 
-/** When each phase was reached, and how long after the previous one. */
 function phaseLines(phases: RenderRecord['phases']): string[] {
   let beforeMs = 0
   const steps = PHASES.map((phase) => {
@@ -219,7 +216,6 @@ function phaseLines(phases: RenderRecord['phases']): string[] {
   ]
 }
 
-/** `lines`: the first ones of `count`. */
 function section(heading: string, lines: readonly string[], count: number): string[] {
   if (count === 0) return []
   const more = count > lines.length ? [`  and ${count - lines.length} more`] : []
@@ -235,7 +231,7 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** Text of a page must not move the operator's cursor. */
+/** A page's text must not move the operator's cursor. */
 function onOneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').replace(/\p{Cf}/gu, '?')
 }

@@ -27,7 +27,7 @@ const serve = defineCommand({
   },
 })
 
-/** For people; programs read the line on stdout. */
+/** For people; programs read stdout. */
 function greeting({ api, edge }: Node, { roles }: Config): string {
   const addresses = [
     ...(edge === null ? [] : [`live traffic at ${edge}`]),

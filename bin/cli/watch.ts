@@ -7,7 +7,7 @@ import type { Result, Surroundings } from '../command-line/command.ts'
 import { progressBar, progressLine } from '../command-line/output.ts'
 
 const POLL_MS = 200
-/** 15 s without any progress. */
+/** 15 s without progress. */
 const STALLED_POLLS = 75
 const STALLED = 'No progress: is a node with the role "render" running?'
 
@@ -15,7 +15,7 @@ type Target = { domain: OwnedDomain; since: Date; wait: boolean }
 /** `progress`: changes while there is progress. */
 type State<Value> = { value: Value; progress: unknown; isOver: boolean; isRunning: boolean }
 
-/** Reads the state until it is over, or until nothing has changed for 15 s while no job runs. */
+/** Reads the state until it is over, or unchanged for 15 s while no job runs. */
 async function poll<Value>(
   read: () => Promise<State<Value>>,
   show: ((value: Value) => void) | null,
@@ -33,7 +33,7 @@ async function poll<Value>(
   }
 }
 
-/** The result of a command that queued jobs. At a terminal, and with `--wait`, it first waits until all have ended. */
+/** At a terminal and with `--wait`, first waits until all queued jobs have ended. */
 export async function reportQueued(
   { pool, around }: { pool: pg.Pool; around: Surroundings },
   { domain, since, wait, words, json }: Target & { words: string; json: Record<string, unknown> },
@@ -60,7 +60,7 @@ export async function reportQueued(
   }
 }
 
-/** The result of a command that started a warm. At a terminal, and with `wait`, it first waits until it ends or is paused. */
+/** At a terminal and with `wait`, first waits until the warm ends or is paused. */
 export async function watchWarm(
   { pool, around }: { pool: pg.Pool; around: Surroundings },
   { domain, since, wait }: Target,
@@ -93,7 +93,6 @@ function isWarmOver({ state, paused_at: pausedAt }: WarmProgress): boolean {
   return pausedAt !== null || !['reading', 'queueing', 'rendering'].includes(state)
 }
 
-/** The progress of a warm in one line. */
 export function warmText(warm: WarmProgress): string {
   const { state, known, done, unchanged, failed, left, sitemaps } = warm
   if (state === 'failed') return `Failed: ${warm.reason ?? ''}`

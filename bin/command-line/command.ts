@@ -1,34 +1,28 @@
 import { parseArgs } from 'node:util'
 import type { Config } from '../../src/config.ts'
 
-/** One option of a command. */
 export type OptionSpec = {
-  /** Stands for the value in the help; null: the option is a switch. */
+  /** Placeholder in the help; null: the option is a switch. */
   value: string | null
   text: string
   required?: boolean
-  /** May be given several times. */
   many?: boolean
 }
 
 type OperandSpec = { name: string; text: string }
 
-/** What a command returns. Nothing else is printed on stdout. */
 export type Result = {
-  /** Printed with `--json`. */
   json: Record<string, unknown>
-  /** Printed without it. No line break at the end. */
+  /** Printed without `--json`. No trailing line break. */
   text: string
-  /** 0 when left out; 1 for a command that worked and found a problem. */
+  /** Default 0; 1 if a command worked and found a problem. */
   exitCode?: number
 }
 
-/** What every command gets besides its own arguments. */
 export type Surroundings = {
   config: Config
-  /** `--json` was given: do not prompt, and draw no progress. */
+  /** `--json`: do not prompt, and draw no progress. */
   json: boolean
-  /** Prints a line on stderr. */
   say(line: string): void
 }
 
@@ -51,10 +45,10 @@ export type Command = {
   run(values: Values<Options>, operand: string, around: Surroundings): Promise<Result | null>
 }
 
-/** The commands of a file by their full names, such as `key create`. */
+/** By full name, such as `key create`. */
 export type Commands = Readonly<Record<string, Command>>
 
-/** `run` returns null when it has printed everything itself (`serve` prints its ready line). */
+/** `run` returns null if it has printed everything (`serve` prints its ready line). */
 export function defineCommand<const O extends Options>(spec: {
   options: O
   operand?: OperandSpec
@@ -67,25 +61,24 @@ export function defineCommand<const O extends Options>(spec: {
   }
 }
 
-/** The arguments are wrong: exit code 2. The message names the argument. */
+/** Exit code 2. The message names the argument. */
 export class UsageError extends Error {
   override name = 'UsageError'
 }
 
-/** The command failed: exit code 1. */
+/** Exit code 1. */
 export class CommandError extends Error {
   override name = 'CommandError'
 }
 
 type Parsed = { values: Values<Record<string, OptionSpec>>; operand: string; help: boolean }
 
-/** Options of every command. */
 export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   json: { value: null, text: 'print one JSON object instead of text' },
   help: { value: null, text: 'show what the command does, and its options' },
 }
 
-/** Reads the arguments after a command's name. Throws UsageError for one that is unknown, repeated, missing or without a value. */
+/** Throws UsageError for an argument that is unknown, repeated, missing or without a value. */
 export function parseArguments(command: Command, args: readonly string[]): Parsed {
   const known: Record<string, OptionSpec> = { ...COMMON_OPTIONS, ...command.options }
   const { tokens } = parseArgs({

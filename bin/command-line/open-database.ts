@@ -5,14 +5,10 @@ import { databaseNow } from '../../src/db/transaction.ts'
 import { silentLog } from '../../src/log.ts'
 import type { Surroundings } from './command.ts'
 
-/** An open database and its time: commands use its clock, as nodes do. */
+/** Commands use the database's clock, as nodes do. */
 type OpenStore = Database & { nowMs: number }
 
-/**
- * Migrates the database and runs `work` on it. Without DATABASE_URL this is the
- * private PostgreSQL of the running node; if none runs, it is started for the
- * time of the command.
- */
+/** Migrates the database and runs `work`. Without DATABASE_URL: the private PostgreSQL, started if not running. */
 export async function withDatabase<T>(
   { config, say }: Pick<Surroundings, 'config' | 'say'>,
   work: (store: OpenStore) => Promise<T>,

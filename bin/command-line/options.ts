@@ -9,11 +9,8 @@ import { parseDomainName } from '../../src/sites/domain-name.ts'
 import { findOwnedDomain, type OwnedDomain } from '../../src/sites/domains.ts'
 import { UsageError } from './command.ts'
 
-/** Options that several commands have. */
 export const DOMAIN_OPTION = { value: 'D', text: 'the domain', required: true } as const
 export const EMAIL_OPTION = { value: 'E', text: 'the account', required: true } as const
-
-/** These read an option's value, and throw a UsageError that names the option. */
 
 export function parseDomainOption(raw: string): DomainName {
   const parsed = parseDomainName(raw)
@@ -21,7 +18,7 @@ export function parseDomainOption(raw: string): DomainName {
   throw new UsageError(`--domain ${parsed.reason}, got "${raw}"`)
 }
 
-/** Of PostgreSQL's integer. */
+/** Maximum of PostgreSQL's integer. */
 const LARGEST_ID = 2_147_483_647
 
 export function parseIdOption(raw: string): number {
@@ -30,7 +27,7 @@ export function parseIdOption(raw: string): number {
   throw new UsageError(`--id must be a whole number, got "${raw}"`)
 }
 
-/** `2027-01-31` (midnight UTC) or with a time and its zone: `2027-01-31T12:00:00Z`. */
+/** `2027-01-31` (midnight UTC), or with time and zone: `2027-01-31T12:00:00Z`. */
 export function parseTimeOption(option: string, raw: string): Date {
   const iso = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/
   const time = new Date(raw)
@@ -55,7 +52,7 @@ export function parseCountOption(option: string, raw: string, limit: number): nu
 
 const DNS_TIMEOUT_MS = 5_000
 
-/** `--origin` as it is stored, after the same check as in the API. */
+/** The same check as in the API. */
 export async function parseOriginOption(raw: string, config: Config): Promise<string> {
   const guard = createAddressGuard(config.allowedPrivateOrigins)
   const check = await checkOriginUrl(raw, guard, { timeoutMs: DNS_TIMEOUT_MS })
@@ -63,7 +60,7 @@ export async function parseOriginOption(raw: string, config: Config): Promise<st
   return check.originUrl
 }
 
-/** The domain of any account: the operator acts for its owner. Throws `domain_not_found`. */
+/** Any account's domain: the operator acts for its owner. Throws `domain_not_found`. */
 export async function domainNamed(pool: pg.Pool, name: DomainName): Promise<OwnedDomain> {
   const domain = await findOwnedDomain(pool, await ownerOfDomain(pool, name), name)
   // Deleted in between.

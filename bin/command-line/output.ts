@@ -3,13 +3,10 @@ import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { CommandError } from './command.ts'
 
-/** A column's heading; numbers are aligned to the right. */
+/** `right`: for numbers. */
 type Column = string | { heading: string; right: true }
 
-/**
- * A table for the terminal, or `none` if there are no rows. Control characters
- * become `?`: names chosen by customers must not move the operator's cursor.
- */
+/** `none`: text without rows. Replaces control characters in customers' names, which could move the cursor. */
 export function table(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -43,15 +40,11 @@ function printable(text: string): string {
 /** Longer than any password. */
 const STDIN_LIMIT_CHARS = 4_096
 
-/** Whether a prompt can be shown. */
 export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true
 }
 
-/**
- * Prompts without echoing the input. `next` gets each answer and returns the next question, or null.
- * One reader for all questions, so that input typed ahead is kept. Ctrl-C and Ctrl-D cancel.
- */
+/** Prompts without echo. `next` gets each answer and returns the next question, or null. Ctrl-C and Ctrl-D cancel. */
 export async function askHidden(question: string, next: (answer: string) => string | null): Promise<void> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true })
@@ -78,7 +71,6 @@ export async function readStdin(): Promise<string> {
   return all.replace(/\r?\n$/, '')
 }
 
-/** Redrawn in place on stderr. */
 export function progressBar(): { update(finished: number, total: number): void; end(): void } {
   const width = 30
   return {
@@ -92,7 +84,6 @@ export function progressBar(): { update(finished: number, total: number): void; 
   }
 }
 
-/** A line on stderr, redrawn in place. */
 export function progressLine(): { update(text: string): void; end(): void } {
   return {
     update(text) {

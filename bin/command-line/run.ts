@@ -14,10 +14,7 @@ import { fields } from './output.ts'
 
 const HELP: readonly string[] = ['help', '--help', '-h']
 
-/**
- * Runs a command line; never rejects. null: the command has printed everything
- * itself. `environment`: the settings, for tests.
- */
+/** Never rejects. Null: the command has printed everything. `environment`: for tests. */
 export async function runCommandLine(
   args: readonly string[],
   environment?: Record<string, string>,
@@ -34,7 +31,7 @@ async function run(
   args: readonly string[],
   { json, environment }: { json: boolean; environment: Record<string, string> | undefined },
 ): Promise<Result | null> {
-  // Help and version work even if the settings are wrong.
+  // Help and version work even with malformed settings.
   const words = args.filter((arg) => arg !== '--json')
   const [first = '', second] = words
   if (words.length === 0 || (HELP.includes(first) && second === undefined)) {
@@ -60,7 +57,6 @@ function helpResult(text: string): Result {
   return { json: { help: text }, text }
 }
 
-/** A command's name has one word or two. */
 function commandNamed(words: readonly string[]): { name: string; rest: readonly string[] } {
   for (const length of [2, 1]) {
     const name = words.slice(0, length).join(' ')
@@ -99,7 +95,6 @@ function generalHelp(version: string): string {
   ].join('\n')
 }
 
-/** The commands that begin with a word, such as `account`; empty if there are none. */
 function groupHelp(word: string): string {
   const group = Object.entries(COMMANDS).filter(([name]) => name.startsWith(`${word} `))
   return group.length === 0 ? '' : indented(fields(group.map(([name, { summary }]) => [name, summary])))

@@ -3,16 +3,16 @@ import net from 'node:net'
 import type { Clock } from '../../src/clock.ts'
 import type { Log } from '../../src/log.ts'
 
-/** By when everything is to be closed. It begins when closing begins. */
+/** Starts when closing begins. */
 export type Deadline = {
   signal: AbortSignal
-  /** From now; never negative. */
+  /** Never negative. */
   remainingMs(): number
 }
 
 type Close = (deadline: Deadline) => Promise<void>
 
-/** Closes parts in the reverse of the order in which they were added. A part that fails to close is logged. */
+/** Closes in reverse order of adding. Logs parts that fail to close. */
 export function createClosingStack(deps: { clock: Clock; log: Log }): {
   add(what: string, close: Close): void
   closeAll(withinMs: number): Promise<void>
@@ -40,14 +40,12 @@ export function createClosingStack(deps: { clock: Clock; log: Log }): {
 }
 
 const POLL_MS = 50
-/** For requests that arrive when draining begins: they still get a response. */
+/** Requests that arrive when draining begins still get a response. */
 const LAST_REQUESTS_MS = 200
 
 /**
- * Makes a server drain: no new connections, running responses finish, idle
- * connections close. At `deadline` the rest is cut, including upgraded
- * connections, which node:http does not track. `secure` accepts TLS connections
- * for the same server; `begin` tells clients about the shutdown.
+ * Drains a server: no new connections, running responses finish. At `deadline` cuts the rest, also upgraded ones.
+ * `secure` accepts TLS connections for the same server; `begin` tells clients about the shutdown.
  */
 export function drainable(
   server: Server,
@@ -74,9 +72,9 @@ export function drainable(
       // Repeated, because busy connections become idle after their response.
       const idle = setInterval(() => {
         if (--polls > 0) return
-        // To Node a response is over once it is handed over, even if it is not yet sent.
+        // Node counts a response as finished before it is sent.
         if (![...sockets].some(({ writableLength }) => writableLength > 0)) server.closeIdleConnections()
-        // To Node a connection without a request yet is not idle.
+        // Node does not count a connection without a request as idle.
         for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
       }, POLL_MS)
       const cut = () => {

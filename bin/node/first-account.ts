@@ -4,11 +4,7 @@ import type { PlanCatalogue } from '../../src/accounts/plans.ts'
 import { createLink, hasOperator } from '../../src/accounts/sign-in/links.ts'
 import type { Clock } from '../../src/clock.ts'
 
-/**
- * While there is no operator who can sign in: a link for the terminal or log that
- * creates the first account. It works once, for a day; each start creates a new
- * one and invalidates the previous one. null: there is an operator.
- */
+/** One-day, single-use link for the first account; each start replaces it. Null: an operator can already sign in. */
 export async function firstAccountLine(
   deps: { pool: pg.Pool; plans: PlanCatalogue; clock: Clock },
   baseUrl: string,

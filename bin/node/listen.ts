@@ -6,16 +6,16 @@ import { CommandError } from '../command-line/command.ts'
 
 export type ListenWhere = {
   host: string
-  /** 0 takes a free one. */
+  /** 0: any free port. */
   port: number
   scheme?: 'http' | 'https'
-  /** Share the port with other processes (SO_REUSEPORT). */
+  /** SO_REUSEPORT, for several processes. */
   shared?: boolean
   /** Prefix of the settings: `PREPAINT_API` for PREPAINT_API_HOST and PREPAINT_API_PORT. */
   setting: string
 }
 
-/** Listens and returns `http://host:port`. An error names the setting. */
+/** Returns `http://host:port`. Errors name the setting. */
 export async function listen(server: net.Server, where: ListenWhere): Promise<string> {
   const { host, port, shared = false } = where
   await new Promise<void>((resolve, reject) => {
@@ -29,11 +29,11 @@ export async function listen(server: net.Server, where: ListenWhere): Promise<st
   return `${where.scheme ?? 'http'}://${host.includes(':') ? `[${host}]` : host}:${address.port}`
 }
 
-/** Throws if one of the ports cannot be opened, before everything that takes seconds. */
+/** Throws if a port cannot be opened. Call before slow startup steps. */
 export async function checkPorts(wheres: readonly ListenWhere[]): Promise<void> {
   const servers = wheres.map((where) => ({ where, server: http.createServer() }))
   try {
-    // All at once, to find two settings with the same port.
+    // All open together, to find two settings with the same port.
     for (const { server, where } of servers) await listen(server, where)
   } finally {
     await Promise.all(servers.map(({ server }) => new Promise((resolve) => server.close(resolve))))

@@ -31,11 +31,11 @@ import { nodeId, wireMetrics, wireRegistration } from './wire-fleet.ts'
 import { wireInspections, wireRenderer, wireWorker } from './wire-renderer.ts'
 
 export type Node = {
-  /** Where it listens, `http://host:port`. A node without the role `api` serves /readyz there. */
+  /** `http://host:port`. A node without the role `api` serves /readyz there. */
   api: string
-  /** null: the node does not have the role `edge`. */
+  /** Null: no role `edge`. */
   edge: string | null
-  /** null: no edge, or the default TLS port was in use. */
+  /** Null: no edge, or the default TLS port was in use. */
   edgeTls: string | null
   pool: pg.Pool
   /** Settles when a migration is applied that this version cannot work with. */
@@ -45,7 +45,6 @@ export type Node = {
 
 type Start = { config: Config; log: Log; say(line: string): void; signal: AbortSignal }
 type Ports = { api: ListenWhere; edge: ListenWhere; tls: ListenWhere }
-/** What all parts of a node use. */
 type Base = Start & {
   id: string
   opened: ReturnType<typeof createClosingStack>
@@ -60,14 +59,10 @@ type Base = Start & {
 }
 type Rendering = { renderer: Renderer; worker: Worker } | null
 
-/** For running requests and renders after a shutdown was requested. */
+/** Time for running requests and renders after a shutdown request. */
 const DRAIN_MS = 10_000
 
-/**
- * Builds a node with its roles, in order, and closes it in reverse: first the
- * ports, then what serves them, the database last. If a part fails to start, or
- * `signal` aborts, everything built so far is closed and the error is thrown.
- */
+/** Closes the parts in reverse order, ports first; also if a part fails to start or `signal` aborts. */
 export async function startNode(start: Start): Promise<Node> {
   const { config, log, signal } = start
   warnOfIgnoredSettings(config, log)
@@ -117,11 +112,10 @@ function neededPorts({ roles, edge }: Config, ports: Ports): ListenWhere[] {
   return edge.tlsPortGiven ? [ports.api, ports.edge, ports.tls] : [ports.api, ports.edge]
 }
 
-/** The database and what the other parts use. */
 async function openBase(start: Start, opened: Base['opened'], isDraining: () => boolean): Promise<Base> {
   const { config, log, say, signal } = start
   const { databaseUrl, dataDir } = config
-  // Unpacking the browser in parallel makes the first start seconds faster. The renderer reports errors.
+  // Unpacking the browser in parallel saves seconds at the first start. The renderer reports errors.
   const unpacked = config.roles.has('render')
     ? findBrowser({ ...config.render, dataDir, onLongStep: say }).catch(() => null)
     : null
@@ -158,7 +152,6 @@ async function openBase(start: Start, opened: Base['opened'], isDraining: () => 
   }
 }
 
-/** null: the node does not have the role `render`. */
 async function openRendering(base: Base, waiter: JobWaiter | null): Promise<Rendering> {
   const { config, opened, database, listener, clock, log, id: node } = base
   if (!config.roles.has('render')) return null
@@ -175,7 +168,7 @@ async function openRendering(base: Base, waiter: JobWaiter | null): Promise<Rend
   return { renderer, worker }
 }
 
-/** Builds the edge and the API. Their ports open last, when everything behind them works, and close first. */
+/** Their ports open last and close first. */
 async function openServers(
   base: Base,
   rendering: Rendering,
@@ -210,7 +203,7 @@ async function openServers(
   return { api, edge, edgeTls }
 }
 
-/** On a node without the role `api`: only readiness and metrics. */
+/** Without the role `api`: only readiness and metrics. */
 function openApi(base: Base, rendering: Rendering, doors: Integrations | null) {
   const { config, database, metrics } = base
   const renderer = rendering?.renderer ?? null
@@ -228,7 +221,7 @@ async function sayFirstAccount({ config, database, clock, say }: Base, api: stri
   if (line !== null) say(line)
 }
 
-/** If another program uses the default port, the node runs without TLS. */
+/** Another program on the default port: run without TLS. */
 async function listenForTls(
   server: net.Server,
   where: ListenWhere,

@@ -8,10 +8,9 @@ type Pool = { query(sql: string): Promise<unknown> }
 
 const DATABASE_TIMEOUT_MS = 2_000
 
-/** Checks the database and the browser at each call, for load balancers. */
+/** Checks the database and the browser at each call. */
 export function createReadinessCheck(deps: {
   pool: Pool
-  /** null: this node does not render. */
   renderer: { readonly healthy: boolean } | null
   isDraining(): boolean
 }): CheckReadiness {
@@ -36,7 +35,7 @@ function responds(pool: Pool): Promise<boolean> {
   return within(DATABASE_TIMEOUT_MS, response, false)
 }
 
-/** On a node without the API: `GET /healthz`, `GET /readyz` and `GET /metrics`; 404 for all else. */
+/** Without the API: `GET /healthz`, `GET /readyz` and `GET /metrics`; 404 for all else. */
 export function createReadinessServer(
   checkReadiness: CheckReadiness,
   readMetrics: ReadMetrics,

@@ -13,10 +13,7 @@ import { removeOldUnstored } from '../../src/store/stored-page.ts'
 
 const EVERY_MS = 3_600_000
 
-/**
- * Removes expired rows at startup and every hour, in small steps. All nodes do it
- * and take different rows. An error in one table does not affect others.
- */
+/** Runs at startup and every hour. Nodes take different rows. An error in one table does not affect others. */
 export function startRetention(deps: { pool: pg.Pool; clock: Clock; log: Log; everyMs?: number }): {
   close(): Promise<void>
 } {

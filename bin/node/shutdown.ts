@@ -1,12 +1,12 @@
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 const PARENT_CHECK_MS = 500
 const ECHO_MS = 500
-/** For closing what a cancelled startup had opened. */
+/** Time to close what a cancelled startup opened. */
 const CLOSE_TIMEOUT_MS = 2_000
 
 const exitWell = () => process.exit(0)
 
-/** For the moments before a command has opened anything. `watchForShutdown` takes over. */
+/** Before a command opens anything. `watchForShutdown` takes over. */
 export function exitOnSignal(): void {
   for (const signal of SIGNALS) process.on(signal, exitWell)
 }
@@ -14,16 +14,14 @@ export function exitOnSignal(): void {
 export type Shutdown = {
   /** Settles with the first reason to shut down, for the log. */
   requested: Promise<string>
-  /** Aborts at the same moment. */
+  /** Aborts at the same time. */
   signal: AbortSignal
   unwatch(): void
 }
 
 /**
- * Watches for reasons to shut down: signals, and the death of the parent process.
- * A second signal exits at once. The same signal within half a second is an echo:
- * a signal to the process group (terminal, `timeout`, supervisors) arrives
- * directly and again through npm.
+ * Watches signals and the parent process. A second signal exits at once.
+ * Ignores the same signal within 0.5 s: npm repeats what the process group received.
  */
 export function watchForShutdown(options: { underNpm: boolean }): Shutdown {
   const { promise: requested, resolve } = Promise.withResolvers<string>()
@@ -49,7 +47,7 @@ export function watchForShutdown(options: { underNpm: boolean }): Shutdown {
     process.off(signal, exitWell)
   }
 
-  // bin/prepaint.js may run this process under another Node; when that one is killed, its pipe closes.
+  // The channel closes when the parent (bin/prepaint.js) is killed.
   const onDisconnect = () => shutDown('the parent process is gone')
   if (process.connected) process.on('disconnect', onDisconnect)
 
@@ -74,10 +72,8 @@ export function watchForShutdown(options: { underNpm: boolean }): Shutdown {
 }
 
 /**
- * Runs `start`. null: a shutdown was requested before it was ready, and what it
- * had opened is closed. A step that cannot be cancelled, such as creating the
- * database, is abandoned after two seconds: the process exits with status 0, its
- * children shut themselves down, and the next start can cope with what is left.
+ * Null: shutdown was requested first, and everything opened is closed.
+ * After two seconds it abandons steps that cannot be cancelled: children shut themselves down.
  */
 export async function startUnlessStopped<T extends { close(): Promise<void> }>(
   { signal }: Pick<Shutdown, 'signal'>,

@@ -22,7 +22,7 @@ import { tryOrigin } from '../../src/sites/reachability/try-origin.ts'
 
 const NAME_SERVERS_WITHIN_MS = 5_000
 
-/** The HTTP interface; its server does not listen yet. */
+/** Its server does not listen yet. */
 export async function wireApi(deps: {
   config: Config
   pool: pg.Pool
@@ -42,7 +42,7 @@ export async function wireApi(deps: {
   const app = await createApiServer({
     ...deps,
     plans: config.plans,
-    // A request whose key cannot be looked up in time is answered with 500.
+    // Responds with 500 if the key cannot be looked up in time.
     accessDb: timeouts.db,
     readClient: createClientReader(config.trustedProxies),
     checkOrigin: (raw) => checkOriginUrl(raw, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS }),

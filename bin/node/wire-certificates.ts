@@ -28,7 +28,7 @@ type Deps = {
   log: Log
 }
 
-/** If the master key is wrong: an error if this node orders certificates, else a log line, because all the rest works. */
+/** A wrong master key is an error only if this node orders certificates; else it is logged. */
 export async function checkMasterKey({
   config,
   vault,
@@ -57,7 +57,6 @@ export type Certificates = {
   findChallenge: (host: string, token: string) => Promise<string | null>
 }
 
-/** Certificates and challenges for the edge. */
 export function wireCertificates({
   db,
   listener,
@@ -80,7 +79,7 @@ export function wireCertificates({
   }
 }
 
-/** null: no CA is configured. */
+/** Null: no CA is configured. */
 export function wireOrdering({ config, pool, listener, guard, vault, clock, log }: Deps): Ordering | null {
   const { directory, email, selfCheck, ordersPerHour } = config.acme
   if (directory === null) return null

@@ -22,21 +22,21 @@ import { createAskedPaths } from '../../src/store/known-paths.ts'
 import { createLastVisits } from '../../src/store/last-visits.ts'
 import type { Certificates } from './wire-certificates.ts'
 
-/** The edge on PostgreSQL, the queue and guarded connections. Its servers do not listen yet. */
+/** Its servers do not listen yet. */
 export function wireEdge(deps: {
   config: Config
   pool: pg.Pool
-  /** With a time limit, for everything that a client waits for. */
+  /** Limits the time of queries that clients wait for. */
   timeouts: DatabaseTimeouts
   listener: Listener
   guard: AddressGuard
-  /** null: no TLS, and no answers for a CA. */
+  /** Null: no TLS, and no responses to the CA. */
   certificates: Certificates | null
   clock: Clock
   log: Log
   metrics: EdgeMetrics
   waiter: JobWaiter
-  /** Of the worker of this node; null: it does not render. */
+  /** Null: this node does not render. */
   enqueueLive: EnqueueLive | null
 }): Pick<Edge, 'server' | 'secure' | 'endSessions' | 'integrations'> & { close(): Promise<void> } {
   const { config, pool, listener, certificates, clock, log, metrics, waiter } = deps

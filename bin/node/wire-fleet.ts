@@ -11,7 +11,7 @@ import { createMetrics, type Metrics } from '../../src/insight/metrics/metrics.t
 import { treeMemory } from '../../src/insight/metrics/tree-memory.ts'
 import type { Log } from '../../src/log.ts'
 
-/** Unique for each run, because it names leases; pids repeat, in containers at every restart. */
+/** Unique for each run, because it names leases; pids repeat in containers. */
 export function nodeId(): string {
   return `${hostname()}:${process.pid}:${randomUUID()}`
 }
@@ -25,7 +25,7 @@ export function wireRegistration(deps: {
   log: Log
   id: string
   isDraining(): boolean
-  /** null: this node does not render. */
+  /** Null: this node does not render. */
   worker: { readonly running: number } | null
   renderer: { readonly healthy: boolean; readonly browsers: { alive: number; started: number } } | null
 }): Promise<Registration> {

@@ -20,7 +20,6 @@ import { createInspector } from '../../src/render/inspector.ts'
 import { type Renderer, startRenderer } from '../../src/render/renderer.ts'
 import { startInspectionWorker } from '../../src/sites/inspection/inspection-worker.ts'
 
-/** Chromium behind its gateway. */
 export function wireRenderer(deps: {
   config: Config
   clock: Clock
@@ -39,7 +38,7 @@ export function wireRenderer(deps: {
   })
 }
 
-/** What takes jobs from the queue to the renderer, and keeps the queue in order. */
+/** Passes jobs from the queue to the renderer, and maintains the queue. */
 export async function wireWorker(deps: {
   config: Config
   database: Pick<Database, 'pool' | 'connection'>
@@ -48,9 +47,8 @@ export async function wireWorker(deps: {
   clock: Clock
   log: Log
   metrics: RenderMetrics
-  /** The name of this run of the node. */
   node: string
-  /** Crawlers wait at this node: see `JobWaiter.ended`. */
+  /** Set if crawlers wait at this node: see `JobWaiter.ended`. */
   ended?: Ended
 }): Promise<Worker> {
   const { config, database, listener, renderer, clock, log, metrics, node, ended } = deps
@@ -102,7 +100,6 @@ export function wireInspections(deps: {
   listener: Listener
   clock: Clock
   log: Log
-  /** The name of this run of the node. */
   node: string
 }): { close(): Promise<void> } {
   const { config, pool, listener, clock, log, node } = deps

@@ -3,7 +3,6 @@ import { createSecureContext } from 'node:tls'
 
 import { pem } from '../der.ts'
 
-/** Checked against its key, its name and the time. */
 export type Certificate = {
   /** PEM, the domain's certificate first, each signed by the next. */
   chain: string
@@ -13,7 +12,7 @@ export type Certificate = {
   notAfterMs: number
 }
 
-/** Public: every handshake shows it. */
+/** Public facts: every handshake shows them. */
 export type CertificateFacts = {
   names: string[]
   issuer: string
@@ -25,7 +24,7 @@ export type CertificateFacts = {
 
 export type Checked = { ok: true; certificate: Certificate } | { ok: false; reason: string }
 
-/** As deep as browsers go; 64 KiB are enough for such chains. */
+/** Browser limit; 64 KiB suffice for such chains. */
 const MAX_CHAIN = 10
 export const CHAIN_LIMIT_CHARS = 65_536
 export const KEY_LIMIT_CHARS = 16_384
@@ -35,7 +34,7 @@ const BLOCK = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1'
 const CURVES = ['prime256v1', 'secp384r1', 'secp521r1']
 
-/** `reason` begins with the field. Self-signed certificates are accepted: perhaps only a proxy in front uses it. */
+/** `reason` begins with the field. Accepts self-signed certificates, for use behind a proxy. */
 export function checkCertificate(given: {
   chain: string
   key: string
@@ -59,7 +58,6 @@ export function checkCertificate(given: {
     notAfterMs: Math.min(...chain.map((each) => each.validToDate.getTime())),
   }
   try {
-    // OpenSSL serves it.
     createSecureContext({ cert: certificate.chain, key: keyPem(certificate.key) })
   } catch {
     return refused('certificate_chain is not one that can be served: its keys or signatures are too weak')
@@ -67,7 +65,6 @@ export function checkCertificate(given: {
   return { ok: true, certificate }
 }
 
-/** PKCS #8 in DER as PEM, for node:tls. */
 export function keyPem(pkcs8: Buffer): string {
   return pem('PRIVATE KEY', pkcs8)
 }
@@ -111,7 +108,7 @@ function readKey(text: string): KeyObject | string {
   return 'must be RSA with 2048 to 8192 bits, or ECDSA on P-256, P-384 or P-521'
 }
 
-/** Signs with the key: a key file contains the public key as well, and OpenSSL compares only that. */
+/** Signs to check: OpenSSL compares only public keys, which a key file also contains. */
 function isKeyOf(key: KeyObject, leaf: X509Certificate): boolean {
   if (!leaf.checkPrivateKey(key)) return false
   const words = Buffer.from('whose key is this')
@@ -148,7 +145,7 @@ function orderProblem(chain: readonly X509Certificate[]): string | null {
 
 function timeProblem(chain: readonly X509Certificate[], nowMs: number): string | null {
   for (const { validFromDate, validToDate } of chain) {
-    // An invalid date passes both comparisons.
+    // Comparisons do not reject an invalid date.
     if (Number.isNaN(validFromDate.getTime() + validToDate.getTime()))
       return 'holds a time that cannot be read'
     if (validToDate.getTime() <= nowMs) return `has ended on ${validToDate.toISOString()}`

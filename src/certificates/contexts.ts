@@ -11,30 +11,28 @@ import type { ServedCertificate } from './stored-certificate.ts'
 import { certificatePurpose, type Vault } from './vault/vault.ts'
 
 type ContextsDeps = {
-  /** By name in lower case. */
+  /** By lower-case name. */
   read(name: string): Promise<ServedCertificate | null>
   vault: Pick<Vault, 'open'>
-  /** Whether notifications arrive now. */
   connected(): boolean
   clock: Clock
   log: Log
 }
 
-/** `context` null: only the challenge. */
+/** `context` null: challenge only. */
 type Entry = {
   context: SecureContext | null
   notAfterMs: number
   challenge: SecureContext | null
 }
 
-/** Some ten kilobytes each. */
+/** About 10 kB each. */
 const MAX_CONTEXTS = 5_000
 const MAX_NAME_CHARS = 253
 
 /**
- * TLS contexts by server name, cached in memory, including that there is none. A
- * notification during a read wins. Entries that may be outdated are used only if
- * PostgreSQL cannot be read. Expired certificates are not served.
+ * Caches TLS contexts by server name, including unknown names. Never serves expired certificates.
+ * Possibly outdated entries are used only while PostgreSQL is unavailable.
  */
 export function createContexts(deps: ContextsDeps): Contexts {
   return new Contexts(deps)
@@ -45,7 +43,7 @@ export class Contexts {
   readonly #known = new LRUCache<string, Entry>({ max: MAX_CONTEXTS })
   // Separate, so that a scan of random names evicts no certificate.
   readonly #unknown = new LRUCache<string, true>({ max: 10_000 })
-  /** For `alpn`, which is called later in a handshake and cannot wait for PostgreSQL. */
+  /** For `alpn`, which runs late in a handshake and cannot wait for PostgreSQL. */
   readonly #challenges = new LRUCache<string, SecureContext>({ max: 1_000 })
   readonly #trust: CacheTrust
 
@@ -54,14 +52,14 @@ export class Contexts {
     this.#trust = new CacheTrust(deps.connected, () => this.#clear())
   }
 
-  /** null: nothing is served under this name. Rejects if it cannot be read. */
+  /** Null: nothing is served under this name. Rejects if it cannot be read. */
   readonly contextFor = (
     serverName: string,
     protocol: string | null,
   ): SecureContext | null | Promise<SecureContext | null> => {
     const name = nameOf(serverName)
     if (name === '' || name.length > MAX_NAME_CHARS) return null
-    // The CA connects just after another node published the challenge: the notification may be on its way.
+    // The notification about another node's challenge may still be on its way.
     if (protocol === ACME_TLS) return this.#load(name).then((entry) => entry?.challenge ?? null)
     if (this.#trust.holds) {
       const entry = this.#known.get(name)
@@ -71,7 +69,7 @@ export class Contexts {
     return this.#load(name).then((entry) => this.#usable(entry))
   }
 
-  /** The CA's protocol is always accepted; `contextFor` finds out whether there is a challenge. */
+  /** Always accepts the CA's protocol; `contextFor` looks up the challenge. */
   readonly alpn = (
     serverName: string,
     protocols: readonly string[],
@@ -135,7 +133,7 @@ export class Contexts {
   #usable(entry: Entry | null): SecureContext | null {
     if (entry === null) return null
     const { context, notAfterMs, challenge } = entry
-    // The start was checked when it was stored; the CA's clock may be minutes ahead.
+    // The start was checked when stored; the CA's clock may be minutes ahead.
     const isValid = this.#deps.clock.nowMs() < notAfterMs
     // With TLS 1.2 the CA is recognised only later. Other clients do not trust the challenge's certificate.
     return (isValid ? context : null) ?? challenge

@@ -14,9 +14,8 @@ import { MasterKeyError } from './vault/master-key.ts'
 import type { Vault } from './vault/vault.ts'
 
 /**
- * Stores a certificate that the owner supplied; orders begin again when it ends.
- * Throws `domain_not_found`, `invalid_field` with the problem, and
- * `certificates_unavailable` if this node cannot encrypt keys.
+ * Stores the owner's certificate; ordering resumes when it ends.
+ * Throws `domain_not_found`, `invalid_field`, or `certificates_unavailable` if this node cannot encrypt keys.
  */
 export async function supplyCertificate(
   deps: { pool: pg.Pool; vault: Vault },
@@ -50,7 +49,7 @@ export async function foundCertificate(
   return view
 }
 
-/** Removes and returns a certificate. Throws `domain_not_found` and `certificate_not_found`. */
+/** Returns the removed certificate. Throws `domain_not_found` and `certificate_not_found`. */
 export async function withdrawCertificate(
   pool: pg.Pool,
   account: AccountId,
@@ -67,7 +66,7 @@ export async function withdrawCertificate(
   })
 }
 
-/** `lock`: locks the row of the order first, as the end of an order does, to avoid deadlocks. */
+/** `lock`: locks the order's row first, as the end of an order does, to avoid deadlocks. */
 async function ownedDomain(
   db: Queryable,
   account: AccountId,

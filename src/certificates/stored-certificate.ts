@@ -4,15 +4,14 @@ import { announceHost } from '../store/invalidation.ts'
 import { type Certificate, type CertificateFacts, certificateFacts } from './certificate.ts'
 import { certificatePurpose, type Vault } from './vault/vault.ts'
 
-/** `acme`: ordered; `own`: supplied by the owner, and not replaced before it ends. */
+/** `acme`: ordered. `own`: supplied by the owner, and not replaced before it ends. */
 export type CertificateSource = 'acme' | 'own'
 
-/** What a TLS server needs for one name. */
 export type ServedCertificate = {
   domain: DomainId
-  /** null: only a challenge. */
+  /** Null: challenge only. */
   certificate: { chain: string; keySealed: Buffer; notBeforeMs: number; notAfterMs: number } | null
-  /** Key authorization of the challenge tls-alpn-01. */
+  /** Key authorization for tls-alpn-01. */
   challenge: string | null
 }
 
@@ -21,7 +20,7 @@ export type CertificateView = {
   certificate:
     | (CertificateFacts & { source: CertificateSource; not_before: string; not_after: string })
     | null
-  /** Of the next one; unused if ACME is off. */
+  /** The next order; unused if ACME is off. */
   order: {
     next_attempt_at: string | null
     failures: number
@@ -30,7 +29,7 @@ export type CertificateView = {
   }
 }
 
-/** By name in lower case; null: unknown, or nothing to serve. */
+/** By lower-case name; null: nothing to serve. */
 export async function readServedCertificate(db: Queryable, name: string): Promise<ServedCertificate | null> {
   const { rows } = await db.query<{
     domain_id: DomainId
@@ -67,7 +66,7 @@ export async function readServedCertificate(db: Queryable, name: string): Promis
   }
 }
 
-/** All nodes use the certificate from the commit on. `nextAtMs`: the next check; `renewAtMs`: the next order. */
+/** Nodes use it from the commit on. `nextAtMs`: the next check; `renewAtMs`: the next order. */
 export async function storeCertificate(
   client: Queryable,
   vault: Vault,
@@ -95,7 +94,7 @@ export async function storeCertificate(
   await announceHost(client, domain.name)
 }
 
-/** Returns whether there was one. Another one may be ordered from `nowMs` on. */
+/** Returns whether there was one. Another may be ordered from `nowMs` on. */
 export async function removeCertificate(
   client: Queryable,
   domain: { id: DomainId; name: DomainName },
@@ -112,7 +111,7 @@ export async function removeCertificate(
   return (rowCount ?? 0) > 0
 }
 
-/** null: the domain is unknown or another account's. */
+/** Null: unknown, or another account's. */
 export async function viewCertificate(
   db: Queryable,
   account: AccountId,

@@ -1,10 +1,10 @@
 import type { AccountId } from '../ids.ts'
 import type { Queryable } from './transaction.ts'
 
-/** `what` names the limit in the table: at most `most` times in any `withinMs`. */
+/** At most `most` uses in any `withinMs`; `what` is the limit's name in the table. */
 type AccountRate = { what: string; most: number; withinMs: number }
 
-// Waits for a locked row and then sees its new values: of many at once exactly `most` pass.
+// Waits for a locked row and sees its new values, so exactly `most` concurrent calls pass.
 const TAKE = `
   insert into account_rate as r (account_id, what, moments) values ($1, $2, array[clock_timestamp()])
   on conflict (account_id, what) do update set
@@ -12,7 +12,7 @@ const TAKE = `
               || clock_timestamp()
     where (select count(*) from unnest(r.moments) at where at > clock_timestamp() - $4 * interval '1 millisecond') < $3`
 
-/** Counts one use by the account over all nodes. Returns null, or if the limit is reached the seconds (1 or more) to the next one. */
+/** Counts one use across all nodes. Returns null, or the seconds (at least 1) to wait if the limit is reached. */
 export async function takeOfRate(
   db: Queryable,
   account: AccountId,

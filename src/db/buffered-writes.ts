@@ -1,13 +1,13 @@
 import type { Log } from '../log.ts'
 
-/** Keys that wait for the next write; further ones are dropped until there is room. */
+/** Keys in memory; further ones are dropped until there is room. */
 export const BUFFER_LIMIT = 20_000
 const BATCH = 1_000
 const FLUSH_EVERY_MS = 5_000
 
 /**
- * Collects values in memory, the last of each key, and writes them in batches every few seconds, so that no request waits
- * for a write. A crash loses at most those seconds. `failed`: the line in the log when a write fails; it is not repeated.
+ * Writes the last value of each key in batches every few seconds. A crash loses those seconds.
+ * `failed`: message to log once when writes fail.
  */
 export class BufferedWrites<T> {
   readonly #write: (batch: readonly T[]) => Promise<unknown>
@@ -36,7 +36,7 @@ export class BufferedWrites<T> {
     this.#timer ??= setTimeout(() => void this.flush(), this.#flushEveryMs).unref()
   }
 
-  /** Resolves once everything noted so far is written, or has failed. */
+  /** Resolves when everything so far is written or has failed. */
   flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { within } from '../within.ts'
 
-/** For every connection. `date` stays text: as a Date it would be midnight in this machine's time zone. */
+/** `date` stays text: a Date would be midnight in this machine's time zone. */
 export const CONNECTION_DEFAULTS: pg.ClientConfig = {
   application_name: 'prepaint',
   connectionTimeoutMillis: 10_000,
@@ -15,14 +15,14 @@ export const CONNECTION_DEFAULTS: pg.ClientConfig = {
   },
 }
 
-/** PostgreSQL's error code, such as `3D000` for a missing database; '' for other errors. */
+/** PostgreSQL's error code, such as `3D000` (no such database); '' for other errors. */
 export function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
 const NOT_UP_YET = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'EPIPE'],
-  // cannot_connect_now (starting or stopping), admin_shutdown, crash_shutdown, too_many_connections
+  // cannot_connect_now, admin_shutdown, crash_shutdown, too_many_connections
   ...['57P03', '57P01', '57P02', '53300'],
 ])
 
@@ -30,17 +30,16 @@ const NOT_UP_YET = new Set([
 export function isNotUpYet(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isNotUpYet)
   if (NOT_UP_YET.has(errorCode(error))) return true
-  // pg gives these no code.
+  // pg sets no code on these.
   return error instanceof Error && /Connection terminated|timeout expired|not queryable/.test(error.message)
 }
 
-/** Runs `work` on its own connection and closes it. */
 export async function withClient<T>(
   connection: pg.ClientConfig,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
   const client = new pg.Client(connection)
-  // The query reports a broken connection as well.
+  // The query also reports a broken connection.
   client.on('error', () => {})
   try {
     await client.connect()

@@ -9,46 +9,39 @@ const LATE = Symbol('late')
 
 declare module 'pg' {
   interface ClientBase {
-    /** Of the server process behind a connection; missing in the types. */
+    /** The server process of a connection; missing in the types. */
     readonly processID: number | null
   }
 }
 
-/** PostgreSQL did not respond in time, or is known not to respond. */
+/** PostgreSQL did not respond in time, or is known to be unresponsive. */
 export class DatabaseUnresponsive extends Error {
   override name = 'DatabaseUnresponsive'
 }
 
 export type TimeoutSettings = {
   queryMs: number
-  /** Between two checks whether it responds again. */
+  /** Between checks whether it responds again. */
   pollMs: number
-  /** For responses on older connections, once it responds again. */
+  /** Time for responses on older connections, once it responds again. */
   graceMs: number
 }
 
 const DEFAULTS: TimeoutSettings = { queryMs: 2_000, pollMs: 500, graceMs: 1_000 }
 
 /**
- * A time limit for queries of requests that have a fallback: a hit from memory,
- * passing to the origin, an error response. A server that is gone refuses at
- * once, but one that hangs, or a network that drops packets, would keep each
- * request for as long as a query may take.
- *
- * The first query that times out makes the database unresponsive for all. A
- * separate connection then polls until it responds. Connections of the pool that
- * have been busy since before, and for which the server does nothing, are closed
- * then: their responses were lost.
+ * Time limit for queries of requests that have a fallback, in case the server hangs or the network drops packets.
+ * One timeout marks the database unresponsive for all; a separate connection polls until it responds.
+ * Then connections that were busy before and idle on the server are closed: their responses are lost.
  */
 export class DatabaseTimeouts {
-  /** The pool with the time limit. */
   readonly db: Queryable
   readonly #pool: pg.Pool
   readonly #connection: pg.ClientConfig
   readonly #log: Log
   readonly #times: TimeoutSettings
   readonly #closing = new AbortController()
-  /** The connections in use, numbered in the order in which they were acquired. */
+  /** Connections in use, numbered in the order of acquisition. */
   readonly #busy = new Map<pg.PoolClient, number>()
   #acquired = 0
   #unresponsive = false
@@ -72,10 +65,7 @@ export class DatabaseTimeouts {
     return this.#unresponsive
   }
 
-  /**
-   * The result of `query`, or DatabaseUnresponsive after two seconds; at once
-   * while the database is known not to respond. The query itself goes on.
-   */
+  /** Rejects with DatabaseUnresponsive after two seconds, or at once while unresponsive. The query goes on. */
   async run<T>(query: () => Promise<T>): Promise<T> {
     if (this.#unresponsive) throw new DatabaseUnresponsive('the database does not respond')
     const response = await within(this.#times.queryMs, query(), LATE)
@@ -105,7 +95,7 @@ export class DatabaseTimeouts {
     if (!signal.aborted) await this.#closeDead([...this.#busy].filter(([, order]) => order <= before))
   }
 
-  /** Closes those connections for which the server does nothing: the query or its response was lost. */
+  /** Closes connections for which the server does nothing: the query or its response was lost. */
   async #closeDead(waiting: [client: pg.PoolClient, order: number][]): Promise<void> {
     if (waiting.length === 0) return
     const found = await withClient(this.#connection, (client) =>

@@ -13,13 +13,13 @@ export type Database = {
 }
 
 type DatabaseOptions = {
-  /** null: the private PostgreSQL in `dataDir`. */
+  /** Null: the private PostgreSQL in `dataDir`. */
   databaseUrl: string | null
   dataDir: string
   log: Log
-  /** For commands: use a running private PostgreSQL, or start one. Else a directory in use is refused. */
+  /** For commands: share a running private PostgreSQL. Otherwise a directory in use is an error. */
   attach?: boolean
-  /** Called before each step that takes long. */
+  /** Called before each slow step. */
   onLongStep?(line: string): void
   /** How long the server of DATABASE_URL may take to start. */
   waitMs?: number
@@ -53,7 +53,6 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 const OLDEST_MAJOR = 15
 const RETRY_MS = 250
 
-/** Checks the server of DATABASE_URL. Waits if it is still starting. */
 async function reachGivenServer(
   databaseUrl: string,
   waitMs: number,
@@ -114,7 +113,6 @@ function unreachable(name: string, cause: unknown): DatabaseError {
   return new DatabaseError(`Cannot use ${name}: ${words}.${advice[errorCode(cause)] ?? ''}`, { cause })
 }
 
-/** Without the password. */
 function nameOf(databaseUrl: string): string {
   let client: pg.Client
   try {
@@ -126,10 +124,10 @@ function nameOf(databaseUrl: string): string {
   return `the database ${database ?? ''} at ${host.startsWith('/') ? host : `${host}:${port}`}`
 }
 
-/** Per node. A server with default settings (100) can serve several nodes. */
+/** Per node; default servers (100 connections) can serve several. */
 const POOL_MAX = 16
 
-/** The pool of a node. Statements are short; a long one is cancelled, because it keeps its connection and locks. */
+/** Cancels long statements, because they keep a connection and locks. */
 export function createPool(connection: pg.ClientConfig, log: Log): pg.Pool {
   const pool = new pg.Pool({
     ...connection,
@@ -137,17 +135,17 @@ export function createPool(connection: pg.ClientConfig, log: Log): pg.Pool {
     idleTimeoutMillis: 30_000,
     statement_timeout: 30_000,
     idle_in_transaction_session_timeout: 30_000,
-    // For dead connections.
+    // Detects dead connections.
     query_timeout: 45_000,
     // An idle pool must not keep a command alive.
     allowExitOnIdle: true,
   })
   // Without a handler, a broken idle connection would end the process.
   pool.on('error', (error) => {
-    // `end` does not wait for connections, and a server that stops afterwards cuts them.
+    // `end` does not wait for connections, and a stopping server cuts them.
     if (!pool.ending) log.warn({ err: error.message }, 'an idle database connection broke')
   })
-  // The same for one in use between two queries of a transaction.
+  // The same for a connection between two queries of a transaction.
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool
 }

@@ -5,13 +5,13 @@ import type { Log } from '../log.ts'
 import { within } from '../within.ts'
 
 export type ListenerTimes = {
-  /** Between checks of an idle connection, which may be dead without notice. */
+  /** Between checks of an idle connection, which can die silently. */
   heartbeatMs: number
-  /** A connection without a response for this long is lost. */
+  /** A connection without a response for this long counts as lost. */
   responseMs: number
   backOffFirstMs: number
   backOffMaxMs: number
-  /** The most that `caughtUp` takes. */
+  /** Time limit of `caughtUp`. */
   catchUpMs: number
 }
 
@@ -24,7 +24,7 @@ const TIMES: ListenerTimes = {
 }
 const SETTLE_POLL_MS = 10
 
-/** Rejects when the first connection fails. */
+/** Rejects if the first connection fails. */
 export async function createListener(
   connection: pg.ClientConfig,
   log: Log,
@@ -36,11 +36,8 @@ export async function createListener(
 }
 
 /**
- * Receives notifications (the payloads that nodes send to a channel with
- * `pg_notify`) on its own connection, because LISTEN belongs to a session.
- * Reconnects with back-off for as long as the process lives. PostgreSQL delivers
- * a notification once, after the commit, and keeps nothing for a listener that
- * is not connected: hence `onLost`.
+ * Receives `pg_notify` payloads on its own connection, because LISTEN belongs to a session. Reconnects with back-off.
+ * PostgreSQL keeps no notifications for a disconnected listener: handle `onLost`.
  */
 export class Listener {
   readonly #connection: pg.ClientConfig
@@ -68,7 +65,7 @@ export class Listener {
     this.#maintained = this.#maintain()
   }
 
-  /** Calls `handle` with each payload of `channel` from now on (see `settled`). */
+  /** Calls `handle` with each payload of `channel`; `settled` resolves when listening has begun. */
   on(channel: string, handle: (payload: string) => void): void {
     const known = this.#handlers.get(channel)
     if (known !== undefined) {
@@ -77,20 +74,16 @@ export class Listener {
     }
     this.#handlers.set(channel, [handle])
     const client = this.#client
-    // Without a connection, the next one listens to it.
+    // The next connection will listen to it.
     if (client === null) return
     this.#inTurn(() => listen(client, channel)).catch((error: Error) => {
-      // A connection that misses a channel is of no use: reconnect.
+      // A connection that misses a channel is useless: reconnect.
       this.#log.warn({ err: error.message, channel }, 'LISTEN failed')
       discard(client)
     })
   }
 
-  /**
-   * Calls `handle` when notifications may have been missed: when the connection
-   * is lost, and again when it is back, because what was read from the database
-   * in between may be outdated as well.
-   */
+  /** Notifies of possibly missed notifications: on disconnect, and again on reconnect for data read in between. */
   onLost(handle: () => void): void {
     this.#lostHandlers.push(handle)
   }
@@ -100,17 +93,14 @@ export class Listener {
     return this.#client !== null
   }
 
-  /** Resolves once all channels so far are listened to. */
   async settled(): Promise<void> {
     do await this.#lastStatement
     while (this.#client === null && !(await this.#closedWithin(SETTLE_POLL_MS)))
   }
 
   /**
-   * Resolves once every notification that was committed before this call has
-   * been handled here, so that a following request finds no older state in this
-   * node's memory. Takes at most 500 ms and never rejects. Resolves at once
-   * without a connection: `onLost` was called.
+   * Resolves when all notifications committed before this call were handled. At most 500 ms; never rejects.
+   * Without a connection it resolves at once, because `onLost` was called.
    */
   readonly caughtUp = (): Promise<void> => this.#catchUp.caughtUp()
 
@@ -120,7 +110,6 @@ export class Listener {
     this.#catchUp.lost()
   }
 
-  /** Runs statements one after the other. */
   #inTurn<T>(run: () => Promise<T>): Promise<T> {
     const done = this.#lastStatement.then(run)
     this.#lastStatement = done.catch(() => {})
@@ -152,7 +141,7 @@ export class Listener {
     this.#catchUp.lost()
   }
 
-  /** Opens a connection that listens to all known channels, and makes it the current one. */
+  /** Opens a connection for all channels and makes it the current one. */
   async #connect(): Promise<void> {
     const { responseMs } = this.#times
     const client = new pg.Client({
@@ -168,8 +157,7 @@ export class Listener {
     })
     try {
       await client.connect()
-      // The loop includes channels that are added while it runs; nothing can come between its end
-      // and the assignment.
+      // Includes channels added meanwhile. There is no await between the end of the loop and the assignment.
       for (const channel of this.#handlers.keys()) await listen(client, channel)
       this.#client = client
     } catch (error) {
@@ -194,7 +182,6 @@ export class Listener {
     }
   }
 
-  /** Resolves when the connection no longer works, or on `close`. */
   async #untilLost(client: pg.Client): Promise<void> {
     const closing = this.#closing.signal
     const lost = new AbortController()
@@ -222,7 +209,6 @@ export class Listener {
     }
   }
 
-  /** Whether `close` was called within the next `ms`. */
   async #closedWithin(ms: number): Promise<boolean> {
     await sleep(ms, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {})
     return this.#closing.signal.aborted
@@ -233,20 +219,16 @@ function listen(client: pg.Client, channel: string): Promise<pg.QueryResult> {
   return client.query(`listen ${pg.escapeIdentifier(channel)}`)
 }
 
-/** Closes a connection without waiting for a response. */
 function discard(client: pg.Client): void {
   client.connection.stream.destroy()
 }
 
 /**
- * Finds out when a listener has received everything: it sends a token to itself
- * and waits for it. PostgreSQL delivers notifications in the order of commits, so
- * everything committed earlier has arrived by then. One token is in flight at a
- * time, and callers that come meanwhile share the next one: a hundred purges at
- * once cost two.
+ * Sends a token to itself: PostgreSQL delivers in commit order, so earlier notifications arrive first.
+ * One token at a time; later callers share the next one.
  */
 class CatchUp {
-  /** Returns false if there is no connection; else the token or `lost` follows. */
+  /** False: no connection. Else the token or `lost` follows. */
   readonly #send: (token: string) => Promise<boolean>
   readonly #limitMs: number
   #sent = 0
@@ -273,7 +255,7 @@ class CatchUp {
   }
 
   async #round(): Promise<void> {
-    // Callers from here on may have committed after the token was sent.
+    // Later callers may have committed after this token was sent.
     this.#nextRound = null
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#awaited = { token: String(++this.#sent), arrived: resolve }

@@ -1,18 +1,16 @@
 import type { Queryable } from './transaction.ts'
 
-/** In PostgreSQL's spelling. Deleting a million stored pages takes some minutes. */
+/** In PostgreSQL's syntax. Deleting a million pages takes minutes. */
 const LIMIT = '15min'
 const LIMIT_MS = 900_000
-/** Waiting for a lock has the usual limit. */
+/** Lock waits keep the usual limit. */
 const LOCK_LIMIT_MS = 30_000
-/** Long transactions of the fleet at a time, because each uses a pool connection. Advisory lock (7230, <slot>). */
+/** Long transactions in the fleet, because each uses a pool connection. Advisory lock (7230, <slot>). */
 export const LONG_AT_ONCE = 4
 
 /**
- * For the rest of this transaction, statements may take 15 minutes instead of
- * the pool's 30 seconds: for changes of a large domain that must be atomic. Use
- * the returned object for queries, whose client-side timeout is longer as well.
- * While `LONG_AT_ONCE` others take long, the usual limits apply.
+ * Raises the statement timeout to 15 minutes for the rest of this transaction, unless `LONG_AT_ONCE` run already.
+ * Use the returned object for queries: its client-side timeout is longer as well.
  */
 export async function letTakeLong(client: Queryable): Promise<Pick<Queryable, 'query'>> {
   const { rows } = await client.query<{ already: boolean }>(

@@ -8,37 +8,30 @@ import type pg from 'pg'
 import type { Log } from '../log.ts'
 import { DatabaseError, errorCode, withClient } from './connection.ts'
 
-/** Holds `schema.sql`, which is migration 0001, and later ones as `migrations/NNNN-<what>.sql`. */
+/** `schema.sql` is migration 0001; later ones are `migrations/NNNN-<what>.sql`. */
 const DIRECTORY = import.meta.dirname
 
-/** The last migration that this version of Prepaint knows. */
+/** The last migration in this version's code. */
 export function lastMigration(): string {
   return readMigrations().at(-1)!.name
 }
 
-/** The migrations of versions before the first release. `schema.sql` is what they added up to. */
+/** Migrations of unreleased versions; `schema.sql` is their sum. */
 const FIRST_UNRELEASED = '0001-first.sql'
 export const LAST_UNRELEASED = '0024-traffic-summary.sql'
 
-/** Used for nothing else, and the same in all versions. */
+/** The same in all versions. */
 const MIGRATION_LOCK = 7_226_411_028
 
-/** `breaking`: nodes that do not know it cannot work with it. Its file begins with `-- breaking: <why>`. */
+/** `breaking`: nodes without it cannot work with the new schema. Its file begins with `-- breaking: <why>`. */
 type Migration = { name: string; sql: string; checksum: string; breaking: boolean }
 type Applied = { name: string; checksum: string; breaking: boolean }
 
 /**
- * Brings the schema up to this version of Prepaint and returns the names of the
- * migrations it applied, in order. Each one and its record are one transaction,
- * so a crash leaves only whole steps. When several nodes start at once, one
- * applies and the others wait.
- *
- * Forward only. During an upgrade, nodes of two versions work side by side: a
- * migration that only adds does not disturb older nodes, which may even be
- * started again. Throws DatabaseError when the database has a breaking migration
- * that this code does not know, when running nodes do not know a breaking one
- * that is to be applied, or when an applied file has been changed.
- * `last`: stop after that one, to restore a backup of an older version.
+ * Applies missing migrations, one transaction each, and returns their names. Nodes starting together take turns.
+ * Forward only. Migrations that only add do not disturb older nodes.
+ * Throws DatabaseError for an unknown breaking migration, a changed file, or nodes too old for a breaking one.
+ * `last`: stop after that migration, to restore an older backup.
  */
 export async function migrate(
   connection: pg.ClientConfig,
@@ -64,9 +57,8 @@ export async function migrate(
   })
 }
 
-/** One node at a time. The lock ends with the connection. */
 async function takeTurn(client: pg.Client, log: Log): Promise<void> {
-  // Large tables take long, whatever the server's defaults are.
+  // Large tables take long.
   await client.query('set statement_timeout = 0; set lock_timeout = 0')
   const { rows } = await client.query<{ free: boolean }>('select pg_try_advisory_lock($1) as free', [
     MIGRATION_LOCK,
@@ -115,7 +107,7 @@ function readMigration(name: string, file: string): Migration {
   return { name, sql, checksum, breaking: /^-- breaking: /.test(sql) }
 }
 
-/** The migrations to apply. Refuses a database that this version cannot work with. */
+/** Throws if this version cannot work with the database. */
 function pending(migrations: Migration[], record: Applied[], log: Log): Migration[] {
   if (record[0]?.name === FIRST_UNRELEASED) {
     throw new DatabaseError(
@@ -161,7 +153,7 @@ function pending(migrations: Migration[], record: Applied[], log: Log): Migratio
   return next
 }
 
-/** A breaking migration is refused while nodes run that do not know it. */
+/** Running nodes must know a breaking migration. */
 async function refuseBesideOlderNodes(client: pg.Client, { name }: Migration): Promise<void> {
   const { rows: there } = await client.query<{ node: string | null }>(
     `select to_regclass('node')::text as node`,
@@ -177,13 +169,13 @@ async function refuseBesideOlderNodes(client: pg.Client, { name }: Migration): P
   )
 }
 
-/** `lock_not_available`, `deadlock_detected`: the table is in use. */
+/** `lock_not_available`, `deadlock_detected`. */
 const IN_USE: ReadonlySet<string> = new Set(['55P03', '40P01'])
-/** Shorter than PostgreSQL's deadlock timeout, so that the migration gives way and not a query. */
+/** Below PostgreSQL's deadlock timeout, so the migration gives way instead of a query. */
 const LOCK_WITHIN_MS = 500
 const LOCK_TRIES = 120
 
-/** Waiting for a table's lock blocks all later queries on it, so a migration waits half a second at a time. */
+/** Waits half a second at a time, because waiting for a table lock blocks all later queries on the table. */
 async function apply(client: pg.Client, migration: Migration, log: Log): Promise<void> {
   const { name, sql, checksum, breaking } = migration
   for (let tries = 1; ; tries++) {
@@ -199,7 +191,7 @@ async function apply(client: pg.Client, migration: Migration, log: Log): Promise
       await client.query('commit')
       return
     } catch (cause) {
-      // A lost connection is rolled back, too.
+      // PostgreSQL also rolls back when a connection is lost.
       await client.query('rollback').catch(() => {})
       if (!IN_USE.has(errorCode(cause)) || tries === LOCK_TRIES) {
         throw new DatabaseError(`The migration ${name} failed and was undone: ${(cause as Error).message}`, {

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 
-/** Rows of `table` expire `keptDays` after the time in the indexed column `at`. The names go into SQL: constants only. */
+/** Rows expire `keptDays` after the indexed column `at`. The names go into SQL: constants only. */
 export type Age = { table: string; at: string; keptDays: number }
 
 export type Steps = { step?: number; signal?: AbortSignal }
 
-/** Removes expired rows of a table with the key `id`; returns their number. */
 export function removeOld(pool: pg.Pool, { table, at, keptDays }: Age, steps: Steps = {}): Promise<number> {
   return deleteInSteps(
     pool,
@@ -19,7 +18,7 @@ export function removeOld(pool: pg.Pool, { table, at, keptDays }: Age, steps: St
   )
 }
 
-/** The same for a table with the key domain and path, whose index of times begins with the domain. */
+/** For tables with the key (domain, path), whose time index begins with the domain. */
 export function removeOldPaths(
   pool: pg.Pool,
   { table, at, keptDays }: Age,
@@ -39,17 +38,13 @@ export function removeOldPaths(
   )
 }
 
-/** Rows of one step: a few milliseconds. */
+/** Rows per step: a few milliseconds. */
 const STEP = 1_000
 
-/** Between two full steps, for live traffic and vacuum. */
+/** Pause between full steps, for live traffic and vacuum. */
 const REST_MS = 20
 
-/**
- * Deletes in steps and returns the number of rows. `sql` deletes at most `$1`
- * rows and skips locked ones, so that all nodes may do it at once. Stops early
- * when `signal` aborts.
- */
+/** Returns the number of rows. `sql` deletes at most `$1` rows and skips locked ones, for parallel nodes. */
 export async function deleteInSteps(
   pool: pg.Pool,
   sql: string,

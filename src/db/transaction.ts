@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
-/** The pool, or the client of an open transaction. */
 export type Queryable = Pick<pg.Pool, 'query'> | Pick<pg.ClientBase, 'query'>
 
-/** Runs `work` in a transaction and rolls back when it throws. A connection that cannot roll back is discarded. */
+/** Commits, or rolls back if `work` throws. Discards a connection that cannot roll back. */
 export async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   let broken: Error | undefined
@@ -12,7 +11,7 @@ export async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient
     await client.query('begin')
     const result = await work(client)
     const end = await client.query('commit')
-    // PostgreSQL rolls back a failed transaction without an error: `work` has swallowed one.
+    // `work` swallowed an error: COMMIT of a failed transaction rolls back without one.
     if (end.command !== 'COMMIT') throw new Error('The transaction had failed and was rolled back')
     return result
   } catch (error) {
@@ -28,10 +27,10 @@ export async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient
 /** deadlock_detected, serialization_failure */
 const RETRYABLE: ReadonlySet<string> = new Set(['40P01', '40001'])
 const TRIES = 5
-/** Without it, the retry locks the freed row again before the waiting transaction does: the same deadlock. */
+/** Without a pause, the retry locks the row before the waiting transaction does: the same deadlock again. */
 const BACK_OFF_MS = 25
 
-/** Repeats a transaction after a deadlock. `work` must do nothing but SQL. */
+/** Retries after a deadlock. `work` must do nothing but SQL. */
 export function retriedTransaction<T>(
   pool: pg.Pool,
   work: (client: pg.PoolClient) => Promise<T>,
@@ -52,7 +51,7 @@ export async function retried<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The database's time, rounded down to milliseconds. Running nodes use src/insight/fleet/database-clock.ts. */
+/** The database's time in whole milliseconds. Running nodes use src/insight/fleet/database-clock.ts. */
 export async function databaseNow(db: Queryable): Promise<Date> {
   const { rows } = await db.query<{ now: Date }>('select clock_timestamp() as now')
   return rows[0]!.now

@@ -7,13 +7,12 @@ import { table } from '../../command-line/output.ts'
 export const DEMO_DOMAIN = 'shop.localhost'
 
 const PAGE = '/product/morning-mug'
-/** In the finished page, but not in the HTML that the shop serves. */
+/** In the rendered page, but not in the shop's HTML. */
 const TEXT = 'A heavy stoneware mug'
 
 const CRAWLER = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
 const PERSON = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/150.0.0.0 Safari/537.36'
 
-/** One request of the demo, what it shows, and the expected result. */
 type Step = {
   who: string
   shows: string
@@ -61,7 +60,6 @@ function crawler(who: string, shows: string, path: string, verdict: RegExp): Ste
 
 export type Addresses = { edge: string; api: string; key: string }
 
-/** The step as a command to paste. */
 export function asCurl({ request }: Step, { edge, api, key }: Addresses): string {
   switch (request.kind) {
     case 'page':
@@ -88,7 +86,6 @@ export type StepResult = {
   ok: boolean
 }
 
-/** Runs the steps in order. */
 export async function runSteps(addresses: Addresses): Promise<StepResult[]> {
   const seen: StepResult[] = []
   for (const step of DEMO_STEPS) seen.push(await runStep(step, addresses))

@@ -3,12 +3,11 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import path from 'node:path'
 
 import { browserUser } from '../../../src/system-user.ts'
-/** The result of one check. `warning`: it works, but not as well or as safely as it could. */
+/** `warning`: it works, but not as well or as safely as it could. */
 export type CheckResult = {
   name: string
   state: 'ok' | 'warning' | 'problem'
   found: string
-  /** What to do; null: nothing. */
   advice: string | null
 }
 
@@ -36,7 +35,7 @@ export function nodeVersion(version: string): CheckResult {
     : problem('Node', version, `Run "npm ci": it installs Node ${NODE_MAJOR}`)
 }
 
-/** A node needs about 100 MB, PostgreSQL 50, Chromium 200, and 50 to 100 for each slot. `slots` 0: no role `render`. */
+/** A node needs 100 MB, PostgreSQL 50, Chromium 200, a slot 50 to 100. `slots` 0: no role `render`. */
 export function memory(availableBytes: number, slots: number): CheckResult {
   const mib = Math.floor(availableBytes / MIB)
   if (slots === 0) return memoryWithoutBrowser(mib)
@@ -92,7 +91,7 @@ export function diskSpace(dir: string): CheckResult {
   return mib < DISK_MIB.warning ? warning('disk', found, advice) : ok('disk', found)
 }
 
-/** Chromium's sandbox needs them. Tried, because several kernel settings decide together. */
+/** Required by Chromium's sandbox. Tested by trying, because several kernel settings decide together. */
 export function userNamespaces(): CheckResult {
   const user = browserUser()
   const { status, error, stderr } = spawnSync('unshare', ['--user', '--', 'true'], {

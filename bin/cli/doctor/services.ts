@@ -47,7 +47,7 @@ async function tryBrowser(render: Config['render'], dataDir: string): Promise<Ch
 
 const CA_TIMEOUT_MS = 5_000
 
-/** The configured CA responds with a directory. `ca`: for tests. */
+/** `ca`: for tests. */
 export async function acmeDirectory(
   { acme, version }: Pick<Config, 'acme' | 'version'>,
   ca?: string,
@@ -75,7 +75,7 @@ export async function acmeDirectory(
   return warning(name, `${directory} responds`, 'Set PREPAINT_ACME_EMAIL, so that the CA can contact you')
 }
 
-/** Free, or used by a running node. (Without a certificate the port itself does not identify the node.) */
+/** Free, or used by a running node. Without a certificate the port itself does not identify the node. */
 export async function tlsPort({ edge }: Pick<Config, 'edge'>): Promise<CheckResult> {
   const { host, port, tlsPort: at, tlsPortGiven } = edge
   const finding = await portFree({ host, port: at, setting: 'PREPAINT_EDGE_TLS' })
@@ -159,7 +159,6 @@ function tryToListen({ host, port }: { host: string; port: number }): Promise<No
   })
 }
 
-/** The API serves /readyz; the edge responds to an unknown host with its own 404. */
 async function isNode({ host, port, setting }: ListenWhere): Promise<boolean> {
   const at = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host
   try {
@@ -172,11 +171,7 @@ async function isNode({ host, port, setting }: ListenWhere): Promise<boolean> {
   }
 }
 
-/**
- * Runs `work` with the data directory if it exists, else with a temporary one.
- * Mode 711, as a data directory has: the users of PostgreSQL and Chromium would
- * otherwise use another place, which would stay behind.
- */
+/** Uses a temporary directory if there is no data directory. Mode 711, for the users of PostgreSQL and Chromium. */
 async function withTrialDirectory<T>(
   dataDir: string,
   exists: boolean,

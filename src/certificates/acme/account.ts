@@ -3,11 +3,7 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:cryp
 import type { Queryable } from '../../db/transaction.ts'
 import { accountPurpose, type Vault } from '../vault/vault.ts'
 
-/**
- * The key of the fleet's account at a CA, created once. Two nodes at once get the
- * same key. With a new CA, all certificates of the previous one become due, so
- * that those of a CA's test server are replaced.
- */
+/** The fleet's account key at a CA, created once. A new CA makes all certificates of the previous one due. */
 export async function accountKey(
   db: Queryable,
   vault: Vault,

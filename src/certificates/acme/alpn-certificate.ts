@@ -21,12 +21,11 @@ export const ACME_TLS = 'acme-tls/1'
 
 const DAY_MS = 86_400_000
 
-/** Contains the SHA-256 of the key authorization. */
 export function alpnDigest(keyAuthorization: string): Buffer {
   return createHash('sha256').update(keyAuthorization).digest()
 }
 
-/** The self-signed certificate for the challenge tls-alpn-01 (RFC 8737, section 3), with a temporary key. */
+/** Self-signed certificate for tls-alpn-01 (RFC 8737, section 3), with a temporary key. */
 export function alpnContext(name: string, keyAuthorization: string, nowMs: number): SecureContext {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const acmeIdentifier = sequence(

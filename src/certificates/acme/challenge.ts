@@ -2,18 +2,18 @@ import type { Queryable } from '../../db/transaction.ts'
 import type { DomainId, DomainName } from '../../ids.ts'
 import { announceHost } from '../../store/invalidation.ts'
 
-/** Over HTTP (RFC 8555, section 8.3) or in the TLS handshake (RFC 8737). */
+/** http-01: RFC 8555, section 8.3. tls-alpn-01: RFC 8737. */
 export type ChallengeKind = 'http-01' | 'tls-alpn-01'
 
 export type Challenge = { kind: ChallengeKind; token: string; keyAuthorization: string }
 
-/** Longer than any CA takes; for challenges that a killed node left behind. */
+/** For challenges that a killed node left behind; no CA takes this long. */
 const LIFETIME_SECONDS = 600
 
 /** RFC 8555, section 8.3. */
 export const CHALLENGE_PREFIX = '/.well-known/acme-challenge/'
 
-/** From the commit on, all nodes serve this challenge, instead of an earlier one of its kind. */
+/** All nodes serve the challenge from the commit on. It replaces an earlier one of its kind. */
 export async function publishChallenge(
   db: Queryable,
   domain: { id: DomainId; name: DomainName },
@@ -26,7 +26,7 @@ export async function publishChallenge(
        token = excluded.token, key_authorization = excluded.key_authorization, expires_at = excluded.expires_at`,
     [domain.id, kind, token, keyAuthorization, LIFETIME_SECONDS],
   )
-  // Nodes cache the one for the handshake; the one for HTTP is read on request.
+  // Nodes cache only the TLS challenge; the HTTP one is read on request.
   if (kind === 'tls-alpn-01') await announceHost(db, domain.name)
 }
 
@@ -41,7 +41,7 @@ export async function withdrawChallenges(
   if (rows.some(({ kind }) => kind === 'tls-alpn-01')) await announceHost(db, domain.name)
 }
 
-/** The response to `CHALLENGE_PREFIX` + token on this host; null: unknown. */
+/** The response to `CHALLENGE_PREFIX` + token; null: unknown. */
 export async function findHttpChallenge(db: Queryable, host: string, token: string): Promise<string | null> {
   const { rows } = await db.query<{ key_authorization: string }>({
     name: 'http-challenge',

@@ -39,18 +39,13 @@ export type IssueTimes = { pollMs: number; limitMs: number }
 
 const TIMES: IssueTimes = { pollMs: 1_000, limitMs: 120_000 }
 const MAX_POLL_MS = 10_000
-/** RFC 9773, section 5, and other errors in use; `unauthorized`: another account ordered it. */
+/** RFC 9773, section 5, and other errors in use. `unauthorized`: another account ordered it. */
 const REPLACEMENT_PROBLEMS = new Set(['alreadyReplaced', 'malformed', 'conflict', 'unauthorized'])
-/** The CA's clock may be ahead. */
 const CLOCKS_APART_MS = 300_000
 /** Tokens are base64url with at least 128 bits (RFC 8555, section 8.1). */
 const TOKEN = /^[\w-]{22,255}$/
 
-/**
- * Gets a certificate for one name with a new key (ECDSA on P-256; RFC 8555,
- * section 7.4). Rejects with AcmeProblem, whose message is for the owner, or with
- * the signal's reason.
- */
+/** New ECDSA P-256 key (RFC 8555, section 7.4). Rejects with AcmeProblem for the owner, or the signal's reason. */
 export async function issueCertificate(
   session: AcmeSession,
   request: IssueRequest,
@@ -85,7 +80,7 @@ export async function issueCertificate(
   if (checked.ok) return checked.certificate
   throw new AcmeProblem('unknown', `the CA's certificate cannot be used: ${checked.reason}`)
 
-  /** Without `replaces` if the CA rejects that. */
+  /** Omits `replaces` if the CA rejects it. */
   async function placeOrder(at: string, replaced: string | null): Promise<AcmeAnswer> {
     const identifiers = [{ type: 'dns', value: name }]
     if (replaced === null) return session.post(at, { identifiers }, signal)

@@ -2,18 +2,14 @@
 const PREFIX = 'urn:ietf:params:acme:error:'
 const DETAIL_CHARS = 300
 
-/**
- * An error of the CA. `kind` is the last word of its type, such as `badNonce` or
- * `rateLimited`; `unreachable` without a response of an ACME server. The message
- * may be shown to the owner.
- */
+/** An error of the CA; the owner may see the message. `kind`: last word of the type, or `unreachable`. */
 export class AcmeProblem extends Error {
   readonly kind: string
-  /** null: the CA sent no Retry-After. */
+  /** Null: no Retry-After. */
   readonly retryAfterMs: number | null
 
   constructor(kind: string, words: string, options: ErrorOptions & { retryAfterMs?: number | null } = {}) {
-    // The CA's text is stored: PostgreSQL must accept it, or the order would be repeated each minute.
+    // PostgreSQL must accept the CA's text, or the order would be repeated each minute.
     super(plain(words), options)
     this.name = 'AcmeProblem'
     this.kind = kind
@@ -21,7 +17,7 @@ export class AcmeProblem extends Error {
   }
 }
 
-/** From a problem document (RFC 7807), or one within a challenge or order. */
+/** From a problem document (RFC 7807), also within a challenge or order. */
 export function problemFrom(
   document: unknown,
   otherwise: string,
@@ -33,7 +29,7 @@ export function problemFrom(
   return new AcmeProblem(kind, words, { retryAfterMs })
 }
 
-/** `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3); null: missing or malformed. */
+/** `Retry-After` (RFC 9110, section 10.2.3); null: missing or malformed. */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | null {
   if (header === undefined) return null
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000
@@ -41,7 +37,6 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
   return Number.isNaN(at) ? null : Math.max(0, at - nowMs)
 }
 
-/** The CA's text on one line, cut. */
 export function plain(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').slice(0, DETAIL_CHARS)
 }

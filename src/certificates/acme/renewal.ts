@@ -11,12 +11,11 @@ const windowSchema = z.object({
   }),
 })
 
-/** When to renew, and when to ask again. */
 export type RenewalInfo = { startMs: number; endMs: number; askAgainMs: number }
 
 const ASK_AGAIN_MS = { least: 3_600_000, usual: 6 * 3_600_000, most: 86_400_000 }
 
-/** RFC 9773, section 4; null: the CA does not support it. Rejects with AcmeProblem. */
+/** RFC 9773, section 4. Null: not supported. Rejects with AcmeProblem. */
 export async function renewalInfo(
   session: AcmeSession,
   chain: string,
@@ -37,7 +36,7 @@ export async function renewalInfo(
   }
 }
 
-/** Key id of the authority and serial number (RFC 9773, section 4.1); null: the certificate has no key id. */
+/** RFC 9773, section 4.1. Null: the certificate has no authority key id. */
 export function certificateId(chain: string): string | null {
   try {
     const [whole] = readDer(new X509Certificate(chain).raw)
@@ -53,7 +52,6 @@ export function certificateId(chain: string): string | null {
   }
 }
 
-/** 2.5.29.35 */
 const AUTHORITY_KEY_IDENTIFIER = Buffer.from('0603551d23', 'hex')
 
 function authorityKeyId(extensions: DerValue): Buffer | null {
@@ -67,14 +65,14 @@ function authorityKeyId(extensions: DerValue): Buffer | null {
   return null
 }
 
-/** Spreads the renewals of certificates that were ordered together. */
+/** Spreads renewals of certificates that were ordered together. */
 export type Random = () => number
 
-/** Of the lifetime, because lifetimes get shorter. The rest is for failures. */
+/** Share of the lifetime, reserved for failed attempts. */
 const LEFT_AT_RENEWAL = 1 / 3
 const JITTER = 1 / 30
 
-/** With a third of the lifetime left, or up to a thirtieth earlier. */
+/** At a third of the lifetime left, or up to a thirtieth earlier. */
 export function renewalMs(
   { notBeforeMs, notAfterMs }: { notBeforeMs: number; notAfterMs: number },
   random: Random,
@@ -83,7 +81,7 @@ export function renewalMs(
   return Math.round(notAfterMs - lifetimeMs * (LEFT_AT_RENEWAL + JITTER * random()))
 }
 
-/** A random moment of the CA's window; at once if it is over (RFC 9773, section 4.2). */
+/** A random time in the CA's window; now if the window is over (RFC 9773, section 4.2). */
 export function suggestedMs({ startMs, endMs }: RenewalInfo, random: Random): number {
   return Math.round(startMs + (endMs - startMs) * random())
 }

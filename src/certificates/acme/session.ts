@@ -13,17 +13,16 @@ type Directory = z.infer<typeof directorySchema>
 
 type SessionOptions = {
   directoryUrl: string
-  /** Contact for the CA. */
   email: string | null
   transport: Transport
   nowMs(): number
 }
 
-/** An account at a CA. Methods reject with AcmeProblem, or with the reason of `signal`. */
+/** Methods reject with AcmeProblem, or with the reason of `signal`. */
 export type AcmeSession = {
   signer: Signer
   directory(signal: AbortSignal): Promise<Directory>
-  /** Signs with the account, which is created if needed. `payload` null: POST-as-GET. */
+  /** Creates the account if needed. `payload` null: POST-as-GET. */
   post(url: string, payload: object | null, signal: AbortSignal): Promise<AcmeAnswer>
   get(url: string, signal: AbortSignal): Promise<AcmeAnswer>
 }
@@ -38,7 +37,6 @@ export function createAcmeSession(accountKey: KeyObject, options: SessionOptions
   const signer = createSigner(accountKey)
   const nonces: string[] = []
   let known: { directory: Directory; atMs: number } | null = null
-  /** The account's URL. */
   let account: string | null = null
 
   async function directory(signal: AbortSignal): Promise<Directory> {
@@ -57,13 +55,13 @@ export function createAcmeSession(accountKey: KeyObject, options: SessionOptions
     try {
       return await signed(url, payload, account, signal)
     } catch (error) {
-      // If the CA has lost the account, the next attempt registers the same key again.
+      // If the CA lost the account, the next attempt registers the same key again.
       if (error instanceof AcmeProblem && error.kind === 'accountDoesNotExist') account = null
       throw error
     }
   }
 
-  /** Finds the account if the CA knows the key (RFC 8555, section 7.3.1), and updates its contact (7.3.2). */
+  /** Finds an existing account by key (RFC 8555, section 7.3.1) and updates its contact (7.3.2). */
   async function findAccount(signal: AbortSignal): Promise<string> {
     const { newAccount } = await directory(signal)
     const contact = email === null ? {} : { contact: [`mailto:${email}`] }
@@ -92,7 +90,7 @@ export function createAcmeSession(accountKey: KeyObject, options: SessionOptions
       } catch (error) {
         const again = error instanceof AcmeProblem && error.kind === 'badNonce' && tries < NONCE_TRIES
         if (!again) throw error
-        // Other stored nonces are probably invalid as well; the error response contains a new one.
+        // Other stored nonces are probably invalid; the error response has a new one.
         nonces.splice(0, nonces.length - 1)
       }
     }
@@ -128,7 +126,7 @@ export function createAcmeSession(accountKey: KeyObject, options: SessionOptions
   return { signer, directory, post, get }
 }
 
-/** Throws AcmeProblem that names `what`. */
+/** Throws AcmeProblem, which names `what`. */
 export function parsed<Schema extends z.ZodType>(
   schema: Schema,
   answer: AcmeAnswer,
@@ -153,12 +151,12 @@ function json(answer: AcmeAnswer): unknown {
   }
 }
 
-/** ECDSA on P-256, signing ES256. */
+/** ECDSA P-256 (ES256). */
 type Signer = {
-  /** With the members and the order of its thumbprint (RFC 7638). */
+  /** Members in the order of its thumbprint (RFC 7638). */
   jwk: { crv: string; kty: string; x: string; y: string }
   thumbprint: string
-  /** A JWS in its flattened JSON form (RFC 8555, section 6.2). `payload` null: POST-as-GET. */
+  /** Flattened JWS (RFC 8555, section 6.2). `payload` null: POST-as-GET. */
   sign(header: { nonce: string; url: string; kid: string | null }, payload: object | null): string
 }
 

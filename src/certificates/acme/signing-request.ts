@@ -20,7 +20,7 @@ export function alternativeNames(names: readonly string[]): Buffer {
   )
 }
 
-/** PKCS #10 (RFC 2986) in DER, with an empty subject and the name as subjectAltName. `key`: ECDSA on P-256. */
+/** PKCS #10 (RFC 2986) in DER: empty subject, the name as subjectAltName. `key`: ECDSA P-256. */
 export function signingRequest(name: string, key: KeyObject): Buffer {
   const extensions = sequence(
     objectId('1.2.840.113549.1.9.14'), // extensionRequest

@@ -9,7 +9,6 @@ export type AcmeAnswer = { status: number; headers: http.IncomingHttpHeaders; bo
 export type AcmeRequest = {
   method: 'GET' | 'HEAD' | 'POST'
   url: string
-  /** A signed JWS. */
   body?: string
   signal: AbortSignal
 }
@@ -20,14 +19,13 @@ type TransportOptions = {
   userAgent: string
   timeoutMs?: number
   limitBytes?: number
-  /** More certificate authorities (PEM), for tests. For a private CA use NODE_EXTRA_CA_CERTS. */
+  /** Extra CA certificates (PEM) for tests. For a private CA use NODE_EXTRA_CA_CERTS. */
   ca?: string
 }
 
 /**
- * HTTPS to the operator's CA. Without the address guard: a private CA may have a
- * private address, and only the CA names its resources. Follows no redirects.
- * Rejects with AcmeProblem `unreachable`, or with the signal's reason.
+ * HTTPS to the operator's CA. No redirects. Rejects with AcmeProblem `unreachable`, or the signal's reason.
+ * No address guard: a private CA may have a private address.
  */
 export function createTransport(options: TransportOptions): Transport {
   const { userAgent, timeoutMs = 20_000, limitBytes = 1_048_576, ca } = options
@@ -50,7 +48,7 @@ export function createTransport(options: TransportOptions): Transport {
         },
         ...(ca !== undefined && { ca }),
       })
-      // After an abort they may reject once more.
+      // Requests may emit another error after an abort.
       request.on('error', () => {})
       request.on('response', (answer) => answer.on('error', () => {}))
       request.end(body)
@@ -71,7 +69,7 @@ export function createTransport(options: TransportOptions): Transport {
   }
 }
 
-/** For owners, without the CA's address, which is in the log. */
+/** Omits the CA's address, which only the log has. */
 function wordsOf(cause: unknown): string {
   const { code, syscall, message } = cause as NodeJS.ErrnoException
   return syscall !== undefined || cause instanceof AggregateError ? (code ?? 'no connection') : message

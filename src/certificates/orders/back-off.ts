@@ -1,30 +1,23 @@
 import type { Random } from '../acme/renewal.ts'
 
-/**
- * `not-here`: the name does not point here, so the CA was not asked; `ca-away`:
- * the CA did not respond; `refused`: by the CA; `fault`: an internal error.
- */
+/** `not-here`: the name points elsewhere. `ca-away`: no response. `refused`: by the CA. `fault`: internal error. */
 export type FailureKind = 'not-here' | 'ca-away' | 'refused' | 'fault'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 
-/**
- * The wait doubles from `firstMs` to `mostMs`. A name may point here soon, so it
- * is checked every hour; a CA limits refusals (Let's Encrypt: five an hour for a
- * name).
- */
+/** Doubles from `firstMs` to `mostMs`. Let's Encrypt allows five refusals an hour for each name. */
 const STEPS: Record<FailureKind, { firstMs: number; mostMs: number }> = {
   'not-here': { firstMs: MINUTE_MS, mostMs: HOUR_MS },
   'ca-away': { firstMs: MINUTE_MS, mostMs: HOUR_MS },
   refused: { firstMs: 10 * MINUTE_MS, mostMs: 24 * HOUR_MS },
   fault: { firstMs: 5 * MINUTE_MS, mostMs: 6 * HOUR_MS },
 }
-/** Whatever Retry-After the CA sends. */
+/** Upper limit for the CA's Retry-After. */
 const MOST_WANTED_MS = 48 * HOUR_MS
 const LEAST_RENEWAL_MS = 10 * MINUTE_MS
 
-/** The wait after the `failures`th failure in a row, with up to 25 % jitter; at least what the CA wants. */
+/** The wait after `failures` failures in a row, with up to 25 % jitter; at least what the CA wants. */
 export function backOffMs(
   kind: FailureKind,
   failures: number,
@@ -36,7 +29,7 @@ export function backOffMs(
   return Math.round(Math.max(grown * (1 - random() / 4), leastWaitMs(wantedMs)))
 }
 
-/** The same for a certificate that ends in `leftMs`: retried more often around its end. */
+/** For a certificate that ends in `leftMs`: retries more often around its end. */
 export function renewalBackOffMs(usualMs: number, leftMs: number, wantedMs: number | null): number {
   const nearMs = Math.max(Math.abs(leftMs) / 8, LEAST_RENEWAL_MS)
   return Math.max(Math.min(usualMs, nearMs), leastWaitMs(wantedMs))

@@ -3,11 +3,11 @@ import type pg from 'pg'
 import { type Queryable, transaction } from '../../db/transaction.ts'
 import type { AccountId, DomainId, DomainName } from '../../ids.ts'
 
-/** A domain that only this node works on until the lease ends. */
+/** A domain that one node works on until the lease ends. */
 export type OrderTask = {
   domain: { id: DomainId; name: DomainName }
   account: AccountId
-  /** Results count only while it is in the row. */
+  /** Results are stored only while the row has this lease. */
   lease: string
   failures: number
   /** The present certificate, if it was ordered. */
@@ -15,12 +15,9 @@ export type OrderTask = {
 }
 
 /**
- * Takes up to `limit` due domains: first those that did not fail last time, so
- * that thousands of names that point elsewhere do not delay others; then those of
- * the account with the fewest recent orders, because all share the budget; then
- * the longest waiting. Own certificates are kept until they end (`next_at`). An
- * inactive domain gets no first certificate, but renewals: its visitors still
- * pass through the edge.
+ * Takes up to `limit` due domains: previously failed ones last, then accounts with the fewest recent orders first,
+ * then the longest waiting. Own certificates are kept until they end (`next_at`).
+ * An inactive domain gets renewals only: its visitors still use the edge.
  */
 export async function takeOrderTasks(
   db: Queryable,
@@ -99,7 +96,7 @@ export async function renewLease(
   return rowCount === 1
 }
 
-/** Ends a task without a certificate, until `nextAtMs`. Does nothing if the lease is lost. */
+/** Ends a task without a certificate, until `nextAtMs`. No effect after losing the lease. */
 export async function endOrderTask(
   db: Queryable,
   { domain, lease }: OrderTask,
@@ -128,7 +125,7 @@ export async function endOrderTask(
   )
 }
 
-/** Runs `store` in a transaction that has the lease locked; false: the lease is lost, and nothing was done. */
+/** Runs `store` in a transaction with the lease locked. False: the lease is lost, and nothing was done. */
 export async function withLease(
   pool: pg.Pool,
   { domain, lease }: OrderTask,
@@ -145,7 +142,7 @@ export async function withLease(
   })
 }
 
-/** (7228, 0): one count of the fleet's orders at a time. */
+/** (7228, 0): serializes counting the fleet's orders. */
 const BUDGET_LOCK = 7_228
 const HOUR_MS = 3_600_000
 

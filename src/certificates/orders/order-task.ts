@@ -32,7 +32,6 @@ export type OrderTaskDeps = {
   times?: IssueTimes
 }
 
-/** Times are moments, not durations. */
 export type OrderTaskEnd =
   | { kind: 'issued'; certificate: Certificate; nextAtMs: number; renewAtMs: number }
   | { kind: 'later'; nextAtMs: number; renewAtMs?: number }
@@ -40,14 +39,14 @@ export type OrderTaskEnd =
 
 type Times = { nextAtMs: number; renewAtMs: number }
 
-/** When the CA did not return renewal information. */
+/** Used without renewal information from the CA. */
 const RETRY_MS = 6 * 3_600_000
-/** Between two orders, even if the CA wants a certificate replaced at once. */
+/** Between two orders, even if the CA wants an immediate replacement. */
 const MIN_PAUSE_MS = 3_600_000
-/** Part of the lifetime that is kept for failures, whatever the CA suggests. */
+/** Part of the lifetime reserved for failures, whatever the CA suggests. */
 const RESERVE = 1 / 12
 
-/** Checks the time, the name and the budget, then orders. Rejects only with the reason of `signal`. */
+/** Checks the time, the name and the budget, then orders. Rejects only with the signal's reason. */
 export async function runOrderTask(
   deps: OrderTaskDeps,
   task: OrderTask,
@@ -92,7 +91,7 @@ export async function runOrderTask(
   }
 }
 
-/** When to renew: the CA's suggestion, else `otherwiseMs`; and when to ask the CA again. */
+/** Returns when to renew (the CA's suggestion or `otherwiseMs`) and when to ask the CA again. */
 async function askCa(
   { clock, log, random, session }: OrderTaskDeps,
   certificate: { chain: string; notBeforeMs: number; notAfterMs: number },
@@ -110,7 +109,7 @@ async function askCa(
     return { renewAtMs: otherwiseMs, nextAtMs: Math.min(otherwiseMs, nowMs + RETRY_MS) }
   }
   if (info === null) return { renewAtMs: otherwiseMs, nextAtMs: otherwiseMs }
-  // Keep a time that was chosen from the window while it is inside.
+  // Keep a chosen time while the window includes it.
   const kept = info.startMs <= otherwiseMs && otherwiseMs <= info.endMs
   const latestMs = notAfterMs - (notAfterMs - notBeforeMs) * RESERVE
   const renewAtMs = Math.min(kept ? otherwiseMs : suggestedMs(info, random), latestMs)

@@ -39,20 +39,19 @@ export type OrderingDeps = {
 export type OrderingOptions = {
   directoryUrl: string
   email: string | null
-  /** Orders of the whole fleet. */
+  /** Limit for the whole fleet. */
   perHour: number
-  /** After this time another node takes over the tasks of a dead one. */
+  /** Another node takes over the tasks of a dead node after this time. */
   leaseMs?: number
-  /** Between two checks for due certificates. */
   pollMs?: number
-  /** Tasks of this node at a time. */
+  /** Parallel tasks of this node. */
   slots?: number
   times?: IssueTimes
 }
 
-/** After a domain was registered: others may follow. */
+/** After a registration, because others may follow. */
 const SOON_MS = 250
-/** Five minutes. If another node has taken over the task by then, the lease prevents storing. */
+/** Five minutes. The lease prevents storing if another node has taken over. */
 const STORE_TRIES = 300
 const STORE_RETRY_MS = 1_000
 
@@ -63,9 +62,8 @@ export function startOrdering(deps: OrderingDeps, options: OrderingOptions): Ord
 }
 
 /**
- * Orders and renews certificates while the node runs. Nodes share the work: each
- * domain is one node's task at a time, under a lease. Failures never affect what
- * is being served.
+ * Orders and renews certificates. Each domain is one node's task at a time, under a lease.
+ * Failures never affect certificates in use.
  */
 export class Ordering {
   readonly #deps: OrderingDeps
@@ -108,14 +106,13 @@ export class Ordering {
         this.wake()
       }, SOON_MS)
     })
-    // Before the first tasks: a CA that is used for the first time makes more certificates due.
+    // First, because a new CA makes more certificates due.
     this.#ready = this.#acmeSession().then(this.wake, (error: unknown) => {
       log.error({ err: error }, 'there is no account at the CA yet')
       this.wake()
     })
   }
 
-  /** Takes due tasks now. */
   readonly wake = (): void => {
     this.#takeAgain = true
     this.#taking ??= this.#takeTasks().finally(() => {
@@ -123,7 +120,7 @@ export class Ordering {
     })
   }
 
-  /** Gives running tasks back: another node takes them at once. */
+  /** Releases running tasks, so another node can take them at once. */
   readonly close = async (): Promise<void> => {
     this.#closing.abort(new Error('the node is shutting down'))
     clearInterval(this.#timer)
@@ -152,7 +149,7 @@ export class Ordering {
       this.#takeAgain = false
       try {
         const limit = slots - this.#running.size
-        // A new one each time, so that a lost task of this node cannot end a later one.
+        // New each time, so that a lost task cannot end a later one.
         const lease = randomUUID()
         const tasks = await takeOrderTasks(pool, { lease, leaseMs, limit, nowMs: clock.nowMs() })
         for (const task of tasks) this.#begin(task)
@@ -183,7 +180,7 @@ export class Ordering {
         (ours) => {
           if (!ours) lost.abort(new Error('the lease is lost'))
         },
-        // The database is away: storing the result checks the lease.
+        // The database is away; storing the result checks the lease.
         () => {},
       )
     }, this.#options.leaseMs / 3)
@@ -191,7 +188,7 @@ export class Ordering {
       const signal = AbortSignal.any([this.#closing.signal, lost.signal])
       const end = await runOrderTask(this.#taskDeps, task, signal).catch((): null => null)
       if (lost.signal.aborted) return
-      // While the lease is ours: the next node publishes its own challenge.
+      // Only while we have the lease: the next node publishes its own challenge.
       await withdrawChallenges(pool, task.domain).catch(() => {})
       if (end === null) await endOrderTask(pool, task, { kind: 'later', nextAtMs: clock.nowMs() })
       else await this.#store(task, end)
@@ -224,7 +221,7 @@ export class Ordering {
     await endOrderTask(pool, task, { kind: 'failed', nextAtMs, reason, nowMs })
   }
 
-  /** An issued certificate counts against the CA's limits: do not lose it while the database is away. */
+  /** Retries, because an issued certificate counts against the CA's limits. */
   async #retried<T>(domain: string, store: () => Promise<T>): Promise<T> {
     const { signal } = this.#closing
     for (let tries = 1; ; tries++) {

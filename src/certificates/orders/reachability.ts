@@ -14,7 +14,6 @@ import { CHALLENGE_PREFIX, type Challenge, type ChallengeKind } from '../acme/ch
 
 type ReachDeps = {
   guard: AddressGuard
-  /** Where CAs ask. */
   ports?: { http: number; tls: number }
   timeoutMs?: number
   lookup?: Lookup
@@ -23,9 +22,8 @@ type ReachDeps = {
 export type Reach = { kind: ChallengeKind } | { unreachable: string }
 
 /**
- * Asks under the domain's name, as a CA would, for a random word that is published beforehand, so that no order is
- * wasted on a name that does not lead to this fleet. Says by which challenge a CA will succeed: on the plain port,
- * else within a TLS handshake. Each address has to lead here; one at which no server answers does no harm.
+ * Requests a random published token under the domain's name, as a CA would, to save useless orders.
+ * Returns the usable challenge: plain HTTP, else TLS. Every address that responds must belong to this fleet.
  */
 export async function reachesUs(
   { guard, ports = { http: 80, tls: 443 }, timeoutMs = 10_000, lookup = lookupAddresses }: ReachDeps,

@@ -4,17 +4,12 @@ import type { DomainId, DomainName } from '../../ids.ts'
 import { announceHost } from '../../store/invalidation.ts'
 import type { CertificateSource } from '../stored-certificate.ts'
 
-/** Names of the deleted certificates. */
 export type DeletedSecrets = { ordered: DomainName[]; supplied: DomainName[] }
 
-/**
- * After the loss of a master key: deletes everything encrypted with it, and its
- * id. Certificates are ordered again from `nowMs` on if a CA is configured; owners
- * must supply theirs again.
- */
+/** After losing a master key: deletes its secrets and id. A configured CA is asked again from `nowMs` on. */
 export async function deleteSealedSecrets(pool: pg.Pool, nowMs: number): Promise<DeletedSecrets> {
   return retriedTransaction(pool, async (client) => {
-    // Locks the orders first, as storing a certificate does, to avoid deadlocks.
+    // Same lock order as storing a certificate, to avoid deadlocks.
     await client.query('select from certificate_order order by domain_id for update')
     await client.query('select from master_key for update')
     const { rows } = await client.query<{ id: DomainId; name: DomainName; source: CertificateSource }>(

@@ -4,21 +4,21 @@ import path from 'node:path'
 
 import { makeDir } from '../../system-user.ts'
 
-/** Encrypts secrets in the database. A KeyObject, so that printing it shows nothing. */
+/** Encrypts secrets in the database. A KeyObject, so that printing it reveals nothing. */
 type MasterKey = {
-  /** Precedes everything encrypted with this key; reveals nothing about it. */
+  /** Prefix of everything encrypted with this key; reveals nothing about it. */
   id: string
   key: KeyObject
 }
 
-/** The first encrypts, all decrypt. More than one while a key is being replaced. */
+/** The first encrypts, all decrypt. Several exist only while a key is being replaced. */
 export type MasterKeys = readonly [MasterKey, ...MasterKey[]]
 
 const KEY_BYTES = 32
 const ID_BYTES = 8
 const FILE = 'secret-key'
 
-/** Keys of 32 bytes in base64, separated by commas or line breaks; null: malformed. */
+/** Base64 keys of 32 bytes, separated by commas or line breaks; null: malformed. */
 export function parseMasterKeys(text: string): MasterKeys | null {
   const keys = text
     .split(/[\s,]+/)
@@ -29,7 +29,7 @@ export function parseMasterKeys(text: string): MasterKeys | null {
   return first === undefined ? null : [first, ...others]
 }
 
-/** The keys in the data directory; null: no file. Throws if it is malformed or others can read it. */
+/** Null: no file. Throws if it is malformed or others can read it. */
 export function readMasterKeyFile(dataDir: string): MasterKeys | null {
   const file = path.join(dataDir, FILE)
   let text: string
@@ -47,7 +47,7 @@ export function readMasterKeyFile(dataDir: string): MasterKeys | null {
   return keys
 }
 
-/** Creates the file with a new key. Two processes at once get the same key. */
+/** Creates the file with a new key. Concurrent processes get the same key. */
 export function createMasterKeyFile(dataDir: string): MasterKeys {
   makeDir(dataDir, 0o711)
   const file = path.join(dataDir, FILE)
@@ -59,7 +59,7 @@ export function createMasterKeyFile(dataDir: string): MasterKeys {
   })
   chmodSync(draft, 0o600)
   try {
-    // Never incomplete, and never replaces an existing one.
+    // Atomic, and never replaces an existing file.
     linkSync(draft, file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
@@ -71,12 +71,11 @@ export function createMasterKeyFile(dataDir: string): MasterKeys {
   return keys
 }
 
-/** The file's content, for a backup; null: no file. */
 export function readMasterKeyText(dataDir: string): string | null {
   return readMasterKeyFile(dataDir) === null ? null : readFileSync(path.join(dataDir, FILE), 'utf8')
 }
 
-/** Writes the file of a backup. Throws if there is a different one. */
+/** Restores the file from a backup. Throws if a different one exists. */
 export function writeMasterKeyText(dataDir: string, text: string): void {
   if (parseMasterKeys(text) === null) throw new MasterKeyError('the master key in the backup is malformed')
   if (readMasterKeyText(dataDir) === text) return

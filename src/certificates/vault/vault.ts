@@ -3,29 +3,24 @@ import type pg from 'pg'
 import { type Queryable, transaction } from '../../db/transaction.ts'
 import { createMasterKeyFile, MasterKeyError, type MasterKeys, readMasterKeyFile } from './master-key.ts'
 
-/**
- * Encrypts (seals) and decrypts (opens) secrets in PostgreSQL. The database has
- * the id of the master key, so that a node with another key is detected before it
- * encrypts anything.
- */
+/** Encrypts (seals) and decrypts (opens) secrets. The key id in the database detects a wrong master key first. */
 export type Vault = {
   /** Throws MasterKeyError if this node does not have the database's master key. */
   seal(purpose: string, secret: Buffer): Promise<Buffer>
   /** Throws SealError or MasterKeyError. */
   open(purpose: string, sealed: Buffer): Buffer
   /**
-   * Reads or creates this node's keys and registers the first one. If the database
-   * has another one of them, encrypts everything again with the first. Throws
-   * MasterKeyError as `seal` does.
+   * Reads or creates this node's keys and registers the first. Encrypts everything again after a key change.
+   * Throws MasterKeyError as `seal` does.
    */
   admit(): Promise<void>
-  /** Whether this node can decrypt the database's secrets. Creates and registers nothing. */
+  /** Whether this node can decrypt the secrets. Creates and registers nothing. */
   fits(): Promise<boolean>
 }
 
 type VaultOptions = {
   pool: pg.Pool
-  /** Of the settings; null: of the file in the data directory, which is created when needed. */
+  /** From the settings; null: from the data directory, created when needed. */
   keys: MasterKeys | null
   dataDir: string
 }
@@ -119,9 +114,8 @@ function mismatch(id: string): string {
 }
 
 /**
- * A sealed value in bytes: version (1), id of the master key (8), nonce (12), tag
- * (16), the secret in AES-256-GCM. `purpose` is authenticated, so that a value
- * that is moved to another row cannot be decrypted there.
+ * Sealed bytes: version (1), key id (8), nonce (12), tag (16), AES-256-GCM secret. Authenticating `purpose`
+ * makes a value that was moved to another row undecryptable.
  */
 const VERSION = 1
 const HEAD_BYTES = 9
@@ -137,7 +131,7 @@ export function seal(keys: MasterKeys, purpose: string, secret: Buffer): Buffer 
   return Buffer.concat([head, nonce, cipher.getAuthTag(), body])
 }
 
-/** Throws SealError if the key is unknown, the purpose is another one, or the value was changed. */
+/** Throws SealError for an unknown key, a different purpose, or a changed value. */
 export function unseal(keys: MasterKeys, purpose: string, sealed: Buffer): Buffer {
   if (sealed.length < HEAD_BYTES + NONCE_BYTES + TAG_BYTES || sealed[0] !== VERSION) {
     throw new SealError('unknown format of a sealed value')

@@ -1,22 +1,17 @@
 import pg from 'pg'
 import type { Queryable } from '../transaction.ts'
 
-/**
- * A backup is lines of JSON: this head; for each table its name and columns, then
- * its rows; at the end the number of rows, so that an incomplete one is noticed.
- */
+/** First line of a backup (JSON lines). Tables with their rows follow; the final row count shows truncation. */
 export type BackupHead = {
   prepaint: 'backup'
   format: 1
   version: string
   made_at: string
-  /** Applied migrations, in order. */
   migrations: string[]
-  /** Of the key that encrypts secrets in it; null: there are none. */
+  /** Id of the key that encrypts its secrets; null: no secrets. */
   master_key_id: string | null
   /** The key itself, if requested. */
   master_key: string | null
-  /** Includes the render cache. */
   pages: boolean
 }
 export type TableLine = { table: string; columns: string[] }
@@ -25,18 +20,18 @@ export type EndLine = { end: Record<string, number> }
 /** The render cache and records of renders. */
 const CACHE: ReadonlySet<string> = new Set(['page', 'redirect', 'sitemap', 'unstored_page', 'render_record'])
 
-/** About this much is fetched at a time. */
+/** Approximate bytes per fetch. */
 const FETCH_BYTES = 4 * 1024 * 1024
 const FETCH_MOST = 5_000
 
-/** Everything stored, as of the moment when the first piece is read. */
+/** A consistent snapshot, taken when the first piece is read. */
 export async function* readBackup(
   connection: pg.ClientConfig,
   options: { version: string; masterKey: string | null; pages: boolean },
 ): AsyncGenerator<string> {
   const { version, masterKey, pages } = options
   const client = new pg.Client(connection)
-  // The query reports a broken connection.
+  // The query also reports a broken connection.
   client.on('error', () => {})
   await client.connect()
   try {
@@ -72,7 +67,6 @@ async function headOf(
   }
 }
 
-/** Returns the number of rows. */
 async function* rowsOf(client: pg.Client, table: string): AsyncGenerator<string, number> {
   const name = client.escapeIdentifier(table)
   await client.query(
@@ -82,7 +76,7 @@ async function* rowsOf(client: pg.Client, table: string): AsyncGenerator<string,
   for (let step = 10; ; ) {
     const { rows } = await client.query<{ row: string }>(`fetch ${step} from all_rows`)
     if (rows.length === 0) break
-    // Line breaks in JSON strings are escaped; others are white space.
+    // JSON escapes line breaks in strings; others are white space.
     const text = rows.map(({ row }) => `${row.replaceAll('\n', ' ')}\n`).join('')
     yield text
     count += rows.length
@@ -97,7 +91,7 @@ type BackupTable = { name: string; columns: string[] }
 /** Not part of a backup. */
 const EXCLUDED: ReadonlySet<string> = new Set(['node', 'schema_migration'])
 
-/** All tables with their columns (without generated ones), in the order of their foreign keys. */
+/** All tables in foreign-key order, with their columns except generated ones. */
 export async function tablesInOrder(db: Queryable): Promise<BackupTable[]> {
   const { rows: tables } = await db.query<BackupTable>(
     `select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns

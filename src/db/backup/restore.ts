@@ -12,10 +12,8 @@ const BATCH_CHARS = 4 * 1024 * 1024
 export type Restored = { head: BackupHead; rows: Record<string, number> }
 
 /**
- * Restores a backup into an empty database: first the schema of the backup, then
- * all rows in one transaction, then later migrations. Throws DatabaseError, and
- * stores nothing, if the database is not empty, or the backup is incomplete or
- * of a newer version.
+ * Applies the backup's schema, inserts all rows in one transaction, and applies later migrations.
+ * Throws DatabaseError and stores nothing if the database is not empty, or the backup is incomplete or newer.
  */
 export async function restoreBackup(
   connection: pg.ClientConfig,
@@ -40,7 +38,7 @@ export async function restoreBackup(
     const tables = await tablesInOrder(client)
     // Migrations insert some rows.
     await client.query(`truncate ${tables.map(({ name }) => client.escapeIdentifier(name)).join(', ')}`)
-    // The rows that triggers wrote are in the backup.
+    // The backup contains the rows that triggers wrote.
     await setTriggers(client, tables, 'disable')
     const rows = await insertAll(client, reader, new Set(tables.map(({ name }) => name)))
     await setTriggers(client, tables, 'enable')
@@ -55,7 +53,7 @@ export async function restoreBackup(
   }
 }
 
-/** What backups from before the first release have besides today's schema. Passwords are kept, sessions are not. */
+/** Tables of unreleased versions. Passwords are kept, sessions are not. */
 const UNRELEASED_TABLES = `
   alter table account add name text, add email_verified boolean, add image text, add updated_at timestamptz;
   create table sign_in_method (id integer, account_id integer, provider text, provider_account text, password text,
@@ -131,7 +129,6 @@ async function setTriggers(
   }
 }
 
-/** Returns the number of rows of each table. */
 async function insertAll(
   client: pg.Client,
   reader: AsyncIterator<string>,

@@ -26,18 +26,13 @@ export type Binaries = { initdb: string; postgres: string; major: number }
 const COPY = 'postgresql-'
 
 type Options = {
-  /** Runs them. */
   user: SystemUser
-  /** Where to copy them if this user cannot run them in node_modules. */
+  /** Used if `user` cannot run them in node_modules. */
   copyTo: string
   onLongStep(line: string): void
 }
 
-/**
- * Finds the PostgreSQL that npm installed and makes it work: creates its symlinks
- * (npm drops them, and its install script may be disabled), and copies it if
- * `user` cannot reach it (root's home is closed to others).
- */
+/** Finds npm's PostgreSQL. Creates the symlinks that npm drops, and copies it if `user` cannot reach it. */
 export function findBinaries(options: Options): Binaries {
   const { user } = options
   const dir = preparedBinaries(installedPackage(), options)
@@ -60,7 +55,6 @@ export function findBinaries(options: Options): Binaries {
 }
 
 type Package = {
-  /** Its folder with bin, lib and share. */
   native: string
   version: string
 }
@@ -93,7 +87,6 @@ function installedPackage(): Package {
   return { native: path.join(root, 'native'), version }
 }
 
-/** Whether all links exist afterwards. */
 function createLinks(native: string): boolean {
   return readLinks(native).every(({ file, to }) => {
     try {
@@ -116,7 +109,7 @@ function readLinks(native: string): { file: string; to: string }[] {
   }))
 }
 
-/** Whether `user` can read and run everything; npm's umask may have been 077. */
+/** npm's umask may have been 077. */
 function isOpenTo(native: string, user: SystemUser): boolean {
   if (user === null) return true
   if (!canTraverse(native, user)) return false
@@ -126,12 +119,10 @@ function isOpenTo(native: string, user: SystemUser): boolean {
   })
 }
 
-/** Copies under a temporary name first. */
 function copyBinaries(native: string, target: string, onLongStep: (line: string) => void): string {
   if (existsSync(target)) return target
   onLongStep(`Copying PostgreSQL to ${target}, where its user can reach it ...`)
   const dir = path.dirname(target)
-  // Copies of other versions, and an interrupted one.
   for (const name of readdirSync(dir).filter((entry) => entry.startsWith(COPY))) {
     rmSync(path.join(dir, name), { recursive: true, force: true })
   }
@@ -145,7 +136,6 @@ function copyBinaries(native: string, target: string, onLongStep: (line: string)
   return target
 }
 
-/** Makes the copy readable for everyone, whatever the umask. */
 function copyOpenly(from: string, to: string): void {
   const stat = lstatSync(from)
   if (stat.isSymbolicLink()) {

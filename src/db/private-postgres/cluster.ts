@@ -16,22 +16,16 @@ import { DatabaseError } from '../connection.ts'
 import type { Binaries } from './binaries.ts'
 import { startWatchedChild } from './watched-child.ts'
 
-/** The role and the database that Prepaint uses in its private PostgreSQL. */
 export const PRIVATE_USER = 'prepaint'
 
 const UNFINISHED = 'data.init-'
 
-/**
- * Creates the cluster `<home>/data`, or checks the version of an existing one.
- * A new one has another name until it is complete and on disk, so that an
- * interrupted start leaves no broken database. The caller has the owner lock.
- */
+/** Creates `<home>/data` (under a temporary name until on disk) or checks its version. Needs the owner lock. */
 export async function prepareCluster(options: {
   home: string
   user: SystemUser
   binaries: Binaries
   onLongStep(line: string): void
-  /** For tests. */
   args?: readonly string[]
 }): Promise<string> {
   const { home, user, binaries, onLongStep } = options
@@ -49,7 +43,7 @@ export async function prepareCluster(options: {
       ...['-D', unfinished, '-U', PRIVATE_USER, '-E', 'UTF8'],
       // The same sort order and case mapping on every machine.
       ...['--locale-provider=builtin', '--locale=C.UTF-8'],
-      // The directory of the socket (0700) controls access.
+      // The mode of the socket's directory (0700) controls access.
       ...['--auth=trust', '--no-instructions'],
       ...(options.args ?? []),
     ],
@@ -65,7 +59,7 @@ export async function prepareCluster(options: {
   return data
 }
 
-/** An orphaned initdb may still be writing; then the next start removes its directory. */
+/** An orphaned initdb may still write; then the next start removes its directory. */
 function removeUnfinished(home: string): void {
   for (const name of readdirSync(home).filter((entry) => entry.startsWith(UNFINISHED))) {
     try {

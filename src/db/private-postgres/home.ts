@@ -22,17 +22,11 @@ import {
 } from '../../system-user.ts'
 import { DatabaseError } from '../connection.ts'
 
-/** The directory of a private database, and the user who runs it. */
 export type DatabaseHome = { dir: string; user: SystemUser }
 
 const NAME = 'postgres'
 
-/**
- * `<data dir>/postgres`. If the database's user cannot reach it (root's home is
- * closed to others), it is a link to a directory under /var/lib/prepaint.
- * A database that exists but cannot be used is an error; it is never replaced by
- * an empty one.
- */
+/** `<data dir>/postgres`; a link to /var/lib/prepaint if unreachable. Throws if an existing database is unusable. */
 export function databaseHome(dataDir: string): DatabaseHome {
   try {
     return findHome(dataDir) ?? createHome(dataDir)
@@ -64,7 +58,7 @@ function findHome(dataDir: string): DatabaseHome | null {
         `Restore that directory, or remove ${inside} to start with an empty database.`,
     )
   }
-  // Interrupted before it was given to its user: do it again.
+  // Interrupted before chown: do it again.
   if (ownUid() === 0 && stat.uid === 0) return null
   return { dir, user: userOf(dir, stat) }
 }
@@ -95,17 +89,13 @@ function userOf(dir: string, owner: { uid: number; gid: number }): SystemUser {
   )
 }
 
-/** PostgreSQL names it after the port, although it opens none. */
+/** PostgreSQL names the socket after the port, although it opens no port. */
 const SOCKET_NAME = '.s.PGSQL.5432'
 
-/** Length of sun_path in <sys/un.h>, less the final NUL. */
+/** Length of sun_path in <sys/un.h>, without the final NUL. */
 const SOCKET_PATH_MAX_BYTES = 107
 
-/**
- * Creates the directory of the Unix socket: in the home of the database, or in a
- * place with a shorter path if it is too long for a socket. Mode 0700, because
- * everyone who can open the socket is the database's superuser.
- */
+/** Mode 0700, because socket access means superuser access. Elsewhere if the home's path is too long for a socket. */
 export function prepareSocketDir(home: string, user: SystemUser): string {
   const id = createHash('sha256').update(home).digest('hex').slice(0, 12)
   const uid = user?.uid ?? ownUid()
@@ -136,7 +126,7 @@ function fitsSocket(dir: string): boolean {
   return Buffer.byteLength(path.join(dir, SOCKET_NAME)) <= SOCKET_PATH_MAX_BYTES
 }
 
-/** Creates a directory that only `user` can enter, or reuses it. False: not possible, or another user's (in /tmp anyone can be first). */
+/** Creates or reuses a directory that only `user` can enter. False: impossible, or another user's. */
 export function makePrivate(dir: string, user: SystemUser): boolean {
   try {
     makeDir(path.dirname(dir), 0o711)
@@ -146,7 +136,7 @@ export function makePrivate(dir: string, user: SystemUser): boolean {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false
   }
   const stat = lstatSync(dir)
-  // Interrupted before it was given to its user.
+  // Interrupted before chown.
   if (stat.uid === 0 && user !== null && stat.isDirectory()) lchownSync(dir, user.uid, user.gid)
   const { mode, uid } = lstatSync(dir)
   const ours = stat.isDirectory() && uid === (user?.uid ?? ownUid()) && (mode & 0o077) === 0

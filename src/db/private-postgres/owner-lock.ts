@@ -23,15 +23,13 @@ export type OwnerLock = { release(): void }
 const CONFLICT = 1
 
 /**
- * Locks `file` for this process; null if another one has it. The kernel releases
- * flock(2) when the process dies, so there is no pid to compare and nothing stale
- * to remove. Node has no flock(2): the command `flock` locks the descriptor that
- * it inherits, and the lock lasts until this process closes it.
+ * Null if another process has the lock. The kernel releases flock(2) when the owner dies, so no lock is ever stale.
+ * Node has no flock(2): the command `flock` locks a descriptor that it inherits from this process.
  */
 export function takeOwnerLock(file: string, kind: OwnerKind, user: SystemUser): OwnerLock | null {
-  // The directory belongs to the database's user: as root, follow no link there.
+  // As root, follow no link in a directory that the database's user owns.
   const fd = openSync(file, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600)
-  // If root runs a command on a user's data directory, the user must still be able to open it.
+  // The user must still be able to open it after root ran a command.
   if (user !== null) fchownSync(fd, user.uid, user.gid)
   const { status, error, stderr } = spawnSync('flock', ['--nonblock', '3'], {
     stdio: ['ignore', 'ignore', 'pipe', fd],
@@ -59,10 +57,8 @@ export function readOwner(file: string): Owner | null {
   return match === null ? null : { pid: Number(pid), kind: kind as OwnerKind, host: host ?? '' }
 }
 
-/** The file postmaster.pid of a running PostgreSQL (pidfile.h in its source). */
 type PidFile = {
   pid: number
-  /** null while it is starting. */
   socketDir: string | null
   ready: boolean
 }
@@ -81,16 +77,13 @@ export function readPidFile(data: string): PidFile | null {
   return { pid: Number(pid), socketDir: socketDir || null, ready: status?.trim() === 'ready' }
 }
 
-/**
- * Which process has the pid now: none, a PostgreSQL on `data`, or another program
- * (usual after a restart of a container, where pids begin at 1).
- */
+/** Which process has the pid now. After a container restart it is often another program. */
 export function holderOf(pid: number, data: string): 'none' | 'postgres' | 'other' {
   try {
     process.kill(pid, 0)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return 'none'
-    // Of another user, but PostgreSQL on this data has ours.
+    // PostgreSQL on this data would run as our user.
     return 'other'
   }
   try {

@@ -16,24 +16,22 @@ export type PostmasterOptions = {
   user: SystemUser
   log: Log
   settings: Readonly<Record<string, string>>
-  /** For tests: stop without a checkpoint, and remove this directory, even if this process is killed. */
+  /** For tests: stop without a checkpoint, and remove this directory even if this process is killed. */
   removeAfter?: string
 }
 
 export type Postmaster = {
-  /** Settles when the server is gone. */
   readonly ended: Promise<ChildEnd>
-  /** Rolls back open transactions; resolves when the server is gone. */
+  /** Rolls back open transactions. */
   stop(): Promise<void>
 }
 
 export const PRIVATE_SETTINGS: Readonly<Record<string, string>> = {
-  // Only the socket; the mode of its directory controls access.
   listen_addresses: '',
   unix_socket_permissions: '0700',
   max_connections: '50',
   shared_buffers: '128MB',
-  // Queries are short, so compiling costs more than it gains; `sync` saves three I/O processes.
+  // Queries are short, so compiling costs more than it gains. `sync` saves three I/O processes.
   jit: 'off',
   io_method: 'sync',
   // A private server has no replica.
@@ -55,19 +53,12 @@ const ORPHAN_FAST_MS = 10_000
 const ORPHAN_LIMIT_MS = 20_000
 const READY_POLL_MS = 10
 
-/**
- * Processes of a killed server use its shared memory a little longer, and the
- * pid in a stale lock file can be reused by another process after the check.
- */
+/** A killed server's processes use its shared memory a little longer, and another process can reuse its pid. */
 const TEMPORARY = /pre-existing shared memory block|lock file "[^"]*" already exists/
 const RETRIES = 25
 const RETRY_MS = 400
 
-/**
- * Starts PostgreSQL on `data` and resolves when it accepts connections. First
- * stops an orphan on the same data (left if a node and its watchdog were
- * killed). The caller has the owner lock.
- */
+/** Stops an orphaned server on `data` and starts a new one. The caller has the owner lock. */
 export async function startPostmaster(options: PostmasterOptions): Promise<Postmaster> {
   const { data, log } = options
   for (let attempt = 1; ; attempt++) {
@@ -100,14 +91,13 @@ function launch(options: PostmasterOptions, otherPid: number | null) {
       ? { signal: 'INT' }
       : { signal: 'QUIT', removeAfter: options.removeAfter }),
     onLine: (line) => logLine(log, line),
-    // Tells PostgreSQL that the process with the pid in its stale lock file is not a server
-    // (pg_ctl uses this for the shell that called it).
+    // Marks the pid in a stale lock file as not a server (pg_ctl does this for its shell).
     ...(otherPid === null ? {} : { env: { PG_GRANDPARENT_PID: String(otherPid) } }),
   })
   return { child, ready: untilReady(data, child.ended, otherPid) }
 }
 
-/** Waits until the pid file says "ready". Without a limit: recovery after a crash may take long, and a restart would repeat it. */
+/** Waits without a limit: crash recovery may take long, and a restart would repeat it. */
 async function untilReady(data: string, ended: Promise<ChildEnd>, otherPid: number | null): Promise<'ready'> {
   let gone = false
   void ended.then(() => {
@@ -126,7 +116,7 @@ async function untilReady(data: string, ended: Promise<ChildEnd>, otherPid: numb
 async function clearWay(data: string, log: Log): Promise<number | null> {
   const file = readPidFile(data)
   if (file === null) {
-    // Missing, or incomplete after a power loss; PostgreSQL does not start with an incomplete one.
+    // PostgreSQL does not start with an incomplete pid file, for example after a power loss.
     rmSync(path.join(data, 'postmaster.pid'), { force: true })
     return null
   }
@@ -151,19 +141,16 @@ async function clearWay(data: string, log: Log): Promise<number | null> {
 async function stop({ data, log }: PostmasterOptions, child: WatchedChild): Promise<void> {
   child.stop()
   await child.ended
-  // It still runs if its watchdog was killed.
+  // The server still runs if its watchdog was killed.
   await clearWay(data, log)
 }
 
 const BACK_OFF_FIRST_MS = 100
 const BACK_OFF_MAX_MS = 10_000
-/** After running this long, the back-off begins again. */
+/** The back-off starts over after this uptime. */
 const STABLE_AFTER_MS = 60_000
 
-/**
- * Starts the server and restarts it with back-off when it ends unexpectedly.
- * Rejects when the first start fails.
- */
+/** Starts the server and restarts it with back-off. Rejects if the first start fails. */
 export async function superviseServer(options: PostmasterOptions): Promise<Pick<Postmaster, 'stop'>> {
   const { log } = options
   const stopping = new AbortController()
@@ -184,7 +171,7 @@ export async function superviseServer(options: PostmasterOptions): Promise<Pick<
       restarting = true
       while (restarting) {
         await sleep(backOffMs, undefined, { signal: stopping.signal }).catch(() => {})
-        // If its watchdog was killed, the previous server may still run.
+        // The previous server may still run if its watchdog was killed.
         if (stopping.signal.aborted) return current.stop()
         backOffMs = Math.min(backOffMs * 2, BACK_OFF_MAX_MS)
         restarting = !(await restart())
@@ -214,7 +201,6 @@ export async function superviseServer(options: PostmasterOptions): Promise<Pick<
   }
 }
 
-/** An entry of a list setting. */
 function quoted(dir: string): string {
   return `"${dir.replaceAll('"', '""')}"`
 }

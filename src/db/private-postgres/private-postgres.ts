@@ -11,33 +11,28 @@ import { PRIVATE_SETTINGS, superviseServer } from './postmaster.ts'
 
 type PrivatePostgres = {
   connection: pg.ClientConfig
-  /** Stops the server if this process started it. */
   close(): Promise<void>
 }
 
 type PrivatePostgresOptions = {
   dataDir: string
   log: Log
-  /** For a command: use a server that another process has started. */
   attach: boolean
   onLongStep(line: string): void
 }
 
 const POLL_MS = 100
-/** How long a node waits for a command that uses the database. */
+/** A node waits this long for a command that uses the database. */
 const COMMAND_WAIT_MS = 15_000
-/** How long a command waits for a server that another process is starting. */
+/** A command waits this long for a server that another process is starting. */
 const ATTACH_WAIT_MS = 60_000
-/** How long a command keeps its server running for other commands. */
+/** A command keeps its server running this long for other commands. */
 const UNUSED_WAIT_MS = 10_000
 const SLOW_START_MS = 3_000
-/** An owner writes its name shortly after it gets the lock. */
+/** An owner writes its name shortly after taking the lock. */
 const UNNAMED_WAIT_MS = 1_000
 
-/**
- * The PostgreSQL of a data directory: starts it, or (`attach`) connects to the
- * one that runs. Throws DatabaseError when another node has the directory.
- */
+/** Starts PostgreSQL on a data directory or (`attach`) shares it. DatabaseError if another node has it. */
 export async function openPrivatePostgres(options: PrivatePostgresOptions): Promise<PrivatePostgres> {
   const { dataDir, attach, onLongStep } = options
   const home = databaseHome(dataDir)
@@ -122,7 +117,7 @@ function connectionTo(socketDir: string): pg.ClientConfig {
   return { ...CONNECTION_DEFAULTS, host: socketDir, port: 5432, user: PRIVATE_USER, database: PRIVATE_USER }
 }
 
-/** At each start, because the first start may have been interrupted. */
+/** Runs at each start, because the first start may have been interrupted. */
 async function createDatabase(connection: pg.ClientConfig): Promise<void> {
   await withClient({ ...connection, database: 'postgres' }, async (client) => {
     const found = await client.query('select from pg_database where datname = $1', [PRIVATE_USER])
@@ -130,7 +125,7 @@ async function createDatabase(connection: pg.ClientConfig): Promise<void> {
   })
 }
 
-/** null: the server of the lock's owner is not ready yet, or about to stop. */
+/** Null: the server is not ready yet, or about to stop. */
 async function connectToRunning(home: string): Promise<PrivatePostgres | null> {
   const file = readPidFile(path.join(home, 'data'))
   if (!file?.ready || file.socketDir === null) return null
@@ -144,14 +139,9 @@ async function connectToRunning(home: string): Promise<PrivatePostgres | null> {
   }
 }
 
-/**
- * Commands may share a private PostgreSQL that the first of them started. The
- * others have a shared lock; the first one takes it exclusively before it stops
- * the server.
- */
+/** Commands that share a server lock it shared. The one that started it locks it exclusively before stopping it. */
 const ATTACHED_LOCK = 7_226_411_029
 
-/** null: the server is about to stop. */
 async function attachCommand(connection: pg.ClientConfig): Promise<pg.Client | null> {
   const client = new pg.Client(connection)
   // The command's queries report a lost server.

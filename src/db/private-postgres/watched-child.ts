@@ -6,11 +6,10 @@ import type { SystemUser } from '../../system-user.ts'
 export type ChildEnd = { status: number | null; lastWords: string }
 
 export type WatchedChild = {
-  /** Settles when the child is gone; never rejects. */
   readonly ended: Promise<ChildEnd>
-  /** Signals the child, as the death of this process does. */
+  /** Sends the child the same signal as when this process dies. */
   stop(): void
-  /** The child no longer keeps the event loop alive, until `stop`. */
+  /** Lets the event loop end while the child runs, until `stop`. */
   background(): void
 }
 
@@ -18,21 +17,18 @@ type WatchedCommand = {
   command: string
   args: readonly string[]
   user: SystemUser
-  /** Stops the child quickly and cleanly: INT for the postmaster (fast shutdown), TERM for others. */
+  /** INT: fast shutdown of PostgreSQL. TERM: other programs. */
   signal: 'INT' | 'TERM' | 'QUIT'
   /** Removed after the child has ended, even if this process was killed. */
   removeAfter?: string
   env?: Readonly<Record<string, string>>
-  /** Called with each line of stderr. */
   onLine?: (line: string) => void
 }
 
 /**
- * Descriptor 3 is a pipe from this process. Its end tells the watcher that this
- * process is gone, even after kill -9. The watcher then signals the child every
- * second (a shell starts background jobs with SIGINT ignored, so the first signal
- * may come too early), and after ten seconds with QUIT. If the child ends first,
- * the watcher is stopped, so that it never signals another process with that pid.
+ * Pipe 3 ends when this process is gone, even after kill -9. The watcher then signals the child every second,
+ * because a shell starts background jobs with SIGINT ignored; after ten seconds it sends QUIT. If the child
+ * ends first, the watcher stops, so it never signals a reused pid.
  */
 const WATCHDOG = `
 signal=$1 remove=$2; shift 2
@@ -64,10 +60,7 @@ exit $status
 
 const LAST_WORDS_CHARS = 4_000
 
-/**
- * Starts a child that ends within seconds after this process, even after kill -9.
- * It has its own session, so Ctrl-C reaches only this process.
- */
+/** Starts a child in its own session (no Ctrl-C). It ends seconds after this process, even after kill -9. */
 export function startWatchedChild(options: WatchedCommand): WatchedChild {
   const { command, args, user, signal, removeAfter, onLine } = options
   const child: ChildProcess = spawn(
@@ -98,9 +91,9 @@ export function startWatchedChild(options: WatchedCommand): WatchedChild {
   const ended = new Promise<ChildEnd>((resolve) => {
     child.once('error', (error) => resolve({ status: null, lastWords: error.message }))
     child.once('exit', (status) => {
-      // If only the watchdog was killed, the watcher now stops the child,
+      // If only the watchdog was killed, the watcher now stops the child.
       lifeline?.destroy()
-      // which still has stderr open: do not wait long for the rest of it.
+      // The child still has stderr open: do not wait long for the rest.
       const end = () => resolve({ status, lastWords })
       child.once('close', end)
       setTimeout(end, 300).unref()
@@ -120,16 +113,12 @@ export function startWatchedChild(options: WatchedCommand): WatchedChild {
   }
 }
 
-/** Pipes of a child are sockets, but not by their type. */
+/** A child's pipes are sockets at run time, but not in the types. */
 function unref(stream: object | null): void {
   if (stream !== null && 'unref' in stream && typeof stream.unref === 'function') stream.unref()
 }
 
-/**
- * The whole environment of PostgreSQL and its commands. PGDATA, PGOPTIONS and the
- * like would change what they do, a locale would translate their messages, and
- * DATABASE_URL contains a password.
- */
+/** Nothing else: PGDATA and PGOPTIONS change behaviour, locales translate messages, DATABASE_URL is secret. */
 export const CHILD_ENVIRONMENT: Readonly<Record<string, string>> = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   LC_ALL: 'C',

@@ -1,8 +1,7 @@
 import type { DomainName, PagePath } from '../../ids.ts'
 
-/** What a client should read again; single numbers are included. No event has content of pages. */
+/** Tells clients what to read again, with single numbers. Never contains content of pages. */
 export type LiveEvent =
-  /** A job has ended. */
   | {
       event: 'render'
       data: {
@@ -13,12 +12,11 @@ export type LiveEvent =
         outcome: string | null
       }
     }
-  /** Pages were stored or purged; `path` null: more than one. */
+  /** Stored or purged; `path` null: several pages. */
   | { event: 'pages'; data: { domain: DomainName; path: PagePath | null } }
   /** Jobs of a domain; `warming`: a warm will queue more. */
   | { event: 'warm'; data: { domain: DomainName; queued: number; running: number; warming: boolean } }
   | { event: 'quota'; data: { domain: DomainName; renders_used: number; monthly_render_limit: number } }
-  /** Visits were counted, some seconds ago. */
   | { event: 'visits'; data: { domain: DomainName } }
   /** A domain was added or changed, or has another certificate. */
   | {
@@ -29,11 +27,10 @@ export type LiveEvent =
   | { event: 'account'; data: Record<never, never> }
   /** For operators: ended jobs of all accounts. */
   | { event: 'fleet'; data: { jobs_ended: number } }
-  /** The stream has begun. */
   | { event: 'hello'; data: Record<never, never> }
   /** Events may have been missed: read everything again. */
   | { event: 'reread'; data: Record<never, never> }
-  /** The last one: `access` (signed out, revoked, expired) or `node` (shutting down; reconnect). */
+  /** The last event: access ended (`access`), or the node shuts down (`node`; reconnect). */
   | { event: 'end'; data: { reason: 'access' | 'node' } }
 
 export const HELLO: LiveEvent = { event: 'hello', data: {} }

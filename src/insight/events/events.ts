@@ -21,35 +21,31 @@ import {
   type Subscriber,
 } from './streams.ts'
 
-/** Payload: an account whose session ended, key was revoked, or plan, role or suspension changed (src/db/schema.sql). */
+/** Payload: an account whose sessions, keys, plan, role or suspension changed (src/db/schema.sql). */
 const ACCESS_ENDED_CHANNEL = 'access_ended'
 
 export type EventTimes = {
-  /** Notifications of this time are read and sent together. */
+  /** Notifications of this interval are read and sent together. */
   gatherMs: number
   beatMs: number
 }
 
-/** More events at a time become one `reread`, so that a burst does not overflow the buffer of a stream. */
+/** A larger burst becomes one `reread`, to protect the streams' buffers. */
 const SENT_AT_ONCE = 100
 
 const TIMES: EventTimes = { gatherMs: 250, beatMs: 15_000 }
 
 export type Events = {
   /**
-   * Sends the events of the subscriber's account to the sink of `begin`, until its
-   * access or this node ends. Throws `too_many_streams`, and `events_unavailable`
-   * if this node has too many streams or receives no notifications.
+   * Sends the account's events until access or this node ends.
+   * Throws `too_many_streams`, or `events_unavailable` if this node has too many streams or no notifications.
    */
   subscribe(subscriber: Subscriber, begin: () => Sink, resumed: boolean): void
   readonly open: number
   close(): void
 }
 
-/**
- * Live updates: turns this node's notifications into events for its subscribers.
- * Without subscribers nothing is collected or read from the database.
- */
+/** Live updates from this node's notifications. Without subscribers it reads nothing from the database. */
 export function createEvents(deps: {
   pool: pg.Pool
   plans: PlanCatalogue
@@ -90,7 +86,6 @@ export function createEvents(deps: {
   return {
     subscribe(subscriber, begin, resumed) {
       if (closed || !listener.connected) throw new AppError('events_unavailable')
-      // Drop older notifications.
       if (streams.count === 0) gathering.take()
       const opened = streams.open(subscriber, begin, resumed)
       if (opened === 'account-full') throw new AppError('too_many_streams')

@@ -2,19 +2,16 @@ import { type DomainId, type JobId, type PagePath, parseJobId } from '../../ids.
 import { parseInvalidation } from '../../store/invalidation.ts'
 import { parseVisited } from '../../store/last-visits.ts'
 
-/** What notifications named since the last `take`, each once. */
 export type Gathered = {
   jobs: Set<JobId>
-  /** null: more than one path of the domain. */
+  /** Null: several paths of the domain. */
   pages: Map<DomainId, PagePath | null>
   hosts: Set<string>
   accounts: Set<number>
   warms: Set<DomainId>
-  /** Domains with counted visits. */
   visited: Set<DomainId>
-  /** Of all accounts. */
   jobsEnded: number
-  /** More than the limit, or not understood by this version. */
+  /** Over the limit, or not understood by this version. */
   overflown: boolean
 }
 
@@ -23,15 +20,13 @@ type Gathering = {
   invalidation(payload: string): void
   warm(payload: string): void
   visited(payload: string): void
-  /** Returns everything and begins again. */
   take(): Gathered
   pending(): boolean
 }
 
-/** Of all accounts' domains. */
 const VISITED_LIMIT = 100_000
 
-/** Keeps at most `most` items, while the database may be slow. */
+/** Keeps at most `most` items while the database is slow. */
 export function createGathering(most = 2_000): Gathering {
   let now = nothing()
   const room = () => {

@@ -6,7 +6,6 @@ import { type JobOutcome, PRIORITIES } from '../../queue/jobs/job.ts'
 import type { LiveEvent } from './event.ts'
 import type { Gathered } from './gathering.ts'
 
-/** An event and whose it is. */
 type OwnedEvent = { account: AccountId; event: LiveEvent }
 
 type DomainRow = {
@@ -29,10 +28,7 @@ type JobRow = {
   outcome: JobOutcome | null
 }
 
-/**
- * The events for `accounts`, the subscribers at this node. SQL leaves out all
- * other accounts. At most three statements, however many notifications.
- */
+/** Events for `accounts`, filtered in SQL. At most three statements for any number of notifications. */
 export async function readEvents(
   db: Queryable,
   accounts: readonly AccountId[],
@@ -133,7 +129,7 @@ async function readDomains(
 
 type Progress = { queued: number; running: number; warming: boolean }
 
-/** `ids`: checked against the accounts. */
+/** The caller has checked that `ids` belong to the accounts. */
 async function readProgress(db: Queryable, ids: readonly DomainId[]): Promise<Map<DomainId, Progress>> {
   if (ids.length === 0) return new Map()
   const { rows } = await db.query<Progress & { id: DomainId }>(

@@ -1,7 +1,7 @@
 import type { AccountId } from '../../ids.ts'
 import { frameOf, HELLO, type LiveEvent, REREAD } from './event.ts'
 
-/** `by`: gives access, and may end before the stream. */
+/** `by`: the session or key that gives access. */
 export type Subscriber = {
   account: AccountId
   by: { session: number } | { key: number }
@@ -9,14 +9,12 @@ export type Subscriber = {
   fleet: boolean
 }
 
-/** Such as an HTTP response. */
 export type Sink = {
   write(frame: string): unknown
   end(): unknown
   destroy(): unknown
-  /** Not sent yet. */
   readonly writableLength: number
-  /** Then there is no `close` event any more. */
+  /** If true, `close` has already been emitted. */
   readonly destroyed: boolean
   once(event: 'close', react: () => void): unknown
 }
@@ -24,7 +22,7 @@ export type Sink = {
 export type StreamLimits = {
   perAccount: number
   perNode: number
-  /** A stream with more unsent bytes is closed. */
+  /** Closes a stream with more unsent bytes. */
   bufferBytes: number
 }
 
@@ -40,7 +38,7 @@ export type Streams = {
     resumed: boolean,
   ): 'open' | 'gone' | 'account-full' | 'node-full'
   send(event: LiveEvent, isFor: (subscriber: Subscriber) => boolean): void
-  /** Sends a comment, so that clients and proxies do not close quiet streams. */
+  /** Sends a comment, so that clients and proxies keep quiet streams open. */
   beat(): void
   end(stream: OpenStream, reason: 'access' | 'node'): void
   accounts(): AccountId[]
@@ -48,7 +46,7 @@ export type Streams = {
   readonly count: number
 }
 
-/** The streams of this node. `name`: prefix of its event ids. */
+/** `name`: prefix of the event ids of this node. */
 export function createStreams(name: string, limits: StreamLimits): Streams {
   const open = new Set<OpenStream>()
   let sent = 0

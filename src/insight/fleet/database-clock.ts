@@ -4,7 +4,7 @@ import { type Clock, type Stopwatch, systemClock, systemStopwatch } from '../../
 import type { Log } from '../../log.ts'
 
 type DatabaseClock = Clock & {
-  /** How far the machine's clock is ahead of the database's, as last measured. */
+  /** How far the machine's clock was ahead of the database's when last measured. */
   readonly machineAheadMs: number
   close(): void
 }
@@ -13,19 +13,14 @@ const QUERY_TIMEOUT_MS = 4_000
 const EVERY_MS = 5_000
 const READINGS_AT_START = 3
 
-/** During a smaller step back the time stands still, so that times stay in order. */
+/** Stands still instead of stepping back, so that times stay in order. */
 const MAX_STANDSTILL_MS = 1_000
 const WARN_MS = 2_000
 
 /**
- * The clock of all nodes is the database's, which leases, rate limits and page
- * ages use. It runs on this machine's monotonic clock and is corrected every five
- * seconds, so that a wrong system clock does no harm, and it goes on while
- * PostgreSQL is away.
- *
- * A reading is from some moment between query and response: the clock is moved
- * only if it is outside that interval, and only to its edge. Rejects when the
- * first reading fails.
+ * All nodes use the database's time: this machine's monotonic clock, corrected every five seconds.
+ * Moves only if outside the interval between query and response, and only to its edge.
+ * Keeps running without PostgreSQL. Rejects if the first reading fails.
  */
 export async function startDatabaseClock(
   deps: { pool: pg.Pool; log: Log; stopwatch?: Stopwatch; machine?: Clock },

@@ -8,7 +8,6 @@ export type NodeState = (typeof NODE_STATES)[number]
 export const BROWSER_STATES = ['ok', 'broken', 'none'] as const
 export type BrowserState = (typeof BROWSER_STATES)[number]
 
-/** Constant while a node runs. */
 export type NodeSelf = {
   /** Unique for each run. */
   id: string
@@ -16,27 +15,24 @@ export type NodeSelf = {
   version: string
   roles: readonly string[]
   cores: number
-  /** 0: it does not render. */
+  /** 0: this node does not render. */
   slots: number
-  /** The last migration that it knows. */
+  /** The last migration in the node's code. */
   schema: string
 }
 
-/** Written with every beat. */
 export type NodePulse = {
   draining: boolean
-  /** Jobs. */
   running: number
-  /** Of the machine, over the last minute. */
+  /** Machine load over the last minute. */
   load: number
-  /** Resident, with browsers and private PostgreSQL. */
+  /** Resident, including browsers and private PostgreSQL. */
   memoryBytes: number
   browser: BrowserState
-  /** Missing if it does not render. */
+  /** Missing if the node does not render. */
   browsers?: { readonly alive: number; readonly started: number }
 }
 
-/** Times are of the database's clock. */
 export type FleetNode = {
   id: string
   host: string
@@ -51,7 +47,7 @@ export type FleetNode = {
   load: number
   memory_bytes: number
   browser: BrowserState
-  /** Running; two while one replaces another. */
+  /** Two while one replaces another. */
   browsers: number
   /** Since the node started. */
   browsers_started: number
@@ -74,7 +70,7 @@ type Row = Omit<FleetNode, 'started_at' | 'seen_at' | 'memory_bytes'> & {
   memory_bytes: string
 }
 
-/** All nodes, including recently dead ones; by host, the oldest first. */
+/** Includes recently dead nodes; by host, the oldest first. */
 export async function readFleet(db: Queryable): Promise<Fleet> {
   const { rows } = await db.query<Row>(
     `select id, host, version, roles, started_at, seen_at, slots, running, cores, load, memory_bytes, browser, browsers, browsers_started,

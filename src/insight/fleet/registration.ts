@@ -4,16 +4,16 @@ import type { Log } from '../../log.ts'
 import { BEAT_MS, type NodePulse, type NodeSelf, REMOVED_AFTER_MS } from './node.ts'
 
 export type Registration = {
-  /** Writes changes at once, such as draining. */
+  /** Call to publish changes at once, such as draining. */
   beat(): Promise<void>
-  /** Settles with the name of a breaking migration that this node does not know. */
+  /** Settles with a breaking migration that this node does not know. */
   outdated: Promise<string>
   close(): Promise<void>
 }
 
 const QUERY_TIMEOUT_MS = 4_000
 
-// A beat need not survive a crash of the server: the next one comes in five seconds.
+// Asynchronous commit: the next beat comes in five seconds.
 const BEAT = `
   with quickly as materialized (select set_config('synchronous_commit', 'off', true))
   insert into node as known (id, host, version, roles, cores, slots, schema, draining, running, load, memory_bytes, browser,
@@ -24,10 +24,7 @@ const BEAT = `
     load = excluded.load, memory_bytes = excluded.memory_bytes, browser = excluded.browser,
     browsers = excluded.browsers, browsers_started = excluded.browsers_started`
 
-/**
- * Writes this node's row at startup and every five seconds. Later errors are only
- * logged: the others see the node as dead until the next successful beat.
- */
+/** Updates this node's row every five seconds. Logs later errors: others see the node as dead until the next beat. */
 export async function startRegistration(
   deps: { pool: pg.Pool; pulse(): NodePulse; log: Log },
   self: NodeSelf,
@@ -60,7 +57,6 @@ export async function startRegistration(
     return (await pool.query<{ name?: string }>(config)).rows
   }
 
-  /** One at a time. */
   function beat(): Promise<void> {
     beating ??= write()
       .then(

@@ -5,11 +5,11 @@ import { type Count, Counts, type Timing, Timings } from './histograms.ts'
 export type AnsweredRequest = {
   verdict: string
   crawler: string | null
-  /** From memory: until the response was handed over; else until it was sent. */
+  /** Until sent; for hits from memory until handed to Node. */
   seconds: number
 }
 
-/** More become `other`. The code has fewer. */
+/** Further ones become `other`. The code has fewer. */
 const MOST_VERDICTS = 60
 
 const SECONDS = [
@@ -60,7 +60,7 @@ export function createEdgeMetrics(registry: Registry) {
       count.value++
       lines.timing(took)
     },
-    /** Call once. `held` is called at each scrape. */
+    /** Call once. Each scrape calls `held`. */
     holds(held: () => { pages: number; bytes: number }): void {
       const gauge = (name: string, help: string, read: () => number) =>
         new Gauge({

@@ -5,7 +5,7 @@ import type { Queryable } from '../../db/transaction.ts'
 /** Scrapes within this time share one reading. */
 const CACHED_MS = 5_000
 
-/** Gauges of the whole fleet, read at the scrape. They are missing while PostgreSQL is away. */
+/** Gauges of the whole fleet. Missing while PostgreSQL is away. */
 export function createFleetMetrics(
   registry: Registry,
   deps: { read(): Promise<FleetFigures>; nowMs(): number; onFault(error: unknown): void },
@@ -75,11 +75,10 @@ export function createFleetMetrics(
   }
 }
 
-/** The same at every node. */
 export type FleetFigures = {
   queue: { priority: 'live' | 'refresh' | 'warm'; queued: number; headAgeSeconds: number }[]
   running: number
-  /** Domains by used renders of the month; domains without a render are left out. */
+  /** Domains by share of monthly renders used; domains without renders are omitted. */
   quota: Record<QuotaRange, number>
   rendersThisMonth: number
   certificates: CertificateFigures
@@ -92,10 +91,10 @@ type NodeState = (typeof NODE_STATES)[number]
 export const QUOTA_RANGES = ['under_80', '80_to_100', '100_to_120', '120'] as const
 type QuotaRange = (typeof QUOTA_RANGES)[number]
 
-/** Of each priority, so that a scrape of a long queue is cheap. */
+/** For each priority, to keep scrapes of long queues cheap. */
 const MAX_COUNTED = 100_000
 
-// `age`: of the job that has waited longest.
+// `age`: of the oldest waiting job.
 const QUEUE = `
   select p.name as priority,
          (select count(*)::int from (select from job where state = 'queued' and priority = p.number limit ${MAX_COUNTED}) j) as queued,
@@ -115,7 +114,7 @@ const QUOTA = `
     join unnest($2::text[], $3::bigint[]) as p (plan, most) on p.plan = a.plan
    where c.month = $1`
 
-// Dead as in src/insight/fleet/node.ts.
+// `dead` as in src/insight/fleet/node.ts.
 const NODES = `
   select count(*) filter (where lives and not draining)::int as serving,
          count(*) filter (where lives and draining)::int as draining,
@@ -163,10 +162,10 @@ export async function readFleetFigures(
   }
 }
 
-/** Of active domains; others may have moved away. */
+/** Active domains only; others may have moved away. */
 type CertificateFigures = {
   stored: number
-  /** Until the first one ends, at least 0; null: there is none. */
+  /** Until the first certificate ends, at least 0; null: no certificates. */
   soonestEndSeconds: number | null
   /** Domains whose last order failed. */
   failing: number

@@ -8,11 +8,11 @@ import {
 
 export type Count = { value: number }
 
-/** A counter for hot paths: prom-client's own makes a string of the labels at each `inc`; here the caller keeps its line. */
+/** A counter for hot paths: prom-client builds a label string for each `inc`; here the caller keeps its line. */
 export class Counts<Label extends string> extends Counter<Label> {
   readonly #lines: { labels: Partial<Record<Label, string>>; count: Count }[] = []
 
-  /** Creates the line of these labels: call once. */
+  /** Call once for each set of labels. */
   line(labels: Record<Label, string>): Count {
     const count = { value: 0 }
     this.#lines.push({ labels, count })
@@ -33,7 +33,6 @@ type Line<Label extends string> = { labels: Partial<Record<Label, string>>; buck
 export class Timings<Label extends string> extends Histogram<Label> {
   readonly #bounds: readonly number[]
   readonly #name: string
-  /** For the metadata. */
   readonly #plain: Histogram<Label>
   readonly #lines: Line<Label>[] = []
 
@@ -44,7 +43,6 @@ export class Timings<Label extends string> extends Histogram<Label> {
     this.#bounds = options.buckets
   }
 
-  /** Creates the line of these labels: call once. */
   line(labels: Record<Label, string>): Timing {
     const bounds = this.#bounds
     const line: Line<Label> = { labels, buckets: new Array(bounds.length + 1).fill(0), sum: 0 }
@@ -57,7 +55,7 @@ export class Timings<Label extends string> extends Histogram<Label> {
     }
   }
 
-  /** Called by prom-client. */
+  /** prom-client calls this. */
   async getForPromString(): Promise<MetricObjectWithValues<MetricValueWithName<Label>>> {
     return this.get()
   }

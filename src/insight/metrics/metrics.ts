@@ -8,11 +8,11 @@ import { PROCESS_KINDS, treeMemory } from './tree-memory.ts'
 export type Metrics = {
   edge: EdgeMetrics
   render: RenderMetrics
-  /** In the format of Prometheus. Does not need the database. */
+  /** Prometheus format. Does not need the database. */
   text(): Promise<{ body: string; type: string }>
 }
 
-/** No label ever contains a domain, an account or a path: see docs/operations.md. */
+/** Labels never contain a domain, an account or a path: see docs/operations.md. */
 export function createMetrics(
   node: WatchedNode,
   options: { slots: number },

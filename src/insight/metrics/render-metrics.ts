@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 type MeasuredRenderer = {
   readonly healthy: boolean
-  /** Running ones, and all that were started. */
+  /** Running browsers, and all that were started. */
   readonly browsers: { readonly alive: number; readonly started: number }
 }
 
@@ -44,7 +44,6 @@ export function createRenderMetrics(registry: Registry, slots: number) {
   gauge('prepaint_render_slots_in_use', 'Renders under way', () => inUse)
 
   return {
-    /** Wraps `render`. */
     measured<Request, Rendering extends MeasuredRendering>(
       render: (request: Request) => Promise<Rendering>,
       nowMs: () => number,

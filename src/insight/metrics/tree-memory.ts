@@ -5,7 +5,7 @@ export type Part = (typeof PROCESS_KINDS)[number]
 
 const PAGE_BYTES = 4_096
 
-/** Resident bytes of this process and its descendants. Shared memory counts for each. Zeros if this is not Linux. */
+/** Resident bytes of this process and its descendants. Shared memory counts for each. Zeros except on Linux. */
 export function treeMemory(pid: number = process.pid): Record<Part, number> {
   const bytes: Record<Part, number> = { node: 0, browsers: 0, database: 0 }
   const children = new Map<number, { pid: number; name: string }[]>()

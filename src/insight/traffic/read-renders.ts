@@ -7,7 +7,6 @@ import type { TrafficOf } from './read-traffic.ts'
 
 const DAY_MS = 86_400_000
 
-/** Renders of a domain in this UTC month. */
 type RendersOfMonth = {
   domain: DomainName
   used: number
@@ -16,7 +15,6 @@ type RendersOfMonth = {
 }
 
 export type MonthOfRenders = RendersOfMonth & {
-  /** Of the month until today. */
   days: { day: string; renders: number }[]
 }
 
@@ -70,10 +68,7 @@ async function read(db: Queryable, of: TrafficOf, nowMs: number): Promise<Row[]>
   return (await db.query<Row>({ name: 'traffic-renders', text: RENDERS, values })).rows
 }
 
-/**
- * Skips days at whose end the renders of a smaller plan were used up, to 100 % or
- * 120 %: the account had that plan then, and the day says nothing about demand.
- */
+/** Skips days that ended at the limit (100 % or 120 %) of a smaller, earlier plan: they do not show demand. */
 function months(limit: number, nowMs: number, plans: PlanCatalogue): (row: Row) => RendersOfMonth {
   const smaller = Object.values(plans)
     .map((plan) => plan.monthly_render_limit)
@@ -96,7 +91,7 @@ function months(limit: number, nowMs: number, plans: PlanCatalogue): (row: Row) 
   }
 }
 
-/** The first day of the month in which the history of a forecast begins. */
+/** First day of the month in which a forecast's history begins. */
 function historyStart(nowMs: number): string {
   return utcMonth(nowMs - FORECAST_DAYS * DAY_MS)
 }
@@ -113,20 +108,19 @@ function daysBetween(first: string, lastMs: number): { day: string; startMs: num
 const FORECAST_DAYS = 7
 
 export type Forecast = {
-  /** The median of the last whole days. */
+  /** Median of the last whole days. */
   per_day: number
-  /** In this month, with the rest of today. */
+  /** In this month, including the rest of today. */
   days_left: number
-  /** At the end of the month: until now, and `per_day` for each day left. */
+  /** At the end of the month: until now, plus `per_day` for each day left. */
   renders: number
   /** UTC day; null: not in this month. */
   reaches_limit_on: string | null
 }
 
 /**
- * Month to date + median of the last 7 whole days × days left. A median, because
- * a single deploy that renders the whole site again predicts nothing. null: no
- * whole day yet. `days`: renders of the last whole days.
+ * `days`: renders of the last 7 whole days. Null: no whole day yet.
+ * Uses the median, because a single deploy that renders the whole site again predicts nothing.
  */
 export function forecastRenders(month: {
   used: number

@@ -3,7 +3,7 @@ import type { Queryable } from '../../db/transaction.ts'
 import type { AccountId, DomainName } from '../../ids.ts'
 import type { TrafficOf } from './read-traffic.ts'
 
-/** For lists of domains: crawlers' requests for pages, and the last crawler. */
+/** Crawlers' requests for pages, and the last crawler. */
 export type TrafficSummary = {
   domain: DomainName
   day: { pages: number; hit_ratio: number | null }
@@ -13,10 +13,7 @@ export type TrafficSummary = {
 
 const DAY_MS = 86_400_000
 
-/**
- * From `traffic_summary`: hourly rows would be hundreds for each domain. The first day of the week, and of the last 24
- * hours, counts from `hour` on. The sum is written out, because slices of arrays took twice as long.
- */
+/** `traffic_summary`, because `traffic_hour` has hundreds of rows per domain. Array slices took twice as long. */
 const summariesFrom = (hour: number) => {
   const rest = (hours: string) =>
     Array.from({ length: 24 - hour }, (_, at) => `t.${hours}[${hour + at + 1}]`).join(' + ')
@@ -93,7 +90,7 @@ const PATHS = `
    where rank <= $5
    order by is_failing, visits desc, path`
 
-/** The paths with the most visits and the most failures of crawlers; at most `limit` of each. */
+/** Paths with the most crawler visits and failures; at most `limit` of each. */
 export async function readPaths(
   db: Queryable,
   of: TrafficOf,

@@ -11,13 +11,12 @@ import {
 } from './verdict-kind.ts'
 import { PEOPLE } from './visit-counts.ts'
 
-/** Visits in each step of the range. */
 type Series = { visits: number[]; total: number }
 
-/** Live traffic of a range; lists have one value for each of `times`. */
+/** Lists have one value for each of `times`. */
 export type TrafficView = {
   times: string[]
-  /** Of crawlers, except `people`. `pages`: requests for pages, on which the hit ratio is based. */
+  /** Crawlers only, except `people`. `pages`: requests for pages, the base of the hit ratio. */
   totals: VisitsByKind & {
     visits: number
     pages: number
@@ -87,10 +86,9 @@ type CountRow = {
 /** Of a step, or of a verdict over the whole range. */
 type TimesRow = { at: Date | null; is_page: boolean | null; verdict: string | null; times: (number | null)[] }
 
-/** null: all domains of the account. */
+/** Null: all domains of the account. */
 export type TrafficOf = { account: AccountId; domain: DomainId | null }
 
-/** Two queries. */
 export async function readTraffic(db: Queryable, of: TrafficOf, range: TimeRange): Promise<TrafficView> {
   const { step } = range
   const values = [of.account, of.domain, new Date(range.fromMs), new Date(range.toMs), NO_PAGES]
@@ -185,7 +183,6 @@ function shape(times: string[], counts: readonly CountRow[], timed: readonly Tim
   }
 }
 
-/** The most visits first. */
 function sorted<Each extends Series & { name: string }>(series: ReadonlyMap<string, Each>): Each[] {
   return [...series.values()].toSorted((a, b) => b.total - a.total || (a.name < b.name ? -1 : 1))
 }

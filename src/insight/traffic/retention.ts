@@ -2,16 +2,16 @@ import type pg from 'pg'
 import { deleteInSteps } from '../../db/remove-old.ts'
 import type { DomainId } from '../../ids.ts'
 
-/** Of hours and paths. */
+/** Hours and paths. */
 export const HOURS_KEPT_DAYS = 90
 export const DAYS_KEPT = 400
 /** Summaries cover seven days and a part of one. */
 export const SUMMARY_DAYS_KEPT = 9
-/** Beside the current month. */
+/** Besides the current month. */
 const RENDER_MONTHS_KEPT = 12
 const BATCH_DAYS_KEPT = 2
 
-// By domain, with the primary key: no table needs an index only for this.
+// By domain, to use the primary key instead of another index.
 const oldOf = (table: string, column: string, before: string, names: string) => `
   with old as materialized (
     select o.* from domain d cross join lateral (
@@ -56,7 +56,6 @@ const BATCHES = `
      limit $1 for update skip locked)
   delete from traffic_batch t using old where t.node = old.node`
 
-/** Returns the number of removed rows. */
 export async function removeOldTraffic(
   pool: pg.Pool,
   options: { step?: number; signal?: AbortSignal } = {},
@@ -77,7 +76,7 @@ function prefixed(table: string, names: string): string {
     .join(', ')
 }
 
-/** Of one domain, day and list. */
+/** Per domain, day and list. */
 export const PATHS_KEPT = 300
 
 // Adds the deleted rows to the row with the path ''.
@@ -93,13 +92,10 @@ const TRIM = `
   select $1, $2, is_failing, '', sum(visits), '', 0 from dropped group by is_failing
   on conflict (domain_id, day, is_failing, path) do update set visits = t.visits + excluded.visits`
 
-/** Days of domains whose new paths are counted; then all counts begin again. */
+/** Domain-days whose new paths are counted; beyond that, all counts restart. */
 const COUNTED_DAYS = 20_000
 
-/**
- * Limits the stored paths of a day: after every `PATHS_KEPT` new ones, the rarest
- * are merged. `added`: the paths that were just stored.
- */
+/** Merges a day's rarest paths after every `PATHS_KEPT` new ones. `added`: paths just stored. */
 export function createTrimPaths(
   pool: pg.Pool,
 ): (added: readonly { domain_id: DomainId; day: string; is_new: boolean }[]) => Promise<void> {

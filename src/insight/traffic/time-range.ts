@@ -1,16 +1,16 @@
-/** Whole hours or days (UTC) from `fromMs` until before `toMs`. */
+/** Whole UTC hours or days, excluding `toMs`. */
 export type TimeRange = { fromMs: number; toMs: number; step: 'hour' | 'day' }
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 export const STEP_MS = { hour: HOUR_MS, day: DAY_MS } as const
 
-/** The longest range with each step. */
+/** Longest range by step. */
 export const MAX_DAYS = { hour: 31, day: 366 } as const
 
 const DEFAULT_DAYS = { hour: 1, day: 30 } as const
 
-/** Longer ranges are in days by default. */
+/** Longer ranges default to days. */
 const HOURS_UP_TO_DAYS = 7
 
 export type RequestedRange = {
@@ -21,7 +21,7 @@ export type RequestedRange = {
 
 const MOMENT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z)?$/
 
-/** The requested range in whole steps, up to the current step. `problem` begins with the field. */
+/** The requested range in whole steps, up to now. `problem` begins with the field. */
 export function timeRange(
   requested: RequestedRange,
   nowMs: number,
@@ -54,7 +54,7 @@ function defaultStep(from: number | null, endMs: number): 'hour' | 'day' {
   return from !== null && endMs - from > HOURS_UP_TO_DAYS * DAY_MS ? 'day' : 'hour'
 }
 
-/** NaN: not a date, such as 31 February, which Date.parse takes for 3 March; or before 1970. */
+/** NaN: not a date (Date.parse turns 31 February into 3 March), or before 1970. */
 function moment(text: string): number {
   if (!MOMENT.test(text)) return Number.NaN
   const ms = Date.parse(text)
@@ -70,9 +70,8 @@ export function startsOf({ fromMs, toMs, step }: TimeRange): string[] {
 }
 
 /**
- * Steps of the histogram of response times, each √2 times the previous: counts of
- * nodes and hours can be added, and a quantile is right within a fifth. Step 0
- * ends at 1/16 ms; the last one begins after two minutes and has no end.
+ * Each step is √2 times the previous: histograms add up, and quantiles are right within a fifth.
+ * Step 0 ends at 1/16 ms; the last begins at two minutes and is open.
  */
 export const TIME_STEPS = 44
 const FIRST_MS = 0.0625
@@ -87,7 +86,7 @@ export function endOfStepMs(step: number): number {
   return FIRST_MS * 2 ** (step / 2)
 }
 
-/** The quantile `share` (0 to 1), interpolated on a logarithmic scale; null without counts. */
+/** `share`: 0 to 1. Interpolates on a logarithmic scale; null without counts. */
 export function quantileMs(times: readonly number[], share: number): number | null {
   const total = times.reduce((sum, count) => sum + count, 0)
   if (total === 0) return null
@@ -102,7 +101,7 @@ export function quantileMs(times: readonly number[], share: number): number | nu
   return endOfStepMs(times.length - 1)
 }
 
-/** To three digits, which is the precision. */
+/** Three digits, which is the precision. */
 export function roundedMs(ms: number | null): number | null {
   return ms === null ? null : Number(ms.toPrecision(3))
 }

@@ -1,10 +1,6 @@
 import type { Verdict } from '../../edge/request/verdict.ts'
 
-/**
- * What a verdict means for the quality of service. `hit`, `stale`, `rendered`: a
- * finished page. `failed`: the origin had to respond instead. `passed`: by rule
- * (an asset, a method, a setting). `sitemap`: each response with a sitemap.
- */
+/** `hit`, `stale`, `rendered`: a finished page. `failed`: the origin had to respond. `passed`: by rule. */
 export type VerdictKind = 'hit' | 'stale' | 'rendered' | 'failed' | 'passed' | 'sitemap'
 
 const BY_RULE: readonly Verdict[] = [
@@ -39,7 +35,7 @@ export function noVisits(): VisitsByKind {
   return { hit: 0, stale: 0, rendered: 0, failed: 0, passed: 0, sitemap: 0 }
 }
 
-/** Of requests for pages; null: there were none. */
+/** Of requests for pages; null: no requests. */
 export function hitRatio({ hit, stale, rendered, failed }: VisitsByKind): number | null {
   const pages = hit + stale + rendered + failed
   return pages === 0 ? null : Math.round(((hit + stale) / pages) * 10_000) / 10_000

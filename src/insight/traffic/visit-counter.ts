@@ -27,16 +27,16 @@ type CountedAnswer = {
   seconds: number
   /** 0: nothing was sent. */
   status: number
-  /** null: not counted. */
+  /** Null: not counted. */
   domain: { id: DomainId; query: QueryRule } | null
-  /** The page that was served; null: none was. */
+  /** Null: no page was served. */
   page: PageId | null
 }
 
 export type TrafficCounter = {
-  /** Counts a live request. No SQL, no waiting; never throws. */
+  /** No SQL, no waiting; never throws. */
   count(req: CountedRequest, answer: CountedAnswer): void
-  /** Writes the counts; never rejects. */
+  /** Never rejects. */
   flush(): Promise<void>
   close(): Promise<void>
 }
@@ -47,10 +47,8 @@ const LAST_TRIES = 3
 const LAST_RETRY_MS = 300
 
 /**
- * Counts live traffic in memory and adds it to PostgreSQL every few seconds, in
- * one transaction. While PostgreSQL is away, counting goes on within the limits
- * of `VisitCounts`. A batch is written once, even if the result of its commit was
- * lost.
+ * Adds traffic counts to PostgreSQL every few seconds, in one transaction. Writes no batch twice.
+ * While PostgreSQL is away, counting continues within the limits of `VisitCounts`.
  */
 export function createTraffic(deps: {
   pool: pg.Pool
@@ -94,7 +92,6 @@ export function createTraffic(deps: {
 
   return { count, flush: async () => void (await flush()), close }
 
-  /** Whether everything counted so far is written. One at a time. */
   async function flush(): Promise<boolean> {
     if (flushing !== null) await flushing
     flushing ??= writeAll().finally(() => {
@@ -139,7 +136,6 @@ export function createTraffic(deps: {
   }
 }
 
-/** Pages only. */
 function countPath(of: DomainHour, path: PagePath, verdict: CountedVerdict, status: number): void {
   of.top.add(path, verdict, status)
   if (hasFailed(verdict) || status >= 400) of.failing.add(path, verdict, status)

@@ -3,7 +3,6 @@ import { CRAWLER_CATEGORIES } from '../../sites/domain-settings.ts'
 import { CRAWLER_NAMES, OTHER_CRAWLER } from './crawler-numbers.ts'
 import { stepOf, TIME_STEPS } from './time-range.ts'
 
-/** The category of visitors that are not crawlers. */
 export const PEOPLE = 'people'
 const CATEGORIES: readonly string[] = [...CRAWLER_CATEGORIES, PEOPLE]
 const PEOPLE_AT = CATEGORIES.length - 1
@@ -11,23 +10,21 @@ const PEOPLE_AT = CATEGORIES.length - 1
 const HOUR_MS = 3_600_000
 
 export type CountLimits = {
-  /** Lines of one domain and hour. More crawlers count as `other`. */
+  /** Per domain and hour. Further crawlers count as `other`. */
   domainLines: number
-  /** Of all domains. More visits that need a new line are lost, and only their number is known. */
+  /** For all domains. Visits that need further lines are counted only as lost. */
   lines: number
-  /** Paths of one domain and hour, in each list. */
+  /** Per domain, hour and list. */
   domainPaths: number
-  /** Of all domains. */
+  /** For all domains. */
   paths: number
 }
 
 /** About 20 MB; a line takes about 400 bytes. */
 const LIMITS: CountLimits = { domainLines: 300, lines: 40_000, domainPaths: 100, paths: 20_000 }
 
-/** The code has fewer. */
 const MOST_VERDICTS = 100
 
-/** Visits of one crawler with one verdict. */
 export class Line {
   visits = 0
   status3xx = 0
@@ -59,23 +56,21 @@ export class Line {
 /** One hour of one domain at this node. */
 export type DomainHour = {
   domain: DomainId
-  /** Hours since the epoch. */
   hour: number
-  /** By packed keys; `named` unpacks them. */
+  /** Keys are packed; `named` unpacks them. */
   lines: Map<number, Line>
-  /** Pages with the most visits of crawlers. */
+  /** Pages with the most crawler visits. */
   top: HeavyHitters
-  /** The same for visits without a finished page, or with an error. */
+  /** Pages with the most visits without a finished page, or with an error. */
   failing: HeavyHitters
-  /** The line of the last crawler; -1: none. */
+  /** The last crawler's line; -1: none. */
   lastKey: number
   lastMs: number
 }
 
 /**
- * The visits that a node counted since they were last taken. Everything in it has
- * a limit; what exceeds it counts as `other`, or as lost. Crawlers and verdicts
- * are numbers here, so that a visit costs a few numeric look-ups and no strings.
+ * This node's visits since the last `take`, bounded: the excess counts as `other` or lost.
+ * Crawlers and verdicts are numbers, so counting a visit creates no strings.
  */
 export class VisitCounts {
   readonly #limits: CountLimits
@@ -98,7 +93,6 @@ export class VisitCounts {
     return this.#hours.size === 0 && this.#lost === 0
   }
 
-  /** For `keyOf`. */
   verdictNumber(verdict: string): number {
     const known = this.#verdictNumbers.get(verdict)
     if (known !== undefined) return known
@@ -109,24 +103,23 @@ export class VisitCounts {
     return this.#verdicts.length - 1
   }
 
-  /** The hour in which a visit counts now. null: no room left, and the visit counts as lost. */
+  /** Null: no room left, and the visit counts as lost. */
   hourOf(domain: DomainId, nowMs: number): DomainHour | null {
     const hour = Math.floor(nowMs / HOUR_MS)
     const found = this.#hours.get(domain)
-    // A clock that was set back does not begin an hour again.
+    // If the clock was set back, the current hour continues.
     const current = found !== undefined && found.hour >= hour ? found : this.#begin(domain, hour)
     if (current === null) this.#lost++
     return current
   }
 
-  /** Counts one visit. `key`: from `keyOf`. */
   add(hour: DomainHour, key: number, status: number, seconds: number): void {
     const line = hour.lines.get(key) ?? this.#newLine(hour, key)
     if (line === null) this.#lost++
     else line.add(status, seconds)
   }
 
-  /** Everything counted since the last call, and the number of lost visits. */
+  /** Returns and clears the counts; `lost`: the number of lost visits. */
   take(): { hours: DomainHour[]; lost: number } {
     const taken = { hours: [...this.#earlier, ...this.#hours.values()], lost: this.#lost }
     this.#hours = new Map()
@@ -137,7 +130,7 @@ export class VisitCounts {
     return taken
   }
 
-  /** What the key of a line stands for. People have no name. */
+  /** People have no name. */
   readonly named = (key: number) => ({
     category: CATEGORIES[key & 7]!,
     crawler: (key & 7) === PEOPLE_AT ? '' : CRAWLER_NAMES[(key >> 3) & 255]!,
@@ -157,7 +150,7 @@ export class VisitCounts {
     return begun
   }
 
-  /** null: no room left. */
+  /** Null: no room left. */
   #newLine(hour: DomainHour, key: number): Line | null {
     const wanted = hour.lines.size < this.#limits.domainLines ? key : withoutName(key)
     const known = hour.lines.get(wanted)
@@ -170,7 +163,7 @@ export class VisitCounts {
   }
 }
 
-/** Three bits for the category, eight for the crawler's number, the rest for the verdict's. */
+/** Bits: three for the category, eight for the crawler, the rest for the verdict. */
 export function keyOf(category: string, crawler: number, verdict: number): number {
   return (verdict << 11) | (crawler << 3) | CATEGORIES.indexOf(category)
 }
@@ -179,22 +172,21 @@ function withoutName(key: number): number {
   return (key & ~(255 << 3)) | (OTHER_CRAWLER << 3)
 }
 
-/** Entries left for all that share it. */
+/** Free entries, shared by all holders. */
 export type Room = { left: number }
 
-/** `verdict` and `status`: of its newest visit. */
+/** `verdict` and `status`: of the newest visit. */
 type Hitter = {
   visits: number
   verdict: string
   status: number
-  /** The count of the path that had its place before: it may have had as many unseen visits. */
+  /** Count of the replaced path: this one may have had as many unseen visits. */
   readonly floor: number
 }
 
 /**
- * The most frequent paths in bounded memory (Space-Saving by Metwally, Agrawal
- * and El Abbadi, 2005): a new path replaces the rarest one, so that ever new
- * paths do not evict frequent ones. `visits` is never more than the truth.
+ * Most frequent paths in bounded memory (Space-Saving, Metwally et al., 2005). A new path replaces the rarest.
+ * `visits` never exceeds the true number.
  */
 export class HeavyHitters {
   readonly paths = new Map<string, Hitter>()
@@ -226,7 +218,7 @@ export class HeavyHitters {
     else this.paths.set(path, { visits: 1, verdict, status, floor })
   }
 
-  /** Returns its rank; null: there was none. */
+  /** Returns its rank; null: empty. */
   #dropRarest(): number | null {
     let rarest: [path: string, hitter: Hitter] | null = null
     for (const entry of this.paths) {

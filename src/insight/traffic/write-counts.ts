@@ -8,14 +8,13 @@ import { type DomainHour, Line, type VisitCounts } from './visit-counts.ts'
 
 const HOUR_MS = 3_600_000
 
-/** No row: the batch was written, but the result of its commit was lost. */
+/** No row: the batch was already written, but the result of its commit was lost. */
 const FENCE = `
   insert into traffic_batch as b (node, batch, written_at) values ($1, $2, $3)
   on conflict (node) do update set batch = excluded.batch, written_at = excluded.written_at
     where b.batch < excluded.batch`
 
-// All nodes write in the same order, to avoid deadlocks. Deleted domains are skipped. Triggers of `traffic_hour` add to
-// `traffic_summary`.
+// Nodes write in the same order, to avoid deadlocks, and skip deleted domains. Triggers update `traffic_summary`.
 const addLinesTo = (
   table: 'traffic_hour' | 'traffic_day',
   step: 'hour' | 'day',
@@ -66,7 +65,7 @@ const ADD_LAST = `
 
 type WriteCounts = (batch: number, hours: readonly DomainHour[], nowMs: number) => Promise<void>
 
-/** Adds a batch of counts in one transaction. `batch` increases; a batch is never written twice. */
+/** Adds a batch in one transaction. `batch` increases; a batch is never written twice. */
 export function createWriteCounts(deps: {
   pool: pg.Pool
   /** A UUID of this run of the node. */
@@ -121,7 +120,7 @@ export function createWriteCounts(deps: {
 
   async function addLast(client: Queryable, hours: readonly DomainHour[]): Promise<void> {
     const last = new Map<DomainId, DomainHour>()
-    // In the order of time.
+    // Ordered by time.
     for (const each of hours) if (each.lastKey !== -1) last.set(each.domain, each)
     if (last.size === 0) return
     const rows = [...last.values()].map((each) => ({ ...each, ...named(each.lastKey) }))
@@ -138,7 +137,6 @@ export function createWriteCounts(deps: {
   }
 }
 
-/** Of one domain and hour or day. */
 type LinesOfStep = { domain: DomainId; at: string; lines: ReadonlyMap<number, Line> }
 
 function linesOfHour({ domain, hour, lines }: DomainHour): LinesOfStep {
