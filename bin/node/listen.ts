@@ -6,7 +6,7 @@ import { CommandError } from '../command-line/command.ts'
 
 export type ListenWhere = {
   host: string
-  /** 0: any free port. */
+  /** 0: the kernel picks a free port. */
   port: number
   scheme?: 'http' | 'https'
   /** SO_REUSEPORT, for several processes. */
