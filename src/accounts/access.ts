@@ -23,10 +23,7 @@ export type TokenOwner = {
   lastUsedAt: Date | null
 }
 
-/**
- * The owner of an API key; null if the key is unknown, revoked or expired. Keys
- * are looked up for each request: a copy in memory would outlive a revocation on another node.
- */
+/** Null: unknown, revoked or expired. Never cached, because a cache would outlive a revocation on another node. */
 export async function findKeyOwner(db: Queryable, raw: string, nowMs: number): Promise<KeyOwner | null> {
   if (!isSecret('pp_live_', raw)) return null
   const { rows } = await db.query<KeyOwner>({
@@ -40,7 +37,7 @@ export async function findKeyOwner(db: Queryable, raw: string, nowMs: number): P
   return rows[0] ?? null
 }
 
-/** The owner and the domain of a webhook token; null if the token is unknown or revoked. */
+/** Null: unknown or revoked. */
 export async function findTokenOwner(db: Queryable, raw: string): Promise<TokenOwner | null> {
   if (!isSecret('pp_wh_', raw)) return null
   const { rows } = await db.query<TokenOwner>({
@@ -55,15 +52,12 @@ export async function findTokenOwner(db: Queryable, raw: string): Promise<TokenO
   return rows[0] ?? null
 }
 
-/** What opened a stream of events: a session or an API key, by id. `fleet`: a stream for operators. */
+/** The session or key (by id) that opened an event stream. `fleet`: for operators. */
 export type OpenAccess = { by: { session: number } | { key: number }; fleet: boolean }
 
 type Standing = { plan: string; role: string }
 
-/**
- * Tells for each stream whether what opened it is still valid: the session has
- * not ended, the key is good, the account is not suspended, an operator still is one.
- */
+/** Whether each stream is still allowed: valid session or key, active account, still an operator. */
 export async function stillAllowed(
   db: Queryable,
   plans: PlanCatalogue,

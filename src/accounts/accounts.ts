@@ -21,11 +21,7 @@ type AccountRow = Omit<Account, 'created_at'> & { created_at: Date }
 
 const FIELDS = 'id, email, plan, role, created_at'
 
-/**
- * Creates an account. An account without a password has no dashboard access
- * until one is set. Throws `invalid_field` for a wrong e-mail, plan or
- * password, and `account_exists` when the e-mail has an account already.
- */
+/** Without a password there is no dashboard access until one is set. Throws `invalid_field` or `account_exists`. */
 export async function createAccount(
   db: Queryable,
   plans: PlanCatalogue,
@@ -52,10 +48,7 @@ export async function setRole(db: Queryable, account: AccountId, role: Role): Pr
   return found(rows)
 }
 
-/**
- * Puts the account on another plan, from the next request on. What exists
- * already stays. Throws `invalid_field` for an unknown plan, `account_not_found`.
- */
+/** Applies from the next request on; existing resources stay. Throws `invalid_field` or `account_not_found`. */
 export async function setPlan(
   pool: pg.Pool,
   plans: PlanCatalogue,
@@ -75,10 +68,8 @@ export async function setPlan(
 }
 
 /**
- * Suspends an account, or ends its suspension. While it is suspended, sign-in,
- * keys and tokens are refused, and crawlers get the origin of its domains, as
- * people do. Stored pages stay, queued jobs are cancelled, all sessions end.
- * Throws `account_not_found`.
+ * Suspension refuses sign-in, keys and tokens, sends crawlers to the origin, cancels queued jobs and ends sessions.
+ * Stored pages stay. Throws `account_not_found`.
  */
 export async function setSuspended(
   pool: pg.Pool,
@@ -98,7 +89,7 @@ export async function setSuspended(
   if (suspended) await cancelWork(pool, account)
 }
 
-/** Nothing new is queued by now. One transaction per domain: an account may have thousands. */
+/** One transaction per domain, because an account may have thousands. Nothing new can be queued by now. */
 async function cancelWork(pool: pg.Pool, account: AccountId): Promise<void> {
   const { rows } = await pool.query<{ id: DomainId }>(
     `select id from domain d
@@ -116,7 +107,7 @@ async function cancelWork(pool: pg.Pool, account: AccountId): Promise<void> {
   }
 }
 
-/** All accounts, by e-mail. For operators only. */
+/** Ordered by e-mail. For operators only. */
 export async function listAccounts(db: Queryable): Promise<Account[]> {
   const { rows } = await db.query<AccountRow>(`select ${FIELDS} from account order by email`)
   return rows.map(toAccount)
@@ -124,7 +115,7 @@ export async function listAccounts(db: Queryable): Promise<Account[]> {
 
 type AccountUse = { can_sign_in: boolean; suspended: boolean; domains: number; renders_used: number }
 
-/** All accounts with what they use, by e-mail. For operators only. */
+/** Ordered by e-mail. For operators only. */
 export async function listAccountsWithUse(db: Queryable, nowMs: number): Promise<(Account & AccountUse)[]> {
   const { rows } = await db.query<AccountRow & AccountUse>(
     `select a.id, a.email, a.plan, a.role, a.created_at,
@@ -146,7 +137,7 @@ export async function findAccountById(db: Queryable, id: AccountId): Promise<Acc
   return found(rows)
 }
 
-/** The account with that e-mail, in any spelling. Throws `account_not_found`. For operators only. */
+/** Ignores the e-mail's spelling. Throws `account_not_found`. For operators only. */
 export async function findAccount(db: Queryable, email: string): Promise<Account> {
   const { rows } = await db.query<AccountRow>(`select ${FIELDS} from account where email = $1`, [
     parseEmail(email) ?? '',

@@ -6,12 +6,12 @@ import type { AccountId, DomainId, DomainName } from '../ids.ts'
 import { type PlanCatalogue, planNamed } from './plans.ts'
 import { createSecret, parseSecretName } from './secrets.ts'
 
-// API keys of accounts and webhook tokens of domains: two tables, one implementation.
+// API keys of accounts and webhook tokens of domains share one implementation.
 
 export const ACTIVE_KEY_LIMIT = 5
 export const ACTIVE_TOKEN_LIMIT = 5
 
-/** `owner`: the column of what the limit counts for. `ofAccount`: a condition on rows `s` with the account as $1. */
+/** `owner`: the column that the limit counts by. `ofAccount`: a condition on rows `s` with the account as $1. */
 const KINDS = {
   api_key: {
     owner: 'account_id',
@@ -33,11 +33,11 @@ const KINDS = {
 
 type Kind = keyof typeof KINDS
 
-/** A webhook token as its owner may see it: never its hash. Times are ISO 8601 UTC. */
+/** Without the hash. Times are ISO 8601 UTC. */
 export type WebhookToken = {
   id: number
   name: string
-  /** Its first characters, to tell it from the others. */
+  /** The first characters. */
   hint: string
   state: 'active' | 'revoked'
   created_at: string
@@ -45,15 +45,14 @@ export type WebhookToken = {
   revoked_at: string | null
 }
 
-/** An API key as its owner may see it. */
 export type ApiKey = Omit<WebhookToken, 'state'> & {
   state: 'active' | 'expired' | 'revoked'
   expires_at: string | null
 }
 
 /**
- * Makes an API key; `expiresAt` null: it never expires. `key` is shown only
- * here. Throws `invalid_field`, `account_not_found`, `plan_without_api`, `api_key_limit`.
+ * `expiresAt` null: never. `key` is shown only here. Throws `invalid_field`, `account_not_found`, `plan_without_api`,
+ * `api_key_limit`.
  */
 export async function createKey(
   pool: pg.Pool,
@@ -67,7 +66,7 @@ export async function createKey(
     throw new AppError('invalid_field', { word: 'expires must be a time in the future' })
   }
   return transaction(pool, async (client) => {
-    // Locked, so that the limit also holds for many requests at once.
+    // Locked, so that concurrent requests cannot exceed the limit.
     const { rows } = await client.query<{ plan: string }>(
       'select plan from account where id = $1 for no key update',
       [account],
@@ -84,8 +83,8 @@ export async function createKey(
 }
 
 /**
- * Makes a webhook token for a domain of the account. `token` is shown only here.
- * Throws `invalid_field`, `domain_not_found`, `plan_without_webhooks`, `webhook_token_limit`.
+ * `token` is shown only here. Throws `invalid_field`, `domain_not_found`, `plan_without_webhooks`,
+ * `webhook_token_limit`.
  */
 export async function createToken(
   pool: pg.Pool,
@@ -114,7 +113,7 @@ export async function createToken(
   })
 }
 
-/** The row of the owner is locked by now. Throws `api_key_limit`, `webhook_token_limit`. */
+/** Lock the owner's row before. Throws `api_key_limit` or `webhook_token_limit`. */
 async function checkLimit(
   client: Queryable,
   kind: Kind,
@@ -130,7 +129,7 @@ async function checkLimit(
   if (rows[0]!.count >= most) throw new AppError(limitReached)
 }
 
-/** The keys of the account, oldest first; ended ones for as long as they are kept (`retention.ts`). */
+/** Oldest first; includes ended keys until `retention.ts` removes them. */
 export async function listKeys(db: Queryable, account: AccountId, nowMs: number): Promise<ApiKey[]> {
   const rows = await list(db, 'api_key', account)
   return rows.map((row) => {
@@ -143,7 +142,7 @@ export async function listKeys(db: Queryable, account: AccountId, nowMs: number)
   })
 }
 
-/** The tokens of the domain, oldest first; revoked ones for as long as they are kept. Throws `domain_not_found`. */
+/** Oldest first; includes revoked tokens until they are removed. Throws `domain_not_found`. */
 export async function listTokens(
   db: Queryable,
   account: AccountId,
@@ -182,12 +181,12 @@ function shown({ id, name, hint, created_at, last_used_at, revoked_at }: Row): O
   }
 }
 
-/** Ends a key, on every node from the next request on; again is no error. Throws `api_key_not_found`. */
+/** Applies to the next request on every node. Idempotent. Throws `api_key_not_found`. */
 export function revokeKey(db: Queryable, account: AccountId, id: number, nowMs: number): Promise<void> {
   return revoke(db, 'api_key', account, id, nowMs)
 }
 
-/** Ends a token, on every node from the next request on; again is no error. Throws `webhook_token_not_found`. */
+/** Applies to the next request on every node. Idempotent. Throws `webhook_token_not_found`. */
 export function revokeToken(db: Queryable, account: AccountId, id: number, nowMs: number): Promise<void> {
   return revoke(db, 'webhook_token', account, id, nowMs)
 }

@@ -1,13 +1,13 @@
 import type { Queryable } from '../db/transaction.ts'
 import type { Log } from '../log.ts'
 
-/** Resolution of `last_used_at`: a busy key must not rewrite its row with every request. */
+/** Resolution of `last_used_at`, so that a busy key does not rewrite its row per request. */
 const GRAIN_MS = 60_000
 
 export type LastUse = {
-  /** Records that the key or token was used now. Returns at once: no request waits for it. */
+  /** Returns at once: requests do not wait for the write. */
   note(kind: 'api_key' | 'webhook_token', id: number, lastUsedAt: Date | null): void
-  /** Resolves when everything recorded so far is stored. */
+  /** Resolves when everything noted so far is stored. */
   settled(): Promise<void>
 }
 
@@ -18,7 +18,6 @@ const UPDATE = {
     'update webhook_token set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at <= $3)',
 } as const
 
-/** Stores `last_used_at` of keys and tokens in the background, at most once a minute for each. */
 export function createLastUse(db: Queryable, clock: { nowMs(): number }, log: Log): LastUse {
   const running = new Map<string, Promise<void>>()
   return {
@@ -31,7 +30,6 @@ export function createLastUse(db: Queryable, clock: { nowMs(): number }, log: Lo
         .query(UPDATE[kind], [id, new Date(nowMs), new Date(due)])
         .then(
           () => {},
-          // No request fails because of this.
           (error: unknown) => log.warn({ err: error }, 'last_used_at could not be stored'),
         )
         .finally(() => running.delete(name))

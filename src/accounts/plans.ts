@@ -5,9 +5,9 @@ import type { Queryable } from '../db/transaction.ts'
 import type { AccountId } from '../ids.ts'
 
 const planSchema = z.strictObject({
-  /** Domains an account may own; null for no limit. */
+  /** Domains per account; null: no limit. */
   site_limit: z.int().min(0).nullable(),
-  /** Renders a domain may use in a UTC month. */
+  /** Per domain and UTC month. */
   monthly_render_limit: z.int().min(0),
   api_keys: z.boolean(),
   webhooks: z.boolean(),
@@ -32,8 +32,8 @@ export const DEFAULT_PLANS: PlanCatalogue = {
 }
 
 /**
- * Reads a plan catalogue: JSON, `{"<plan>": {site_limit, monthly_render_limit, api_keys, webhooks}}`.
- * Throws an Error whose message names the file and every field that is wrong.
+ * JSON: `{"<plan>": {site_limit, monthly_render_limit, api_keys, webhooks}}`. The error names the file and every
+ * invalid field.
  */
 export function readPlans(file: string): PlanCatalogue {
   let json: unknown
@@ -51,15 +51,15 @@ export function readPlans(file: string): PlanCatalogue {
   throw new Error(`plan catalogue ${file}: ${problems.join('; ')}`)
 }
 
-/** For plans that were removed from the catalogue: accounts keep what they have and get nothing more. */
+/** For plans removed from the catalogue: accounts keep what they have. */
 const NO_PLAN: Plan = { site_limit: 0, monthly_render_limit: 0, api_keys: false, webhooks: false }
 
-/** The plan of that name; for an unknown name, a plan that allows nothing. */
+/** An unknown name gives a plan that allows nothing. */
 export function planNamed(plans: PlanCatalogue, name: string): Plan {
   return Object.hasOwn(plans, name) ? plans[name]! : NO_PLAN
 }
 
-/** How much of its plan an account uses. `renders`: of all domains in the UTC month of `nowMs`; keys and tokens: active ones. */
+/** `renders`: of all domains in the UTC month of `nowMs`. Counts active keys and tokens. */
 type PlanUse = { plan: string; domains: number; renders: number; keys: number; tokens: number }
 
 /** Throws if the account was deleted. */

@@ -3,17 +3,17 @@ import type { Queryable } from '../db/transaction.ts'
 import type { DomainId } from '../ids.ts'
 import { type PlanCatalogue, planNamed } from './plans.ts'
 
-/** A domain's renders in a UTC month, and what its account's plan allows. */
+/** A domain's renders in a UTC month, and the limit of its plan. */
 type Quota = { used: number; limit: number }
 
-/** 100 %: a webhook refresh is refused. A limit of 0 is reached at once. */
+/** 100 %: webhook refreshes are refused. A limit of 0 is reached at once. */
 export function limitReached({ used, limit }: Quota): boolean {
   return used >= limit
 }
 
 /**
- * 120 %: from so many renders on nothing is rendered any more. A limit of 7 (8.4) allows 9. In whole numbers, because
- * 1.2 has no exact binary fraction; `over_quota` in src/db/schema.sql is the same rule in SQL.
+ * 120 %: rendering stops. Integer arithmetic: 1.2 has no exact binary fraction. A limit of 7 (8.4) allows 9.
+ * `over_quota` in src/db/schema.sql must match.
  */
 export function quotaEnd(limit: number): number {
   return Math.ceil((limit * 6) / 5)
@@ -23,10 +23,7 @@ export function overQuota({ used, limit }: Quota): boolean {
   return used >= quotaEnd(limit)
 }
 
-/**
- * What the domain has used in the month of `nowMs`; null for a domain that is
- * gone. The domain id was obtained through its account or its host.
- */
+/** Use in the month of `nowMs`; null if the domain was deleted. */
 export async function readQuota(
   db: Queryable,
   plans: PlanCatalogue,
@@ -47,9 +44,8 @@ export async function readQuota(
 }
 
 /**
- * SQL, to be put behind `with ...,`: counts one render of the domain in `from` (a table with `domain_id` and at most one
- * row) in its month and its day, unless the domain is over quota: then `counted` has no row. It waits for others that
- * count for the same domain, so no burst gets past 120 %. The other values are names of parameters.
+ * SQL to follow `with ...,`. Counts a render for the domain in `from` (at most one row). `counted` is empty over
+ * quota. Concurrent counts wait for each other, so bursts stay below 120 %. The other values are parameter names.
  */
 export function countRender(of: { from: string; month: string; limit: string; day: string }): string {
   return `counted as (
@@ -64,7 +60,7 @@ export function countRender(of: { from: string; month: string; limit: string; da
   )`
 }
 
-/** Counts one render; false: the domain is over quota. `client` is inside the transaction in which the render is used. */
+/** False: over quota. Call in the transaction that uses the render. */
 export async function takeRender(
   client: Queryable,
   domain: DomainId,

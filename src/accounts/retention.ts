@@ -3,10 +3,10 @@ import { deleteInSteps, removeOld, type Steps } from '../db/remove-old.ts'
 import { FAILURE_WINDOW_MS } from './sign-in/attempts.ts'
 import { WEBHOOK_WINDOW_MS } from './webhook-window.ts'
 
-/** Months of render counts that are kept besides the current one. */
+/** Besides the current month. */
 const MONTHS_KEPT = 12
 
-/** Removes old render counts and ended webhook windows. Returns how many. */
+/** Removes old render counts and ended webhook windows; returns how many. */
 export async function removeOldCounts(
   pool: pg.Pool,
   options: { step?: number; signal?: AbortSignal } = {},
@@ -27,23 +27,20 @@ export async function removeOldCounts(
        select domain_id from webhook_window where started_at < now() - $2 * interval '1 millisecond'
         limit $1 for update skip locked)
      delete from webhook_window w using old where w.domain_id = old.domain_id`,
-    // Keep windows that are still open by the clock of another node.
+    // Keep windows that may be open by another node's clock.
     [2 * WEBHOOK_WINDOW_MS],
     options,
   )
   return months + windows
 }
 
-/** How long ended keys and tokens are listed: as long as the hours of traffic. */
+/** Equals the retention of hourly traffic. */
 export const ENDED_SECRETS_KEPT_DAYS = 90
 
-/**
- * Removes API keys and webhook tokens that were revoked or expired long ago, and
- * returns how many. They are still refused: unknown secrets get the same response as revoked ones.
- */
+/** Removes secrets that ended long ago; returns how many. Unknown and revoked secrets get the same response. */
 export async function removeOldSecrets(pool: pg.Pool, steps?: Steps): Promise<number> {
   const keptDays = ENDED_SECRETS_KEPT_DAYS
-  // A key that is revoked after it expired is kept from the revocation on.
+  // A key revoked after it expired is kept from its revocation on.
   const keys = { table: 'api_key', at: 'coalesce(revoked_at, expires_at)', keptDays }
   const tokens = { table: 'webhook_token', at: 'revoked_at', keptDays }
   return (await removeOld(pool, keys, steps)) + (await removeOld(pool, tokens, steps))
@@ -58,20 +55,20 @@ const expired = (table: 'sign_in_session' | 'sign_in_link') =>
 const STEPS = [
   expired('sign_in_session'),
   expired('sign_in_link'),
-  // Anyone can create these rows, one for each invented e-mail.
+  // Anyone can create these rows, one per invented e-mail.
   `with old as materialized (
      select subject from sign_in_failure where started_at < now() - $2 * interval '1 millisecond'
       limit $1 for update skip locked)
    delete from sign_in_failure f using old where f.subject = old.subject`,
 ]
 
-/** Removes ended sessions and links, and ended windows of failures. Returns how many. */
+/** Removes ended sessions, links and failure windows; returns how many. */
 export async function removeOldSignIns(
   pool: pg.Pool,
   options: { step?: number; signal?: AbortSignal } = {},
 ): Promise<number> {
   let removed = 0
-  // Keep what has not ended by the clock of another node.
+  // Keep what may be valid by another node's clock.
   for (const sql of STEPS) removed += await deleteInSteps(pool, sql, [2 * FAILURE_WINDOW_MS], options)
   return removed
 }

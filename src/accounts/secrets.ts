@@ -1,28 +1,27 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { AppError } from '../errors.ts'
 
-/** 256 bits, in 43 URL-safe characters. */
+/** 256 bits: 43 URL-safe characters. */
 const RANDOM_BYTES = 32
 
-/** Characters of the random part that lists show to tell keys apart. */
+/** Random characters shown in lists. */
 const HINT_CHARS = 4
 
 type SecretPrefix = 'pp_live_' | 'pp_wh_' | 'pp_in_' | 'pp_se_'
 
 type NewSecret = {
-  /** In clear: only for the response that creates it. */
+  /** Plain text, only for the response that creates it. */
   raw: string
   hash: Buffer
   hint: string
 }
 
-/** A new API key, webhook token, link token or session token. */
 export function createSecret(prefix: SecretPrefix): NewSecret {
   const raw = prefix + randomBytes(RANDOM_BYTES).toString('base64url')
   return { raw, hash: hashSecret(raw), hint: raw.slice(0, prefix.length + HINT_CHARS) }
 }
 
-/** The stored form. 256 random bits cannot be guessed, so no salt and no slow hash are needed. */
+/** 256 random bits need no salt and no slow hash. */
 export function hashSecret(raw: string): Buffer {
   return createHash('sha256').update(raw).digest()
 }
@@ -31,7 +30,7 @@ const SECRET_NAME_LIMIT_CHARS = 100
 
 const CONTROL = /[\x00-\x1f\x7f]/
 
-/** The name of a key or token, trimmed. Throws `invalid_field` if it is empty, too long, or has control characters. */
+/** Trims the name. Throws `invalid_field` if it is empty, too long, or has control characters. */
 export function parseSecretName(raw: string): string {
   const name = raw.trim()
   if (name === '') throw new AppError('invalid_field', { word: 'name is required' })
@@ -46,10 +45,9 @@ export function parseSecretName(raw: string): string {
   return name
 }
 
-/** Nothing that we made is longer; longer texts are not even hashed. */
+/** Longer texts are never ours and are not hashed. */
 const RAW_LIMIT_CHARS = 200
 
-/** Whether this may be a secret of that kind. */
 export function isSecret(prefix: SecretPrefix, raw: string): boolean {
   return raw.startsWith(prefix) && raw.length <= RAW_LIMIT_CHARS
 }

@@ -1,16 +1,14 @@
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId } from '../ids.ts'
 
-/** Requests of one domain in one window, over all its tokens and all nodes. */
+/** Per domain and window, over all tokens and nodes. */
 export const WEBHOOK_WINDOW_REQUESTS = 10
 export const WEBHOOK_WINDOW_MS = 3_600_000
 
 type WindowVerdict = { allowed: true } | { allowed: false; retryAfterSeconds: number }
 
 /**
- * Counts a request in the domain's window and tells whether it is allowed. The
- * first request after the end of a window starts the next one. One statement:
- * of many requests at once, exactly the allowed number pass. Refused requests
+ * Counts a request; false: refused. One statement, so concurrent requests cannot exceed the limit. Refused requests
  * do not extend the window.
  */
 export async function countWebhookRequest(

@@ -44,8 +44,7 @@ import { health } from './service/health.ts'
 import { traffic } from './traffic/traffic.ts'
 
 /**
- * The HTTP interface, ready to listen. Hooks run in the order in which they are
- * registered: headers, unknown routes, access, and only then the body and the route.
+ * Returns the API before it listens. Hooks run in registration order: headers, unknown routes, access, body, route.
  */
 export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
   const gate = createClientGate(deps.clients ?? NO_CLIENT_LIMITS)
@@ -53,8 +52,7 @@ export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
     serverFactory: (listener) => createHttpServer(listener, gate),
-    // `close()` comes after draining and cuts open connections. (An idle connection that never carried a request
-    // does not count as idle to Node, and would delay the shutdown.)
+    // `close()` runs after draining. Node would wait for connections that never carried a request.
     forceCloseConnections: true,
     routerOptions: { maxParamLength: HEADER_LIMIT_BYTES },
     rewriteUrl: ({ url = '' }) => middlewareUrl(url),
@@ -111,7 +109,6 @@ export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
   tokens(app, deps) // /api/domains/:domain/tokens, /api/tokens/:id
   dashboard(app, deps) // /, its pages and files
 
-  // Operators.
   operatorAccounts(app, deps) // /api/operator/accounts, /api/operator/invitations
   operatorNodes(app, deps) // /api/operator/nodes
   operatorQueue(app, deps) // /api/operator/queue, jobs, failures

@@ -2,14 +2,10 @@ import { LRUCache } from 'lru-cache'
 
 export type Encoding = 'br' | 'gzip' | 'identity'
 
-/** In the order of preference where a client is indifferent. */
+/** Preferred first when q-values are equal. */
 const OURS: readonly Encoding[] = ['br', 'gzip', 'identity']
 
-/**
- * Which of our encodings an `Accept-Encoding` wants (RFC 9110, section 12.5.3):
- * the one with the highest q-value. Without the header, or when nothing of ours
- * is acceptable, identity: everybody can read that.
- */
+/** The acceptable encoding with the highest q-value (RFC 9110, section 12.5.3). Falls back to identity. */
 export function chooseEncoding(header: string | undefined, ours: readonly Encoding[] = OURS): Encoding {
   if (header === undefined) return 'identity'
   const weights = weightsOf(header)
@@ -25,7 +21,7 @@ export function chooseEncoding(header: string | undefined, ours: readonly Encodi
   return best
 }
 
-/** The same, remembered: crawlers send a handful of different values. */
+/** The same, cached: crawlers send few different values. */
 export function createEncodingChoice(): (header: string | undefined) => Encoding {
   const seen = new LRUCache<string, Encoding>({ max: 1_000 })
   return (header) => {
@@ -43,7 +39,7 @@ function weightsOf(header: string): Map<string, number> {
   for (const item of header.toLowerCase().split(',')) {
     const [name = '', ...parameters] = item.split(';').map((part) => part.trim())
     const q = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
-    // Malformed weights count as a refusal rather than as a wish.
+    // Malformed weights count as a refusal.
     const weight = q === undefined ? 1 : /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(q) ? Number(q) : 0
     if (name !== '') weights.set(name === 'x-gzip' ? 'gzip' : name, weight)
   }

@@ -4,37 +4,34 @@ import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
 
-/** As `ipaddr.parseCIDR` gives them. */
+/** From `ipaddr.parseCIDR`. */
 export type AddressRanges = readonly [ipaddr.IPv4 | ipaddr.IPv6, number][]
 
-/** Who really asks, as far as those whom we trust can tell. */
+/** The client as reported by trusted proxies. */
 export type Client = {
-  /** IPv4 in four decimal octets (also where the socket is one of IPv6), or IPv6 in its shortest form, without a zone. */
+  /** Four decimal octets (also for mapped IPv4), or the shortest IPv6 form without a zone. */
   address: string
   scheme: 'http' | 'https'
 }
 
-/** A request of HTTP/1.1 or HTTP/2, or a handshake. */
+/** An HTTP/1.1 or HTTP/2 request, or a handshake. */
 type Asked = {
   headers: IncomingHttpHeaders
   socket: { remoteAddress?: string | undefined; encrypted?: unknown }
 }
 
-/** Never throws; where nothing can be read, the address is that of the socket, `''` once that has closed. */
+/** Never throws. Falls back to the socket's address, or `''` once it is closed. */
 export type ReadClient = (request: Asked) => Client
 
 /**
- * `trusted` are proxies of the operator, such as a TLS terminator: what they
- * say about their client is believed. Reads who asks: the socket's other end; when that is a trusted proxy, the
- * right-most entry of `X-Forwarded-For` that no trusted proxy stands at. What
- * is further left was written by that client, and is not read. The scheme is
- * the entry of `X-Forwarded-Proto` at the same place (most proxies send one in
- * all). `Forwarded`, `X-Real-IP` and `X-Forwarded-Host` are never read.
+ * Takes the right-most `X-Forwarded-For` entry that is not one of the operator's `trusted` proxies. Entries further
+ * left may be forged. The scheme is the `X-Forwarded-Proto` entry at the same place. `Forwarded`, `X-Real-IP` and
+ * `X-Forwarded-Host` are never read.
  */
 export function createClientReader(trusted: AddressRanges): ReadClient {
   const isTrusted = (address: string): boolean => isAmong(address, trusted)
 
-  // Read for every request, and always the same for the clients of the moment.
+  // Avoids parsing the same addresses for every request.
   const peers = new LRUCache<string, { address: string; trusted: boolean }>({ max: 10_000 })
 
   function peerOf(remoteAddress: string): { address: string; trusted: boolean } {
@@ -56,7 +53,7 @@ export function createClientReader(trusted: AddressRanges): ReadClient {
     let hops = 0
     while (hops < named.length && isTrusted(address)) {
       const next = plainAddress(named.at(-1 - hops)!)
-      // Whoever wrote that is the last one we know.
+      // The proxy that wrote this entry is the last known address.
       if (next === null) break
       address = next
       hops += 1
@@ -68,7 +65,7 @@ export function createClientReader(trusted: AddressRanges): ReadClient {
   }
 }
 
-/** Whether an address lies in one of the ranges; what is no address does not. */
+/** False for text that is not an address. */
 export function isAmong(address: string, ranges: AddressRanges): boolean {
   if (ranges.length === 0 || isIP(address) === 0) return false
   const parsed = ipaddr.parse(address)
@@ -78,8 +75,7 @@ export function isAmong(address: string, ranges: AddressRanges): boolean {
 }
 
 /**
- * What one client is counted by: an IPv4 address, or the /64 of an IPv6
- * address, as everybody who has one of its addresses has them all. Any other text is itself.
+ * The unit of client limits: an IPv4 address, or an IPv6 /64, which one client usually owns. Other text is unchanged.
  */
 export function clientBlock(address: string): string {
   if (isIP(address) !== 6) return address
@@ -87,16 +83,16 @@ export function clientBlock(address: string): string {
   return `${groups.map((group) => group.toString(16)).join(':')}::/64`
 }
 
-/** `1.2.3.4`, `1.2.3.4:5678`, `::1`, `[::1]`, `[::1]:5678`, `::ffff:1.2.3.4`, `fe80::1%eth0`; null: none of these. */
+/** `1.2.3.4`, `1.2.3.4:5678`, `::1`, `[::1]`, `[::1]:5678`, `::ffff:1.2.3.4`, `fe80::1%eth0`; null otherwise. */
 function plainAddress(text: string): string | null {
   const match = /^\[([^\]]+)\](?::\d{1,5})?$|^(\d[\d.]+)(?::\d{1,5})?$|^([^[\]]+)$/.exec(text.trim())
   const address = (match?.[1] ?? match?.[2] ?? match?.[3] ?? '').split('%', 1)[0]!
-  // Node knows one spelling of IPv4; ipaddr.js alone would also read 127.1.
+  // isIP first: ipaddr.js alone also accepts 127.1.
   if (isIP(address) === 0) return null
   return ipaddr.process(address).toString()
 }
 
-/** node joins repeated headers with a comma, in their order. */
+/** Node joins repeated headers with commas, in order. */
 function entries(header: string | string[] | undefined): string[] {
   const text = Array.isArray(header) ? header.join(',') : (header ?? '')
   return text === '' ? [] : text.split(',').map((entry) => entry.trim())

@@ -4,20 +4,20 @@ import { TLSSocket } from 'node:tls'
 import ipaddr from 'ipaddr.js'
 import { type AddressRanges, clientBlock, createClientReader, isAmong } from './client-address.ts'
 
-/** What one client (an IPv4 address, or a /64 of IPv6) may hold of one server at a time. */
+/** Limits per client (an IPv4 address, or a /64 of IPv6) and server. */
 export type ClientLimits = {
   connections: number
-  /** Requests that are not answered to their end; upgraded connections are none. */
+  /** Requests in progress, without upgraded connections. */
   requests: number
-  /** Connections of all clients together. */
+  /** Connections of all clients. */
   connectionsInTotal: number
-  /** Whom the first two do not limit: where many clients share an address of the operator's own network. */
+  /** Exempt from the first two limits, for networks whose clients share an address. */
   unlimited: AddressRanges
-  /** Limited by the clients that they name; their own connections are not. */
+  /** Their connections are exempt; their clients are limited. */
   trustedProxies: AddressRanges
 }
 
-/** A request of HTTP/1.1 or HTTP/2. */
+/** An HTTP/1.1 or HTTP/2 request. */
 type Asked = {
   headers: IncomingHttpHeaders
   socket: { remoteAddress?: string | undefined; encrypted?: unknown }
@@ -25,18 +25,17 @@ type Asked = {
 
 export type ClientGate = {
   /**
-   * Counts the connections of a server, TLS or not. One too many is ended at
-   * once: with `refusal` (a whole answer as it goes over the wire), or without a word. Of servers that hand connections
-   * of TLS to each other, all are to be watched; each connection counts once.
+   * Counts connections, TLS or not, and ends excess ones with `refusal` (a raw response) or silently. Watch all
+   * servers that pass TLS connections on; each connection counts once.
    */
   watch(server: Server, refusal: string | null): void
-  /** Who asks, as it is counted; null: is not limited. */
+  /** The client's counter key; null: not limited. */
   clientOf(request: Asked): string | null
-  /** Counts a request until its answer has ended. False: it is one too many, and is to be refused. */
+  /** Counts a request until its response ends. False: refuse it. */
   enter(request: Asked, response: NodeJS.EventEmitter): boolean
-  /** Whether `enter` would let it in. */
+  /** Whether `enter` would succeed. */
   mayEnter(request: Asked): boolean
-  /** How many counts are kept at this moment: none of clients who hold nothing. */
+  /** Current counters. Idle clients have none. */
   readonly counts: number
 }
 
@@ -48,7 +47,7 @@ export const NO_CLIENT_LIMITS: ClientLimits = {
   trustedProxies: [],
 }
 
-/** Time for the refusal of a connection to arrive. */
+/** Time for the refusal to arrive. */
 const REFUSAL_MS = 1_000
 
 export function createClientGate(limits: ClientLimits): ClientGate {
@@ -58,7 +57,7 @@ export function createClientGate(limits: ClientLimits): ClientGate {
   const connections = createCounter(limits.connections)
   const requests = createCounter(limits.requests)
   const refused = new WeakSet<object>()
-  /** By connection: reading an address for each request of it would cost more than all else here. */
+  /** Cached per connection, because parsing the address is the most expensive step here. */
   const known = new WeakMap<object, string | null>()
 
   const counted = (address: string): string | null =>
@@ -69,7 +68,7 @@ export function createClientGate(limits: ClientLimits): ClientGate {
     const isProxy = isAmong(address, trustedProxies)
     const client = isProxy ? null : counted(address)
     if (!isProxy) known.set(socket, client)
-    // One of TLS that a server of HTTP/1.1 is handed was counted where it came in.
+    // TLS connections passed to an HTTP/1.1 server were counted on arrival.
     if (client === null || socket instanceof TLSSocket) return
     if (connections.enter(client)) return void socket.once('close', () => connections.leave(client))
     refused.add(socket)
@@ -86,13 +85,13 @@ export function createClientGate(limits: ClientLimits): ClientGate {
 
   return {
     watch(server, refusal) {
-      // What is past this is closed before it is anything; so memory is bounded, whoever they are.
+      // Node closes further connections at once, which bounds memory.
       server.maxConnections = limits.connectionsInTotal
       server.on('connection', (socket) => admit(socket, refusal))
     },
     clientOf,
     enter(request, response) {
-      // Its refusal has been sent; what it may still have asked is nobody's.
+      // The connection was refused: ignore its requests.
       if (refused.has(request.socket)) return false
       const client = clientOf(request)
       if (client === null) return true
@@ -111,13 +110,13 @@ export function createClientGate(limits: ClientLimits): ClientGate {
   }
 }
 
-/** Counts what is under way, by key, up to the same limit for each. Holds the keys of which something is, and no others. */
+/** Counts per key with the same limit for each. Keeps only keys in use. */
 export type Counter = {
-  /** False: this would be one too many; it is not counted. */
+  /** False: limit reached, not counted. */
   enter(key: string): boolean
-  /** Whether `enter` would say true. */
+  /** Whether `enter` would succeed. */
   hasRoom(key: string): boolean
-  /** Once for each `enter` that said true. */
+  /** Call once per successful `enter`. */
   leave(key: string): void
   readonly keys: number
 }

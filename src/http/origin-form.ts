@@ -1,24 +1,22 @@
 import { type IncomingHttpHeaders, IncomingMessage } from 'node:http'
 
-/** A request of HTTP/1.1 or HTTP/2. */
+/** An HTTP/1.1 or HTTP/2 request. */
 type Asked = {
   httpVersion: string
   method?: string | undefined
   url?: string | undefined
   headers: IncomingHttpHeaders
   rawHeaders: readonly string[]
-  /** The connection; of HTTP/2, where others use it too, something that stands for this request. */
+  /** The connection, or for HTTP/2 an object per request. */
   socket: object
 }
 
-/** Connections on which something came that could be read in two ways; node may have read more requests behind it. */
+/** Connections with an ambiguous request. Node may have parsed more requests behind it. */
 const misread = new WeakSet<object>()
 
 /**
- * Makes `GET http://host/path` what it means: `/path` with that Host (RFC 9112,
- * section 3.2.2). False for a target that is neither a path nor an http URL, and
- * for a request that another server could read differently, with all that comes
- * behind it on its connection, which is to be closed.
+ * Rewrites `GET http://host/path` to `/path` with that Host (RFC 9112, section 3.2.2). False for other targets and
+ * ambiguous requests: refuse them and close the connection.
  */
 export function toOriginForm(req: Asked): boolean {
   if (!isUnambiguous(req)) misread.add(req.socket)
@@ -32,26 +30,25 @@ export function toOriginForm(req: Asked): boolean {
   return true
 }
 
-/** What node's parser lets through although RFC 9112 does not, or leaves it open. */
+/** Rejects what Node's parser accepts although RFC 9112 forbids it or leaves it open. */
 function isUnambiguous(req: Asked): boolean {
   const { httpVersion, headers, rawHeaders } = req
-  // A request line without a version is read as HTTP/0.9, whose requests have no headers.
-  // `GET / HTTP/2.0` in plain text is no HTTP/2, of which node makes no IncomingMessage.
+  // Without a version: HTTP/0.9, which has no headers. Plain text `GET / HTTP/2.0` is not HTTP/2.
   if (
     httpVersion !== '1.1' &&
     httpVersion !== '1.0' &&
     (httpVersion !== '2.0' || req instanceof IncomingMessage)
   )
     return false
-  // Section 3.2: of two, the first Host would count here, the last elsewhere; without one, who is meant is a guess.
+  // Section 3.2: servers disagree on which of two Hosts counts. Without one, the site is unknown.
   if (timesNamed(rawHeaders, 'host') > 1) return false
   if (headers.host === undefined && httpVersion !== '1.0') return false
-  // Sections 6.1 and 7: a coding nobody knows before `chunked`; any coding in HTTP/1.0.
+  // Sections 6.1 and 7: unknown codings before `chunked`, or any coding in HTTP/1.0.
   const coding = headers['transfer-encoding']
   return coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersion !== '1.0')
 }
 
-/** Of every request, so it makes nothing. `name` in lower case. */
+/** Allocates nothing, because it runs for every request. `name` is lower-case. */
 function timesNamed(rawHeaders: readonly string[], name: string): number {
   let times = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {

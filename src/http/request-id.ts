@@ -8,19 +8,16 @@ type Head = {
   socket: { remoteAddress?: string | undefined; encrypted?: unknown }
 }
 
-/** What is safe in a log line and a header. */
+/** Safe in log lines and headers. */
 const WELL_FORMED = /^[\w.:+/=@-]{8,128}$/
 
-/** 120 random bits: an id says nothing about other requests, nor how many there were. */
+/** 120 random bits: reveals nothing about other requests. */
 const ID_BYTES = 15
 const ID_CHARS = 20
-/** Ids made at a time: 60 ns for one, where asking for random bytes each time takes 300 ns. */
+/** 60 ns per ID in batches, 300 ns one by one. */
 const IDS_AT_A_TIME = 256
 
-/**
- * Returns the id of a request: `X-Request-Id` where a trusted proxy has set it, else a new one. The header of any other
- * client is ignored, as it could repeat the id of another request.
- */
+/** Keeps `X-Request-Id` from trusted proxies only; other clients could repeat another request's ID. */
 export function createRequestIds(trusted: AddressRanges): (request: Head) => string {
   const peer = createClientReader([])
   let ids = ''
@@ -41,13 +38,13 @@ export function createRequestIds(trusted: AddressRanges): (request: Head) => str
   }
 }
 
-/** The id that a request was given by `createRequestIds`; empty: none. */
+/** The ID from `createRequestIds`; empty: none. */
 export function requestIdOf({ headers }: { headers: IncomingHttpHeaders }): string {
   const id = headers['x-request-id']
   return typeof id === 'string' ? id : ''
 }
 
-/** The same as a header (flat); empty: none. */
+/** As a flat header list; empty: none. */
 export function requestIdHeader(request: { headers: IncomingHttpHeaders }): string[] {
   const id = requestIdOf(request)
   return id === '' ? [] : ['X-Request-Id', id]

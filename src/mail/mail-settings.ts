@@ -1,12 +1,11 @@
 import net from 'node:net'
 
-/** The operator's own SMTP server. */
 export type MailSettings = {
   host: string
   port: number
   /** TLS from the start; otherwise STARTTLS. */
   secure: boolean
-  /** Refuse to send without TLS. False only for a server on this machine. */
+  /** Refuses to send without TLS. False only for a server on this machine. */
   requireTls: boolean
   auth: { user: string; pass: string } | null
   /** `Name <address>` or an address. */

@@ -6,23 +6,20 @@ import type { MailSettings } from './mail-settings.ts'
 export type Mail = { to: string; subject: string; text: string; html: string }
 
 export type Mailer = {
-  /** Whether the server accepted it within some seconds. Never rejects: the reason is logged. */
+  /** True if the server accepted it. Never rejects: errors are logged. */
   send(mail: Mail): Promise<boolean>
-  /** Waits for e-mails that are being sent. */
+  /** Waits for e-mails in progress. */
   close(): Promise<void>
 }
 
 const CONNECT_MS = 5_000
 const SILENT_MS = 10_000
-/** For the whole e-mail. */
+/** Per e-mail. */
 const WHOLE_MS = 20_000
-/** Sent at the same time; more are refused. */
+/** Concurrent e-mails; more are refused. */
 const AT_ONCE = 20
 
-/**
- * Sends through the operator's SMTP server, whose certificate must be valid. The
- * server comes from the settings, so it may have a private address and bypasses the address guard.
- */
+/** The certificate must be valid. Bypasses the address guard: the operator's server may have a private address. */
 export function createMailer(
   { host, port, secure, requireTls, auth, from }: MailSettings,
   log: Log,
@@ -50,7 +47,7 @@ export function createMailer(
   const underWay = new Set<Promise<unknown>>()
 
   async function deliver({ to, subject, text, html }: Mail): Promise<boolean> {
-    // Against header injection, even though addresses were validated before.
+    // Prevents header injection, in addition to earlier validation.
     if (/[\r\n\0<>,;"]/.test(to) || /[\r\n\0]/.test(subject)) {
       log.warn(
         'an e-mail was not sent: its address or subject has characters that are not allowed in a header',
@@ -75,7 +72,7 @@ export function createMailer(
       log.warn({ host, port }, 'an e-mail was not sent: the server took too long')
       return false
     } catch (error) {
-      // Without the address: the log must not reveal who has an account.
+      // The log must not reveal who has an account.
       log.warn({ host, port, reason: reasonOf(error) }, 'an e-mail was not sent')
       return false
     } finally {
@@ -98,7 +95,7 @@ function reasonOf(error: unknown): string {
   return code + status
 }
 
-/** `url` contains a token, for this recipient only; `endsAt` is ISO 8601 UTC. */
+/** `url` contains the recipient's token; `endsAt` is ISO 8601 UTC. */
 export type Letter = { kind: 'invitation' | 'reset'; to: string; url: string; endsAt: string }
 
 const WORDS = {
@@ -116,7 +113,7 @@ const WORDS = {
   },
 } as const
 
-/** A letter as text and as HTML, without external content. */
+/** As text and as HTML without external content. */
 export function write({ kind, to, url, endsAt }: Letter): Mail {
   const { subject, lines, button, last } = WORDS[kind]
   const ends = `The link works once, until ${endsAt.slice(0, 16).replace('T', ' ')} UTC.`

@@ -6,21 +6,18 @@ import { parseEmail } from '../email.ts'
 
 export const FAILURE_WINDOW_MS = 15 * 60_000
 
-/** Wrong passwords in one window: from one client IP for one account, from one client IP, for one account from everywhere. */
+/** Wrong passwords per window: per IP and account, per IP, per account. */
 export const MOST_FAILURES = { pair: 5, address: 20, account: 100 } as const
 
-/** Requests for a new password in one window: from one client IP, whatever e-mails it names, and e-mails to one account. */
+/** Reset requests per client IP, and e-mails per account, in a window. */
 export const MOST_RESETS = { address: 10, account: 3 } as const
 
 type Attempt = { email: string; address: string }
 
 /**
- * Runs an attempt that shows a password. The attempt is counted as a failure
- * before it begins: of a hundred at once, no more run than may fail. The count
- * is taken back when the password was right, and for any error but `wrong`.
- * Throws `too_many_failures` when this client IP has failed too often, or too
- * many have failed for this account. An owner whose account is attacked from
- * elsewhere can still sign in: locking the account takes very many addresses.
+ * Counts the attempt as a failure first, so concurrent attempts cannot exceed the limit. Any result but `wrong`
+ * undoes the count. Throws `too_many_failures` per client IP or account; locking out an account takes very many
+ * addresses.
  */
 export async function countedAttempt<T>(
   pool: pg.Pool,
@@ -30,7 +27,7 @@ export async function countedAttempt<T>(
   run: () => Promise<T>,
 ): Promise<T> {
   const subjects = subjectsOf(attempt)
-  // A refused attempt is rolled back: it is not counted, and makes no window longer.
+  // Roll back refused attempts: they are not counted and do not extend the window.
   await transaction(pool, async (client) => {
     const counters = await increment(client, Object.values(subjects), nowMs)
     for (const kind of Object.keys(subjects) as (keyof typeof subjects)[]) {
@@ -40,7 +37,7 @@ export async function countedAttempt<T>(
   try {
     const result = await run()
     await takeBack(pool, Object.values(subjects))
-    // The client knows the password: earlier typing errors no longer count.
+    // Forget earlier typing errors.
     await pool.query('delete from sign_in_failure where subject = $1', [subjects.pair])
     return result
   } catch (error) {
@@ -50,9 +47,8 @@ export async function countedAttempt<T>(
 }
 
 /**
- * Counts a request for a new password by e-mail. Throws `too_many_resets` for a
- * client IP that asks too often, whether or not there is such an account.
- * False: the account has been sent enough e-mails for now.
+ * Throws `too_many_resets` for the client IP, whether or not the account exists. False: enough e-mails were sent to
+ * the account.
  */
 export async function countResetRequest(db: Queryable, attempt: Attempt, nowMs: number): Promise<boolean> {
   const { address, account } = subjectsOf(attempt)
@@ -63,13 +59,13 @@ export async function countResetRequest(db: Queryable, attempt: Attempt, nowMs: 
 
 type Counter = { subject: string; started_at: Date; failures: number }
 
-/** Adds one to the counter of each subject, over all nodes, and starts windows that have ended anew. */
+/** Adds one to each counter over all nodes; restarts ended windows. */
 async function increment(
   db: Queryable,
   subjects: readonly string[],
   nowMs: number,
 ): Promise<Map<string, Counter>> {
-  // Sorted, so that two requests lock the rows in the same order.
+  // Sorted, so that concurrent requests lock rows in the same order.
   const { rows } = await db.query<Counter>(
     `insert into sign_in_failure as f (subject, started_at, failures)
      select subject, $2, 1 from unnest($1::text[]) as subject
@@ -103,7 +99,7 @@ async function takeBack(db: Queryable, subjects: readonly string[]): Promise<voi
 }
 
 function subjectsOf({ email, address }: Attempt): Record<keyof typeof MOST_FAILURES, string> {
-  // A text that is not an e-mail address belongs to no account, and PostgreSQL does not take every text.
+  // Invalid e-mails belong to no account, and PostgreSQL does not accept every text.
   const account = parseEmail(email) ?? ''
   return { pair: `pair ${address} ${account}`, address: `address ${address}`, account: `account ${account}` }
 }

@@ -10,8 +10,7 @@ import { createSecret, hashSecret } from '../secrets.ts'
 import { setPassword } from './passwords.ts'
 
 /**
- * `first`: creates the operator's account of a new installation. `invitation`:
- * creates the account that an operator offers. `reset`: sets a new password.
+ * `first`: a new installation's operator. `invitation`: an account offered by an operator. `reset`: a new password.
  */
 type LinkKind = 'first' | 'invitation' | 'reset'
 
@@ -20,10 +19,10 @@ export type NewLink =
   | { kind: 'invitation'; email: string; plan: string; role: Role }
   | { kind: 'reset'; account: AccountId }
 
-/** The only time that the token of a link is seen. */
+/** The token is only returned here. */
 export type CreatedLink = { token: string; expires_at: string }
 
-/** What a link offers. `email` null: the person who uses it chooses one. */
+/** `email` null: the user chooses one. */
 type LinkView = { kind: LinkKind; email: string | null; expires_at: string }
 
 const HOUR_MS = 3_600_000
@@ -34,13 +33,12 @@ const LIFE_MS: Record<LinkKind, number> = {
 }
 
 const OPERATORS = `select from account where role = 'operator' and password_hash is not null`
-/** The first link was shown in a terminal or a log: it is void once there is an operator who can sign in. */
+/** The first link was shown in a terminal or log, so it ends once an operator can sign in. */
 const IS_VALID = `(l.kind <> 'first' or not exists (${OPERATORS}))`
 
 /**
- * Makes a link that works once, and ends earlier links of the same kind for the
- * same person. Throws `invalid_field`, and `account_exists` for an invitation
- * to an e-mail that has an account.
+ * Creates a single-use link and ends earlier ones of its kind for the person. Throws `invalid_field` or
+ * `account_exists`.
  */
 export async function createLink(
   pool: pg.Pool,
@@ -74,7 +72,7 @@ export async function createLink(
   return { token: secret.raw, expires_at: expiresAt.toISOString() }
 }
 
-/** What the link with this token offers. Throws `link_not_found` if it is unknown, was used, or has expired. */
+/** Throws `link_not_found` if the link is unknown, used or expired. */
 export async function readLink(db: Queryable, token: string, nowMs: number): Promise<LinkView> {
   const { rows } = await db.query<{ kind: LinkKind; email: string | null; expires_at: Date }>(
     `select l.kind, coalesce(l.email, a.email) as email, l.expires_at
@@ -88,10 +86,8 @@ export async function readLink(db: Queryable, token: string, nowMs: number): Pro
 }
 
 /**
- * Uses the link up: creates the account, or sets its password and ends all its
- * sessions. Of two uses at once, one gets `link_not_found`. `email` counts only
- * where the link has none. Throws `invalid_field` and `account_exists`; then
- * the link can still be used.
+ * Creates the account, or sets its password and ends its sessions. Concurrent uses: one gets `link_not_found`.
+ * `email` counts only if the link has none. The link stays valid after `invalid_field` and `account_exists`.
  */
 export async function useLink(
   pool: pg.Pool,
@@ -124,13 +120,13 @@ export async function useLink(
   })
 }
 
-/** Whether there is an operator who can sign in. */
+/** Counts only operators who can sign in. */
 export async function hasOperator(db: Queryable): Promise<boolean> {
   const { rowCount } = await db.query(`${OPERATORS} limit 1`)
   return rowCount !== 0
 }
 
-/** The account to which a link for a new password is sent; null: there is none, or it is suspended. */
+/** The account to send a reset link to; null: none, or suspended. */
 export async function findResetAccount(
   db: Queryable,
   email: string,

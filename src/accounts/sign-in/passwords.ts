@@ -10,16 +10,16 @@ import { endSessions, replaceSession, type Session, type SessionClient, startSes
 const PASSWORD_MIN_CHARS = 8
 const PASSWORD_MAX_CHARS = 128
 
-// 32 MiB a hash. The parameters and the stored form are those of better-auth, which earlier versions used.
+// 32 MiB per hash. Parameters and format come from better-auth, which earlier versions used.
 const COST = { N: 16_384, r: 16, p: 1 }
 const KEY_BYTES = 64
 
-/** Matches no password: verified for accounts that do not exist, so that they take as long as others. */
+/** Matches no password. Verified for unknown accounts, so that they take equally long. */
 const NO_HASH = `${'0'.repeat(32)}:${'0'.repeat(2 * KEY_BYTES)}`
 
 /**
- * Starts a session. Throws `wrong_credentials`, after the same time whether or
- * not there is such an account, and `account_suspended` to a client that knows the password.
+ * Throws `wrong_credentials` in constant time, even without an account, or `account_suspended` if the password is
+ * right.
  */
 export async function signIn(
   pool: pg.Pool,
@@ -36,12 +36,12 @@ export async function signIn(
   if (account === undefined || !isRight) throw new AppError('wrong_credentials')
   if (account.suspended) throw new AppError('account_suspended')
   const started = await startSession(pool, account.id, client, nowMs, account.hash)
-  // The password was changed, or the account suspended, a moment ago.
+  // The password changed or the account was suspended meanwhile.
   if (started === null) throw new AppError('wrong_credentials')
   return started
 }
 
-/** Ends all other sessions and returns a new token for this one. Throws `wrong_password`, `invalid_field`. */
+/** Ends all other sessions and renews this token. Throws `wrong_password` or `invalid_field`. */
 export async function changePassword(
   pool: pg.Pool,
   session: Session,
@@ -61,21 +61,21 @@ export async function changePassword(
       'update account set password_hash = $3 where id = $1 and password_hash = $2',
       [session.account, hash, nextHash],
     )
-    // It was changed a moment ago.
+    // The password changed meanwhile.
     if (rowCount === 0) throw new AppError('wrong_password')
     return replaceSession(client, session, nowMs)
   })
 }
 
-/** Sets the password of an account and ends all its sessions. `client` is inside a transaction. Throws `invalid_field`. */
+/** Ends all sessions. Call in a transaction. Throws `invalid_field`. */
 export async function setPassword(client: Queryable, account: AccountId, password: string): Promise<void> {
   const hash = await hashPassword(password)
-  // First the account's row, which locks it: a session that starts meanwhile is seen by the second statement.
+  // Lock the account's row first, so that the second statement sees concurrent sessions.
   await client.query('update account set password_hash = $2 where id = $1', [account, hash])
   await endSessions(client, account)
 }
 
-/** Throws `invalid_field`. Counts characters of the form that is hashed, not UTF-16 units. */
+/** Counts characters of the NFKC form. Throws `invalid_field`. */
 function checkPassword(password: string): void {
   const chars = [...password.normalize('NFKC')].length
   if (PASSWORD_MIN_CHARS <= chars && chars <= PASSWORD_MAX_CHARS) return
@@ -85,9 +85,8 @@ function checkPassword(password: string): void {
 }
 
 /**
- * `hex(salt of 16 bytes):hex(scrypt key of 64 bytes)`; the salt goes into
- * scrypt as its hex text. The password is hashed in its NFKC form: the same
- * letters typed on another keyboard are the same password. Throws `invalid_field`.
+ * `hex(16-byte salt):hex(64-byte scrypt key)`. scrypt gets the salt as hex text, and the password in NFKC, so
+ * keyboards do not matter. Throws `invalid_field`.
  */
 export async function hashPassword(password: string): Promise<string> {
   checkPassword(password)
@@ -95,7 +94,7 @@ export async function hashPassword(password: string): Promise<string> {
   return `${salt}:${(await derive(password, salt)).toString('hex')}`
 }
 
-/** Whether `password` made `hash`; takes the same time whatever the difference. */
+/** Runs in constant time. */
 export async function verifyPassword(password: string, hash: string): Promise<boolean> {
   const [salt, key] = hash.split(':')
   if (salt === undefined || key === undefined || !/^[0-9a-f]{128}$/.test(key)) return false

@@ -4,7 +4,6 @@ import type { AccountId } from '../../ids.ts'
 import type { Role } from '../accounts.ts'
 import { createSecret, hashSecret, isSecret } from '../secrets.ts'
 
-/** A person who is signed in to the dashboard. */
 export type Session = {
   id: number
   account: AccountId
@@ -13,24 +12,21 @@ export type Session = {
   role: Role
 }
 
-/** Where a person signs in from, for the list of sessions. */
 export type SessionClient = { address: string; userAgent: string }
 
 const DAY_MS = 86_400_000
-/** A session ends after this time without use. */
+/** Ends a session without use. */
 export const IDLE_DAYS = 7
-/** A session ends after this time even if it is used every day. */
+/** Ends a session even with daily use. */
 export const SESSION_DAYS = 30
 
-/** The end of a session that is used at `$n`: `created_at` is that of its row. */
+/** End of a session used at `$n`. */
 const expiry = (usedAt: string, createdAt: string) =>
   `least(${usedAt}::timestamptz + interval '${IDLE_DAYS} days', ${createdAt}::timestamptz + interval '${SESSION_DAYS} days')`
 
 /**
- * Starts a session. `token` goes into the cookie and only its hash is stored.
- * Null: the account is gone or suspended, or its password is no longer the one
- * with this hash. The account is locked meanwhile: a suspension or a new
- * password either prevents the session or ends it.
+ * `token` goes into the cookie; only its hash is stored. Null: account gone, suspended, or its password changed.
+ * Locks the account, so a concurrent suspension or password change ends the session.
  */
 export async function startSession(
   db: Queryable,
@@ -56,10 +52,8 @@ export async function startSession(
 }
 
 /**
- * The session with this token, or null if there is none or it has ended. It is
- * looked up for every request: a session that was ended is refused at once, on
- * every node. Its idle time is written once a day; then `renewed` is true.
- * Throws `account_suspended`.
+ * Read for every request, so ended sessions are refused at once on every node. Null: unknown or ended. `renewed`: the
+ * idle time was extended (once a day). Throws `account_suspended`.
  */
 export async function readSession(
   db: Queryable,
@@ -89,10 +83,7 @@ export async function readSession(
   return { session, renewed }
 }
 
-/**
- * After a change of the password: ends all other sessions of the account and
- * gives this one a new token. `client` is inside the transaction that stores the password.
- */
+/** After a password change: ends all other sessions and renews this token. Call in the same transaction. */
 export async function replaceSession(
   client: Queryable,
   { account, id }: Session,
@@ -107,18 +98,18 @@ export async function replaceSession(
   return raw
 }
 
-/** A session as its owner sees it. Times are ISO 8601 UTC. */
+/** Times are ISO 8601 UTC. */
 type ListedSession = {
   id: number
   current: boolean
   created_at: string
-  /** To the day: it is not written more often. */
+  /** Written at most once a day. */
   used_at: string
   address: string
   user_agent: string
 }
 
-/** Sessions of the account that have not ended, the newest first. `current`: the id of the session that asks. */
+/** Active sessions, newest first. `current`: id of the calling session. */
 export async function listSessions(
   db: Queryable,
   account: AccountId,
@@ -140,7 +131,7 @@ export async function listSessions(
   }))
 }
 
-/** Ends one session of the account; false: it has no such session. */
+/** False: the account has no such session. */
 export async function endSession(db: Queryable, account: AccountId, id: number): Promise<boolean> {
   const { rowCount } = await db.query(
     'delete from sign_in_session where account_id = $1 and id = $2::bigint',
@@ -149,7 +140,7 @@ export async function endSession(db: Queryable, account: AccountId, id: number):
   return rowCount !== 0
 }
 
-/** Ends all sessions of the account and returns how many. */
+/** Returns how many. */
 export async function endSessions(db: Queryable, account: AccountId): Promise<number> {
   const { rowCount } = await db.query('delete from sign_in_session where account_id = $1', [account])
   return rowCount ?? 0

@@ -8,7 +8,6 @@ export const roleSchema = z
   .enum(['owner', 'operator'])
   .describe('`operator`: may see and change all accounts')
 
-/** The account that is signed in, with what its plan allows. */
 export const meSchema = apiSchema(
   'Me',
   z.object({

@@ -8,7 +8,7 @@ import { jsonResponse } from '../http/responses.ts'
 import { checkSameSite, setSessionCookie } from '../http/session-access.ts'
 import { emailSchema, me, meSchema, passwordSchema } from './account-schema.ts'
 
-// In the body, because addresses are kept in logs and browser histories.
+// In the body, because logs and browser histories keep URLs.
 const tokenSchema = z.string().min(1).max(200).describe('The part of the link after `#`')
 
 export const linkSchema = apiSchema(

@@ -71,7 +71,7 @@ export function passwords(app: ApiApp, deps: ApiDeps): void {
       const { email } = request.body
       const { address } = clientOf(readClient, request)
       const mayBeSent = await countResetRequest(pool, { email, address }, clock.nowMs())
-      // Not awaited: the time it takes would reveal whether there is such an account.
+      // Not awaited: the duration would reveal whether the account exists.
       if (mayBeSent) {
         void sendLink(mailer, publicUrl, email).catch((error: unknown) =>
           log.warn({ err: error }, 'a password reset link could not be created'),

@@ -42,7 +42,7 @@ export function sessions(app: ApiApp, deps: ApiDeps): void {
       response: { 200: jsonResponse('The account that is signed in', z.object({ account: meSchema })) },
     },
     handler: async (request, reply) => {
-      // Otherwise another site could sign its visitors in to an account of its own.
+      // Otherwise another site could sign visitors in to its own account.
       checkSameSite(request)
       const client = clientOf(readClient, request)
       const attempt = { email: request.body.email, address: client.address }

@@ -59,7 +59,7 @@ export function cache(app: ApiApp, deps: ApiDeps): void {
     handler: async (request, reply) => {
       const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
       const batches = listStoredPaths(pool, domain.id)
-      // The first batch is read before the status is sent: an unreachable database still gives an error.
+      // Read the first batch before sending the status, so that an unreachable database gives an error.
       const first = await batches.next()
       reply.type('application/json; charset=utf-8')
       if (request.method === 'HEAD') return reply.send()
@@ -210,7 +210,7 @@ export function cache(app: ApiApp, deps: ApiDeps): void {
         domain,
         paths: pagePathsOf(domain, request.body.paths ?? ['/']),
       }))
-      // All or nothing: a queue that fills up halfway leaves every page where it was.
+      // All or nothing: if the queue fills up, no page changes.
       const jobs = await retriedTransaction(pool, async (client) => {
         const queued = []
         for (const { domain, paths } of wanted) {
@@ -230,10 +230,7 @@ export function cache(app: ApiApp, deps: ApiDeps): void {
   })
 }
 
-/**
- * The response in pieces, one for each batch: memory does not grow with the
- * list. The count comes last, as pages are stored and purged meanwhile.
- */
+/** One piece per batch, so memory is bounded. The count comes last, because pages change meanwhile. */
 async function* listAsJson(
   domain: string,
   first: IteratorResult<readonly string[], void>,
@@ -244,7 +241,6 @@ async function* listAsJson(
   yield `{"domain":${JSON.stringify(domain)},"pages":[`
   for (let batch = first; batch.done !== true; batch = await rest.next()) {
     const entries = batch.value.map((path) => {
-      // Quoted once: the cache key is a prefix and the path.
       const quoted = JSON.stringify(path)
       return `{"path":${quoted},"cacheKey":${keyStart}${quoted.slice(1)}}`
     })

@@ -65,7 +65,6 @@ export const warmSchema = apiSchema(
   }),
 )
 
-/** The response of all routes here. */
 const warmAnswer = z.object({
   domain: z.string(),
   warm: warmSchema.nullable().describe('Null: there never was one'),

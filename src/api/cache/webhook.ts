@@ -14,7 +14,7 @@ import { jsonResponse } from '../http/responses.ts'
 
 export const WEBHOOK_URL_LIMIT = 20
 
-/** What a webhook requests; `urls` are not checked yet. */
+/** `urls` are not checked yet. */
 type WebhookBody = { kind: 'urls'; urls: readonly unknown[] } | { kind: 'all' }
 
 const bodySchema = z.union([
@@ -60,7 +60,7 @@ export function webhook(app: ApiApp, deps: ApiDeps): void {
       body: bodySchema,
       response: { 200: jsonResponse('Queued', answerSchema) },
     },
-    // The schema is only for the document: the contract has its own text for each error.
+    // The schema only documents: each error has its own text in the API contract.
     validatorCompiler: () => (value: unknown) => ({ value }),
     handler: async (request) => {
       const owner = tokenOwnerOf(request)
@@ -87,7 +87,7 @@ export function webhook(app: ApiApp, deps: ApiDeps): void {
   })
 }
 
-/** Throws `webhook_body_missing` unless the body has exactly one of the two forms; `webhook_too_many_urls`. */
+/** Throws `webhook_body_missing` or `webhook_too_many_urls`. */
 function readWebhookBody(body: unknown): WebhookBody {
   if (typeof body !== 'object' || body === null) throw new AppError('webhook_body_missing')
   const { urls, all } = body as { urls?: unknown; all?: unknown }
@@ -97,7 +97,7 @@ function readWebhookBody(body: unknown): WebhookBody {
   return { kind: 'urls', urls }
 }
 
-/** The paths among `urls` as they are stored, each once, and the other entries. Throws `webhook_no_valid_paths`. */
+/** Unique stored paths among `urls`, and the other entries. Throws `webhook_no_valid_paths`. */
 function sortUrls(urls: readonly unknown[], query: QueryRule): { paths: PagePath[]; ignored: string[] } {
   const paths = new Set<PagePath>()
   const ignored: string[] = []
@@ -112,7 +112,7 @@ function sortUrls(urls: readonly unknown[], query: QueryRule): { paths: PagePath
 
 async function checkQuota(deps: ApiDeps, owner: TokenOwner): Promise<void> {
   const quota = await readQuota(deps.pool, deps.plans, owner.domain, deps.clock.nowMs())
-  // The domain was deleted a moment ago, and its tokens with it.
+  // The domain and its tokens were just deleted.
   if (quota === null) throw new AppError('invalid_token')
   if (limitReached(quota)) throw new AppError('render_limit')
 }

@@ -58,7 +58,6 @@ export const domainCheckSchema = apiSchema(
   }),
 )
 
-/** Checks while a domain is set up: its name, its origin, its DNS records. */
 export function dns(app: ApiApp, deps: ApiDeps): void {
   const { pool, checkOrigin, edgeTarget: target = null } = deps
   const checks = () => {
@@ -113,7 +112,7 @@ export function dns(app: ApiApp, deps: ApiDeps): void {
   async function checkedName(raw: string) {
     const parsed = parseDomainName(raw)
     if (!parsed.ok) return { name: null, problem: parsed.reason }
-    // An attempt to register the name would reveal the same.
+    // Registering the name would reveal the same.
     const problem = (await isTaken(pool, parsed.name)) ? 'is already registered' : null
     return { name: parsed.name, problem }
   }

@@ -37,19 +37,19 @@ export const deletedDomainSchema = apiSchema(
   fields.pick({ id: true, custom_domain: true, origin_url: true, is_active: true }),
 )
 
-/** `:domain` in a path. An invalid name is answered like an unknown domain, so it is not refused here. */
+/** Accepts any text: invalid names get the same response as unknown domains. */
 export const domainParams = z.object({
   domain: z.string().describe('Domain name, in any case; IDN as it is or in punycode'),
 })
 
-/** The name as it is stored. Throws `domain_not_found` for an invalid name. */
+/** Throws `domain_not_found` for an invalid name. */
 export function domainNameFrom(raw: string): DomainName {
   const parsed = parseDomainName(raw)
   if (!parsed.ok) throw new AppError('domain_not_found')
   return parsed.name
 }
 
-/** The domain with this name if the account owns it. Throws `domain_not_found`. */
+/** Throws `domain_not_found` unless the account owns it. */
 export async function ownedDomain(db: Queryable, account: AccountId, raw: string): Promise<OwnedDomain> {
   const domain = await findOwnedDomain(db, account, domainNameFrom(raw))
   if (domain === null) throw new AppError('domain_not_found')

@@ -71,7 +71,7 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
       body: createSchema,
       response: { 201: jsonResponse('The new domain', z.object({ domain: domainSchema })) },
     },
-    // Checked before the body is read.
+    // Check before reading the body.
     onRequest: async (request) => checkSiteLimit(pool, plans, callerOf(request).account),
     attachValidation: true,
     handler: async (request, reply) => {
@@ -133,7 +133,7 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
         throw new AppError('invalid_field', { word: 'origin_url, is_active or settings is required' })
       }
       const { account } = callerOf(request)
-      // Before the origin is checked: no work is done for a domain of another account.
+      // Check ownership before any work.
       const domain = await ownedDomain(pool, account, request.params.domain)
       const originUrl = rawOrigin === undefined ? undefined : await checkedOrigin(checkOrigin, rawOrigin)
       const view = { plans: plans, nowMs: clock.nowMs() }
@@ -164,7 +164,7 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
   })
 }
 
-/** Whether the body is missing, not an object, or has a field that is absent, null or empty. */
+/** Missing, not an object, or with an absent, null or empty field. */
 function lacksFields(body: unknown): boolean {
   if (typeof body !== 'object' || body === null) return true
   const fields = body as Record<string, unknown>

@@ -12,11 +12,8 @@ import type { ApiApp } from './app.ts'
 import { checkOperator, checkSameSite, sessionToken, setSessionCookie } from './session-access.ts'
 
 /**
- * What a request must bring: an API key or a session (`key`), a session
- * (`session`), the session of an operator (`operator`), a webhook token
- * (`token`), or nothing (`open`). Every route names one; there is no default.
- * Integrations may send the key as a Bearer token (`bearer-key`) or in
- * `X-Prerender-Token` (`prerender-key`). `scrape`: see `checkOperator`.
+ * What a route requires. Every route names one; there is no default. `bearer-key`: the key as Bearer token;
+ * `prerender-key`: in `X-Prerender-Token`; `scrape`: see `checkOperator`.
  */
 export type Access =
   | 'key'
@@ -28,7 +25,6 @@ export type Access =
   | 'scrape'
   | 'open'
 
-/** Who sent a request, after its API key or session was verified. */
 type Caller = { account: AccountId; plan: Plan } & (
   | { session: Session; keyId: null }
   | { session: null; keyId: number }
@@ -37,7 +33,7 @@ type Caller = { account: AccountId; plan: Plan } & (
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access
-    /** Errors of the route itself, for the OpenAPI document; those of its access and input are added. */
+    /** The route's own errors for the OpenAPI document; access and input errors are added. */
     refuses?: readonly ErrorCode[]
   }
   interface FastifyRequest {
@@ -56,10 +52,7 @@ type AccessDeps = {
   operatorToken: string | null
 }
 
-/**
- * Guards every route before its body is read. A route without `config.access`
- * is refused when the server is built, so that none is open by mistake.
- */
+/** Checks every route before reading its body. Routes without `config.access` fail at startup. */
 export function guardRoutes(app: ApiApp, deps: AccessDeps): void {
   app.decorateRequest('caller', null)
   app.decorateRequest('tokenOwner', null)
@@ -116,18 +109,14 @@ export function tokenOwnerOf(request: FastifyRequest): TokenOwner {
   return request.tokenOwner
 }
 
-/** Of a route that only sessions may call. */
+/** For routes that only sessions may call. */
 export function sessionCaller(request: FastifyRequest): Caller & { session: Session } {
   const caller = callerOf(request)
   if (caller.session === null) throw new Error('this route is not guarded by a session')
   return caller
 }
 
-/**
- * The caller by the cookie of the dashboard, on any plan. Null: not signed in,
- * or an API key was sent, which then counts. Throws `cross_site` for a change
- * that does not come from a page of ours.
- */
+/** The caller by session cookie, on any plan. Null: not signed in, or an API key was sent. Throws `cross_site`. */
 async function ofSession(
   deps: AccessDeps,
   request: FastifyRequest,
@@ -159,7 +148,7 @@ async function checkKey(deps: AccessDeps, raw: string | string[] | undefined): P
   return { account: owner.account, plan, session: null, keyId: owner.keyId }
 }
 
-/** The order is part of the contract. The request counts from the rate check on, whatever its body contains. */
+/** The order is part of the API contract. Requests count from the rate check on, whatever the body contains. */
 async function checkToken(deps: AccessDeps, request: FastifyRequest): Promise<TokenOwner> {
   const raw = bearerOf(request)
   if (raw === undefined) throw new AppError('webhook_header_missing')

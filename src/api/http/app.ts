@@ -25,7 +25,7 @@ import type { PageDoors } from '../pages/integration.ts'
 import type { Subscribe } from '../service/events.ts'
 import type { CheckReadiness, ReadMetrics } from '../service/health.ts'
 
-/** Routes are registered on it: bodies and responses have the types of their schemas. */
+/** Types bodies and responses by their schemas. */
 export type ApiApp = FastifyInstance<
   RawServerDefault,
   RawRequestDefaultExpression,
@@ -34,10 +34,9 @@ export type ApiApp = FastifyInstance<
   ZodTypeProvider
 >
 
-/** What the routes need of a node. */
 export type ApiDeps = {
   pool: pg.Pool
-  /** Where keys, tokens and sessions are looked up. Absent: in the pool. */
+  /** For keys, tokens and sessions. Default: the pool. */
   accessDb?: Queryable
   plans: PlanCatalogue
   clock: Clock
@@ -46,50 +45,48 @@ export type ApiDeps = {
   checkReadiness: CheckReadiness
   caughtUp: CaughtUp
   doors: PageDoors
-  /** Absent: no mail is sent. */
+  /** Absent: no e-mail. */
   mailer?: Pick<Mailer, 'send'>
-  /** Checks names and origins for owners. Absent: this server does not check. */
+  /** Absent: names and origins are not checked. */
   checks?: Checks
-  /** Live updates of an account, or of the fleet. Absent: there are none. */
+  /** Live updates. Absent: none. */
   subscribe?: Subscribe
-  /** The client of a request, behind trusted proxies. */
+  /** The client behind trusted proxies. */
   readClient: ReadClient
-  /** Encrypts the keys of certificates. */
+  /** Encrypts certificate keys. */
   vault: Vault
-  /** Absent: there are no metrics. */
+  /** Absent: no metrics. */
   readMetrics?: ReadMetrics
   version: string
-  /** Base address shown to users; null: relative to where the document was read. */
+  /** Base URL for users; null: relative. */
   publicUrl: string | null
-  /** Limits for each client IP. Absent: there are none. */
+  /** Limits per client IP. Absent: none. */
   clients?: ClientLimits & { failures: number }
-  /** Where the DNS records of domains must point. Absent or null: not configured. */
+  /** Where domains' DNS records must point. Absent or null: not configured. */
   edgeTarget?: EdgeTarget | null
-  /** Shown at `/bot`: an e-mail address or a URL; null: none. */
+  /** E-mail or URL on `/bot`; null: none. */
   contact: string | null
-  /** What `GET /metrics` requires; null or absent: a request from this machine. */
+  /** For `GET /metrics`; null or absent: only from this machine. */
   metricsToken?: string | null
-  /** The built dashboard. Absent: where `npm run build` puts it. */
+  /** Default: the output of `npm run build`. */
   dashboardDir?: string
 }
 
-/** Names a schema: it gets an entry under `components/schemas` of the OpenAPI document. */
+/** Names a schema under `components/schemas` of the OpenAPI document. */
 export function apiSchema<Schema extends z.ZodType>(name: string, schema: Schema): Schema {
   return schema.meta({ id: name })
 }
 
 /**
- * Called after each committed change, before the response: resolves once this
- * node has received the notifications of everything committed before the call.
- * A client that has its response never sees the state before its change.
- * Bounded, and never rejects: the change is stored.
+ * Call after a commit, before responding: resolves once this node has processed all earlier notifications. Bounded;
+ * never rejects, because the change is stored.
  */
 export type CaughtUp = () => Promise<void>
 
-/** As much of the user agent as the list of sessions shows. */
+/** Shown in the list of sessions. */
 const USER_AGENT_CHARS = 300
 
-/** The client of a request; of an IPv6 address the /64, as one client has all of it. */
+/** IPv6 clients count by their /64. */
 export function clientOf(readClient: ReadClient, request: FastifyRequest): SessionClient {
   const { address } = readClient(request.raw)
   return {
@@ -98,18 +95,18 @@ export function clientOf(readClient: ReadClient, request: FastifyRequest): Sessi
   }
 }
 
-/** Whether this address is allowed as an origin, and how it is stored. `reason` is for people. */
+/** Checks and normalizes an origin. `reason` is for people. */
 export type CheckOrigin = (
   raw: string,
 ) => Promise<{ ok: true; originUrl: string } | { ok: false; reason: string }>
 
-/** A number in a path. Throws `unknown` if it is not one. */
+/** Throws `unknown` unless `raw` is a number. */
 export function numberFrom(raw: string, unknown: ErrorCode): number {
   if (!/^[1-9]\d{0,14}$/.test(raw)) throw new AppError(unknown)
   return Number(raw)
 }
 
-/** A count in the message of a response: `1 page`, `2 pages`. */
+/** `1 page`, `2 pages` */
 export function countText(count: number, one: 'page' | 'domain' | 'cache entry'): string {
   if (count === 1) return `1 ${one}`
   return `${count} ${one === 'cache entry' ? 'cache entries' : `${one}s`}`

@@ -2,13 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { ResponseContent } from './responses.ts'
 
-/** `format` of a query. */
 export const formatParam = z
   .enum(['json', 'csv'])
   .optional()
   .describe('`csv`: a file for spreadsheets. Default: by `Accept`, else JSON')
 
-/** A response in JSON or CSV. */
 export function csvResponse<Schema extends z.ZodType>(
   description: string,
   schema: Schema,
@@ -16,7 +14,7 @@ export function csvResponse<Schema extends z.ZodType>(
   return { description, content: { 'application/json': { schema }, 'text/csv': { schema: z.string() } } }
 }
 
-/** Chooses by `format`, else by `Accept` (RFC 9110, section 12.5.1). */
+/** Chooses by `format`, then by `Accept` (RFC 9110, section 12.5.1). */
 export function wantsCsv(request: FastifyRequest, format: 'json' | 'csv' | undefined): boolean {
   if (format !== undefined) return format === 'csv'
   const weights = new Map<string, number>()
@@ -30,7 +28,7 @@ export function wantsCsv(request: FastifyRequest, format: 'json' | 'csv' | undef
   return weightOf('text/csv', 'text/*') > weightOf('application/json', 'application/*')
 }
 
-/** Sends a file. Characters of `name` other than letters, digits, dots and hyphens become hyphens. */
+/** Other characters in `name` than letters, digits, dots and hyphens become hyphens. */
 export function sendCsv(reply: FastifyReply, name: string, text: string): FastifyReply {
   return reply
     .type('text/csv; charset=utf-8')
@@ -40,11 +38,7 @@ export function sendCsv(reply: FastifyReply, name: string, text: string): Fastif
 
 export type CsvCell = string | number | null
 
-/**
- * RFC 4180: a header line, then the rows, each ended by CRLF. Paths and names
- * come from outside: text that a spreadsheet would run as a formula gets a
- * leading apostrophe, which makes it text.
- */
+/** RFC 4180. Text that a spreadsheet would run as a formula gets a leading apostrophe. */
 export function csvText(names: readonly string[], rows: Iterable<readonly CsvCell[]>): string {
   let text = line(names)
   for (const row of rows) text += line(row)
@@ -62,7 +56,7 @@ function cell(value: CsvCell): string {
   return /[",;\t\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }
 
-/** What starts a formula in spreadsheets, also as full-width characters. */
+/** Starts a formula in spreadsheets; includes full-width characters. */
 const FORMULA = /^[\s]*[=+\-@\t\r\n＝＋－＠|%]/
-/** With some locales a semicolon starts a new cell, even inside quotes. */
+/** In some locales a semicolon starts a new cell, even inside quotes. */
 const FORMULA_BEHIND = /([;\t]["'\s]*)(?=[=+\-@＝＋－＠|%])/g

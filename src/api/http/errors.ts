@@ -5,7 +5,6 @@ import { AppError, type ErrorCode, publicError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { ApiApp } from './app.ts'
 
-/** Errors of the framework, by their code. */
 const FRAMEWORK_ERRORS: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'content_type',
@@ -14,7 +13,6 @@ const FRAMEWORK_ERRORS: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_MAX_PARAM_LENGTH: 'not_found',
 }
 
-/** Responds to every error that is thrown while a request is handled. */
 export function handleErrors(app: ApiApp, log: Log): void {
   app.setErrorHandler(async (error, request, reply) => sendError(error, request, reply, log))
 }
@@ -27,7 +25,7 @@ export function sendError(
 ): FastifyReply {
   const known = toAppError(error)
   const { status, body, headers } = publicError(known)
-  // The route's pattern, not the URL: people put secrets into query strings.
+  // The route's pattern, because URLs may contain secrets.
   const where = { method: request.method, route: request.routeOptions?.url ?? null, requestId: request.id }
   if (status >= 500) log.error({ ...where, err: error }, 'API request failed')
   else log.debug({ ...where, status, text: body.error }, 'API request refused')
@@ -39,7 +37,7 @@ function toAppError(error: unknown): unknown {
   const { code, statusCode } = error as Error & { code?: unknown; statusCode?: unknown }
   const row = typeof code === 'string' ? FRAMEWORK_ERRORS[code] : undefined
   if (row !== undefined) return new AppError(row, { cause: error })
-  // An error of the client, such as an incomplete body.
+  // A client error, such as an incomplete body.
   const isClients = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500
   return isClients ? new AppError('malformed_request', { cause: error }) : error
 }
@@ -49,7 +47,7 @@ const CLIENT_ERRORS: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
 
-/** For input that is not HTTP: there is no request, so the response is written to the socket. */
+/** For input that is not HTTP: writes to the socket, because there is no request. */
 export function sendClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
@@ -58,7 +56,7 @@ export function sendClientError(error: Error & { code?: string }, socket: Socket
   socket.end(errorMessage(CLIENT_ERRORS[error.code ?? ''] ?? 'malformed_request'))
 }
 
-/** An error response as bytes; closes the connection. */
+/** Error response as bytes; closes the connection. */
 export function errorMessage(code: ErrorCode): string {
   const { status, body } = publicError(new AppError(code))
   const text = JSON.stringify(body)
@@ -69,9 +67,8 @@ export function errorMessage(code: ErrorCode): string {
 }
 
 /**
- * Responds to requests without a route, before the body is read: 404 for an
- * unknown path, 405 with `Allow` for a known one (RFC 9110, 15.5.6). OPTIONS
- * gets only `Allow`, as other sites may not call the API from a browser.
+ * Before the body is read: 404 for unknown paths, 405 with `Allow` otherwise (RFC 9110, section 15.5.6). OPTIONS gets
+ * only `Allow`, because CORS is not supported.
  */
 export function refuseUnknownRoutes(app: ApiApp): void {
   const methodsOf = new Map<string, Set<string>>()

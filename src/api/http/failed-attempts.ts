@@ -9,23 +9,22 @@ import type { ApiApp } from './app.ts'
 
 export const WINDOW_SECONDS = 600
 
-/** Entries of each cache. */
+/** Entries per cache. */
 const REMEMBERED = 10_000
 /** Headers that may contain a key or token. */
 const SECRET_HEADERS = ['x-api-key', 'authorization', 'x-prerender-token'] as const
 
 type FailedAttemptDeps = {
-  /** The client that a request is counted for; null: not counted. */
+  /** The client to count for; null: not counted. */
   clientOf(request: FastifyRequest['raw']): string | null
   clock: Clock
-  /** Failed attempts of one client in a window; undefined: no limit. */
+  /** Per client and window; undefined: no limit. */
   most: number | undefined
 }
 
 /**
- * Refuses clients that have sent too many invalid keys or tokens, before the
- * look-up. A secret that was valid before is let through to the usual check, as
- * clients may share an address. Register it before the access checks.
+ * Refuses clients with too many invalid secrets before the database lookup. Previously valid secrets still pass,
+ * because clients may share an address. Register before the access checks.
  */
 export function limitFailedAttempts(app: ApiApp, { clientOf, clock, most }: FailedAttemptDeps): void {
   if (most === undefined) return
@@ -56,20 +55,19 @@ export function limitFailedAttempts(app: ApiApp, { clientOf, clock, most }: Fail
     windows.set(client, { ...window, count: window.count + 1 })
   })
 
-  // Access was checked by now.
+  // Access has been checked by now.
   app.addHook('preParsing', async (request) => {
     const shown = request.caller === null && request.tokenOwner === null ? null : secretsOf(request)
     if (shown !== null) good.set(hash(shown), true)
   })
 }
 
-/** All its secrets as one text; null: none. */
 function secretsOf({ headers }: FastifyRequest): string | null {
   const shown = SECRET_HEADERS.map((name) => headers[name] ?? '')
   return shown.every((value) => value === '') ? null : JSON.stringify(shown)
 }
 
-/** Secrets are not kept in memory. */
+/** Keeps secrets out of memory. */
 function hash(text: string): string {
   return createHash('sha256').update(text).digest('base64')
 }

@@ -6,7 +6,7 @@ import { toOriginForm } from '../../http/origin-form.ts'
 import type { ApiApp } from './app.ts'
 import { errorMessage } from './errors.ts'
 
-/** More than a path of 64 KiB needs, so that such a request gets a response and not a closed connection. */
+/** Enough for a path of 64 KiB, which then gets a response instead of a closed connection. */
 export const HEADER_LIMIT_BYTES = 128 * 1024
 
 /** Time limits for the header and for the whole request. */
@@ -14,19 +14,16 @@ const HEADERS_MS = 15_000
 const REQUEST_MS = 60_000
 /** Longer than the idle timeout of common proxies. */
 const KEEP_ALIVE_MS = 75_000
-/** Connections that have not read any of the response for this time are closed. */
+/** Close connections that have not read any of the response for this time. */
 const WRITE_IDLE_MS = 120_000
 /** Node's default is 30 s. */
 const CHECK_EVERY_MS = 2_000
 
-/**
- * The API's server, not yet listening. First checks the limits of the client IP,
- * and refuses ambiguous requests.
- */
+/** Returns the server before it listens. Checks client limits and refuses ambiguous requests first. */
 export function createHttpServer(handle: http.RequestListener, gate: ClientGate): http.Server {
   const server = http.createServer({
     maxHeaderSize: HEADER_LIMIT_BYTES,
-    // Required, but checked in `toOriginForm`: Node's own refusal is not JSON.
+    // Checked in `toOriginForm`: Node's own refusal is not JSON.
     requireHostHeader: false,
     headersTimeout: HEADERS_MS,
     requestTimeout: REQUEST_MS,
@@ -38,12 +35,12 @@ export function createHttpServer(handle: http.RequestListener, gate: ClientGate)
 
   const admit: http.RequestListener = (request, response) => {
     if (!gate.enter(request, response)) refuse(response, 'too_many_requests')
-    // The connection is closed: what follows on it may be part of this request.
+    // The connection is closed, because its next bytes may belong to this request.
     else if (!toOriginForm(request)) refuse(response, 'malformed_request')
     else handle(request, response)
   }
   server.on('request', admit)
-  // Unknown expectations are ignored (RFC 9110, 10.1.1).
+  // Unknown expectations are ignored (RFC 9110, section 10.1.1).
   server.on('checkExpectation', admit)
   return server
 }
@@ -63,9 +60,7 @@ function refuse(response: http.ServerResponse, code: ErrorCode): void {
 }
 
 /**
- * On every response: not to be framed, run as a script or cached. Routes that
- * serve a page set their own policy. CORS headers are never sent, so browsers
- * refuse requests of other sites.
+ * Forbids framing, scripts and caching; routes that serve pages set their own policy. CORS headers are never sent.
  */
 const SECURITY_HEADERS = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
@@ -88,10 +83,7 @@ export const BODY_LIMIT_BYTES = 1_048_576
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
 
-/**
- * Bodies are JSON in UTF-8. An empty body is accepted with any type, as many
- * clients (such as curl) send a type without a body. A missing type means JSON.
- */
+/** JSON in UTF-8. An empty body may have any type, because curl sends one. A missing type means JSON. */
 export function readJsonBodies(app: ApiApp): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {

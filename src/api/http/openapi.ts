@@ -8,7 +8,6 @@ import type { ApiApp } from './app.ts'
 import { errorResponses } from './responses.ts'
 import { cookieName } from './session-access.ts'
 
-/** What each kind of access is documented with: the secrets that it takes, and how it is refused. */
 const KEY_ERRORS = [
   'api_key_required',
   'invalid_api_key',
@@ -41,7 +40,7 @@ const ACCESS: Record<Access, { takes: readonly string[]; refuses: readonly Error
   open: { takes: [], refuses: [] },
 }
 
-/** Adds to the schema of a route what follows from its access, method and input: security and error responses. */
+/** Adds security and error responses, derived from access, method and input. */
 function completeSchema(route: RouteOptions): void {
   const { config, schema, method, validatorCompiler } = route
   if (schema === undefined || schema.hide === true || config?.access === undefined) return
@@ -64,7 +63,7 @@ function completeSchema(route: RouteOptions): void {
 
 const BODY_ERRORS = ['invalid_json', 'malformed_request', 'body_too_large', 'content_type'] as const
 
-/** Makes the OpenAPI document from the schemas of the routes that are registered after it; `app.swagger()` returns it. */
+/** Documents the routes registered after it; `app.swagger()` returns the document. */
 export async function describeRoutes(
   app: ApiApp,
   options: { version: string; publicUrl: string | null },
@@ -100,9 +99,8 @@ export async function describeRoutes(
 }
 
 /**
- * Removes what says nothing: the second copy of each named schema for requests
- * (`DomainInput`), the bounds of any integer, a format that only zod knows. A
- * body without a required field is optional.
+ * Removes duplicate request schemas (`DomainInput`), integer bounds and formats of zod. Bodies without required
+ * fields are optional.
  */
 function cleaned(document: object): object {
   return JSON.parse(JSON.stringify(document, cleanedField)) as object

@@ -4,22 +4,21 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { IDLE_DAYS } from '../../accounts/sign-in/sessions.ts'
 import { AppError } from '../../errors.ts'
 
-/** Requests that only read: another site that makes a browser send one does no harm, and the cookie would not come with it. */
+/** Read-only methods need no cross-site check. */
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** `__Host-`: browsers accept it only over https, for this host alone and all its paths. */
+/** `__Host-` cookies are accepted only over https, for this host and all paths. */
 export function cookieName(publicUrl: string | null): string {
   return isHttps(publicUrl) ? '__Host-prepaint-session' : 'prepaint-session'
 }
 
-/** The token in the session cookie, from a `Cookie` header. */
 export function sessionToken(cookies: string | undefined, publicUrl: string | null): string | undefined {
   const start = `${cookieName(publicUrl)}=`
   const pair = cookies?.split(';').find((each) => each.trimStart().startsWith(start))
   return pair?.trim().slice(start.length)
 }
 
-/** Sets the session cookie, or removes it (`token` null). No script and no other site can use it. */
+/** Sets the session cookie, or removes it (`token` null). Hidden from scripts and other sites. */
 export function setSessionCookie(reply: FastifyReply, publicUrl: string | null, token: string | null): void {
   const maxAge = token === null ? 0 : IDLE_DAYS * 86_400
   const secure = isHttps(publicUrl) ? '; Secure' : ''
@@ -31,10 +30,7 @@ function isHttps(publicUrl: string | null): boolean {
   return publicUrl?.startsWith('https:') === true
 }
 
-/**
- * Throws `cross_site` unless a changing request comes from a page of our own
- * origin: by `Sec-Fetch-Site`, or by `Origin` in older browsers. Requests with neither are refused.
- */
+/** Throws `cross_site` unless `Sec-Fetch-Site` or `Origin` shows our own page. Requests with neither are refused. */
 export function checkSameSite({ method, headers }: FastifyRequest): void {
   if (SAFE_METHODS.has(method)) return
   const site = headers['sec-fetch-site']
@@ -49,15 +45,12 @@ function hostOf(origin: string): string | null {
 
 type OperatorRequest = { headers: IncomingHttpHeaders; socket: { remoteAddress?: string | undefined } }
 
-/** Headers that proxies add. Behind a proxy, which may run on this machine, the client is unknown. */
+/** Behind a proxy on this machine, a local socket does not prove a local client. */
 const BY_PROXY = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/
 
-/**
- * Throws unless the request comes from the operator: with `token` as its Bearer
- * token, or, if `token` is null, from this machine and not through a proxy.
- */
+/** Requires `token` as Bearer token, or, if `token` is null, a request from this machine without a proxy. */
 export function checkOperator(request: OperatorRequest, token: string | null): void {
   if (token !== null) {
     const given = /^bearer +([^\s,]+) *$/i.exec(request.headers.authorization ?? '')?.[1]
@@ -68,7 +61,7 @@ export function checkOperator(request: OperatorRequest, token: string | null): v
   if (!isNear || BY_PROXY.some((name) => request.headers[name] !== undefined)) throw new AppError('not_found')
 }
 
-/** Of a fixed length, for `timingSafeEqual`. */
+/** Gives the fixed length that `timingSafeEqual` needs. */
 function hash(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }

@@ -2,7 +2,7 @@ import type { FastifySchemaCompiler } from 'fastify'
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
 
-/** Checks the input of a request against its schema. An absent body counts as `{}`. Unknown fields are dropped. */
+/** Validates input against its schema. A missing body counts as `{}`. Unknown fields are dropped. */
 export const checkAgainstSchema: FastifySchemaCompiler<z.core.$ZodType> = ({ schema, httpPart }) => {
   return (given: unknown) => {
     const data = httpPart === 'body' ? (given ?? {}) : given
@@ -14,7 +14,7 @@ export const checkAgainstSchema: FastifySchemaCompiler<z.core.$ZodType> = ({ sch
   }
 }
 
-/** Follows the name of the field in the message. Schemas may have their own messages. */
+/** Follows the field's name in the message. Schemas may have their own messages. */
 const wordsFor: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
     case 'invalid_type':
@@ -40,12 +40,12 @@ const wordsFor: z.core.$ZodErrorMap = (issue) => {
   }
 }
 
-/** The first problem, as a sentence that starts with the field, or with `whole`: `paths[3] must start with /`. */
+/** The first problem as a sentence that starts with the field or `whole`: `paths[3] must start with /`. */
 export function firstProblem(schema: z.core.$ZodType, value: unknown, whole = 'body'): string | null {
   const parsed = z.safeParse(schema, value, { error: wordsFor })
   const [first, ...others] = parsed.error?.issues ?? []
   if (first === undefined) return null
-  // Of several limits of a field, the last one is its own and not that of all integers.
+  // The last of several limits is the field's own, not the limit of all integers.
   const own = others.filter(
     ({ code, path }) => code === first.code && fieldName(path) === fieldName(first.path),
   )

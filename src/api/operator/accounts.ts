@@ -156,7 +156,7 @@ export function operatorAccounts(app: ApiApp, deps: ApiDeps): void {
     },
   })
 
-  /** Also sends the link by e-mail, if that is configured. The operator always gets the link. */
+  /** Also e-mails the link if e-mail is configured. The operator always gets the link. */
   async function deliver(
     request: { protocol: string; host: string },
     letter: Pick<Letter, 'kind' | 'to'>,
@@ -174,7 +174,7 @@ function accountOf(raw: string): AccountId {
   return numberFrom(raw, 'account_not_found') as AccountId
 }
 
-/** Without a public address, the one that the operator's browser uses. */
+/** Falls back to the address that the operator's browser uses. */
 function linkUrl(
   publicUrl: string | null,
   request: { protocol: string; host: string },

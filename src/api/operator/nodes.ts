@@ -36,7 +36,6 @@ export const fleetSchema = apiSchema(
   }),
 )
 
-/** The nodes that share this database, for operators. */
 export function operatorNodes(app: ApiApp, { pool }: ApiDeps): void {
   app.route({
     method: 'GET',

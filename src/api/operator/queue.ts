@@ -69,7 +69,7 @@ export const fleetFailuresSchema = apiSchema(
   }),
 )
 
-/** The queue and the failures of the fleet, for operators. Contains nothing of the content of pages. */
+/** Contains no page content. */
 export function operatorQueue(app: ApiApp, { pool }: ApiDeps): void {
   app.route({
     method: 'GET',

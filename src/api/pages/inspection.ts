@@ -55,7 +55,7 @@ const bodySchema = z.object({
 
 const params = domainParams.extend({ inspectionId: z.string() })
 
-/** For content of customers' sites on our address: browsers must not run any of it. */
+/** Forbids scripts in customers' content on our address. */
 export const CUSTOMER_CONTENT_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
 
 export function inspections(app: ApiApp, deps: ApiDeps): void {
@@ -209,7 +209,7 @@ export function inspections(app: ApiApp, deps: ApiDeps): void {
   })
 }
 
-/** A UUID, like the ids of jobs. Throws `inspection_not_found`. */
+/** Throws `inspection_not_found` unless it is a UUID. */
 function idOf(raw: string): string {
   const id = parseJobId(raw)
   if (id === null) throw new AppError('inspection_not_found')

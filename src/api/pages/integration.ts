@@ -7,7 +7,7 @@ import { callerOf } from '../http/access.ts'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { emptyResponse, htmlResponse } from '../http/responses.ts'
 
-/** Implemented by the edge, for sites that keep their own server or CDN in front. Both take over request and response. */
+/** Implemented by the edge for sites with their own server or CDN. Both take over request and response. */
 export type PageDoors = {
   answer: PageDoor
   offer: PageDoor
@@ -19,7 +19,7 @@ type PageDoor = (
   asked: { url: PageUrl; userAgent: string | null },
 ) => void
 
-/** Longer than any stored path, and than the part of a user agent that is used. */
+/** Above the limits of stored paths and of the User-Agent part in use. */
 export const PAGE_URL_LIMIT_CHARS = 8_192
 export const USER_AGENT_LIMIT_CHARS = 4_096
 
@@ -86,8 +86,8 @@ export function integrations(app: ApiApp, deps: ApiDeps): void {
 }
 
 /**
- * Prerender middlewares send `GET /https://host/path`, which the router does not take for every path: rewritten to the
- * route below. Some of them encode the address, but not the query that they append.
+ * Rewrites `GET /https://host/path` from prerender middlewares to the route below. Some encode the address but not
+ * the query.
  */
 export function middlewareUrl(url: string): string {
   if (/^\/https?:\/\//i.test(url)) return `/page/${encodeURIComponent(url.slice(1))}`
@@ -98,7 +98,7 @@ export function middlewareUrl(url: string): string {
     : `/page${url.slice(0, queryAt)}${encodeURIComponent(url.slice(queryAt))}`
 }
 
-/** The page with that URL, if the account owns its domain. Throws `invalid_field`, `domain_not_found`. */
+/** Throws `domain_not_found` unless the account owns the domain, or `invalid_field`. */
 async function ownedPage(...[db, account, raw]: Parameters<typeof ownedDomain>): Promise<PageUrl> {
   const url = parsePageUrl(raw)
   if (url === null) {

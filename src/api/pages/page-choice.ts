@@ -8,14 +8,13 @@ import { normalisePath } from '../../store/path.ts'
 
 export const REFRESH_PATH_LIMIT = 1_000
 
-/** `paths` of a refresh or purge. */
 export const pathsSchema = z
   .array(z.string().startsWith('/', 'must start with /'))
   .min(1)
   .max(REFRESH_PATH_LIMIT)
   .describe('Paths beginning with `/`; duplicates are joined')
 
-/** Paths as they are stored for this domain, each once. Throws `invalid_field` for the first that is not the path of a page. */
+/** Unique stored paths. Throws `invalid_field` for the first invalid one. */
 export function pagePathsOf(domain: OwnedDomain, paths: readonly string[]): PagePath[] {
   return [...new Set(paths.map((raw, index) => pagePathOf(domain, raw, `paths[${index}]`)))]
 }
@@ -35,7 +34,7 @@ export const matchSchema = z
   .enum(['contains', 'prefix'])
   .describe('`prefix`: the path begins with this text, case-sensitive')
 
-/** Pages of a domain: listed ones, or all that a search finds. */
+/** Listed pages, or all pages that match a search. */
 export const pageChoiceSchema = z.union(
   [
     z.strictObject({ paths: pathsSchema }),
@@ -44,7 +43,7 @@ export const pageChoiceSchema = z.union(
   'must have "paths", or "search" with "match"',
 )
 
-/** Throws `invalid_field` for a search that finds every page: use a purge of the domain for that. */
+/** Throws `invalid_field` for a search that matches every page: purge the domain instead. */
 export function searchOf({
   search,
   match,
@@ -61,7 +60,7 @@ export const onePageQuery = z.object({
   path: z.string().startsWith('/', 'must start with /').optional().describe('Default: `/`'),
 })
 
-/** The page of this domain with that path. Throws `invalid_field`. */
+/** Throws `invalid_field`. */
 export function onePage(domain: OwnedDomain, raw = '/'): PageId {
   return pageId(domain.id, pagePathOf(domain, raw, 'path'))
 }

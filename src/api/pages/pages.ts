@@ -51,7 +51,7 @@ export const listedPageSchema = apiSchema(
   }),
 )
 
-/** Pages in one response. */
+/** Pages per response. */
 export const LIST_LIMIT = 200
 const CURSOR_LIMIT_CHARS = 6_000
 
@@ -91,10 +91,10 @@ const KEYS: Record<(typeof PAGE_ORDERS)[number], RegExp> = {
   last_render: /^[a-z0-9-]{1,60}$/,
 }
 
-/** Pages that one search may purge: their rows are locked until all are deleted. */
+/** Pages per search. Their rows stay locked until all are deleted. */
 export const PURGE_LIMIT = 100_000
 
-/** Pages that one search may refresh: all are deleted and queued in one transaction. */
+/** Pages per search. All are deleted and queued in one transaction. */
 export const REFRESH_LIMIT = 10_000
 
 export function pages(app: ApiApp, deps: ApiDeps): void {
@@ -125,7 +125,7 @@ export function pages(app: ApiApp, deps: ApiDeps): void {
         limit: limit ?? 100,
         nowMs: clock.nowMs(),
       }).catch((cause: Error) => {
-        // An invalid number or time (class 22) can only come from `after`.
+        // PostgreSQL errors of class 22 (invalid value) can only come from `after`.
         if (place !== null && errorCode(cause).startsWith('22')) throw notNext(cause)
         throw cause
       })
@@ -242,7 +242,7 @@ function writePlace({ key, path }: ListPlace): string {
   return Buffer.from(JSON.stringify([key, path])).toString('base64url')
 }
 
-/** Throws `invalid_field` unless `text` was made by `writePlace` for this order. */
+/** Throws `invalid_field` unless `writePlace` made `text` for this order. */
 function readPlace(text: string, order: (typeof PAGE_ORDERS)[number]): ListPlace {
   const [key, path, ...more] = parsed(text)
   const isKey = key === null ? order.startsWith('last_') : typeof key === 'string' && KEYS[order].test(key)

@@ -1,7 +1,7 @@
 import type { ApiApp } from '../http/app.ts'
 import { escapeHtml, pageStyle } from './docs-page.ts'
 
-/** The page that the user agent of renders points at. */
+/** The page linked in the User-Agent of renders. */
 export function bot(app: ApiApp, about: { version: string; contact: string | null }): void {
   const { style, policy } = pageStyle()
   const page = botPage(about, style)
@@ -16,7 +16,7 @@ export function bot(app: ApiApp, about: { version: string; contact: string | nul
   })
 }
 
-/** For people who found Prepaint in their logs: what it does, a contact, and how to stop it. No scripts, no external content. */
+/** For people who found Prepaint in their logs. No scripts, no external content. */
 export function botPage(about: { version: string; contact: string | null }, style: string): string {
   return `<!doctype html>
 <html lang="en">

@@ -5,10 +5,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { chooseEncoding, type Encoding } from '../../http/accept-encoding.ts'
 import type { ApiApp } from '../http/app.ts'
 
-/** Where `npm run build` puts the dashboard. */
+/** Output of `npm run build`. */
 export const DASHBOARD_DIR = path.join(import.meta.dirname, '..', '..', '..', 'dashboard', 'dist')
 
-/** Its pages: each is the same document, whose script shows what the address names. Those of the dashboard's route map. */
+/** All serve the same document. Must match the dashboard's route map. */
 export const DASHBOARD_PAGES = [
   '/welcome',
   '/sign-in',
@@ -31,10 +31,7 @@ export const DASHBOARD_PAGES = [
   '/operator/failures',
 ] as const
 
-/**
- * Nothing but what we serve ourselves: no inline script or style, no `eval`, no
- * other host, no frame, no form that a browser sends by itself.
- */
+/** Allows only our own files: no inline code, `eval`, other hosts, frames or form submissions. */
 export const DASHBOARD_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -56,7 +53,7 @@ const NOT_BUILT = `<!doctype html>
 </html>
 `
 
-/** The dashboard: `/` leads to it. Each file is a route of its own, so there is no path to get out by. */
+/** Each file is a separate route, so path traversal is impossible. */
 export function dashboard(app: ApiApp, options: { dashboardDir?: string | undefined }): void {
   const built = readDashboard(options.dashboardDir ?? DASHBOARD_DIR)
 
@@ -83,7 +80,7 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, file: DashboardF
   const { body, etag } = file.forms.get(encoding)!
   reply.headers({
     'Content-Security-Policy': DASHBOARD_POLICY,
-    // A name with a hash is never given to other content; of the rest a browser asks each time.
+    // Content of hashed names never changes; browsers revalidate the others.
     'Cache-Control': file.isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
     Vary: 'Accept-Encoding',
     ETag: etag,
@@ -93,23 +90,22 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, file: DashboardF
   return reply.type(file.type).send(body)
 }
 
-/** RFC 9110, 13.1.2: compared weakly; no entry of ours holds a comma. */
+/** Weak comparison (RFC 9110, section 13.1.2). Our ETags contain no comma. */
 function isKnown(header: string | undefined, etag: string): boolean {
   return (header ?? '').split(',').some((each) => [etag, `W/${etag}`, '*'].includes(each.trim()))
 }
 
-/** A file of the built dashboard, with all forms in which it can be sent. */
 type DashboardFile = {
-  /** Where it is served: begins with `/`. */
+  /** Starts with `/`. */
   url: string
   type: string
-  /** The preferred first. */
+  /** Preferred first. */
   forms: ReadonlyMap<Encoding, DashboardForm>
-  /** Its name changes with its content. */
+  /** The name changes with the content. */
   isHashed: boolean
 }
 
-/** `etag`: strong, so it is that of exactly these bytes (RFC 9110, section 8.8.3). */
+/** `etag` is strong: each encoding has its own (RFC 9110, section 8.8.3). */
 type DashboardForm = { body: Buffer; etag: string }
 
 export type Dashboard = { index: DashboardFile; others: readonly DashboardFile[] }
@@ -121,14 +117,9 @@ const TYPES: Record<string, string> = {
   '.svg': 'image/svg+xml',
 }
 
-/** What the build of the dashboard puts beside a file. */
 const COMPRESSED = { '.br': 'br', '.gz': 'gzip' } as const satisfies Record<string, Encoding>
 
-/**
- * All files of the built dashboard, read once: what is not among them cannot be
- * asked for, whatever a path looks like. Null: it has not been built. Throws
- * for a file of a kind that it does not know.
- */
+/** Reads all files once. Null: not built. Throws for an unknown file type. */
 export function readDashboard(dir: string): Dashboard | null {
   if (!existsSync(path.join(dir, 'index.html'))) return null
   const files = readdirSync(dir, { recursive: true, withFileTypes: true })

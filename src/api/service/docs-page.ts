@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** The style sheet of our own pages, and the policy that allows it by its hash and nothing else. */
+/** The style sheet, and a policy that allows only it, by hash. */
 export function pageStyle(): { style: string; policy: string } {
   const style = readFileSync(path.join(import.meta.dirname, 'docs-page.css'), 'utf8')
   const hash = createHash('sha256').update(style).digest('base64')
@@ -12,7 +12,6 @@ export function pageStyle(): { style: string; policy: string } {
   }
 }
 
-/** As much of an OpenAPI document as the page shows. */
 export type ReadableDocument = {
   info: { title: string; version: string; description?: string }
   servers?: { url: string }[]
@@ -49,7 +48,7 @@ const SECURITY_WORDS: Readonly<Record<string, string>> = {
   WebhookToken: 'Needs a webhook token: Authorization: Bearer <WEBHOOK_TOKEN>',
 }
 
-/** The document as one HTML page that needs neither script nor anything else but `style`. */
+/** One HTML page without scripts or external content. */
 export function docsPage(document: ReadableDocument, style: string): string {
   const routes = Object.entries(document.paths).flatMap(([url, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ url, method: method.toUpperCase(), operation })),
@@ -137,7 +136,6 @@ function parameters({ parameters: all = [] }: Operation): string {
   return rows.length === 0 ? '' : `<h4>Parameters</h4><table>${rows.join('')}</table>`
 }
 
-/** A schema in the shorthand that people write: names, types, and what they mean. */
 function show(schema: Schema, indent: string): string {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.split('/').at(-1) ?? ''
@@ -164,12 +162,12 @@ function anchor(method: string, url: string): string {
   return `${method}${url}`.toLowerCase().replace(/[^a-z0-9]+/g, '-')
 }
 
-/** Text in which `code` stands between backquotes. */
+/** Renders backquoted text as `code`. */
 function prose(text: string): string {
   return escapeHtml(text).replace(/`([^`]*)`/g, '<code>$1</code>')
 }
 
-/** How each kind of secret is sent, for a shell that has it in a variable. */
+/** How curl sends each kind of secret from a shell variable. */
 const SENDS: Readonly<Record<string, string>> = {
   ApiKey: 'X-Api-Key: $API_KEY',
   BearerKey: 'Authorization: Bearer $API_KEY',
@@ -177,10 +175,10 @@ const SENDS: Readonly<Record<string, string>> = {
   WebhookToken: 'Authorization: Bearer $WEBHOOK_TOKEN',
 }
 
-/** As many properties of a body as an example shows where none is required. */
+/** Properties in an example whose body has no required ones. */
 const SHOWN = 2
 
-/** A command for a shell that asks that endpoint; `url` with `{names}` where its parameters stand. */
+/** A curl command; `url` has `{names}` for its parameters. */
 export function curlFor(method: string, url: string, security: string, body: Schema | undefined): string {
   const parts = [`curl ${method === 'GET' ? '' : `-X ${method} `}"${exampleUrl(url)}"`]
   const header = SENDS[security]
@@ -200,7 +198,7 @@ function exampleUrl(url: string): string {
     .replace(/\{(\w+)\}/g, '<$1>')
 }
 
-/** Something of the right shape; names that everybody knows have values that could be meant. */
+/** An example value; well-known names get realistic ones. */
 function exampleOf(schema: Schema, name = ''): unknown {
   const known = KNOWN[name]
   if (known !== undefined) return known
@@ -228,7 +226,7 @@ const KNOWN: Readonly<Record<string, unknown>> = {
   name: 'deploy',
 }
 
-/** Text as it stands in HTML, between tags and in quoted attributes. */
+/** Escapes text for elements and quoted attributes. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

@@ -1,7 +1,7 @@
 import type { ApiApp } from '../http/app.ts'
 import { docsPage, pageStyle, type ReadableDocument } from './docs-page.ts'
 
-/** The OpenAPI document of all routes, and a page that shows it without scripts. Both are public: they contain no more than the source. */
+/** Public: contains no more than the source code. */
 export function docs(app: ApiApp): void {
   const { style, policy } = pageStyle()
   let page: string | undefined

@@ -6,7 +6,7 @@ import { callerOf } from '../http/access.ts'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
 import type { ResponseContent } from '../http/responses.ts'
 
-/** Opens a stream of events; `src/insight/events/events.ts` is one. */
+/** Implemented by `src/insight/events/events.ts`. */
 export type Subscribe = (subscriber: Subscriber, begin: () => FastifyReply['raw'], resumed: boolean) => void
 
 const STREAM: ResponseContent<z.ZodString, 'text/event-stream'> = {
@@ -68,7 +68,7 @@ export function events(app: ApiApp, { subscribe }: ApiDeps): void {
         if (value !== undefined) raw.setHeader(name, value)
       }
       raw.setHeader('Content-Type', 'text/event-stream; charset=utf-8')
-      // Otherwise nginx and compatible proxies buffer the events.
+      // Otherwise nginx and similar proxies buffer the events.
       raw.setHeader('X-Accel-Buffering', 'no')
       return raw
     }

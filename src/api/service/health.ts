@@ -10,12 +10,12 @@ const readinessSchema = z.object({
   browser: z.enum(['ok', 'broken', 'none']).describe('`none`: this node does not render'),
 })
 
-/** `ready`: the node can do everything that its roles require, and is not shutting down. */
+/** `ready`: all roles work and the node is not shutting down. */
 export type Readiness = z.infer<typeof readinessSchema>
 
 export type CheckReadiness = () => Promise<Readiness>
 
-/** The metrics of this node in the format of Prometheus. */
+/** This node's metrics in Prometheus format. */
 export type ReadMetrics = () => Promise<{ body: string; type: string }>
 
 export function health(app: ApiApp, deps: ApiDeps): void {

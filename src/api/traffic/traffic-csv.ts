@@ -5,7 +5,7 @@ import { type CsvCell, csvText } from '../http/csv.ts'
 
 const KINDS = ['hit', 'stale', 'rendered', 'failed', 'passed', 'sitemap'] as const
 
-/** One line for each step. Fixed columns first, then one for each category, crawler, verdict and status class. */
+/** One line per step: fixed columns, then categories, crawlers, verdicts and status classes. */
 export function trafficCsv(view: TrafficView): string {
   const names = [
     ...['time', 'visits', 'people', ...KINDS, 'hit_ratio', 'p50_ms', 'p95_ms'],
@@ -41,7 +41,7 @@ export function pathsCsv({ top, failing, others }: PathsView): string {
   )
 }
 
-/** One line for each day; the last one has the forecast. */
+/** One line per day; the last one has the forecast. */
 export function rendersCsv({ days, limit, forecast }: MonthOfRenders): string {
   let month = 0
   return csvText(

@@ -21,7 +21,7 @@ const kind = z
 
 const moment = 'A day (`2026-11-01`) or a moment in UTC (`2026-11-01T12:00:00Z`)'
 
-/** Query of routes with a time range. `rangeOf` checks the times. */
+/** `rangeOf` checks the times. */
 export const rangeQuery = z.object({
   from: z
     .string()
@@ -46,7 +46,6 @@ export function rangeOf(query: z.infer<typeof rangeQuery>, nowMs: number): TimeR
   return found.range
 }
 
-/** The fields of a response for its range. */
 export function rangeFields({ fromMs, toMs, step }: TimeRange) {
   return { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString(), step }
 }

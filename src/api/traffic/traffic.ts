@@ -164,7 +164,6 @@ export function traffic(app: ApiApp, deps: ApiDeps): void {
     handler: async (request) => {
       const { account, plan } = callerOf(request)
       const nowMs = clock.nowMs()
-      // In parallel: each uses a connection of its own.
       const [summaries, renders] = await Promise.all([
         readSummaries(pool, account, nowMs),
         readMonths(pool, account, plan.monthly_render_limit, nowMs, plans),
