@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** A query of `src/queue/sql/`, prepared once for each connection under its file's name. */
+/** A query of `src/queue/sql/`, prepared once per connection under its file name. */
 export type Statement = { name: string; text: string }
 
-/** Reads `sql/<name>.sql`. For the create functions: once for each, at start. */
+/** Call once at startup. */
 export function readStatement(name: string): Statement {
   return {
     name: `queue-${name}`,

@@ -17,14 +17,14 @@ export type DeletedDomain = {
   is_active: boolean
 }
 
-/** Fields that are absent stay as they are; of the settings, each field by itself. */
+/** Absent fields stay unchanged, also within the settings. */
 type DomainChange = {
   originUrl?: string | undefined
   isActive?: boolean | undefined
   settings?: { [Field in keyof DomainSettings]?: DomainSettings[Field] | undefined } | undefined
 }
 
-/** Throws `site_limit`, with what is and what may be, when the account may have no further domain. */
+/** Throws `site_limit` with the current and the allowed number. */
 export async function checkSiteLimit(db: Queryable, plans: PlanCatalogue, account: AccountId): Promise<void> {
   const { rows } = await db.query<{ plan: string; current: number }>(
     `select plan, (select count(*)::int from domain where account_id = $1) as current
@@ -40,9 +40,8 @@ export async function checkSiteLimit(db: Queryable, plans: PlanCatalogue, accoun
 }
 
 /**
- * Registers a domain. The origin has been checked by the caller.
- * The account's row is locked meanwhile, so that of many that come at once no
- * more get in than the plan allows. Throws `site_limit` and `domain_exists`.
+ * The caller has checked the origin. Locks the account, so that concurrent calls cannot exceed the plan.
+ * Throws `site_limit` and `domain_exists`.
  */
 export async function createDomain(
   pool: pg.Pool,
@@ -65,7 +64,7 @@ export async function createDomain(
   })
 }
 
-/** Changes a domain; deactivation also cancels its open jobs. Throws `domain_not_found` when it is unknown or another account's. */
+/** Deactivation also cancels open jobs. Throws `domain_not_found` if unknown or another account's. */
 export async function updateDomain(
   pool: pg.Pool,
   account: AccountId,
@@ -95,10 +94,8 @@ export async function updateDomain(
 }
 
 /**
- * Removes a domain and everything stored for it. Its jobs go first: a render
- * that completes at this moment holds its job's row and then wants the
- * domain's, and must not find us waiting the other way round.
- * Throws `domain_not_found` when it is unknown or another account's.
+ * Deletes jobs first: a completing render locks its job and then the domain, and the other order would deadlock.
+ * Throws `domain_not_found` if unknown or another account's.
  */
 export async function deleteDomain(
   pool: pg.Pool,
@@ -122,10 +119,10 @@ export async function deleteDomain(
       [id, account],
     )
     const deleted = rows[0]
-    // Two deletions at once: the other one has it.
+    // A concurrent call deleted it.
     if (deleted === undefined) throw new AppError('domain_not_found')
     await announceHost(client, name)
-    // Live views hear of it by account: the name no longer leads to the domain.
+    // Live views listen by account: the name no longer leads to the domain.
     await announceAccount(client, account)
     return deleted
   })

@@ -5,20 +5,16 @@ import type { DomainName } from '../ids.ts'
 
 type DomainNameResult = { ok: true; name: DomainName } | { ok: false; reason: string }
 
-/** RFC 1035, 2.3.4: 255 octets on the wire, which is 253 characters as text. */
+/** RFC 1035, section 2.3.4: 255 octets on the wire are 253 characters. */
 const NAME_LIMIT_CHARS = 253
 const RAW_LIMIT_CHARS = 1_000
 
-// What belongs to a URL around the name, and what domainToASCII would decode or cut off in silence.
+// URL syntax, and characters that domainToASCII would decode or cut off silently.
 const NOT_OF_A_NAME = /[\x00-\x20\x7f/:@?#\\%[\]*|<>^"'`{}(),;!$&+=~_]/
 
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 
-/**
- * A domain name in its one spelling: lower case, ASCII (IDN in punycode),
- * without the root's dot. Refuses whatever is not the plain name of a site,
- * with the reason in words.
- */
+/** Lower case, ASCII (IDN in punycode), without the final dot. Returns the reason if the name is refused. */
 export function parseDomainName(raw: string): DomainNameResult {
   const refuse = (reason: string): DomainNameResult => ({ ok: false, reason })
 

@@ -5,19 +5,17 @@ const TEN_YEARS_SECONDS = 10 * 366 * 86_400
 
 const seconds = z.int().min(0).max(TEN_YEARS_SECONDS)
 
-/** What crawlers are for; the owner decides for each kind. */
 export const CRAWLER_CATEGORIES = ['search', 'ai', 'social', 'seo', 'other'] as const
 export type CrawlerCategory = (typeof CRAWLER_CATEGORIES)[number]
 
 /**
- * What the owner decides for some of the domain's paths. `path` is compared
- * with the stored path; `*` stands for any characters, also none, so that
- * `/shop*` is a prefix. The first rule that matches counts, alone.
+ * `path` is compared with the stored path; `*` matches any characters, also none. The first matching rule decides
+ * alone.
  */
 const ruleSchema = z
   .strictObject({
     path: z.string().startsWith('/', 'must start with /').max(2_048),
-    /** `pass`: always the origin. `render`: finished pages, also where the path looks like an asset. Absent: as without the rule. */
+    /** `pass`: always the origin. `render`: finished pages, also for paths that look like assets. */
     action: z.enum(['pass', 'render']).optional(),
     fresh_seconds: seconds.optional(),
   })
@@ -26,27 +24,27 @@ const ruleSchema = z
     'must have an action or fresh_seconds',
   )
 
-/** Of a user agent, in any case: text that it holds; `*` stands for any characters, also none. Never an expression. */
+/** Part of a user agent in any case; `*` matches any characters, also none. Not a regular expression. */
 const agentPattern = z
   .string()
   .max(100)
   .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII')
   .refine((pattern) => pattern.replaceAll('*', '').trim().length >= 3, 'must have 3 characters other than *')
 
-/** Who is a crawler on this domain, other than everywhere. Replaced as a whole. */
+/** Additions to and removals from the general list of crawlers. Replaced as a whole. */
 const crawlersSchema = z.strictObject({
-  /** They get finished pages. */
+  /** Always get finished pages. */
   add: z
     .array(z.strictObject({ pattern: agentPattern, category: z.enum(CRAWLER_CATEGORIES) }))
     .max(100)
     .optional(),
-  /** They get what people get, whatever else says that they are crawlers. */
+  /** Never get finished pages. */
   remove: z.array(agentPattern).max(100).optional(),
 })
 
 const treatment = z.enum(['render', 'pass']).optional()
 
-/** `pass`: crawlers of that kind get the origin. Replaced as a whole. */
+/** `pass`: this kind of crawler gets the origin. Replaced as a whole. */
 const categoriesSchema = z.strictObject(
   Object.fromEntries(CRAWLER_CATEGORIES.map((category) => [category, treatment])) as Record<
     CrawlerCategory,
@@ -59,7 +57,7 @@ const querySchema = z.union(
   'must be "keep", "ignore" or a list of at most 100 names',
 )
 
-/** A locale or zone that this machine's ICU does not know is refused, not replaced by another. */
+/** Refuses locales and zones that this machine's ICU does not know, instead of replacing them. */
 const knownTo = (make: (name: string) => unknown) => (name: string) => {
   try {
     make(name)
@@ -69,7 +67,7 @@ const knownTo = (make: (name: string) => unknown) => (name: string) => {
   }
 }
 
-/** The visitor that the site sees when it is rendered; absent fields have the default. Replaced as a whole. */
+/** Absent fields have the default. Replaced as a whole. */
 const renderSchema = z.strictObject({
   user_agent: z
     .string()
@@ -102,37 +100,33 @@ const renderSchema = z.strictObject({
 })
 
 const fields = {
-  /** How long after its render a page is served without a second thought. */
+  /** How long after its render a page is served without a refresh. */
   fresh_seconds: seconds,
   /** How long after that it is served while a refresh is queued. */
   stale_seconds: seconds,
-  /** Age up to which it is kept for when the origin or the renderer fails. */
+  /** Maximum age at which it is served if the origin or the renderer fails. */
   keep_seconds: seconds,
   /** Query parameters that name a page: all (`keep`), none (`ignore`), or those listed. */
   query: querySchema,
   rules: z.array(ruleSchema).max(100),
-  /** User agents that are crawlers, or none, on this domain. */
   crawlers: crawlersSchema,
-  /** Kinds of crawlers that get the origin. */
   categories: categoriesSchema,
-  /** Whether pages that the origin forbids to store (`no-store`, `private`) are stored all the same. */
+  /** For `no-store` and `private`: store the page anyway, or not. */
   origin_cache_control: z.enum(['ignore', 'respect']),
-  /** A page that reads like one that does not exist, with status 200: refused, or stored all the same. */
+  /** Pages that look like missing pages but have status 200. */
   soft_404: z.enum(['refuse', 'store']),
-  /** Plain http is sent to https while a certificate is in use. */
+  /** Redirect http to https while a certificate is in use. */
   https_redirect: z.boolean(),
-  /** Pages of an application that has been deployed anew are stale: served on, and rendered when they are asked for. */
+  /** Mark pages stale after a deploy of the application; they are re-rendered when requested. */
   refresh_on_deploy: z.boolean(),
-  /** Of the month's renders, spent on stale pages before crawlers ask for them again; a thirtieth of it each day. */
+  /** Share of the quota for stale pages before crawlers request them; a thirtieth of it each day. */
   refresh_ahead_percent: z.int().min(0).max(100),
-  /** User agent, viewport, locale and time zone of renders. */
   render: renderSchema,
 }
 
-/** A domain's whole settings, as they are shown. */
 export const domainSettingsSchema = z.strictObject(fields)
 
-/** What an update may carry: each field or none. Merge it over the stored settings. */
+/** Each field is optional. Merge it over the stored settings. */
 export const domainSettingsPatchSchema = z.strictObject(fields).partial()
 
 export type DomainSettings = z.infer<typeof domainSettingsSchema>
@@ -154,11 +148,7 @@ export const DEFAULT_DOMAIN_SETTINGS: DomainSettings = Object.freeze({
   render: {},
 })
 
-/**
- * The settings of a row of `domain`: what is stored, the defaults for the rest.
- * A stored field that this version cannot read counts as absent, so that a
- * node of an older version goes on serving beside a newer one.
- */
+/** Absent and unreadable fields have the default: an older version can run beside a newer one. */
 export function readDomainSettings(stored: unknown): DomainSettings {
   const merged: Record<string, unknown> = { ...DEFAULT_DOMAIN_SETTINGS }
   if (typeof stored === 'object' && stored !== null) {
@@ -170,7 +160,7 @@ export function readDomainSettings(stored: unknown): DomainSettings {
   return merged as DomainSettings
 }
 
-/** The first of a domain's rules that matches the stored path; null: none does. */
+/** The first rule that matches the stored path; null: none does. */
 export function ruleFor(rules: readonly PathRule[], path: string): PathRule | null {
   return rules.find((rule) => matchesWhole(parseGlob(rule.path), path)) ?? null
 }

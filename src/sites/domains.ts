@@ -4,7 +4,7 @@ import type { Queryable } from '../db/transaction.ts'
 import type { AccountId, DomainId, DomainName } from '../ids.ts'
 import { type DomainSettings, readDomainSettings } from './domain-settings.ts'
 
-/** A domain as its owner sees it; the fields of the contract. Times are ISO 8601 UTC with milliseconds. */
+/** For its owner. Times are ISO 8601 UTC with milliseconds. */
 export type Domain = {
   id: DomainId
   custom_domain: DomainName
@@ -20,10 +20,9 @@ export type Domain = {
 
 export type DomainWithSettings = Domain & { settings: DomainSettings }
 
-/** What a domain's row alone does not say: the limits of plans, and which month it is. */
 export type DomainView = { plans: PlanCatalogue; nowMs: number }
 
-/** The domain that a request is about, once it is known to belong to the caller. */
+/** A domain that is known to belong to the caller. */
 export type OwnedDomain = {
   id: DomainId
   name: DomainName
@@ -31,7 +30,7 @@ export type OwnedDomain = {
   settings: DomainSettings
 }
 
-/** All domains of the account, by name. */
+/** By name. */
 export async function listDomains(db: Queryable, account: AccountId, view: DomainView): Promise<Domain[]> {
   const { rows } = await db.query<DomainRow>(
     `${SELECT_DOMAIN} where d.account_id = $3 order by d.custom_domain`,
@@ -40,7 +39,7 @@ export async function listDomains(db: Queryable, account: AccountId, view: Domai
   return rows.map((row) => toDomain(row, view))
 }
 
-/** One domain with its settings; null when it is unknown or another account's. */
+/** null: unknown or another account's. */
 export async function findDomain(
   db: Queryable,
   account: AccountId,
@@ -55,7 +54,7 @@ export async function findDomain(
   return row === undefined ? null : { ...toDomain(row, view), settings: readDomainSettings(row.settings) }
 }
 
-/** Every domain of every account, by name, with its owner's e-mail. For the operator only. */
+/** Operator only: every domain of every account, by name, with its owner's e-mail. */
 export async function listAllDomains(
   db: Queryable,
   view: DomainView,
@@ -67,7 +66,7 @@ export async function listAllDomains(
   return rows.map((row) => ({ ...toDomain(row, view), email: row.email }))
 }
 
-/** The domain if the account owns it, else null: the answer is the same if another account has it. */
+/** null: unknown or another account's. */
 export async function findOwnedDomain(
   db: Queryable,
   account: AccountId,
@@ -83,7 +82,7 @@ export async function findOwnedDomain(
   return row === undefined ? null : toOwnedDomain(row)
 }
 
-/** All domains of the account, by id: the order in which work on several of them locks their rows. */
+/** By id: the order in which their rows are locked. */
 export async function listOwnedDomains(db: Queryable, account: AccountId): Promise<OwnedDomain[]> {
   const { rows } = await db.query<OwnedRow>(
     'select id, custom_domain, is_active, settings from domain where account_id = $1 order by id',
@@ -140,26 +139,26 @@ function toDomain(row: DomainRow, view: DomainView): Domain {
   }
 }
 
-/** Whether any account has registered this name; an attempt to register it would show the same. */
+/** Reveals nothing new: registering the name would show the same. */
 export async function isTaken(db: Queryable, name: DomainName): Promise<boolean> {
   const { rowCount } = await db.query('select from domain where custom_domain = $1', [name])
   return rowCount !== 0
 }
 
-/** What live traffic needs of a domain; it is found by its public name. */
+/** A domain found by its public name, for live traffic. */
 type HostedDomain = {
   id: number
   account_id: number
   custom_domain: string
   origin_url: string
-  /** Neither switched off nor of a suspended account. */
+  /** False: switched off, or the account is suspended. */
   is_active: boolean
   settings: unknown
-  /** Of its certificate, which may have ended already; null: there is none. */
+  /** The certificate may have expired; null: there is none. */
   certificate_ends_at: Date | null
 }
 
-/** `host`: lower case, without a port. null: no account has registered it. */
+/** `host`: lower case, without a port. null: not registered. */
 export async function domainByHost(db: Queryable, host: string): Promise<HostedDomain | null> {
   const { rows } = await db.query<HostedDomain>({
     name: 'domain-by-host',

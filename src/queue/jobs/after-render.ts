@@ -11,17 +11,13 @@ import type { JobRun } from './run-job.ts'
 
 type AfterRenderOptions = {
   pool: pg.Pool
-  /** Absent: sites are not probed for how they answer where there is no page. */
+  /** Absent: sites are not probed for soft 404s. */
   prober?: Prober | undefined
   clock: Clock
   log: Log
 }
 
-/**
- * What follows a job's end, when its crawlers have been answered: the line in
- * the log, a probe of the site if one is due, the record that the owner sees,
- * and the digest of the page.
- */
+/** The work after a job ends and its crawlers are answered: log line, due probe, render record, page digest. */
 export class AfterRender {
   readonly #options: AfterRenderOptions
   readonly #digester
@@ -77,7 +73,7 @@ export class AfterRender {
 
 const REQUEST_OF = { name: 'queue-request-of', text: 'select request_id from job where id = $1' }
 
-/** The live request that first queued the job, for the log; undefined if there was none. Never rejects. */
+/** For the log: the live request that first queued the job, or undefined. Never rejects. */
 export async function requestOf(pool: pg.Pool, job: JobId): Promise<string | undefined> {
   try {
     const { rows } = await pool.query<{ request_id: string | null }>({ ...REQUEST_OF, values: [job] })

@@ -7,7 +7,7 @@ import type { StoredPage } from '../../store/stored-page.ts'
 import { readStatement } from '../statement.ts'
 import { JOB_DONE_CHANNEL, type JobEnd } from './job.ts'
 
-/** How a job ended; `page`: what it stored, if this node stored it just now and it differs from before. */
+/** `page`: what this node just stored, if it differs from before. */
 export type WaitedFor = JobEnd & { page?: StoredPage | null }
 
 /** Called after the commit that ends a job; `page`: what was stored, if it differs from before. */
@@ -15,15 +15,14 @@ export type Ended = (job: JobId, end: JobEnd, page: StoredPage | null) => void
 
 export type JobWaiter = {
   /**
-   * Resolves when the job ends, or with `late` when `signal` is aborted first: then the job no longer counts this
-   * caller of `enqueueLive` as waiting. A job that was deleted counts as cancelled.
+   * Resolves with `late` if `signal` is aborted first; the job then stops counting this caller. Deleted counts as
+   * cancelled.
    */
   wait(jobId: JobId, signal: AbortSignal): Promise<WaitedFor | 'late'>
-  /** For the worker of the same node: saves the way through PostgreSQL, and reading what was stored. */
+  /** Call from the worker of this node: saves a round trip and a read of the page. */
   ended: Ended
-  /** Jobs waited for at this moment. */
   readonly waiting: number
-  /** Ends all waits with `late`. */
+  /** Resolves all waits with `late`. */
   close(): void
 }
 
@@ -31,11 +30,9 @@ export type JobWaiter = {
 const POLL_MS = 500
 
 /**
- * Waits for ends of jobs. A notification only says which row to read: the row is
- * read when a wait begins (listening began before, so no end is missed), when
- * notified, after a lost connection, and twice a second, with one query for all
- * waits. The worker of this node reports its ends directly, only for speed.
- * `pollMs`: for tests.
+ * Waits for jobs to end. Notifications only say which row to read. Rows are also read when a wait begins, after a
+ * lost connection, and every `pollMs` (one query for all waits). The worker of this node reports ends directly, for
+ * speed.
  */
 export function createJobWaiter(
   notifications: Pick<Listener, 'on' | 'onLost'>,
@@ -57,7 +54,7 @@ export function createJobWaiter(
 
   function look(ids: Iterable<JobId>): void {
     for (const id of ids) toRead.add(id)
-    // In the next turn of the event loop, so that ends that come together are read together.
+    // Ends that arrive in one turn of the event loop are read together.
     if (!reading && toRead.size > 0) {
       reading = true
       setImmediate(() => void read())
@@ -72,14 +69,14 @@ export function createJobWaiter(
         for (const [id, end] of await readEnds(pool, ids)) settle(id, end)
       }
     } catch (error) {
-      // The poll reads them again.
+      // The poll retries.
       log.debug({ err: error }, 'ends of jobs could not be read')
     } finally {
       reading = false
     }
   }
 
-  /** Crawlers that leave together are reported together. */
+  /** Reports crawlers that leave together in one statement. */
   function leave(id: JobId): void {
     if (left.push(id) === 1) setImmediate(() => void reportLeft())
   }
@@ -149,7 +146,7 @@ const READ = {
 
 type Row = { id: JobId } & (JobEnd | { state: null; outcome: null })
 
-/** Those of the jobs that have ended, and how. A job that is gone went with its domain. */
+/** A missing job was deleted with its domain. */
 async function readEnds(db: Queryable, ids: readonly JobId[]): Promise<[JobId, JobEnd][]> {
   const { rows } = await db.query<Row>({ ...READ, values: [ids] })
   return rows.map(({ id, state, outcome }) => [

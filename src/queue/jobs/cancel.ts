@@ -2,9 +2,8 @@ import type { Queryable } from '../../db/transaction.ts'
 import type { DomainId, JobId } from '../../ids.ts'
 
 /**
- * Cancels one open job of any account; false if there is none with that id. A
- * running render goes on for a moment, but its result is refused. Crawlers that
- * wait for it are told. For the operator only.
+ * Operator only: not limited to an account. A running render continues briefly, but its result is rejected.
+ * False: there is no open job with this id. Notifies waiting crawlers.
  */
 export async function cancelJob(db: Queryable, id: JobId): Promise<boolean> {
   const { rows } = await db.query(
@@ -20,11 +19,9 @@ export async function cancelJob(db: Queryable, id: JobId): Promise<boolean> {
 }
 
 /**
- * Cancels all open jobs of a domain and returns how many. Running renders go on
- * for a moment, but their results are refused. The domain id was obtained
- * through its account. `client` is inside a transaction (read committed): takes
- * the lock of bulk enqueues first, in a statement of its own, so that the next
- * one sees what they queued.
+ * Cancels all open jobs of a domain and returns how many. Results of running renders are rejected.
+ * Needs a read-committed transaction. The lock of bulk enqueues comes first, so that the next statement sees their
+ * jobs.
  */
 export async function cancelJobs(client: Queryable, domain: DomainId): Promise<number> {
   await client.query('select pg_advisory_xact_lock(7227, $1)', [domain])
@@ -42,7 +39,7 @@ export async function cancelJobs(client: Queryable, domain: DomainId): Promise<n
   return rows[0]?.cancelled ?? 0
 }
 
-/** Deletes all jobs of a domain that is about to be deleted, in whatever state. */
+/** In any state, before the domain is deleted. */
 export async function deleteJobs(client: Queryable, domain: DomainId): Promise<void> {
   await client.query('delete from job where domain_id = $1', [domain])
 }

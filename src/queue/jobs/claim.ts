@@ -11,13 +11,12 @@ import { readStatement } from '../statement.ts'
 import { countedWaitMs, LIVE_BOUND } from './enqueue.ts'
 import { PRIORITIES, type Priority } from './job.ts'
 
-/** A job that this node runs, with everything its render needs. */
+/** Contains everything that its render needs. */
 export type ClaimedJob = {
   id: JobId
   /** The name of this run of the node. With `attempts` it proves that the job is still this node's. */
   node: string
   attempts: number
-  /** Crashes so far. */
   faults: number
   priority: Priority
   page: PageId
@@ -25,25 +24,23 @@ export type ClaimedJob = {
   customDomain: DomainName
   originUrl: string
   isActive: boolean
-  /** Setting of the domain: which query parameters name a page. */
-  query: QueryRule
   /** Setting of the domain. */
+  query: QueryRule
   visitor: Visitor
-  /** Looks at how the site answers where there is no page. Nothing is stored. */
+  /** Finds out how the site responds where it has no page. Nothing is stored. */
   isProbe: boolean
-  /** Setting of the domain: pages that the origin forbids to store are not stored. */
+  /** Setting of the domain: pages whose origin forbids storing are not stored. */
   respectsNoStore: boolean
-  /** The account's plan, and how many renders the domain has used this month. */
   plan: string
   rendersUsed: number
 }
 
 type ClaimRules = {
-  /** Slots of this node that one account may hold, unless no other account has a domain. */
+  /** Slots of this node that one account may hold, unless it is the only account. */
   accountCap: number
   /** Renders of one domain at once, over all nodes. */
   domainCap: number
-  /** `refresh` and `warm` start only below this many of them, which leaves room for a crawler. */
+  /** `refresh` and `warm` start only below this number, to leave room for a crawler. */
   domainBackgroundCap: number
   leaseMs: number
 }
@@ -67,10 +64,7 @@ type ClaimedRow = {
   origin_cache_control: string | null
 }
 
-/**
- * `slots`: most jobs to claim; `backgroundSlots`: how many of them may be `refresh` or `warm`; `occupied`: the accounts
- * of the renders that hold this node's other slots.
- */
+/** `backgroundSlots`: for `refresh` and `warm`. `occupied`: accounts of the renders in this node's other slots. */
 export type FreeSlots = { slots: number; backgroundSlots: number; occupied: readonly AccountId[] }
 
 type Claim = (want: FreeSlots, nowMs: number) => Promise<ClaimedJob[]>
@@ -117,7 +111,7 @@ function claimedJob(row: ClaimedRow, node: string): ClaimedJob {
   }
 }
 
-/** `stored`: `render` of the domain's settings, or null. */
+/** `stored`: the setting `render`, or null. */
 function visitorOf(stored: unknown): Visitor {
   const {
     user_agent: userAgent,
@@ -128,7 +122,6 @@ function visitorOf(stored: unknown): Visitor {
   return { userAgent, viewport, locale, timeZone }
 }
 
-/** A crawler's miss. */
 type Miss = { page: PageId; requestId: string }
 
 /** `job`: the one that the crawler waits for. `claimed`: what this node renders now. */
@@ -136,10 +129,7 @@ type ClaimedLive = { job: JobId | 'over-quota'; claimed: ClaimedJob[] }
 
 type Row = { is_over: boolean; asked_id: JobId | null } & (ClaimedRow | { job_id: null })
 
-/**
- * `EnqueueLive` and `Claim` in one round trip. Throws `queue_full`, or `domain_not_found` if the domain was deleted.
- * The domain id was obtained through its host.
- */
+/** `EnqueueLive` and `Claim` in one round trip. Throws `queue_full` or `domain_not_found`. */
 export function createClaimLive(
   deps: { pool: pg.Pool; plans: PlanCatalogue },
   node: string,

@@ -17,21 +17,19 @@ export type Completion =
   | (JobEnd & { detail?: string })
   /** It runs again, now or after a back-off. */
   | { state: 'queued' }
-  /** It was no longer this node's: nothing was stored. */
+  /** The job is no longer this node's: nothing was stored. */
   | { state: 'taken-away' }
 
 export type Complete = (job: ClaimedJob, found: Found) => Promise<Completion>
 
 const FAULT_BACK_OFF_MS = 500
 
-/** `ended`: for crawlers that wait at this node; absent: none do. */
+/** `ended`: for crawlers that wait at this node. */
 type CompleteDeps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock; ended?: Ended }
 
 /**
- * Stores the result of a job in one transaction: checks that the job is still
- * this node's, that no purge came meanwhile and that the month has room, stores
- * the page, ends the job, and notifies waiting crawlers and caches at the commit.
- * Replaces the last good copy only by a better one.
+ * Stores the result and ends the job in one transaction, if the job is still this node's and the quota has room.
+ * Crawlers and caches are notified at the commit. Only a better page replaces the last good copy.
  */
 export function createComplete(deps: CompleteDeps): Complete {
   const { pool, plans, clock, ended: tell = () => {} } = deps
@@ -45,7 +43,7 @@ export function createComplete(deps: CompleteDeps): Complete {
   const keeper = createPageKeeper(deps)
 
   return async function complete(job, found) {
-    // Compress and judge before the transaction: it holds locks.
+    // Compress and judge before the transaction, which holds locks.
     const judging = found.kind === 'rendered' ? keeper.judge(job, lookOf(job, found)) : null
     const [effect, judgement] = await Promise.all([effectOf(job, found), judging])
     const kept = effect.do === 'store-page' ? await keeper.keep(job, effect, judgement) : null
@@ -98,7 +96,6 @@ export function createComplete(deps: CompleteDeps): Complete {
     if ('outcome' in completion) tell(job.id, completion, null)
     return completion
 
-    /** Counts the render. */
     function isWithinQuota(client: Queryable): Promise<boolean> {
       return takeRender(
         client,
@@ -124,10 +121,7 @@ function run(client: Queryable, statement: Statement, values: readonly unknown[]
   return client.query({ ...statement, values: [...values] })
 }
 
-/**
- * Puts the jobs of dead nodes back into the queue, or ends those that crashed
- * too often. Returns how many. Every node does it.
- */
+/** Requeues the jobs of dead nodes, or ends those that crashed too often. Every node does this. Returns how many. */
 export function createReaper(pool: pg.Pool): () => Promise<number> {
   const reap = readStatement('reap')
   return async () => {

@@ -9,13 +9,13 @@ import type { PageId } from '../../store/page-id.ts'
 import { deletePages } from '../../store/purge.ts'
 import { type Priority, priorityNumber } from './job.ts'
 
-/** Most live jobs that wait over the whole fleet: a longer queue is longer than crawlers wait. */
+/** Waiting live jobs of the whole fleet. Crawlers would not wait for a longer queue. */
 export const LIVE_BOUND = 10_000
 
-/** Most jobs that wait over the whole fleet. `refresh` and `warm` share one bound. */
+/** Waiting jobs of the whole fleet. `refresh` and `warm` share one limit. */
 const BOUND: Readonly<Record<Priority, number>> = { live: LIVE_BOUND, refresh: 1_000_000, warm: 1_000_000 }
 
-// Functions of src/db/schema.sql: they need a lock first and a read afterwards.
+// SQL functions of src/db/schema.sql, because they take a lock before they read.
 const ENQUEUE = {
   name: 'queue-enqueue',
   text: 'select path, job_id from enqueue_jobs($1, $2, $3, $4)',
@@ -26,15 +26,10 @@ const ENQUEUE_LIVE = {
 }
 
 /**
- * Queues a render of each path and returns its job: one entry for each path, in
- * the order given, without duplicates. A page with an open job joins it and
- * raises its priority. A running job does not run again: only a purge does that
- * (`purgePages`), and a stale page must not throw away the render it waits for.
- *
- * Throws `queue_full` if not all fit, and then queues none; `domain_not_found`
- * if the domain was deleted. For several paths it locks out other bulk enqueues
- * of this domain until the transaction ends. The domain id was obtained through
- * its account or its host.
+ * Queues renders and returns one job per path, in the given order without duplicates. A page's open job is joined and
+ * its priority raised. A running job does not run again; only a purge (`purgePages`) repeats it.
+ * Throws `queue_full` if not all fit, and queues none; throws `domain_not_found`. For several paths, locks out other
+ * bulk enqueues of the domain until the transaction ends.
  */
 export async function enqueue(
   db: Queryable,
@@ -59,11 +54,7 @@ export async function enqueue(
   })
 }
 
-/**
- * Deletes the stored pages of these paths and queues a render of each, as
- * `enqueue` does. `client` is inside a transaction, so that it is both or
- * neither. The domain id was obtained through its account.
- */
+/** Deletes the stored pages and queues their renders as `enqueue` does. Call inside a transaction. */
 export async function refreshPages(
   client: Queryable,
   domain: DomainId,
@@ -73,16 +64,15 @@ export async function refreshPages(
   return enqueue(client, domain, paths, 'refresh')
 }
 
-/** Queues the render that a crawler waits for, if the month has room. Throws as `enqueueLive`. */
+/** Returns `over-quota` if the quota is used up. Throws as `enqueueLive` does. */
 export type EnqueueLive = (page: PageId, requestId: string) => Promise<JobId | 'over-quota'>
 
-/** For a node that does not render. `db`: with database timeouts, see src/db/database-timeouts.ts. */
+/** For a node that does not render. `db` has database timeouts, see src/db/database-timeouts.ts. */
 export function createEnqueueLive(deps: {
   db: Queryable
   pool: Queryable
   plans: PlanCatalogue
   clock: Clock
-  /** How long a crawler waits. */
   liveWaitMs: number
 }): EnqueueLive {
   return async (page, requestId) => {
@@ -93,11 +83,8 @@ export function createEnqueueLive(deps: {
 }
 
 /**
- * Queues a live job, or joins the page's open job and raises its priority, and
- * counts the caller as waiting: it calls `JobWaiter.wait` next. The job keeps the
- * name of the request that first queued it. Throws `queue_full`, or
- * `domain_not_found` if the domain was deleted. The domain id was obtained
- * through its host.
+ * Queues or joins a live job and counts the caller as waiting: call `JobWaiter.wait` next.
+ * The job keeps the id of the request that first queued it. Throws `queue_full` or `domain_not_found`.
  */
 export async function enqueueLive(
   db: Queryable,
@@ -112,15 +99,12 @@ export async function enqueueLive(
   return job
 }
 
-/**
- * How long an edge that does not say that its crawlers left counts as waiting.
- * Twice a crawler's wait: a second crawler of the edge may have joined the first.
- */
+/** How long a crashed edge counts as waiting: twice a crawler's wait, because a second crawler may have joined. */
 export function countedWaitMs(liveWaitMs: number): number {
   return 2 * liveWaitMs
 }
 
-/** Awaits a statement that adds jobs of a domain which may have been deleted a moment ago. */
+/** For statements that add jobs of a domain that may have just been deleted. */
 async function ofDomain<T>(statement: Promise<T>): Promise<T> {
   return statement.catch((cause) => {
     // foreign_key_violation

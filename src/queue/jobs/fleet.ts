@@ -2,9 +2,10 @@ import type { Queryable } from '../../db/transaction.ts'
 import type { DomainName, JobId } from '../../ids.ts'
 import { PRIORITIES, type Priority } from './job.ts'
 
-// For operators only: data of every account. Query strings are left out: links with secrets in them are sent by mail.
+// For operators only: data of every account. Query strings are removed, because they can contain secrets (links in
+// mails).
 
-/** More jobs of one priority than this are not counted, so that a long queue stays cheap to show. */
+/** Jobs per priority; counting stops here to stay cheap. */
 export const COUNTED_AT_MOST = 100_000
 const RUNNING_SHOWN = 200
 const DOMAINS_SHOWN = 20
@@ -22,13 +23,12 @@ type RunningJob = {
   domain: DomainName
   path: string
   priority: Priority
-  /** As in the list of nodes. */
   node: string
   running_seconds: number
   attempts: number
 }
 
-/** Reads the state of the queue with three bounded statements. */
+/** Runs three bounded statements. */
 export async function readFleetQueue(db: Queryable): Promise<FleetQueue> {
   const { rows: priorities } = await db.query<{ number: number; queued: number; oldest: number }>(
     `select p.number,
@@ -52,7 +52,7 @@ export async function readFleetQueue(db: Queryable): Promise<FleetQueue> {
       where j.state = 'running' order by j.started_at limit $1`,
     [RUNNING_SHOWN],
   )
-  // In the order of `job_age`: a queue of a million rows is not sorted for it.
+  // In the order of the index `job_age`, so that a queue of a million rows is not sorted.
   const { rows: waiting } = await db.query<{
     custom_domain: DomainName
     priority: number
@@ -99,7 +99,7 @@ function seconds(value: number): number {
   return Math.max(0, Math.round(value * 10) / 10)
 }
 
-/** Only the last renders are read, so that a large fleet stays cheap to show. */
+/** Reads only the last renders, to stay cheap for a large fleet. */
 const RENDERS_READ = 20_000
 const GROUPS_SHOWN = 100
 const LAST_SHOWN = 50
@@ -113,11 +113,11 @@ export type FleetFailures = {
   renders: number
   failed: number
   groups: { outcome: string; domain: DomainName; account: string; failed: number; last_at: string }[]
-  /** Newest first, without any content of pages. */
+  /** Newest first, without page content. */
   last: { outcome: string; reason: string | null; domain: DomainName; path: string; ended_at: string }[]
 }
 
-/** Failed renders of all accounts: by outcome and domain, and the last ones. */
+/** Failed renders of all accounts, by outcome and domain, and the last ones. */
 export async function readFleetFailures(db: Queryable): Promise<FleetFailures> {
   const { rows: sums } = await db.query<{ since: Date | null; renders: number; failed: number }>(
     `select min(ended_at) as since, count(*)::int as renders, count(*) filter (where outcome <> all ($2))::int as failed
@@ -173,7 +173,7 @@ export async function readFleetFailures(db: Queryable): Promise<FleetFailures> {
   }
 }
 
-/** Of a path, or of a text that names paths: `/a?token=x` becomes `/a?…`. */
+/** `/a?token=x` becomes `/a?…`, also inside a text. */
 function withoutQuery(text: string): string {
   return text.replace(/\?[^\s"'<>]+/g, '?…')
 }

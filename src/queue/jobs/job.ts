@@ -1,10 +1,8 @@
 /**
- * A *job* is the request for a render of one page. It is *open* while queued or
- * running; a page has at most one open job, which a second request *joins*. Jobs
- * of a domain wait in the order of their *turn*; accounts take turns, and domains
- * of an account. A *claim* gives a job to a node under a *lease*; node and
- * `attempts` together are the *fence*: a result without both is refused. A live
- * job is *abandoned* when all crawlers that waited for it have left.
+ * A *job* is the request to render one page. It is *open* while queued or running. A page has at most one open job,
+ * which a second request *joins*. Jobs of a domain wait in order of their *turn*; accounts take turns, and domains of
+ * an account. A *claim* gives a job to a node under a *lease*. Node and `attempts` are the *fence*: a result without
+ * both is rejected. A live job is *abandoned* when all crawlers that waited for it have left.
  *
  * ```
  *            claim                    result stored
@@ -15,10 +13,9 @@
  *     | |                |       became inactive ----------> cancelled
  *     | +-- cancelled ---|---------------------------------> cancelled
  *     +------------------+
- *       superseded by a purge; crashed for the first time; given back
- *       by a node that ends, or for a crawler that waits; its node died
+ *       superseded by a purge; first crash; given back at shutdown or for a
+ *       waiting crawler; its node died
  * ```
- * The deletion of a domain deletes its jobs, in whatever state.
  */
 
 import type pg from 'pg'
@@ -27,37 +24,35 @@ import type { Queryable } from '../../db/transaction.ts'
 import type { AccountId, DomainName, JobId, PagePath } from '../../ids.ts'
 import type { RenderOutcomeKind } from '../../render/outcome.ts'
 
-/** `live`: a crawler waits. `refresh`: API, webhook, stale or abandoned page. `warm`: bulk. Strictly in this order. */
+/** Claimed in this order. `live`: a crawler waits. `refresh`: API, webhook, stale or abandoned page. `warm`: bulk. */
 export type Priority = 'live' | 'refresh' | 'warm'
 
 export const PRIORITIES: readonly Priority[] = ['live', 'refresh', 'warm']
 
-/** As in the column `priority`. */
 export function priorityNumber(priority: Priority): number {
   return PRIORITIES.indexOf(priority)
 }
 
 export type JobState = 'queued' | 'running' | 'done' | 'failed' | 'cancelled'
 
-/** Why a job ended as it did, as the owner reads it. */
+/** Shown to the owner. */
 export type JobOutcome =
   | RenderOutcomeKind
-  /** Far less than the last good copy. */
+  /** Far less text than the last good copy. */
   | 'shrunk'
   /** The origin forbids storing it, and the domain respects that. */
   | 'no-store'
-  /** It looks like the site's answer for pages that do not exist. */
+  /** It looks like the site's page for missing pages. */
   | 'soft-404'
-  /** A probe of how the site answers where there is no page. */
+  /** A probe for soft 404s. */
   | 'probed'
-  /** The site redirects between spellings of the page in circles. */
+  /** The site redirects in circles between spellings of the page. */
   | 'redirect-loop'
   | 'over-quota'
   | 'domain-gone'
   | 'domain-inactive'
   | 'cancelled'
 
-/** How a job ended. */
 export type JobEnd = { state: 'done' | 'failed' | 'cancelled'; outcome: JobOutcome }
 
 /** Payload: the number of the priority. */
@@ -65,20 +60,20 @@ export const JOB_QUEUED_CHANNEL = 'job_queued'
 /** Payload: the job's id. */
 export const JOB_DONE_CHANNEL = 'job_done'
 
-/** A job as its account sees it. Times are ISO 8601 in UTC with milliseconds. */
+/** For its account. Times are ISO 8601 in UTC with milliseconds. */
 export type JobView = {
   jobId: JobId
   domain: DomainName
   path: PagePath
   priority: Priority
   state: JobState
-  /** Null while it has not ended. */
+  /** Null until it has ended. */
   outcome: JobOutcome | null
   created_at: string
   finished_at: string | null
 }
 
-/** Columns of a job, `j`, and its domain, `d`. */
+/** Aliases: job `j`, domain `d`. */
 export type JobRow = {
   id: JobId
   custom_domain: DomainName
@@ -106,15 +101,15 @@ export function jobView(row: JobRow): JobView {
   }
 }
 
-/** How long a job can be looked up after its end. */
+/** Counted from the job's end. */
 const JOB_KEPT_DAYS = 7
 
-/** Removes jobs that ended more than a week ago. Gives how many. */
+/** Returns how many. */
 export function removeOldJobs(pool: pg.Pool, steps?: Steps): Promise<number> {
   return removeOld(pool, { table: 'job', at: 'finished_at', keptDays: JOB_KEPT_DAYS }, steps)
 }
 
-/** A job of one of the account's domains, until a week after its end; null for any other. */
+/** null: unknown, of another account, or ended more than a week ago. */
 export async function findJob(db: Queryable, account: AccountId, jobId: JobId): Promise<JobView | null> {
   const { rows } = await db.query<JobRow>(
     `select ${JOB_COLUMNS}

@@ -7,7 +7,7 @@ import type { Log } from '../../log.ts'
 import { readStatement } from '../statement.ts'
 
 type LeaseOptions = {
-  /** The name of this run of the node; no other run ever has it. */
+  /** The name of this run of the node, never reused. */
   node: string
   leaseMs: number
   renewMs: number
@@ -19,21 +19,17 @@ export type Lease = {
   close(): Promise<void>
 }
 
-/** A job that this node runs; `abort` ends its render. */
+/** `abort` stops the render. */
 type LeasedJob = { job: { id: JobId; attempts: number }; abort: AbortController }
 
 const BACK_OFF_FIRST_MS = 50
 const BACK_OFF_MAX_MS = 2_000
 
 /**
- * Renews the leases of this node's jobs, on a connection of its own. The
- * connection holds an advisory lock on the node's name: when the process dies,
- * the kernel closes the connection, PostgreSQL frees the lock, and the reaper
- * sees that. A node that hangs, or whose machine lost its network, keeps the
- * lock but stops renewing, so its leases end by the database's clock.
- *
- * Aborts a render whose job was taken away, at the next renewal. Rejects if the
- * first connection fails; later ones are retried with back-off.
+ * Renews the leases of this node's jobs on its own connection, which holds an advisory lock on the node's name. If
+ * the process dies, PostgreSQL frees the lock and the reaper sees it. If the node hangs or loses its network, its
+ * leases expire by the database's clock. Aborts a render whose job was taken away, at the next renewal. Rejects if
+ * the first connection fails; retries later ones with back-off.
  */
 export async function startLease(
   connection: pg.ClientConfig,
@@ -110,7 +106,7 @@ export async function startLease(
   }
 }
 
-/** Closes a connection without waiting for its answers. */
+/** Closes without waiting for responses. */
 function discard(client: pg.Client): void {
   client.connection.stream.destroy()
 }

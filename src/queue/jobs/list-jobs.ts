@@ -3,19 +3,18 @@ import type { DomainId } from '../../ids.ts'
 import { IS_WARMING } from '../warm/warm-progress.ts'
 import { JOB_COLUMNS, type JobRow, type JobState, type JobView, jobView } from './job.ts'
 
-// For the operator only: jobs of every account.
+// For operators only: jobs of every account.
 
 /**
- * Of all domains together, only the last ended jobs are read, from the index
- * `job_finished`: a week of a large fleet has tens of millions. Open jobs are
- * bounded by the queue. Of one domain, all jobs are read.
+ * Ended jobs read for a list of all domains: a large fleet has tens of millions a week. A list of one domain reads
+ * all.
  */
 export const ENDED_READ = 100_000
 
 export type JobsWanted = {
-  /** null: of all domains. */
+  /** null: all domains. */
   domain: DomainId | null
-  /** null: in every state. */
+  /** null: every state. */
   state: JobState | null
   limit: number
 }
@@ -23,14 +22,14 @@ export type JobsWanted = {
 const OPEN: readonly JobState[] = ['queued', 'running']
 const COLUMNS = 'id, domain_id, path, priority, state, outcome, created_at, finished_at'
 
-/** The newest first. */
+/** Newest first. */
 export async function listJobs(
   db: Queryable,
   { domain, state, limit }: JobsWanted,
   endedRead: number = ENDED_READ,
 ): Promise<JobView[]> {
   const from = domain === null ? ofAllDomains(state, endedRead) : 'job'
-  // Domains are joined last: joined to all rows that are read, they took as long as the rest of the query.
+  // Join domains last: joining all rows took as long as the rest of the query.
   const { rows } = await db.query<JobRow>(
     `select ${JOB_COLUMNS}
        from (select ${COLUMNS} from ${from}
@@ -43,7 +42,7 @@ export async function listJobs(
   return rows.map(jobView)
 }
 
-/** How many are in each state. `isWhole` is false if only the last of the ended ones were counted. */
+/** `isWhole` false: only the last ended jobs were counted. */
 export async function countJobs(
   db: Queryable,
   domain: DomainId | null,
@@ -74,7 +73,7 @@ function countsOfAllDomains(endedRead: number): string {
   return [...open, ended].join(' union all ')
 }
 
-/** For a `from`: the jobs to read of all domains, if possible only those in that state. */
+/** The `from` clause for all domains. */
 function ofAllDomains(state: JobState | null, endedRead: number): string {
   if (state !== null) return OPEN.includes(state) ? 'job' : lastEnded(COLUMNS, endedRead)
   const open = OPEN.map((each) => `select ${COLUMNS} from job where state = '${each}'`)
@@ -85,17 +84,16 @@ function lastEnded(columns: string, endedRead: number): string {
   return `(select ${columns} from job where finished_at is not null order by finished_at desc limit ${endedRead}) ended`
 }
 
-/** Progress of a domain's jobs. */
 export type Progress = {
   queued: number
   running: number
   /** Ended since the given time, with any outcome. */
   ended: number
-  /** A full warm is under way: it will queue more jobs. */
+  /** A full warm is running and will queue more jobs. */
   warming: boolean
 }
 
-/** `since`: by the clock of the database, see `databaseNow`. The domain id was obtained through its account. */
+/** `since`: by the database's clock, see `databaseNow`. */
 export async function readProgress(db: Queryable, domain: DomainId, since: Date): Promise<Progress> {
   const { rows } = await db.query<Progress>(
     `select (select count(*)::int from job where domain_id = $1 and state = 'queued') as queued,

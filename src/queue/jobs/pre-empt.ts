@@ -3,16 +3,15 @@ import type { AccountId, DomainId, JobId } from '../../ids.ts'
 import { readStatement } from '../statement.ts'
 import type { ClaimedJob } from './claim.ts'
 
-/** A running job of this node. */
 export type Run = { job: ClaimedJob; abort: AbortController; startedMs: number; ended: Promise<void> }
 
-/** Waiting jobs of each account that are read: as many as could get a slot at once. */
+/** Waiting jobs read per account: the most that could get a slot at once. */
 const WAITING_LIMIT = 16
-/** A job that was given back so often is rendered to its end. */
+/** A job that was given back this often is rendered to its end. */
 export const GIVEN_BACK_LIMIT = 5
-/** A render that takes this long is not about to end: a usual one takes a tenth of it. */
+/** Ten times a usual render: it is not about to end. */
 export const LONG_RENDER_MS = 1_000
-/** Gives another node with a free slot the time to claim the job. */
+/** Time for another node with a free slot to claim the job. */
 export const CLAIM_GRACE_MS = 20
 
 type WaitingJob = { id: JobId; account_id: AccountId; domain_id: DomainId; running: number }
@@ -20,26 +19,21 @@ type WaitingJob = { id: JobId; account_id: AccountId; domain_id: DomainId; runni
 type PreemptionOptions = {
   pool: pg.Pool
   node: string
-  /** As `claim_jobs` has them. */
+  /** As in `claim_jobs`. */
   accountCap: number
   domainCap: number
-  /** A live job that has waited so long has any render of this node that may go given back. */
+  /** After this wait, a live job takes the slot of any render that may be given back. */
   preemptAfterMs: number
   nowMs(): number
 }
 
 /**
- * Gives renders back to the queue when crawlers wait for their slots.
- * docs/decisions/0005-queue.md and 0039-shares-of-slots.md.
- *
- * A live job that has no slot, or whose domain or account is at its cap, takes
- * the place of
- * 1. a render that no crawler waits for: `refresh`, `warm`, or a live one whose
- *    crawlers have left. It goes after `preemptAfterMs`, or at once if it has run
- *    for `LONG_RENDER_MS`.
- * 2. if there is none, and the job's account has no render on this node: a long
- *    live render of the account that has most of them. Each time that it is given
- *    back it may run twice as long, so that a slow page is rendered in the end.
+ * Gives renders back to the queue when crawlers wait for their slots (docs/decisions/0005-queue.md,
+ * 0039-shares-of-slots.md). A live job without a slot, or at its domain's or account's cap, takes the slot of:
+ * 1. a background render, or a live one whose crawlers left, after `preemptAfterMs`, or at once after
+ * `LONG_RENDER_MS`;
+ * 2. else, if its account has no render here: a long live render of the account that has most of them.
+ * Each time it is given back, a render may run twice as long, so that a slow page is rendered in the end.
  */
 export class Preemption {
   /** When this node first saw them wait: a job that was raised to `live` is older than its crawler's wait. */
@@ -55,7 +49,7 @@ export class Preemption {
     this.#options = options
   }
 
-  /** Returns the milliseconds after which to call it again, null if there is nothing to wait for. */
+  /** Returns the milliseconds after which to call it again; null: nothing waits. */
   async makeRoom(runs: readonly Run[], freeSlots: number): Promise<number | null> {
     const { pool, node, preemptAfterMs, nowMs } = this.#options
     const { rows: waiting } = await pool.query<WaitingJob>({ ...this.#sql.waiting, values: [WAITING_LIMIT] })
@@ -69,7 +63,7 @@ export class Preemption {
     let againMs: number | null = null
     for (const job of waiting) {
       if (plan.hasRoomFor(job, this.#options)) {
-        // It is claimed as soon as that slot is free.
+        // It is claimed when that slot is free.
         plan.add(job)
         continue
       }
@@ -93,7 +87,7 @@ export class Preemption {
     return againMs
   }
 
-  /** Renders that may go for this job, the youngest first: they have done least. */
+  /** Youngest first: they lose the least work. */
   #candidates(job: WaitingJob, plan: Plan, abandoned: ReadonlySet<JobId>): Run[] {
     const youngest = plan.staying.toReversed()
     const free = youngest.filter((run) => mayGo(run, abandoned))
@@ -109,7 +103,7 @@ export class Preemption {
     )
   }
 
-  /** Returns the first that could be given back; null: none. */
+  /** Returns the render that was given back; null: none. */
   async #giveOneBack(candidates: readonly Run[], abandoned: ReadonlySet<JobId>): Promise<Run | null> {
     for (const run of candidates) {
       if (await this.#giveBack(run, abandoned)) return run
@@ -127,7 +121,7 @@ export class Preemption {
   }
 }
 
-/** What this node will run when the slots that are free, or about to be, are taken by the jobs first in line. */
+/** What this node will run when the jobs first in line have taken the free slots. */
 class Plan {
   staying: Run[]
   #room: number
@@ -160,14 +154,13 @@ class Plan {
     return staying.length + this.#added.filter(({ account_id }) => account_id === account).length
   }
 
-  /** Over all nodes. */
   ofDomain({ domain_id: domain, running }: WaitingJob): number {
     const added = this.#added.filter(({ domain_id }) => domain_id === domain)
     return running + added.length - this.#removed.filter(({ job }) => job.page.domain === domain).length
   }
 }
 
-/** No crawler waits for it, as far as this node knows; the database decides. */
+/** As far as this node knows; the database decides. */
 function mayGo(run: Run, abandoned: ReadonlySet<JobId>): boolean {
   const isBackground = run.job.priority !== 'live' || abandoned.has(run.job.id)
   return isBackground && timesGivenBack(run) < GIVEN_BACK_LIMIT
@@ -177,7 +170,7 @@ function longRenderMs(run: Run): number {
   return LONG_RENDER_MS * 2 ** timesGivenBack(run)
 }
 
-/** Claims that were no fault: it was given back, or a purge came. */
+/** Claims that were no fault: it was given back or purged. */
 function timesGivenBack({ job }: Run): number {
   return job.attempts - 1 - job.faults
 }

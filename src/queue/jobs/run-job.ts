@@ -13,7 +13,7 @@ import { probeSite } from '../judging/prober.ts'
 import type { ClaimedJob } from './claim.ts'
 import type { Complete, Completion } from './complete.ts'
 
-/** One run of a job. `record`: of its last render, null if it rendered nothing. */
+/** `record`: null if nothing was rendered. */
 export type JobRun = { startedMs: number; found: Found; completion: Completion; record: RenderRecord | null }
 
 export type RunJobOptions = {
@@ -25,7 +25,7 @@ export type RunJobOptions = {
   leaseMs: number
 }
 
-/** Renders a claimed job and stores the result. Never rejects. `abort` ends the render from outside. */
+/** Renders a claimed job and stores the result. Never rejects. */
 export async function runJob(
   options: RunJobOptions,
   job: ClaimedJob,
@@ -64,7 +64,7 @@ async function renderJob(
 
 const RETRY_MS = 500
 
-/** Completes a job. Retries for `leaseMs` while the database fails: for so long the job may still be this node's. */
+/** Retries for `leaseMs` while the database fails: the job may still be this node's. */
 async function storeResult(
   { complete, log, leaseMs }: RunJobOptions,
   job: ClaimedJob,
@@ -78,7 +78,7 @@ async function storeResult(
     } catch (error) {
       log.warn({ err: error, job: job.id }, 'the result of a job could not be stored')
       if (signal.aborted) break
-      // The database refuses the content itself (classes 22 and 23): it would refuse it again.
+      // Classes 22 and 23: the database would reject this content again.
       if (result.kind !== 'crashed' && /^2[23]/.test(errorCode(error))) {
         result = { kind: 'crashed', reason: 'the result could not be stored' }
         continue
@@ -89,10 +89,9 @@ async function storeResult(
   return { state: 'taken-away' }
 }
 
-/** Longer than any render timeout that can be configured: the renderer itself has failed. */
+/** Above every configurable render timeout: the renderer itself has failed. */
 const RENDER_LIMIT_MS = 330_000
 
-/** Gives up on a render that its renderer has lost, and aborts it. */
 async function renderWithLimit(
   render: (request: RenderRequest) => Promise<Rendering>,
   request: RenderRequest,
@@ -110,18 +109,15 @@ async function renderWithLimit(
   }
 }
 
-/** A site that redirects between more spellings of one page than this is redirecting in circles. */
+/** More spellings than this count as a circle. */
 export const SPELLINGS_LIMIT = 3
 
-/** What decides which addresses are one page. */
 type PageAddress = Pick<ClaimedJob, 'customDomain' | 'page' | 'query'>
 
 /**
- * Renders a page. If its site redirects to another spelling of the same stored
- * path, renders that one: parameters in another order, one that is not stored, a
- * cookie. A crawler that was given such a redirect would follow it forever,
- * because all spellings have one entry in the store. If the site redirects in
- * circles, returns `redirect-loop`, and nothing is stored.
+ * Follows redirects to another spelling of the same stored path (parameter order, ignored parameters, a cookie).
+ * All spellings share one entry, so a crawler would follow a stored redirect forever. A circle returns
+ * `redirect-loop`.
  */
 export async function renderSpelling(
   address: PageAddress,
@@ -137,7 +133,7 @@ export async function renderSpelling(
   }
 }
 
-/** The location as a path, if it is a spelling of this page; else null. */
+/** null: the location is not a spelling of this page. */
 function sameSpelling({ customDomain, page, query }: PageAddress, location: string): PagePath | null {
   const url = URL.parse(location)
   if (url === null || url.hostname !== customDomain || url.port !== '') return null

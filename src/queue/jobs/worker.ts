@@ -19,14 +19,13 @@ import { Preemption, type Run } from './pre-empt.ts'
 import { type RunJobOptions, runJob } from './run-job.ts'
 
 export type Worker = {
-  /** Jobs that this node runs at this moment. */
   readonly running: number
   /**
-   * For the misses of this node: if a slot is free, claims in the same step, so that the render begins at once.
-   * Throws as `enqueueLive` does.
+   * For misses at this node: if a slot is free, also claims, so that the render begins at once. Throws as
+   * `enqueueLive`.
    */
   enqueueLive: EnqueueLive
-  /** Claims nothing more, lets running jobs finish for `deadlineMs`, and gives the others back to the queue. */
+  /** Stops claiming, waits `deadlineMs` for running jobs, and gives the others back to the queue. */
   close(deadlineMs: number): Promise<void>
 }
 
@@ -39,41 +38,41 @@ export type WorkerDeps = {
   clock: Clock
   log: Log
   render(request: RenderRequest): Promise<Rendering>
-  /** False while there is no browser: jobs are left to other nodes. */
+  /** False while there is no browser: other nodes take the jobs. */
   canRender(): boolean
-  /** Called for each job that this worker ended; absent: nothing waits at this node. */
+  /** Absent: no crawler waits at this node. */
   ended?: Ended
-  /** Absent: sites are not probed for how they answer where there is no page. */
+  /** Absent: sites are not probed for soft 404s. */
   prober?: Prober
 }
 
 export type WorkerOptions = {
-  /** The name of this run of the node; no other run ever has it. */
+  /** The name of this run of the node, never reused. */
   node: string
-  /** Renders at once; one of them is for `live` only, unless there is just one. */
+  /** Concurrent renders; one slot is for `live` only, unless there is just one. */
   slots: number
 } & Partial<typeof WORKER_DEFAULTS>
 
-/** The caps are counted over all nodes, so all nodes must have the same. */
+/** Caps are counted over all nodes: all nodes need the same values. */
 const WORKER_DEFAULTS = {
-  /** Renders of one domain at once: limits the load on a customer's origin. */
+  /** Concurrent renders of one domain: limits the load on its origin. */
   domainCap: 4,
-  /** `refresh` and `warm` start only below this many of them, which leaves room for a crawler of the same domain. */
+  /** `refresh` and `warm` start only below this number, to leave room for a crawler of the domain. */
   domainBackgroundCap: 3,
   leaseMs: 60_000,
   renewMs: 20_000,
   reapMs: 5_000,
-  /** When live renders leave no slot, one background render is started this often all the same. */
+  /** One background render starts this often even if live renders fill the slots. */
   backgroundEveryMs: 1_000,
-  /** A live job that has waited so long for a slot has a background render give its slot back. */
+  /** A live job that has waited this long takes the slot of a background render. */
   preemptAfterMs: 250,
   /** In case a notification was lost, and for jobs whose back-off ends. */
   pollMs: 1_000,
-  /** How long a crawler waits, `PREPAINT_LIVE_WAIT_MS`. */
+  /** `PREPAINT_LIVE_WAIT_MS`. */
   liveWaitMs: 10_000,
 }
 
-/** Runs jobs of the queue in this node's slots until it is closed. Recovers by itself when the database was away. */
+/** Reconnects after database failures. */
 export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Promise<Worker> {
   const settled = { ...WORKER_DEFAULTS, ...options }
   const runs = new Set<Run>()
@@ -87,7 +86,7 @@ class QueueWorker implements Worker {
   readonly #deps: WorkerDeps
   readonly #options: Settled
   readonly #lease: Lease
-  /** In the order in which they began. */
+  /** In start order. */
   readonly #runs: Set<Run>
   readonly #claim
   readonly #claimLive
@@ -97,10 +96,8 @@ class QueueWorker implements Worker {
   readonly #afterRender: AfterRender
   readonly #timers: NodeJS.Timeout[]
   #preemptAgain: NodeJS.Timeout | undefined
-  /** The claim that is under way, if `#isClaiming`. */
   #claimed = Promise.resolve()
   #isClaiming = false
-  /** There may be something to claim. */
   #isWoken = false
   /** A crawler may be waiting for a slot. */
   #mayPreempt = false
@@ -148,7 +145,7 @@ class QueueWorker implements Worker {
       return job
     }
     const claiming = this.#claimLive({ page, requestId }, this.#freeSlots(), this.#deps.clock.nowMs())
-    // No other claim runs meanwhile.
+    // Prevents a concurrent claim.
     this.#isClaiming = true
     this.#claimed = claiming
       .then(
@@ -171,7 +168,7 @@ class QueueWorker implements Worker {
     clearTimeout(this.#preemptAgain)
     await this.#claimed
     await this.#runsEnd(deadlineMs)
-    // Before the renders are aborted: the database refuses what they still bring.
+    // Before the renders are aborted, so that the database rejects their results.
     const giveBack = { ...readStatement('give-back'), values: [this.#options.node] }
     await pool.query(giveBack).catch((error) => this.#complain(error))
     for (const { abort } of this.#runs) abort.abort()
@@ -218,8 +215,8 @@ class QueueWorker implements Worker {
   }
 
   /**
-   * One slot is for live renders, and each of them takes the place of a background render besides: what a crawler
-   * waits for gets the machine's cores. When no place is left, background work starts now and then all the same.
+   * Each live render takes the place of a background render, to leave it the CPU. One slot is for live renders only.
+   * If no place is left, one background render starts every `backgroundEveryMs`.
    */
   #backgroundSlots(): number {
     const { slots, backgroundEveryMs } = this.#options
@@ -255,7 +252,7 @@ class QueueWorker implements Worker {
   async #run(run: Run): Promise<void> {
     const { job, abort } = run
     const following = this.#afterRender.follow(job, await runJob(this.#runOptions, job, abort))
-    // The slot does not wait for what follows, unless that piles up.
+    // The slot waits for the after-render work only if that piles up.
     if (this.#afterRender.pending.size > this.#options.slots) await following
     this.#runs.delete(run)
     this.#wake()
@@ -275,7 +272,6 @@ class QueueWorker implements Worker {
 
 const LIVE = String(priorityNumber('live'))
 
-/** Returns when all have ended, or after `withinMs`. */
 async function allEnd(promises: readonly Promise<void>[], withinMs: number): Promise<void> {
   await within(withinMs, Promise.all(promises), undefined)
 }

@@ -7,32 +7,32 @@ import type { ClaimedJob } from '../jobs/claim.ts'
 import { probeDetail } from './prober.ts'
 import type { Finding, Look } from './soft-404.ts'
 
-/** What a worker found: what came of the render, or why there was none. */
+/** The result of the render, or why there was none. */
 export type Found =
   | RenderOutcome
   | { kind: 'over-quota' }
   | { kind: 'domain-inactive' }
-  /** The site leads from one spelling of this page to the other, and never to it. */
+  /** The site redirects between spellings of this page and never serves it. */
   | { kind: 'redirect-loop'; location: string }
-  /** The job was a probe. `finding` null: nothing could be found out, and `why`. */
+  /** The job was a probe. `finding` null: it failed, see `why`. */
   | { kind: 'probed'; finding: Finding | null; why?: string }
 
-/** What is to be done about it, before it is known whether the job is still ours. */
+/** What to do about it, before checking that the job is still this node's. */
 export type Effect =
-  /** `look`: what is compared with how the site looks where it has no page; null: nothing. */
+  /** `look`: what is compared with the site's page for missing pages; null: nothing. */
   | (NewPage & { do: 'store-page'; look: Look | null })
-  /** For the crawler that waits, if one does; a redirect (null) it gets from the origin. */
+  /** For a waiting crawler. `page` null: a redirect, which it gets from the origin. */
   | { do: 'give-once'; outcome: 'site-error' | 'no-store'; page: UnstoredPage | null; detail: string }
   | { do: 'store-probe'; finding: Finding | null; detail: string }
   | { do: 'store-redirect'; status: number; location: string }
   | { do: 'end'; state: 'failed' | 'cancelled'; detail: string }
   | { do: 'requeue'; fault: boolean }
 
-/** A job that crashed or lost its node this often ends. */
+/** Crashes or lost nodes after which a job ends. */
 export const MAX_FAULTS = 2
 const DETAIL_LIMIT_CHARS = 500
 
-/** The table of outcomes. Faults are retried, outcomes are final. */
+/** Faults are retried, outcomes are final. */
 export async function effectOf(
   job: Pick<ClaimedJob, 'faults' | 'page' | 'respectsNoStore'>,
   found: Found,
@@ -45,7 +45,7 @@ export async function effectOf(
         return { do: 'give-once', outcome: 'no-store', page, detail: '' }
       }
       const { status, html, application = null } = found
-      // On its own thread, while this one reads the text.
+      // Runs on its own thread, in parallel with the next line.
       const body = pageBody(html)
       const textChars = pageText(html).length
       const look = lookOf(job, found)
@@ -87,13 +87,13 @@ export async function effectOf(
   }
 }
 
-/** What of a render is compared with how its site looks where it has no page; null: nothing. */
+/** null: nothing is compared with the site's page for missing pages. */
 export function lookOf({ page: { path } }: Pick<ClaimedJob, 'page'>, found: Found): Look | null {
   if (found.kind !== 'rendered' || found.status !== 200 || path === '/') return null
   return { path, html: found.html, application: found.application ?? null }
 }
 
-/** What the owner reads about it beside the outcome's name; empty where that says all. */
+/** Shown to the owner beside the outcome; may be empty. */
 export function detailOf(found: Found): string {
   switch (found.kind) {
     case 'not-html':
@@ -133,15 +133,14 @@ function storableHeaders(headers: readonly (readonly [name: string, value: strin
   return headers.map(([name, value]) => [name, storable(value)])
 }
 
-/** PostgreSQL's text has no NUL, and what a site sends may have one. */
+/** PostgreSQL's text cannot contain NUL, but a site's text can. */
 function storable(text: string): string {
   return text.replaceAll('\0', '').toWellFormed()
 }
 
 /**
- * Whether an origin's answer may not be kept by a cache that serves all clients
- * (RFC 9111, section 3): `no-store`, or `private` for the whole of it. What
- * else `Cache-Control` says is about how long, which the domain's own settings say.
+ * RFC 9111, section 3: `no-store`, or `private` without fields.
+ * Other `Cache-Control` directives are about lifetimes, which the domain's settings decide.
  */
 export function forbidsStoring(headers: readonly (readonly [name: string, value: string])[]): boolean {
   return headers.some(
@@ -152,8 +151,8 @@ export function forbidsStoring(headers: readonly (readonly [name: string, value:
 
 const FORBIDS = new Set(['no-store', 'private'])
 
-/** Lower case, with their arguments: `private="set-cookie"` is about that field alone. */
+/** Lower case, with arguments: `private="set-cookie"` is about that field alone. */
 function directives(value: string): string[] {
-  // A comma in quotes divides nothing; quotes without an end go to the end, so that the time is linear.
+  // A quoted comma separates nothing. An unclosed quote goes to the end, which keeps the time linear.
   return (value.match(/(?:"(?:\\.|[^"\\])*"?|[^,"])+/g) ?? []).map((one) => one.trim().toLowerCase())
 }

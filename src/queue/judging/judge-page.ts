@@ -8,26 +8,25 @@ import type { ClaimedJob } from '../jobs/claim.ts'
 import type { JobOutcome } from '../jobs/job.ts'
 import { type Finding, type Look, type Soft404, soft404Of } from './soft-404.ts'
 
-/** `probe`: the probe of the site that `soft404` goes by. */
+/** `probe`: the probe behind `soft404`. */
 type Judgement = { last: LastGood | null; probe: string | null; soft404: Soft404 | null }
 
-/** What became of a page that was rendered. */
 export type Kept =
-  /** It is stored and the job has ended; `page` null: it is the same as before and has a longer life. */
+  /** The job has ended. `page` null: the same content, with a longer life. */
   | { kept: 'stored'; page: StoredPage | null }
-  /** It is not to be stored; the job has not ended yet. `isWorse`: than the last good copy. */
+  /** The job has not ended yet. `isWorse`: than the last good copy. */
   | { kept: 'refused'; outcome: JobOutcome; detail: string; isWorse: boolean }
-  /** The job was taken away, or is superseded: nothing happened. */
+  /** The job was taken away or superseded. */
   | { kept: 'nothing' }
 
-/** A site is probed at most every few minutes, so a page is hardly ever judged twice. */
+/** A site is probed every few minutes at most, so a page is rarely judged twice. */
 const TRIES = 5
 
-/** Judges pages and stores those that are good. A crawler waits for it: two statements, the first while the page is compressed. */
+/** Takes two statements because a crawler waits; the first runs while the page is compressed. */
 export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }) {
   const { pool, plans, clock } = deps
 
-  /** May be called while the page is still being made. null: the domain is gone. */
+  /** May be called before the page is compressed. null: the domain was deleted. */
   async function judge({ page }: ClaimedJob, look: Look | null): Promise<Judgement | null> {
     const known = await readJudgement<Finding>(pool, page)
     if (known === null) return null
@@ -35,7 +34,7 @@ export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; cl
     return { last, probe, soft404: soft404Of(finding, look) }
   }
 
-  /** Stores a page in place of the last good copy, unless it is worse, reads like a page that does not exist, or the month has no room. */
+  /** Stores a page unless it is worse than the last good copy, a soft 404, or over quota. */
   async function keep(
     job: ClaimedJob,
     page: NewPage & { look: Look | null },
@@ -65,7 +64,7 @@ export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; cl
           judgement = await judge(job, page.look)
       }
     }
-    // Without a domain there is no job.
+    // The job was deleted with its domain.
     if (judgement === null) return { kept: 'nothing' }
     throw new Error('a page could not be judged')
   }
@@ -73,20 +72,18 @@ export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; cl
   return { judge, keep }
 }
 
-/** Why a sound render does not take the place of the last good copy. */
 type Refusal = { outcome: Extract<JobOutcome, 'shrunk' | 'origin-error'>; detail: string }
 
 /** A new render with less than a third of the text is refused ... */
 const SHRINK = 3
 /** ... unless the last good copy had little text itself. */
 export const SHRINK_FROM_CHARS = 600
-/** Refused again so long after the first time, a page has really changed. A deploy or an outage is over by then. */
+/** A refused page that persists this long has really changed: a deploy or an outage is over by then. */
 export const REFUSED_FOR_MS = 5 * 60_000
 
 /**
- * Whether a render is far worse than the last good copy, as when the back end is down behind a front end that is up. It
- * is accepted when it is seen a second time, at least `REFUSED_FOR_MS` later and with nothing better in between, and
- * when the copy is past its keep time. 404 and 410 are accepted at once.
+ * Refuses a render far worse than the last good copy, as when only the back end is down.
+ * Accepts it when seen again after `REFUSED_FOR_MS`, or past the copy's keep time. Accepts 404 and 410 at once.
  */
 export function refusalOf(
   fresh: Pick<NewPage, 'status' | 'textChars'>,

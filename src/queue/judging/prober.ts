@@ -14,18 +14,18 @@ import { readStatement } from '../statement.ts'
 import type { Found } from './effect.ts'
 import { type Finding, findingOf, type Look, readsLike } from './soft-404.ts'
 
-/** Precedes the random letters; the page at `/bot` explains it to owners of sites. */
+/** Explained to site owners on the page `/bot`. */
 const PROBE_PREFIX = '/prepaint-probe-'
 
 const LETTERS = 20
 
-/** An address that no site has. `random`: at least 20 bytes. */
+/** A path that no site has. `random`: at least 20 bytes. */
 function probePath(random: Uint8Array): PagePath {
   const letters = [...random.subarray(0, LETTERS)].map((byte) => String.fromCharCode(97 + (byte % 26)))
   return `${PROBE_PREFIX}${letters.join('')}` as PagePath
 }
 
-/** Another such address; every letter differs. */
+/** Another such path; every letter differs. */
 function otherPath(path: PagePath): PagePath {
   const letters = [...path.slice(PROBE_PREFIX.length)]
   const turned = letters.map((letter) => String.fromCharCode(97 + ((letter.charCodeAt(0) - 97 + 13) % 26)))
@@ -33,8 +33,8 @@ function otherPath(path: PagePath): PagePath {
 }
 
 /**
- * Renders a site at two addresses where it has no page, and at `/` to know that it does not read the same everywhere.
- * Nothing is stored as a page. A crash, or the shutdown of the node, ends it: the job is run again.
+ * Renders two paths that cannot exist, and `/` to exclude a site that is the same everywhere. Stores no page.
+ * The job runs again after a crash or a shutdown.
  */
 export async function probeSite(
   job: Pick<ClaimedJob, 'customDomain' | 'page'>,
@@ -51,13 +51,13 @@ export async function probeSite(
 
   async function lookAt(path: PagePath): Promise<Look | Found> {
     let outcome = await render(path)
-    // Many sites lead from `/` to their pages in some language.
+    // Many sites redirect from `/` to a language version.
     const next = path === '/' && outcome.kind === 'redirect' ? ownPath(outcome.location) : null
     if (next !== null) outcome = await render(next)
     if (outcome.kind === 'crashed' || outcome.kind === 'aborted') return outcome
     const moved = outcome.kind === 'rendered' && path !== '/' ? pathOf(outcome.movedTo ?? null) : null
     if (moved !== null && moved !== path) {
-      // What is there is a page, which reads like itself.
+      // The path leads to a real page, so there is no page for missing pages.
       return {
         kind: 'probed',
         finding: { kind: 'none', why: `such addresses become ${moved.slice(0, 200)}` },
@@ -85,29 +85,27 @@ function wordsFor(outcome: RenderOutcome): string {
   return outcome.kind === 'rendered' ? `status ${outcome.status}` : outcome.kind
 }
 
-/** What is written with the job. */
+/** Written to the job. */
 export function probeDetail(finding: Finding | null, why = ''): string {
   if (finding === null) return `could not be judged: ${why}`
   if (finding.kind === 'none') return `no soft 404: ${finding.why}`
   return `pages that do not exist are answered with 200 and ${finding.words.length} words`
 }
 
-/** Pages of a domain that are looked at again when it is found out how it looks without a page. */
+/** Stored pages that are checked again after a probe. */
 export const SWEEP_LIMIT = 200
-/** None of them is larger than this when written out. */
+/** Larger pages are skipped. */
 const HTML_LIMIT_BYTES = 2 * 1024 * 1024
 
 export type Prober = {
   /**
-   * Once a job has ended, with whatever was stored in its transaction. After a
-   * page: queues a probe of its site, at `warm`, if one is due. After a probe:
-   * removes the pages that were stored before it and read like none; gives what
-   * the owner reads about it, else null.
+   * Call after a job ends. After a page: queues a probe of its site if one is due.
+   * After a probe: removes older pages that are soft 404s and returns a text for the owner, else null.
    */
   after(job: Pick<ClaimedJob, 'page'>, found: Found, end: Completion, nowMs: number): Promise<string | null>
 }
 
-/** Finds out how sites look where they have no page: queues probes, with no crawler waiting for them. */
+/** Probes are queued at `warm`: no crawler waits for them. */
 export function createProber(pool: pg.Pool, random: (bytes: number) => Uint8Array): Prober {
   const due = readStatement('due-probe')
   const ask = readStatement('ask-probe')
@@ -133,7 +131,7 @@ export function createProber(pool: pg.Pool, random: (bytes: number) => Uint8Arra
       const [job] = await enqueue(client, domain, [probePath(random(32))], 'warm')
       await client.query('update probe set job_id = $2 where domain_id = $1', [domain, job?.jobId])
     }).catch((error) => {
-      // The next page that is stored asks again.
+      // The next stored page tries again.
       if (error instanceof AppError && error.code === 'queue_full') return
       throw error
     })
@@ -143,7 +141,7 @@ export function createProber(pool: pg.Pool, random: (bytes: number) => Uint8Arra
     if (finding.kind === 'none') return 0
     const paths = await lastRenderedPaths(pool, domain, { htmlBytes: HTML_LIMIT_BYTES, limit: SWEEP_LIMIT })
     const bad: { path: PagePath; etag: string }[] = []
-    // One at a time: together they could be hundreds of megabytes.
+    // One at a time: together they could need hundreds of megabytes.
     for (const path of paths) {
       const page = await readStored(pool, pageId(domain, path))
       if (page?.kind !== 'page' || page.htmlBytes > HTML_LIMIT_BYTES) continue

@@ -10,10 +10,10 @@ import { readStatement } from '../statement.ts'
 
 export const RECORDS_A_PAGE = 20
 const RECORDS_KEPT_DAYS = 7
-/** So many are shown of a domain. */
+/** Per domain. */
 export const RECORDS_SHOWN = 50
 
-/** How one render of a job ended. `claimedMs`: when the node began with it; `storedMs`: from then on. */
+/** `claimedMs`: when the node claimed it; `storedMs`: the duration since then. */
 type Explained = {
   outcome: string
   detail: string | null
@@ -24,7 +24,7 @@ type Explained = {
 
 export type KeepRecord = (job: ClaimedJob, explained: Explained) => Promise<void>
 
-/** Stores records, the last `RECORDS_A_PAGE` of each page. */
+/** Keeps the last `RECORDS_A_PAGE` of each page. */
 export function createRecordKeeper(pool: pg.Pool): KeepRecord {
   const statement = readStatement('keep-record')
   return async ({ id, page }, { outcome, detail, claimedMs, storedMs, record }) => {
@@ -45,7 +45,7 @@ export function createRecordKeeper(pool: pg.Pool): KeepRecord {
   }
 }
 
-/** A render as its owner sees it. Times are ISO 8601 in UTC with milliseconds. */
+/** For the owner. Times are ISO 8601 in UTC with milliseconds. */
 export type RenderView = {
   jobId: JobId
   path: PagePath
@@ -55,7 +55,7 @@ export type RenderView = {
   queued_ms: number
   stored_ms: number
   record: RenderRecord
-  /** The crawler's request that it was queued for, as `X-Request-Id` has it; null: none. */
+  /** `X-Request-Id` of the crawler's request that queued it; null: none. */
   requestId: string | null
 }
 
@@ -65,7 +65,7 @@ type Row = Omit<RenderView, 'ended_at' | 'jobId' | 'requestId'> & {
   ended_at: Date
 }
 
-/** The last renders of one of the account's domains, newest first; null when it has no such domain. */
+/** Newest first; null: the account has no such domain. */
 export async function lastRenders(
   db: Queryable,
   account: AccountId,
@@ -87,7 +87,7 @@ function toView({ job_id, request_id, ended_at, ...row }: Row): RenderView {
   return { jobId: job_id, requestId: request_id, ...row, ended_at: ended_at.toISOString() }
 }
 
-/** The last renders of one page, newest first. The domain was found through its account. */
+/** Newest first. */
 export async function rendersOfPage(db: Queryable, page: PageId): Promise<RenderView[]> {
   const { rows } = await db.query<Row>(
     `select job_id, path, outcome, detail, ended_at, queued_ms, stored_ms, record, request_id
@@ -97,7 +97,7 @@ export async function rendersOfPage(db: Queryable, page: PageId): Promise<Render
   return rows.map(toView)
 }
 
-/** Removes records of more than a week ago. Gives how many. */
+/** Returns how many. */
 export function removeOldRecords(pool: pg.Pool, steps?: Steps): Promise<number> {
   return removeOld(pool, { table: 'render_record', at: 'ended_at', keptDays: RECORDS_KEPT_DAYS }, steps)
 }

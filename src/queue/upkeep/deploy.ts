@@ -7,11 +7,14 @@ import type { ClaimedJob } from '../jobs/claim.ts'
 import type { Completion } from '../jobs/complete.ts'
 import type { Found } from '../judging/effect.ts'
 
-/** A deploy is recognised when so many pages have the new build instead of the old one ... */
+/** A deploy is detected when this many pages changed from the old build to the new one ... */
 export const AGREEING_PAGES = 3
-/** ... and as many again for each page that came of the old one meanwhile: servers that are deployed one by one, or an A/B test. */
+/**
+ * ... and as many again per page of the old build seen meanwhile (rolling deploys, A/B tests), counted up to this
+ * limit.
+ */
 const MIXED_LIMIT = 20
-/** Deploys of a domain in 24 hours that are acted on. */
+/** Later deploys within 24 hours are ignored. */
 export const DEPLOYS_A_DAY = 4
 
 export type DeployWatch = {
@@ -20,11 +23,9 @@ export type DeployWatch = {
 }
 
 /**
- * Recognises that a site's application was deployed, by the scripts and style sheets that its documents load, and marks
- * the pages of the old build stale: they are still served, and rendered again when crawlers ask for them.
- *
- * One page proves nothing: its document may never be the same twice, or be part of an A/B test. The evidence is that
- * several pages which had one build now have another, and that the old one has not been seen since.
+ * Detects deploys by the scripts and style sheets of pages, and marks pages of the old build stale.
+ * One page proves nothing: its document may vary or be part of an A/B test. Several pages must have changed, with
+ * none of the old build seen since.
  */
 export function createDeployWatch(deps: { pool: pg.Pool; clock: Clock; log: Log }): DeployWatch {
   const { pool, clock, log } = deps
@@ -46,7 +47,7 @@ export function createDeployWatch(deps: { pool: pg.Pool; clock: Clock; log: Log 
   }
 }
 
-/** Notes the deploy; when several nodes see it at once, only one gets true. What it could not finish, the next one does after a minute. */
+/** Records the deploy; only one node gets true. Unfinished work is repeated by the next call after a minute. */
 async function isWithinLimit(pool: pg.Pool, domain: DomainId): Promise<boolean> {
   const { rowCount } = await pool.query(
     `insert into freshness as known (domain_id, deploys) select id, array[now()] from domain where id = $1

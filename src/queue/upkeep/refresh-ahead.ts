@@ -11,11 +11,11 @@ import { readDomainSettings } from '../../sites/domain-settings.ts'
 import { createStaleFinder, type FindStale } from '../../store/last-visits.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 
-/** Refreshes of one domain that are queued ahead at a time: what crawlers ask for is never far behind them. */
+/** Queued refreshes per domain, so that crawler requests are never far behind them. */
 export const AHEAD_AT_ONCE = 20
-/** A month of days, for what a day may take of it. */
+/** Days per month, for the daily budget. */
 const DAYS = 30
-/** While there is more to do, and else. */
+/** If there is more to do; otherwise the next one. */
 const SOON_SECONDS = 60
 const LATER_SECONDS = 600
 const POLL_MS = 5_000
@@ -23,10 +23,8 @@ const POLL_MS = 5_000
 type RefreshAhead = { close(): Promise<void> }
 
 /**
- * Has stale pages rendered before crawlers ask for them again: those that a
- * crawler asked for last come first, and those that none has asked for in 30
- * days never. It counts against the month, so each day takes at most a thirtieth
- * of what the owner gives for it, and nothing past 100 %.
+ * Renders stale pages before crawlers request them again, last requested first, up to 30 days back.
+ * Counts against the quota: at most a thirtieth of the owner's share a day, and never above 100 %.
  */
 export function startRefreshAhead(deps: {
   pool: pg.Pool
@@ -59,7 +57,7 @@ export function startRefreshAhead(deps: {
 
 type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock; stalest: FindStale }
 
-/** Looks at the domain that is due; false: none is. Nodes never take the same. */
+/** False: no domain is due. Nodes never take the same one. */
 export async function refreshAhead(deps: Deps): Promise<boolean> {
   return (await refreshDue(deps)) || ((await admitNew(deps.pool)) && refreshDue(deps))
 }
@@ -89,7 +87,7 @@ async function refreshDue({ pool, plans, clock, stalest }: Deps): Promise<boolea
     })
   } catch (error) {
     if (taken === null) throw error
-    // So much is waiting already, or a look at this domain fails: no reason for another to wait.
+    // The domain has enough queued, or its query failed: go on with the next domain.
     const later = await pool
       .query('update freshness set next_at = now() + make_interval(secs => $2) where domain_id = $1', [
         taken,
@@ -101,7 +99,9 @@ async function refreshDue({ pool, plans, clock, stalest }: Deps): Promise<boolea
   }
 }
 
-/** Domains that are new are due at once; false: there is none. Looked for when nothing else is due: all domains are read for it. */
+/**
+ * Makes new domains due at once; false: there is none. Runs only when no domain is due, because it reads all of them.
+ */
 async function admitNew(pool: pg.Pool): Promise<boolean> {
   const { rowCount } = await pool.query(
     `insert into freshness (domain_id)
@@ -117,7 +117,7 @@ type Due = {
   plan: string
   freshSeconds: number
   percent: number
-  /** Refreshes queued ahead today. */
+  /** Queued ahead today. */
   ahead: number
 }
 
@@ -148,7 +148,6 @@ async function takeDue(client: Queryable, today: string): Promise<Due | null> {
   }
 }
 
-/** How many may be queued now. */
 async function roomOf(
   client: Queryable,
   { plans, nowMs }: { plans: PlanCatalogue; nowMs: number },

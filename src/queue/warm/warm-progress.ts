@@ -2,13 +2,13 @@ import type { Queryable } from '../../db/transaction.ts'
 import type { DomainId } from '../../ids.ts'
 import { UNDER_WAY, type WarmState, type WarmWhich } from './warm.ts'
 
-/** How far a domain's last warm is. Times are ISO 8601 in UTC with milliseconds. */
+/** Progress of a domain's last warm. Times are ISO 8601 in UTC with milliseconds. */
 export type WarmProgress = {
   which: WarmWhich
   state: WarmState
-  /** null: it goes on, or is over. */
+  /** null: running or ended. */
   paused_at: string | null
-  /** Why it is paused or over, if not by the owner: `over-quota`, `domain-inactive`, or a sentence. */
+  /** If it was not the owner: `over-quota`, `domain-inactive`, or a sentence. */
   reason: string | null
   started_at: string
   ended_at: string | null
@@ -16,22 +16,22 @@ export type WarmProgress = {
     read: number
     left: number
     failed: number
-    /** Some of those that could not be read. */
+    /** Some of the unreadable sitemaps. */
     failures: { path: string; reason: string }[]
   }
-  /** Paths that were known when the sitemaps had been read; 0 until then. */
+  /** 0 until the sitemaps have been read. */
   known: number
   done: number
-  /** Of the done: their snapshot was the same as before. */
+  /** Of `done`: the same snapshot as before. */
   unchanged: number
   failed: number
-  /** Left out: by the site's robots.txt, by a rule of the domain, because the stored copy is good. */
+  /** Skipped: by robots.txt, by a rule of the domain, or because the stored copy is good. */
   forbidden: number
   passed: number
   fresh: number
-  /** Still to be rendered; null while sitemaps are read. */
+  /** null while sitemaps are read. */
   left: number | null
-  /** In the last minute; null: nothing has been rendered in it. */
+  /** In the last minute; null: nothing was rendered. */
   pages_per_second: number | null
   seconds_left: number | null
 }
@@ -62,7 +62,7 @@ type Row = {
 const FAILURES_SHOWN = 10
 const LATELY_SECONDS = 60
 
-/** null: none was ever asked for. The domain id was obtained through its account. */
+/** null: the domain never had a warm. */
 export async function readWarm(db: Queryable, domain: DomainId): Promise<WarmProgress | null> {
   const { rows } = await db.query<Row>(
     `select w.which, w.state, w.paused_at, w.reason, w.started_at, w.ended_at, w.known, w.queued,
@@ -108,7 +108,7 @@ function progressOf(row: Row): WarmProgress {
   }
 }
 
-/** While paths are queued, what is known says how many there will be; then, what was queued. */
+/** An estimate from `known` while paths are queued; exact afterwards. */
 function leftOf(row: Row, isUnderWay: boolean): number | null {
   const { state, known, queued, done, failed, forbidden, passed, fresh } = row
   if (!isUnderWay) return 0
@@ -117,5 +117,5 @@ function leftOf(row: Row, isUnderWay: boolean): number | null {
   return Math.max(0, all - done - failed)
 }
 
-/** Whether a warm of the domain goes on at this moment. As SQL, for `$1`. */
+/** SQL for domain `$1`. */
 export const IS_WARMING = `exists (select from warm where domain_id = $1 and state in ${UNDER_WAY} and paused_at is null)`

@@ -13,12 +13,12 @@ import { countKnownPages, forgetUnnamed, recordInSitemap } from '../../store/kno
 import { storedSitemapPaths } from '../../store/stored-sitemap.ts'
 import { WARM_MOVED_CHANNEL } from './warm.ts'
 
-/** Of one run. */
+/** Per run. */
 export const SITEMAPS_LIMIT = 10_000
 export const ENTRIES_LIMIT = 1_000_000
-/** An index may name indexes, and those others. */
+/** Nesting of sitemap indexes. */
 export const DEPTH_LIMIT = 3
-/** A node reads for one run for so long before it takes the next. It finishes the sitemap that it is reading. */
+/** After this time a node continues with another run, once the current sitemap is read. */
 export const TURN_LIMIT_SECONDS = 60
 /** Used if no sitemap is named. */
 const USUAL_SITEMAP = '/sitemap.xml' as PagePath
@@ -30,15 +30,15 @@ export type WarmReadDeps = {
   get: GetOptions
   clock: Clock
   log: Log
-  /** After so long without a renewal another node continues. */
+  /** Without renewal for this long, another node continues. */
   leaseMs?: number
   stopwatch?: Stopwatch
 }
 
 /**
- * Takes a run whose sitemaps are to be read, and reads robots.txt and the sitemaps one after the other. Resolves when
- * all are read, the run is another node's, or its turn is over; then the run goes behind the others that wait. A sitemap
- * counts as read once all of it is recorded: a node that dies loses the one that it was reading. False: there is no run.
+ * Reads robots.txt and sitemaps of one run until all are read, the lease is lost, or its turn ends. False: no run
+ * waits.
+ * A sitemap is recorded as a whole, so a node that dies loses only the current one.
  */
 export async function readWarmSitemaps(deps: WarmReadDeps, closing: AbortSignal): Promise<boolean> {
   const { leaseMs = 30_000, stopwatch = systemStopwatch } = deps
@@ -51,7 +51,7 @@ export async function readWarmSitemaps(deps: WarmReadDeps, closing: AbortSignal)
     return !signal.aborted
   }
   const signal = AbortSignal.any([closing, lost.signal])
-  // The database being away for a moment is no reason; the lease decides.
+  // Ignore database failures: the lease decides.
   const timer = setInterval(() => void hold().catch(() => {}), leaseMs / 3)
   try {
     await read(deps, reading, signal, hold, () => stopwatch() > turnEnds)
@@ -81,7 +81,7 @@ async function read(
   for (let ended = 0; ; ended++) {
     const next = await nextSitemap(pool, domain)
     if (next === null || !(await hold())) break
-    // `hold` has put the run last. At least one sitemap, so that every run advances however slow its origin is.
+    // `hold` has put the run last. At least one sitemap per turn, so that a slow origin still advances.
     if (ended > 0 && isTurnOver()) return
     const { path, depth } = next
     try {
@@ -109,7 +109,7 @@ async function read(
   )
 }
 
-/** When the run began, if all of its sitemaps were read; null: some could not be, or there were none. */
+/** The start of the run, if all its sitemaps were read; null otherwise. */
 async function readAllSince(pool: pg.Pool, domain: DomainId): Promise<number | null> {
   const { rows } = await pool.query<{ started_at: Date }>(
     `select started_at from warm where domain_id = $1
@@ -120,7 +120,7 @@ async function readAllSince(pool: pg.Pool, domain: DomainId): Promise<number | n
   return rows[0]?.started_at.getTime() ?? null
 }
 
-/** null: nothing may be asked for, and the run has ended. */
+/** null: robots.txt forbids everything, and the run has ended. */
 async function robotsOf(
   { pool, get }: WarmReadDeps,
   { domain, lease, site }: Reading,
@@ -144,7 +144,7 @@ async function robotsOf(
   }
 }
 
-/** What robots.txt names, and what crawlers have asked for; else where sitemaps usually are. */
+/** Sitemaps from robots.txt and requested by crawlers; else the usual path. */
 async function begin(
   pool: pg.Pool,
   { domain, lease }: Reading,
@@ -161,7 +161,7 @@ async function begin(
   )
 }
 
-/** How many entries were of this site. */
+/** Returns the number of entries for this site. */
 async function readOne(
   { pool, get, clock }: WarmReadDeps,
   { domain, site }: Reading,
@@ -212,7 +212,7 @@ async function nextSitemap(pool: pg.Pool, domain: DomainId): Promise<NextSitemap
   return row === undefined ? null : { path: row.path, depth: row.depth, entriesSoFar: row.so_far }
 }
 
-/** `reason` null: the address was a guess, so no failure is shown. */
+/** `reason` null: the path was a guess, so no failure is shown. */
 async function fail(pool: pg.Pool, domain: DomainId, path: PagePath, reason: string | null): Promise<void> {
   if (reason === null) {
     await pool.query('delete from warm_sitemap where domain_id = $1 and path = $2', [domain, path])
@@ -229,7 +229,7 @@ function bounded(text: string): string {
   return text.replaceAll('\0', '').toWellFormed().slice(0, REASON_LIMIT_CHARS)
 }
 
-/** A run whose sitemaps a node reads, for as long as `lease` is its own. */
+/** Valid while `lease` is this node's. */
 type Reading = { domain: DomainId; run: string; lease: string; robots: string | null; site: Site }
 
 type ReadingRow = {
@@ -242,7 +242,7 @@ type ReadingRow = {
   settings: unknown
 }
 
-/** The run that has waited longest of those that no node reads; null: there is none. */
+/** The run that has waited longest; null: none waits. */
 async function takeReading(pool: pg.Pool, leaseMs: number): Promise<Reading | null> {
   const { rows } = await pool.query<ReadingRow>(
     `update warm w set lease = gen_random_uuid(),
@@ -267,7 +267,7 @@ async function takeReading(pool: pg.Pool, leaseMs: number): Promise<Reading | nu
   return { domain: row.domain_id, run: row.run, lease: row.lease, robots: row.robots, site }
 }
 
-/** Also puts the run behind those that wait. false: it is another node's, paused or over. */
+/** Also moves the run to the end of the line. False: it is another node's, paused or over. */
 async function renewReading(pool: pg.Pool, { domain, lease }: Reading, leaseMs: number): Promise<boolean> {
   const { rowCount } = await pool.query(
     `update warm set lease_until = clock_timestamp() + $3 * interval '1 millisecond', moved_at = clock_timestamp()

@@ -3,7 +3,7 @@ import { WARM_CHANNEL } from './warm.ts'
 import { readWarmSitemaps, type WarmReadDeps } from './warm-read.ts'
 import { warmStep } from './warm-step.ts'
 
-/** A notification may be lost with its connection: then a run begins after this time. */
+/** In case a notification was lost. */
 const IDLE_POLL_MS = 5_000
 
 /** While the renderers catch up. */
@@ -11,17 +11,17 @@ const WAITING_POLL_MS = 1_000
 
 const FAULT_PAUSE_MS = 5_000
 
-/** Domains whose sitemaps one node reads at a time, so that a slow one does not hold up the others. */
+/** Domains whose sitemaps one node reads concurrently, so that a slow one does not delay the others. */
 const READERS = 2
 
 type Notifications = { on(channel: string, take: (payload: string) => void): void }
 
 type WarmRuns = {
-  /** Ends after the step that is under way; another node, or the next start, goes on. */
+  /** Ends after the current step; another node or the next start continues. */
   close(): Promise<void>
 }
 
-/** Runs the warms that were started, one batch after the other, on any number of nodes. */
+/** Runs on any number of nodes. */
 export function startWarmRuns(
   deps: WarmReadDeps & { plans: PlanCatalogue; listener: Notifications; idlePollMs?: number },
 ): WarmRuns {
@@ -44,7 +44,7 @@ export function startWarmRuns(
     ...Array.from({ length: READERS }, () =>
       loop(async () => {
         if (!(await readWarmSitemaps(deps, closing.signal))) return idlePollMs
-        // What was read is to be queued.
+        // Queue what was read.
         wakeAll()
         return 0
       }),
@@ -62,7 +62,7 @@ export function startWarmRuns(
     for (const wake of wakes) wake()
   }
 
-  /** `step` gives the milliseconds to wait before the next, unless it is woken. */
+  /** `step` returns the milliseconds until the next one; a wake-up ends the wait. */
   async function loop(step: () => Promise<number>): Promise<void> {
     let isWoken = false
     let wake = () => {}

@@ -20,16 +20,13 @@ import {
   type WarmWhich,
 } from './warm.ts'
 
-/** Paths that one step takes, and so what a run holds in memory. */
+/** Also what a run holds in memory. */
 const STEP_PATHS = 500
 
-/** Jobs of one domain that may wait at `warm`, so that the bounded queue keeps room for crawlers and other domains. */
+/** Waiting `warm` jobs of one domain: leaves room in the queue for crawlers and other domains. */
 const WAITING_LIMIT = 2_000
 
-/**
- * `moved`: a batch was looked at, there may be more to do. `waiting`: there are
- * runs, but each waits for something. `idle`: there is none.
- */
+/** `moved`: there may be more to do. `waiting`: every run waits for something. `idle`: there is no run. */
 type WarmStep = 'moved' | 'waiting' | 'idle'
 
 type Run = {
@@ -42,19 +39,18 @@ type Run = {
   originUrl: string
   isActive: boolean
   settings: DomainSettings
-  /** In the queue or rendered at this moment. */
+  /** Queued or rendering. */
   open: number
 }
 
-/** Waiting runs that one step passes over before it gives up. */
+/** Waiting runs that one step skips before it gives up. */
 const PASSED_OVER = 20
 
 type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }
 
 /**
- * Takes the run that moved longest ago and queues its next batch, in one transaction, so that after a crash another node
- * continues exactly there. Nodes never take the same run. A run that waits, for its domain's renders or for room in the
- * queue, does not hold up the others.
+ * Queues the next batch of the run that moved longest ago, in one transaction: after a crash another node continues.
+ * Nodes never take the same run. Runs that wait for renders or queue space are skipped.
  */
 export async function warmStep(deps: Deps): Promise<WarmStep> {
   const waiting: DomainId[] = []
@@ -66,7 +62,7 @@ export async function warmStep(deps: Deps): Promise<WarmStep> {
   return 'waiting'
 }
 
-/** `waits`: the domain whose run could not be carried on at this moment. */
+/** `waits`: the domain whose run cannot continue now. */
 async function stepPast(
   { pool, plans, clock }: Deps,
   passed: readonly DomainId[],
@@ -94,13 +90,13 @@ async function stepPast(
     })
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'queue_full' || taken === null) throw error
-    // The bound depends on what each domain has waiting: there may be room for others.
+    // The limit depends on the domain's waiting jobs: other domains may have room.
     await move(pool, taken, {})
     return { waits: taken }
   }
 }
 
-/** First what a pause took back, then the next known paths. */
+/** First the paths that a pause took back, then the next known paths. */
 async function queueNext(client: Queryable, run: Run, limit: number, nowMs: number): Promise<void> {
   const { rows: held } = await client.query<{ path: PagePath }>(
     `delete from warm_held where domain_id = $1 and path in (
@@ -134,7 +130,7 @@ async function queueNext(client: Queryable, run: Run, limit: number, nowMs: numb
   })
 }
 
-/** Queues them, and has their ends counted for the run; what ended at this moment is done. */
+/** Jobs that ended just now count as done. */
 async function queueFor(client: Queryable, { domain, run }: Run, paths: readonly PagePath[]): Promise<void> {
   if (paths.length === 0) return
   const jobs = await enqueue(client, domain, paths, 'warm')
@@ -166,7 +162,7 @@ async function move(client: Queryable, domain: DomainId, by: Moved): Promise<voi
   )
 }
 
-/** Ends runs of which nothing is left to do, also if jobs were lost that were not counted. */
+/** Ends runs with nothing left, also if jobs were lost uncounted. */
 async function finish(client: Queryable): Promise<void> {
   await client.query(
     `update warm w set state = 'done', ended_at = clock_timestamp() where domain_id in (
@@ -234,10 +230,10 @@ async function isAnyUnderWay(client: Queryable): Promise<boolean> {
   return rowCount === 1
 }
 
-/** What is to be done with one known path. All but `queue` leave it out, and are counted. */
+/** Every choice but `queue` skips the path and is counted. */
 type WarmChoice = 'queue' | 'forbidden' | 'passed' | 'fresh'
 
-/** A sitemap that dates its pages further ahead than clocks differ knows nothing. */
+/** Ignore dates further in the future than clock differences. */
 const AHEAD_MS = 86_400_000
 
 function warmChoice(
@@ -255,7 +251,7 @@ function warmChoice(
   },
 ): WarmChoice {
   const rule = ruleFor(settings.rules, page.path)
-  // Crawlers get the origin there.
+  // Crawlers get the origin's response for this path.
   if (rule?.action === 'pass') return 'passed'
   if (!robots.allows(page.path)) return 'forbidden'
   const { stored, changedAtMs } = page

@@ -1,6 +1,6 @@
 /**
- * A *warm* renders all known paths of a domain, deleting none. A domain has one
- * row for its last one; each start is another *run*, and jobs count for theirs.
+ * A *warm* renders all known paths of a domain and deletes none. A domain has one row for its last warm. Each start is
+ * a new *run*, and each job counts for its run.
  *
  * ```
  *   reading --> queueing --> rendering --> done
@@ -10,9 +10,8 @@
  *      +------------+------------+--> cancelled: by the owner, or the domain became inactive
  *      +--> failed: robots.txt could not be read, so nothing is allowed
  * ```
- * In each of the first three it can be *paused*, by the owner or because the
- * month's renders are used up: what waits in the queue is taken back (`held`)
- * and goes in again first. All state is in PostgreSQL, so that every node can continue it.
+ * The owner can pause each of the first three states, and a used-up quota pauses them too. Queued jobs are then taken
+ * back (`held`) and queued first on resume. All state is in PostgreSQL, so every node can continue a warm.
  */
 import type { Queryable } from '../../db/transaction.ts'
 import type { DomainId } from '../../ids.ts'
@@ -22,23 +21,19 @@ export type WarmState = 'reading' | 'queueing' | 'rendering' | 'done' | 'cancell
 /** `outdated`: only what is not stored, stale, or older than its sitemap says. */
 export type WarmWhich = 'all' | 'outdated'
 
-/** As SQL: it is not over. */
+/** SQL: the states of a warm that is not over. */
 export const UNDER_WAY = `('reading', 'queueing', 'rendering')`
 
-/** Carries the id of a domain whose warm was started or resumed, and wakes the nodes. */
+/** Payload: the id of a domain whose warm was started or resumed. Wakes the nodes. */
 export const WARM_CHANNEL = 'warm_run'
 
-/** Carries the id of a domain whose warm has moved, for live updates. */
+/** Payload: the id of a domain whose warm has moved, for live updates. */
 export const WARM_MOVED_CHANNEL = 'warm_moved'
 
-/** At which priority a warm queues, as the column has it. */
 export const WARM_PRIORITY = 2
 
 /**
- * Notes that known paths of the domain are to be rendered, and returns at once:
- * the row is the whole state, so nothing is lost when this node dies a moment
- * later. Asked for during a run, it begins anew. The domain id was obtained
- * through its account.
+ * Starts a warm, or restarts the running one, and returns at once. The row is the whole state: a crash loses nothing.
  */
 export async function startWarm(db: Queryable, domain: DomainId, which: WarmWhich = 'all'): Promise<void> {
   await db.query(
@@ -62,10 +57,10 @@ export async function startWarm(db: Queryable, domain: DomainId, which: WarmWhic
   )
 }
 
-// Each of the following is inside a transaction, and gives false, having changed nothing, if no warm is in the state for
-// it. The row of the warm is locked first, as by the step that queues. The domain id was obtained through its account.
+// Call the following inside a transaction. They return false, with no change, if the warm's state does not allow it.
+// They lock the row of the warm first, as the step that queues does.
 
-/** Takes back what waits in the queue; what runs is rendered to its end. `reason` null: the owner asked for it. */
+/** Takes back queued jobs; running renders continue. `reason` null: the owner asked for it. */
 export async function pauseWarm(
   client: Queryable,
   domain: DomainId,
@@ -98,7 +93,7 @@ export async function resumeWarm(client: Queryable, domain: DomainId): Promise<b
   return rowCount === 1
 }
 
-/** What was rendered stays; what runs is rendered to its end. */
+/** Rendered pages stay; running renders continue. */
 export async function cancelWarm(
   client: Queryable,
   domain: DomainId,
@@ -117,6 +112,6 @@ export async function cancelWarm(
   return true
 }
 
-/** A job that was asked for otherwise meanwhile has another priority, and stays. */
+/** A job with another priority was requested otherwise, and stays. */
 const TAKE_BACK = `delete from job
   where domain_id = $1 and warm = $2 and state = 'queued' and priority = ${WARM_PRIORITY}`

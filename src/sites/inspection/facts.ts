@@ -1,6 +1,6 @@
 import { decoded, type HtmlListener, scanHtml } from './scan-html.ts'
 
-/** What a page says, as far as it is looked at: every list and text is bounded. */
+/** Content of a page; every list and text is bounded. */
 export type PageFacts = {
   title: string | null
   description: string | null
@@ -9,20 +9,19 @@ export type PageFacts = {
   robots: string | null
   lang: string | null
   headings: string[]
-  /** As a reader finds it, a line for each block. */
+  /** One line per block. */
   text: string[]
-  /** Of the whole text, also of what is cut off in `text`. */
+  /** Of the whole text, before the limit. */
   textChars: number
-  /** Each address once: within the site without its origin. */
+  /** Each address once; without the origin if it is the site's own. */
   links: { href: string; text: string }[]
   linkCount: number
-  /** JSON-LD, and the types that microdata names. */
+  /** JSON-LD, and the types of microdata. */
   structured: { kind: 'json-ld' | 'microdata'; types: string[]; json: string; isBroken: boolean }[]
   /** `og:title`, `twitter:card` and the like, the first of each. */
   social: Record<string, string>
 }
 
-/** How much of it is kept. */
 type FactLimits = { textChars: number; links: number; structuredChars: number }
 
 /** For the view of one page. */
@@ -34,17 +33,17 @@ const VALUE_CHARS = 2_000
 const HEADINGS = 20
 const SOCIAL_NAMES = 40
 const STRUCTURED = 20
-/** A line is cut into pieces of this size, so that a difference in one stays readable. */
+/** Longer lines are split, so that a difference in one stays readable. */
 const LINE_CHARS = 1_000
 
-/** Elements around which a line ends. */
+/** Elements that end a line. */
 const BLOCK = new Set(
   'address article aside blockquote body br button caption dd details dialog div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li legend main nav ol option p pre section select summary table tbody td tfoot th thead tr ul'.split(
     ' ',
   ),
 )
 
-/** Reads a document as a browser has written it out; `url`: its own address, that links are relative to. */
+/** `html` as serialized by a browser; `url`: the base of relative links. */
 export function factsOf(html: string, url: string, limits: FactLimits = WHOLE_FACTS): PageFacts {
   const reader = new FactsReader(url, limits)
   scanHtml(html, reader)
@@ -79,7 +78,7 @@ class FactsReader implements HtmlListener {
   text(text: string): void {
     this.#line.push(text)
     this.#heading?.push(text)
-    // A link around half a page is still one link.
+    // Limit for links around half a page.
     if (this.#link !== null && this.#link.parts.length < 50) this.#link.parts.push(text)
   }
 
@@ -110,7 +109,7 @@ class FactsReader implements HtmlListener {
         this.#beginLink(attribute('href'))
         return
       case 'img':
-        // A link around a picture says what its alternative text says.
+        // A link around a picture has its alternative text.
         this.#link?.parts.push(attribute('alt') ?? '')
         return
       case 'script':
@@ -210,7 +209,7 @@ function readJsonLd(contents: string): { types: string[]; json: string; isBroken
   }
 }
 
-/** Of the top level, and of a graph there. */
+/** Of the top level and of its graph. */
 function typesOf(value: unknown): string[] {
   const things = (Array.isArray(value) ? value : [value]).slice(0, 50)
   return things

@@ -26,10 +26,10 @@ export type InspectionDeps = {
   log: Log
 }
 
-/** After so long without a renewal another node takes it; after two nodes died over it, it has failed. */
+/** Without renewal for this long another node takes it; it fails when two nodes died. */
 const LEASE_SECONDS = 30
 const ATTEMPTS = 2
-/** How often a node looks for work, and whether the inspection that runs is still wanted. */
+/** How often a node looks for work, and checks that its inspection is still wanted. */
 const POLL_MS = 10_000
 const WANTED_MS = 2_000
 
@@ -37,7 +37,7 @@ const WANTED_MS = 2_000
 const CARD = { width: 600, height: 315 }
 const CARD_LIMIT_BYTES = 200_000
 
-/** A URL that was parsed holds neither quotes nor angle brackets, but an ampersand is one of markup. */
+/** A parsed URL has no quotes or angle brackets, but may have ampersands. */
 function cardDocument(url: URL): string {
   const src = url.href
     .replaceAll('&', '&amp;')
@@ -59,7 +59,7 @@ type Claimed = {
   settings: unknown
 }
 
-// A lease that ended counts as queued. The row of the domain is read, not locked: its deletion takes the inspection along.
+// An expired lease counts as queued. The domain's row is not locked: its deletion deletes the inspection.
 const CLAIM = `
   with next as (
     select id from inspection
@@ -79,7 +79,7 @@ const RENEW = `
   update inspection set lease_until = now() + make_interval(secs => $4)
    where id = $1 and node = $2 and attempts = $3 and state = 'running'`
 
-/** Takes inspections one by one while this node renders. Recovers when the database was away. */
+/** Runs inspections one at a time. Reconnects after database failures. */
 export function startInspectionWorker(
   deps: InspectionDeps,
   { node, pollMs = POLL_MS }: { node: string; pollMs?: number },
@@ -132,7 +132,7 @@ class InspectionWorker {
     const fence = [claimed.id, this.#node, claimed.attempts]
     const unwanted = new AbortController()
     const signal = AbortSignal.any([unwanted.signal, this.#closing.signal])
-    // Ends it if its domain was deleted or the page purged; else renews the lease.
+    // Aborts if the domain was deleted or the page purged; otherwise renews the lease.
     const renew = () =>
       pool
         .query(RENEW, [...fence, LEASE_SECONDS])
@@ -168,7 +168,7 @@ class InspectionWorker {
     clearInterval(this.#timer)
     this.#closing.abort(new Error('the node ends'))
     await this.#working
-    // Another node takes at once what this one could not finish.
+    // Lets another node take it at once.
     await pool
       .query(
         `update inspection set state = 'queued', node = null, lease_until = null, attempts = attempts - 1
@@ -181,7 +181,7 @@ class InspectionWorker {
 
 type Look = InspectionDeps['look']
 
-/** `given`: the stored page, shown as it is given to crawlers; absent: the page is loaded as a person does. */
+/** `given`: show the stored page as crawlers get it; absent: load the page as a person does. */
 async function sideOf(
   look: Look,
   { custom_domain, origin_url, path, settings }: Claimed,
@@ -206,7 +206,7 @@ async function sideOf(
   }
 }
 
-/** The picture of a link preview, in base64, drawn by our browser: the dashboard loads no file of a site itself. */
+/** The picture of a link preview in base64, drawn here because the dashboard loads no files of a site. */
 async function cardOf(
   look: Look,
   claimed: Claimed,

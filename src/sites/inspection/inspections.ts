@@ -11,10 +11,10 @@ import type { NoSide, Side } from './side.ts'
 /** Wakes the nodes that render. */
 export const INSPECTION_CHANNEL = 'inspection'
 
-/** Of one account: each is two loads in a browser, and one of them asks the origin for a whole page. */
+/** Per account. Each inspection is two page loads, one of them from the origin. */
 export const INSPECTIONS_AN_HOUR = 60
 export const INSPECTIONS_OPEN = 5
-/** Of one account; older ones are known, and what they found is not kept. */
+/** Per account; findings of older inspections are deleted. */
 export const INSPECTIONS_WITH_FINDINGS = 20
 const KEPT_DAYS = 1
 const RATE = { what: 'inspection', most: INSPECTIONS_AN_HOUR, withinMs: 3_600_000 }
@@ -25,17 +25,15 @@ export type Inspection = {
   id: string
   path: PagePath
   state: InspectionState
-  /** Why it failed. */
   reason: string | null
   requestedAt: Date
   finishedAt: Date | null
-  /** What crawlers get, shown without scripts; null: nothing is stored, or it is not done, or no longer kept. */
+  /** Without scripts; null: nothing is stored, not done yet, or no longer kept. */
   crawler: Side | NoSide | null
-  /** What a person gets. */
   person: Side | NoSide | null
 }
 
-/** `card`: of a link preview, as the stored page wants it. */
+/** `card`: the link preview that the stored page asks for. */
 export const PICTURES = ['crawler', 'person', 'card'] as const
 type PictureOf = (typeof PICTURES)[number]
 
@@ -53,11 +51,7 @@ type Row = {
 const COLUMNS = `i.id, i.path, i.state, i.reason, i.requested_at, i.finished_at, i.crawler - 'card' as crawler, i.person`
 const LOCK = 7229
 
-/**
- * Asks for a look at a page, or joins the one that is open. Throws
- * `too_many_inspections` and `inspection_rate`. The domain was found through
- * the account.
- */
+/** Joins the page's open inspection if there is one. Throws `too_many_inspections` and `inspection_rate`. */
 export async function requestInspection(
   pool: pg.Pool,
   account: AccountId,
@@ -65,7 +59,7 @@ export async function requestInspection(
 ): Promise<Inspection> {
   const of = [page.domain, page.path]
   return transaction(pool, async (client) => {
-    // One at a time of an account, so that its limits are exact.
+    // One at a time per account, so that its limits are exact.
     await client.query('select pg_advisory_xact_lock($1, $2)', [LOCK, account])
     const open = await client.query<Row>(
       `select ${COLUMNS} from inspection i
@@ -81,7 +75,7 @@ export async function requestInspection(
       [account],
     )
     if ((rows[0]?.open ?? 0) >= INSPECTIONS_OPEN) throw new AppError('too_many_inspections')
-    // Apart from the inspections, which go with a purge of their page.
+    // Counted separately, because a purge deletes the page's inspections.
     const seconds = await takeOfRate(client, account, RATE)
     if (seconds !== null) {
       throw new AppError('inspection_rate', { headers: { 'Retry-After': String(seconds) } })
@@ -102,7 +96,7 @@ export async function requestInspection(
   })
 }
 
-/** One of the account's; null: it has none of that name, or no longer. `id` is a UUID. */
+/** null: unknown, another account's, or removed. `id` is a UUID. */
 export async function findInspection(
   db: Queryable,
   account: AccountId,
@@ -117,7 +111,7 @@ export async function findInspection(
   return rows[0] === undefined ? null : toInspection(rows[0])
 }
 
-/** The newest of a page; null: there was none in the last day. The domain was found through its account. */
+/** null: there was none in the last day. */
 export async function lastInspection(db: Queryable, page: PageId): Promise<Inspection | null> {
   const { rows } = await db.query<Row>(
     `select ${COLUMNS} from inspection i where i.domain_id = $1 and i.path = $2
@@ -133,7 +127,7 @@ const PICTURE_COLUMNS: Record<PictureOf, string> = {
   card: `decode(i.crawler ->> 'card', 'base64')`,
 }
 
-/** A picture of one of the account's inspections, WebP; null: there is none. */
+/** WebP; null: there is none. */
 export async function findPicture(
   db: Queryable,
   account: AccountId,
@@ -150,7 +144,7 @@ export async function findPicture(
   return rows[0]?.picture ?? null
 }
 
-/** Removes inspections of more than a day ago. Gives how many. */
+/** Returns how many. */
 export function removeOldInspections(pool: pg.Pool, steps?: Steps): Promise<number> {
   return removeOld(pool, { table: 'inspection', at: 'requested_at', keptDays: KEPT_DAYS }, steps)
 }

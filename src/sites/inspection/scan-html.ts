@@ -1,23 +1,21 @@
-/** What is found in a document, in its order. */
+/** Called in document order. */
 export type HtmlListener = {
   text(text: string): void
-  /** `attribute` decodes; null: it has none of that name. `has`: whether its tag holds a text, at no cost. */
+  /** `attribute` decodes; null: absent. `has`: whether the tag contains a text, at no cost. */
   open(name: string, attribute: (name: string) => string | null, has: (text: string) => boolean): void
   close(name: string): void
-  /** An element whose contents are no markup; comes after its `open` and before its `close`. */
+  /** An element whose content is not markup; between its `open` and `close`. */
   raw(name: string, contents: string): void
 }
 
-/** Elements whose contents are no markup, or are not shown. Templates that are shadow roots are content. */
+/** Content is not markup or not shown. Templates that are shadow roots count as content. */
 const RAW = new Set('script style noscript title textarea template iframe xmp noembed noframes'.split(' '))
-/** Longer than any name that means something here. */
+/** Longer than any known name. */
 const NAME = /^<\/?([a-z][a-z0-9-]{0,60})/i
 
 /**
- * Reads a document as a browser has written it out: every name in its one
- * spelling, every value in double quotes, no references but five. Once, from
- * left to right, whatever it holds: no document costs more than
- * its length. What no browser writes is read somehow, and breaks nothing.
+ * For HTML as browsers serialize it: lower-case names, double quotes, five character references.
+ * One pass in linear time for any input. Other syntax is read approximately and never throws.
  */
 export function scanHtml(html: string, listener: HtmlListener): void {
   let at = 0
@@ -55,7 +53,7 @@ function after(html: string, text: string, from: number): number {
   return found === -1 ? html.length : found + text.length
 }
 
-/** The place after a tag that begins at `open`; a `>` in a quoted value does not end it. */
+/** The index after the tag at `open`; a quoted `>` does not end it. */
 function afterTag(html: string, open: number): number {
   let isQuoted = false
   for (let at = open + 1; at < html.length; at++) {
@@ -76,7 +74,7 @@ function attributeOf(tag: string, name: string): string | null {
 
 const REFERENCES: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', nbsp: ' ', '#39': "'" }
 
-/** What a browser writes of characters that would be markup. */
+/** Decodes what browsers escape when they serialize. */
 export function decoded(text: string): string {
   return text.includes('&')
     ? text.replace(/&(lt|gt|amp|quot|nbsp|#39);/g, (_reference, name: string) => REFERENCES[name] ?? ' ')

@@ -4,38 +4,38 @@ import type { PageId } from '../../store/page-id.ts'
 import { htmlOf, readStored, type StoredPage, type StoredRedirect } from '../../store/stored-page.ts'
 import { factsOf, type PageFacts } from './facts.ts'
 
-/** What is kept of one look at a page: what it said, and how its load went. */
+/** One inspected load of a page. */
 export type Side = {
-  /** Of the main answer; null: none came. */
+  /** Of the main response; null: none came. */
   status: number | null
-  /** Where one has arrived. */
+  /** After redirects. */
   url: string
-  /** Until its load event, milliseconds; null: it never came. */
+  /** Until the load event; null: it never came. */
   loadedMs: number | null
-  /** The page goes on below its picture. */
+  /** The page is longer than its picture. */
   isCut: boolean
   requests: { made: number; blocked: number; failed: number }
-  /** That came. */
+  /** Loaded. */
   pictures: number
   troubles: { url: string; kind: string; reason: string }[]
   consoleErrors: { count: number; texts: string[] }
   facts: PageFacts | null
 }
 
-/** A look that came to nothing, and why. */
+/** Why a load failed. */
 export type NoSide = { reason: string }
 
-/** As PostgreSQL can store it: no NUL, no half characters. */
+/** PostgreSQL's JSON cannot contain NUL or lone surrogates. */
 export function storableJson(value: unknown): string {
   return JSON.stringify(value, (_key, each: unknown) =>
     typeof each === 'string' ? each.replaceAll('\0', '').toWellFormed() : each,
   )
 }
 
-/** In characters. Of larger documents only the beginning is read, because a request waits for it. */
+/** Larger documents are cut, because a request waits. */
 const READ_CHARS = 4_000_000
 
-/** What is stored for a path, with its HTML; null: nothing. The domain was found through its account. */
+/** null: nothing is stored. */
 export async function readSnapshot(
   db: Queryable,
   page: PageId,
@@ -44,7 +44,6 @@ export async function readSnapshot(
   return stored?.kind === 'page' ? { ...stored, html: await htmlOf(stored) } : stored
 }
 
-/** What a stored page says. */
 export function storedFacts(html: string, domain: DomainName, path: PagePath): PageFacts {
   return factsOf(html.slice(0, READ_CHARS), `https://${domain}${path}`)
 }

@@ -6,15 +6,14 @@ import type { AccountId, DomainName } from '../../ids.ts'
 import type { DnsState } from './dns-state.ts'
 import type { TriedOrigin } from './try-origin.ts'
 
-/** Of one account in a minute, over all nodes; what is still remembered costs none. */
+/** Per account, over all nodes; cached results are free. */
 export const CHECKS_A_MINUTE = 60
-/** Of one node at a time. */
+/** Per node. */
 export const CHECKS_AT_ONCE = 16
-/** A name that leads here does so for a while; one that does not is being changed at this moment. */
+/** A name that leads here stays for a while; another one may be changing now. */
 const KEPT_MS = { good: 60_000, other: 10_000 }
 export const CHECK_RATE = { what: 'check', most: CHECKS_A_MINUTE, withinMs: 60_000 }
 
-/** Where a name leads, and when that was found out. */
 type CheckedDns = DnsState & { checked_at: string }
 
 export type Checks = {
@@ -22,14 +21,14 @@ export type Checks = {
   dns(account: AccountId, name: DomainName): Promise<CheckedDns | null>
   /** `originUrl` has been checked. Throws `too_many_checks`. */
   origin(account: AccountId, originUrl: string): Promise<TriedOrigin>
-  /** Counts a look that asks nobody else. Throws `too_many_checks`. */
+  /** Counts a check that sends no request. Throws `too_many_checks`. */
   count(account: AccountId): Promise<void>
 }
 
-/** Keeps owners who look often from making us ask strangers as often. */
+/** Limits the requests that owners' checks send to other servers. */
 export function createChecks(deps: {
   clock: Clock
-  /** Counts one use of `CHECK_RATE`; null, or after how many seconds the next one may. */
+  /** Counts one use of `CHECK_RATE`; returns null, or the seconds until the next one is allowed. */
   take(account: AccountId): Promise<number | null>
   readDns(account: AccountId, name: DomainName): Promise<DnsState | null>
   tryOrigin(originUrl: string): Promise<TriedOrigin>

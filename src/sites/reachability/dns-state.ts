@@ -6,17 +6,16 @@ import { type Lookup, lookupAddresses } from '../../outbound/lookup.ts'
 import type { ReachWord } from './published-word.ts'
 
 /**
- * `reaches-us`: asked under this name, this installation answers at each address at which a server answers.
- * `elsewhere`: another server answers, or none. `no-record`: the name has no address. `not-checked`: the
- * name servers gave no answer in time.
+ * `reaches-us`: this fleet answers at every address that answers. `elsewhere`: another server answers, or none.
+ * `no-record`: the name has no address. `not-checked`: the name servers did not answer in time.
  */
 export const DNS_STATES = ['reaches-us', 'elsewhere', 'no-record', 'not-checked'] as const
 
 export type DnsState = {
   state: (typeof DNS_STATES)[number]
-  /** Public ones only: addresses inside a network are not shown. Where some lead here and others do not, the others. */
+  /** Public ones only. If only some lead here: the others. */
   addresses: string[]
-  /** Names that the name is another name for, in order. */
+  /** CNAME targets, in order. */
   aliases: string[]
 }
 
@@ -25,20 +24,19 @@ export type DnsDeps = {
   /** null: the account has no such domain. */
   publish(account: AccountId, name: DomainName): Promise<ReachWord | null>
   records?: DnsRecords
-  /** Resolves what is connected to; by default as everywhere. */
   lookup?: Lookup
   ports?: { http: number; https: number }
   timeoutMs?: number
 }
 
-/** Addresses and aliases of a name in the DNS; rejects when the servers give no answer. */
+/** Rejects when the name servers do not answer. */
 type DnsRecords = (name: string) => Promise<{ addresses: string[]; aliases: string[] }>
 
 const MOST_SHOWN = 8
 
 /**
- * Where one of the account's domains leads at this moment: a word is published and asked for under its name,
- * as a CA does it, at each address: on the plain port, then by TLS. Null: the account has no such domain.
+ * Requests a published word at each address, over http and then TLS, as a CA does. Null: the account has no such
+ * domain.
  */
 export async function readDnsState(
   {
@@ -82,7 +80,7 @@ export async function readDnsState(
   return { state: isUnknown ? 'not-checked' : 'elsewhere', ...shown }
 }
 
-/** Asks the system's name servers; the hosts file is not asked: visitors do not have it. */
+/** The system's name servers, without the hosts file: visitors do not have it. */
 const dnsRecords: DnsRecords = async (name) => {
   const resolver = new Resolver({ timeout: 2_000, tries: 1 })
   const [v4, v6, alias] = await Promise.allSettled([
@@ -95,7 +93,7 @@ const dnsRecords: DnsRecords = async (name) => {
   return { addresses, aliases: alias.status === 'fulfilled' ? alias.value : [] }
 }
 
-/** The servers have answered: there is none. */
+/** The servers answered that there is no record. */
 function isNothing(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : null
   return code === 'ENOTFOUND' || code === 'ENODATA'

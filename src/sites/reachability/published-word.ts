@@ -3,14 +3,14 @@ import { randomBytes } from 'node:crypto'
 import type { Queryable } from '../../db/transaction.ts'
 import type { AccountId, DomainName } from '../../ids.ts'
 
-/** Asked for at `path` under the domain's name, this fleet answers `word`; nobody else knows it. */
+/** Only this fleet can answer `word` at `path` under the domain's name. */
 export type ReachWord = { path: string; word: string }
 
-/** Where CAs ask, too: whatever stands in front of an edge lets it through. */
+/** The path of ACME challenges: proxies in front of an edge let it through. */
 const PREFIX = '/.well-known/acme-challenge/'
 const KEPT_SECONDS = 60
 
-/** Publishes a word for one of the account's domains; null: it has no such domain. */
+/** null: the account has no such domain. */
 export async function publishWord(
   db: Queryable,
   account: AccountId,
@@ -29,7 +29,7 @@ export async function publishWord(
   return rowCount === 0 ? null : { path: PREFIX + token, word }
 }
 
-/** What to answer for that token of that host; null: nothing of ours. */
+/** null: the token is not ours. */
 export async function findWord(db: Queryable, host: string, token: string): Promise<string | null> {
   const { rows } = await db.query<{ word: string }>({
     name: 'reach-word',

@@ -5,10 +5,10 @@ import { connectFault } from '../../outbound/guarded-connect.ts'
 import type { Lookup } from '../../outbound/lookup.ts'
 import { readOrigin } from '../../outbound/origin.ts'
 
-/** `status`: of its response; null: there was none, and `problem` says why. */
+/** `status` null: there was no response, see `problem`. */
 export type TriedOrigin = { status: number | null; problem: string | null }
 
-/** Asks an origin, whose URL has been checked, for its first page. Never rejects. */
+/** Requests `/` of a checked origin URL. Never rejects. */
 export async function tryOrigin(
   originUrl: string,
   { guard, lookup, timeoutMs = 4_000 }: { guard: AddressGuard; lookup?: Lookup; timeoutMs?: number },
