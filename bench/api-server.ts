@@ -1,8 +1,4 @@
-/**
- * The server's side of bench/api.ts: the API over a private PostgreSQL with a
- * node's own settings, in a process of its own, so that the memory measured is
- * that of the server alone. Speaks to its parent by IPC.
- */
+/** The server process of bench/api.ts: the API over a private PostgreSQL. Uses IPC. Its memory is measured alone. */
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -20,7 +16,6 @@ import { migrate } from '../src/db/migrate.ts'
 import { createClientReader } from '../src/http/client-address.ts'
 import { silentLog } from '../src/log.ts'
 
-/** What the parent may ask for. */
 export type Order =
   | { order: 'watch-memory' }
   | { order: 'memory' }
@@ -28,7 +23,7 @@ export type Order =
   | { order: 'end' }
 
 export type Ready = { url: string; key: string; postgres: string }
-/** Bytes above what was in use at `watch-memory`: the most that was seen, and what is left after a collection. */
+/** Bytes above the use at `watch-memory`: the peak, and what is left after a collection. */
 export type Memory = { peak: number; left: number }
 
 const LIST_SIZES = [1_000, 10_000, 50_000, 200_000]
@@ -36,7 +31,7 @@ export const listDomain = (size: number) => `list-${size}.example.com`
 
 const log = silentLog()
 const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-bench-'))
-// As root the database is another user's: one that could not pass would have its files elsewhere, and leave them.
+// As root, PostgreSQL runs as another user, who must be able to enter this directory.
 await chmod(dataDir, 0o711)
 const database = await openDatabase({ databaseUrl: null, dataDir, log })
 const { pool } = database
@@ -130,7 +125,7 @@ function tell(message: unknown): void {
   process.send?.(message)
 }
 
-/** JavaScript's heap and the buffers outside it; what the engine keeps in reserve is not counted. */
+/** JavaScript's heap and the buffers outside it, without the engine's reserve. */
 function used(): number {
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external

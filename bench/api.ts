@@ -1,15 +1,7 @@
 /**
- * What the API itself costs, over a private PostgreSQL as a node starts it, one
- * server process and this one as its client on the same machine:
- *  - the check of a key: the query alone, and a request with it beside one without;
- *  - POST /api/cache/refresh of 1,000 paths: new, over stored pages, and all joined to open jobs;
- *    POST /api/cache/refresh-all over 1,000 domains;
- *  - GET /api/cache/list of up to 200,000 pages: time, and the server's memory while it streams,
- *    for a quick reader, and for 20 who read nothing for a while.
- *
- *   node bench/api.ts
- *
- * The last figures stand in docs/decisions/0007-api.md.
+ * Measures the API over a private PostgreSQL: the key check, refreshes, and lists of up to 200,000 pages with slow
+ * readers.
+ * Command: `node bench/api.ts`. Last figures: docs/decisions/0007-api.md.
  */
 import { fork } from 'node:child_process'
 import http from 'node:http'
@@ -46,7 +38,7 @@ async function keyChecks(): Promise<void> {
   const checks = await ask<number[]>({ order: 'key-checks', count: 10_000 })
   console.log(`\nkey check (hash and prepared query), one at a time: ${spread(checks)}`)
 
-  const unknown = '/api/jobs/none' // needs the key and nothing else of the database
+  const unknown = '/api/jobs/none' // Needs the key and nothing else of the database.
   for (const each of ['/healthz', unknown]) await times(500, () => call('GET', each))
   console.log(
     `request without a key (/healthz), one at a time:    ${spread(await times(3_000, () => call('GET', '/healthz')))}`,
@@ -104,7 +96,7 @@ async function lists(): Promise<void> {
   await waiting
 }
 
-/** Sends one request and throws its answer away; gives the length of the body. `waitMs`: reads nothing before. */
+/** Discards the response and returns its length. `waitMs`: reads nothing before. */
 function call(method: string, target: string, body?: object, waitMs = 0): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   const text = body === undefined ? '' : JSON.stringify(body)
@@ -132,7 +124,6 @@ function call(method: string, target: string, body?: object, waitMs = 0): Promis
   return promise
 }
 
-/** Milliseconds of each of `count` runs, one after the other. */
 async function times(count: number, run: () => Promise<unknown>): Promise<number[]> {
   const found: number[] = []
   for (let n = 0; n < count; n++) {

@@ -6,7 +6,7 @@ import { type CorpusPage, slugOf } from '../test/render/corpus-page.ts'
 import { speakWebSocket } from '../test/render/web-socket.ts'
 import type { Answer } from '../test/support/renderer.ts'
 
-/** The corpus of test/render/ as one site: its pages of which text is to come, by their paths. */
+/** The corpus of test/render/ as one site: its pages that must have text, by path. */
 export async function openCorpus(): Promise<{
   originUrl: string
   pages: { path: string; page: CorpusPage }[]

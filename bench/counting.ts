@@ -1,8 +1,4 @@
-/**
- * What counting a live request costs, for Prometheus and for its owner, against
- * prom-client's own counter and histogram with the same labels, in the same run:
- * `node bench/counting.ts`.
- */
+/** Compares counting a live request with prom-client's counter and histogram: `node bench/counting.ts`. */
 import pg from 'pg'
 import { Counter, Histogram, Registry } from 'prom-client'
 import { systemClock } from '../src/clock.ts'
@@ -24,7 +20,7 @@ const counter = new Counter({
 })
 const histogram = new Histogram({ name: 'h', help: 'h', labelNames: ['verdict'], registers: [] })
 
-// Nothing is written: what counts is what a request waits for.
+// Nothing is written: measures only what a request waits for.
 const pool = new pg.Pool({ host: '/nowhere' })
 const traffic = createTraffic({ pool, clock: systemClock, log: silentLog(), flushEveryMs: 3_600_000 })
 const DOMAINS = 50

@@ -1,11 +1,10 @@
 /**
- * What the list of an account's domains costs with accounts of different sizes: summaries of their traffic, their
- * months of renders, and the whole of `GET /api/traffic/domains`. Code of several checkouts takes turns on one private PostgreSQL, and must give the same. Then what
- * the sums that summaries are read from cost a node that writes its counts: batches with their triggers and without.
- *
- *   node bench/domain-summaries.ts [--checkouts .,../before] [--sizes 10,100,1000,10000] [--lines 1] [--runs 20]
- *
- * `--lines`: of a domain and hour, on average. The last figures stand in docs/decisions/0017-figures-and-log.md.
+ * Measures domain lists for accounts of different sizes, and what writing counts costs with and without the sum
+ * triggers.
+ * Checkouts take turns on one private PostgreSQL and must return the same.
+ * Command: `node bench/domain-summaries.ts [--checkouts .,../before] [--sizes 10,100,1000,10000] [--lines 1] [--runs
+ * 20]`
+ * `--lines`: average per domain and hour. Last figures: docs/decisions/0017-figures-and-log.md.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -50,7 +49,7 @@ type Code = {
 }
 
 const store = await openSummaryStore({ sizes, lines: Number(values.lines), nowMs })
-// One connection: its backend's processor time is all that PostgreSQL spends on a query.
+// One connection, so one backend has all of PostgreSQL's processor time.
 const pool = new pg.Pool({ ...store.connection, max: 1 })
 try {
   const { rows } = await pool.query<{ version: string; lines: string; pid: number }>(
@@ -139,7 +138,7 @@ function readSummaries({ summaries }: Code, account: AccountId) {
   return summaries.readSummaries(pool, account, nowMs)
 }
 
-/** A checkout of before reads each day, too. */
+/** An older checkout reads each day, too. */
 function readRenders({ renders }: Code, account: AccountId) {
   return renders.readMonths === undefined
     ? renders.readRenders!(pool, { account, domain: null }, LIMIT, nowMs, DEFAULT_PLANS)
@@ -203,7 +202,7 @@ function countedBy(counts: VisitCounts, domains: readonly DomainId[]): DomainHou
   return counts.take().hours
 }
 
-/** Of one backend, to the hundredth of a second. */
+/** Of one backend, in steps of 10 ms. */
 function processorMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
   return (Number(fields[11]) + Number(fields[12])) * 10

@@ -1,4 +1,3 @@
-/** One burst of load, and what it cost the processes that answered it. */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -13,13 +12,13 @@ const PERSON =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36'
 
 export type Load = {
-  /** `h2`: over TLS, ten streams to a connection. `spread`: small pages, any of so many domains and paths. */
+  /** `h2`: over TLS, ten streams to a connection. `spread`: small pages of random domains and paths. */
   kind: 'http1' | 'h2' | 'spread'
   port: number
   path: string
   who: 'crawler' | 'person'
   seconds: number
-  /** Of the client: cores that it may use. */
+  /** Cores of the client. */
   cores: string
   domains?: number
   pages?: number
@@ -27,7 +26,7 @@ export type Load = {
   pids: readonly number[]
 }
 
-/** `p99Ms` is NaN where the client does not say it. */
+/** `p99Ms` is NaN if the client does not report it. */
 export type Burst = { perSecond: number; p99Ms: number; microsARequest: number }
 
 export async function burst(load: Load): Promise<Burst> {
@@ -83,7 +82,7 @@ async function h2load({ port, path: url, seconds, cores }: Load): Promise<Said> 
   }
 }
 
-/** Asks for each of these pages once, so that what fits is in memory. */
+/** Requests each page once, so that what fits is in memory. */
 export async function askForAll({
   port,
   domains = 1,
@@ -116,13 +115,12 @@ function numberIn(text: string, pattern: RegExp): number {
   return Number(found)
 }
 
-/** `1.50ms`, `310.00us`, `1.2s` */
 function milliseconds(text: string): number {
   const unit = text.endsWith('us') ? 0.001 : text.endsWith('ms') ? 1 : 1_000
   return Number.parseFloat(text) * unit
 }
 
-/** User and system time so far of these processes together (proc(5), fields 14 and 15, in hundredths). */
+/** User and system time of these processes (proc(5), fields 14 and 15, in hundredths of a second). */
 function processorSeconds(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')

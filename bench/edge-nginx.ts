@@ -1,4 +1,4 @@
-/** nginx beside the edge: a static origin, `proxy_cache` before it and `proxy_pass` to it, each a process of its own. */
+/** Three nginx processes: a static origin, `proxy_cache` and `proxy_pass`. */
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import net, { type AddressInfo } from 'node:net'
@@ -6,12 +6,12 @@ import path from 'node:path'
 
 import { createSelfSigned } from '../src/gateway/tls-key.ts'
 
-/** Of the pages of `Load`'s kind `spread`, here and in `edge-store.ts`. */
+/** Page size of the `spread` load. */
 export const SMALL_BYTES = 500
 
 export type NginxPorts = { origin: number; cache: number; cacheTls: number; pass: number }
 
-/** Writes what three nginx need under `dir` and returns their configuration files. */
+/** Returns the paths of the configuration files. */
 export async function writeNginx(
   dir: string,
 ): Promise<{ files: Record<'origin' | 'cache' | 'pass', string>; ports: NginxPorts }> {
@@ -63,7 +63,6 @@ export async function writeNginx(
   }
 }
 
-/** Free at this moment, all different. */
 async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => net.createServer().listen(0, '127.0.0.1'))
   await Promise.all(servers.map((server) => server.listening || once(server, 'listening')))

@@ -1,7 +1,6 @@
 /**
- * The edge of `bench/edge.ts`, in a process of its own, as a node wires it:
- * with its gate, its metrics and guarded connections. Pages are made here, or
- * lie in PostgreSQL. Its first line says where it listens; it ends with its input.
+ * The edge process of `bench/edge.ts`, wired as in a node. Pages are generated here or read from PostgreSQL.
+ * Its first line names its address; it ends when its stdin ends.
  */
 import http from 'node:http'
 import type net from 'node:net'
@@ -24,13 +23,13 @@ import { createAddressGuard } from '../src/outbound/address-guard.ts'
 import { createClient } from '../src/outbound/client/pool.ts'
 
 export type ServerTask = {
-  /** `bare`: node:http with the same bytes, and nothing else. */
+  /** `bare`: only node:http with the same bytes. */
   kind: 'edge' | 'bare'
   originPort: number
-  /** null: pages of the size that their path says, `/8`. */
+  /** null: the path gives the page size, for example `/8`. */
   connection: pg.ClientConfig | null
   memoryBytes: number
-  /** 0: a free one. Shared with whoever else asks for the same. */
+  /** 0: a free port. Several edges may share a port. */
   port: number
   tlsPort: number
 }
@@ -74,7 +73,7 @@ function edge(): { plain: net.Server; secure: net.Server | null } {
   )
 }
 
-/** In place of PostgreSQL: one domain, and pages of the size that their path says. */
+/** Replaces PostgreSQL: one domain, and pages of the size in their path. */
 function madeHere(): Queryable {
   const origin_url = `http://127.0.0.1:${task.originPort}`
   const domain = { id: 1, account_id: 1, custom_domain: 'shop.example', is_active: true, settings: {} }
@@ -89,7 +88,7 @@ function madeHere(): Queryable {
   return { query: query as unknown as Queryable['query'] }
 }
 
-/** Fewer connections than a node has: four edges share one private PostgreSQL. */
+/** Fewer connections than in a node: four edges share one private PostgreSQL. */
 function poolTo(connection: pg.ClientConfig): pg.Pool {
   return new pg.Pool({
     ...CONNECTION_DEFAULTS,

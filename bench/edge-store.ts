@@ -1,4 +1,3 @@
-/** PostgreSQL of `bench/edge.ts`: a private one with as many domains and small pages as are asked for. */
 import { readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,21 +10,21 @@ import { migrate } from '../src/db/migrate.ts'
 import { silentLog } from '../src/log.ts'
 import { SMALL_BYTES } from './edge-nginx.ts'
 
-/** A statement of ours may take 30 s. */
+/** A statement may take 30 s. */
 const FILL_STEP = 1_000
 
 export type Store = {
   connection: pg.ClientConfig
-  /** Makes it so that `domains` times `pages` are stored, `d1.example/p1` and so on. */
+  /** Stores `domains` times `pages` pages, `d1.example/p1` and so on. */
   fill(domains: number, pages: number): Promise<void>
-  /** Processes that serve the connections of edges now. */
+  /** Backend processes of the edges' connections. */
   pids(): Promise<number[]>
   close(): Promise<void>
 }
 
 export async function openStore(): Promise<Store> {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-bench-'))
-  // As root the database is another user's.
+  // As root, PostgreSQL runs as another user.
   await chmod(dataDir, 0o711)
   const database = await openDatabase({ databaseUrl: null, dataDir, log: silentLog() })
   const { pool, connection } = database
@@ -64,7 +63,7 @@ export async function openStore(): Promise<Store> {
     await rm(dataDir, { recursive: true })
   }
 
-  // What cannot be sent to another process is the same there.
+  // `types` cannot be sent to another process.
   const { types: _same, ...sent } = connection
   return { connection: sent, fill, pids, close }
 }

@@ -1,16 +1,11 @@
 /**
- * The edge beside nginx on the same bytes: hits from memory against `proxy_cache`,
- * people's requests against `proxy_pass` with kept connections (to the same static
- * nginx), hits over HTTP/2, hits from PostgreSQL, both kinds of hits as pages and
- * domains grow, and several edges on one port. A server has core 0 and its client
- * core 1 (as have origin and PostgreSQL); servers take turns; medians of the rounds.
- * Beside throughput and the 99th percentile stands the processor time of a request,
- * user and system, which other work on the machine disturbs least.
- *
- *   node bench/edge.ts [--quick] [--rounds 3] [--seconds 4] [--only hit,pass,h2,database,growth,workers] [--workers 2]
- *
- * Needs wrk, taskset and nginx, for HTTP/2 h2load (package nghttp2-client). The
- * last lines are the table of `bench/RESULTS.md`.
+ * Compares the edge with nginx on the same bytes: cache hits, passed requests, HTTP/2, PostgreSQL, growth and several
+ * workers.
+ * The server has core 0, its client core 1. Servers take turns; figures are medians. Processor time is least affected
+ * by other load.
+ * Command: `node bench/edge.ts [--quick] [--rounds 3] [--seconds 4] [--only hit,pass,h2,database,growth,workers]
+ * [--workers 2]`
+ * Needs wrk, taskset, nginx and h2load (package nghttp2-client). Ends with the table of `bench/RESULTS.md`.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -41,13 +36,13 @@ const { values: given } = parseArgs({
 const rounds = Number(given.rounds ?? (given.quick ? 1 : 3))
 const seconds = Number(given.seconds ?? (given.quick ? 1 : 4))
 const wanted = new Set(given.only.split(','))
-/** Domains, with as many pages each. */
+/** `pages` is per domain. */
 const FEW = { domains: 10, pages: 10 }
 const MANY = given.quick ? { domains: 2_000, pages: 50 } : { domains: 10_000, pages: 100 }
 
 const SPREAD = { kind: 'spread', cores: '1', path: '/', who: 'crawler' } as const
 
-/** One of those that are compared; the last one is what the others are measured by. */
+/** The last rival is the baseline. */
 type Rival = { name: string; load: Omit<Load, 'seconds'> }
 type Row = { what: string; name: string; figures: Burst; of: Burst }
 
@@ -117,7 +112,7 @@ console.log(
 console.log('|---|---|--:|--:|--:|--:|--:|--:|')
 for (const row of rows) console.log(`| ${cells(row).join(' | ')} |`)
 
-/** One core, then `count` edges and the client all on the same two: work that is the edge's more than the client's. */
+/** First one core, then `count` edges and the client on the same two. */
 async function workers(count: number, task: ServerTask): Promise<void> {
   const first = await serve(task, '0,1')
   const shared = [first]
@@ -144,9 +139,8 @@ async function workers(count: number, task: ServerTask): Promise<void> {
 }
 
 /**
- * Memory too small for anything, and memory as usual; with few pages stored
- * and with many, of which either any is asked for or the same few. nginx keeps
- * no more than is asked for: it shows what the machine's own caches make of that.
+ * Varies memory (tiny or default), stored pages (few or many) and requested pages (any or few).
+ * nginx only stores requested pages: it shows the effect of the machine's own caches.
  */
 async function stored(task: ServerTask, nginx: { port: number; pid: number }): Promise<void> {
   const store = await openStore()
@@ -162,7 +156,7 @@ async function stored(task: ServerTask, nginx: { port: number; pid: number }): P
         const server = await serve({ ...task, connection, memoryBytes })
         const beside = what === 'memory' ? [] : await serving(store, server.port)
         const among = `${count(size)} stored, ${size.domains.toLocaleString('en')} domains`
-        // Of many, two pages of each domain are held in memory, and asked for.
+        // Of many pages, two of each domain are in memory and requested.
         const any = what === 'memory' && size === MANY ? { ...size, pages: 2 } : size
         for (const asked of size === FEW ? [FEW] : [FEW, any]) {
           const load = { ...SPREAD, ...asked, port: server.port, pids: [server.pid, ...beside] }
@@ -189,7 +183,7 @@ async function stored(task: ServerTask, nginx: { port: number; pid: number }): P
   }
 }
 
-/** Connections of an edge are opened when it is first asked. */
+/** An edge opens its connections on the first request. */
 async function serving(store: Store, port: number): Promise<number[]> {
   await burst({ ...SPREAD, ...FEW, port, pids: [], seconds: 1 })
   return store.pids()
@@ -201,7 +195,7 @@ function count({ domains, pages }: { domains: number; pages: number }): string {
 
 async function compare(what: string, rivals: readonly Rival[]): Promise<void> {
   const bursts = rivals.map((): Burst[] => [])
-  // Code is compiled and kept pages are read by then.
+  // Warm up: compile code and read cached pages.
   for (const { load } of rivals) await burst({ ...load, seconds: 1 })
   for (let round = 0; round < rounds; round++) {
     for (const [at, { load }] of rivals.entries()) bursts[at]!.push(await burst({ ...load, seconds }))

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus, release, totalmem } from 'node:os'
 
-/** The value below which the given share of `values` lies; NaN without any. */
+/** `share` is between 0 and 1; NaN without values. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
@@ -14,7 +14,6 @@ export function median(values: readonly number[]): number {
   return sorted.length === 0 ? Number.NaN : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
-/** What a reader needs to judge figures by. */
 export function machineLine(): string {
   const system = /^PRETTY_NAME="?([^"\n]*)/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'Linux'
   const memory = Math.round(totalmem() / 2 ** 30)

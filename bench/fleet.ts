@@ -1,16 +1,9 @@
 /**
- * Several real nodes on one PostgreSQL of their own.
- *
- * `crash`: nodes are killed with signal 9 at random moments, one after the
- * other, while clients use those that run; at the end every acknowledged
- * domain, key and purge has to be true, no quota and no rate window overrun,
- * no job done twice. Ends with status 1 and the list when something was not so.
- * `speed`: pages/s of one, two and three nodes side by side in one run, each
- * with `--slots`, and what they use of the machine. On a machine whose cores
- * one node can fill the sum cannot grow: the difference is what a fleet costs.
- *
- *   node bench/fleet.ts crash [--nodes 3] [--seconds 300] [--seed 1]
- *   node bench/fleet.ts speed [--pages 300] [--slots 2] [--most 3]
+ * Runs several real nodes on one private PostgreSQL.
+ * `crash` kills nodes at random moments; exits with status 1 if an acknowledged change, quota or job is wrong.
+ * `speed` compares pages per second of one to `--most` nodes, and their use of the machine.
+ * Command: `node bench/fleet.ts crash [--nodes 3] [--seconds 300] [--seed 1]`
+ * Command: `node bench/fleet.ts speed [--pages 300] [--slots 2] [--most 3]`
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -99,11 +92,11 @@ async function speed(): Promise<void> {
   console.log(markdownTable(['nodes', 'pages/s', 'CPU ms a page', 'median ms', 'not rendered'], rows, 0))
 }
 
-/** Pages nobody has asked for, by as many crawlers as all nodes have slots, at every node in turn. */
+/** Requests new pages at every node in turn, with one crawler for each slot. */
 async function pagesPerSecond(fleet: Fleet): Promise<string[]> {
   const nodes = fleet.members.map((member) => member.process)
   const { key } = await openAccount(nodes[0]!, { email: 'roomy@example.com', plan: 'roomy' })
-  // The cap of renders at once is a domain's.
+  // Concurrent renders are limited for each domain.
   const domains = Array.from({ length: 8 }, (_, at) => `speed-${at}.example`)
   for (const customDomain of domains)
     await registerDomain(nodes[0]!, key, { customDomain, originUrl: origin.url })
@@ -143,7 +136,7 @@ async function pagesPerSecond(fleet: Fleet): Promise<string[]> {
   ]
 }
 
-/** Of all nodes and browsers, so far; PostgreSQL's is not among it. */
+/** All nodes and browsers so far, without PostgreSQL. */
 function cpuOf(fleet: Fleet): number {
   const trees = fleet.members.flatMap((member) => processTree(member.process.pid))
   return trees.reduce((sum, { cpuMs }) => sum + cpuMs, 0)

@@ -11,8 +11,8 @@ import { openSite } from './sites.ts'
 import { meterTree } from './tree-meter.ts'
 
 /**
- * Medians of one site: plain loads to their last content change, our renders to
- * the crawler's last byte. `warmCpuMs`: processor time of the browser for one warm load.
+ * Medians of one site. Plain loads end at the last content change, renders at the crawler's last byte. `warmCpuMs`:
+ * of the browser.
  */
 export type FloorFigures = {
   site: string
@@ -23,13 +23,12 @@ export type FloorFigures = {
   parts: Parts
 }
 
-/** One cold load for so many warm ones. */
+/** Warm loads for each cold one. */
 const COLD_EVERY = 3
 
 /**
- * Loads and renders of one site in turns, page by page. Warm: the tab has been
- * at the site before; cold: a new browser context. `warmUpPages`: of each, before that. `dir` takes profiles. Throws
- * when a render lacks content: its time would say nothing.
+ * Alternates loads and renders, page by page. Warm: the tab knows the site; cold: a new browser context.
+ * `dir` holds profiles. Throws if a render lacks content.
  */
 export async function measureFloor(
   name: string,
@@ -88,7 +87,6 @@ function medians(all: readonly Parts[]): Parts {
   return Object.fromEntries(entries) as Parts
 }
 
-/** Two tables: the ratios, and the parts of a crawler's wait. */
 export function floorTables(figures: readonly FloorFigures[]): string {
   const ratios = markdownTable(
     [

@@ -1,15 +1,7 @@
 /**
- * How a render compares with what a browser by itself needs: the moment at which
- * the page made its last content change, in a plain load by the same
- * browser: real time, no gateway, nothing of ours but an observer. And where
- * the rest goes, phase by phase, out of the records that Prepaint keeps.
- *
- *   node bench/floor.ts [--sites shop,docute,swagger-ui] [--pages 12] [--warm-up-pages 40]
- *
- * Loads and renders take turns, page by page, in one run. Warm: the tab has
- * been at the site before; cold: a new browser context. Pages with timers would
- * be unfair to the plain load, which has to wait for them: these have none.
- * Prints tables for bench/RESULTS.md.
+ * Compares a render with a plain load by the same browser up to its last content change, and shows each phase's time.
+ * Command: `node bench/floor.ts [--sites shop,docute,swagger-ui] [--pages 12] [--warm-up-pages 40]`
+ * Loads and renders alternate. The pages have no timers, which the plain load would have to wait for.
  */
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'

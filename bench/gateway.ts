@@ -1,10 +1,7 @@
 /**
- * What the gateway costs: one page with 20 resources and a fetch, loaded by the
- * same Chromium straight from its origin and through the gateway, in turns.
- *
- *   node bench/gateway.ts [pages]
- *
- * The last figures stand in docs/decisions/0003-gateway.md.
+ * Loads a page with 20 resources and a fetch directly and through the gateway, in turns: `node bench/gateway.ts
+ * [pages]`.
+ * Last figures: docs/decisions/0003-gateway.md.
  */
 import { once } from 'node:events'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
@@ -45,7 +42,7 @@ await once(origin, 'listening')
 const { port } = origin.address() as AddressInfo
 
 const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-bench-'))
-// As root the browser is another user, who must be able to pass.
+// As root, the browser runs as another user, who must be able to enter this directory.
 await chmod(dataDir, 0o711)
 const log = silentLog()
 const gateway = await startGateway({ allowed: [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port }], log })
@@ -91,7 +88,7 @@ origin.close()
 origin.closeAllConnections()
 await rm(dataDir, { recursive: true, force: true })
 
-/** A page in a context of its own; each call loads it anew and gives the milliseconds. */
+/** Returns a function that reloads the page in its own context and resolves with milliseconds. */
 async function openWay(proxyServer: string, url: string): Promise<() => Promise<number>> {
   const { browserContextId } = await browser.cdp.browser.send('Target.createBrowserContext', {
     proxyServer,

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { findBrowser } from '../src/render/browser/browser-binary.ts'
 import type { GivenBrowser } from './peers/service.ts'
 
-/** For those that bring none: `executable`, else the one that Prepaint finds for itself; unpacked in `dir` where needed. */
+/** Returns `executable`, else the browser that Prepaint finds, unpacked in `dir` if necessary. */
 export async function givenBrowser(executable: string | undefined, dir: string): Promise<GivenBrowser> {
   const chromium = executable ?? process.env['PREPAINT_CHROMIUM'] ?? null
   const found = await findBrowser({ chromium, dataDir: path.join(dir, 'browser') })

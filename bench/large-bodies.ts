@@ -1,11 +1,6 @@
 /**
- * Large uploads and downloads through the edge, over HTTP/1.1 and HTTP/2: how
- * fast they go, and how much memory the edge takes meanwhile.
- *
- *   node bench/large-bodies.ts [mebibytes = 1024]
- *
- * The edge runs in a process of its own (`bench/stress-edge.ts`), the origin and
- * the client in this one, all on the same cores.
+ * Speed and memory of large uploads and downloads through the edge: `node bench/large-bodies.ts [mebibytes = 1024]`.
+ * The edge has its own process (`bench/stress-edge.ts`); all processes share the cores.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-/** A table as bench/RESULTS.md holds it; the first columns are text, the others numbers, set to the right. */
+/** The first columns are text, the others right-aligned numbers. */
 export function markdownTable(
   headings: readonly string[],
   rows: readonly (readonly string[])[],

@@ -1,12 +1,9 @@
 /**
- * What a crawler waits for at a miss beside the render itself: from its request until a slot is asked for, and from the
- * snapshot until its last byte. Nodes of several checkouts take turns, page by page, so that a busy machine is
- * equally busy for all.
- *
- *   node bench/miss.ts [--checkouts .,../before] [--site shop] [--pages 200]
- *
- * For each checkout the medians of the parts of `bench/render-parts.ts`, and the medians of the differences to the first
- * one, pair by pair: where the pages of a site are of two kinds, those say more than the difference of the medians.
+ * Measures what a miss costs besides the render: before the slot request, and after the snapshot.
+ * Nodes of several checkouts take turns, page by page, so other load affects all alike.
+ * Command: `node bench/miss.ts [--checkouts .,../before] [--site shop] [--pages 200]`
+ * Prints medians of the parts in `bench/render-parts.ts`, and medians of the paired differences to the first
+ * checkout.
  */
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -27,7 +24,7 @@ const { values } = parseArgs({
     pages: { type: 'string', default: '200' },
   },
 })
-/** As many as the API shows of a domain's last renders, without those that come between. */
+/** The API shows this many of a domain's last renders. */
 const STEP = 40
 const WARM_UP_PAGES = 10
 
@@ -53,7 +50,7 @@ try {
   await site.close()
 }
 
-/** The turns of a pair begin with each of its nodes as often. */
+/** Each node is first in a pair equally often. */
 async function measure(pages: number): Promise<void> {
   const took = nodes.map(() => new Map<string, number>())
   for (let page = 0; page < pages; page++) {
@@ -75,7 +72,7 @@ async function measure(pages: number): Promise<void> {
   }
 }
 
-/** A record is kept when the answer has gone. */
+/** A record is stored after the response. */
 async function recordsOf(prepaint: Prepaint, paths: readonly string[]): Promise<Map<string, RenderView>> {
   for (let tries = 0; tries < 50; tries++) {
     const renders = new Map((await prepaint.lastRenders()).map((render) => [render.path as string, render]))

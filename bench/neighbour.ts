@@ -1,16 +1,12 @@
 /**
- * A crawler's miss beside a neighbour that takes what it can get: real Chromium and queue, the default slots of this
- * machine. Each round measures misses of one account alone, and beside each kind of neighbour (another account):
- *  - pages that are never ready, of one domain, and of forty domains;
- *  - pages that loop forever (they use a whole core each);
- *  - a refresh of a thousand usual pages, and of a thousand pages that are never ready.
- * Ends with status 1 if a miss beside a neighbour takes more than three times its idle time (median), or is late.
- *
- *   node bench/neighbour.ts [--rounds 3] [--slots 3] [--nodes 1]
- *
- * Last figures, 2026-11-22, two cores shared with other work (load 17 to 19), three slots, times the idle median of 106 ms:
- * never ready 1.49 (one domain) and 1.23 (forty), looping 2.26 and 2.87, refresh 2.36, refresh of pages never ready 1.17;
- * none late. Before there were shares, misses beside the first four were late. docs/decisions/0039-shares-of-slots.md.
+ * Measures misses of one account alone and beside a neighbour account: pages that are never ready or loop, and large
+ * refreshes.
+ * Exits with status 1 if a miss is late or takes more than three times its idle time (median).
+ * Command: `node bench/neighbour.ts [--rounds 3] [--slots 3] [--nodes 1]`
+ * Last figures, 2026-11-22, two cores with other load (17 to 19), three slots, times the idle median of 106 ms:
+ * never ready 1.49 (one domain) and 1.23 (forty), looping 2.26 and 2.87, refresh 2.36, refresh of pages never ready
+ * 1.17;
+ * none late. See docs/decisions/0039-shares-of-slots.md.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -43,7 +39,7 @@ const MOST_TIMES = 3
 const MISSES = 15
 const BETWEEN_MS = 150
 const LIVE_WAIT_MS = 10_000
-/** Crawlers that wait at the neighbour's pages; more of them come while its renders run. */
+/** Crawlers waiting for the neighbour's pages. */
 const NEIGHBOUR_CRAWLERS = 10
 const NEIGHBOUR_DOMAINS = 40
 const REFRESHED = 1_000
@@ -125,7 +121,7 @@ async function domainsOf(of: AccountId, count: number): Promise<DomainId[]> {
   return domains
 }
 
-/** A crawler's miss, as the edge has it; false: it was late. */
+/** A crawler's miss, as at the edge; false: it was late. */
 async function live(domain: DomainId, path: string, signal: AbortSignal): Promise<boolean> {
   const { worker } = nodes[visit % nodes.length]!
   const job = await worker.enqueueLive(pageId(domain, path as PagePath), randomUUID())
@@ -149,7 +145,7 @@ async function some(into: number[], kind: string): Promise<void> {
   }
 }
 
-/** Keeps so many crawlers waiting at the neighbour's pages until it is told to stop. */
+/** Keeps this many crawlers waiting until the returned function is called. */
 async function crawlers(domains: readonly DomainId[], page: string): Promise<() => void> {
   const stop = new AbortController()
   const crawl = async () => {
@@ -173,7 +169,7 @@ async function refresh(page: 'shop' | 'never-ready'): Promise<() => void> {
   return () => {}
 }
 
-/** Ends what the neighbour has running and waiting. */
+/** Ends the neighbour's running and queued jobs. */
 async function clear(): Promise<void> {
   await queue.pool.query('truncate job, unstored_page')
   for (const { worker } of nodes) while (worker.running > 0) await sleep(20)

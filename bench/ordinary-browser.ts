@@ -12,14 +12,14 @@ import { PAGE_LIMITS } from '../src/render/outcome.ts'
 import { pageText } from '../src/render/visit/page-text.ts'
 import { takeSnapshot } from '../src/render/visit/snapshot.ts'
 
-/** What somebody sees who opens a page and waits: a browser that is as it comes. */
+/** A browser with its default settings, as a visitor has it. */
 export type OrdinaryBrowser = {
-  /** The text of the page in a new context, `waitMs` of real time after its navigation; null: no page came. */
+  /** The text in a new context, `waitMs` of real time after navigation; null: no page came. */
   text(url: string, proxyServer: string, waitMs: number): Promise<string | null>
   close(): Promise<void>
 }
 
-/** No flag but those without which it would not start here or not reach the site. */
+/** Uses only the flags needed to start here and reach the site. */
 export async function startOrdinaryBrowser(
   binary: BrowserBinary,
   spkiHash: string,
@@ -58,7 +58,7 @@ export async function startOrdinaryBrowser(
       const { sessionId } = await browser.send('Target.attachToTarget', { targetId, flatten: true })
       const session = cdp.session(sessionId)
       await session.send('Page.enable')
-      // A page that never comes, or hangs, must not stop the others.
+      // A page that hangs must not stop the others.
       void session.send('Page.navigate', { url }).catch(() => {})
       await delay(waitMs)
       const snapshot = await Promise.race([

@@ -1,7 +1,6 @@
 /**
- * How long pieces of the list of a domain's pages take, in every order and with
- * searches, and what PostgreSQL does for them: `node bench/page-list.ts [pages]`
- * (1,000,000 by default; a database of its own, removed afterwards).
+ * Times lists of a domain's pages in every order and with searches: `node bench/page-list.ts [pages]` (default
+ * 1,000,000).
  */
 
 import { withClient } from '../src/db/connection.ts'
@@ -28,7 +27,7 @@ try {
     `insert into domain (account_id, custom_domain, origin_url)
      select 1, name, 'http://origin.example' from unnest(array['large.example', 'small.example']) as name`,
   )
-  // Without the limits that a node's connections have: filling is no work of a node.
+  // Without the limits of a node's connections, for filling.
   await withClient(database.connection, async (client) => {
     for (const [domain, count] of [
       [1, pages],

@@ -1,14 +1,8 @@
 /**
- * Whether crawlers read what people see: the text of our snapshot against the
- * text of the same page in the same browser as it comes: real time, nothing of
- * ours in the page, no flag of ours.
- *
- *   node bench/parity.ts [--sites shop,swagger-ui,...,corpus] [--pages 4] [--at-once 4] [--words]
- *
- * How many words of the two texts agree (Dice, of words counted as often as they
- * stand): 1 is the same text. All applications of test/apps and the corpus of
- * test/render by default; of the corpus only pages below 1 are listed. `--words`
- * prints which words only one of the two has.
+ * Compares the snapshot's text with the same page's text in a browser with default settings and real time.
+ * Command: `node bench/parity.ts [--sites shop,swagger-ui,...,corpus] [--pages 4] [--at-once 4] [--words]`
+ * Prints the Dice similarity of words; 1 is the same text. Default: all of test/apps and test/render.
+ * Lists corpus pages only below 1. `--words` prints words that only one text has.
  */
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -30,10 +24,10 @@ import { machineLine } from './figures.ts'
 import { startOrdinaryBrowser } from './ordinary-browser.ts'
 import { openSite } from './sites.ts'
 
-/** People wait so long for a page to come to rest; a timer of five seconds is over then. */
+/** Includes timers of five seconds. */
 const WAIT_MS = 8_000
 const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-parity-'))
-// As root the browser is another user, who must be able to pass.
+// As root, the browser runs as another user, who must be able to enter this directory.
 await chmod(dir, 0o711)
 const { values } = parseArgs({
   options: {
@@ -139,7 +133,7 @@ function surplus(a: string, b: string): string {
     .join(' ')
 }
 
-/** Sørensen and Dice over multisets of words; 1 for two empty texts. */
+/** Sørensen–Dice over multisets of words; 1 for two empty texts. */
 function similarity(a: string, b: string): number {
   const counts = countsOf(a)
   let both = 0

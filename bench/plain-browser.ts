@@ -9,35 +9,32 @@ import { type CdpSession, connectCdp } from '../src/render/browser/cdp.ts'
 import { killGroup } from '../src/render/browser/process-group.ts'
 import type { GivenBrowser } from './peers/service.ts'
 
-/** What a page did in a plain load, in milliseconds from the start of the navigation. */
+/** Milliseconds since the start of the navigation. */
 export type PlainLoad = {
-  /** The last time that the page changed its document; of its own doing, not the parser's alone. */
+  /** The last document change by the page itself, not only by the parser. */
   lastChangeMs: number
   changes: number
 }
 
-/** A headless browser as it comes: real time, no gateway, nothing blocked. */
+/** A headless browser with default settings: real time, no gateway, nothing blocked. */
 export type PlainBrowser = {
   /** Root of its process tree. */
   pid: number
-  /** One visit in a tab that stays: caches are as warm as the visits before made them. */
+  /** Visits in a tab that stays, with warm caches. */
   warm(url: string): Promise<PlainLoad>
-  /** One visit in a context that has never seen the site. */
+  /** Visits in a new context. */
   cold(url: string): Promise<PlainLoad>
   close(): Promise<void>
 }
 
-/** A page that has changed nothing for so long is done; these pages have no timers. */
+/** A page without changes for this long is done; these pages have no timers. */
 const QUIET_MS = 1_000
 const LIMIT_MS = 15_000
 const LOOK_EVERY_MS = 100
 /** A killed process is gone in milliseconds, or never. */
 const END_LIMIT_MS = 5_000
 
-/**
- * In the page: when its document, or a shadow root in it, last changed. Without
- * attributes: a spinner that turns is no content.
- */
+/** Time of the last change in the document or a shadow root. Ignores attributes, such as those of a spinner. */
 const WATCH = `(() => {
   const seen = window.prepaintSeen = { last: 0, changes: 0 }
   const observer = new MutationObserver((records) => { seen.last = performance.now(); seen.changes += records.length })
@@ -67,7 +64,7 @@ export async function startPlainBrowser(browser: GivenBrowser, home: string): Pr
     {
       env: { PATH: process.env['PATH'], HOME: home, TMPDIR: home, ...browser.environment },
       stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
-      // A group of its own: it can be killed whole.
+      // A separate group can be killed whole.
       detached: true,
     },
   )
@@ -105,7 +102,7 @@ export async function startPlainBrowser(browser: GivenBrowser, home: string): Pr
     async close() {
       killGroup(child.pid!)
       await Promise.race([exited, delay(END_LIMIT_MS, null, { ref: false })])
-      // One that does not end, or whose end nobody asks for (no reaper, as in a chroot), does not keep us.
+      // A zombie without a reaper, as in a chroot, must not keep this process running.
       child.unref()
       for (const pipe of child.stdio) pipe?.destroy()
       await rm(userDataDir, { recursive: true, force: true, maxRetries: 10 }).catch((error: Error) =>
@@ -115,7 +112,7 @@ export async function startPlainBrowser(browser: GivenBrowser, home: string): Pr
   }
 }
 
-/** Looks seldom, and only after the page had time to come: each look takes some of the page's. */
+/** Polls rarely, because each poll takes some of the page's time. */
 async function visit(session: CdpSession, url: string): Promise<PlainLoad> {
   const begunMs = performance.now()
   await session.send('Page.navigate', { url })

@@ -16,19 +16,15 @@ import { startWorker } from '../src/queue/jobs/worker.ts'
 import { startTestRenderer } from '../test/support/renderer.ts'
 import { openSite } from './sites.ts'
 
-/** Milliseconds from asking to hearing of the end, of each live job; and what was warmed meanwhile, a second. */
+/** Milliseconds from enqueueing to notification of each live job; pages warmed per second. */
 export type Beside = { idleMs: number[]; besideMs: number[]; warmedPerSecond: number }
 
-/** Domains that are warmed; none of them reaches its cap. */
+/** Domains that are warmed, all below their cap. */
 const WARMED = 10
-/** Crawlers come when they like, and not with the end of the render before. */
+/** Crawlers do not arrive in step with renders. */
 const BETWEEN_MS = { least: 60, span: 240 }
 
-/**
- * Live renders of the demo shop by a real Chromium in the usual slots, alone and
- * beside `warmJobs` of the same shop that are being rendered: in turns, so that
- * whatever else the machine does hits both. `options`: of the worker.
- */
+/** Live renders of the demo shop by real Chromium, alone and beside `warmJobs`, in turns. */
 export async function liveBesideWarm(
   deps: { pool: pg.Pool; connection: pg.ClientConfig; listener: Listener; waiter: JobWaiter; log: Log },
   domains: readonly DomainId[],

@@ -1,15 +1,9 @@
 /**
- * What the queue costs, on a private PostgreSQL as a node starts it:
- *  - how long a crawler's job waits for a free slot's attention, alone and beside warm jobs that are being rendered;
- *  - a claim, with few and many jobs queued over 1,000 domains, and with a capped domain standing in front;
- *  - a refresh of 1,000 paths;
- *  - live renders by a real Chromium, alone and beside 2,000 warm jobs, in turns.
- * At its end it says whether its three aims are met, and ends with status 1 if not.
- *
- *   node bench/queue.ts [--jobs 1000000] [--rounds 4] [--before]
- *
- * `--before` measures the last part once more with a worker that neither holds background work back nor gives any of
- * it back. The last figures stand in docs/decisions/0005-queue.md and docs/decisions/0005-queue.md.
+ * Measures the queue on a private PostgreSQL: pick-up, claims, refreshes of 1,000 paths, and live renders beside warm
+ * jobs.
+ * Exits with status 1 if one of its three goals is missed.
+ * Command: `node bench/queue.ts [--jobs 1000000] [--rounds 4] [--before]`
+ * `--before` repeats the last part without limits on background work. Last figures: docs/decisions/0005-queue.md.
  */
 import { randomUUID } from 'node:crypto'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
@@ -44,17 +38,16 @@ const { values: asked } = parseArgs({
   },
 })
 const SIZES = [0, 1_000, 10_000, 100_000, 1_000_000].filter((size) => size <= Number(asked.jobs))
-/** Of the last part. */
 const WARM_JOBS = 2_000
 const LIVE_EACH = 25
-/** The aims. `CLAIM_TIMES`: dearer with the most jobs than with 1,000, within what a median of a busy machine wavers. */
+/** Goals. `CLAIM_TIMES`: claim time with the most jobs, relative to 1,000 jobs. */
 const PICK_UP_MS = 10
 const CLAIM_TIMES = 2
 const BESIDE_TIMES = 2
 const LIVE_JOBS = 300
-/** The largest size is past the queue's own bound. */
+/** The largest size exceeds the queue's own limit. */
 const ANY_BOUND = 100_000_000
-/** A statement of ours may take 30 s. */
+/** A statement may take 30 s. */
 const FILL_STEP = 50_000
 const WARM_RENDER_MS = 15
 const RENDERED: RenderOutcome = {
@@ -66,7 +59,7 @@ const RENDERED: RenderOutcome = {
 
 const log = silentLog()
 const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-bench-'))
-// As root the database is another user's: one that could not pass would have its files elsewhere, and leave them.
+// As root, PostgreSQL runs as another user, who must be able to enter this directory.
 await chmod(dataDir, 0o711)
 const database = await openDatabase({ databaseUrl: null, dataDir, log })
 const { pool, connection } = database
@@ -148,7 +141,7 @@ function judge(): void {
   if (rows.some(([, , , isMet]) => !isMet)) process.exitCode = 1
 }
 
-/** The median until its render begins. */
+/** The median until a render begins. */
 async function live(size: number): Promise<number> {
   await fill(size)
   const begun = new Map<string, number>()
@@ -181,7 +174,6 @@ async function live(size: number): Promise<number> {
   return percentile(begunAfter, 0.5)
 }
 
-/** The median of a plain one. */
 async function claims(size: number): Promise<number> {
   await fill(size)
   const claim = createClaim(pool, randomUUID(), {
@@ -196,7 +188,7 @@ async function claims(size: number): Promise<number> {
     }
   }
   const plain = await timed(200, one)
-  // A slow site: at its cap, with the lowest turns, and as many jobs as all the others together.
+  // A slow site at its cap, first in line, with as many jobs as all others together.
   await insert(domains[0]!, size / 2, '/capped', -size)
   await pool.query(
     `update job set state = 'running', lease_until = now() + interval '1 hour', node = 'bench'
@@ -216,7 +208,7 @@ async function claims(size: number): Promise<number> {
   return percentile(plain, 0.5)
 }
 
-/** Milliseconds of each call; what a call gives back runs after it, and is not counted. */
+/** Milliseconds of each call. The returned cleanup function is not measured. */
 async function timed(times: number, call: () => Promise<() => Promise<void>>): Promise<number[]> {
   const took: number[] = []
   for (let i = 0; i < times; i++) {

@@ -1,10 +1,9 @@
 /**
- * What a look for stale pages takes on sites of different sizes (src/store/last-visits.ts): at all visits of the site, and within
- * the bounds of a node, in turns, on a private PostgreSQL. Four in five pages were visited in the last 29 days.
- *
- *   node bench/refresh-ahead.ts [--pages 1000,10000,100000,1000000] [--runs 9]
- *
- * Nothing stale is the worst case: only then all that is read says no. `a few`: some pages in a thousand are stale.
+ * Times the search for stale pages (src/store/last-visits.ts): all visits of a site, and within a node's limits, in
+ * turns.
+ * Four in five pages were visited in the last 29 days. The worst case is nothing stale; `a few`: some pages in a
+ * thousand.
+ * Command: `node bench/refresh-ahead.ts [--pages 1000,10000,100000,1000000] [--runs 9]`
  */
 import { parseArgs } from 'node:util'
 
@@ -25,14 +24,14 @@ const { values } = parseArgs({
 })
 const sizes = values.pages.split(',').map(Number)
 const UNBOUNDED = { all: 1_000_000_000, piece: 1 }
-/** The oldest render is so old. */
+/** Age of the oldest render. */
 const OLDEST_SECONDS = 80_000
 
 const nowMs = Date.now()
 const database = await testDatabase()
 const pool = new pg.Pool({ ...database.connection, max: 1 })
 try {
-  // Without the limits that a node's connections have: filling is no work of a node.
+  // Without the limits of a node's connections, for filling.
   await withClient(database.connection, fill)
   const table: string[][] = []
   for (const [at, pages] of sizes.entries()) {

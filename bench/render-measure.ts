@@ -2,9 +2,8 @@ import { until } from '../test/support/condition.ts'
 import type { Service, Site } from './peers/service.ts'
 import { meterTree } from './tree-meter.ts'
 
-/** What one service did in one run. */
 export type RunFigures = {
-  /** Of pages asked for one at a time. */
+  /** Of pages requested one at a time. */
   latenciesMs: number[]
   pagesPerSecond: number
   cpuMsPerPage: number
@@ -16,10 +15,9 @@ export type RunFigures = {
 
 export type Plan = { latencyPages: number; seconds: number; crawlers: number }
 
-/** No two pages of a benchmark have the same number: nothing is ever in a cache. */
+/** Numbers never repeat, so nothing comes from a cache. */
 export type PageNumbers = { next(): number }
 
-/** One page, and whether all of its content is there. */
 async function renderOne(service: Service, site: Site, number: number, incomplete: string[]): Promise<void> {
   const { path, texts } = site.page(number)
   try {
@@ -33,11 +31,7 @@ async function renderOne(service: Service, site: Site, number: number, incomplet
   }
 }
 
-/**
- * Until it has rendered `pages` complete ones; a peer that has just started
- * refuses some. Throws when it renders nothing for a minute: its figures would
- * be those of its failure.
- */
+/** Renders `pages` complete pages; a peer may refuse some at first. Throws after a minute without any. */
 export async function warmUp(
   service: Service,
   site: Site,
@@ -58,10 +52,7 @@ export async function warmUp(
   }
 }
 
-/**
- * First pages one at a time, then as many as it can with all crawlers for
- * `seconds`; a crawler asks for its next page as soon as it has the last.
- */
+/** First pages one at a time, then all crawlers concurrently for `seconds`. */
 export async function measureRun(
   service: Service,
   site: Site,

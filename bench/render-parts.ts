@@ -1,13 +1,10 @@
 import type { RenderView } from '../src/queue/judging/render-records.ts'
 
 /**
- * The parts of one crawler's wait, in their order. `queue`: from the request to
- * the claim of its job. `slot`, `tab`: for room, and for a tab that the render
- * before has left clean. `navigate`: until the browser sends the request.
- * `response`: until the origin's head is there. `content`: the page's own work
- * and requests, and our waiting until nothing more comes. `snapshot`: the DOM
- * as text. `store`: judged, compressed and committed. `answer`: back to the
- * edge and out.
+ * The parts of a crawler's wait, in order. `queue`: until its job is claimed. `slot`, `tab`: until both are free.
+ * `navigate`: until the browser's request. `response`: until the origin's headers. `content`: the page's work and
+ * requests.
+ * `snapshot`: serialising. `store`: judging, compressing and committing. `answer`: back to the edge and out.
  */
 export const PARTS = [
   'queue',
@@ -23,7 +20,7 @@ export const PARTS = [
 
 export type Parts = Record<(typeof PARTS)[number], number>
 
-/** `latencyMs`: what the crawler measured. */
+/** `latencyMs`: measured by the crawler. */
 export function partsOf({ queued_ms, stored_ms, record }: RenderView, latencyMs: number): Parts {
   const { slot, tab, navigate, firstResponse, settled, snapshot } = record.phases
   const at = { slot, tab, navigate, firstResponse, settled, snapshot }

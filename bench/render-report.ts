@@ -13,7 +13,7 @@ export type Summary = {
   peakMiB: number
   pages: number
   incomplete: number
-  /** Against the first service, run by run, then the median. Below 1: less than it. */
+  /** Relative to the first service, run by run, then the median. */
   latencyRatio: number
   throughputRatio: number
   cpuRatio: number
@@ -48,7 +48,7 @@ export function summarise(
   }
 }
 
-/** Markdown, a row for each service; the last columns are its ratios to `peer`. */
+/** Markdown with a row for each service. The last columns are ratios to `peer`. */
 export function reportTable(summaries: readonly Summary[], peer: string): string {
   return markdownTable(
     [

@@ -1,21 +1,13 @@
 /**
- * Pages of sites rendered by Prepaint (a whole node, asked at its edge) and by
- * its peers from npm, in turns on one machine: latency one at a time, pages a
- * second with eight crawlers, CPU of the whole process tree, its peak memory,
- * and whether each page was complete. No page is ever asked for twice. Then the
- * floor of the same sites, as bench/floor.ts has it. Prints tables for
- * bench/RESULTS.md.
- *
- *   node bench/render.ts [--sites shop,docute,swagger-ui] [--runs 2]
- *                        [--only prepaint,prerender,rendertron] [--warm-up-pages 40]
- *                        [--latency-pages 12] [--seconds 8] [--crawlers 8] [--floor-pages 9]
- *                        [--peer-browser PATH] [--slots N] [--json FILE]
- *
- * All run at their defaults (--slots: ours with another number of pages at once), the peers with the browser that Prepaint finds for
- * itself or with --peer-browser (for example the one they would find: Debian's
- * /usr/bin/chromium). The site and the crawlers share the machine with the service
- * that is measured. A service that has just started is slower for its first dozens of pages, ours by a fifth: what is measured is
- * one that has been at work (--warm-up-pages, as many for each). With its defaults it takes a quarter of an hour.
+ * Compares Prepaint (a whole node) with its npm peers, in turns: latency, pages per second, CPU, peak memory,
+ * completeness.
+ * Then measures as bench/floor.ts does. No page repeats. Prints tables for bench/RESULTS.md; takes 15 minutes at its
+ * defaults.
+ * Command: `node bench/render.ts [--sites shop,docute,swagger-ui] [--runs 2] [--only prepaint,prerender,rendertron]`
+ * `[--warm-up-pages 40] [--latency-pages 12] [--seconds 8] [--crawlers 8] [--floor-pages 9]`
+ * `[--peer-browser PATH] [--slots N] [--json FILE]`
+ * Peers use Prepaint's browser or --peer-browser. The first dozens of pages are slower, ours by a fifth, so all are
+ * warmed up.
  */
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
@@ -59,9 +51,9 @@ const names = values.sites.split(',')
 const warmUpPages = Number(values['warm-up-pages'])
 
 const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-bench-'))
-// As root the browser is another user's: one that could not pass would be unpacked elsewhere, and stay there.
+// As root, the browser runs as another user, who must be able to enter this directory.
 await chmod(dir, 0o711)
-// Other load on the machine slows down services that compute, and hardly those that wait.
+// Other load slows services that compute, and hardly those that wait.
 const loadBefore = loadavg()[0]!
 const peerBrowser = await givenBrowser(values['peer-browser'], dir)
 const date = new Date().toISOString().slice(0, 10)
@@ -72,7 +64,7 @@ const floors: FloorFigures[] = []
 try {
   for (const name of names) {
     summaries[name] = await compare(name)
-    // Ratios are against prerender, the peer that the aims name.
+    // Ratios are relative to prerender.
     const peer = summaries[name].find(({ service }) => service === 'prerender') ?? summaries[name][0]!
     console.log(`${name}:\n\n${reportTable(summaries[name], peer.service)}\n`)
   }
@@ -89,7 +81,6 @@ try {
   await rm(dir, { recursive: true, force: true, maxRetries: 5 })
 }
 
-/** All services at one site, in turns. */
 async function compare(name: string): Promise<Summary[]> {
   const site = await openSite(name)
   const services: Service[] = []

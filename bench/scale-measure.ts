@@ -1,18 +1,18 @@
-/** What `bench/scale.ts` measures: how PostgreSQL grows with each stored page, and what a render writes. */
+/** Measures PostgreSQL's growth for each stored page, and what a render writes. */
 
 import { seededRandom } from '../test/chaos/seeded-random.ts'
 import { paths, testQueue } from '../test/support/queue.ts'
 
 export type Measured = {
   htmlBytes: number
-  /** Of all tables and indexes, for each page that is there. */
+  /** All tables and indexes, for each stored page. */
   bytesPerPage: number
-  /** Of it, the compressed body. */
+  /** The compressed body's part of it. */
   bodyBytes: number
-  /** Written ahead for a first render and for each later one, with enqueueing, claiming and ending. */
+  /** For a first render and for each later one, including the queue. */
   walPerRender: number
   walPerRefresh: number
-  /** Rows that one render inserts, updates or deletes, and reads by an index or a scan. */
+  /** Rows that one render writes, and rows that it reads by index or scan. */
   rowsWritten: number
 }
 
@@ -73,7 +73,7 @@ export async function measureStore(pages: number, htmlBytes: number): Promise<Me
   await renderAll()
   const second = { wal: await wal() }
   const bodyBytes = await one<number>('select avg(length(body_br))::float8 as value from page')
-  // Queue and records live for a week and a day; what stays for each page is the rest.
+  // Jobs and records are kept a week and a day; measure what stays.
   await pool.query(`delete from job where state = 'done'`)
   await pool.query('vacuum full')
   const kept = await size()

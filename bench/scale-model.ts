@@ -1,20 +1,20 @@
-/** The model of `bench/scale.ts`: what crawlers ask for, and what a fleet does about it. */
+/** The model of `bench/scale.ts`: requests of crawlers, and what a fleet does. */
 import { seededRandom } from '../test/chaos/seeded-random.ts'
 
 export type Assumptions = {
   pages: number
-  /** Of crawlers, for each page a day, on average over all pages. */
+  /** From crawlers, for each page and day, on average. */
   requestsPerPageDay: number
   /** Popularity of the page of rank n is n to the power of minus this. */
   skew: number
   freshDays: number
   staleDays: number
   keepDays: number
-  /** In memory of one edge, and what one entry takes there. */
+  /** Memory of one edge, and of one entry in it. */
   memoryBytes: number
   entryBytes: number
   edges: number
-  /** The busiest minutes against the mean. */
+  /** The busiest minutes relative to the mean. */
   peak: number
 }
 
@@ -24,7 +24,7 @@ export type Simulated = {
   hit: number
   stale: number
   rendered: number
-  /** Of hits and stale ones: answered without PostgreSQL. */
+  /** Hits and stale responses without PostgreSQL. */
   fromMemory: number
   rendersPerSecond: number
   storedPages: number
@@ -36,11 +36,8 @@ const WARM_UP_DAYS = 45
 const DAY_SECONDS = 86_400
 
 /**
- * Pages are sampled evenly over the logarithm of their rank, each standing for
- * those around it, and lived through day by day with random requests: a page is
- * stored by the first, fresh for a day, served stale and rendered again when
- * asked for later, and gone when nobody asked for long. What memory answers
- * follows from its size and the popularity alone (Che's approximation of LRU).
+ * Samples pages evenly over the logarithm of their rank and simulates each day by day.
+ * Edge memory hits follow from its size and the popularity (Che's approximation of LRU).
  */
 export function simulate(given: Assumptions, seed: number): Simulated {
   const random = seededRandom(seed)
@@ -57,7 +54,7 @@ export function simulate(given: Assumptions, seed: number): Simulated {
   const judgedDays = DAYS - WARM_UP_DAYS
   for (const { rank, weight } of sample) {
     const rate = rateOf(rank)
-    // Of a page that is asked for more than twenty times a day, all but its refreshes are hits.
+    // Above twenty requests a day, all but refreshes are hits.
     const steps = Math.min(rate, 20)
     const each = (weight * (rate / steps)) / judgedDays
     let renderedDay = Number.NEGATIVE_INFINITY
@@ -69,7 +66,7 @@ export function simulate(given: Assumptions, seed: number): Simulated {
       if (counts) {
         sums.asked += each
         sums[state] += each
-        // However often it is asked for: one refresh a time.
+        // One refresh at a time, however many requests.
         if (state !== 'hit') sums.renders += weight / judgedDays
       }
       if (state !== 'hit') renderedDay = day
@@ -87,12 +84,12 @@ export function simulate(given: Assumptions, seed: number): Simulated {
   }
 }
 
-/** Days until the next request of a page that is asked for so often a day. */
+/** Days until the next request, at `rate` requests a day. */
 function wait(random: () => number, rate: number): number {
   return -Math.log(1 - random()) / rate
 }
 
-/** The share of requests whose page an edge holds, when each edge gets its part of all requests. */
+/** The share of requests that an edge serves from memory, when requests are split among edges. */
 function memoryShare(
   { memoryBytes, entryBytes, edges, requestsPerPageDay, pages }: Assumptions,
   sample: readonly { rank: number; weight: number }[],

@@ -1,12 +1,8 @@
 /**
- * What a fleet needs for so many pages: growth and writes of PostgreSQL are
- * measured here on a small store, what crawlers bring about is simulated under
- * assumptions that stand in the output, and the rest is multiplication. The
- * processor time of renders and hits are figures of other programs
- * (`bench/render.ts`, `bench/edge.ts`), given as options.
- *
- *   node bench/scale.ts [--pages 100000000] [--requests 0.1] [--html-kb 60]
- *                       [--render-cpu-ms 250] [--edge-cpu-us 60] [--peak 5] [--measured 1000]
+ * Estimates what a fleet needs: measures PostgreSQL on a small store, simulates crawlers, and multiplies.
+ * Processor times of renders and hits come from `bench/render.ts` and `bench/edge.ts`.
+ * Command: `node bench/scale.ts [--pages 100000000] [--requests 0.1] [--html-kb 60]`
+ * `[--render-cpu-ms 250] [--edge-cpu-us 60] [--peak 5] [--measured 1000]`
  */
 import { parseArgs } from 'node:util'
 

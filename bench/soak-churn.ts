@@ -1,13 +1,8 @@
 /**
- * A whole node, with a PostgreSQL of its own, used for as long as wanted by all
- * kinds of clients at once: domains come and go, pages are rendered, hit,
- * passed, purged, refreshed and warmed, keys renewed. Memory of the whole
- * process tree, sizes of tables with their indexes, and open files of the node
- * may not grow over the last two thirds of the run by more than 15 % of their
- * level (or 64 MiB, 8 MiB and 16 files). Clients rest so that the node uses at
- * most `--cores`. Ends with status 1 and the list when something was not so.
- *
- *   node bench/soak-churn.ts [--minutes 60] [--seed 1] [--cores 0.4]
+ * Uses a whole node with all kinds of clients at once. Exits with status 1 if memory, tables or open files leak.
+ * Limit: 15 % growth over the last two thirds of the run, or 64 MiB, 8 MiB and 16 files.
+ * Clients pause so that the node uses at most `--cores`.
+ * Command: `node bench/soak-churn.ts [--minutes 60] [--seed 1] [--cores 0.4]`
  */
 import { parseArgs } from 'node:util'
 

@@ -1,15 +1,9 @@
 /**
- * Thousands of renders of every kind of page, hostile ones among them, at six
- * domains, while processes of the browser (pages, the browser itself, zygotes,
- * GPU and network process) are killed at random moments. Each render has to
- * come out as its page is, or, when a kill has hit it, at the next attempt (one
- * in a thousand may do so without a kill: real time is short beside scripts that
- * hog every core); at the end there may be no process, no zombie, no profile
- * folder and no open file or socket that was not there before; and the memory of
- * the whole process tree may not grow over the last two thirds of the run by more
- * than 15 % of its level (or 64 MiB). Ends with status 1 and the list when something was not so.
- *
- *   node bench/soak.ts [--renders 5000] [--seed 1] [--kill-every-ms 4000]
+ * Renders thousands of ordinary and hostile pages while browser processes are killed at random moments.
+ * Each render must succeed, or at the next attempt after a kill (one in a thousand may also fail without a kill).
+ * Exits with status 1 if processes, files or sockets remain, or memory grows by 15 % (or 64 MiB) over the last two
+ * thirds.
+ * Command: `node bench/soak.ts [--renders 5000] [--seed 1] [--kill-every-ms 4000]`
  */
 import { parseArgs } from 'node:util'
 

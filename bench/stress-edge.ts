@@ -1,4 +1,4 @@
-/** The edge of `bench/stress.ts`, in a process of its own: everything but PostgreSQL and Chromium is real. */
+/** The edge process of `bench/stress.ts`: everything but PostgreSQL and Chromium is real. */
 import type net from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { createSecureContext } from 'node:tls'
@@ -13,7 +13,6 @@ import { silentLog } from '../src/log.ts'
 import { createAddressGuard } from '../src/outbound/address-guard.ts'
 import { createClient } from '../src/outbound/client/pool.ts'
 
-/** What the edge says of itself when it is asked. */
 export type Told = { rssBytes: number; heapBytes: number; outsideBytes: number; connections: number }
 
 /** `shop.example` has an origin that answers, `hung.example` one that never does. */
@@ -25,7 +24,6 @@ const { privateKey, certificate } = createSelfSigned('shop.example')
 const key = privateKey.export({ type: 'pkcs8', format: 'pem' })
 const context = createSecureContext({ key, cert: certificate })
 
-/** In place of PostgreSQL: the two domains, and no page. */
 const query = async ({ name, values }: { name: string; values: string[] }) => {
   const origin_url = ORIGINS[values[0]!]
   if (name !== 'domain-by-host' || origin_url === undefined) return { rows: [] }
@@ -45,7 +43,7 @@ const { plain, secure } = createEdge(
     pool: db,
     notifications: { connected: true },
     enqueueLive: async () => 'none' as JobId,
-    // Nothing renders: every crawler waits for as long as it may, and is passed.
+    // No renders: every crawler waits for its maximum time and is passed.
     waiter: {
       wait: (_job, signal) =>
         new Promise((resolve) => signal.addEventListener('abort', () => resolve('late'))),
@@ -72,7 +70,7 @@ process.on('message', () => {
         outsideBytes: external,
         connections: plainly + securely,
       }
-      // Whoever asked may have gone.
+      // The parent may be gone.
       process.send!(told, () => {})
     })
   })

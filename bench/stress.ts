@@ -1,14 +1,8 @@
 /**
- * What many connections do to people's requests, and what they cost in memory:
- * one after another come idle keep-alive connections, sessions of HTTP/2, slow
- * heads, requests to an origin that hangs, clients that read nothing, and a burst
- * of misses; after each, people ask for a page of the origin and are timed.
- *
- *   node bench/stress.ts [connections = 10000] [seconds of each phase = 5]
- *
- * The edge runs in a process of its own (`bench/stress-edge.ts`), origins and
- * clients in this one. Last line: the same as JSON. Needs as many open files as
- * connections (`ulimit -n`). Exit code 1: somebody was not answered.
+ * Times requests of people beside many idle, slow or hanging connections, and measures the edge's memory.
+ * Command: `node bench/stress.ts [connections = 10000] [seconds of each phase = 5]`
+ * The edge has its own process (`bench/stress-edge.ts`). The last line is JSON.
+ * Needs as many open files as connections (`ulimit -n`). Exit code 1: a request got no response.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -24,7 +18,7 @@ const connections = Number(process.argv[2] ?? 10_000)
 const seconds = Number(process.argv[3] ?? 5)
 const PEOPLE = 4
 const PAGE = Buffer.alloc(8 * 1024, 'x')
-/** More than all buffers on the way take. */
+/** More than all buffers on the way. */
 const LARGE = Buffer.alloc(64 * 1024 * 1024)
 
 type Phase = Told & { name: string; requests: number; failed: number; p50Ms: number; p99Ms: number }
@@ -69,7 +63,7 @@ try {
 console.log(JSON.stringify(phases))
 if (phases.some(({ failed }) => failed > 0)) process.exitCode = 1
 
-/** People ask, one after another each; then the edge says what it holds. */
+/** People request one after another; then the edge reports its memory. */
 async function measure(name: string): Promise<void> {
   const times: number[] = []
   let failed = 0
@@ -119,7 +113,7 @@ function ask(agent: http.Agent): Promise<number> {
   })
 }
 
-/** Each has asked for something once, as a browser has. */
+/** Each has sent one request, as browsers do. */
 async function idleConnections(count: number): Promise<void> {
   await each(count, async () => {
     const socket = connect()

@@ -1,4 +1,4 @@
-/** The API of a checkout, for `bench/domain-summaries.ts`: on a port of its own, over a database that is there. */
+/** The API of a checkout for `bench/domain-summaries.ts`, on its own port over an existing database. */
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -14,7 +14,7 @@ import { silentLog } from '../src/log.ts'
 
 export type SummaryApi = { url: string; close(): Promise<void> }
 
-/** `nowMs`: for it, it is always then. */
+/** `nowMs`: its clock always shows this time. */
 export async function openSummaryApi(checkout: string, pool: pg.Pool, nowMs: number): Promise<SummaryApi> {
   const file = pathToFileURL(path.resolve(checkout, 'src/api/server.ts')).href
   const { createApiServer } = (await import(file)) as typeof Api

@@ -1,4 +1,4 @@
-/** The store of `bench/domain-summaries.ts`: accounts of different sizes, with the traffic of some days. */
+/** The store of `bench/domain-summaries.ts`: accounts of different sizes with traffic. */
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -14,9 +14,9 @@ import type { AccountId } from '../src/ids.ts'
 import { silentLog } from '../src/log.ts'
 
 const HOUR_MS = 3_600_000
-/** What a summary reads is a week; older hours lie around it. */
+/** A summary reads one week. */
 const DAYS = 14
-/** Who comes and how it is answered, and how much of all lines that is. */
+/** Crawlers and verdicts, with their share of all lines. */
 const KINDS = [
   ['people', '', 'pass; not-a-crawler', 3],
   ['search', 'Googlebot', 'hit', 3],
@@ -41,9 +41,8 @@ export type SummaryStore = {
 }
 
 /**
- * A private PostgreSQL with the settings of a node. A domain has `lines` lines an
- * hour on average; how many each has is uneven. Written hour by hour, as nodes
- * do, so that the rows of a domain lie apart.
+ * A private PostgreSQL with a node's settings. `lines` is the average per domain and hour.
+ * Written hour by hour, as nodes do, so that a domain's rows lie apart.
  */
 export async function openSummaryStore(given: {
   sizes: readonly number[]
@@ -51,7 +50,7 @@ export async function openSummaryStore(given: {
   nowMs: number
 }): Promise<SummaryStore> {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-bench-'))
-  // As root the database is another user's: one that could not pass would have its files elsewhere, and leave them.
+  // As root, PostgreSQL runs as another user, who must be able to enter this directory.
   await chmod(dataDir, 0o711)
   const log = silentLog()
   const database = await openDatabase({ databaseUrl: null, dataDir, log })
@@ -70,7 +69,7 @@ export async function openSummaryStore(given: {
       [id, size],
     )
   }
-  // Without the limits that a node's connections have: filling is no work of a node.
+  // Without the limits of a node's connections, for filling.
   await withClient(connection, (client) => fill(client, given))
   return {
     pool,

@@ -1,13 +1,9 @@
 import { processTree, proportionalMemory } from '../test/support/processes.ts'
 
-/** Reading the memory of a tree costs the kernel some 25 ms, on the cores that are being measured: often enough to see the peak, no more. */
+/** Reading a tree's memory takes the kernel about 25 ms on the measured cores. */
 const SAMPLE_MS = 1_000
 
-/**
- * Meters a process and all below it: CPU time from one call of `cpuMs` to the
- * next, and the highest sum of proportional memory seen (PSS: shared pages of a
- * browser's processes count once).
- */
+/** Meters a process tree: CPU time between two calls of `cpuMs`, and peak proportional memory (PSS). */
 export function meterTree(pid: number): { cpuMs(): number; peakBytes(): number; stop(): void } {
   let peak = 0
   let last = totalCpuMs(pid)
@@ -27,7 +23,7 @@ export function meterTree(pid: number): { cpuMs(): number; peakBytes(): number; 
   }
 }
 
-/** Ended children are in the sums of those that waited for them. */
+/** Parents that waited for ended children include their time. */
 function totalCpuMs(pid: number): number {
   return processTree(pid).reduce((sum, entry) => sum + entry.cpuMs, 0)
 }

@@ -8,13 +8,10 @@ import { until } from '../../test/support/condition.ts'
 import { listProcesses, processTree } from '../../test/support/processes.ts'
 import type { GivenBrowser } from './service.ts'
 
-/** What a peer's main file reads from its only argument. */
+/** The only argument of a peer's main file. */
 export type PeerOptions = { port: number; debuggingPort: number; executable: string }
 
-/**
- * Starts a peer's main file with the given browser and waits until its port
- * answers. `home`: an empty directory that takes the browser's profile.
- */
+/** Waits until the peer's port answers. `home`: an empty directory for the browser's profile. */
 export async function startPeer(
   main: string,
   browser: GivenBrowser,
@@ -24,7 +21,7 @@ export async function startPeer(
   const options: PeerOptions = { port, debuggingPort, executable: browser.executable }
   const child = spawn(process.execPath, [path.join(import.meta.dirname, main), JSON.stringify(options)], {
     env: { PATH: process.env['PATH'], ...browser.environment, HOME: home, TMPDIR: home },
-    // The channel tells it when we are gone.
+    // The IPC channel closes when this process ends.
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
   let words = ''
@@ -34,11 +31,11 @@ export async function startPeer(
   const url = `http://127.0.0.1:${port}`
   const close = async () => {
     const exited = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : null
-    // Its browser is not in its process group: all are named one by one, parents first.
+    // Its browser is not in its process group: kill all by id, parents first.
     const tree = processTree(child.pid!).map(({ pid }) => pid)
     for (const pid of tree) killIfThere(pid)
     await exited
-    // A browser that is still ending writes into its profile, which is removed next.
+    // A dying browser still writes into its profile, which is removed next.
     await until(`${main} is gone`, () => !listProcesses().some(({ pid }) => tree.includes(pid)))
   }
   try {
@@ -51,7 +48,7 @@ export async function startPeer(
   return { url, pid: child.pid!, close }
 }
 
-/** For a peer's main file: when the benchmark is gone, the peer and its browser end. */
+/** For a peer's main file: ends the peer and its browser with the benchmark. */
 export function endWithParent(): void {
   process.on('disconnect', () => {
     for (const { pid } of processTree(process.pid).reverse()) killIfThere(pid)
@@ -66,7 +63,7 @@ function killIfThere(pid: number): void {
   }
 }
 
-/** One GET whose path holds a whole URL, sent as it is. */
+/** Sends a path that holds a whole URL, unchanged. */
 export function getRaw(base: string, target: string): Promise<{ status: number; html: string }> {
   const { hostname, port } = new URL(base)
   return new Promise((resolve, reject) => {

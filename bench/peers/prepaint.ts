@@ -5,10 +5,9 @@ import { clearDataDir, makeDataDir, startNodeProcess } from '../../test/support/
 import { callApi, openAccount, registerDomain } from '../../test/support/tenant.ts'
 import type { Service, Site } from './service.ts'
 
-/** Prepaint can also say how each of its last renders went. */
 export type Prepaint = Service & { lastRenders(): Promise<RenderView[]> }
 
-/** A whole node at its defaults, with its PostgreSQL, asked at its edge by a crawler. */
+/** A whole node at its defaults, requested at its edge by a crawler. */
 export async function startPrepaint(site: Site, settings: Record<string, string> = {}): Promise<Prepaint> {
   const dataDir = makeDataDir()
   const host = `${site.name}.example`

@@ -15,9 +15,8 @@ const { port, debuggingPort, executable } = JSON.parse(process.argv[2]!) as Peer
 const require = createRequire(import.meta.url)
 endWithParent()
 
-// Its protocol library asks the browser for the description of the protocol at
-// every connection, which ends the packaged browser (it was built without that
-// file). `local` takes the library's own copy: one request less for each tab.
+// `local` uses the library's copy of the protocol description.
+// Requesting it at each connection ends the packaged browser, which was built without that file.
 type Connect = ((options: Record<string, unknown>) => unknown) & object
 const library = require.resolve('chrome-remote-interface')
 const connect = require(library) as Connect
@@ -27,7 +26,7 @@ require.cache[library]!.exports = Object.assign(
 )
 const prerender = require('prerender') as Prerender
 
-// Its own server.js, line by line; only where the browser is and that it may run as root is ours.
+// Copied from its server.js, except for the browser's path and permission to run as root.
 const server = prerender({
   port,
   host: '127.0.0.1',

@@ -10,8 +10,7 @@ const { port, executable } = JSON.parse(process.argv[2]!) as PeerOptions
 const { require } = installedPeer('rendertron')
 endWithParent()
 
-// It launches the browser that puppeteer downloaded at its installation. There
-// is none here, for install scripts are not run: it has to be told one.
+// Install scripts are not run, so puppeteer has no downloaded browser.
 const puppeteer = require('puppeteer') as Puppeteer
 const launch = puppeteer.launch.bind(puppeteer)
 puppeteer.launch = (options) => launch({ ...options, executablePath: executable })

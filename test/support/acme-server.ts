@@ -8,38 +8,36 @@ import { alpnDigest } from '../../src/certificates/acme/alpn-certificate.ts'
 import { readDer } from '../../src/der.ts'
 import { createTestCa } from './certificate-authority.ts'
 
-// Test support: a small ACME server (RFC 8555, 8737, 9773) that really asks for
-// its proofs, refuses what is wrong, and fails on request. Pebble, which nobody
-// here wrote, judges the same client where it is installed.
+// A small ACME server (RFC 8555, 8737, 9773) that verifies proofs and fails on request. Pebble tests the same client.
 
-/** What tests of issuance need of a CA; Pebble is another one. */
+/** What issuance tests need of a CA; Pebble is the other implementation. */
 export type TestAcme = {
   directoryUrl: string
-  /** Trusted by the ACME client (PEM). */
+  /** PEM, trusted by the ACME client. */
   ca: string
-  /** What issued certificates are verified against (PEM). */
+  /** PEM, verifies issued certificates. */
   root(): Promise<string>
   close(): Promise<void>
 }
 
 export type TestAcmeServer = TestAcme & {
-  /** Orders that were placed, by name. */
+  /** Names of placed orders. */
   orders: string[]
-  /** Challenges that were asked for, by kind. */
+  /** Kinds of requested challenges. */
   asked: string[]
-  /** Whom the accounts name, as last told. */
+  /** The last contacts of each account. */
   contacts: string[][]
-  /** Of new orders: the certificate that they replace. */
+  /** The certificates that new orders replace. */
   replaced: string[]
-  /** What goes wrong from now on; null: nothing. */
+  /** The current fault; null: none. */
   fault: 'away' | 'rate-limited' | 'no-nonce' | 'nonces' | 'silent' | 'replaced-already' | 'not-his' | null
-  /** When it limits us, or gives no nonce. */
+  /** Sent when limiting the rate or without a nonce. */
   retryAfter: string
   /** Awaited before a challenge is judged. */
   beforeJudging: () => Promise<void>
-  /** Of certificates that are issued from now on. */
+  /** Of certificates issued from now on. */
   lifetimeMs: number
-  /** Renewal information for all certificates; null: as they are, at the middle of their life. */
+  /** Renewal window of all certificates; null: the middle of their life. */
   window: { start: Date; end: Date } | null
 }
 
@@ -110,7 +108,7 @@ export async function startTestAcme(ports: { http: number; tls: number }): Promi
     return 'status' in said ? said : route(path, said.payload, said.key)
   }
 
-  /** Of answers to GET none is promised (RFC 8555, section 7.2). */
+  /** Responses to GET need no nonce (RFC 8555, section 7.2). */
   function nonceFor({ method, url }: http.IncomingMessage): Record<string, string> {
     if (method === 'GET' || (acme.fault === 'no-nonce' && url === '/nonce')) return {}
     const nonce = randomBytes(16).toString('base64url')
@@ -157,7 +155,7 @@ export async function startTestAcme(ports: { http: number; tls: number }): Promi
       const kid = `${base}/account/${thumbprint(key)}`
       const status = accounts.has(kid) ? 200 : 201
       accounts.set(kid, key)
-      // Section 7.3.1: whoever asks for an account that is there changes nothing.
+      // RFC 8555, section 7.3.1: requesting an existing account changes nothing.
       const { contact } = payload
       if (Array.isArray(contact) && (status === 201 || id !== undefined))
         acme.contacts.push(contact.map(String))
@@ -268,7 +266,7 @@ export async function startTestAcme(ports: { http: number; tls: number }): Promi
     return good && raw.includes(identifier)
   }
 
-  /** PKCS #10: signed by the key in it, for the name that was ordered. */
+  /** PKCS #10: signed by its own key, for the ordered name. */
   function issue(name: string, csr: Buffer): string {
     const [whole] = readDer(csr)
     const [signed, , signature] = readDer(whole!.content)

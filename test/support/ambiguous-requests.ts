@@ -1,9 +1,6 @@
-// Test support: what no server may read, for each of ours.
+// Requests that every server must reject.
 
-/**
- * Headers behind `POST / HTTP/1.1` and a Host, with a body that could be read in
- * two ways: one of them finds `smuggled`, a whole request, in it.
- */
+/** Headers after `POST / HTTP/1.1` and a Host. One of two readings of the body finds the request `smuggled`. */
 export function ambiguousBodies(smuggled: string): Record<string, string> {
   return {
     'CL.TE': `Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${smuggled}`,
@@ -45,7 +42,7 @@ export function ambiguousBodies(smuggled: string): Record<string, string> {
   }
 }
 
-/** Without a Host behind them. */
+/** Without a Host line. */
 export const BAD_REQUEST_LINES: Record<string, string> = {
   'HTTP/2 without its preface': 'GET / HTTP/2.0',
   'a line break in the path': 'GET /a\r\nX: 1 HTTP/1.1',

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict'
 
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 
-// Test support: the served OpenAPI document as the judge of every answer.
+// Checks every response against the served OpenAPI document.
 
 export type Exchange = { method: string; path: string; status: number; type: string | null; text: string }
 
 export type Operation = {
   method: string
   url: string
-  /** The name of the first security scheme; null: none. */
+  /** The first security scheme; null: none. */
   security: string | null
-  /** The names of all that are taken. */
+  /** All accepted schemes. */
   securities: string[]
-  /** Schema of the request's body; null: it has none. */
+  /** null: no request body. */
   body: BodySchema | null
 }
 
@@ -23,7 +23,7 @@ export type Contract = { check(exchange: Exchange): void; operations: Operation[
 
 type Json = { [key: string]: Json } & { schema?: Json }
 
-/** Operations and answers of the document; throws when it does not compile. */
+/** Throws if the document does not compile. */
 export function readContract(document: unknown): Contract {
   const { paths } = document as { paths: Record<string, Record<string, Json>> }
   const ajv = new Ajv2020({ allErrors: true, strict: false, validateFormats: false })
@@ -36,7 +36,7 @@ export function readContract(document: unknown): Contract {
     method: string
     answers: Map<string, ValidateFunction>
     others: Map<string, string | null>
-    /** Statuses whose answer comes as CSV to whoever wants that. */
+    /** Statuses whose response may be CSV. */
     alsoCsv: Set<string>
   }[] = []
   for (const [url, methods] of Object.entries(paths)) {
@@ -85,7 +85,7 @@ export function readContract(document: unknown): Contract {
       const answer = route?.answers.get(String(status))
       if (type?.startsWith('text/csv') === true && route?.alsoCsv.has(String(status)) === true) return
       if (route === undefined) {
-        // Whatever no route takes says why, and nothing else.
+        // Without a route, the body is an error and nothing else.
         if (status === 204 || text === '') return
         assert.match(type ?? '', /^application\/json/, where)
         assert.deepEqual(Object.keys(JSON.parse(text) as object), ['error'], where)
@@ -105,10 +105,7 @@ export function readContract(document: unknown): Contract {
   }
 }
 
-/**
- * A body with every property that the schema knows, by the names of the
- * properties; of several forms, the first. Fails for a property without a value.
- */
+/** A body with every property of the schema; of several forms, the first. Fails if a property has no value. */
 export function exampleBody({ method, url, body }: Operation, values: Record<string, unknown>): unknown {
   if (body === null) return undefined
   const { properties = {} } = body.anyOf?.[0] ?? body

@@ -31,15 +31,14 @@ import { publishWord } from '../../src/sites/reachability/published-word.ts'
 import { type Contract, readContract } from './api-contract.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
 
-// Test support: the whole API on loopback over a database of its own. Every
-// answer is checked against the OpenAPI document before a test sees it.
+// The whole API on loopback over its own database. Checks every response against the OpenAPI document.
 
 export type TestAnswer = { status: number; headers: Headers; body: Record<string, unknown>; text: string }
 
 export type TestRequest = {
   key?: string | undefined
   token?: string | undefined
-  /** Of a session: sent as a page of the dashboard would. */
+  /** A session cookie, sent like a page of the dashboard. */
   cookie?: string | undefined
   /** Sent as JSON; a string is sent as it is. */
   body?: unknown
@@ -50,16 +49,15 @@ export type TestAccount = { id: AccountId; email: string; key: string }
 
 export type TestApi = Awaited<ReturnType<typeof startTestApi>>
 
-/** The first moment of the tests' clock: in the middle of a month, of a day and of an hour. */
+/** The start of the tests' clock: in the middle of a month, a day and an hour. */
 export const TEST_START_MS = Date.parse('2026-11-15T12:30:00.000Z')
 
-/** Doors before pages that say which they are; no edge is behind them. */
 export const testDoors: PageDoors = {
   answer: (_req, res, asked) => sendTestPage(res, asked),
   offer: (_req, res, asked) => sendTestPage(res, asked),
 }
 
-/** With a master key of its own, so that no file is made. */
+/** With its own master key, so that no file is made. */
 export function testVault(pool: pg.Pool): Vault {
   const keys = parseMasterKeys(Buffer.alloc(32, 7).toString('base64'))
   return createVault({ pool, keys, dataDir: '/nowhere' })
@@ -78,13 +76,13 @@ export async function startTestApi({
   dashboardDir?: string
   mailer?: ApiDeps['mailer']
   publicUrl?: string | null
-  /** Of streams of events; absent: there are none, and no connection listens. */
+  /** For event streams; absent: none, and no connection listens. */
   events?: { limits?: StreamLimits; times?: EventTimes }
 } = {}) {
   const database: TestDatabase = await testDatabase()
   const { pool } = database
   const clock = { atMs: TEST_START_MS, nowMs: () => clock.atMs }
-  /** `held`: until then the question is under way. */
+  /** `held` delays the readiness check. */
   const readiness: { found: Readiness; asked: number; held: Promise<void> | null } = {
     asked: 0,
     held: null,
@@ -176,7 +174,6 @@ export async function startTestApi({
     get: (path: string, key?: string) => call('GET', path, { key }),
     post: (path: string, key: string | undefined, body?: unknown) => call('POST', path, { key, body }),
 
-    /** An account with an API key. */
     async account(plan = 'agency_plus'): Promise<TestAccount> {
       const email = `owner-${++accounts}@example.com`
       const { id } = await createAccount(pool, plans, { email, plan, password: null })
@@ -186,7 +183,7 @@ export async function startTestApi({
       return { id, email, key }
     },
 
-    /** A session of the account, as the header `Cookie`. */
+    /** Returns the header `Cookie` of a new session. */
     async session({ id }: { id: AccountId }): Promise<string> {
       const client = { address: '127.0.0.1', userAgent: 'test' }
       const started = await startSession(pool, id, client, clock.nowMs())
@@ -194,7 +191,7 @@ export async function startTestApi({
       return `${cookieName(publicUrl)}=${started.token}`
     },
 
-    /** A domain, not by way of HTTP. */
+    /** Inserts a domain without HTTP. */
     async domain(account: TestAccount, name: string): Promise<{ id: DomainId; name: DomainName }> {
       const parsed = parseDomainName(name)
       assert(parsed.ok)
@@ -214,7 +211,7 @@ export async function startTestApi({
   }
 }
 
-/** What a browser sends of what it was told to keep. */
+/** The `Cookie` header of a browser that got these `Set-Cookie` lines. */
 export function cookieOf(lines: readonly string[]): string {
   return lines.map((line) => line.split(';', 1)[0]).join('; ')
 }
@@ -234,7 +231,7 @@ export async function storePages(api: TestApi, domain: DomainId, paths: readonly
   )
 }
 
-/** One entry in each of the two caches that hang on a domain as a whole. */
+/** One entry in each of the two caches of a whole domain. */
 export async function storeRedirectAndSitemap(api: TestApi, domain: DomainId): Promise<void> {
   await api.pool.query(
     `insert into redirect (domain_id, path, status, location, stored_at) values ($1, '/old', 301, '/new', now())`,

@@ -16,7 +16,7 @@ import {
   utcTime,
 } from '../../src/der.ts'
 
-// Test support: a certificate authority that signs whatever a test wants.
+// A certificate authority that signs anything.
 
 export type TestLeaf = { chain: string; key: string; certificate: string }
 
@@ -24,7 +24,7 @@ export type LeafOptions = {
   names?: readonly string[]
   notBeforeMs?: number
   notAfterMs?: number
-  /** Of the key that is certified; one is made when absent. */
+  /** Absent: a new key is made. */
   publicKey?: KeyObject
   keys?: { privateKey: KeyObject; publicKey: KeyObject }
   /** Object id of the extended key usage. */
@@ -37,13 +37,12 @@ const AUTHORITY_KEY_ID = Buffer.from('prepaint-test-authority!')
 export type TestCa = {
   name: string
   keys: { privateKey: KeyObject; publicKey: KeyObject }
-  /** PEM */
   certificate: string
   authorityKeyId: Buffer
   leaf(options?: LeafOptions): TestLeaf
 }
 
-/** `parent`: an intermediate authority, signed by that one. */
+/** `parent`: the authority that signs this intermediate one. */
 export function createTestCa(
   name = 'Prepaint test CA',
   nowMs = Date.now(),

@@ -23,8 +23,7 @@ import { invalidateOn } from '../../src/store/invalidation.ts'
 import type { TestAcme } from './acme-server.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
 
-// Test support: nodes that serve certificates and may order them, on one
-// database, with the edge's own servers and the clock turned by hand.
+// Nodes on one database that serve and may order certificates, with real edge servers and a manual clock.
 
 export const TEST_MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
 
@@ -92,7 +91,7 @@ export async function testFleet() {
       listener,
       vault,
       contexts,
-      /** A TLS handshake as a visitor makes it; rejects when it is refused. */
+      /** Rejects if the handshake is refused. */
       async handshake(name: string, root?: string): Promise<Handshake> {
         const socket = tls.connect({
           host: '127.0.0.1',
@@ -110,7 +109,7 @@ export async function testFleet() {
           socket.destroy()
         }
       },
-      /** Orders from that CA; the name is taken to lead to us unless `reach` says otherwise. */
+      /** Orders from that CA. The name points to us unless `reach` says otherwise. */
       order(
         acme: Pick<TestAcme, 'directoryUrl' | 'ca'>,
         {
@@ -136,7 +135,7 @@ export async function testFleet() {
             email: 'operator@example.com',
             perHour: 100,
             pollMs: 100,
-            // Longer than a busy machine holds a node up.
+            // Longer than delays on a busy machine.
             leaseMs: 60_000,
             times: { pollMs: 20, limitMs: 20_000 },
             ...options,

@@ -3,14 +3,14 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 
-// Test support: the command line as its users have it, a process of its own.
+// Runs the command line in its own process.
 
 export type Ran = { code: number | null; stdout: string; stderr: string }
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const MAIN = path.join(import.meta.dirname, '../../bin/prepaint.ts')
 
-/** The environment of a test is its own: no setting of whoever runs it gets in. */
+/** The environment contains no settings of the tests' user. */
 export function spawnPrepaint(args: readonly string[], settings: Record<string, string>): ChildProcess {
   return spawn(process.execPath, [MAIN, ...args], {
     cwd: ROOT,
@@ -25,14 +25,14 @@ export async function runPrepaint(
   stdin = '',
 ): Promise<Ran> {
   const child = spawnPrepaint(args, settings)
-  // Whether it reads that is its own affair.
+  // The command need not read its stdin.
   child.stdin!.on('error', () => {}).end(stdin)
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
   const [stdout, stderr, code] = await Promise.all([text(child.stdout!), text(child.stderr!), ended])
   return { code, stdout, stderr }
 }
 
-/** Runs with `--json` and checks that stdout is exactly one object on one line. */
+/** Runs with `--json` and checks that stdout is one object on one line. */
 export async function runJson(
   args: readonly string[],
   settings: Record<string, string>,

@@ -1,13 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** How long beyond its time one look may take before it is given up. */
+/** How much longer a single probe may take. */
 const LOOK_MS = 60_000
 
 /**
- * Looks every 20 ms until `probe` gives something other than null, undefined or
- * false, and returns that. `what` stands in the error after `timeoutMs`; an
- * error that `probe` throws counts as "not yet" and becomes the cause. A look
- * that began in time may end later; one that never ends is an error too.
+ * Probes every 20 ms until the result is not null, undefined or false, and returns it.
+ * Throws after `timeoutMs` with `what`; the last error of `probe` is the cause.
  */
 export async function until<T>(
   what: string,

@@ -2,8 +2,7 @@ import { createInterface } from 'node:readline'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { createLog } from '../../src/log.ts'
 
-// Test support: a process of its own that opens the database, tells what happens
-// in lines of JSON, and takes SQL and "close" on stdin. Started by database-process.ts.
+// Opens the database for database-process.ts; reports events as JSON lines, and takes SQL and "close" on stdin.
 
 const [dataDir = '', attach = ''] = process.argv.slice(2)
 
@@ -39,5 +38,5 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 await database.close()
 say({ event: 'closed' })
-// An open stdin would keep us.
+// An open stdin would keep the process alive.
 process.exit(0)

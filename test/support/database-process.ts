@@ -18,7 +18,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { SystemUser } from '../../src/system-user.ts'
 
-// Test support: processes that open the private PostgreSQL, to be killed.
+// Processes that open the private PostgreSQL, to be killed.
 
 type Event =
   | { event: 'step'; line: string }
@@ -30,9 +30,9 @@ type Event =
 
 export type TestProcess = {
   pid: number
-  /** The next event of this kind; whatever else comes before it is dropped. Rejects at the end of the process. */
+  /** Drops other events before it. Rejects at the end of the process. */
   next<K extends Event['event']>(kind: K): Promise<Extract<Event, { event: K }>>
-  /** The next event but for `step`. */
+  /** The next event except `step`. */
   nextEnd(): Promise<Event>
   /** Runs SQL through the process's pool. */
   query(sql: string): Promise<Record<string, unknown>[]>
@@ -42,7 +42,7 @@ export type TestProcess = {
 
 const started = new Set<ChildProcess>()
 
-/** For after each test: one that failed must not leave its processes to the next. */
+/** Call after each test, so that a failed test leaves no processes. */
 export async function killTestProcesses(): Promise<void> {
   await Promise.all([...started].map(killChild))
 }
@@ -54,7 +54,7 @@ async function killChild(child: ChildProcess): Promise<void> {
   started.delete(child)
 }
 
-/** Opens the database of `dataDir` in a process of its own. It ends with us: its stdin does. */
+/** Opens the database of `dataDir` in a process that ends with this one. */
 export function startTestProcess(
   dataDir: string,
   { attach = false, user = null }: { attach?: boolean; user?: SystemUser } = {},
@@ -65,7 +65,7 @@ export function startTestProcess(
     ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
   })
   started.add(child)
-  // One that has ended takes nothing: what is asked of it is told by the end of its events.
+  // The process may have ended.
   child.stdin!.on('error', () => {})
   const events = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
 
@@ -101,7 +101,7 @@ export function startTestProcess(
   }
 }
 
-/** A data directory that PostgreSQL's user can reach; `mkdtemp` alone closes it to all others. */
+/** A data directory that PostgreSQL's user can enter, unlike one of `mkdtemp`. */
 export function testDataDir(user: SystemUser = null): string {
   const dir = mkdtempSync(path.join(realpathSync(tmpdir()), 'prepaint-data-'))
   chmodSync(dir, 0o711)
@@ -136,7 +136,7 @@ function isIn(pid: number, dir: string): boolean {
   }
 }
 
-/** Waits for a condition; fails by name after `limitMs`. */
+/** Rejects with `what` after `limitMs`. */
 export async function until(
   what: string,
   met: () => boolean | Promise<boolean>,

@@ -4,19 +4,18 @@ import path from 'node:path'
 
 import type pg from 'pg'
 
-// Test support: a network between a node and its PostgreSQL that can fail in two ways.
+// A network between a node and PostgreSQL that can fail.
 
 export type DatabaseProxy = {
-  /** How to reach the database through it. */
   connection: pg.ClientConfig
-  /** For a process of its own, as its DATABASE_URL. */
+  /** DATABASE_URL for another process. */
   url: string
-  /** `swallow`: nothing arrives any more, and nobody is told; `refuse`: every connection breaks. */
+  /** `swallow`: drops everything silently; `refuse`: breaks every connection. */
   set(state: 'through' | 'swallow' | 'refuse'): void
   close(): void
 }
 
-/** A TCP port on loopback before the Unix socket of a test database. */
+/** A TCP port on loopback before a test database's Unix socket. */
 export async function startDatabaseProxy(connection: pg.ClientConfig): Promise<DatabaseProxy> {
   const socketFile = path.join(String(connection.host), `.s.PGSQL.${connection.port}`)
   const pairs = new Set<[net.Socket, net.Socket]>()
@@ -31,7 +30,7 @@ export async function startDatabaseProxy(connection: pg.ClientConfig): Promise<D
       near.destroy()
       far.destroy()
     }
-    // What was swallowed does not come later: the connection is as dead as after a cut cable.
+    // Dropped bytes never arrive: the connection is dead, as after a cut cable.
     let isDead = false
     const pass = (to: net.Socket) => (chunk: Buffer) => {
       isDead ||= state !== 'through'

@@ -9,22 +9,19 @@ import { startTestCluster } from './postgres-server.ts'
 export type TestDatabase = {
   pool: pg.Pool
   connection: pg.ClientConfig
-  /** For a process of its own, as its DATABASE_URL. */
+  /** DATABASE_URL for another process. */
   url: string
-  /** Ends the pool and drops the database, whoever is still connected; rejects where a connection was not given back. */
+  /** Drops the database even if clients are connected; rejects if a connection was not released. */
   close(): Promise<void>
 }
 
-/** A test that failed may hold a connection, for which the end of the pool would wait for ever. */
+/** A failed test may hold a connection, and the pool would wait for it for ever. */
 const GIVEN_BACK_WITHIN_MS = 30_000
 
 let cluster: Promise<pg.ClientConfig> | undefined
 let count = 0
 
-/**
- * Test support: a new database on a PostgreSQL that all tests of this process
- * share and that ends with it. It has the schema, unless `empty` is asked for.
- */
+/** A new database on this process's PostgreSQL. It has the schema unless `empty` is true. */
 export async function testDatabase({ empty = false } = {}): Promise<TestDatabase> {
   cluster ??= startTestCluster()
   const server = await cluster

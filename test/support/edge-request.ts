@@ -1,6 +1,5 @@
 import http from 'node:http'
 
-/** User agents as the real ones spell them. */
 export const GOOGLEBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
 export const PERSON =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/153.0.0.0 Safari/537.36'
@@ -8,15 +7,13 @@ export const PERSON =
 export type EdgeAnswer = {
   status: number
   headers: http.IncomingHttpHeaders
-  /** The `X-Prepaint` header; empty when there is none. */
+  /** The `X-Prepaint` header; empty if absent. */
   verdict: string
   body: Buffer
 }
 
 /**
- * One GET at the edge. `fetch` will not do: it sends no `Host` but the
- * address's own. Rejects when the connection breaks or nothing has come for
- * `timeoutMs`.
+ * One GET at the edge with its own `Host`, which `fetch` cannot send. Rejects after `timeoutMs` without a response.
  */
 export function edgeRequest(
   edge: string,

@@ -43,24 +43,24 @@ export type AskOptions = {
   body?: string | Buffer
 }
 
-/** `hang`: the job is queued and nobody takes it. */
+/** `hang`: the job stays queued. */
 export type Scripted = RenderOutcome | 'hang'
 
 /**
- * Test support: a whole edge on a real PostgreSQL, with a toy origin, the real
- * queue, and in place of Chromium a script of outcomes. The clock is turned by hand.
+ * A whole edge on real PostgreSQL with a toy origin and the real queue. Render outcomes are scripted, the clock is
+ * manual.
  */
 export async function startTestEdge(
   options: Partial<EdgeOptions> & {
     parts?: Partial<EdgeParts>
     origin?: http.RequestListener
-    /** See `seenQueries`: what requests ask the database for. */
+    /** See `seenQueries`. */
     queries?: SeeQuery
-    /** What comes of a job when the script is at its end; absent: a small page. */
+    /** The outcome after the script's end; absent: a small page. */
     render?: (job: ClaimedJob) => Promise<RenderOutcome>
-    /** Told of ends in place of the crawlers that wait at the node which rendered. */
+    /** Receives job ends instead of the crawlers that wait at this node. */
     ended?: Ended
-    /** Listens with TLS too, at `tlsPort`, with a certificate that nobody vouches for. */
+    /** Also listens with TLS at `tlsPort`, with an untrusted certificate. */
     tls?: boolean
   } = {},
 ) {
@@ -103,7 +103,7 @@ export async function startTestEdge(
     leaseMs: 60_000,
   })
 
-  /** A job whose row another transaction holds at this moment is passed over: then once more. */
+  /** Retries once: a claim skips a job whose row is locked. */
   async function claimOne(): Promise<ClaimedJob | null> {
     for (;;) {
       const [job] = await claim({ slots: 1, backgroundSlots: 1, occupied: [] }, nowMs)
@@ -115,7 +115,7 @@ export async function startTestEdge(
 
   const enqueueLive = createEnqueueLive({ db: pool, pool, plans: DEFAULT_PLANS, clock, liveWaitMs: 10_000 })
 
-  /** Runs one queued job as the script says, at the node whose crawlers `ended` tells. */
+  /** Runs one queued job at the node whose crawlers `ended` notifies. */
   async function work(ended: Ended): Promise<void> {
     const complete = createComplete({ pool, plans: DEFAULT_PLANS, clock, ended })
     const job = await claimOne()
@@ -195,7 +195,7 @@ export async function startTestEdge(
 
   const first = await node()
 
-  /** Everything that was notified before has arrived at the first node: notifications keep their order. */
+  /** Earlier notifications have reached the first node, because they keep their order. */
   async function settled(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const channel = `settled_${settles++}`
@@ -218,7 +218,7 @@ export async function startTestEdge(
     originServer: origin,
     rendered,
     refreshed,
-    /** At a node where nobody waits. */
+    /** Runs a job at a node without waiting crawlers. */
     work: () => work(() => {}),
     wait: (ms: number) => {
       nowMs += ms
@@ -242,7 +242,7 @@ export async function startTestEdge(
 
 type SeeQuery = (query: { name: string; values: unknown[] }) => void | object[] | Promise<void>
 
-/** The pool, whose named queries `see` is told of first: it may throw, or return the rows itself. */
+/** Calls `see` before each named query; it may throw, or return the rows. */
 export function seenQueries(pool: Queryable, see: SeeQuery): Queryable {
   const query = async (...given: [unknown]) => {
     const asked = given[0] as Parameters<SeeQuery>[0] | string
@@ -254,7 +254,7 @@ export function seenQueries(pool: Queryable, see: SeeQuery): Queryable {
 
 export type TestEdge = Awaited<ReturnType<typeof startTestEdge>>
 
-/** For `red.example` and `blue.example`; any other name has no certificate. */
+/** For `red.example` and `blue.example`; other names have no certificate. */
 export function testTls(): EdgeTls {
   const { privateKey, certificate } = createSelfSigned('red.example')
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' })
@@ -272,7 +272,7 @@ export async function listening(server: net.Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** One request on a connection of its own, which could take more. */
+/** One request on its own keep-alive connection. */
 export async function request(port: number, target: string, asking: AskOptions = {}): Promise<Answer> {
   const { host = 'red.example', agent = GOOGLEBOT, method = 'GET', headers = {}, body } = asking
   const connections = new http.Agent({ keepAlive: true })

@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-// Test support: an event stream as a client of the HTTP interface reads it.
+// Reads an event stream like a client of the HTTP interface.
 
 export type TestEvent = { id: string; event: string; data: Record<string, unknown> }
 
 export type TestReader = {
   status: number
   headers: Headers
-  /** The next event named `event`; others before it are passed over. Rejects when the stream ends first, or in half a minute. */
+  /** Skips other events. Rejects when the stream ends, or after 30 s. */
   next(event: string): Promise<TestEvent>
-  /** All until its end; rejects where that does not come in half a minute. */
+  /** All events until the end; rejects after 30 s. */
   rest(): Promise<TestEvent[]>
   close(): void
 }
 
 const WITHIN_MS = 30_000
 
-/** Resolves with the head of the answer. */
+/** Resolves with the response headers. */
 export async function openStream(url: string, headers: Record<string, string>): Promise<TestReader> {
   const abort = new AbortController()
   const response = await fetch(url, { headers, signal: abort.signal })
@@ -44,7 +44,7 @@ export async function openStream(url: string, headers: Record<string, string>): 
   }
 }
 
-/** A stream beats for ever, whatever does not come on it. */
+/** Heartbeats never end, so limit the time. */
 async function inTime<T>(what: string, coming: Promise<T>): Promise<T> {
   const waiting = new AbortController()
   const late = sleep(WITHIN_MS, undefined, { signal: waiting.signal }).then(() =>

@@ -8,7 +8,7 @@ import { type DatabaseProxy, startDatabaseProxy } from './database-proxy.ts'
 import { clearDataDir, makeDataDir, type NodeProcess, startNodeProcess } from './node-process.ts'
 import { startTestServer, type TestServer } from './postgres-server.ts'
 
-/** A node of a fleet: its process changes with every restart, all else stays. */
+/** A node of a fleet; only its process changes with a restart. */
 export type Member = {
   process: NodeProcess
   /** The network between it and PostgreSQL. */
@@ -16,19 +16,19 @@ export type Member = {
   start(): Promise<void>
 }
 
-/** Nodes, each a process with a data directory and a network of its own, on one PostgreSQL. */
+/** Nodes on one PostgreSQL, each with its own process, data directory and network. */
 export type Fleet = {
   server: TestServer
-  /** Past all networks. */
+  /** Bypasses all networks. */
   pool: pg.Pool
   members: Member[]
-  /** Ends everything; what was left behind. */
+  /** Ends everything; returns what was left behind. */
   close(): Promise<string[]>
 }
 
 const SKEWED_CLOCK = path.join(import.meta.dirname, 'skewed-clock.ts')
 
-/** One node for each of `nodes`: its settings, and by how much its machine's clock is wrong. */
+/** Starts a node for each entry: its settings, and its clock's error. */
 export async function startFleet(
   nodes: readonly { settings?: Record<string, string>; clockAheadMs?: number }[],
 ): Promise<Fleet> {
@@ -51,7 +51,7 @@ export async function startFleet(
   try {
     dirs.push(...nodes.map(makeDataDir))
     await unpackOnce(dirs)
-    // One after the other: a start has a limit, and on a small machine several at once take several times as long.
+    // One after the other: starts have a time limit, and concurrent ones are slow on a small machine.
     for (const [at, { settings = {}, clockAheadMs = 0 }] of nodes.entries()) {
       const dir = dirs[at]!
       const network = await startDatabaseProxy(server.connection)

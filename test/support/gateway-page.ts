@@ -1,4 +1,4 @@
-/** Test support: a page of the custom domain in a browser behind the gateway, and nothing else of ours. */
+/** A page of the custom domain in a browser behind the gateway. */
 import assert from 'node:assert/strict'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import type http from 'node:http'
@@ -12,19 +12,18 @@ import { launchBrowser } from '../../src/render/browser/browser-process.ts'
 import { CUSTOM_DOMAIN, startTestGateway } from './gateway.ts'
 
 const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-gateway-'))
-// As root the browser is another user, who must be able to pass.
+// As root, the browser runs as another user, who must be able to enter this directory.
 await chmod(dataDir, 0o711)
 const binary = await findBrowser({ chromium: null, dataDir })
 after(() => rm(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }))
 
 export type Answer = (request: http.IncomingMessage, response: http.ServerResponse) => string | undefined
 
-/** A page with a title and this body. */
 export function html(body: string): Answer {
   return () => `<!doctype html><title>page</title>${body}`
 }
 
-/** A page of the custom domain in a browser of its own, loaded at `/`. */
+/** Loads `/` of the custom domain in a new browser. */
 export async function openTestPage(
   t: TestContext,
   answers: Record<string, Answer>,
@@ -74,16 +73,16 @@ export async function openTestPage(
 
   return {
     tested,
-    /** Resolves when another page of the custom domain has been loaded in the place of this one. */
+    /** Resolves when another page of the custom domain has loaded. */
     visit,
-    /** How often a frame got another host in the browser's process for a navigation. */
+    /** How often a navigation gave a frame another host. */
     async hostsMade(): Promise<number> {
       const { histograms } = await browser.cdp.browser.send('Browser.getHistograms', {
         query: 'Navigation.CreateSpeculativeRFH',
       })
       return histograms.reduce((sum, { count }) => sum + count, 0)
     },
-    /** Runs the body of an async function in the page and gives what it returns. */
+    /** Runs the body of an async function in the page and returns its result. */
     async evaluate(body: string): Promise<unknown> {
       const { result, exceptionDetails } = await page.send('Runtime.evaluate', {
         expression: `(async () => { ${body} })()`,
@@ -93,7 +92,7 @@ export async function openTestPage(
       assert.equal(exceptionDetails, undefined, exceptionDetails?.exception?.description)
       return result.value
     },
-    /** Whether the same page reaches the origin's own address, which is allowed, by a plain request. */
+    /** Whether a plain request reaches the origin's own address, which is allowed. */
     async canReach(): Promise<boolean> {
       const url = `http://127.0.0.1:${tested.originPort}/ok`
       const { errorText: refused } = await page.send('Page.navigate', { url })

@@ -1,4 +1,4 @@
-/** Test support: a gateway between a toy origin, a canary that nobody may reach, and a bare proxy client. */
+/** A gateway between a toy origin, a forbidden canary, and a bare proxy client. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -18,9 +18,8 @@ export const CUSTOM_DOMAIN = 'shop.example'
 export type TestGateway = Awaited<ReturnType<typeof startTestGateway>>
 
 /**
- * The origin listens on 127.0.0.1, which is allowed with that one port; the
- * canary on 127.0.0.2 with the same port, so that nothing but the address
- * guard stands before it, and on 127.0.0.1 with another port.
+ * The origin's port on 127.0.0.1 is allowed. The canary has the same port on 127.0.0.2, and another on 127.0.0.1,
+ * so only the address guard protects it.
  */
 export async function startTestGateway(
   t: Pick<TestContext, 'after'>,
@@ -33,7 +32,6 @@ export async function startTestGateway(
   } = {},
 ) {
   const origin = http.createServer(options.origin ?? ((_request, response) => response.end('origin')))
-  // Undone before the site closes: nothing outlives its test.
   origin.listen(0, '127.0.0.1')
   await once(origin, 'listening')
   const { port } = origin.address() as net.AddressInfo
@@ -70,7 +68,7 @@ export async function startTestGateway(
   })
   const proxyPort = Number(new URL(site.proxyUrl).port)
 
-  /** `CONNECT target`, as it stands; gives the status and, with 200, the tunnel. */
+  /** Sends `CONNECT target` unchanged; returns the status and, with 200, the tunnel. */
   async function connect(target: string): Promise<{ status: number; socket: net.Socket }> {
     const socket = await rawConnection()
     socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n\r\n`)
@@ -86,14 +84,14 @@ export async function startTestGateway(
     return socket
   }
 
-  /** A TLS connection that the page believes to be one with the custom domain. */
+  /** A TLS connection to the gateway as the custom domain. */
   async function openOwn(protocol: 'h2' | 'http/1.1'): Promise<tls.TLSSocket> {
     const { status, socket } = await connect(`${CUSTOM_DOMAIN}:443`)
     assert.equal(status, 200)
     const secured = tls.connect({
       socket,
       servername: CUSTOM_DOMAIN,
-      // As Chromium does with the spki list.
+      // Like Chromium with the spki list.
       rejectUnauthorized: false,
       ALPNProtocols: [protocol],
     })
@@ -132,7 +130,7 @@ export async function startTestGateway(
       }
     },
 
-    /** Bytes as they are to the listener; everything that comes back until it closes the connection. */
+    /** Sends bytes unchanged; returns everything until the connection closes. */
     async raw(bytes: string): Promise<string> {
       const socket = await rawConnection()
       socket.write(bytes, 'latin1')
@@ -143,7 +141,7 @@ export async function startTestGateway(
 
 export type Answer = { status: number; headers: http2.IncomingHttpHeaders; body: string }
 
-/** Rejects when the stream is broken off. */
+/** Rejects if the stream is cut. */
 export async function ask(
   session: http2.ClientHttp2Session,
   headers: http2.OutgoingHttpHeaders,
@@ -157,7 +155,7 @@ export async function ask(
   return { status: received[':status'], headers: received, body: Buffer.concat(chunks).toString() }
 }
 
-/** The head of a response, up to its empty line; what follows stays in the socket. */
+/** Reads the response headers; the rest stays in the socket. */
 export async function readHead(socket: net.Socket): Promise<string> {
   let text = ''
   while (!text.includes('\r\n\r\n')) {

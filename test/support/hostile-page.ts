@@ -1,7 +1,7 @@
-/** Test support: a page that tries every way out it can think of. */
+/** A page that tries every way out of the browser. */
 
 export type Canary = {
-  /** On 127.0.0.1, where another port is allowed. */
+  /** On 127.0.0.1, where only another port is allowed. */
   port: number
   /** On 127.0.0.2, with the port that is allowed on 127.0.0.1. */
   samePort: number
@@ -9,7 +9,7 @@ export type Canary = {
   udpPort: number
 }
 
-/** What a response can ask a browser to do behind the page's back. */
+/** Response headers that make a browser send requests. */
 export function hostileHeaders({ port }: Canary): Record<string, string | string[]> {
   const url = `http://127.0.0.1:${port}`
   return {
@@ -31,7 +31,7 @@ export function hostileHeaders({ port }: Canary): Record<string, string | string
   }
 }
 
-/** Its `hostile()` tries them all and resolves to their names, when each has ended or had its second. */
+/** Its `hostile()` resolves with the names of all attempts, each ended or timed out after a second. */
 export function hostilePage({ port, samePort, udpPort }: Canary): string {
   const canary = `http://127.0.0.1:${port}`
   const hosts = [

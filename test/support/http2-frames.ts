@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import tls from 'node:tls'
 
-// Test support: frames of HTTP/2 (RFC 9113, section 6) as no client would send them.
+// HTTP/2 frames (RFC 9113, section 6) that no client would send.
 
 export const FRAME = {
   data: 0,
@@ -19,7 +19,7 @@ export const ENHANCE_YOUR_CALM = 0xb
 
 export type Frame = { type: number; flags: number; stream: number; payload: Buffer }
 
-/** A connection that has chosen HTTP/2, its preface and empty settings sent. */
+/** Sends the preface and empty settings. */
 export async function rawHttp2(port: number, servername = 'red.example') {
   const socket = tls.connect({
     ...{ port, host: '127.0.0.1', servername, rejectUnauthorized: false, ALPNProtocols: ['h2'] },
@@ -73,7 +73,6 @@ export function headerBlock(headers: readonly [string, string][]): Buffer {
   return Buffer.concat(headers.flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]))
 }
 
-/** A whole GET. */
 export function get(stream: number, path: string, more: readonly [string, string][] = []): Buffer {
   const pseudo: [string, string][] = [
     [':method', 'GET'],
@@ -97,7 +96,7 @@ export function uint32(value: number): Buffer {
   return bytes
 }
 
-/** `SETTINGS_INITIAL_WINDOW_SIZE` and the like. */
+/** For example `SETTINGS_INITIAL_WINDOW_SIZE`. */
 export function setting(id: number, value: number): Buffer {
   return Buffer.concat([Buffer.from([0, id]), uint32(value)])
 }

@@ -3,19 +3,17 @@ import { existsSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 
-/** A program from npm that we are measured against or tried with, by its folder in test/peers. */
+/** An npm program in a folder of test/peers, for comparison or integration. */
 export type InstalledPeer = {
-  /** Resolves as if asked from within the folder. */
+  /** Resolves from within the folder. */
   require: NodeJS.Require
-  /** Where a package of it lies. */
   folderOf(name: string): string
 }
 
 /**
- * Installs a peer on first use, in a folder of its own with a lock file of its
- * own: what it depends on is no part of ours, and to leave out parts of it
- * would take overrides in our manifest that npm 9, as Debian 12 has it, cannot
- * read. None of its install scripts are run. Throws when npm cannot.
+ * Installs a peer on first use in its own folder with its own lock file, and runs no install scripts. Throws on
+ * failure.
+ * npm 9 (Debian 12) cannot read the overrides that a shared manifest would need.
  */
 export function installedPeer(peer: string): InstalledPeer {
   const folder = path.resolve(import.meta.dirname, '../peers', peer)
@@ -36,7 +34,7 @@ export function installedPeer(peer: string): InstalledPeer {
   }
 }
 
-/** npm leaves this file when it is done. */
+/** npm writes this file last. */
 function isInstalled(folder: string): boolean {
   const done = path.join(folder, 'node_modules', '.package-lock.json')
   return (

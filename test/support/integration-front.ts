@@ -5,9 +5,9 @@ import path from 'node:path'
 
 import { listening } from './edge.ts'
 
-// Test support: what stands between a site's front and Prepaint, and can be broken.
+// A breakable connection between a site's front and Prepaint.
 
-/** `away`: refuses connections' requests at once; `hang`: says nothing; `half`: breaks off in the middle of a page. */
+/** `away`: refuses requests; `hang`: never answers; `half`: stops in the middle of a page. */
 export type Mood = 'well' | 'away' | 'hang' | 'half' | 500 | 401 | 400
 
 export type Line = {
@@ -15,12 +15,11 @@ export type Line = {
   port: number
   /** Connections since it was last set to 0. */
   asked: number
-  /** Into another mood, with the connections that there are. */
+  /** Also affects existing connections. */
   turn(mood: Mood): void
   close(): void
 }
 
-/** A line to the API at `api` that can be in any mood. */
 export async function startLine(api: string): Promise<Line> {
   const open = new Set<net.Socket>()
   let mood: Mood = 'well'

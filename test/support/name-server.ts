@@ -2,12 +2,12 @@ import dgram from 'node:dgram'
 import { once } from 'node:events'
 import type { TestContext } from 'node:test'
 
-/** Names of addresses (PTR) and addresses of names; `fails`: the server says that it cannot answer. */
+/** PTR records by address, and addresses by name; `fails`: the server reports an error. */
 export type Zone = Record<string, readonly string[] | 'fails'>
 
 const TYPES = { 1: 'A', 12: 'PTR', 28: 'AAAA' } as const
 
-/** Test support: a name server on loopback. PTR records stand under the address; `asked` lists the questions. */
+/** A name server on loopback. PTR records are keyed by address; `asked` lists the questions. */
 export async function startNameServer(t: Pick<TestContext, 'after'>, zone: Zone) {
   const asked: string[] = []
   const socket = dgram.createSocket('udp4')
@@ -54,7 +54,7 @@ function record(type: number, data: Buffer): Buffer {
   return Buffer.concat([Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 0, 0, data.length]), data])
 }
 
-/** A dot behind a backslash is one of the label's. */
+/** An escaped dot is part of its label. */
 function labels(name: string): Buffer {
   const parts = name
     .split(/(?<!\\)\./)
@@ -63,7 +63,7 @@ function labels(name: string): Buffer {
   return Buffer.concat([...parts, Buffer.from([0])])
 }
 
-/** IPv6 in all of its eight groups. */
+/** IPv6 must have all eight groups. */
 function addressBytes(address: string): Buffer {
   if (!address.includes(':')) return Buffer.from(address.split('.').map(Number))
   return Buffer.from(

@@ -9,7 +9,7 @@ import { processesOf } from './processes.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '..', '..')
 
-/** A whole running node, as its users have it: a process of its own, with its PostgreSQL and its browsers. */
+/** A whole node in its own process, with its PostgreSQL and browsers. */
 export type NodeProcess = {
   /** `http://host:port` */
   api: string
@@ -17,32 +17,27 @@ export type NodeProcess = {
   /** `https://host:port` */
   edgeTls: string
   pid: number
-  /** Its environment beyond PATH and HOME; commands beside it are run with the same. */
+  /** Its environment beyond PATH and HOME, also for commands. */
   settings: Record<string, string>
-  /** Milliseconds from the start of the process to its ready line. */
+  /** Milliseconds from the process start to its ready line. */
   readyMs: number
-  /** The last 64 KiB of what it logged. */
+  /** The last 64 KiB of its log. */
   log(): string
-  /** SIGKILL, as an out-of-memory kill is; settles when it is gone and `log` holds all that it said. */
+  /** SIGKILL; resolves when it is gone and `log` is complete. */
   kill(): Promise<void>
-  /**
-   * SIGTERM; settles with its exit status once it is gone, null when a signal ended it.
-   * Rejects, with it killed, when it has not ended in a minute: its own limit is far less.
-   */
+  /** SIGTERM; resolves with the exit status, null after a signal. Kills it and rejects after a minute. */
   stop(): Promise<number | null>
-  /** Whether it still runs. */
   readonly running: boolean
 }
 
 const LOG_BYTES = 64 * 1024
-/** Most of it is for unpacking the browser on a slow machine. */
+/** Mostly for unpacking the browser on a slow machine. */
 const READY_MS = 180_000
 const END_MS = 60_000
 
 /**
- * Starts `bin/prepaint.ts serve` on free ports. Nothing is left when the test
- * process ends in whatever way: the child holds a channel to it, and ends when
- * that closes. Rejects with the log when there is no ready line within three minutes.
+ * Starts `bin/prepaint.ts serve` on free ports. It ends when this process ends. Rejects with the log without a ready
+ * line.
  */
 export async function startNodeProcess(
   dataDir: string,
@@ -63,7 +58,7 @@ export async function startNodeProcess(
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   child.channel?.unref()
-  // Not at its `exit`: what it said last may still be on its way then.
+  // Not at `exit`: its last output may arrive later.
   const exited = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)))
   const last = keepLast(child)
   const ready = await readyLine(child, exited).catch((error: unknown) => {
@@ -72,7 +67,7 @@ export async function startNodeProcess(
   })
 
   const readyMs = performance.now() - startedMs
-  // What it logged before it said so is read in this turn at the latest.
+  // Earlier log output is read in this turn at the latest.
   await new Promise(setImmediate)
 
   return {
@@ -100,10 +95,7 @@ export async function startNodeProcess(
   }
 }
 
-/**
- * A data directory for tests that other users can pass through: started as
- * root, a node runs its database and browsers as somebody else.
- */
+/** Other users can enter it: as root, a node runs PostgreSQL and browsers as other users. */
 export function makeDataDir(): string {
   const dir = mkdtempSync(path.join(tmpdir(), 'prepaint-node-'))
   chmodSync(dir, 0o711)
@@ -111,9 +103,8 @@ export function makeDataDir(): string {
 }
 
 /**
- * Ends what still has to do with a data directory and removes it; for `after`,
- * where the test may have failed anywhere. Gives the command lines of what was
- * still there after ten seconds, all killed: a leak that the caller asserts on.
+ * Removes a data directory and ends its processes. Returns command lines of processes that still ran after ten
+ * seconds.
  */
 export async function clearDataDir(dir: string): Promise<string[]> {
   const leaked = await until(`no process of ${dir}`, () => processesOf(dir).length === 0).then(

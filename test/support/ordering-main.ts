@@ -1,5 +1,5 @@
-// Test support: a node that orders certificates, in a process of its own that can be killed. Takes the address of the
-// database, the CA's directory and the CA's root as arguments; says `ordering` and goes on until it is ended.
+// A node that orders certificates, to be killed; prints `ordering`.
+// Arguments: the database URL, the CA's directory URL and the CA's root.
 
 import { createTransport } from '../../src/certificates/acme/transport.ts'
 import { startOrdering } from '../../src/certificates/orders/ordering.ts'
@@ -34,5 +34,5 @@ startOrdering(
   },
 )
 console.log('ordering')
-// The test that started it is gone: so are we.
+// End with the test.
 process.on('disconnect', () => process.exit())

@@ -1,7 +1,5 @@
 /**
- * Test support, run by own-view.test.ts as a process of its own: a browser of an
- * ordinary user. Started as root it becomes one first. Says what came of it in a
- * line of JSON, ends when its stdin does.
+ * Run by own-view.test.ts: a browser of an ordinary user. Drops root first. Prints a JSON line; ends with its stdin.
  */
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,9 +16,9 @@ import { ownUid } from '../../src/system-user.ts'
 const USER = 65_431
 const [dataDir = '', requireSandbox = ''] = process.argv.slice(2)
 
-// All that lies in places which only root may enter is read before.
+// Before dropping root, read everything that only root can enter.
 const real = await findBrowser({ chromium: null, dataDir })
-// As where the sandbox cannot work although namespaces can.
+// The sandbox cannot work with this path, but namespaces can.
 const executable = `${dataDir}/chromium/unusable`
 // A system browser leaves nothing there.
 mkdirSync(`${dataDir}/chromium`, { recursive: true })
@@ -50,7 +48,7 @@ try {
     requireSandbox: requireSandbox === '1',
     log,
   })
-  // It is a browser still.
+  // The browser still works.
   const { browserContextId } = await browser.cdp.browser.send('Target.createBrowserContext', {})
   const { session } = await openPage(browser, browserContextId)
   const { result } = await session.send('Runtime.evaluate', { expression: '6 * 7' })

@@ -9,8 +9,7 @@ import type { TestAcme } from './acme-server.ts'
 import { createTestCa } from './certificate-authority.ts'
 import { until } from './condition.ts'
 
-// Test support: Pebble, the test server of Let's Encrypt, as Debian packages it,
-// with its own name server, which has every name at 127.0.0.1.
+// Pebble, the test server of Let's Encrypt, as Debian packages it. Its name server maps every name to 127.0.0.1.
 
 export async function startPebble(ports: { http: number; tls: number }): Promise<TestAcme> {
   const dir = mkdtempSync(path.join(tmpdir(), 'prepaint-pebble-'))
@@ -56,7 +55,7 @@ export async function startPebble(ports: { http: number; tls: number }): Promise
   const pebble = run(
     'pebble',
     ['-config', path.join(dir, 'config.json'), '-strict', '-dnsserver', `127.0.0.1:${dns}`],
-    // A third of all nonces is refused although they are good.
+    // Rejects a third of all valid nonces.
     { PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '33' },
   )
   const get = (port: number | undefined, at: string) =>
@@ -93,7 +92,7 @@ function run(command: string, args: readonly string[], settings: Record<string, 
       text = (text + part).slice(-4_000)
     })
   }
-  // Whatever ends the test process, the server must not outlive it.
+  // The server must not outlive the test process.
   const kill = () => void child.kill('SIGKILL')
   process.once('exit', kill)
   const ended = once(child, 'exit').finally(() => process.off('exit', kill))

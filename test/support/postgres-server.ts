@@ -23,14 +23,12 @@ import { CHILD_ENVIRONMENT } from '../../src/db/private-postgres/watched-child.t
 import { silentLog } from '../../src/log.ts'
 import { databaseUser, ownUid, type SystemUser } from '../../src/system-user.ts'
 
-// Test support. A server for the tests of one process: a copy of a template
-// cluster that the first test process on this machine makes and all share
-// (initdb and migrations take a second, a copy and a start a tenth). The server
-// and its files go with the process, however that ends.
+// A server for the tests of one process, copied from a template cluster that all test processes share.
+// initdb and migrations take a second, a copy and a start a tenth. It is removed with the process.
 
 const SETTINGS = {
   ...PRIVATE_SETTINGS,
-  // What a crash of the machine would lose is of no interest here.
+  // Tests need no durability after a machine crash.
   fsync: 'off',
   full_page_writes: 'off',
   synchronous_commit: 'off',
@@ -43,7 +41,7 @@ const TEMPLATES_KEPT = 4
 const LOCK_POLL_MS = 50
 const LEFTOVER_MS = 3_600_000
 
-/** Starts a server whose `template1` has the schema; returns how to reach it. */
+/** `template1` has the schema. */
 export async function startTestCluster(): Promise<pg.ClientConfig> {
   const user = databaseUser()
   const place = testPlace(user)
@@ -55,10 +53,10 @@ export async function startTestCluster(): Promise<pg.ClientConfig> {
   return (await startIn(run, data, user, binaries, true)).connection
 }
 
-/** A server of one test's own, that may be away for a while. */
+/** A server for one test that may be stopped for a while. */
 export type TestServer = {
   connection: pg.ClientConfig
-  /** For a node, as its DATABASE_URL. */
+  /** DATABASE_URL for a node. */
   url: string
   stop(): Promise<void>
   start(): Promise<void>
@@ -110,14 +108,13 @@ async function startIn(run: string, data: string, user: SystemUser, binaries: Bi
   return { connection, server }
 }
 
-/** A directory of the database's user in the system's place for temporary files. */
 function testPlace(user: SystemUser): string {
   const name = `prepaint-test-${user?.uid ?? ownUid()}`
   for (const dir of [path.join(tmpdir(), name), `/tmp/${name}`]) if (makePrivate(dir, user)) return dir
   throw new Error(`${path.join(tmpdir(), name)} belongs to somebody else; remove it, or set TMPDIR`)
 }
 
-/** The data directory of the template for this schema and these binaries; made when it is not there. */
+/** Creates the template for this schema and these binaries if it does not exist. */
 async function findTemplate(place: string, user: SystemUser, binaries: Binaries): Promise<string> {
   const template = path.join(place, `template-${fingerprint(binaries)}`)
   const found = () => statSync(template, { throwIfNoEntry: false }) !== undefined
@@ -153,14 +150,14 @@ async function makeTemplate(place: string, template: string, user: SystemUser, b
   }
 }
 
-/** All that decides what a template looks like. */
+/** Hashes everything that decides the template's contents. */
 function fingerprint(binaries: Binaries): string {
   const hash = createHash('sha256').update(JSON.stringify([binaries.major, SETTINGS, INITDB_ARGS]))
   for (const { name, checksum } of readMigrations()) hash.update(name).update(checksum)
   return hash.digest('hex').slice(0, 12)
 }
 
-/** Templates of schemas that are no longer used: all but the few used last. */
+/** Keeps the few templates used last. */
 function removeOldTemplates(place: string): void {
   const templates = readdirSync(place)
     .filter((name) => name.startsWith('template-'))
@@ -169,7 +166,7 @@ function removeOldTemplates(place: string): void {
   for (const dir of templates.slice(TEMPLATES_KEPT - 1)) rmSync(dir, { recursive: true, force: true })
 }
 
-/** What is left when the machine itself, or a watchdog, was killed in the middle of tests. */
+/** Removes what a killed machine or watchdog left. */
 function removeLeftovers(place: string): void {
   for (const name of readdirSync(place).filter((entry) => entry.startsWith('run-'))) {
     const run = path.join(place, name)
@@ -181,10 +178,7 @@ function removeLeftovers(place: string): void {
   }
 }
 
-/**
- * Copies as the user that owns both: 900 files, of which he is to own the
- * copies. False when the template went away meanwhile, for newer ones.
- */
+/** Copies 900 files as their owner. Returns false if the template was removed meanwhile. */
 function copyTree(from: string, to: string, user: SystemUser): boolean {
   const now = systemClock.nowMs() / 1_000
   try {

@@ -1,4 +1,4 @@
-/** Test support: a shop whose pages are opened by a client that speaks as a browser does. */
+/** A shop whose pages are loaded by a client that requests like a browser. */
 import assert from 'node:assert/strict'
 import type http from 'node:http'
 import type { TestContext } from 'node:test'
@@ -14,10 +14,9 @@ export type Ask = {
   body?: string
 }
 
-/** What a page of the shop asks for. */
 export const USUAL = (name: string): Ask[] => [{ path: `/api/menu` }, { path: `/api/${name}` }]
 
-/** An origin that answers what was asked for, and how often that was; `origin` may answer first. */
+/** An origin that counts its requests; `origin` may answer first. */
 export async function startShop(
   t: TestContext,
   options: {
@@ -26,7 +25,7 @@ export async function startShop(
     origin?(request: http.IncomingMessage, response: http.ServerResponse): boolean
   } = {},
 ) {
-  /** All that the origin was asked for, in its order. */
+  /** All requests at the origin, in order. */
   const asked: string[] = []
   const broken: string[] = []
   const { own, openOwn, site } = await startTestGateway(t, {
@@ -41,7 +40,7 @@ export async function startShop(
     },
   })
 
-  /** Opens a page; `asked` begins anew behind it. */
+  /** Opens a page and clears `asked`. */
   const open = async (path: string) => {
     site.judgeNext(() => true)
     asked.splice(0)
@@ -60,7 +59,7 @@ export async function startShop(
     site.takeCounts()
     return preloaded
   }
-  /** Four pages are opened: the first by a new browser, which has no scripts yet. */
+  /** Opens four pages: the first in a new browser without cached scripts. */
   const train = async (asksOf: (name: string) => readonly Ask[] = USUAL) => {
     for (const name of ['one', 'two', 'three', 'four']) await visit(`/p/${name}`, asksOf(name))
   }

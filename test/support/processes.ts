@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
-/** What Linux tells of one process; everything here reads /proc. */
+/** One process as in /proc. */
 export type ProcessEntry = {
   pid: number
   parent: number
   group: number
-  /** `Z`: it has ended and nobody has asked for its status yet. */
+  /** `Z`: a zombie. */
   state: string
   /** User and system time of itself and of the children it has waited for. */
   cpuMs: number
-  /** Arguments with spaces between; empty for a zombie. */
+  /** Arguments joined with spaces; empty for a zombie. */
   command: string
 }
 
@@ -28,7 +28,7 @@ export function listProcesses(): ProcessEntry[] {
     })
 }
 
-/** `root` and all that descends from it. What an ended parent left is adopted by pid 1, and is not found so. */
+/** `root` and its descendants, except those that pid 1 has adopted. */
 export function processTree(root: number): ProcessEntry[] {
   const all = listProcesses()
   const tree = all.filter(({ pid }) => pid === root)
@@ -39,9 +39,8 @@ export function processTree(root: number): ProcessEntry[] {
 }
 
 /**
- * Every process that has to do with a directory: named in its arguments or its
- * environment, or its working directory. Zombies have neither and are left out;
- * this process is, too.
+ * Processes with the directory in their arguments, environment or working directory; no zombies, and not this
+ * process.
  */
 export function processesOf(dir: string): ProcessEntry[] {
   return listProcesses().filter(
@@ -50,10 +49,7 @@ export function processesOf(dir: string): ProcessEntry[] {
   )
 }
 
-/**
- * Browsers that use a directory, with all processes of their groups: the children of a system browser name the
- * directory nowhere.
- */
+/** Includes whole process groups: children of a system browser do not name the directory. */
 export function browserProcessesOf(dir: string): ProcessEntry[] {
   const groups = new Set(
     processesOf(dir).flatMap(({ command, group }) =>
@@ -66,12 +62,12 @@ export function browserProcessesOf(dir: string): ProcessEntry[] {
   )
 }
 
-/** A browser's main process: none of its children, and not the script that starts Debian's. */
+/** Only the main process, not Debian's start script. */
 export function isBrowser({ command }: ProcessEntry): boolean {
   return command.includes('--remote-debugging-pipe') && !/--type=|^\S*\bsh /.test(command)
 }
 
-/** Proportional share of memory, in bytes: what two processes share is counted once in all. 0 when it has ended. */
+/** Bytes; shared memory is divided among its users. 0 for a process that has ended. */
 export function proportionalMemory(pid: number): number {
   try {
     const line = /^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))
@@ -81,7 +77,7 @@ export function proportionalMemory(pid: number): number {
   }
 }
 
-/** Fields by their number in proc_pid_stat(5); the command name in parentheses may hold spaces itself. */
+/** Fields of proc_pid_stat(5) by number; the command name in parentheses may hold spaces. */
 function readProcess(pid: number): ProcessEntry {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

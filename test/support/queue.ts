@@ -9,7 +9,7 @@ import { createComplete } from '../../src/queue/jobs/complete.ts'
 import type { RenderOutcome } from '../../src/render/outcome.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
 
-/** Test support: paths that need no normalising. */
+/** Paths that need no normalising. */
 export function paths(count: number, prefix = '/p'): PagePath[] {
   return Array.from({ length: count }, (_, index) => `${prefix}${index}` as PagePath)
 }
@@ -24,9 +24,9 @@ export const RENDERED: RenderOutcome = {
 }
 
 export type TestQueue = TestDatabase & { accountOf(domain: DomainId): Promise<AccountId> } & {
-  /** A new domain, of a new account unless `account` is given. */
+  /** Without `account`, makes a new account. */
   domain(options?: { plan?: string; active?: boolean; account?: AccountId }): Promise<DomainId>
-  /** Claims as one node with generous slots. */
+  /** Claims as one node with many slots. */
   claim(
     options?: Partial<{
       node: string
@@ -51,7 +51,7 @@ export type TestQueue = TestDatabase & { accountOf(domain: DomainId): Promise<Ac
   >
 }
 
-/** Test support: a database of its own with what a test of the queue wants to do in one word. */
+/** A database with short methods for tests of the queue. */
 export async function testQueue(): Promise<TestQueue> {
   const database = await testDatabase()
   const { pool } = database
@@ -98,7 +98,7 @@ export async function testQueue(): Promise<TestQueue> {
   }
 }
 
-/** Test support: resolves once `holds`; rejects with `what` after ten seconds. */
+/** Rejects with `what` after ten seconds. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   const deadlineMs = systemClock.nowMs() + 10_000
   while (!(await holds())) {

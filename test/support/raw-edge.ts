@@ -3,14 +3,14 @@ import type http from 'node:http'
 import net from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-// Test support: bytes that no HTTP client would send.
+// Bytes that no HTTP client would send.
 
-/** How long an edge that waits for more of a request is given before the client ends its half. */
+/** The client ends its half after the edge has waited this long for more. */
 const SILENCE_MS = 300
-/** Longer than any answer takes: for requests that are whole, and end their connection. */
+/** Longer than any response takes: for whole requests that end their connection. */
 export const UNTIL_ANSWERED_MS = 20_000
 
-/** Requests without an answer, by the port that their client has: each server of this process tells of them. */
+/** Requests without a response, by client port. */
 const unanswered = new Map<number | undefined, Set<http.IncomingMessage>>()
 subscribe('http.server.request.start', (message) => {
   const { request } = message as { request: http.IncomingMessage }
@@ -26,10 +26,8 @@ subscribe('http.server.response.finish', (message) => {
 })
 
 /**
- * Writes bytes (Latin-1) on a connection of its own and gives everything that comes
- * back. When the edge waits for more the client ends its half, as an attacker whose
- * bytes are all sent; not while a whole request waits for its answer, however long
- * that is in coming on a slow machine.
+ * Writes Latin-1 bytes on a new connection and returns the response.
+ * The client ends its half when the edge waits for more bytes, but not while a whole request is being answered.
  */
 export async function rawExchange(
   port: number,
@@ -49,7 +47,7 @@ export async function rawExchange(
   const endInSilence = async () => {
     do {
       await delay(silenceMs, undefined, { signal: over.signal })
-      // What was written has been read by then, however late this timer is.
+      // Everything written has been read by then, however late this timer is.
       for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
     } while (!isAnswered())
     socket.end()

@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import http from 'node:http'
 import net from 'node:net'
 
-// Test support: requests that are sent as they are; fetch would tidy them up.
+// Sends requests unchanged; `fetch` would normalise them.
 
 export type RawAnswer = { status: number; headers: http.IncomingHttpHeaders; text: string }
 
-/** One request on a connection of its own. */
 export function rawRequest(
   base: string,
   options: http.RequestOptions,
@@ -27,7 +26,7 @@ export function rawRequest(
   return promise
 }
 
-/** Bytes on a bare connection, and all that comes back until it ends. */
+/** Sends bytes on a bare connection; returns everything until it ends. */
 export function rawBytes(base: string, text: string): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const socket = net.connect(Number(new URL(base).port), '127.0.0.1', () => socket.write(text))
@@ -43,16 +42,13 @@ export function rawBytes(base: string, text: string): Promise<string> {
   return promise
 }
 
-/** That the answer is an error in JSON with exactly this text. */
+/** The response is a JSON error with exactly this text. */
 export function assertError({ headers, text }: RawAnswer, error: string): void {
   assert.match(headers['content-type'] ?? '', /^application\/json/)
   assert.deepEqual(JSON.parse(text), { error })
 }
 
-/**
- * The same, of a server of this process; when it has read all and waits for more the client ends its half, as an
- * attacker whose bytes are all sent.
- */
+/** Like `rawBytes`, but ends its half when the server has read everything and waits for more. */
 export async function rawHalf(server: http.Server, text: string): Promise<string> {
   const { port } = server.address() as net.AddressInfo
   const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true })

@@ -1,4 +1,4 @@
-/** A process of its own to be killed: renders a page whose script hangs, and says so once it does. */
+/** Renders a page whose script hangs, and prints when it does; to be killed. */
 import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'

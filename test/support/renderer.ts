@@ -16,31 +16,29 @@ import type { PageLimits, RenderOutcome } from '../../src/render/outcome.ts'
 import type { Rendering } from '../../src/render/record.ts'
 import { type Renderer, type RendererOptions, startRenderer } from '../../src/render/renderer.ts'
 
-/** What renders of tests say of themselves. */
 export const TEST_IDENTITY = 'Prepaint/0.0.0-test (+https://render.example/bot)'
 
 export type Answer = string | ((request: http.IncomingMessage, response: http.ServerResponse) => void)
 
-/** Real Chromium behind the real gateway, and a toy origin that the pages of a test file come from. */
+/** Real Chromium behind the real gateway, with a toy origin. */
 export type TestRenderer = Renderer & {
   readonly renderer: Renderer
   readonly dataDir: string
   readonly originUrl: string
-  /** Paths that the origin was asked for, in order. */
+  /** Requested paths, in order. */
   readonly asked: string[]
-  /** A string is HTML. What is not here is a 404 without a body. */
+  /** A string is HTML. Missing paths return 404 without a body. */
   readonly routes: Map<string, Answer>
   readonly origin: http.Server
   page(
     path: string,
     options?: { domain?: string; signal?: AbortSignal; originUrl?: string },
   ): Promise<RenderOutcome>
-  /** The outcome with its record. */
   explained(
     path: string,
     options?: { domain?: string; signal?: AbortSignal; originUrl?: string },
   ): Promise<Rendering>
-  /** Renders and gives the HTML; any other outcome fails the test. */
+  /** Returns the HTML; any other outcome fails the test. */
   html(path: string, options?: { domain?: string }): Promise<string>
 }
 
@@ -68,7 +66,7 @@ export async function startTestRenderer(
   const originUrl = `http://127.0.0.1:${(origin.address() as AddressInfo).port}`
 
   const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-render-'))
-  // As root the browser is another user, who must be able to pass.
+  // As root, the browser runs as another user, who must be able to enter this directory.
   await chmod(dataDir, 0o711)
   const log = silentLog()
   const renderer = await startRenderer({
@@ -137,7 +135,7 @@ export function slowJson(ms: number, value: unknown): Answer {
     )
 }
 
-/** A document whose only content comes from this script; `show(text)` adds a line. */
+/** A document with content from this script only; `show(text)` adds a line. */
 export function scripted(script: string, head = ''): string {
   return `<!doctype html><html><head><title>t</title>${head}</head><body><ul id="out"></ul><script>
     function show(text) { const li = document.createElement('li'); li.textContent = text; out.append(li) }

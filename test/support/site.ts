@@ -8,14 +8,14 @@ import type { GetOptions } from '../../src/outbound/get.ts'
 import { readOrigin } from '../../src/outbound/origin.ts'
 import type { Site } from '../../src/sitemaps/site.ts'
 
-/** Test support: an origin on loopback, and what its sitemaps are read with. */
+/** An origin on loopback, and a reader for its sitemaps. */
 export type TestSite = {
   site: Site
   options: GetOptions
   origin: string
-  /** By path; what is not there is 404. A function writes the answer itself. */
+  /** By path; 404 if missing. A function writes the response itself. */
   answers: Record<string, TestAnswer>
-  /** Paths that were asked for, in order. */
+  /** Requested paths, in order. */
   asked: string[]
   lastHeaders: http.IncomingHttpHeaders
   close(): Promise<void>

@@ -1,5 +1,4 @@
-// Loaded before a node (NODE_OPTIONS=--import): its machine's clock is wrong by
-// TEST_CLOCK_AHEAD_MS. Time that passes is right, as on a machine whose clock was set wrongly.
+// Loaded before a node (NODE_OPTIONS=--import): its date is wrong by TEST_CLOCK_AHEAD_MS; durations are right.
 
 const aheadMs = Number(process.env['TEST_CLOCK_AHEAD_MS'] ?? 0)
 const RightDate = Date

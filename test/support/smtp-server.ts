@@ -1,16 +1,16 @@
 import net, { type AddressInfo } from 'node:net'
 import tls from 'node:tls'
 
-// Test support: an SMTP server on loopback that keeps what it is sent (RFC 5321, RFC 3207, as far as a client needs it).
+// An SMTP server on loopback that keeps received mail (RFC 5321, RFC 3207, as far as a client needs it).
 
 export type TestMail = { from: string; to: string[]; data: string; isEncrypted: boolean; user: string | null }
 
 export type TestSmtpOptions = {
   /** Offers STARTTLS. */
   tls?: { key: string; cert: string }
-  /** What is answered to the recipient; by default that he is fine. */
+  /** The reply to RCPT; accepts by default. */
   rcpt?: string
-  /** Says nothing at all. */
+  /** Never replies. */
   silent?: boolean
 }
 

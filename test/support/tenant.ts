@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { runJson } from './command-line.ts'
 import type { NodeProcess } from './node-process.ts'
 
-/** An account with a key, made by the command line beside the running node, as an operator makes them. */
+/** Creates an account with a key by the command line, as an operator does. */
 export async function openAccount(
   node: NodeProcess,
   account: { email: string; plan: string },
@@ -14,14 +14,14 @@ export async function openAccount(
   return { key: await openKey(node, email, 'test') }
 }
 
-/** Another key of an account; the raw key. */
+/** Creates another key and returns it. */
 export async function openKey(node: NodeProcess, email: string, name: string): Promise<string> {
   const { code, json } = await runJson(['key', 'create', '--email', email, '--name', name], node.settings)
   assert.equal(code, 0, JSON.stringify(json))
   return String(json['key'])
 }
 
-/** One call of the HTTP interface. The body of the answer is whatever JSON it holds. */
+/** The body of the response is parsed JSON. */
 export async function callApi(
   node: Pick<NodeProcess, 'api'>,
   key: string,
@@ -36,7 +36,6 @@ export async function callApi(
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
 }
 
-/** Registers a domain through the API. */
 export async function registerDomain(
   node: NodeProcess,
   key: string,

@@ -9,12 +9,12 @@ import type { TestDatabase } from './database.ts'
 export const GOOGLEBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
 export const GPTBOT = 'Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)'
 
-/** Test support: in the middle of an hour of a day of a month. */
+/** In the middle of an hour, a day and a month. */
 export const NOON_MS = Date.UTC(2026, 10, 15, 12, 30)
 
 export type TestVisit = {
   verdict?: string
-  /** Absent: of the category `search`. null: no crawler. */
+  /** Absent: category `search`. null: no crawler. */
   crawler?: string | null
   agent?: string
   path?: string
@@ -24,7 +24,7 @@ export type TestVisit = {
   via?: string
 }
 
-/** A counter that is flushed by hand, and a short way to count one visit of a domain. */
+/** A counter with manual flushes, and a shortcut to count one visit. */
 export function startTestTraffic(
   pool: TestDatabase['pool'],
   options: { nowMs?: () => number; limits?: CountLimits } = {},
@@ -55,7 +55,6 @@ export function startTestTraffic(
   }
 }
 
-/** A domain of an account of its own. */
 export async function addTestDomain(pool: TestDatabase['pool'], name: string): Promise<DomainId> {
   const { rows } = await pool.query<{ id: DomainId }>(
     `with a as (insert into account (email, plan) values ($1 || '@example.com', 'pro') returning id)
@@ -65,7 +64,7 @@ export async function addTestDomain(pool: TestDatabase['pool'], name: string): P
   return rows[0]!.id
 }
 
-/** What is stored of a domain, a line each: `12:00 search Googlebot hit 3`. */
+/** A domain's stored lines, for example `12:00 search Googlebot hit 3`. */
 export async function storedLines(pool: TestDatabase['pool'], domain: DomainId): Promise<string[]> {
   const { rows } = await pool.query<{ line: string }>(
     `select concat_ws(' ', to_char(hour at time zone 'UTC', 'HH24:MI'), category, nullif(crawler, ''), verdict, visits) as line

@@ -11,7 +11,7 @@ const MAC_SAFARI =
 const NEXUS =
   'Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X Build/MMB29P) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.6778.69 Mobile Safari/537.36'
 
-/** Test support: user agents as crawlers send them, by what they are for. */
+/** Real crawler user agents by category. */
 export const CRAWLER_AGENTS: Record<CrawlerCategory, readonly string[]> = {
   search: [
     'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)',
@@ -127,7 +127,7 @@ export const CRAWLER_AGENTS: Record<CrawlerCategory, readonly string[]> = {
   ],
 }
 
-/** Test support: people, on all that they use, and inside the apps that show pages to them. */
+/** Browsers of people, including those inside apps. */
 export const PEOPLE_AGENTS: readonly string[] = [
   CHROME_DESKTOP,
   `${CHROME_DESKTOP} Edg/131.0.0.0`,
@@ -160,7 +160,6 @@ export const PEOPLE_AGENTS: readonly string[] = [
   'Mozilla/5.0 (Web0S; Linux/SmartTV) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/94.0.4606.128 Safari/537.36 WebAppManager',
   'Mozilla/5.0 (PlayStation; PlayStation 5/2.26) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/13.0 Safari/605.1.15',
   'Mozilla/5.0 (Linux; Android 14; KFTRWI) AppleWebKit/537.36 (KHTML, like Gecko) Silk/130.4.1 like Chrome/130.0.6723.102 Safari/537.36',
-  // In apps.
   `${IPHONE} [FBAN/FBIOS;FBAV/440.0.0.32.106;FBBV/549227456;FBDV/iPhone14,5;FBMD/iPhone;FBSN/iOS;FBSV/17.6.1;FBSS/3;FBCR/;FBID/phone;FBLC/en_US;FBOP/80]`,
   `${ANDROID} [FB_IAB/FB4A;FBAV/440.0.0.32.115;]`,
   `${ANDROID} [FB_IAB/Orca-Android;FBAV/440.0.0.32.115;]`,
@@ -189,12 +188,12 @@ export const PEOPLE_AGENTS: readonly string[] = [
   CHROME_DESKTOP.replace('Chrome/', 'discord/1.0.9173 Chrome/').replace('Safari', 'Electron/32.2.2 Safari'),
   CHROME_DESKTOP.replace('Chrome/', 'Teams/1.7.00.33761 Chrome/'),
   `${IPHONE} Tumblr/33.3`,
-  // Apps that talk to the shop's own interface.
+  // Apps that use the shop's own API.
   'MyShop/3.2.1 CFNetwork/1494.0.7 Darwin/23.4.0',
   'MyShop/3.2.1',
 ]
 
-/** Test support: programs that want what people get, or measure it. */
+/** Programs that want what people get, or measure it. */
 export const TOOL_AGENTS: readonly string[] = [
   'curl/8.5.0',
   'Wget/1.21.4',

@@ -8,7 +8,7 @@ import { createAddressGuard } from '../../src/outbound/address-guard.ts'
 import { createClient } from '../../src/outbound/client/pool.ts'
 import { readWarmSitemaps } from '../../src/queue/warm/warm-read.ts'
 
-// Test support: a node that reads the sitemaps of a warm, in a process of its own, to be killed.
+// A node that reads the sitemaps of a warm run, in its own process, to be killed.
 
 const { connection, leaseMs } = JSON.parse(process.argv[2]!) as {
   connection: pg.ClientConfig

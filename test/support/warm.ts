@@ -5,7 +5,7 @@ import { readWarm, type WarmProgress } from '../../src/queue/warm/warm-progress.
 import { warmStep } from '../../src/queue/warm/warm-step.ts'
 import type { TestQueue } from './queue.ts'
 
-/** Test support: a queue, and what a test of warms wants to do in one word. */
+/** A queue with short methods for tests of warm runs. */
 export function testWarm(queue: TestQueue) {
   const { pool } = queue
   return {
@@ -22,7 +22,7 @@ export function testWarm(queue: TestQueue) {
       return domain
     },
 
-    /** In the place of the node that reads sitemaps. */
+    /** Replaces the node that reads sitemaps. */
     read: (domain: DomainId, robots = '') =>
       pool.query(
         `update warm set state = 'queueing', robots = $2,
@@ -39,7 +39,7 @@ export function testWarm(queue: TestQueue) {
       return rows[0]!.n
     },
 
-    /** Ends so many jobs that wait, in their order; all, where no number is given. */
+    /** Ends waiting jobs in order; without a number, all of them. */
     end: (domain: DomainId, most = 1_000_000, state = 'done', detail: string | null = null) =>
       pool.query(
         `update job set state = $3, outcome = 'x', detail = $4, finished_at = clock_timestamp() where id in (

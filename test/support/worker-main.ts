@@ -8,8 +8,8 @@ import type { WorkerOptions } from '../../src/queue/jobs/worker.ts'
 import { startWorker } from '../../src/queue/jobs/worker.ts'
 import type { RenderOutcome } from '../../src/render/outcome.ts'
 
-// Test support: a worker in a process of its own, to be killed and stopped. It tells on stdout which paths it
-// renders and logs to stderr; renders end when it is told `release`, and it ends with its stdin.
+// A worker to be killed and stopped. Prints rendered paths and logs to stderr.
+// Renders end on `release`; the process ends with its stdin.
 
 const { connection, options, html } = JSON.parse(process.argv[2]!) as {
   connection: pg.ClientConfig
