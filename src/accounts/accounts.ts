@@ -11,10 +11,8 @@ import type { PlanCatalogue } from './plans.ts'
 import { hashPassword } from './sign-in/passwords.ts'
 import { endSessions } from './sign-in/sessions.ts'
 
-/** `operator`: may also see and change all accounts. */
 export type Role = 'owner' | 'operator'
 
-/** `created_at`: ISO 8601 UTC. */
 export type Account = { id: AccountId; email: string; plan: string; role: Role; created_at: string }
 
 type AccountRow = Omit<Account, 'created_at'> & { created_at: Date }
@@ -107,7 +105,7 @@ async function cancelWork(pool: pg.Pool, account: AccountId): Promise<void> {
   }
 }
 
-/** Ordered by e-mail. For operators only. */
+/** For operators only. */
 export async function listAccounts(db: Queryable): Promise<Account[]> {
   const { rows } = await db.query<AccountRow>(`select ${FIELDS} from account order by email`)
   return rows.map(toAccount)
@@ -115,7 +113,7 @@ export async function listAccounts(db: Queryable): Promise<Account[]> {
 
 type AccountUse = { can_sign_in: boolean; suspended: boolean; domains: number; renders_used: number }
 
-/** Ordered by e-mail. For operators only. */
+/** For operators only. */
 export async function listAccountsWithUse(db: Queryable, nowMs: number): Promise<(Account & AccountUse)[]> {
   const { rows } = await db.query<AccountRow & AccountUse>(
     `select a.id, a.email, a.plan, a.role, a.created_at,

@@ -4,7 +4,6 @@ import { AppError } from '../errors.ts'
 
 const emailSchema = z.email().max(254)
 
-/** Lower-cased; null if invalid. */
 export function parseEmail(raw: string): string | null {
   const parsed = emailSchema.safeParse(raw.trim().toLowerCase())
   return parsed.success ? parsed.data : null

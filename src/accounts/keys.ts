@@ -37,7 +37,6 @@ type Kind = keyof typeof KINDS
 export type WebhookToken = {
   id: number
   name: string
-  /** The first characters. */
   hint: string
   state: 'active' | 'revoked'
   created_at: string

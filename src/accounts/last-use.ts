@@ -5,9 +5,7 @@ import type { Log } from '../log.ts'
 const GRAIN_MS = 60_000
 
 export type LastUse = {
-  /** Returns at once: requests do not wait for the write. */
   note(kind: 'api_key' | 'webhook_token', id: number, lastUsedAt: Date | null): void
-  /** Resolves when everything noted so far is stored. */
   settled(): Promise<void>
 }
 

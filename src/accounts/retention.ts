@@ -6,7 +6,6 @@ import { WEBHOOK_WINDOW_MS } from './webhook-window.ts'
 /** Besides the current month. */
 const MONTHS_KEPT = 12
 
-/** Removes old render counts and ended webhook windows; returns how many. */
 export async function removeOldCounts(
   pool: pg.Pool,
   options: { step?: number; signal?: AbortSignal } = {},
@@ -37,7 +36,7 @@ export async function removeOldCounts(
 /** Equals the retention of hourly traffic. */
 export const ENDED_SECRETS_KEPT_DAYS = 90
 
-/** Removes secrets that ended long ago; returns how many. Unknown and revoked secrets get the same response. */
+/** Unknown and revoked secrets get the same response, so old ones can be removed. */
 export async function removeOldSecrets(pool: pg.Pool, steps?: Steps): Promise<number> {
   const keptDays = ENDED_SECRETS_KEPT_DAYS
   // A key revoked after it expired is kept from its revocation on.
@@ -62,7 +61,6 @@ const STEPS = [
    delete from sign_in_failure f using old where f.subject = old.subject`,
 ]
 
-/** Removes ended sessions, links and failure windows; returns how many. */
 export async function removeOldSignIns(
   pool: pg.Pool,
   options: { step?: number; signal?: AbortSignal } = {},

@@ -4,7 +4,6 @@ import { AppError } from '../errors.ts'
 /** 256 bits: 43 URL-safe characters. */
 const RANDOM_BYTES = 32
 
-/** Random characters shown in lists. */
 const HINT_CHARS = 4
 
 type SecretPrefix = 'pp_live_' | 'pp_wh_' | 'pp_in_' | 'pp_se_'

@@ -29,7 +29,6 @@ export function createDocumentWatch(): DocumentWatch {
       const judge = next
       if (judge === null || destination !== MAIN_DOCUMENT) return undefined
       return (status, headers) => {
-        // A judge of an earlier render.
         if (next !== judge) return true
         next = null
         return judge(status, headers, path)

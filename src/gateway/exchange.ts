@@ -11,7 +11,6 @@ import type { Origin } from '../outbound/origin.ts'
 import type { EarlyRequest } from './preload/early-requests.ts'
 import type { GatewayLimits, RequestCounts } from './request-counts.ts'
 
-/** HTTP/1.1 or an HTTP/2 stream. */
 export type PageRequest = http.IncomingMessage | Http2ServerRequest
 export type PageResponse = http.ServerResponse | Http2ServerResponse
 
@@ -19,7 +18,6 @@ export type Upstream = {
   origin: Origin
   path: string
   headers: http.OutgoingHttpHeaders
-  /** Response headers for the page. */
   responseHeaders(raw: readonly string[]): http.OutgoingHttpHeaders
   /** `false`: the page gets 204. */
   judge?: ((status: number, headers: http.OutgoingHttpHeaders) => boolean) | undefined
@@ -62,7 +60,6 @@ class Exchange {
   readonly #target: string
   readonly #framing: RequestBody
   #sent: SentRequest | null = null
-  /** The page no longer waits. */
   #isOver = false
   #late: NodeJS.Timeout | undefined
 
@@ -194,7 +191,6 @@ class Exchange {
     })
     response.on('drain', () => body.resume())
     body.on('end', () => response.end())
-    // Also fires when the body is shorter than its length.
     body.on('error', () => cut(response))
   }
 }

@@ -17,7 +17,6 @@ export type Gateway = {
   spkiHash: string
   /** `originUrl` must come from `checkOriginUrl`. */
   openSite(site: { customDomain: string; originUrl: string }): Promise<GatewaySite>
-  /** Closes every site and its connections. */
   close(): Promise<void>
 }
 
@@ -27,10 +26,8 @@ const KNOWN_SITES = 256
 type GatewayOptions = {
   allowed: readonly AllowedRange[]
   log: Log
-  /** Sends predicted requests early. Default: true. */
   preload?: boolean
   limits?: Partial<GatewayLimits>
-  /** For tests. */
   lookup?: Lookup
   ca?: string
 }

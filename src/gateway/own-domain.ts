@@ -19,9 +19,7 @@ type Scheme = 'http' | 'https'
 
 /** The custom domain's web server as the page sees it, answered by the origin. */
 export type OwnDomain = {
-  /** Takes a connection that the page opened to the custom domain. */
   accept(socket: Duplex, scheme: Scheme): void
-  /** Answers a plain http request that came through the proxy. */
   answer(request: http.IncomingMessage, response: http.ServerResponse, path: string): void
   /** An address of the custom domain that has no response in progress. */
   isDelivered(url: string): boolean
@@ -40,7 +38,6 @@ export function createOwnDomain(
   deps: ExchangeDeps,
 ): OwnDomain {
   const { limits, counts } = deps
-  /** Responses in progress by path. */
   const underWay = new Map<string, number>()
   const begins = (path: string, response: PageResponse) => {
     underWay.set(path, (underWay.get(path) ?? 0) + 1)

@@ -2,9 +2,7 @@ import type { ConnectFault } from '../outbound/guarded-connect.ts'
 
 /** All limits of the gateway. A page that exceeds one is cut off, and the render records it. */
 export type GatewayLimits = {
-  /** Open connections per browser context. */
   connectionsPerSite: number
-  /** Headers of one request or response. */
   headerBytes: number
   /** Requests and tunnels between two calls of `takeCounts`. */
   requestsPerPage: number
@@ -18,7 +16,6 @@ export type GatewayLimits = {
   connectTimeoutMs: number
   /** From the request to the response's head. */
   firstByteTimeoutMs: number
-  /** Without a byte in either direction. */
   idleTimeoutMs: number
 }
 
@@ -51,10 +48,8 @@ export type Excess = 'requests' | 'response-bytes' | 'page-bytes'
 
 export type Refusal = { target: string; why: RefusalReason }
 
-/** Counts since the last `take`. */
 export type SiteCounts = {
   requests: number
-  /** Received bytes on the wire. */
   bytes: number
   /** All refusals; `refusals` holds the first. */
   refused: number
@@ -70,7 +65,6 @@ export type RequestCounts = {
   receiver(target: string): (bytes: number) => boolean
   refuse(target: string, why: RefusalReason): void
   failConnect(fault: ConnectFault): void
-  /** The first limit exceeded since the last `take`. */
   excess(): Excess | null
   take(): SiteCounts
 }

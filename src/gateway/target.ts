@@ -10,7 +10,6 @@ import {
 } from '../outbound/origin.ts'
 import type { RefusalReason } from './request-counts.ts'
 
-/** Where a page's request leads. `own`: the custom domain. */
 export type Target =
   | { kind: 'own'; scheme: 'http' | 'https' }
   | { kind: 'other'; origin: Origin }
@@ -21,7 +20,6 @@ export function readSite(customDomain: string, originUrl: string): ProxiedSite {
   return { name: customDomain.toLowerCase(), origin: readOrigin(originUrl, 'site') }
 }
 
-/** Target of `CONNECT host:port`. */
 export function connectTarget(raw: string, site: ProxiedSite): Target {
   const authority = parseAuthority(raw, null)
   if (authority === null) return { kind: 'refused', why: 'malformed' }
@@ -34,7 +32,6 @@ export function connectTarget(raw: string, site: ProxiedSite): Target {
   return otherTarget(authority, site)
 }
 
-/** Target and path of a request in absolute form. */
 export function requestTarget(raw: string, site: ProxiedSite): { target: Target; path: string } {
   const [, scheme, rest = '', path = ''] = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)([^#]*)$/i.exec(raw) ?? []
   if (scheme === undefined) return { target: { kind: 'refused', why: 'malformed' }, path: '' }

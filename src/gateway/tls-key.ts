@@ -29,13 +29,10 @@ export function createGatewayKey(): GatewayKey {
 
 type SelfSigned = {
   privateKey: KeyObject
-  /** PEM */
   certificate: string
-  /** DER */
   publicKeyInfo: Buffer
 }
 
-/** ECDSA on P-256. */
 export function createSelfSigned(name: string): SelfSigned {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const publicKeyInfo = publicKey.export({ type: 'spki', format: 'der' })

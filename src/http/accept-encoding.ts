@@ -21,7 +21,6 @@ export function chooseEncoding(header: string | undefined, ours: readonly Encodi
   return best
 }
 
-/** The same, cached: crawlers send few different values. */
 export function createEncodingChoice(): (header: string | undefined) => Encoding {
   const seen = new LRUCache<string, Encoding>({ max: 1_000 })
   return (header) => {

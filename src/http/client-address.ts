@@ -14,7 +14,6 @@ export type Client = {
   scheme: 'http' | 'https'
 }
 
-/** An HTTP/1.1 or HTTP/2 request, or a handshake. */
 type Asked = {
   headers: IncomingHttpHeaders
   socket: { remoteAddress?: string | undefined; encrypted?: unknown }
@@ -24,9 +23,8 @@ type Asked = {
 export type ReadClient = (request: Asked) => Client
 
 /**
- * Takes the right-most `X-Forwarded-For` entry that is not one of the operator's `trusted` proxies. Entries further
- * left may be forged. The scheme is the `X-Forwarded-Proto` entry at the same place. `Forwarded`, `X-Real-IP` and
- * `X-Forwarded-Host` are never read.
+ * Believes only `trusted` proxies: takes the right-most `X-Forwarded-For` entry that is not one of them, and the
+ * scheme at the same place in `X-Forwarded-Proto`. Entries further left may be forged. Other headers are never read.
  */
 export function createClientReader(trusted: AddressRanges): ReadClient {
   const isTrusted = (address: string): boolean => isAmong(address, trusted)
@@ -92,7 +90,6 @@ function plainAddress(text: string): string | null {
   return ipaddr.process(address).toString()
 }
 
-/** Node joins repeated headers with commas, in order. */
 function entries(header: string | string[] | undefined): string[] {
   const text = Array.isArray(header) ? header.join(',') : (header ?? '')
   return text === '' ? [] : text.split(',').map((entry) => entry.trim())

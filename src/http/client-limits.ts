@@ -9,7 +9,6 @@ export type ClientLimits = {
   connections: number
   /** Requests in progress, without upgraded connections. */
   requests: number
-  /** Connections of all clients. */
   connectionsInTotal: number
   /** Exempt from the first two limits, for networks whose clients share an address. */
   unlimited: AddressRanges
@@ -17,7 +16,6 @@ export type ClientLimits = {
   trustedProxies: AddressRanges
 }
 
-/** An HTTP/1.1 or HTTP/2 request. */
 type Asked = {
   headers: IncomingHttpHeaders
   socket: { remoteAddress?: string | undefined; encrypted?: unknown }
@@ -33,7 +31,6 @@ export type ClientGate = {
   clientOf(request: Asked): string | null
   /** Counts a request until its response ends. False: refuse it. */
   enter(request: Asked, response: NodeJS.EventEmitter): boolean
-  /** Whether `enter` would succeed. */
   mayEnter(request: Asked): boolean
   /** Current counters. Idle clients have none. */
   readonly counts: number

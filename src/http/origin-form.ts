@@ -1,6 +1,5 @@
 import { type IncomingHttpHeaders, IncomingMessage } from 'node:http'
 
-/** An HTTP/1.1 or HTTP/2 request. */
 type Asked = {
   httpVersion: string
   method?: string | undefined

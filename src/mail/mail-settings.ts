@@ -3,7 +3,6 @@ import net from 'node:net'
 export type MailSettings = {
   host: string
   port: number
-  /** TLS from the start; otherwise STARTTLS. */
   secure: boolean
   /** Refuses to send without TLS. False only for a server on this machine. */
   requireTls: boolean

@@ -8,13 +8,11 @@ export type Mail = { to: string; subject: string; text: string; html: string }
 export type Mailer = {
   /** True if the server accepted it. Never rejects: errors are logged. */
   send(mail: Mail): Promise<boolean>
-  /** Waits for e-mails in progress. */
   close(): Promise<void>
 }
 
 const CONNECT_MS = 5_000
 const SILENT_MS = 10_000
-/** Per e-mail. */
 const WHOLE_MS = 20_000
 /** Concurrent e-mails; more are refused. */
 const AT_ONCE = 20

@@ -30,7 +30,6 @@ export function createAddressGuard(allowed: readonly AllowedRange[]): AddressGua
   }
 }
 
-/** Ignores the operator's allowed ranges. */
 export function isPublicAddress(address: string): boolean {
   const parsed = parseAddress(address)
   return parsed !== null && isGlobal(parsed)

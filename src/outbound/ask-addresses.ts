@@ -9,18 +9,15 @@ type AskAddresses = {
   addresses: readonly string[]
   port: number
   guard: AddressGuard
-  /** Per address. */
   timeoutMs: number
   signal: AbortSignal
 }
 
-/** Checks whether this fleet answers on a connection. */
 export type LookForUs = (socket: Socket, within: AbortSignal) => Promise<boolean>
 
 /** Addresses where this fleet answers, and where another server does. */
 export type Answering = { here: string[]; other: string[] }
 
-/** Addresses asked per name. */
 const MOST_ADDRESSES = 8
 const ANSWER_LIMIT_BYTES = 16_384
 
@@ -67,7 +64,6 @@ export async function askAddresses(
   }
 }
 
-/** Finds out whether `http://name/path` answers 200 with the word. */
 export function findsWord(name: string, path: string, word: string): LookForUs {
   return async (socket) => {
     const head = `GET ${path} HTTP/1.1\r\nHost: ${name}\r\nUser-Agent: Prepaint\r\nAccept: */*\r\nConnection: close\r\n\r\n`

@@ -9,7 +9,6 @@ export type GetOptions = {
   origins: OriginPool
   /** The full User-Agent header. Our robots.txt token is its first word. */
   userAgent: string
-  /** Longest silence of the origin. */
   silenceMs?: number
   encoding?: 'gzip' | 'identity'
 }

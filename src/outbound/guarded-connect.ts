@@ -10,7 +10,6 @@ import { type Origin, parseHost } from './origin.ts'
 
 export type ConnectFault = 'refused-address' | 'unresolvable' | 'unreachable' | 'timed-out'
 
-/** Callers switch on `fault`; the message is for the log. */
 export class ConnectError extends Error {
   readonly fault: ConnectFault
 
@@ -22,14 +21,12 @@ export class ConnectError extends Error {
 }
 
 type GuardedTarget = {
-  /** A name or an address; IPv6 with or without brackets. */
   host: string
   port: number
   guard: AddressGuard
   lookup?: Lookup | undefined
 }
 
-/** Options for net.connect and tls.connect that allow only checked addresses. */
 export type VettedOptions = {
   host: string
   port: number
@@ -110,10 +107,8 @@ export async function guardedConnect(
 }
 
 export type ConnectOptions = {
-  /** Covers lookup, connect and the TLS handshake. */
   connectTimeoutMs?: number
   lookup?: Lookup | undefined
-  /** Additional certificate authorities (PEM), for tests. */
   ca?: string | undefined
 }
 
@@ -123,7 +118,6 @@ export type ConnectOrigin = (origin: Pick<Origin, 'protocol' | 'hostname' | 'por
 /** Origins whose last TLS session is kept for resumption. */
 const SESSIONS = 1_000
 
-/** Errors of sockets that never connected. */
 const beforeConnection = new WeakSet<Error>()
 
 /** Why a socket never connected, or null when it did. A failed TLS handshake counts as `unreachable`. */

@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
 
 import type { Origin } from './origin.ts'
 
-/** Our name in `Via` (RFC 9110, section 7.6.3). */
 export const VIA_NAME = 'prepaint'
 
 /** Set on responses of the gateway itself; the value is the reason. */
@@ -14,12 +13,9 @@ export const ORIGIN_CACHE_CONTROL = 'x-prepaint-cache-control'
 /** As `rawHeaders`: name, value, name, value ... */
 type RawHeaders = readonly string[]
 
-/** The request as the client sees it. */
 export type Front = {
-  /** Client address of the socket. */
   address: string
   scheme: 'http' | 'https'
-  /** `Host` from the client. */
   host: string
 }
 
@@ -100,7 +96,6 @@ export function ownRequestHeaders({ name, origin }: ProxiedSite): string[] {
   return headers
 }
 
-/** For a page's request to another host. */
 export function headersForOther(headers: IncomingHttpHeaders, host: string): OutgoingHttpHeaders {
   const named = namedAsHops(headers.connection ?? '')
   const kept: OutgoingHttpHeaders = {}
@@ -147,12 +142,10 @@ const NOT_FROM_ORIGINS = new Set(['via', 'x-prepaint', 'x-request-id', 'alt-svc'
 /** RFC 9110, section 8.6 */
 const NOT_IN_204 = new Set([...NOT_FROM_ORIGINS, 'content-length'])
 
-/** Response headers of other hosts, for the page. */
 export function headersFromOther(raw: RawHeaders): IncomingHttpHeaders {
   return byName(withoutHops(raw, NOT_TO_PAGES).kept)
 }
 
-/** Response headers of the page's own site, which renders see as `https://<custom domain>`. */
 export function headersFromOrigin(raw: RawHeaders, site: ProxiedSite): IncomingHttpHeaders {
   const { kept } = withoutHops(raw, NOT_FROM_SITE_TO_PAGES)
   rewrite(kept, { address: '', scheme: 'https', host: site.name }, site)

@@ -6,7 +6,6 @@ import { isIP } from 'node:net'
 export type Lookup = (name: string) => Promise<readonly string[]>
 
 type LookupOptions = {
-  /** Name servers as `address` or `address:port`. Default: the system's. */
   servers?: readonly string[]
   hostsFile?: string
 }

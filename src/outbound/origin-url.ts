@@ -3,12 +3,11 @@ import { type AddressGuard, isPublicAddress } from './address-guard.ts'
 import { type Lookup, lookupAddresses } from './lookup.ts'
 import { hostInUrl, parseHost } from './origin.ts'
 
-/** `reason` completes "Invalid origin URL: ". */
 type OriginUrlCheck = { ok: true; originUrl: string } | { ok: false; reason: string }
 
 type OriginUrlOptions = {
   lookup?: Lookup
-  /** DNS timeout. A timeout does not make the URL invalid. */
+  /** A timeout does not make the URL invalid. */
   timeoutMs: number
 }
 

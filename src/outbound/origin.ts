@@ -31,7 +31,6 @@ export function originAt(
 
 export const DEFAULT_PORTS = { http: 80, https: 443 } as const
 
-/** Normalized, as compared and connected to. */
 export type Host = { kind: 'name' | 'address'; text: string }
 
 export type Authority = { host: Host; port: number }
@@ -64,7 +63,6 @@ export function parseAuthority(raw: string, defaultPort: number | null): Authori
   return host === null || port === null || port < 1 || port > 65_535 ? null : { host, port }
 }
 
-/** Adds the brackets of IPv6. */
 export function hostInUrl(host: Host): string {
   return host.text.includes(':') ? `[${host.text}]` : host.text
 }

@@ -26,7 +26,6 @@ export type SitemapCacheDeps = {
   recordInSitemap(domain: DomainId, paths: readonly PagePath[]): Promise<void>
 }
 
-/** The longest wait of a crawler. */
 const TOTAL_MS = 60_000
 /** The sitemap protocol's limits. */
 const LIMIT_BYTES = 50 * 1024 * 1024

@@ -11,7 +11,6 @@ export type SitemapNamesDeps = {
   get: GetOptions
   clock: Clock
   log: Log
-  /** Sitemap paths that the domain's stored indexes name. */
   namedInIndexes(domain: DomainId): Promise<string[]>
 }
 
@@ -27,7 +26,6 @@ export function createSitemapNames({ get, clock, log, namedInIndexes }: SitemapN
   const known = new LRUCache<DomainId, Names>({ max: 2_000 })
   const reading = new Map<DomainId, Promise<Names>>()
 
-  /** Never rejects. */
   function isNamed(site: Site, path: PagePath): boolean | Promise<boolean> {
     const names = known.get(site.id)
     const isCurrent = names !== undefined && names.site === site
@@ -35,7 +33,6 @@ export function createSitemapNames({ get, clock, log, namedInIndexes }: SitemapN
     return read(site).then(({ paths }) => paths.has(path))
   }
 
-  /** Adds paths from an index that was just stored. */
   function learn(site: Site, paths: readonly string[]): void {
     const names = known.get(site.id)
     for (const path of paths) if (names !== undefined && names.paths.size < NAMES_LIMIT) names.paths.add(path)

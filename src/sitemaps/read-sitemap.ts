@@ -10,9 +10,7 @@ import { pathOn, type Site } from './site.ts'
 
 /** Uncompressed: five times the protocol's limit. Stops decompression bombs. */
 export const SITEMAP_LIMIT_BYTES = 256 * 1024 * 1024
-/** Per sitemap. */
 const TOTAL_MS = 10 * 60_000
-/** Entries per batch. */
 const BATCH = 1_000
 
 export type OwnEntry = { path: PagePath; changedAtMs: number | null }
@@ -102,7 +100,6 @@ export async function openSitemap(
   }
 }
 
-/** Removes the `Content-Encoding`. */
 function decoded({ headers, body }: Pick<OriginResponse, 'headers' | 'body'>): Readable {
   const encoding = headers['content-encoding']?.toLowerCase()
   return encoding === 'gzip' || encoding === 'x-gzip' ? gunzipped(body) : body

@@ -12,7 +12,6 @@ type ParseRobots = (
 // CommonJS, although its types declare an ES module.
 const robotsParser: ParseRobots = createRequire(import.meta.url)('robots-parser')
 
-/** Our name in sites' robots.txt. */
 const ROBOTS_TOKEN = 'Prepaint'
 
 /** Crawlers stop reading here too (RFC 9309, section 2.5). */
@@ -28,7 +27,6 @@ export const RULE_LIMIT_CHARS = 300
 export type Robots = {
   /** Whether we may request it on our own. */
   allows(path: PagePath): boolean
-  /** Only the site's own, in order. */
   sitemaps: readonly PagePath[]
 }
 

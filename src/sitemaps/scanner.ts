@@ -11,7 +11,6 @@ type Rewrite = (location: string) => string | null
 /** An address has at most 2,048 characters; an entry may contain a thousand images. */
 export const ENTRY_LIMIT_CHARS = 256 * 1024
 
-/** Tags outside of entries. */
 const TAG_LIMIT_CHARS = 64 * 1024
 
 /** Only a comment and a style sheet precede the root. */
@@ -40,7 +39,6 @@ const LASTMOD = /<(?!image:|video:|news:)(?:[\w.-]+:)?lastmod\s*>([^<]*)<\//
  * entry. Ignores DTDs and expands only XML's built-in entities. Throws NotASitemap.
  */
 export class SitemapScanner {
-  /** Set once the root element was read. */
   root: Root | null = null
   readonly #rewrite: Rewrite | null
   readonly #decoder = new StringDecoder('utf8')
@@ -52,12 +50,10 @@ export class SitemapScanner {
     this.#rewrite = rewrite
   }
 
-  /** Returns entries that end in this piece. */
   write(piece: Buffer): SitemapEntry[] {
     return this.#read(this.#decoder.write(piece))
   }
 
-  /** Call after the last piece. */
   end(): SitemapEntry[] {
     const last = this.#read(this.#decoder.end())
     if (this.root === null) throw new NotASitemap('no urlset or sitemapindex')
@@ -66,7 +62,6 @@ export class SitemapScanner {
     return last
   }
 
-  /** Text since the last call. */
   takeText(): string {
     const text = this.#written.join('')
     this.#written = []

@@ -37,7 +37,6 @@ export async function countedAttempt<T>(
   try {
     const result = await run()
     await takeBack(pool, Object.values(subjects))
-    // Forget earlier typing errors.
     await pool.query('delete from sign_in_failure where subject = $1', [subjects.pair])
     return result
   } catch (error) {

@@ -19,7 +19,6 @@ export type NewLink =
   | { kind: 'invitation'; email: string; plan: string; role: Role }
   | { kind: 'reset'; account: AccountId }
 
-/** The token is only returned here. */
 export type CreatedLink = { token: string; expires_at: string }
 
 /** `email` null: the user chooses one. */
@@ -120,7 +119,6 @@ export async function useLink(
   })
 }
 
-/** Counts only operators who can sign in. */
 export async function hasOperator(db: Queryable): Promise<boolean> {
   const { rowCount } = await db.query(`${OPERATORS} limit 1`)
   return rowCount !== 0

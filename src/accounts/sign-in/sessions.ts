@@ -15,9 +15,7 @@ export type Session = {
 export type SessionClient = { address: string; userAgent: string }
 
 const DAY_MS = 86_400_000
-/** Ends a session without use. */
 export const IDLE_DAYS = 7
-/** Ends a session even with daily use. */
 export const SESSION_DAYS = 30
 
 /** End of a session used at `$n`. */
@@ -98,12 +96,10 @@ export async function replaceSession(
   return raw
 }
 
-/** Times are ISO 8601 UTC. */
 type ListedSession = {
   id: number
   current: boolean
   created_at: string
-  /** Written at most once a day. */
   used_at: string
   address: string
   user_agent: string
@@ -131,7 +127,6 @@ export async function listSessions(
   }))
 }
 
-/** False: the account has no such session. */
 export async function endSession(db: Queryable, account: AccountId, id: number): Promise<boolean> {
   const { rowCount } = await db.query(
     'delete from sign_in_session where account_id = $1 and id = $2::bigint',

@@ -14,7 +14,6 @@ import { jsonResponse } from '../http/responses.ts'
 
 export const WEBHOOK_URL_LIMIT = 20
 
-/** `urls` are not checked yet. */
 type WebhookBody = { kind: 'urls'; urls: readonly unknown[] } | { kind: 'all' }
 
 const bodySchema = z.union([

@@ -164,7 +164,6 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
   })
 }
 
-/** Missing, not an object, or with an absent, null or empty field. */
 function lacksFields(body: unknown): boolean {
   if (typeof body !== 'object' || body === null) return true
   const fields = body as Record<string, unknown>

@@ -48,7 +48,6 @@ type AccessDeps = {
   clock: Clock
   lastUse: LastUse
   publicUrl: string | null
-  /** PREPAINT_METRICS_TOKEN. */
   operatorToken: string | null
 }
 
@@ -109,7 +108,6 @@ export function tokenOwnerOf(request: FastifyRequest): TokenOwner {
   return request.tokenOwner
 }
 
-/** For routes that only sessions may call. */
 export function sessionCaller(request: FastifyRequest): Caller & { session: Session } {
   const caller = callerOf(request)
   if (caller.session === null) throw new Error('this route is not guarded by a session')

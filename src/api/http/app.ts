@@ -25,7 +25,6 @@ import type { PageDoors } from '../pages/integration.ts'
 import type { Subscribe } from '../service/events.ts'
 import type { CheckReadiness, ReadMetrics } from '../service/health.ts'
 
-/** Types bodies and responses by their schemas. */
 export type ApiApp = FastifyInstance<
   RawServerDefault,
   RawRequestDefaultExpression,
@@ -45,22 +44,17 @@ export type ApiDeps = {
   checkReadiness: CheckReadiness
   caughtUp: CaughtUp
   doors: PageDoors
-  /** Absent: no e-mail. */
   mailer?: Pick<Mailer, 'send'>
   /** Absent: names and origins are not checked. */
   checks?: Checks
   /** Live updates. Absent: none. */
   subscribe?: Subscribe
-  /** The client behind trusted proxies. */
   readClient: ReadClient
-  /** Encrypts certificate keys. */
   vault: Vault
-  /** Absent: no metrics. */
   readMetrics?: ReadMetrics
   version: string
   /** Base URL for users; null: relative. */
   publicUrl: string | null
-  /** Limits per client IP. Absent: none. */
   clients?: ClientLimits & { failures: number }
   /** Where domains' DNS records must point. Absent or null: not configured. */
   edgeTarget?: EdgeTarget | null
@@ -68,7 +62,6 @@ export type ApiDeps = {
   contact: string | null
   /** For `GET /metrics`; null or absent: only from this machine. */
   metricsToken?: string | null
-  /** Default: the output of `npm run build`. */
   dashboardDir?: string
 }
 
@@ -83,7 +76,6 @@ export function apiSchema<Schema extends z.ZodType>(name: string, schema: Schema
  */
 export type CaughtUp = () => Promise<void>
 
-/** Shown in the list of sessions. */
 const USER_AGENT_CHARS = 300
 
 /** IPv6 clients count by their /64. */
@@ -106,7 +98,6 @@ export function numberFrom(raw: string, unknown: ErrorCode): number {
   return Number(raw)
 }
 
-/** `1 page`, `2 pages` */
 export function countText(count: number, one: 'page' | 'domain' | 'cache entry'): string {
   if (count === 1) return `1 ${one}`
   return `${count} ${one === 'cache entry' ? 'cache entries' : `${one}s`}`

@@ -56,7 +56,6 @@ function cell(value: CsvCell): string {
   return /[",;\t\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }
 
-/** Starts a formula in spreadsheets; includes full-width characters. */
 const FORMULA = /^[\s]*[=+\-@\t\r\n＝＋－＠|%]/
 /** In some locales a semicolon starts a new cell, even inside quotes. */
 const FORMULA_BEHIND = /([;\t]["'\s]*)(?=[=+\-@＝＋－＠|%])/g

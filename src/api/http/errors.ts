@@ -37,7 +37,6 @@ function toAppError(error: unknown): unknown {
   const { code, statusCode } = error as Error & { code?: unknown; statusCode?: unknown }
   const row = typeof code === 'string' ? FRAMEWORK_ERRORS[code] : undefined
   if (row !== undefined) return new AppError(row, { cause: error })
-  // A client error, such as an incomplete body.
   const isClients = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500
   return isClients ? new AppError('malformed_request', { cause: error }) : error
 }

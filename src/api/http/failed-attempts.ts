@@ -9,13 +9,10 @@ import type { ApiApp } from './app.ts'
 
 export const WINDOW_SECONDS = 600
 
-/** Entries per cache. */
 const REMEMBERED = 10_000
-/** Headers that may contain a key or token. */
 const SECRET_HEADERS = ['x-api-key', 'authorization', 'x-prerender-token'] as const
 
 type FailedAttemptDeps = {
-  /** The client to count for; null: not counted. */
   clientOf(request: FastifyRequest['raw']): string | null
   clock: Clock
   /** Per client and window; undefined: no limit. */

@@ -9,7 +9,6 @@ import { errorMessage } from './errors.ts'
 /** Enough for a path of 64 KiB, which then gets a response instead of a closed connection. */
 export const HEADER_LIMIT_BYTES = 128 * 1024
 
-/** Time limits for the header and for the whole request. */
 const HEADERS_MS = 15_000
 const REQUEST_MS = 60_000
 /** Longer than the idle timeout of common proxies. */

@@ -4,7 +4,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { IDLE_DAYS } from '../../accounts/sign-in/sessions.ts'
 import { AppError } from '../../errors.ts'
 
-/** Read-only methods need no cross-site check. */
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /** `__Host-` cookies are accepted only over https, for this host and all paths. */

@@ -69,7 +69,6 @@ export const fleetFailuresSchema = apiSchema(
   }),
 )
 
-/** Contains no page content. */
 export function operatorQueue(app: ApiApp, { pool }: ApiDeps): void {
   app.route({
     method: 'GET',

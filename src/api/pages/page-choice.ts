@@ -60,7 +60,6 @@ export const onePageQuery = z.object({
   path: z.string().startsWith('/', 'must start with /').optional().describe('Default: `/`'),
 })
 
-/** Throws `invalid_field`. */
 export function onePage(domain: OwnedDomain, raw = '/'): PageId {
   return pageId(domain.id, pagePathOf(domain, raw, 'path'))
 }

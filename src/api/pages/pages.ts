@@ -51,7 +51,6 @@ export const listedPageSchema = apiSchema(
   }),
 )
 
-/** Pages per response. */
 export const LIST_LIMIT = 200
 const CURSOR_LIMIT_CHARS = 6_000
 

@@ -5,7 +5,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { chooseEncoding, type Encoding } from '../../http/accept-encoding.ts'
 import type { ApiApp } from '../http/app.ts'
 
-/** Output of `npm run build`. */
 export const DASHBOARD_DIR = path.join(import.meta.dirname, '..', '..', '..', 'dashboard', 'dist')
 
 /** All serve the same document. Must match the dashboard's route map. */
@@ -96,7 +95,6 @@ function isKnown(header: string | undefined, etag: string): boolean {
 }
 
 type DashboardFile = {
-  /** Starts with `/`. */
   url: string
   type: string
   /** Preferred first. */

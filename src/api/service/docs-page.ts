@@ -162,7 +162,6 @@ function anchor(method: string, url: string): string {
   return `${method}${url}`.toLowerCase().replace(/[^a-z0-9]+/g, '-')
 }
 
-/** Renders backquoted text as `code`. */
 function prose(text: string): string {
   return escapeHtml(text).replace(/`([^`]*)`/g, '<code>$1</code>')
 }
@@ -175,7 +174,6 @@ const SENDS: Readonly<Record<string, string>> = {
   WebhookToken: 'Authorization: Bearer $WEBHOOK_TOKEN',
 }
 
-/** Properties in an example whose body has no required ones. */
 const SHOWN = 2
 
 /** A curl command; `url` has `{names}` for its parameters. */
@@ -226,7 +224,6 @@ const KNOWN: Readonly<Record<string, unknown>> = {
   name: 'deploy',
 }
 
-/** Escapes text for elements and quoted attributes. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

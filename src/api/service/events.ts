@@ -6,7 +6,6 @@ import { callerOf } from '../http/access.ts'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
 import type { ResponseContent } from '../http/responses.ts'
 
-/** Implemented by `src/insight/events/events.ts`. */
 export type Subscribe = (subscriber: Subscriber, begin: () => FastifyReply['raw'], resumed: boolean) => void
 
 const STREAM: ResponseContent<z.ZodString, 'text/event-stream'> = {

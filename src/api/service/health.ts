@@ -15,7 +15,6 @@ export type Readiness = z.infer<typeof readinessSchema>
 
 export type CheckReadiness = () => Promise<Readiness>
 
-/** This node's metrics in Prometheus format. */
 export type ReadMetrics = () => Promise<{ body: string; type: string }>
 
 export function health(app: ApiApp, deps: ApiDeps): void {

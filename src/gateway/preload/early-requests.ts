@@ -16,7 +16,6 @@ export class EarlyRequests {
   readonly #send: (request: SiteRequest) => SentRequest
   readonly #waiting = new Map<string, Waiting>()
 
-  /** `send` may throw. */
   constructor(send: (request: SiteRequest) => SentRequest) {
     this.#send = send
   }
@@ -45,7 +44,6 @@ export class EarlyRequests {
     this.#waiting.set(request.path, early)
   }
 
-  /** The early request for the same path and equal headers. */
   take({ path, headers }: SiteRequest): EarlyRequest | undefined {
     const early = this.#waiting.get(path)
     if (early === undefined) return undefined

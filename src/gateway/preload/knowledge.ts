@@ -3,7 +3,6 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import { RecentMap } from '../../recent-map.ts'
 import { fillTemplate, type PageAddress, type PathTemplate, templateOf } from './page-address.ts'
 
-/** A page's GET to its own site, as sent to the origin. */
 export type SiteRequest = { path: string; headers: OutgoingHttpHeaders }
 
 /** A request that pages of one kind make, as a template. */
@@ -19,7 +18,6 @@ type Habit = {
   /** Consecutive pages that make it sure. */
   needed: number
   lastPage: string
-  /** Without `lastPage`. */
   bytes: number
 }
 
@@ -34,7 +32,6 @@ export type Shown = {
   asked: readonly SiteRequest[]
 }
 
-/** Learned requests of one site, by page kind. */
 export type Knowledge = {
   /** In the order of earlier pages' requests. `pageUrl`: as in `Referer`. */
   predict(page: PageAddress, pageUrl: string): Prediction[]

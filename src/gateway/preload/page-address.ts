@@ -3,11 +3,9 @@
  * `red-chair` or `2`.
  */
 export type PageAddress = {
-  /** Path and query from the browser. */
   text: string
   /** Pages of a kind make similar requests. A page may have two kinds. */
   kinds: readonly string[]
-  /** Values by place name. */
   parts: ReadonlyMap<string, string>
 }
 
@@ -24,7 +22,6 @@ const MOST_WORDS = 64
 const WORD = /^[\w.~%-]{1,200}$/
 /** Browsers read `%2e` as a dot too (WHATWG URL, "double-dot path segment"); origins may read `%2f` as `/`. */
 const POINTS = /(?:\.|%2e){2}|^(?:\.|%2e)$/i
-/** Separators in path and query. */
 const BETWEEN = /([/?&=,;])/
 const WITH_EXTENSION = /^(.+)(\.[a-z0-9]{1,8})$/i
 

@@ -18,7 +18,6 @@ const KEPT = new Set(['script', 'style'])
 /** RFC 9110, section 9.2.1 */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** Predicted and actual requests of one page. */
 type CurrentPage = {
   address: PageAddress
   url: string
@@ -43,13 +42,11 @@ export class Preloads {
   /** A new context has no cached scripts: its first page requests more than later ones. */
   #isFirst = true
 
-  /** `send` may throw. */
   constructor(knowledge: Knowledge, send: (request: SiteRequest) => SentRequest) {
     this.#knowledge = knowledge
     this.#early = new EarlyRequests(send)
   }
 
-  /** Requests of this page that were sent early and used. */
   get used(): number {
     return this.#used
   }

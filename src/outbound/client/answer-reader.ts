@@ -1,9 +1,7 @@
 import { headerLines } from './call.ts'
 import { ChunkReader } from './chunk-reader.ts'
 
-/** Limit of the status line and headers. */
 export const ANSWER_HEAD_BYTES = 64 * 1024
-/** Limit of interim (1xx) responses. */
 export const INTERIM_ANSWERS = 20
 
 /** The response is not HTTP/1.x or is ambiguous. Discard it and its connection. */
@@ -58,7 +56,6 @@ export class AnswerReader {
   #leftBytes = 0
   #chunks: ChunkReader | null = null
 
-  /** Call when a request with this method is sent. */
   begin(method: string, take: TakeAnswer, mayUpgrade = false): void {
     this.#method = method
     this.#mayUpgrade = mayUpgrade
@@ -116,7 +113,6 @@ export class AnswerReader {
     return rest
   }
 
-  /** `text`: Latin-1, whole lines. */
   #parse(text: string): AnswerHead {
     const first = text.indexOf('\n') + 1
     const status = STATUS_LINE.exec(text.slice(0, first))

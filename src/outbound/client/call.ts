@@ -3,7 +3,6 @@ import type net from 'node:net'
 import type { AnswerHead } from './answer-reader.ts'
 import type { OriginConnection } from './connection.ts'
 
-/** How the request's body is delimited. */
 export type RequestBody = 'none' | 'chunks' | { bytes: number }
 
 type CallRequest = {
@@ -22,10 +21,8 @@ type CallRequest = {
 
 /** Callbacks of a call. None follows `fail` or `end`. */
 export type TakeCall = {
-  /** Connected: the body can be written. */
   ready(): void
   drain(): void
-  /** The origin sent 100. */
   continued(): void
   /** May throw to fail the call. */
   head(head: AnswerHead): void
@@ -41,7 +38,6 @@ const NOT_IN_TARGET = /[^\x21-\x7e\x80-\xff]/
 const NOT_IN_NAME = /[^!#$%&'*+\-.^_`|~0-9A-Za-z]|^$/
 const NOT_IN_VALUE = /[^\t\x20-\x7e\x80-\xff]/
 
-/** No connection or no response in time. */
 export class OriginSilent extends Error {
   override name = 'OriginSilent'
 
@@ -56,13 +52,11 @@ export class OriginCall {
   readonly take: TakeCall
   readonly head: string
   connection: OriginConnection | null = null
-  /** Set while it waits for a connection. */
   leaveQueue: (() => void) | null = null
   /** A reused connection, which the origin may have been about to close. */
   onKeptConnection = false
   /** Part of the response has arrived. */
   isAnswered = false
-  /** The request is sent completely. */
   isSent: boolean
   isOver = false
   /** The connection's write buffer is full. */
@@ -78,7 +72,6 @@ export class OriginCall {
     this.#leftBytes = typeof request.body === 'object' ? request.body.bytes : 0
   }
 
-  /** Writes a part of the body. false: wait for `drain`. */
   write(part: Buffer): boolean {
     if (this.isOver || this.isSent || part.length === 0) return true
     const socket = this.connection!.socket
@@ -97,7 +90,6 @@ export class OriginCall {
     return !this.needsDrain
   }
 
-  /** Ends the body. */
   end(trailers: readonly (readonly [name: string, value: string])[]): void {
     if (this.isOver || this.isSent) return
     if (this.#leftBytes > 0) return void this.destroy(new Error('The body is shorter than it was to be'))

@@ -10,13 +10,12 @@ type ChunksEnd = { flat: string[]; rest: Buffer }
 const SIZE_LINE = /^([0-9A-Fa-f]{1,12})([\t ]*)(?:;[\t\x20-\x7e\x80-\xff]*)?$/
 const LF = 0x0a
 
-/** Reads one chunked body (RFC 9112, section 7.1). */
+/** RFC 9112, section 7.1. */
 export class ChunkReader {
   /** The origin broke the standard, but unambiguously. */
   isOdd = false
   #leftBytes = 0
   #state: 'size' | 'data' | 'data-end' | 'trailers' = 'size'
-  /** An incomplete line. */
   #waiting = ''
 
   /** null: not complete; a text: the error. */

@@ -3,7 +3,6 @@ import type net from 'node:net'
 import { type AnswerHead, AnswerReader, type TakeAnswer } from './answer-reader.ts'
 import { type OriginCall, OriginSilent } from './call.ts'
 
-/** Notified when a connection is free or closed. */
 export type ConnectionKeeper = {
   free(connection: OriginConnection): void
   gone(connection: OriginConnection): void
@@ -16,7 +15,6 @@ export type ConnectionKeeper = {
 export class OriginConnection implements TakeAnswer {
   readonly socket: net.Socket
   readonly openedMs: number
-  /** Only set while free. */
   freeSinceMs = 0
   readonly #keeper: ConnectionKeeper
   readonly #reader = new AnswerReader()

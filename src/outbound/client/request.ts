@@ -25,7 +25,6 @@ export type OriginResponse = AnswerHead & {
   body: Readable
 }
 
-/** A request that can be cancelled. */
 export type SentRequest = {
   call: OriginCall
   response: Promise<OriginResponse>
