@@ -38,7 +38,6 @@ export type Config = {
     /** Null: certificates are not ordered. */
     directory: string | null
     email: string | null
-    /** Check first whether the name points here. */
     selfCheck: boolean
     /** For the whole fleet. */
     ordersPerHour: number
@@ -50,9 +49,7 @@ export type Config = {
   }
   /** Base URL without a trailing slash; null: the address of the API. */
   publicUrl: string | null
-  /** Null: no mail is sent. */
   mail: MailSettings | null
-  /** Where the DNS of domains must point; null: not set. */
   edgeTarget: EdgeTarget | null
   /** E-mail address or URL, shown at `/bot`. */
   contact: string | null
@@ -60,17 +57,14 @@ export type Config = {
   allowedPrivateOrigins: readonly AllowedRange[]
   /** Trusted to set `X-Forwarded-For` and `-Proto`. */
   trustedProxies: AddressRanges
-  /** Separate for the edge and the API. */
   clients: ClientLimits & {
     /** Invalid keys and tokens per client in ten minutes. */
     failures: number
   }
   render: { chromium: string | null; slots: number; timeoutMs: number; requireSandbox: boolean }
-  /** See `src/gateway/preload/preloads.ts`. */
   preload: boolean
   /** Null: only this machine may read `GET /metrics`. */
   metricsToken: string | null
-  /** Which live requests are logged. */
   accessLog: 'renders' | 'all' | 'none'
   logLevel: string
   /** Started by npm or npx: shut down when that process dies. */
@@ -276,7 +270,6 @@ export const BASE_BYTES = 768 * MIB
 /** For each slot with large pages; `browsers.ts` replaces a browser that uses more. */
 export const SLOT_BYTES = 384 * MIB
 
-/** Limits of this process: the machine's or its container's. */
 type Machine = { cores: number; memoryBytes: number }
 
 export function thisMachine(): Machine {

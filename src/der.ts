@@ -67,10 +67,8 @@ export function pem(label: string, bytes: Buffer): string {
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`
 }
 
-/** 1.2.840.10045.4.3.2 */
 export const ECDSA_WITH_SHA256 = sequence(objectId('1.2.840.10045.4.3.2'))
 
-/** A name with only a common name. */
 export function commonName(text: string): Buffer {
   return sequence(setOf(sequence(objectId('2.5.4.3'), utf8(text))))
 }
@@ -78,7 +76,6 @@ export function commonName(text: string): Buffer {
 export type DerValue = {
   tag: number
   content: Buffer
-  /** With tag and length. */
   whole: Buffer
 }
 

@@ -69,11 +69,8 @@ const PUBLIC_ERRORS = {
 export type ErrorCode = keyof typeof PUBLIC_ERRORS
 
 type Details = ErrorOptions & {
-  /** Argument of the row's text. */
   word?: string
-  /** Further fields of the body, such as `current` and `allowed`. */
   fields?: Record<string, unknown>
-  /** Further response headers, such as `Retry-After`. */
   headers?: Record<string, string>
   /** For the log only. */
   detail?: string

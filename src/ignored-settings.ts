@@ -35,7 +35,6 @@ const RULES: readonly Rule[] = [
   },
 ]
 
-/** In the order of the rules. `isGiven`: whether the environment has a value. */
 export function ignoredSettings(
   config: Omit<Config, 'ignored'>,
   isGiven: (name: string) => boolean,

@@ -1,7 +1,6 @@
 type Kept<V> = { value: V; weight: number; wasAsked: boolean }
 
 type RecentMapOptions<V> = {
-  /** For all entries together. */
   limit: number
   /** Weight of an entry, by default 1. Read when it is set. */
   weigh?(value: V, key: string): number
@@ -12,10 +11,7 @@ type RecentMapOptions<V> = {
 /** Second chances for each removal, to bound its time. */
 const MOST_TURNS = 100
 
-/**
- * A CLOCK (second chance) cache: removes the oldest entry that was not read since it was set.
- * Unlike LRU, reads move nothing in memory, which saves about five cache misses each.
- */
+/** CLOCK (second chance): unlike LRU, reads move nothing in memory, which saves about five cache misses each. */
 export class RecentMap<V> {
   readonly #entries = new Map<string, Kept<V>>()
   readonly #options: RecentMapOptions<V>
@@ -32,7 +28,6 @@ export class RecentMap<V> {
     return entry.value
   }
 
-  /** Does not count as a read. */
   peek(key: string): V | undefined {
     return this.#entries.get(key)?.value
   }
@@ -87,7 +82,6 @@ export class RecentMap<V> {
         this.delete(key)
         return
       }
-      // Moves the entry to the end.
       turns++
       entry.wasAsked = false
       this.#entries.delete(key)

@@ -58,7 +58,6 @@ export class SettingsReader {
     return this.parsed(name, parse, () => words)
   }
 
-  /** `problem`: what a value must be. */
   parsed<T>(name: string, parse: (raw: string) => T | null, problem: (raw: string) => string): T | null {
     const raw = this.given(name)
     if (raw === null) return null
@@ -67,12 +66,10 @@ export class SettingsReader {
     return value
   }
 
-  /** A list of ranges with an optional port. */
   allowedRanges(name: string): AllowedRange[] {
     return this.#ranges(name, this.given(name) ?? '', 'CIDR or CIDR:port', () => true)
   }
 
-  /** A list of ranges, or `none`. */
   addressRanges(name: string, fallback: string): AddressRanges {
     const raw = this.text(name, fallback)
     const list = raw === 'none' ? '' : raw

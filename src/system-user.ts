@@ -2,13 +2,9 @@ import { createHash } from 'node:crypto'
 import { chmodSync, chownSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 
-/**
- * Null: not root, children run as the same user. PostgreSQL and Chromium never run as root or as the same user:
- * an exploit in Chromium must not open the database's socket.
- */
+/** Null: not root. Separate users, never root: an exploit in Chromium must not open the database's socket. */
 export type SystemUser = { uid: number; gid: number } | null
 
-/** 0 is root. */
 export function ownUid(): number {
   return process.getuid?.() ?? 0
 }
@@ -85,7 +81,6 @@ export function makeDir(dir: string, mode: number): void {
   try {
     mkdirSync(dir, { mode })
   } catch (error) {
-    // Another process created it.
     if (!isDir(dir)) throw error
   }
 }

@@ -1,6 +1,5 @@
 import type { Command, Commands } from '../command-line/command.ts'
 
-/** Loads a file of commands on first use; the summaries are for the help. */
 type Group = [load: () => Promise<{ commands: Commands }>, summaries: Record<string, string>]
 
 const GROUPS: readonly Group[] = [

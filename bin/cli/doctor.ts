@@ -16,7 +16,6 @@ import {
   tlsPort,
 } from './doctor/services.ts'
 
-/** Starts the database and the browser as a node with these roles does. */
 const doctor = defineCommand({
   options: {},
   async run(_values, { config }) {

@@ -12,7 +12,6 @@ const STALLED_POLLS = 75
 const STALLED = 'No progress: is a node with the role "render" running?'
 
 type Target = { domain: OwnedDomain; since: Date; wait: boolean }
-/** `progress`: changes while there is progress. */
 type State<Value> = { value: Value; progress: unknown; isOver: boolean; isRunning: boolean }
 
 /** Reads the state until it is over, or unchanged for 15 s while no job runs. */
@@ -82,7 +81,6 @@ export async function watchWarm(
     line && (({ warm }) => line.update(warm === null ? '' : warmText(warm))),
   ).finally(() => line?.end())
   const { warm, ended } = value
-  // The domain was removed.
   if (warm === null) return { json: { domain: name, warm }, text: `${name} is gone.`, exitCode: 1 }
   if (stalled) around.say(STALLED)
   const exitCode = !stalled && warm.state === 'done' ? 0 : 1

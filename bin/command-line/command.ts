@@ -21,14 +21,12 @@ export type Result = {
 
 export type Surroundings = {
   config: Config
-  /** `--json`: do not prompt, and draw no progress. */
   json: boolean
   say(line: string): void
 }
 
 type Options = Readonly<Record<string, OptionSpec>>
 
-/** Required options are strings, others string or null, repeatable ones lists, switches booleans. */
 export type Values<O extends Options> = {
   [K in keyof O]: O[K]['value'] extends null
     ? boolean

@@ -5,7 +5,6 @@ import { databaseNow } from '../../src/db/transaction.ts'
 import { silentLog } from '../../src/log.ts'
 import type { Surroundings } from './command.ts'
 
-/** Commands use the database's clock, as nodes do. */
 type OpenStore = Database & { nowMs: number }
 
 /** Migrates the database and runs `work`. Without DATABASE_URL: the private PostgreSQL, started if not running. */

@@ -52,7 +52,6 @@ export function parseCountOption(option: string, raw: string, limit: number): nu
 
 const DNS_TIMEOUT_MS = 5_000
 
-/** The same check as in the API. */
 export async function parseOriginOption(raw: string, config: Config): Promise<string> {
   const guard = createAddressGuard(config.allowedPrivateOrigins)
   const check = await checkOriginUrl(raw, guard, { timeoutMs: DNS_TIMEOUT_MS })
@@ -63,12 +62,10 @@ export async function parseOriginOption(raw: string, config: Config): Promise<st
 /** Any account's domain: the operator acts for its owner. Throws `domain_not_found`. */
 export async function domainNamed(pool: pg.Pool, name: DomainName): Promise<OwnedDomain> {
   const domain = await findOwnedDomain(pool, await ownerOfDomain(pool, name), name)
-  // Deleted in between.
   if (domain === null) throw new AppError('domain_not_found')
   return domain
 }
 
-/** The URL of the dashboard, for links. */
 export function apiUrl({ publicUrl, api }: Pick<Config, 'publicUrl' | 'api'>): string {
   const host = api.host.includes(':') ? `[${api.host}]` : api.host
   return publicUrl ?? `http://${host}:${api.port}`

@@ -3,7 +3,6 @@ import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { CommandError } from './command.ts'
 
-/** `right`: for numbers. */
 type Column = string | { heading: string; right: true }
 
 /** `none`: text without rows. Replaces control characters in customers' names, which could move the cursor. */
@@ -37,7 +36,6 @@ function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?')
 }
 
-/** Longer than any password. */
 const STDIN_LIMIT_CHARS = 4_096
 
 export function canAsk(): boolean {
@@ -62,7 +60,6 @@ export async function askHidden(question: string, next: (answer: string) => stri
   }
 }
 
-/** All of stdin, without the last line break. */
 export async function readStdin(): Promise<string> {
   const all = await text(process.stdin)
   if (all.length > STDIN_LIMIT_CHARS) {

@@ -69,7 +69,6 @@ function commandNamed(words: readonly string[]): { name: string; rest: readonly 
   throw new UsageError(`${wrong}The commands of "${first}":\n${group}`)
 }
 
-/** Errors go to stderr as text, or with `--json` to stdout as one object. */
 function failure(error: unknown, json: boolean): Result {
   const exitCode = error instanceof UsageError ? 2 : 1
   const body = error instanceof AppError ? publicError(error).body : { error: errorText(error) }

@@ -6,7 +6,6 @@ import type { Log } from '../../src/log.ts'
 /** Starts when closing begins. */
 export type Deadline = {
   signal: AbortSignal
-  /** Never negative. */
   remainingMs(): number
 }
 
@@ -43,10 +42,7 @@ const POLL_MS = 50
 /** Requests that arrive when draining begins still get a response. */
 const LAST_REQUESTS_MS = 200
 
-/**
- * Drains a server: no new connections, running responses finish. At `deadline` cuts the rest, also upgraded ones.
- * `secure` accepts TLS connections for the same server; `begin` tells clients about the shutdown.
- */
+/** At `deadline` cuts everything left, also upgraded connections. `begin` tells clients about the shutdown. */
 export function drainable(
   server: Server,
   { secure = null, begin = () => {} }: { secure?: net.Server | null; begin?: () => void } = {},

@@ -59,7 +59,6 @@ type Base = Start & {
 }
 type Rendering = { renderer: Renderer; worker: Worker } | null
 
-/** Time for running requests and renders after a shutdown request. */
 const DRAIN_MS = 10_000
 
 /** Closes the parts in reverse order, ports first; also if a part fails to start or `signal` aborts. */
@@ -203,7 +202,6 @@ async function openServers(
   return { api, edge, edgeTls }
 }
 
-/** Without the role `api`: only readiness and metrics. */
 function openApi(base: Base, rendering: Rendering, doors: Integrations | null) {
   const { config, database, metrics } = base
   const renderer = rendering?.renderer ?? null

@@ -8,7 +8,6 @@ type Pool = { query(sql: string): Promise<unknown> }
 
 const DATABASE_TIMEOUT_MS = 2_000
 
-/** Checks the database and the browser at each call. */
 export function createReadinessCheck(deps: {
   pool: Pool
   renderer: { readonly healthy: boolean } | null

@@ -1,7 +1,6 @@
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 const PARENT_CHECK_MS = 500
 const ECHO_MS = 500
-/** Time to close what a cancelled startup opened. */
 const CLOSE_TIMEOUT_MS = 2_000
 
 const exitWell = () => process.exit(0)
@@ -14,15 +13,11 @@ export function exitOnSignal(): void {
 export type Shutdown = {
   /** Settles with the first reason to shut down, for the log. */
   requested: Promise<string>
-  /** Aborts at the same time. */
   signal: AbortSignal
   unwatch(): void
 }
 
-/**
- * Watches signals and the parent process. A second signal exits at once.
- * Ignores the same signal within 0.5 s: npm repeats what the process group received.
- */
+/** A second signal exits at once; the same one within 0.5 s is npm's echo of a process-group signal. */
 export function watchForShutdown(options: { underNpm: boolean }): Shutdown {
   const { promise: requested, resolve } = Promise.withResolvers<string>()
   const stopped = new AbortController()
@@ -71,10 +66,7 @@ export function watchForShutdown(options: { underNpm: boolean }): Shutdown {
   }
 }
 
-/**
- * Null: shutdown was requested first, and everything opened is closed.
- * After two seconds it abandons steps that cannot be cancelled: children shut themselves down.
- */
+/** Null: shutdown came first. After two seconds abandons uncancellable steps; children shut themselves down. */
 export async function startUnlessStopped<T extends { close(): Promise<void> }>(
   { signal }: Pick<Shutdown, 'signal'>,
   start: (signal: AbortSignal) => Promise<T>,

@@ -22,7 +22,6 @@ import { tryOrigin } from '../../src/sites/reachability/try-origin.ts'
 
 const NAME_SERVERS_WITHIN_MS = 5_000
 
-/** Its server does not listen yet. */
 export async function wireApi(deps: {
   config: Config
   pool: pg.Pool

@@ -40,7 +40,6 @@ export async function checkMasterKey({
       throw error
     })
   }
-  // Replaces an older key.
   const fits = await vault.fits()
   if (fits && config.secretKeys !== null) return vault.admit()
   if (!fits) {
@@ -79,7 +78,6 @@ export function wireCertificates({
   }
 }
 
-/** Null: no CA is configured. */
 export function wireOrdering({ config, pool, listener, guard, vault, clock, log }: Deps): Ordering | null {
   const { directory, email, selfCheck, ordersPerHour } = config.acme
   if (directory === null) return null

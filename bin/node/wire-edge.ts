@@ -22,7 +22,6 @@ import { createAskedPaths } from '../../src/store/known-paths.ts'
 import { createLastVisits } from '../../src/store/last-visits.ts'
 import type { Certificates } from './wire-certificates.ts'
 
-/** Its servers do not listen yet. */
 export function wireEdge(deps: {
   config: Config
   pool: pg.Pool
@@ -36,7 +35,6 @@ export function wireEdge(deps: {
   log: Log
   metrics: EdgeMetrics
   waiter: JobWaiter
-  /** Null: this node does not render. */
   enqueueLive: EnqueueLive | null
 }): Pick<Edge, 'server' | 'secure' | 'endSessions' | 'integrations'> & { close(): Promise<void> } {
   const { config, pool, listener, certificates, clock, log, metrics, waiter } = deps

@@ -25,7 +25,6 @@ export function wireRegistration(deps: {
   log: Log
   id: string
   isDraining(): boolean
-  /** Null: this node does not render. */
   worker: { readonly running: number } | null
   renderer: { readonly healthy: boolean; readonly browsers: { alive: number; started: number } } | null
 }): Promise<Registration> {

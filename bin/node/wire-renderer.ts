@@ -38,7 +38,6 @@ export function wireRenderer(deps: {
   })
 }
 
-/** Passes jobs from the queue to the renderer, and maintains the queue. */
 export async function wireWorker(deps: {
   config: Config
   database: Pick<Database, 'pool' | 'connection'>
@@ -93,7 +92,6 @@ export async function wireWorker(deps: {
   }
 }
 
-/** Inspections use their own browser. */
 export function wireInspections(deps: {
   config: Config
   pool: pg.Pool

@@ -12,13 +12,11 @@ export type Certificate = {
   notAfterMs: number
 }
 
-/** Public facts: every handshake shows them. */
 export type CertificateFacts = {
   names: string[]
   issuer: string
   serial: string
   fingerprint: string
-  /** Such as `EC prime256v1` or `RSA 2048`. */
   key: string
 }
 

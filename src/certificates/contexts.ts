@@ -11,7 +11,6 @@ import type { ServedCertificate } from './stored-certificate.ts'
 import { certificatePurpose, type Vault } from './vault/vault.ts'
 
 type ContextsDeps = {
-  /** By lower-case name. */
   read(name: string): Promise<ServedCertificate | null>
   vault: Pick<Vault, 'open'>
   connected(): boolean
@@ -19,7 +18,6 @@ type ContextsDeps = {
   log: Log
 }
 
-/** `context` null: challenge only. */
 type Entry = {
   context: SecureContext | null
   notAfterMs: number
@@ -30,10 +28,7 @@ type Entry = {
 const MAX_CONTEXTS = 5_000
 const MAX_NAME_CHARS = 253
 
-/**
- * Caches TLS contexts by server name, including unknown names. Never serves expired certificates.
- * Possibly outdated entries are used only while PostgreSQL is unavailable.
- */
+/** Caches contexts and unknown names. Never serves expired certificates; outdated ones only without PostgreSQL. */
 export function createContexts(deps: ContextsDeps): Contexts {
   return new Contexts(deps)
 }

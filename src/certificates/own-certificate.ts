@@ -13,10 +13,7 @@ import {
 import { MasterKeyError } from './vault/master-key.ts'
 import type { Vault } from './vault/vault.ts'
 
-/**
- * Stores the owner's certificate; ordering resumes when it ends.
- * Throws `domain_not_found`, `invalid_field`, or `certificates_unavailable` if this node cannot encrypt keys.
- */
+/** Ordering resumes when it ends. Throws `domain_not_found`, `invalid_field`, `certificates_unavailable` (no key). */
 export async function supplyCertificate(
   deps: { pool: pg.Pool; vault: Vault },
   account: AccountId,
@@ -38,7 +35,6 @@ export async function supplyCertificate(
   return foundCertificate(pool, account, name)
 }
 
-/** Throws `domain_not_found`. */
 export async function foundCertificate(
   db: Queryable,
   account: AccountId,

@@ -9,9 +9,7 @@ export type CertificateSource = 'acme' | 'own'
 
 export type ServedCertificate = {
   domain: DomainId
-  /** Null: challenge only. */
   certificate: { chain: string; keySealed: Buffer; notBeforeMs: number; notAfterMs: number } | null
-  /** Key authorization for tls-alpn-01. */
   challenge: string | null
 }
 
@@ -84,7 +82,6 @@ export async function storeCertificate(
        stored_at = now()`,
     [domain.id, source, chain, sealed, new Date(notBeforeMs), new Date(notAfterMs)],
   )
-  // Ends a running order of this domain.
   await client.query(
     `update certificate_order set next_at = $2, renew_at = $3, failures = 0, reason = null, failed_at = null,
             lease = null, lease_until = null
@@ -111,7 +108,6 @@ export async function removeCertificate(
   return (rowCount ?? 0) > 0
 }
 
-/** Null: unknown, or another account's. */
 export async function viewCertificate(
   db: Queryable,
   account: AccountId,

@@ -5,10 +5,7 @@ export const BUFFER_LIMIT = 20_000
 const BATCH = 1_000
 const FLUSH_EVERY_MS = 5_000
 
-/**
- * Writes the last value of each key in batches every few seconds. A crash loses those seconds.
- * `failed`: message to log once when writes fail.
- */
+/** Writes the last value of each key every few seconds. A failed batch is logged (`failed`) and not retried. */
 export class BufferedWrites<T> {
   readonly #write: (batch: readonly T[]) => Promise<unknown>
   readonly #failed: (error: Error) => void
@@ -36,7 +33,6 @@ export class BufferedWrites<T> {
     this.#timer ??= setTimeout(() => void this.flush(), this.#flushEveryMs).unref()
   }
 
-  /** Resolves when everything so far is written or has failed. */
   flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined

@@ -26,7 +26,6 @@ const NOT_UP_YET = new Set([
   ...['57P03', '57P01', '57P02', '53300'],
 ])
 
-/** Whether a retry may help. */
 export function isNotUpYet(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isNotUpYet)
   if (NOT_UP_YET.has(errorCode(error))) return true
@@ -57,7 +56,6 @@ async function closeClient(client: pg.Client): Promise<void> {
   client.connection.stream.destroy()
 }
 
-/** The message tells the operator what to do. */
 export class DatabaseError extends Error {
   override name = 'DatabaseError'
 }

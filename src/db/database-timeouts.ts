@@ -14,14 +14,12 @@ declare module 'pg' {
   }
 }
 
-/** PostgreSQL did not respond in time, or is known to be unresponsive. */
 export class DatabaseUnresponsive extends Error {
   override name = 'DatabaseUnresponsive'
 }
 
 export type TimeoutSettings = {
   queryMs: number
-  /** Between checks whether it responds again. */
   pollMs: number
   /** Time for responses on older connections, once it responds again. */
   graceMs: number

@@ -6,7 +6,6 @@ import { openPrivatePostgres } from './private-postgres/private-postgres.ts'
 
 export type Database = {
   pool: pg.Pool
-  /** For separate connections (migrations, LISTEN). */
   connection: pg.ClientConfig
   /** Closes the pool, then stops the private PostgreSQL if this process started it. */
   close(): Promise<void>
@@ -19,9 +18,7 @@ type DatabaseOptions = {
   log: Log
   /** For commands: share a running private PostgreSQL. Otherwise a directory in use is an error. */
   attach?: boolean
-  /** Called before each slow step. */
   onLongStep?(line: string): void
-  /** How long the server of DATABASE_URL may take to start. */
   waitMs?: number
 }
 

@@ -11,7 +11,6 @@ export type ListenerTimes = {
   responseMs: number
   backOffFirstMs: number
   backOffMaxMs: number
-  /** Time limit of `caughtUp`. */
   catchUpMs: number
 }
 
@@ -24,7 +23,6 @@ const TIMES: ListenerTimes = {
 }
 const SETTLE_POLL_MS = 10
 
-/** Rejects if the first connection fails. */
 export async function createListener(
   connection: pg.ClientConfig,
   log: Log,
@@ -35,10 +33,7 @@ export async function createListener(
   return listener
 }
 
-/**
- * Receives `pg_notify` payloads on its own connection, because LISTEN belongs to a session. Reconnects with back-off.
- * PostgreSQL keeps no notifications for a disconnected listener: handle `onLost`.
- */
+/** Reconnects with back-off. PostgreSQL keeps no notifications for a disconnected listener: handle `onLost`. */
 export class Listener {
   readonly #connection: pg.ClientConfig
   readonly #log: Log
@@ -88,7 +83,6 @@ export class Listener {
     this.#lostHandlers.push(handle)
   }
 
-  /** Whether notifications arrive now. */
   get connected(): boolean {
     return this.#client !== null
   }
@@ -98,10 +92,7 @@ export class Listener {
     while (this.#client === null && !(await this.#closedWithin(SETTLE_POLL_MS)))
   }
 
-  /**
-   * Resolves when all notifications committed before this call were handled. At most 500 ms; never rejects.
-   * Without a connection it resolves at once, because `onLost` was called.
-   */
+  /** Waits for notifications of earlier commits, at most 500 ms; never rejects. Returns at once if disconnected. */
   readonly caughtUp = (): Promise<void> => this.#catchUp.caughtUp()
 
   async close(): Promise<void> {
@@ -141,7 +132,6 @@ export class Listener {
     this.#catchUp.lost()
   }
 
-  /** Opens a connection for all channels and makes it the current one. */
   async #connect(): Promise<void> {
     const { responseMs } = this.#times
     const client = new pg.Client({
@@ -223,10 +213,7 @@ function discard(client: pg.Client): void {
   client.connection.stream.destroy()
 }
 
-/**
- * Sends a token to itself: PostgreSQL delivers in commit order, so earlier notifications arrive first.
- * One token at a time; later callers share the next one.
- */
+/** Sends a token to itself: earlier commits arrive first. One token at a time; later callers share the next one. */
 class CatchUp {
   /** False: no connection. Else the token or `lost` follows. */
   readonly #send: (token: string) => Promise<boolean>

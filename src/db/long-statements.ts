@@ -3,15 +3,11 @@ import type { Queryable } from './transaction.ts'
 /** In PostgreSQL's syntax. Deleting a million pages takes minutes. */
 const LIMIT = '15min'
 const LIMIT_MS = 900_000
-/** Lock waits keep the usual limit. */
 const LOCK_LIMIT_MS = 30_000
 /** Long transactions in the fleet, because each uses a pool connection. Advisory lock (7230, <slot>). */
 export const LONG_AT_ONCE = 4
 
-/**
- * Raises the statement timeout to 15 minutes for the rest of this transaction, unless `LONG_AT_ONCE` run already.
- * Use the returned object for queries: its client-side timeout is longer as well.
- */
+/** Allows 15 minutes per statement, unless `LONG_AT_ONCE` run already. The returned object has a longer timeout. */
 export async function letTakeLong(client: Queryable): Promise<Pick<Queryable, 'query'>> {
   const { rows } = await client.query<{ already: boolean }>(
     `select current_setting('statement_timeout') = $1 as already`,

@@ -11,7 +11,6 @@ import { DatabaseError, errorCode, withClient } from './connection.ts'
 /** `schema.sql` is migration 0001; later ones are `migrations/NNNN-<what>.sql`. */
 const DIRECTORY = import.meta.dirname
 
-/** The last migration in this version's code. */
 export function lastMigration(): string {
   return readMigrations().at(-1)!.name
 }
@@ -20,7 +19,6 @@ export function lastMigration(): string {
 const FIRST_UNRELEASED = '0001-first.sql'
 export const LAST_UNRELEASED = '0024-traffic-summary.sql'
 
-/** The same in all versions. */
 const MIGRATION_LOCK = 7_226_411_028
 
 /** `breaking`: nodes without it cannot work with the new schema. Its file begins with `-- breaking: <why>`. */
@@ -107,7 +105,6 @@ function readMigration(name: string, file: string): Migration {
   return { name, sql, checksum, breaking: /^-- breaking: /.test(sql) }
 }
 
-/** Throws if this version cannot work with the database. */
 function pending(migrations: Migration[], record: Applied[], log: Log): Migration[] {
   if (record[0]?.name === FIRST_UNRELEASED) {
     throw new DatabaseError(
@@ -153,7 +150,6 @@ function pending(migrations: Migration[], record: Applied[], log: Log): Migratio
   return next
 }
 
-/** Running nodes must know a breaking migration. */
 async function refuseBesideOlderNodes(client: pg.Client, { name }: Migration): Promise<void> {
   const { rows: there } = await client.query<{ node: string | null }>(
     `select to_regclass('node')::text as node`,
@@ -191,7 +187,6 @@ async function apply(client: pg.Client, migration: Migration, log: Log): Promise
       await client.query('commit')
       return
     } catch (cause) {
-      // PostgreSQL also rolls back when a connection is lost.
       await client.query('rollback').catch(() => {})
       if (!IN_USE.has(errorCode(cause)) || tries === LOCK_TRIES) {
         throw new DatabaseError(`The migration ${name} failed and was undone: ${(cause as Error).message}`, {

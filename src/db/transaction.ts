@@ -38,7 +38,6 @@ export function retriedTransaction<T>(
   return retried(() => transaction(pool, work))
 }
 
-/** The same for one statement. */
 export async function retried<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {

@@ -47,7 +47,6 @@ async function tryBrowser(render: Config['render'], dataDir: string): Promise<Ch
 
 const CA_TIMEOUT_MS = 5_000
 
-/** `ca`: for tests. */
 export async function acmeDirectory(
   { acme, version }: Pick<Config, 'acme' | 'version'>,
   ca?: string,
@@ -137,7 +136,6 @@ async function versionOf(databaseUrl: string | null, dataDir: string): Promise<s
 
 const NODE_TIMEOUT_MS = 2_000
 
-/** Free, or used by a running node. */
 export async function portFree(where: ListenWhere): Promise<CheckResult> {
   const name = `port ${where.port} (${where.setting}_PORT)`
   if (where.port === 0) return ok(`${where.setting}_PORT`, 'a free port will be used')

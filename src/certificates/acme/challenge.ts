@@ -10,7 +10,6 @@ export type Challenge = { kind: ChallengeKind; token: string; keyAuthorization: 
 /** For challenges that a killed node left behind; no CA takes this long. */
 const LIFETIME_SECONDS = 600
 
-/** RFC 8555, section 8.3. */
 export const CHALLENGE_PREFIX = '/.well-known/acme-challenge/'
 
 /** All nodes serve the challenge from the commit on. It replaces an earlier one of its kind. */

@@ -80,7 +80,6 @@ export async function issueCertificate(
   if (checked.ok) return checked.certificate
   throw new AcmeProblem('unknown', `the CA's certificate cannot be used: ${checked.reason}`)
 
-  /** Omits `replaces` if the CA rejects it. */
   async function placeOrder(at: string, replaced: string | null): Promise<AcmeAnswer> {
     const identifiers = [{ type: 'dns', value: name }]
     if (replaced === null) return session.post(at, { identifiers }, signal)
@@ -95,7 +94,6 @@ export async function issueCertificate(
 
   async function authorize(at: string): Promise<void> {
     const found = parsed(authorizationSchema, await session.post(at, null, signal), 'authorization')
-    // Still valid from an earlier order.
     if (found.status === 'valid') return
     const challenge = found.challenges.find(({ type }) => type === request.kind)
     if (challenge?.token === undefined || !TOKEN.test(challenge.token)) {

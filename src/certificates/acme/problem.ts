@@ -5,7 +5,6 @@ const DETAIL_CHARS = 300
 /** An error of the CA; the owner may see the message. `kind`: last word of the type, or `unreachable`. */
 export class AcmeProblem extends Error {
   readonly kind: string
-  /** Null: no Retry-After. */
   readonly retryAfterMs: number | null
 
   constructor(kind: string, words: string, options: ErrorOptions & { retryAfterMs?: number | null } = {}) {

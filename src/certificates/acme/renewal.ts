@@ -65,7 +65,6 @@ function authorityKeyId(extensions: DerValue): Buffer | null {
   return null
 }
 
-/** Spreads renewals of certificates that were ordered together. */
 export type Random = () => number
 
 /** Share of the lifetime, reserved for failed attempts. */

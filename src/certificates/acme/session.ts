@@ -69,7 +69,6 @@ export function createAcmeSession(accountKey: KeyObject, options: SessionOptions
     const found = locationOf(answer, 'account')
     if (answer.status === 201 || email === null) return found
     if (JSON.stringify(fieldsOf(json(answer))['contact']) === JSON.stringify(contact.contact)) return found
-    // Orders do not depend on the contact.
     await signed(found, contact, found, signal).catch((error: unknown) => {
       if (!(error instanceof AcmeProblem)) throw error
     })
@@ -151,7 +150,6 @@ function json(answer: AcmeAnswer): unknown {
   }
 }
 
-/** ECDSA P-256 (ES256). */
 type Signer = {
   /** Members in the order of its thumbprint (RFC 7638). */
   jwk: { crv: string; kty: string; x: string; y: string }

@@ -23,10 +23,7 @@ type TransportOptions = {
   ca?: string
 }
 
-/**
- * HTTPS to the operator's CA. No redirects. Rejects with AcmeProblem `unreachable`, or the signal's reason.
- * No address guard: a private CA may have a private address.
- */
+/** No address guard: a CA may be private. No redirects. Rejects with AcmeProblem or the signal's reason. */
 export function createTransport(options: TransportOptions): Transport {
   const { userAgent, timeoutMs = 20_000, limitBytes = 1_048_576, ca } = options
   return async ({ method, url, body, signal }) => {
@@ -48,7 +45,6 @@ export function createTransport(options: TransportOptions): Transport {
         },
         ...(ca !== undefined && { ca }),
       })
-      // Requests may emit another error after an abort.
       request.on('error', () => {})
       request.on('response', (answer) => answer.on('error', () => {}))
       request.end(body)

@@ -13,7 +13,6 @@ const STEPS: Record<FailureKind, { firstMs: number; mostMs: number }> = {
   refused: { firstMs: 10 * MINUTE_MS, mostMs: 24 * HOUR_MS },
   fault: { firstMs: 5 * MINUTE_MS, mostMs: 6 * HOUR_MS },
 }
-/** Upper limit for the CA's Retry-After. */
 const MOST_WANTED_MS = 48 * HOUR_MS
 const LEAST_RENEWAL_MS = 10 * MINUTE_MS
 

@@ -10,7 +10,6 @@ export type OrderTask = {
   /** Results are stored only while the row has this lease. */
   lease: string
   failures: number
-  /** The present certificate, if it was ordered. */
   current: { chain: string; notBeforeMs: number; notAfterMs: number; renewAtMs: number } | null
 }
 
@@ -82,7 +81,6 @@ export async function takeOrderTasks(
   }))
 }
 
-/** False: the lease is lost, and the result will not be stored. */
 export async function renewLease(
   db: Queryable,
   { domain, lease }: OrderTask,

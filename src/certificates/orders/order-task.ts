@@ -27,7 +27,6 @@ export type OrderTaskDeps = {
     | ((name: string, publish: (it: Challenge) => Promise<void>, signal: AbortSignal) => Promise<Reach>)
     | null
   takeBudget(account: OrderTask['account']): Promise<{ taken: true } | { taken: false; nextAtMs: number }>
-  /** Resolves when all nodes serve the challenge. */
   publish(domain: OrderTask['domain'], challenge: Challenge): Promise<void>
   times?: IssueTimes
 }
@@ -39,7 +38,6 @@ export type OrderTaskEnd =
 
 type Times = { nextAtMs: number; renewAtMs: number }
 
-/** Used without renewal information from the CA. */
 const RETRY_MS = 6 * 3_600_000
 /** Between two orders, even if the CA wants an immediate replacement. */
 const MIN_PAUSE_MS = 3_600_000
@@ -109,7 +107,6 @@ async function askCa(
     return { renewAtMs: otherwiseMs, nextAtMs: Math.min(otherwiseMs, nowMs + RETRY_MS) }
   }
   if (info === null) return { renewAtMs: otherwiseMs, nextAtMs: otherwiseMs }
-  // Keep a chosen time while the window includes it.
   const kept = info.startMs <= otherwiseMs && otherwiseMs <= info.endMs
   const latestMs = notAfterMs - (notAfterMs - notBeforeMs) * RESERVE
   const renewAtMs = Math.min(kept ? otherwiseMs : suggestedMs(info, random), latestMs)

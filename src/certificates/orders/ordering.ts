@@ -39,12 +39,10 @@ export type OrderingDeps = {
 export type OrderingOptions = {
   directoryUrl: string
   email: string | null
-  /** Limit for the whole fleet. */
   perHour: number
   /** Another node takes over the tasks of a dead node after this time. */
   leaseMs?: number
   pollMs?: number
-  /** Parallel tasks of this node. */
   slots?: number
   times?: IssueTimes
 }
@@ -61,10 +59,7 @@ export function startOrdering(deps: OrderingDeps, options: OrderingOptions): Ord
   return ordering
 }
 
-/**
- * Orders and renews certificates. Each domain is one node's task at a time, under a lease.
- * Failures never affect certificates in use.
- */
+/** Each domain is one node's task at a time, under a lease. Failures never affect certificates in use. */
 export class Ordering {
   readonly #deps: OrderingDeps
   readonly #options: Required<Pick<OrderingOptions, 'leaseMs' | 'pollMs' | 'slots'>> & OrderingOptions
@@ -180,7 +175,6 @@ export class Ordering {
         (ours) => {
           if (!ours) lost.abort(new Error('the lease is lost'))
         },
-        // The database is away; storing the result checks the lease.
         () => {},
       )
     }, this.#options.leaseMs / 3)

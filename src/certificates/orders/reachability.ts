@@ -21,10 +21,7 @@ type ReachDeps = {
 
 export type Reach = { kind: ChallengeKind } | { unreachable: string }
 
-/**
- * Requests a random published token under the domain's name, as a CA would, to save useless orders.
- * Returns the usable challenge: plain HTTP, else TLS. Every address that responds must belong to this fleet.
- */
+/** Requests a random published token, as a CA would. Returns the usable challenge if only this fleet responds. */
 export async function reachesUs(
   { guard, ports = { http: 80, tls: 443 }, timeoutMs = 10_000, lookup = lookupAddresses }: ReachDeps,
   name: string,

@@ -90,7 +90,6 @@ export function writeMasterKeyText(dataDir: string, text: string): void {
   }
 }
 
-/** The message tells the operator what to do. */
 export class MasterKeyError extends Error {
   override name = 'MasterKeyError'
 }

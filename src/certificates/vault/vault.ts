@@ -9,10 +9,7 @@ export type Vault = {
   seal(purpose: string, secret: Buffer): Promise<Buffer>
   /** Throws SealError or MasterKeyError. */
   open(purpose: string, sealed: Buffer): Buffer
-  /**
-   * Reads or creates this node's keys and registers the first. Encrypts everything again after a key change.
-   * Throws MasterKeyError as `seal` does.
-   */
+  /** Creates and registers keys if missing; re-encrypts everything after a key change. Throws as `seal` does. */
   admit(): Promise<void>
   /** Whether this node can decrypt the secrets. Creates and registers nothing. */
   fits(): Promise<boolean>
@@ -25,7 +22,6 @@ type VaultOptions = {
   dataDir: string
 }
 
-/** All encrypted columns, with the purpose of their rows. */
 const SEALED_COLUMNS = [
   { table: 'certificate', id: 'domain_id', purposeOf: (id: string) => certificatePurpose(Number(id)) },
   { table: 'acme_account', id: 'directory', purposeOf: (id: string) => accountPurpose(id) },
@@ -113,10 +109,7 @@ function mismatch(id: string): string {
   )
 }
 
-/**
- * Sealed bytes: version (1), key id (8), nonce (12), tag (16), AES-256-GCM secret. Authenticating `purpose`
- * makes a value that was moved to another row undecryptable.
- */
+/** Version (1 byte), key id (8), nonce (12), tag (16), AES-256-GCM secret. Authenticates `purpose`, the row. */
 const VERSION = 1
 const HEAD_BYTES = 9
 const NONCE_BYTES = 12

@@ -10,14 +10,12 @@ export type BackupHead = {
   migrations: string[]
   /** Id of the key that encrypts its secrets; null: no secrets. */
   master_key_id: string | null
-  /** The key itself, if requested. */
   master_key: string | null
   pages: boolean
 }
 export type TableLine = { table: string; columns: string[] }
 export type EndLine = { end: Record<string, number> }
 
-/** The render cache and records of renders. */
 const CACHE: ReadonlySet<string> = new Set(['page', 'redirect', 'sitemap', 'unstored_page', 'render_record'])
 
 /** Approximate bytes per fetch. */
@@ -88,7 +86,6 @@ async function* rowsOf(client: pg.Client, table: string): AsyncGenerator<string,
 
 type BackupTable = { name: string; columns: string[] }
 
-/** Not part of a backup. */
 const EXCLUDED: ReadonlySet<string> = new Set(['node', 'schema_migration'])
 
 /** All tables in foreign-key order, with their columns except generated ones. */

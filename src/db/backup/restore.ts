@@ -11,10 +11,7 @@ const BATCH_CHARS = 4 * 1024 * 1024
 
 export type Restored = { head: BackupHead; rows: Record<string, number> }
 
-/**
- * Applies the backup's schema, inserts all rows in one transaction, and applies later migrations.
- * Throws DatabaseError and stores nothing if the database is not empty, or the backup is incomplete or newer.
- */
+/** Throws DatabaseError and stores nothing if the database is not empty, or the backup is incomplete or newer. */
 export async function restoreBackup(
   connection: pg.ClientConfig,
   lines: AsyncIterable<string>,
@@ -177,7 +174,6 @@ function insertion(client: pg.Client, table: string, columns: readonly string[])
   return `insert into ${name} (${list}) overriding system value select ${list} from json_populate_recordset(null::${name}, $1::json)`
 }
 
-/** Continues identity columns after the restored rows. */
 async function continueNumbers(client: pg.Client, table: string, columns: readonly string[]): Promise<void> {
   const name = client.escapeIdentifier(table)
   for (const column of columns) {

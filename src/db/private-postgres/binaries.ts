@@ -27,7 +27,6 @@ const COPY = 'postgresql-'
 
 type Options = {
   user: SystemUser
-  /** Used if `user` cannot run them in node_modules. */
   copyTo: string
   onLongStep(line: string): void
 }

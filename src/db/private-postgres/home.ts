@@ -32,7 +32,6 @@ export function databaseHome(dataDir: string): DatabaseHome {
     return findHome(dataDir) ?? createHome(dataDir)
   } catch (cause) {
     if (cause instanceof DatabaseError) throw cause
-    // Another process has just created the link.
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return databaseHome(dataDir)
     throw new DatabaseError(
       `The data directory ${path.resolve(dataDir)} cannot be used: ${(cause as Error).message}. ` +
@@ -117,7 +116,6 @@ export function prepareSocketDir(home: string, user: SystemUser): string {
   )
 }
 
-/** Leaves nothing in /run or /tmp. */
 export function removeSocketDir(dir: string, home: string): void {
   if (path.dirname(dir) !== home) rmSync(dir, { recursive: true, force: true })
 }
@@ -136,7 +134,6 @@ export function makePrivate(dir: string, user: SystemUser): boolean {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false
   }
   const stat = lstatSync(dir)
-  // Interrupted before chown.
   if (stat.uid === 0 && user !== null && stat.isDirectory()) lchownSync(dir, user.uid, user.gid)
   const { mode, uid } = lstatSync(dir)
   const ours = stat.isDirectory() && uid === (user?.uid ?? ownUid()) && (mode & 0o077) === 0

@@ -22,10 +22,7 @@ export type OwnerLock = { release(): void }
 
 const CONFLICT = 1
 
-/**
- * Null if another process has the lock. The kernel releases flock(2) when the owner dies, so no lock is ever stale.
- * Node has no flock(2): the command `flock` locks a descriptor that it inherits from this process.
- */
+/** Null if locked by another process. Uses the command `flock`; the kernel releases the lock on process death. */
 export function takeOwnerLock(file: string, kind: OwnerKind, user: SystemUser): OwnerLock | null {
   // As root, follow no link in a directory that the database's user owns.
   const fd = openSync(file, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600)
@@ -50,7 +47,6 @@ export function takeOwnerLock(file: string, kind: OwnerKind, user: SystemUser): 
   return { release: () => closeSync(fd) }
 }
 
-/** The last owner; null until the current one has written its name. */
 export function readOwner(file: string): Owner | null {
   const match = /^(\d+) (node|command) (.*)\n$/.exec(readFileSync(file, 'utf8'))
   const [, pid, kind, host] = match ?? []

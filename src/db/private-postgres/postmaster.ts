@@ -22,7 +22,6 @@ export type PostmasterOptions = {
 
 export type Postmaster = {
   readonly ended: Promise<ChildEnd>
-  /** Rolls back open transactions. */
   stop(): Promise<void>
 }
 
@@ -34,7 +33,6 @@ export const PRIVATE_SETTINGS: Readonly<Record<string, string>> = {
   // Queries are short, so compiling costs more than it gains. `sync` saves three I/O processes.
   jit: 'off',
   io_method: 'sync',
-  // A private server has no replica.
   wal_level: 'minimal',
   max_wal_senders: '0',
   timezone: 'UTC',
@@ -106,7 +104,6 @@ async function untilReady(data: string, ended: Promise<ChildEnd>, otherPid: numb
   for (;;) {
     const file = gone ? null : readPidFile(data)
     if (file?.ready && file.pid !== otherPid && holderOf(file.pid, data) !== 'none') return 'ready'
-    // `ended` has won the race.
     if (gone) return new Promise(() => {})
     await sleep(READY_POLL_MS)
   }
@@ -141,7 +138,6 @@ async function clearWay(data: string, log: Log): Promise<number | null> {
 async function stop({ data, log }: PostmasterOptions, child: WatchedChild): Promise<void> {
   child.stop()
   await child.ended
-  // The server still runs if its watchdog was killed.
   await clearWay(data, log)
 }
 

@@ -29,7 +29,6 @@ const ATTACH_WAIT_MS = 60_000
 /** A command keeps its server running this long for other commands. */
 const UNUSED_WAIT_MS = 10_000
 const SLOW_START_MS = 3_000
-/** An owner writes its name shortly after taking the lock. */
 const UNNAMED_WAIT_MS = 1_000
 
 /** Starts PostgreSQL on a data directory or (`attach`) shares it. DatabaseError if another node has it. */
@@ -100,7 +99,6 @@ async function start(
   }
 }
 
-/** Recovery after a crash of the machine can take minutes. */
 async function reportIfSlow<T>(onLongStep: (line: string) => void, starting: Promise<T>): Promise<T> {
   const timer = setTimeout(
     () => onLongStep('The database is starting (recovery after a crash takes longer) ...'),
@@ -144,7 +142,6 @@ const ATTACHED_LOCK = 7_226_411_029
 
 async function attachCommand(connection: pg.ClientConfig): Promise<pg.Client | null> {
   const client = new pg.Client(connection)
-  // The command's queries report a lost server.
   client.on('error', () => {})
   await client.connect()
   try {
@@ -161,7 +158,6 @@ async function attachCommand(connection: pg.ClientConfig): Promise<pg.Client | n
   return null
 }
 
-/** Runs `stop` when no other command uses the server, or after `limitMs`. */
 async function stopWhenUnused(
   connection: pg.ClientConfig,
   limitMs: number,

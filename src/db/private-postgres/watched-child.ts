@@ -2,12 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import type { Duplex } from 'node:stream'
 import type { SystemUser } from '../../system-user.ts'
 
-/** `lastWords`: the end of stderr. */
 export type ChildEnd = { status: number | null; lastWords: string }
 
 export type WatchedChild = {
   readonly ended: Promise<ChildEnd>
-  /** Sends the child the same signal as when this process dies. */
   stop(): void
   /** Lets the event loop end while the child runs, until `stop`. */
   background(): void
@@ -19,7 +17,6 @@ type WatchedCommand = {
   user: SystemUser
   /** INT: fast shutdown of PostgreSQL. TERM: other programs. */
   signal: 'INT' | 'TERM' | 'QUIT'
-  /** Removed after the child has ended, even if this process was killed. */
   removeAfter?: string
   env?: Readonly<Record<string, string>>
   onLine?: (line: string) => void

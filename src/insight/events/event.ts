@@ -18,12 +18,10 @@ export type LiveEvent =
   | { event: 'warm'; data: { domain: DomainName; queued: number; running: number; warming: boolean } }
   | { event: 'quota'; data: { domain: DomainName; renders_used: number; monthly_render_limit: number } }
   | { event: 'visits'; data: { domain: DomainName } }
-  /** A domain was added or changed, or has another certificate. */
   | {
       event: 'domain'
       data: { domain: DomainName; is_active: boolean; certificate_ends_at: string | null }
     }
-  /** The plan changed, or a domain was deleted. */
   | { event: 'account'; data: Record<never, never> }
   /** For operators: ended jobs of all accounts. */
   | { event: 'fleet'; data: { jobs_ended: number } }

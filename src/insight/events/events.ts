@@ -21,11 +21,10 @@ import {
   type Subscriber,
 } from './streams.ts'
 
-/** Payload: an account whose sessions, keys, plan, role or suspension changed (src/db/schema.sql). */
+/** Payload: an account that lost a session or key, or whose plan, role or suspension changed (src/db/schema.sql). */
 const ACCESS_ENDED_CHANNEL = 'access_ended'
 
 export type EventTimes = {
-  /** Notifications of this interval are read and sent together. */
   gatherMs: number
   beatMs: number
 }
@@ -36,10 +35,7 @@ const SENT_AT_ONCE = 100
 const TIMES: EventTimes = { gatherMs: 250, beatMs: 15_000 }
 
 export type Events = {
-  /**
-   * Sends the account's events until access or this node ends.
-   * Throws `too_many_streams`, or `events_unavailable` if this node has too many streams or no notifications.
-   */
+  /** Throws `too_many_streams`, or `events_unavailable` if this node has too many streams or no notifications. */
   subscribe(subscriber: Subscriber, begin: () => Sink, resumed: boolean): void
   readonly open: number
   close(): void
@@ -134,7 +130,6 @@ export function createEvents(deps: {
     }
   }
 
-  /** Ends streams without access. After an error the next beat checks again. */
   async function check(checked: readonly OpenStream[]): Promise<void> {
     if (checked.length === 0) return
     try {

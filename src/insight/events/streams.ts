@@ -5,7 +5,6 @@ import { frameOf, HELLO, type LiveEvent, REREAD } from './event.ts'
 export type Subscriber = {
   account: AccountId
   by: { session: number } | { key: number }
-  /** An operator: also gets events of the whole fleet. */
   fleet: boolean
 }
 
@@ -22,7 +21,6 @@ export type Sink = {
 export type StreamLimits = {
   perAccount: number
   perNode: number
-  /** Closes a stream with more unsent bytes. */
   bufferBytes: number
 }
 
@@ -46,7 +44,6 @@ export type Streams = {
   readonly count: number
 }
 
-/** `name`: prefix of the event ids of this node. */
 export function createStreams(name: string, limits: StreamLimits): Streams {
   const open = new Set<OpenStream>()
   let sent = 0

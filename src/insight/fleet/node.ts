@@ -4,12 +4,10 @@ import type { Queryable } from '../../db/transaction.ts'
 export const NODE_STATES = ['serving', 'draining', 'dead'] as const
 export type NodeState = (typeof NODE_STATES)[number]
 
-/** `none`: this node does not render. */
 export const BROWSER_STATES = ['ok', 'broken', 'none'] as const
 export type BrowserState = (typeof BROWSER_STATES)[number]
 
 export type NodeSelf = {
-  /** Unique for each run. */
   id: string
   host: string
   version: string
@@ -17,7 +15,6 @@ export type NodeSelf = {
   cores: number
   /** 0: this node does not render. */
   slots: number
-  /** The last migration in the node's code. */
   schema: string
 }
 
@@ -49,13 +46,11 @@ export type FleetNode = {
   browser: BrowserState
   /** Two while one replaces another. */
   browsers: number
-  /** Since the node started. */
   browsers_started: number
   schema: string
 }
 
 export type Fleet = {
-  /** The last applied migration. */
   schema: string
   nodes: FleetNode[]
 }

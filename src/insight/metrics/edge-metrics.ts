@@ -9,7 +9,6 @@ export type AnsweredRequest = {
   seconds: number
 }
 
-/** Further ones become `other`. The code has fewer. */
 const MOST_VERDICTS = 60
 
 const SECONDS = [

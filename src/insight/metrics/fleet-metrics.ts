@@ -121,7 +121,6 @@ const NODES = `
          count(*) filter (where not lives)::int as dead
     from (select draining, seen_at >= clock_timestamp() - interval '15 seconds' as lives from node) n`
 
-/** `limits`: monthly renders by plan. */
 export async function readFleetFigures(
   db: Queryable,
   month: string,
@@ -167,7 +166,6 @@ type CertificateFigures = {
   stored: number
   /** Until the first certificate ends, at least 0; null: no certificates. */
   soonestEndSeconds: number | null
-  /** Domains whose last order failed. */
   failing: number
 }
 

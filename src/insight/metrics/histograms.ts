@@ -29,7 +29,6 @@ export type Timing = (seconds: number) => void
 
 type Line<Label extends string> = { labels: Partial<Record<Label, string>>; buckets: number[]; sum: number }
 
-/** A histogram for hot paths, like `Counts`. */
 export class Timings<Label extends string> extends Histogram<Label> {
   readonly #bounds: readonly number[]
   readonly #name: string
@@ -55,7 +54,6 @@ export class Timings<Label extends string> extends Histogram<Label> {
     }
   }
 
-  /** prom-client calls this. */
   async getForPromString(): Promise<MetricObjectWithValues<MetricValueWithName<Label>>> {
     return this.get()
   }

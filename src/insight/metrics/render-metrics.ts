@@ -2,7 +2,6 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 type MeasuredRenderer = {
   readonly healthy: boolean
-  /** Running browsers, and all that were started. */
   readonly browsers: { readonly alive: number; readonly started: number }
 }
 

@@ -45,7 +45,6 @@ function entries(dir: string): string[] {
   }
 }
 
-/** Empty if the process has ended. */
 function text(file: string): string {
   try {
     return readFileSync(file, 'latin1')

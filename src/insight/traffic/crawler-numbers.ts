@@ -4,7 +4,6 @@ import { KNOWN_CRAWLERS, knownCrawlerIndex } from '../../edge/crawlers/known-cra
 export const CRAWLER_NAMES: readonly string[] = [...KNOWN_CRAWLERS.map(([name]) => name), 'other']
 export const OTHER_CRAWLER = CRAWLER_NAMES.length - 1
 
-/** Index in `CRAWLER_NAMES`. */
 export function crawlerNumber(userAgent: string | undefined): number {
   const index = knownCrawlerIndex(userAgent ?? '')
   return index === -1 ? OTHER_CRAWLER : index

@@ -47,7 +47,6 @@ export async function readMonths(
   return (await read(db, { account, domain: null }, nowMs)).map(monthOf)
 }
 
-/** The same with days. */
 export async function readRenders(
   db: Queryable,
   of: TrafficOf,
@@ -84,7 +83,6 @@ function months(limit: number, nowMs: number, plans: PlanCatalogue): (row: Row) 
     for (const [at, { day, startMs, isFirst }] of days.entries()) {
       const ofDay = renders[day] ?? 0
       ofMonth = isFirst ? ofDay : ofMonth + ofDay
-      // Only whole days of a new domain.
       if (at >= before && startMs > bornMs && !ends.has(ofMonth)) pace.push(ofDay)
     }
     return { domain, used, limit, forecast: forecastRenders({ used, limit, days: pace, nowMs }) }
@@ -108,7 +106,6 @@ function daysBetween(first: string, lastMs: number): { day: string; startMs: num
 const FORECAST_DAYS = 7
 
 export type Forecast = {
-  /** Median of the last whole days. */
   per_day: number
   /** In this month, including the rest of today. */
   days_left: number
@@ -118,10 +115,7 @@ export type Forecast = {
   reaches_limit_on: string | null
 }
 
-/**
- * `days`: renders of the last 7 whole days. Null: no whole day yet.
- * Uses the median, because a single deploy that renders the whole site again predicts nothing.
- */
+/** `days`: the last 7 whole ones. Null: none yet. The median ignores a deploy that renders the whole site. */
 export function forecastRenders(month: {
   used: number
   limit: number

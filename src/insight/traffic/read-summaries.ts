@@ -3,7 +3,6 @@ import type { Queryable } from '../../db/transaction.ts'
 import type { AccountId, DomainName } from '../../ids.ts'
 import type { TrafficOf } from './read-traffic.ts'
 
-/** Crawlers' requests for pages, and the last crawler. */
 export type TrafficSummary = {
   domain: DomainName
   day: { pages: number; hit_ratio: number | null }
@@ -71,7 +70,6 @@ function ratio(hits: number, pages: number): number | null {
   return pages === 0 ? null : Math.round((hits / pages) * 10_000) / 10_000
 }
 
-/** `verdict` and `status`: of the newest day. */
 type PathVisits = { path: string; visits: number; verdict: string; status: number }
 
 /** `others`: visits to paths that are no longer counted separately. */

@@ -73,7 +73,6 @@ const TIMES = { hour: timesBy('hour'), day: timesBy('day') }
 type CountRow = {
   at: Date
   category: string
-  /** One of the two is null. */
   crawler: string | null
   verdict: string | null
   visits: number
@@ -83,7 +82,6 @@ type CountRow = {
   unanswered: number
 }
 
-/** Of a step, or of a verdict over the whole range. */
 type TimesRow = { at: Date | null; is_page: boolean | null; verdict: string | null; times: (number | null)[] }
 
 /** Null: all domains of the account. */

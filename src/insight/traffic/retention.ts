@@ -2,12 +2,10 @@ import type pg from 'pg'
 import { deleteInSteps } from '../../db/remove-old.ts'
 import type { DomainId } from '../../ids.ts'
 
-/** Hours and paths. */
 export const HOURS_KEPT_DAYS = 90
 export const DAYS_KEPT = 400
 /** Summaries cover seven days and a part of one. */
 export const SUMMARY_DAYS_KEPT = 9
-/** Besides the current month. */
 const RENDER_MONTHS_KEPT = 12
 const BATCH_DAYS_KEPT = 2
 
@@ -76,7 +74,6 @@ function prefixed(table: string, names: string): string {
     .join(', ')
 }
 
-/** Per domain, day and list. */
 export const PATHS_KEPT = 300
 
 // Adds the deleted rows to the row with the path ''.

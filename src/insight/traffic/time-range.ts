@@ -5,12 +5,10 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 export const STEP_MS = { hour: HOUR_MS, day: DAY_MS } as const
 
-/** Longest range by step. */
 export const MAX_DAYS = { hour: 31, day: 366 } as const
 
 const DEFAULT_DAYS = { hour: 1, day: 30 } as const
 
-/** Longer ranges default to days. */
 const HOURS_UP_TO_DAYS = 7
 
 export type RequestedRange = {
@@ -41,7 +39,6 @@ export function timeRange(
 
   const size = STEP_MS[step]
   const range = { step, fromMs: Math.floor(startMs / size) * size, toMs: Math.ceil(endMs / size) * size }
-  // At the very beginning of a step.
   if (range.toMs <= range.fromMs) range.toMs = range.fromMs + size
   // The last 24 hours are parts of 25.
   if (range.toMs - range.fromMs > MAX_DAYS[step] * DAY_MS + size) {
@@ -69,10 +66,7 @@ export function startsOf({ fromMs, toMs, step }: TimeRange): string[] {
   return starts
 }
 
-/**
- * Each step is √2 times the previous: histograms add up, and quantiles are right within a fifth.
- * Step 0 ends at 1/16 ms; the last begins at two minutes and is open.
- */
+/** Each step is √2 times the previous, from 1/16 ms to two minutes. Quantiles are right within a fifth. */
 export const TIME_STEPS = 44
 const FIRST_MS = 0.0625
 
@@ -101,7 +95,6 @@ export function quantileMs(times: readonly number[], share: number): number | nu
   return endOfStepMs(times.length - 1)
 }
 
-/** Three digits, which is the precision. */
 export function roundedMs(ms: number | null): number | null {
   return ms === null ? null : Number(ms.toPrecision(3))
 }

@@ -18,7 +18,6 @@ type CountedRequest = {
   headers: { 'user-agent'?: string | undefined; via?: string | undefined }
 }
 
-/** `sitemap`: from the sitemap cache, however it was served. */
 type CountedVerdict = Verdict | NoVerdict | 'sitemap'
 
 type CountedAnswer = {
@@ -27,29 +26,22 @@ type CountedAnswer = {
   seconds: number
   /** 0: nothing was sent. */
   status: number
-  /** Null: not counted. */
   domain: { id: DomainId; query: QueryRule } | null
-  /** Null: no page was served. */
   page: PageId | null
 }
 
 export type TrafficCounter = {
   /** No SQL, no waiting; never throws. */
   count(req: CountedRequest, answer: CountedAnswer): void
-  /** Never rejects. */
   flush(): Promise<void>
   close(): Promise<void>
 }
 
 const FLUSH_EVERY_MS = 5_000
-/** At shutdown. */
 const LAST_TRIES = 3
 const LAST_RETRY_MS = 300
 
-/**
- * Adds traffic counts to PostgreSQL every few seconds, in one transaction. Writes no batch twice.
- * While PostgreSQL is away, counting continues within the limits of `VisitCounts`.
- */
+/** Writes every few seconds in one transaction, no batch twice. Without PostgreSQL, `VisitCounts` limits apply. */
 export function createTraffic(deps: {
   pool: pg.Pool
   clock: Clock

@@ -14,9 +14,7 @@ export type CountLimits = {
   domainLines: number
   /** For all domains. Visits that need further lines are counted only as lost. */
   lines: number
-  /** Per domain, hour and list. */
   domainPaths: number
-  /** For all domains. */
   paths: number
 }
 
@@ -53,7 +51,6 @@ export class Line {
   }
 }
 
-/** One hour of one domain at this node. */
 export type DomainHour = {
   domain: DomainId
   hour: number
@@ -68,16 +65,12 @@ export type DomainHour = {
   lastMs: number
 }
 
-/**
- * This node's visits since the last `take`, bounded: the excess counts as `other` or lost.
- * Crawlers and verdicts are numbers, so counting a visit creates no strings.
- */
+/** Bounded: the excess counts as `other` or lost. Numbers for crawlers and verdicts avoid strings on the hot path. */
 export class VisitCounts {
   readonly #limits: CountLimits
   readonly #verdicts: string[] = []
   readonly #verdictNumbers = new Map<string, number>()
   #hours = new Map<DomainId, DomainHour>()
-  /** Earlier hours of the same domains. */
   #earlier: DomainHour[] = []
   #linesLeft: number
   #room: Room
@@ -130,7 +123,6 @@ export class VisitCounts {
     return taken
   }
 
-  /** People have no name. */
   readonly named = (key: number) => ({
     category: CATEGORIES[key & 7]!,
     crawler: (key & 7) === PEOPLE_AT ? '' : CRAWLER_NAMES[(key >> 3) & 255]!,
@@ -150,7 +142,6 @@ export class VisitCounts {
     return begun
   }
 
-  /** Null: no room left. */
   #newLine(hour: DomainHour, key: number): Line | null {
     const wanted = hour.lines.size < this.#limits.domainLines ? key : withoutName(key)
     const known = hour.lines.get(wanted)
@@ -172,10 +163,8 @@ function withoutName(key: number): number {
   return (key & ~(255 << 3)) | (OTHER_CRAWLER << 3)
 }
 
-/** Free entries, shared by all holders. */
 export type Room = { left: number }
 
-/** `verdict` and `status`: of the newest visit. */
 type Hitter = {
   visits: number
   verdict: string
@@ -184,13 +173,9 @@ type Hitter = {
   readonly floor: number
 }
 
-/**
- * Most frequent paths in bounded memory (Space-Saving, Metwally et al., 2005). A new path replaces the rarest.
- * `visits` never exceeds the true number.
- */
+/** Most frequent paths in bounded memory (Space-Saving, Metwally et al., 2005). `visits` never exceeds the truth. */
 export class HeavyHitters {
   readonly paths = new Map<string, Hitter>()
-  /** Visits of all other paths. */
   others = 0
   readonly #most: number
   readonly #room: Room

@@ -68,7 +68,6 @@ type WriteCounts = (batch: number, hours: readonly DomainHour[], nowMs: number) 
 /** Adds a batch in one transaction. `batch` increases; a batch is never written twice. */
 export function createWriteCounts(deps: {
   pool: pg.Pool
-  /** A UUID of this run of the node. */
   node: string
   named: VisitCounts['named']
 }): WriteCounts {
@@ -120,7 +119,6 @@ export function createWriteCounts(deps: {
 
   async function addLast(client: Queryable, hours: readonly DomainHour[]): Promise<void> {
     const last = new Map<DomainId, DomainHour>()
-    // Ordered by time.
     for (const each of hours) if (each.lastKey !== -1) last.set(each.domain, each)
     if (last.size === 0) return
     const rows = [...last.values()].map((each) => ({ ...each, ...named(each.lastKey) }))
