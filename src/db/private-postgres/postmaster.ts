@@ -56,7 +56,7 @@ const TEMPORARY = /pre-existing shared memory block|lock file "[^"]*" already ex
 const RETRIES = 25
 const RETRY_MS = 400
 
-/** Stops an orphaned server on `data` and starts a new one. The caller has the owner lock. */
+/** Stops an orphan on `data` first. Resolves when connections are accepted. The caller has the owner lock. */
 export async function startPostmaster(options: PostmasterOptions): Promise<Postmaster> {
   const { data, log } = options
   for (let attempt = 1; ; attempt++) {
