@@ -1,7 +1,4 @@
-/**
- * What `promise` settles to within `ms`, else `late`. The promise is not cancelled; when it rejects later, nothing
- * hears of it.
- */
+/** Resolves to `late` after `ms`. Does not cancel `promise`; ignores a later rejection. */
 export async function within<T, L>(ms: number, promise: Promise<T>, late: L): Promise<T | L> {
   let timer: NodeJS.Timeout | undefined
   const timeUp = new Promise<L>((resolve) => {
