@@ -22,6 +22,7 @@ export const sessionSchema = apiSchema(
   }),
 )
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of route definitions
 export function sessions(app: ApiApp, deps: ApiDeps): void {
   const { clock, plans, pool, publicUrl, readClient } = deps
 

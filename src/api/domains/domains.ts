@@ -29,6 +29,7 @@ const updateSchema = z
   })
   .describe('At least one of the fields; absent ones stay as they are')
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of route definitions
 export function domains(app: ApiApp, deps: ApiDeps): void {
   const { caughtUp, checkOrigin, clock, plans, pool } = deps
 

@@ -53,6 +53,7 @@ const mailSchema = z
 
 const idParams = z.object({ id: z.string().describe('Id of the account') })
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of route definitions
 export function operatorAccounts(app: ApiApp, deps: ApiDeps): void {
   const { caughtUp, clock, mailer, plans, pool, publicUrl } = deps
 

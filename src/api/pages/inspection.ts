@@ -58,6 +58,7 @@ const params = domainParams.extend({ inspectionId: z.string() })
 /** Forbids scripts in customers' content on our address. */
 export const CUSTOMER_CONTENT_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of route definitions
 export function inspections(app: ApiApp, deps: ApiDeps): void {
   const { clock, pool } = deps
 

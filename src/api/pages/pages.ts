@@ -96,6 +96,7 @@ export const PURGE_LIMIT = 100_000
 /** Pages per search. All are deleted and queued in one transaction. */
 export const REFRESH_LIMIT = 10_000
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of route definitions
 export function pages(app: ApiApp, deps: ApiDeps): void {
   const { caughtUp, clock, pool } = deps
 

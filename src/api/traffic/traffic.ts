@@ -38,6 +38,7 @@ const query = rangeQuery.omit({ step: true }).extend({
     .describe(`Paths in each list, 1 to ${MOST_PATHS}; default ${USUAL_PATHS}`),
 })
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of route definitions
 export function traffic(app: ApiApp, deps: ApiDeps): void {
   const { clock, plans, pool } = deps
 
