@@ -47,6 +47,7 @@ describe('a backup', () => {
 
   const command = (args: string[], dir: string) =>
     runJson(args, { ...settings, PREPAINT_DATA_DIR: dir, PREPAINT_API_PORT: '0', PREPAINT_EDGE_PORT: '0' })
+  // Proves decided "A backup"
   it('that is made under load holds everything that was acknowledged before it, and a new folder serves it', async (t) => {
     await registerDomain(node, key, { customDomain: 'kept.example', originUrl: origin.url })
     const ledger = openLedger()

@@ -76,6 +76,7 @@ describe('commands on accounts, keys, tokens and domains', () => {
     )
   })
 
+  // Proves interface 5/5
   it('shows a key once, lists it without, revokes it', async () => {
     const created = await good('key create --email owner@example.com --name ci --expires 2999-01-31')
     assert.deepEqual(Object.keys(created), ['id', 'name', 'key'])
@@ -130,6 +131,7 @@ describe('commands on accounts, keys, tokens and domains', () => {
     assert.deepEqual(await good('domain list --email second@example.com'), { domains: [] })
   })
 
+  // Proves interface 5/9
   it('shows a webhook token once, lists it without, revokes it', async () => {
     const created = await good('token create --domain shop.example --name deploy')
     assert.deepEqual(Object.keys(created), ['id', 'name', 'token'])

@@ -68,6 +68,7 @@ describe('TLS of whole nodes', () => {
     return json
   }
 
+  // Proves decided "`ssl_enabled`", decided "Certificates"
   it('a domain that is registered has a certificate at every node, and ssl_enabled says so', async () => {
     const owner = 'owner@example.com'
     await command(`account create --email ${owner} --plan agency_plus`)
@@ -103,6 +104,7 @@ describe('TLS of whole nodes', () => {
     }
   })
 
+  // Proves decided "A node with another master key"
   it('a node with another master key, or without one, does not start, and says what to do', async () => {
     for (const PREPAINT_SECRET_KEY of ['', randomBytes(32).toString('base64')]) {
       const stranger = { ...settings, PREPAINT_DATA_DIR: dirs[2], PREPAINT_SECRET_KEY }

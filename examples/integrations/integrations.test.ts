@@ -70,6 +70,7 @@ function promises(start: () => Promise<Site>, moods: readonly Mood[] = MOODS): v
     assert.equal(line.asked, 0)
   })
 
+  // Proves decided "Door of middlewares"
   it('a crawler gets the finished page, rendered once, though the renderer comes through the same front', async () => {
     const first = await get('/shoes?size=38', GOOGLEBOT)
     assert.deepEqual([first.status, first.verdict], [200, 'rendered'])

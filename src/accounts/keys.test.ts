@@ -29,6 +29,7 @@ const create = (owner: AccountId, expiresAt: Date | null = null) =>
   createKey(database.pool, owner, { name: 'deploy', expiresAt }, now)
 
 describe('createKey', () => {
+  // Proves interface 2/17, interface 2/18, interface 2/19
   it('gives the raw key once; what is stored is its SHA-256', async () => {
     const owner = await account()
     const { id, name, key } = await create(owner)
@@ -39,6 +40,7 @@ describe('createKey', () => {
     assert(!JSON.stringify(rows[0]).includes(key))
   })
 
+  // Proves interface 3/1, interface 5/4, interface 8/1, decided "Limits of keys and tokens reached"
   it('5 active keys are allowed, a sixth is not; a revoked or expired one makes room', async () => {
     const owner = await account()
     const first = await create(owner)
@@ -58,6 +60,7 @@ describe('createKey', () => {
     )
   })
 
+  // Proves interface 5/4, interface 8/1
   it('of 50 that come at once, 5 are made; another account is not in their way', async () => {
     // Several rounds: without the lock, one alone would pass now and then.
     for (let round = 0; round < 5; round++) {
@@ -74,6 +77,7 @@ describe('createKey', () => {
     }
   })
 
+  // Proves interface 3/1, decided "Keys and tokens on a plan without them"
   it('only where the plan allows it', async () => {
     for (const plan of ['starter', 'pro']) {
       await assert.rejects(create(await account(plan)), says('API access requires Agency plan or above'))
@@ -95,6 +99,7 @@ describe('createKey', () => {
 })
 
 describe('findKeyOwner', () => {
+  // Proves interface 2/21
   it('knows the key until it expires, to the millisecond', async () => {
     const owner = await account()
     const { key } = await create(owner, new Date(NOW_MS + 1_000))
@@ -128,6 +133,7 @@ describe('findKeyOwner', () => {
 })
 
 describe('listKeys, revokeKey, ownerOfKey', () => {
+  // Proves interface 2/18, interface 2/23
   it('show each key with its state, never with its hash', async () => {
     const owner = await account()
     const kept = await create(owner)

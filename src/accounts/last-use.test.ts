@@ -19,6 +19,7 @@ before(async () => {
 })
 after(() => database.close())
 
+// Proves interface 2/20
 it('follows the use of a key, at most once a minute, and holds nobody up', async () => {
   const { pool } = database
   const account = await createAccount(pool, DEFAULT_PLANS, {

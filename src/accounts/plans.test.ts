@@ -8,10 +8,12 @@ import { DEFAULT_PLANS, planNamed, readPlans } from './plans.ts'
 
 const sound = { site_limit: null, monthly_render_limit: 10, api_keys: true, webhooks: false }
 
+// Proves decided "Plans (default catalogue)"
 it('reads a catalogue from a file', () => {
   assert.deepEqual(read(JSON.stringify({ gold: sound })), { gold: sound })
 })
 
+// Proves interface 8/10, decided "Plans (default catalogue)"
 it('the default catalogue: what each plan may', () => {
   assert.deepEqual(
     Object.entries(DEFAULT_PLANS).map(([name, plan]) => [name, ...Object.values(plan)]),

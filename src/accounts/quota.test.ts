@@ -56,6 +56,7 @@ describe('taking a render', () => {
     for (const { is_over, ...quota } of rows) assert.equal(overQuota(quota), is_over, JSON.stringify(quota))
   })
 
+  // Proves interface 8/6
   it('counts to 120 % and not one further', async () => {
     const domain = await newDomain(db)
     for (let i = 0; i < 12; i++) assert.equal(await take(domain, 10), true)
@@ -65,6 +66,7 @@ describe('taking a render', () => {
     assert.equal(await take(domain, 5), false)
   })
 
+  // Proves decided "Renders of the month"
   it('counts by UTC day too, and no day has one that was refused', async () => {
     const domain = await newDomain(db)
     const evening = Date.UTC(2026, 10, 21, 23, 59, 59, 999)
@@ -86,6 +88,7 @@ describe('taking a render', () => {
     assert.equal(await used(domain), 0)
   })
 
+  // Proves interface 8/6
   it('a burst of 60 gets exactly what is left', async () => {
     const domain = await newDomain(db)
     const taken = await Promise.all(Array.from({ length: 60 }, () => take(domain, 30)))
@@ -103,6 +106,7 @@ describe('taking a render', () => {
     assert.equal(await used(domain), 0)
   })
 
+  // Proves interface 1/7
   it('months begin and end in UTC, wherever the node and the database stand', async () => {
     const domain = await newDomain(db)
     const client = await db.pool.connect()

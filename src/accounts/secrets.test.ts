@@ -6,6 +6,7 @@ import { AppError, publicError } from '../errors.ts'
 import { createSecret, hashSecret, parseSecretName } from './secrets.ts'
 
 for (const prefix of ['pp_live_', 'pp_wh_'] as const) {
+  // Proves interface 2/16, interface 2/24, decided "Name, prefixes"
   it(`${prefix}: at least 190 random bits, stored as SHA-256, shown as a hint of a few characters`, () => {
     const made = createSecret(prefix)
     assert.match(made.raw, new RegExp(`^${prefix}[A-Za-z0-9_-]{32,}$`))

@@ -42,6 +42,7 @@ const create = (owner: AccountId, name: DomainName) =>
   createToken(database.pool, owner, name, 'cms', DEFAULT_PLANS)
 
 describe('createToken', () => {
+  // Proves interface 2/25, interface 2/26
   it('gives the raw token once; what is stored is its SHA-256', async () => {
     const owner = await account()
     const name = await domain(owner)
@@ -54,6 +55,7 @@ describe('createToken', () => {
     assert.deepEqual([found?.account, found?.name, found?.isActive], [owner, name, true])
   })
 
+  // Proves interface 5/8, interface 8/2, decided "Limits of keys and tokens reached"
   it('5 active tokens are allowed for a domain, a sixth is not; a revoked one makes room', async () => {
     const owner = await account()
     const [name, second] = [await domain(owner), await domain(owner)]
@@ -66,6 +68,7 @@ describe('createToken', () => {
     await assert.rejects(create(owner, name), says(LIMIT_TEXT))
   })
 
+  // Proves interface 5/8, interface 8/2
   it('of 50 that come at once, 5 are made', async () => {
     const owner = await account()
     const name = await domain(owner)
@@ -76,6 +79,7 @@ describe('createToken', () => {
     assert.equal((await listTokens(database.pool, owner, name)).length, 5)
   })
 
+  // Proves interface 3/1, decided "Keys and tokens on a plan without them"
   it('only where the plan allows it', async () => {
     const agency = await account('agency')
     await assert.rejects(create(agency, await domain(agency)), says('Webhook refresh requires Agency+ plan'))
@@ -92,6 +96,7 @@ describe('createToken', () => {
 })
 
 describe('listTokens, revokeToken, ownerOfToken, ownerOfDomain', () => {
+  // Proves interface 2/26
   it('show each token with its state, never with its hash; a revoked one is known no more', async () => {
     const owner = await account()
     const name = await domain(owner)

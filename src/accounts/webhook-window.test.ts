@@ -36,6 +36,7 @@ describe('the window of a domain', () => {
     assert.deepEqual(await request(of, T0 + WEBHOOK_WINDOW_MS - 1), { allowed: false, retryAfterSeconds: 1 })
   })
 
+  // Proves interface 8/4
   it('ends one hour after its first request, whatever was refused meanwhile; the next begins with the next request', async () => {
     const of = await domain()
     for (let n = 0; n < 30; n++) await request(of, T0 + n * 60_000)
@@ -47,6 +48,7 @@ describe('the window of a domain', () => {
     assert.equal((await request(of, second + WEBHOOK_WINDOW_MS)).allowed, true)
   })
 
+  // Proves interface 8/4
   it('ends exactly one hour after, not a millisecond later', async () => {
     const of = await domain()
     for (let n = 0; n < 11; n++) await request(of, T0)
@@ -61,6 +63,7 @@ describe('the window of a domain', () => {
     }
   })
 
+  // Proves interface 8/3
   it('is that of one domain: another has its own', async () => {
     const [of, other] = [await domain(), await domain()]
     for (let n = 0; n < 11; n++) await request(of, T0)

@@ -127,6 +127,7 @@ describe('migrate', () => {
       )
     }))
 
+  // Proves decided "Nodes of two versions"
   it('applies what breaks older nodes only when none of them runs', () =>
     withDatabase(async () => {
       put('0002-second.sql', 'create table node (id text, schema text, seen_at timestamptz);')

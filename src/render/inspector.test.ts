@@ -107,6 +107,7 @@ describe('looking at a page', { timeout: 300_000 }, () => {
     assert(Number(found.loadedMs) > 0)
   })
 
+  // Proves decided "Inspections"
   it('a given document is shown without its scripts, with its pictures, and never asked for', async () => {
     const html = `<body style="background: url(/pixel.gif)"><p>stored</p>
       <script>fetch('/ran')</script><img src="x:" onerror="fetch('/ran')">

@@ -27,6 +27,7 @@ async function renderAll(paths: readonly string[], domain: string) {
 }
 
 describe('requests ahead of the page', () => {
+  // Proves decided "Requests ahead of the page"
   it('are at the origin before the script that asks for them, and the page is the same', async () => {
     let scriptWaits = false
     const { promise: isAsked, resolve: dataAsked } = Promise.withResolvers<void>()
@@ -98,6 +99,7 @@ describe('requests ahead of the page', () => {
     assert.match(html, /by script/)
   })
 
+  // Proves decided "Requests ahead of the page"
   it('a page that first writes and then reads sees what it has written', async () => {
     let visits = 0
     test.routes.set('/api/visits', (request, response) => {

@@ -6,6 +6,7 @@ import { parseDomainName } from './domain-name.ts'
 const label = (chars: number) => 'a'.repeat(chars)
 const LONGEST = `${label(63)}.${label(63)}.${label(63)}.${label(61)}`
 
+// Proves decided "Names"
 describe('names that are taken, in their one spelling', () => {
   const cases: [string, string][] = [
     ['example.com', 'example.com'],
@@ -26,6 +27,7 @@ describe('names that are taken, in their one spelling', () => {
   }
 })
 
+// Proves decided "Names"
 describe('names that are refused, with the reason', () => {
   const cases: [string, RegExp][] = [
     ['', /empty/],

@@ -52,6 +52,7 @@ describe('a rule by its path', () => {
       assert.equal(matches(pattern, path), match))
   }
 
+  // Proves decided "Rules of a domain"
   it('the first that matches counts, alone', () => {
     const rules: PathRule[] = [
       { path: '/a/b', action: 'render' },
@@ -76,6 +77,7 @@ describe('what a rule does', () => {
     assert.equal(target('/robots.txt', rules).kind, 'excluded')
   })
 
+  // Proves decided "Rules of a domain"
   it('a fresh time alone makes no page of an asset, and leaves the other times', () => {
     const rules: PathRule[] = [{ path: '/news*', fresh_seconds: 60 }]
     const news = target('/news/1', rules)

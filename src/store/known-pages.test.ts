@@ -57,6 +57,7 @@ describe('known paths', () => {
     assert.equal(await countKnownPages(queue.pool, domain), AHEAD_FROM + 4)
   })
 
+  // Proves interface 4.3/7
   it('are those that are stored, in sitemaps, or were asked for in the last 30 days; each once, in order', async () => {
     const [domain, other] = [await queue.domain(), await queue.domain()]
     await store(domain, ['/stored', '/both'])

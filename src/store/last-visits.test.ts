@@ -75,6 +75,7 @@ describe('last visits', () => {
     await visits.close()
   })
 
+  // Proves decided "Who asked last for a page"
   it('those of more than 30 days ago are removed', async () => {
     await database.pool.query(
       `insert into last_visit values (1, '/old', 'a', 'ai', now() - interval '30 days 1 minute'),

@@ -114,6 +114,7 @@ describe(`a list of ${MANY} pages`, () => {
     assert.deepEqual(end, { pages: [], next: null })
   })
 
+  // Proves decided "Lists of pages"
   it('goes on where it was, whatever is stored or purged meanwhile', async () => {
     const first = await listPages(database.pool, domain(1), wanted({ order: 'size', limit: 500 }))
     const last = first.pages.at(-1)!
@@ -130,6 +131,7 @@ describe(`a list of ${MANY} pages`, () => {
     }
   })
 
+  // Proves decided "Lists of pages"
   it('is searched by beginnings and by parts, and counted', async () => {
     const cases = [
       [pageMatch('prefix', '/p/4999'), 11],

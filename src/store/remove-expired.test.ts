@@ -53,6 +53,7 @@ async function left(table: 'page' | 'redirect' | 'known_path' | 'sitemap'): Prom
 }
 
 describe('pages and redirects', () => {
+  // Proves decided "What is removed in time"
   it('go at the age to which their domain keeps them, not before', async () => {
     const usual = await domain('usual.example')
     const brief = await domain('brief.example', { keep_seconds: 60 })
@@ -112,6 +113,7 @@ describe('pages and redirects', () => {
 })
 
 describe('known paths', () => {
+  // Proves decided "What is removed in time"
   it('go when no crawler asked for them in 30 days', async () => {
     const id = await domain('asked.example')
     await known(id, '/in-time', 'asked', '29 days 23:59')
@@ -120,6 +122,7 @@ describe('known paths', () => {
     assert.deepEqual(await left('known_path'), ['/in-time'])
   })
 
+  // Proves decided "What is removed in time"
   it('of a sitemap go when every sitemap was read two days later and did not name them', async () => {
     const id = await domain('map.example')
     await sitemap(id, '/sitemap.xml', '1 day')

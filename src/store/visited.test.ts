@@ -17,6 +17,7 @@ after(async () => {
   await database.close()
 })
 
+// Proves decided "Events of visits"
 it('any number of domains is told, each once, 500 at a time', async () => {
   const told: string[] = []
   const { promise: all, resolve } = Promise.withResolvers<void>()

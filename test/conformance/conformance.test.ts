@@ -1,92 +1,98 @@
 /**
- * The contract is in docs/interface.md and docs/decided.md; docs/conformance.md
- * says of each of their statements which test proves it. Here: that it leaves
- * none out, and that what it names exists.
+ * The contract is in docs/interface.md and docs/decided.md. Tests say which of its statements they prove, in a comment
+ * above them; `node test/conformance/table.ts` prints the table. Here: every statement has a test.
  */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
-import path from 'node:path'
 import { describe, it } from 'node:test'
 
-import { cellsOf, statementsOf } from './statements.ts'
+import { contractOf, proofsIn, readProofs, statementsOf } from './statements.ts'
 
-const root = path.resolve(import.meta.dirname, '..', '..')
-const read = (file: string) => readFileSync(path.join(root, file), 'utf8')
+/** About the documents themselves, or that there is nothing. */
+const NOTHING_TO_PROVE = [
+  'interface "It is a single document."',
+  'interface "The base address is `{base_url}`."',
+  'interface 6/1',
+  'interface 6/2',
+  'interface 7/16',
+  'interface 9/1',
+  'decided "`docs/interface.md` is the contract of the HTTP interface."',
+  'decided "Where it says nothing, this holds."',
+]
 
-type Row = { statement: string; proofs: string[] }
+describe('the contract', () => {
+  const proofs = readProofs()
+  const proved = new Set(proofs.map(({ document, id }) => `${document} ${id}`))
 
-const sections = Object.fromEntries(
-  read('docs/conformance.md')
-    .split(/^## /m)
-    .slice(1)
-    .map((section) => [/^`([^`]+)`/.exec(section)?.[1] ?? '', rowsOf(section)]),
-)
+  for (const document of ['interface', 'decided']) {
+    const statements = contractOf(document)
 
-describe('docs/conformance.md', () => {
-  for (const document of ['docs/interface.md', 'docs/decided.md']) {
-    it(`has every statement of ${document}, in its order and its words`, () => {
-      const statements = statementsOf(read(document))
+    it(`docs/${document}.md: every statement has a test`, () => {
       assert(statements.length > 20)
+      assert.equal(new Set(statements.map(({ id }) => id)).size, statements.length)
+      const unproved = statements.filter(({ id }) => !proved.has(`${document} ${id}`))
       assert.deepEqual(
-        sections[document]?.map(({ statement }) => statement),
-        statements,
+        unproved.map(({ id }) => `${document} ${id}`).filter((id) => !NOTHING_TO_PROVE.includes(id)),
+        [],
       )
+    })
+
+    it(`docs/${document}.md: no test proves a statement that does not exist`, () => {
+      const ids = new Set(statements.map(({ id }) => id))
+      const lost = proofs.filter((proof) => proof.document === document && !ids.has(proof.id))
+      assert.deepEqual(lost, [])
     })
   }
 
-  it('names tests that exist, or says why there is nothing to prove', () => {
-    const unproved = Object.values(sections)
-      .flat()
-      .filter(
-        ({ proofs }) =>
-          !proofs.every((proof) => isTest(proof) || /^(nothing to prove|not yet): ./.test(proof)),
-      )
-    assert.deepEqual(unproved, [])
-  })
-
-  it('proves nearly everything', () => {
-    const rows = Object.values(sections).flat()
-    const without = rows.filter(({ proofs }) => !proofs.some(isTest))
-    // About the document itself, or that there is nothing. One more needs a look.
-    assert(without.length <= 8, without.map(({ statement }) => statement).join('\n'))
+  it('each comment stands above a test with a title', () => {
+    assert(proofs.length > 300)
+    assert.deepEqual(
+      proofs.filter(({ title }) => title === ''),
+      [],
+    )
   })
 })
 
 it('statements: rows without their head, sentences of prose and lists; no headings, no introductions', () => {
   const text = [
     '# Title',
+    '## 2. Section',
     'One. Two `a.b`. "Three" here.',
     'Rules:',
     '',
     '- four, e.g. this;',
     '12. Five. Six: seven.',
+    '### 2.1 Part',
     '| head | head |',
     '|---|---|',
     '| a | `x \\| y` |',
   ].join('\n')
-  assert.deepEqual(statementsOf(text), [
-    'One.',
-    'Two `a.b`.',
-    '"Three" here.',
-    'four, e.g. this;',
-    'Five.',
-    'Six: seven.',
-    'a · `x | y`',
-  ])
+  assert.deepEqual(
+    statementsOf(text).map(({ id, text }) => `${id} ${text}`),
+    [
+      '2/1 One.',
+      '2/2 Two `a.b`.',
+      '2/3 "Three" here.',
+      '2/4 four, e.g. this;',
+      '2/5 Five.',
+      '2/6 Six: seven.',
+      '2.1/1 a · `x | y`',
+    ],
+  )
+  assert.equal(statementsOf('| question | decision |\n|---|---|\n| Names | lower case |')[0]?.id, '"Names"')
 })
 
-/** `` `file` "title of a test" ``, where the file has that title as a literal, or as the beginning of one. */
-function isTest(proof: string): boolean {
-  const [, file, title] = /^`([\w./-]+\.test\.ts)` "(.+)"$/.exec(proof) ?? []
-  if (file === undefined || title === undefined || !existsSync(path.join(root, file))) return false
-  const text = read(file)
-  return [`'${title}'`, `"${title}"`, `\`${title}`].some((literal) => text.includes(literal))
-}
-
-function rowsOf(section: string): Row[] {
-  return section
-    .split('\n')
-    .filter((line) => line.startsWith('| ') && !line.startsWith('| statement |'))
-    .map(cellsOf)
-    .map(([statement = '', proofs = '']) => ({ statement, proofs: proofs.split('<br>') }))
-}
+it('proofs: the comment above a test, with the title of that test', () => {
+  const text = [
+    '  // Proves interface 4.1/3, interface 7/2',
+    '  // Proves decided "Names"',
+    "  it('201: it is there', () => {",
+  ].join('\n')
+  assert.deepEqual(
+    proofsIn('a.test.ts', text).map(({ document, id, title }) => `${document} ${id} ${title}`),
+    [
+      'interface 4.1/3 201: it is there',
+      'interface 7/2 201: it is there',
+      'decided "Names" 201: it is there',
+    ],
+  )
+})

@@ -158,6 +158,7 @@ describe('the cache', () => {
     await region('Warm').getByText(/^Done/).waitFor()
   })
 
+  // Proves interface 3/1, interface 3/2, interface 5/9
   it('a token is created, shown once with a command, used and revoked', async () => {
     await field('Name of the new token').fill('deploy')
     await button('Create a token').click()
@@ -323,6 +324,7 @@ describe('finding the way', () => {
 })
 
 describe('keys', () => {
+  // Proves interface 3/1, interface 3/2, interface 5/5
   it('a key is created, shown once, used by a program and revoked', async () => {
     await link('API keys').click()
     await field('Name').fill('agency scripts')

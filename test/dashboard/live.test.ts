@@ -96,6 +96,7 @@ async function endListeners(): Promise<void> {
 const isLive = () => page.getByText('Live', { exact: true }).waitFor()
 
 describe('live figures', () => {
+  // Proves decided "Events of visits"
   it('a crawler visit updates the table and its counts', async () => {
     await visit(`/domains/${DOMAIN}/cache`)
     await page.getByText('No page is cached yet').waitFor()

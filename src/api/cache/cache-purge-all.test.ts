@@ -11,6 +11,8 @@ before(async () => {
 after(() => api.close())
 
 describe('POST /api/cache/purge-all and GET /api/cache/stats', () => {
+  // Proves interface 4.2/4, interface 4.2/6, interface 4.2/15, interface 4.2/17, decided "Inactive domain"
+  // Proves decided "`stats.totalKeys`"
   it('200: stats says what purge-all then deletes: all domains of the caller, inactive ones too, and of nobody else', async () => {
     const [owner, other] = [await api.account(), await api.account()]
     const domains = [await api.domain(owner, 'a.example.com'), await api.domain(owner, 'b.example.com')]
@@ -41,6 +43,7 @@ describe('POST /api/cache/purge-all and GET /api/cache/stats', () => {
     })
   })
 
+  // Proves decided "Content type of a body"
   it('200: a body, or none, or an empty one of any type, is not looked at', async () => {
     const { key } = await api.account()
     for (const body of [undefined, {}, { domain: 'x' }, []]) {

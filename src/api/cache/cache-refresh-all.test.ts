@@ -19,6 +19,7 @@ const refreshAll = (body?: unknown, key = owner.key) => api.post('/api/cache/ref
 type Job = { domain: string; path: string; jobId: string }
 
 describe('POST /api/cache/refresh-all', () => {
+  // Proves interface 2/15, interface 4.2/5, interface 4.2/14, interface 4.2/16
   it('200: without a body, `/` of every domain of the caller and of nobody else', async () => {
     const other = await api.account()
     for (const name of ['b.example.com', 'a.example.com']) {
@@ -62,6 +63,7 @@ describe('POST /api/cache/refresh-all', () => {
     assert.equal(body['totalJobs'], 3)
   })
 
+  // Proves interface 4.2/16, decided "Refresh-all and inactive domains"
   it('200: an inactive domain is passed over', async () => {
     await api.domain(owner, 'on.example.com')
     const off = await api.domain(owner, 'off.example.com')
@@ -100,6 +102,7 @@ describe('POST /api/cache/refresh-all', () => {
     assert.equal((await api.get('/api/cache/stats', owner.key)).body['totalKeys'], 1)
   })
 
+  // Proves decided "Several domains in one request"
   it('503: a queue that fills up halfway leaves every page where it was', async () => {
     for (const name of ['a.example.com', 'b.example.com']) {
       await storePages(api, (await api.domain(owner, name)).id, ['/'])

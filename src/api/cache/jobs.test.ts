@@ -19,6 +19,7 @@ before(async () => {
 after(() => api.close())
 
 describe('GET /api/jobs/:jobId', () => {
+  // Proves interface 2/14
   it('200: a job that waits', async () => {
     const { status, body } = await api.get(`/api/jobs/${jobId}`, owner.key)
     assert.equal(status, 200)

@@ -20,12 +20,15 @@ after(() => api.close())
 const list = (name: string, key = owner.key) => api.get(`/api/cache/list/${name}`, key)
 
 describe('GET /api/cache/list/:domain', () => {
+  // Proves interface 4.2/1
   it('200: a domain without pages', async () => {
     await api.domain(owner, 'empty.example.com')
     const { status, body } = await list('empty.example.com')
     assert.deepEqual([status, body], [200, { domain: 'empty.example.com', cachedPages: 0, pages: [] }])
   })
 
+  // Proves interface 1/2, interface 1/5, interface 2/11, interface 2/12, interface 4.2/1
+  // Proves decided "List order"
   it('200: pages byte by byte in order, with their keys; no redirects, no sitemaps, no other domain', async () => {
     const { id } = await api.domain(owner, 'shop.example.com')
     const other = await api.domain(owner, 'other.example.com')
@@ -60,6 +63,7 @@ describe('GET /api/cache/list/:domain', () => {
     assert.deepEqual([status, text], [200, ''])
   })
 
+  // Proves interface 4.2/7
   it("404: unknown, or another account's", async () => {
     const stranger = await api.account()
     for (const answer of [await list('unknown.example.com'), await list('shop.example.com', stranger.key)]) {
@@ -67,6 +71,7 @@ describe('GET /api/cache/list/:domain', () => {
     }
   })
 
+  // Proves decided "List order"
   it('a reader who goes away in the middle leaves nothing behind', async () => {
     const gone = new AbortController()
     const response = await fetch(`${api.url}/api/cache/list/n2500.example.com`, {

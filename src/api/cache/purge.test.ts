@@ -42,6 +42,7 @@ const left = async (id = domain.id) => {
 }
 
 describe('POST /api/cache/purge', () => {
+  // Proves interface 1/5, interface 4.2/2, interface 4.2/9, interface 4.2/10
   it('200: without a path, the whole domain, with its redirects and sitemaps, and no other', async () => {
     const { status, body } = await purge({ domain: 'SHOP.example.com' })
     assert.equal(status, 200)
@@ -50,6 +51,7 @@ describe('POST /api/cache/purge', () => {
     assert.deepEqual(await left(other.id), ['/', '/a', 'redirect /old', 'sitemap /sitemap.xml'])
   })
 
+  // Proves interface 4.2/8, interface 4.2/10, decided "`purge` with `path`"
   it('200: with a path, that page, and the whole sitemap and redirect caches', async () => {
     const { body } = await purge({ domain: domain.name, path: '/a' })
     assert.equal(body['keysDeleted'], 3)
@@ -71,6 +73,7 @@ describe('POST /api/cache/purge', () => {
     assert(!(await left()).includes('/a'))
   })
 
+  // Proves decided "`purge` with `path`"
   it('200: a star at the end purges by prefix', async () => {
     assert.equal((await purge({ domain: domain.name, path: '/blog/*' })).body['keysDeleted'], 4)
     assert.deepEqual(await left(), ['/', '/a', '/a?x=1&y=2', '/blogs'])
@@ -84,6 +87,7 @@ describe('POST /api/cache/purge', () => {
     assert.deepEqual([status, body['keysDeleted']], [200, 0])
   })
 
+  // Proves decided "Inactive domain"
   it('200: an inactive domain can be purged', async () => {
     const view = { plans: DEFAULT_PLANS, nowMs: api.clock.nowMs() }
     await updateDomain(api.pool, owner.id, domain.name, { isActive: false }, view)
@@ -91,6 +95,7 @@ describe('POST /api/cache/purge', () => {
     await updateDomain(api.pool, owner.id, domain.name, { isActive: true }, view)
   })
 
+  // Proves interface 7/17, decided "A required field that is null or empty"
   it('404: a domain that nobody has, and what is no name', async () => {
     for (const name of ['unknown.example.com', '127.0.0.1', 'x', '', 'a\0b.com', 'x'.repeat(5_000)]) {
       const { status, body } = await purge({ domain: name })
@@ -98,6 +103,8 @@ describe('POST /api/cache/purge', () => {
     }
   })
 
+  // Proves interface 4.2/2, interface 7/17, decided "Missing or wrong fields in a body"
+  // Proves decided "A required field that is null or empty"
   describe('400: a field that is wrong is named', () => {
     const cases: [unknown, string][] = [
       [undefined, 'domain is required'],

@@ -31,6 +31,7 @@ const column = async (sql: string) =>
 const view = () => ({ plans: DEFAULT_PLANS, nowMs: api.clock.nowMs() })
 
 describe('POST /api/cache/refresh', () => {
+  // Proves interface 1/5, interface 2/13, interface 2/14, interface 4.2/3, interface 4.2/11, interface 4.2/12
   it('200: deletes what is stored under the given paths, and only that, then queues them at `refresh`', async () => {
     await storePages(api, domain.id, ['/', '/a', '/b', '/c?x=1&y=2'])
     await storeRedirectAndSitemap(api, domain.id)
@@ -80,6 +81,7 @@ describe('POST /api/cache/refresh', () => {
     }
   })
 
+  // Proves interface 2/15, interface 4.2/13
   it('200: without paths, the four of the contract', async () => {
     const { body } = await refresh({ domain: domain.name })
     assert.deepEqual(
@@ -88,6 +90,7 @@ describe('POST /api/cache/refresh', () => {
     )
   })
 
+  // Proves decided "`paths` of a refresh"
   it('200: duplicates are joined, also those that only normalisation shows; asking again joins the open job', async () => {
     const first = (await refresh({ domain: domain.name, paths: ['/a', '/a', '/a?utm_source=x', '/%61'] }))
       .body
@@ -96,6 +99,7 @@ describe('POST /api/cache/refresh', () => {
     assert.deepEqual(again['jobs'], first['jobs'])
   })
 
+  // Proves interface 4.2/11
   it('200: a render that runs already is not kept: it began before', async () => {
     await refresh({ domain: domain.name, paths: ['/a', '/b'] })
     await api.pool.query(`update job set state = 'running', lease_until = now() + interval '1 minute'`)
@@ -107,6 +111,7 @@ describe('POST /api/cache/refresh', () => {
     ])
   })
 
+  // Proves decided "`paths` of a refresh"
   it('200: 1,000 paths are taken, 1,001 are not', async () => {
     const paths = Array.from({ length: 1_001 }, (_, n) => `/p/${n}`)
     const { status, body } = await refresh({ domain: domain.name, paths: paths.slice(0, 1_000) })
@@ -132,6 +137,7 @@ describe('POST /api/cache/refresh', () => {
     assert.deepEqual(await column('select path from page where domain_id = $1'), [])
   })
 
+  // Proves interface 4.2/3, decided "`paths` of a refresh", decided "A path that no page can have"
   describe('400: a field that is wrong is named, and nothing happens', () => {
     const cases: [unknown, string][] = [
       [undefined, 'domain is required'],
@@ -161,11 +167,13 @@ describe('POST /api/cache/refresh', () => {
     }
   })
 
+  // Proves decided "A path that no page can have"
   it('200: a path of 2,048 characters is the longest', async () => {
     const { status } = await refresh({ domain: domain.name, paths: [`/${'a'.repeat(2_047)}`] })
     assert.equal(status, 200)
   })
 
+  // Proves decided "Inactive domain"
   it('403: an inactive domain', async () => {
     await storePages(api, domain.id, ['/'])
     await updateDomain(api.pool, owner.id, domain.name, { isActive: false }, view())
@@ -175,6 +183,7 @@ describe('POST /api/cache/refresh', () => {
     assert.deepEqual(await column('select path from page where domain_id = $1'), ['/'])
   })
 
+  // Proves interface 4.2/7
   it("404: unknown, or another account's, of which nothing is deleted or queued", async () => {
     await storePages(api, domain.id, ['/'])
     const stranger = await api.account()
@@ -188,6 +197,7 @@ describe('POST /api/cache/refresh', () => {
     assert.deepEqual(await column('select path from job where domain_id = $1'), [])
   })
 
+  // Proves decided "A full queue"
   it('503: the queue is full: nothing is deleted', async () => {
     await storePages(api, domain.id, ['/'])
     await api.pool.query(`update queue_depth set queued = 1000000, counted_at = now() + interval '1 hour'`)

@@ -65,6 +65,7 @@ describe('a warm of a domain', () => {
     }
   })
 
+  // Proves decided "Warm by hand"
   it('200: paused and resumed, each as often as wanted; cancelled, once', async () => {
     await call('POST')
     await queue()
@@ -97,6 +98,7 @@ describe('a warm of a domain', () => {
     assert.equal((await call('GET')).warm?.paused_at, null)
   })
 
+  // Proves decided "Warm by hand"
   it('403: a domain that is not active, or whose month is used up', async () => {
     await api.pool.query('update domain set is_active = false')
     assert.deepEqual(await refused('POST'), [403, 'Domain is not active'])

@@ -54,6 +54,7 @@ const use = (renders: number, month = '2026-11-01') =>
   )
 
 describe('POST /api/webhook/refresh', () => {
+  // Proves interface 1/6, interface 2/27, interface 4.3/1, interface 4.3/2, interface 4.3/3
   it('200: deletes the pages and queues them at `refresh`; the domain is that of the token', async () => {
     await storePages(api, domain.id, ['/', '/a', '/kept'])
     const { status, body } = await hook({ urls: ['/', '/a?utm_campaign=x'], domain: 'other.example.com' })
@@ -70,6 +71,7 @@ describe('POST /api/webhook/refresh', () => {
     assert.equal((await api.get(`/api/cache/list/${domain.name}`, owner.key)).body['cachedPages'], 1)
   })
 
+  // Proves interface 4.3/1, decided "A full warm"
   it('200: all: true answers at once, and what it promised outlives this node', async () => {
     const { status, body } = await hook({ all: true })
     assert.equal(status, 200)
@@ -78,6 +80,8 @@ describe('POST /api/webhook/refresh', () => {
     assert.deepEqual(rows, [{ state: 'reading', which: 'all' }])
   })
 
+  // Proves interface 4.3/5, interface 4.3/10, decided "Webhook, mixed paths"
+  // Proves decided "A path that no page can have"
   it('200: of mixed paths the valid ones are queued and the others listed', async () => {
     const { body } = await hook({
       urls: ['/a', 'b', '/a', '', 5, null, { '/': 1 }, '/c\0', '//evil.example'],
@@ -90,6 +94,7 @@ describe('POST /api/webhook/refresh', () => {
     )
   })
 
+  // Proves interface 4.3/6, interface 4.3/10, interface 8/5, decided "Webhook, more than 20"
   it('200: 20 paths are taken, 21 are not', async () => {
     const urls = Array.from({ length: 21 }, (_, n) => `/p${n}`)
     assert.equal((await hook({ urls: urls.slice(0, 20) })).body['pagesQueued'], 20)
@@ -101,17 +106,23 @@ describe('POST /api/webhook/refresh', () => {
 
   describe('400', () => {
     const cases: [string, unknown, string][] = [
+      // Proves interface 7/8
       ['no body', undefined, NO_BODY],
+      // Proves interface 7/8
       ['an empty body', {}, NO_BODY],
       ['null', 'null', NO_BODY],
       ['an array', ['/'], NO_BODY],
       ['a string', '"/"', NO_BODY],
+      // Proves interface 4.3/10, decided "Webhook, `urls` and `all` both"
       ['both', { urls: ['/'], all: true }, NO_BODY],
       ['both, one empty', { urls: [], all: true }, NO_BODY],
       ['all that is not true', { all: 'true' }, NO_BODY],
       ['all that is false', { all: false }, NO_BODY],
+      // Proves interface 4.3/4
       ['urls that is no array', { urls: '/a' }, NO_BODY],
+      // Proves decided "`urls` that is empty"
       ['no urls', { urls: [] }, NO_PATHS],
+      // Proves interface 4.3/5, interface 7/9
       ['no path among the urls', { urls: ['a', 'https://x.example/', 5] }, NO_PATHS],
       ['broken JSON', '{"urls": ["/"', 'Invalid JSON body'],
     ]
@@ -124,6 +135,7 @@ describe('POST /api/webhook/refresh', () => {
     }
   })
 
+  // Proves interface 4/2, interface 5/6, interface 7/10
   it('401: no Bearer token', async () => {
     const headers: Record<string, string>[] = [
       {},
@@ -150,6 +162,7 @@ describe('POST /api/webhook/refresh', () => {
     assert.equal(lower.status, 200)
   })
 
+  // Proves interface 3/2, interface 5/10, interface 7/11
   it('401: a token that is unknown or revoked, from the next request on; an API key is no token', async () => {
     assert.equal((await hook({ urls: ['/'] })).status, 200)
     const [{ id } = { id: 0 }] = await listTokens(api.pool, owner.id, domain.name)
@@ -165,6 +178,7 @@ describe('POST /api/webhook/refresh', () => {
     assert.deepEqual([status, body], [401, { error: 'Invalid API key' }])
   })
 
+  // Proves interface 5/7, interface 7/13
   it('403: a plan without webhooks, from the next request on, and back', async () => {
     await setPlan(api.pool, PLANS, owner.id, 'agency')
     const { status, body } = await hook({ urls: ['/'] })
@@ -173,12 +187,14 @@ describe('POST /api/webhook/refresh', () => {
     assert.equal((await hook({ urls: ['/'] })).status, 200)
   })
 
+  // Proves interface 3/6, interface 7/12, decided "Inactive domain"
   it('403: a domain that is not active', async () => {
     await updateDomain(api.pool, owner.id, domain.name, { isActive: false }, view())
     const { status, body } = await hook({ urls: ['/'] })
     assert.deepEqual([status, body], [403, { error: 'Domain is not active' }])
   })
 
+  // Proves interface 7/14, interface 8/8
   it('403: the month is used up at 100 %, and begins anew', async () => {
     await use(6)
     assert.equal((await hook({ urls: ['/'] })).status, 200)
@@ -194,6 +210,7 @@ describe('POST /api/webhook/refresh', () => {
     assert.equal((await hook({ urls: ['/'] })).status, 200)
   })
 
+  // Proves interface 7/15, interface 8/3, decided "429"
   it('429: an eleventh request within the hour, whatever its token, and when to come again', async () => {
     const second = await newToken()
     for (let n = 0; n < 10; n++) {
@@ -211,6 +228,7 @@ describe('POST /api/webhook/refresh', () => {
     assert.equal((await hook({ urls: ['/'] })).status, 200)
   })
 
+  // Proves interface 4.3/9
   it('429: requests that fail validation count, whatever is wrong with them', async () => {
     await use(7)
     const bodies = [
@@ -230,6 +248,7 @@ describe('POST /api/webhook/refresh', () => {
     assert.equal((await hook({ urls: ['/'] })).status, 429)
   })
 
+  // Proves decided "Webhook, order of checks"
   it('429: requests that are refused before the rate check do not count', async () => {
     await hook({ urls: ['/'] }, 'pp_wh_wrong')
     await updateDomain(api.pool, owner.id, domain.name, { isActive: false }, view())
@@ -242,6 +261,7 @@ describe('POST /api/webhook/refresh', () => {
     assert.equal((await hook({ urls: ['/'] })).status, 429)
   })
 
+  // Proves interface 8/3
   it('429: of 50 at once, 10 get through', async () => {
     const statuses = (await Promise.all(Array.from({ length: 50 }, () => hook({ urls: ['/'] })))).map(
       ({ status }) => status,
@@ -252,6 +272,7 @@ describe('POST /api/webhook/refresh', () => {
     )
   })
 
+  // Proves decided "Webhook, order of checks"
   it('the order of checks: each is told before all that come after it', async () => {
     // Everything is wrong at first; then the earliest mistake is mended, one after the other.
     await use(7)

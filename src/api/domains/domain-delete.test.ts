@@ -24,6 +24,7 @@ const remove = (name: string, key = owner.key) => api.call('DELETE', `/api/domai
 const NOT_FOUND = [404, { error: 'Domain not found' }]
 
 describe('DELETE /api/domains/:domain', () => {
+  // Proves interface 1/4, interface 2/10, interface 3/5, interface 4.1/3, interface 4.1/9
   it('200: tells what it removed, and all that hung on it is gone', async () => {
     const domain = await api.domain(owner, 'gone.example.com')
     const kept = await api.domain(owner, 'kept.example.com')
@@ -89,6 +90,7 @@ describe('DELETE /api/domains/:domain', () => {
     }
   })
 
+  // Proves interface 4.1/9, interface 4.1/10, interface 7/7
   it("404: unknown, deleted before, or another account's, which stays", async () => {
     await api.domain(owner, 'mine.example.com')
     const stranger = await api.account()

@@ -14,6 +14,7 @@ before(async () => {
 after(() => api.close())
 
 describe('GET /api/domains/:domain', () => {
+  // Proves decided "Update"
   it('200: the domain of the list, and its settings', async () => {
     const { status, body } = await api.get('/api/domains/shop.example.com', owner.key)
     assert.equal(status, 200)
@@ -26,6 +27,7 @@ describe('GET /api/domains/:domain', () => {
     )
   })
 
+  // Proves interface 2/2
   it('200: in any case, and an IDN in either spelling', async () => {
     for (const name of [
       'SHOP.Example.Com',
@@ -37,6 +39,7 @@ describe('GET /api/domains/:domain', () => {
     }
   })
 
+  // Proves interface 3/7, decided "`ssl_enabled`"
   it('200: ssl_enabled follows what is stored about the certificate', async () => {
     const ssl = async () =>
       ((await api.get('/api/domains/shop.example.com', owner.key)).body['domain'] as Record<string, unknown>)[

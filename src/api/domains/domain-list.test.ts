@@ -11,11 +11,13 @@ before(async () => {
 after(() => api.close())
 
 describe('GET /api/domains', () => {
+  // Proves interface 4.1/1
   it('200: an account without domains', async () => {
     const { status, body } = await api.get('/api/domains', (await api.account()).key)
     assert.deepEqual([status, body], [200, { domains: [] }])
   })
 
+  // Proves interface 4.1/1
   it('200: all domains of the caller, by name, with exactly the fields of the contract, and no others', async () => {
     const [owner, other] = [await api.account(), await api.account()]
     await api.domain(owner, 'b.example.com')
@@ -40,6 +42,7 @@ describe('GET /api/domains', () => {
     ])
   })
 
+  // Proves interface 1/7, interface 2/5
   it('200: renders of the UTC month, which begin anew with the next', async () => {
     const owner = await api.account()
     const domain = await api.domain(owner, 'counted.example.com')
@@ -57,6 +60,7 @@ describe('GET /api/domains', () => {
     assert.equal(await used(), 1)
   })
 
+  // Proves interface 4/3
   it('200: query parameters are none of its business', async () => {
     const { key } = await api.account()
     assert.equal((await api.get('/api/domains?page=2&limit=%00&api_key=x', key)).status, 200)

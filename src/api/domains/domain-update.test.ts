@@ -20,6 +20,7 @@ const current = async () =>
   (await api.get('/api/domains/shop.example.com', owner.key)).body['domain'] as Record<string, unknown>
 
 describe('PUT /api/domains/:domain', () => {
+  // Proves interface 2/9, interface 3/7, interface 4.1/12, decided "Update"
   it('200: changes what is given and leaves the rest', async () => {
     const before = await current()
     const { status, body } = await put({ origin_url: 'http://new.example.com:8080' })
@@ -41,6 +42,7 @@ describe('PUT /api/domains/:domain', () => {
     assert.equal((await current())['is_active'], true)
   })
 
+  // Proves decided "Deactivation"
   it('200: deactivation cancels what waits', async () => {
     await put({ is_active: true })
     const queued = (
@@ -54,6 +56,7 @@ describe('PUT /api/domains/:domain', () => {
     await put({ is_active: true })
   })
 
+  // Proves decided "Settings in an update"
   it('200: settings field by field', async () => {
     await put({ settings: { fresh_seconds: 60, query: ['page'] } })
     await put({ settings: { stale_seconds: 0, rules: [{ path: '/cart*', action: 'pass' }] } })
@@ -66,6 +69,7 @@ describe('PUT /api/domains/:domain', () => {
     })
   })
 
+  // Proves decided "Fields that nobody knows"
   it('200: the whole domain can be sent back: fields that cannot be changed are not looked at', async () => {
     const before = await current()
     const { status } = await put({ ...before, renders_used: 99, custom_domain: 'other.example.com', id: 0 })
@@ -87,6 +91,7 @@ describe('PUT /api/domains/:domain', () => {
     }
   })
 
+  // Proves decided "Update", decided "Fields that nobody knows"
   describe('400: what is wrong is named', () => {
     const cases: [unknown, string | RegExp][] = [
       [undefined, 'origin_url, is_active or settings is required'],

@@ -17,6 +17,8 @@ const ORIGIN = 'https://origin.example.com'
 const SITE_LIMIT = 'Site limit reached for your subscription plan'
 
 describe('POST /api/domains', () => {
+  // Proves interface 1/4, interface 2/1, interface 2/2, interface 2/3, interface 2/4, interface 2/5
+  // Proves interface 2/6, interface 2/7, interface 2/8, interface 2/9, interface 3/4, interface 4.1/2
   it('201: the new domain with the fields and the defaults of the contract', async () => {
     const { status, body } = await create({ custom_domain: 'Shop.Example.com', origin_url: ORIGIN })
     assert.equal(status, 201)
@@ -34,6 +36,7 @@ describe('POST /api/domains', () => {
     })
   })
 
+  // Proves decided "`origin_url` in answers"
   it('201: an IDN is registered in punycode', async () => {
     const { body } = await create({
       custom_domain: 'bücher.example',
@@ -44,6 +47,7 @@ describe('POST /api/domains', () => {
     assert.equal(domain['origin_url'], 'http://origin.example.com:8080')
   })
 
+  // Proves interface 4.1/2, interface 7/3, decided "A required field that is null or empty"
   describe('400: required fields are missing', () => {
     const bodies = [
       undefined,
@@ -71,6 +75,7 @@ describe('POST /api/domains', () => {
     assert.deepEqual([status, body['error']], [400, 'origin_url must be a string'])
   })
 
+  // Proves decided "Names"
   it('400: what is no domain name, with the reason, before the origin is looked at', async () => {
     const { status, body } = await create({ custom_domain: '127.0.0.1', origin_url: 'ftp://x' })
     assert.deepEqual(
@@ -79,6 +84,7 @@ describe('POST /api/domains', () => {
     )
   })
 
+  // Proves interface 2/3, interface 4.1/6, interface 4.1/7, interface 7/4
   describe('400: an origin that could forge requests', () => {
     const origins = [
       'http://localhost',
@@ -106,6 +112,7 @@ describe('POST /api/domains', () => {
     }
   })
 
+  // Proves interface 4.1/8, interface 4.1/11, interface 7/6
   it('409: already registered, by oneself or by another account', async () => {
     const other = await api.account()
     const body = { custom_domain: 'taken.example.com', origin_url: ORIGIN }
@@ -117,6 +124,7 @@ describe('POST /api/domains', () => {
     }
   })
 
+  // Proves interface 4.1/4, interface 4.1/5, interface 5/13, interface 7/2, interface 7/5, interface 8/9
   it('403: at the site limit, with what is and what may be, before anything of the body is read', async () => {
     const account = await api.account('agency')
     for (let n = 0; n < 25; n++) {
@@ -141,6 +149,7 @@ describe('POST /api/domains', () => {
     assert.deepEqual(body, { error: SITE_LIMIT, current: 26, allowed: 25 })
   })
 
+  // Proves decided "Order of checks, `POST /api/domains`"
   it('the order of checks: each is told before all that come after it', async () => {
     const account = await api.account('agency')
     const told = async (body: unknown, key = account.key) => (await create(body, key)).body['error']
@@ -169,6 +178,7 @@ describe('POST /api/domains', () => {
     )
   })
 
+  // Proves interface 4.1/5, interface 8/9
   it('403: of 50 that come at once, as many get in as the plan allows', async () => {
     const account = await api.account('agency')
     const statuses = await Promise.all(
@@ -181,6 +191,7 @@ describe('POST /api/domains', () => {
     assert.equal(statuses.filter((status) => status === 403).length, 25)
   })
 
+  // Proves interface 4.1/8
   it('409: of 50 accounts that want one name at once, one gets it', async () => {
     const accounts = await Promise.all(Array.from({ length: 50 }, () => api.account()))
     const body = { custom_domain: 'wanted.example.com', origin_url: ORIGIN }

@@ -42,16 +42,19 @@ async function everyKeyRoute(request: { key?: string; token?: string }, expected
 }
 
 describe('API key', () => {
+  // Proves interface 4/1, interface 5/1, interface 5/2, interface 5/11
   it('401 on every route but the webhook: no header, or an empty one, whatever the body holds', async () => {
     await everyKeyRoute({}, [401, 'API key required'])
     await everyKeyRoute({ key: '' }, [401, 'API key required'])
   })
 
+  // Proves interface 5/12
   it('401 on every route: an unknown key', async () => {
     await everyKeyRoute({ key: 'pp_live_unknown' }, [401, 'Invalid API key'])
     await everyKeyRoute({ key: `${owner.key}, ${owner.key}` }, [401, 'Invalid API key'])
   })
 
+  // Proves interface 5/6, interface 5/10
   it('401 on every route: a webhook token is no key, in either header', async () => {
     const { token } = await createToken(api.pool, owner.id, 'shop.example.com' as never, 't', DEFAULT_PLANS)
     await everyKeyRoute({ key: token }, [401, 'Invalid API key'])
@@ -59,6 +62,8 @@ describe('API key', () => {
     await everyKeyRoute({ token: owner.key }, [401, 'API key required'])
   })
 
+  // Proves interface 5/3, interface 5/13, decided "API key on a plan without API access"
+  // Proves decided "Keys and tokens on a plan without them"
   it('403 on every route: a plan without API access, from the next request on, and back', async () => {
     const account = await api.account('agency')
     assert.equal((await api.get('/api/domains', account.key)).status, 200)
@@ -72,6 +77,7 @@ describe('API key', () => {
     }
   })
 
+  // Proves interface 3/2, interface 5/12
   it('401 from the request after its revocation on; the other keys of the account go on', async () => {
     const now = { plans: DEFAULT_PLANS, nowMs: api.clock.nowMs() }
     const { id, key } = await createKey(api.pool, owner.id, { name: 'second', expiresAt: null }, now)
@@ -82,6 +88,7 @@ describe('API key', () => {
     assert.equal((await api.get('/api/domains', owner.key)).status, 200)
   })
 
+  // Proves interface 2/22, interface 3/3, interface 5/12
   it('401 from its expiry on, to the millisecond', async () => {
     const account = await api.account()
     const now = { plans: DEFAULT_PLANS, nowMs: api.clock.nowMs() }
@@ -93,6 +100,7 @@ describe('API key', () => {
     assert.deepEqual((await api.get('/api/domains', key)).body, { error: 'Invalid API key' })
   })
 
+  // Proves interface 2/20
   it('a use is noted in last_used_at', async () => {
     const account = await api.account()
     await api.get('/api/domains', account.key)
@@ -101,6 +109,7 @@ describe('API key', () => {
     assert.equal(await used(), new Date(api.clock.nowMs()).toISOString())
   })
 
+  // Proves interface 1/8
   it('200: 500 requests at once, all with one key: nobody counts requests per second', async () => {
     const account = await api.account()
     const answers = await Promise.all(
@@ -109,6 +118,7 @@ describe('API key', () => {
     assert(answers.every(({ status }) => status === 200))
   })
 
+  // Proves interface 2/6
   it('a plan that is changed upwards and downwards changes limits at once; what exists stays', async () => {
     const account = await api.account('agency')
     await api.domain(account, 'plans.example.com')
@@ -124,6 +134,7 @@ describe('API key', () => {
   })
 })
 
+// Proves interface 5/2
 it('routes that need no key: by which somebody signs in, and what a node says of itself', () => {
   assert.deepEqual(
     api.contract.operations
@@ -145,6 +156,7 @@ it('routes that need no key: by which somebody signs in, and what a node says of
   )
 })
 
+// Proves interface 5/14
 it('500 at authentication when the database is away: an error body, and nothing of what went wrong', async () => {
   const pool = new pg.Pool({ host: '/nowhere', password: 'very-secret' })
   const ready = { ready: false, state: 'serving', database: 'unreachable', browser: 'none' } as const

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import { csvText } from './csv.ts'
 
 describe('CSV', () => {
+  // Proves decided "CSV"
   it('is what RFC 4180 says: CRLF behind each line, quotes where they are needed', () => {
     assert.equal(
       csvText(
@@ -21,6 +22,7 @@ describe('CSV', () => {
     assert.equal(csvText(['path'], []), 'path\r\n')
   })
 
+  // Proves decided "CSV"
   it('no text becomes a formula', () => {
     for (const text of ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', ' =1', '＝1', '|cmd', '%x']) {
       const [, second] = csvText(['a'], [[text]]).split(/(?<=^a\r\n)/)

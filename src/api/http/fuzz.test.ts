@@ -24,6 +24,7 @@ before(async () => {
 })
 after(() => api.close())
 
+// Proves interface "All bodies are JSON.", interface 7/1
 it(`random requests, seed ${SEED}`, async () => {
   const bystander = await api.account()
   const untouched = await api.domain(bystander, 'bystander.example.com')

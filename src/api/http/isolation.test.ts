@@ -236,6 +236,7 @@ describe('isolation, for every route of the document', () => {
     assert(routes().length >= 14)
   })
 
+  // Proves interface 4/4, interface 4.2/7, decided "Unknown domain, or another account's"
   it("with another's key, about the owner's things: the same answer as if he did not exist, and nothing changes", async () => {
     for (const operation of routes()) {
       const about = {

@@ -16,6 +16,7 @@ after(() => api.close())
 
 const raw = (options: RequestOptions, body?: string | Buffer) => rawRequest(api.url, options, body)
 
+// Proves interface "All bodies are JSON.", decided "Missing or wrong fields in a body"
 describe('400: a body that is no JSON', () => {
   const bodies: [string, string | Buffer][] = [
     ['broken', '{"domain": "shop.example.com"'],
@@ -57,6 +58,7 @@ describe('content types', () => {
   }
   const BODY = '{"domain": "shop.example.com"}'
 
+  // Proves decided "Content type of a body"
   it('200: JSON under its names, and without a type', async () => {
     for (const type of [
       undefined,
@@ -69,6 +71,7 @@ describe('content types', () => {
     }
   })
 
+  // Proves interface "All bodies are JSON.", decided "Content type of a body"
   it('415: anything else, also what is malformed', async () => {
     for (const type of [
       'text/plain',
@@ -88,6 +91,7 @@ describe('content types', () => {
 })
 
 describe('413', () => {
+  // Proves decided "Missing or wrong fields in a body"
   it('1 MiB is read, one byte more is not, with or without a length', async () => {
     const body = (size: number) => {
       const start = '{"domain": "shop.example.com", "filler": "'

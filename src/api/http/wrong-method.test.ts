@@ -16,6 +16,7 @@ after(() => api.close())
 
 const raw = (options: RequestOptions, body?: string | Buffer) => rawRequest(api.url, options, body)
 
+// Proves interface 7/1, decided "Missing or wrong fields in a body"
 describe('404', () => {
   const paths = [
     '/api',
@@ -50,6 +51,7 @@ describe('404', () => {
 })
 
 describe('405, and OPTIONS', () => {
+  // Proves decided "Missing or wrong fields in a body", decided "OPTIONS and HEAD"
   it('name what each known path takes', async () => {
     const cases: [string, string][] = [
       ['/api/domains', 'GET, HEAD, OPTIONS, POST'],
@@ -78,6 +80,7 @@ describe('405, and OPTIONS', () => {
     }
   })
 
+  // Proves decided "OPTIONS and HEAD"
   it('HEAD is GET without its body', async () => {
     const headers = { 'x-api-key': owner.key }
     for (const path of [

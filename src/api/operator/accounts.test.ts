@@ -23,6 +23,7 @@ after(() => api.close())
 
 const headers = { 'sec-fetch-site': 'same-origin' }
 
+// Proves decided "Operators"
 it('every route for operators refuses owners, keys, and whoever is not signed in', async () => {
   const routes = api.contract.operations.filter(({ url }) => url.startsWith('/api/operator/'))
   assert(routes.length >= 4)
@@ -128,6 +129,7 @@ describe('accounts', () => {
     assert.equal((await api.call('POST', '/api/operator/accounts/99999/reset-link', { cookie })).status, 404)
   })
 
+  // Proves decided "A suspended account"
   it('200: a suspended account is shut to everybody, and its sites pass; afterwards all is as before', async () => {
     const tenant = await api.account('agency_plus')
     await setPassword(api.pool, tenant.id, 'correct horse')

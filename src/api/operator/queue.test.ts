@@ -123,6 +123,7 @@ describe('GET /api/operator/failures', () => {
   })
 })
 
+// Proves decided "Operators"
 it('no route for operators gives what a page holds, nor a secret of an account: nobody is signed in as somebody else', async () => {
   const canary = 'canary-7f3a9c'
   await storePages(api, domain.id, [`/${canary}`])

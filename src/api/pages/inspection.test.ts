@@ -63,6 +63,7 @@ const inspection = (id: string, key = owner.key) =>
   api.get(`/api/domains/shop.example.com/inspections/${id}`, key)
 
 describe('GET /api/domains/:domain/pages/lens', () => {
+  // Proves decided "One page"
   it('200: what the page says, its renders, its history', async () => {
     const { status, body } = await ask('lens', '/rakes?utm_source=y&x=1')
     assert.equal(status, 200)
@@ -114,6 +115,7 @@ describe('GET /api/domains/:domain/pages/lens', () => {
 })
 
 describe('GET /api/domains/:domain/pages/source', () => {
+  // Proves decided "One page"
   it('200: the HTML as it is, which no browser takes for a page', async () => {
     const { status, headers, text } = await ask('source', '/rakes?x=1')
     assert.deepEqual([status, text], [200, HOSTILE])
@@ -148,6 +150,7 @@ describe('GET /api/domains/:domain/pages/source', () => {
 })
 
 describe('inspections', () => {
+  // Proves decided "Inspections"
   it('201, and then what became of it; the picture is a picture and nothing else', async () => {
     const created = await inspect('/rakes?x=1')
     assert.equal(created.status, 201)

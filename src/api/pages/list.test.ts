@@ -71,6 +71,7 @@ describe('GET /api/domains/:domain/pages', () => {
     )
   })
 
+  // Proves decided "Lists of pages"
   it('200: piece by piece, in every order, forwards and backwards', async () => {
     const orders: [order: string, paths: string[]][] = [
       ['path', ['/a', '/b?x=1', '/caf%C3%A9']],
@@ -118,6 +119,7 @@ describe('GET /api/domains/:domain/pages', () => {
     }
   })
 
+  // Proves decided "Lists of pages"
   it('400: what is no order, no direction, no place in this list', async () => {
     const place = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
     const cases: [query: Record<string, string>, field: RegExp][] = [

@@ -12,6 +12,7 @@ before(async () => {
 after(() => api.close())
 
 describe('GET /bot', () => {
+  // Proves decided "`GET /bot`"
   it('200: who it is, whom to ask, how to see, pass and stop it', async () => {
     // Where the user agent of renders points.
     const response = await fetch(`${api.url}${BOT_PAGE_PATH}`)

@@ -55,6 +55,7 @@ describe('pages of the dashboard', () => {
     assert.deepEqual([...DASHBOARD_PAGES], Object.values(ROUTES))
   })
 
+  // Proves decided "`GET /`"
   it('200: each is the one document, asked for anew each time, with a policy without inline script or style', async () => {
     for (const pattern of DASHBOARD_PAGES) {
       const response = await get(page(pattern))

@@ -11,6 +11,7 @@ before(async () => {
 after(() => api.close())
 
 describe('GET /openapi.json', () => {
+  // Proves interface "This document covers the whole interface of the service: the domains API, the cache API, the webhook refresh API, and authentication, limits and errors."
   it('200: OpenAPI 3.1 with every endpoint of the contract', async () => {
     const response = await fetch(`${api.url}/openapi.json`)
     const document = (await response.json()) as { openapi: string; paths: Record<string, object> }

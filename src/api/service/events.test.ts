@@ -104,6 +104,7 @@ describe('GET /api/events', () => {
     await closed()
   })
 
+  // Proves decided "Events", decided "Events of visits"
   it('tells an account what happens to its domains, and nothing of what happens to others', async () => {
     const mine = await follow({ 'x-api-key': owner.key })
     const theirs = await follow({ 'x-api-key': other.key })
@@ -169,6 +170,7 @@ describe('GET /api/events', () => {
     await closed()
   })
 
+  // Proves decided "Events"
   it('ends when what let it in ends: sign-out, expiry, revocation, a plan without keys, suspension', async () => {
     const ends: [string, () => Promise<unknown>, Record<string, string>][] = []
     const session = await api.session(owner)
@@ -205,6 +207,7 @@ describe('GET /api/events', () => {
     await closed()
   })
 
+  // Proves decided "Events"
   it('401 without, 429 one too many of an account, 503 one too many of the node; at the limit neither', async () => {
     const refused = async (headers: Record<string, string>) => {
       const { status, body, text } = await api.call('GET', '/api/events', { headers })
@@ -231,6 +234,7 @@ describe('GET /api/events', () => {
     await closed()
   })
 
+  // Proves decided "Events"
   it('whoever does not read is cut off, and what he left is not kept', async (t) => {
     const socket = net.connect(Number(new URL(api.url).port), '127.0.0.1')
     t.after(() => socket.destroy())

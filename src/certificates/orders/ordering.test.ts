@@ -42,6 +42,7 @@ for (const { name: authority, start } of AUTHORITIES) {
         return certificate
       })
 
+    // Proves decided "Certificates"
     it('http-01: one node orders, another answers the CA, all serve it without a restart', async () => {
       const ordering = orders.order(acme)
       await assert.rejects(answers.handshake('plain.example'))
@@ -60,6 +61,7 @@ for (const { name: authority, start } of AUTHORITIES) {
       await ordering.close()
     })
 
+    // Proves decided "Certificates"
     it('tls-alpn-01: the proof is given within the handshake, also of a renewal, while visitors get theirs', async () => {
       const ordering = orders.order(acme, { reach: async () => ({ kind: 'tls-alpn-01' }) })
       await fleet.addDomain('shaken.example')

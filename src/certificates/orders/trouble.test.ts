@@ -180,6 +180,7 @@ describe('ordering under trouble', () => {
     await fleet.pool.query('delete from account where id = $1', [rows[0]!.id])
   })
 
+  // Proves decided "Certificates"
   it('renewal: at a third of the lifetime, the old one is served until then, the order names what it replaces', async () => {
     acme.lifetimeMs = 9 * DAY_MS
     acme.window = { start: new Date(Date.now() + 5 * DAY_MS), end: new Date(Date.now() + 5 * DAY_MS) }
@@ -215,6 +216,7 @@ describe('ordering under trouble', () => {
     assert.equal(ordersOf('renewed.example'), 2)
   })
 
+  // Proves decided "Certificates"
   it('a renewal that fails keeps the old certificate until its end', async () => {
     acme.lifetimeMs = 9 * DAY_MS
     const ordering = order(one)
@@ -274,6 +276,7 @@ describe('ordering under trouble', () => {
     assert.deepEqual(names.map(ordersOf), Array(12).fill(1))
   })
 
+  // Proves decided "Certificates"
   it('a node that is killed in the middle of an order: another takes it up, and all serve', async () => {
     const asked = Promise.withResolvers<void>()
     const hold = Promise.withResolvers<void>()

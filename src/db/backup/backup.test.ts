@@ -91,6 +91,7 @@ it('it shows one moment, whatever is changed while it is read; without pages, it
   )
 })
 
+// Proves decided "A backup"
 it('one that is not whole, or of a newer version, leaves nothing', async (t) => {
   const from = await opened(t)
   await fill(from)

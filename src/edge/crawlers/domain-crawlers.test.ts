@@ -23,6 +23,7 @@ describe('who is a crawler on a domain, and what its kind gets', () => {
   }
   const verdict = (agent: string, options: object = {}) => edge.verdict('/a', { agent, ...options })
 
+  // Proves decided "Who is a crawler"
   it('an addition gets pages, here and nowhere else', async () => {
     assert.equal(await verdict('MyShop/1.0'), 'pass; not-a-crawler')
     await set({ crawlers: { add: [{ pattern: 'myshop', category: 'other' }] } })
@@ -37,6 +38,7 @@ describe('who is a crawler on a domain, and what its kind gets', () => {
     assert.equal(await verdict(GOOGLEBOT), 'hit')
   })
 
+  // Proves decided "Further verdicts"
   it('a category that passes gets the origin, and the others pages', async () => {
     await set({ categories: { ai: 'pass', search: 'render' } })
     const { body, headers } = await edge.ask('/a', { agent: GPTBOT })
@@ -51,6 +53,7 @@ describe('who is a crawler on a domain, and what its kind gets', () => {
     assert.equal(await verdict(GPTBOT), 'hit')
   })
 
+  // Proves decided "Further verdicts"
   it('a crawler that shows a password gets the origin, which is shown it', async () => {
     const headers = { authorization: 'Basic cmVkOnJlZA==' }
     assert.equal(await verdict(GOOGLEBOT, { headers }), 'pass; authorization')

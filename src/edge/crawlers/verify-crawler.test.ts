@@ -37,6 +37,7 @@ describe('a crawler is', () => {
     assert.deepEqual(asked, [])
   })
 
+  // Proves decided "Forged crawlers"
   it('forged outside of them, where addresses of the owner have no names', () => {
     assert.equal(verifier(['gptbot']).verify(GPT, OUTSIDE), 'forged')
   })

@@ -57,6 +57,7 @@ async function readUntil(socket: net.Socket, pattern: RegExp): Promise<string> {
 }
 
 describe('a WebSocket goes through', () => {
+  // Proves decided "HTTP versions"
   it('with what both sides send right behind the handshake, and then both ways', async () => {
     const accepted = accept('greeting')
     const socket = connect()

@@ -94,6 +94,7 @@ describe('headers', () => {
     assert.equal(Date.parse(headers['last-modified']!), Math.floor((edge.nowMs() - 90_500) / 1_000) * 1_000)
   })
 
+  // Proves decided "Headers of the origin"
   it('stored ones are sent where they are safe and still true', async () => {
     const { headers } = await ask()
     assert.equal(headers['content-language'], 'de')
@@ -119,6 +120,7 @@ describe('headers', () => {
 })
 
 describe('conditions', () => {
+  // Proves decided "What a crawler asks for"
   it('If-None-Match: 304 without a body for the same encoding, weakly compared, in lists', async () => {
     const { etag } = (await ask({ 'accept-encoding': 'gzip' })).headers
     for (const value of [etag!, `W/${etag}`, `"other", ${etag}`, '*']) {
@@ -157,6 +159,7 @@ describe('conditions', () => {
     assert.equal(head.body.length, 0)
   })
 
+  // Proves decided "What a crawler asks for"
   it('a range gets the whole, whatever its condition', async () => {
     const { etag } = (await ask()).headers
     for (const more of [{}, { 'if-range': etag! }, { 'if-range': '"other"' }] as Record<string, string>[]) {
@@ -166,6 +169,7 @@ describe('conditions', () => {
     }
   })
 
+  // Proves decided "What a crawler asks for"
   it('what a crawler says about caching changes nothing', async () => {
     for (const directive of ['no-cache', 'no-store', 'max-age=0', 'min-fresh=9999999', 'only-if-cached']) {
       assert.equal((await ask({ 'cache-control': directive, pragma: 'no-cache' })).verdict, 'hit', directive)

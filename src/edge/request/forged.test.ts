@@ -44,6 +44,7 @@ describe('where crawlers are verified', () => {
     assert.equal(await edge.verdict('/own'), 'hit')
   })
 
+  // Proves decided "Further verdicts"
   it('a forged one gets the origin, and causes no render', async (t) => {
     await names(t, FORGED)
     assert.equal(await edge.verdict('/forged'), 'pass; forged')
@@ -53,6 +54,7 @@ describe('where crawlers are verified', () => {
     assert.equal(rows.length, 0)
   })
 
+  // Proves decided "Forged crawlers"
   it('a forged one gets what is stored: nobody is asked who it is', async (t) => {
     await names(t, OWN)
     await edge.verdict('/both')
@@ -96,6 +98,7 @@ describe('where crawlers are verified', () => {
     assert.equal((await request(port, '/')).verdict, 'rendered')
   })
 
+  // Proves decided "Forged crawlers"
   it('who cannot be told is rendered for', async (t) => {
     await names(t, { [CLIENT]: 'fails' })
     assert.equal(await edge.verdict('/unknown'), 'rendered')

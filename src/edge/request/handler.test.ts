@@ -35,6 +35,7 @@ type Step =
   | { sql: string }
 
 describe('a sequence of requests', () => {
+  // Proves interface 1/1, interface 1/2, interface 1/3
   const crash: Scripted = { kind: 'timed-out', afterMs: 1 }
   const cases: Record<string, { steps: Step[]; verdicts: string[] }> = {
     'a page is rendered once, then served from memory': {
@@ -110,6 +111,7 @@ describe('a sequence of requests', () => {
         'pass; path',
         'pass; loop',
         'rendered',
+        // Proves decided "Inactive domain"
       ],
     },
     'an inactive domain passes, also what is stored; active again it is served': {
@@ -173,6 +175,7 @@ describe('a sequence of requests', () => {
         { path: '/old' },
         { path: '/gone' },
       ],
+      // Proves interface 1/9, interface 8/7
       verdicts: ['rendered', 'rendered', 'hit', 'hit', 'stale', 'rendered'],
     },
     'at 120 % of the month misses pass and hits are served': {

@@ -75,6 +75,7 @@ const page = (status: number, headers: Record<string, string> = {}): RenderOutco
 })
 
 describe('the door of middlewares', () => {
+  // Proves decided "Door of middlewares"
   it('answers from the same pages as the edge: rendered there, a hit here, and the other way round', async () => {
     assert.equal(await edge.verdict('/a'), 'rendered')
     const hit = await answer('/a')
@@ -133,6 +134,7 @@ describe('the door of middlewares', () => {
     }
   })
 
+  // Proves decided "Door of middlewares"
   it('what fails or is late is the stale page, else the origin, never an error of ours', async () => {
     edge.script({ kind: 'timed-out', afterMs: 1 })
     const passed = await answer('/a')
@@ -186,6 +188,7 @@ describe('the door of middlewares', () => {
 })
 
 describe('the door of edge workers', () => {
+  // Proves decided "Door of edge workers"
   it('200 with the page, its own status beside it', async () => {
     edge.script(page(404, { 'x-robots-tag': 'noindex' }))
     const missing = await offer('/none', { agent: null })
@@ -229,6 +232,7 @@ describe('the door of edge workers', () => {
     }
   })
 
+  // Proves decided "Door of edge workers"
   it('204 for all that the worker is to ask its origin; the origin is not asked by us', async () => {
     const cases: [path: string, how: How, verdict: string][] = [
       ['/a', { agent: PERSON }, 'pass; not-a-crawler'],

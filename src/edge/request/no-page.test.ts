@@ -57,6 +57,7 @@ describe('a page that says itself that it is an error of the moment', () => {
     html: '<h1>Back soon</h1>',
   }
 
+  // Proves decided "A page that asks for an error of the moment"
   it('is given with its status to who waits, and rendered anew for the next', async () => {
     edge.script(SORRY, SORRY)
     for (let asked = 0; asked < 2; asked++) {
@@ -70,6 +71,7 @@ describe('a page that says itself that it is an error of the moment', () => {
     assert.equal(edge.rendered.length, 3)
   })
 
+  // Proves decided "A page that asks for an error of the moment"
   it('also where the renderer is at another node, to all who wait at any', async () => {
     const other = await edge.node()
     const before = waiting

@@ -31,6 +31,7 @@ describe("what the origin's Cache-Control says about storing", () => {
     (await edge.pool.query<{ sum: string }>('select coalesce(sum(renders), 0) as sum from render_count'))
       .rows[0]?.sum
 
+  // Proves decided "The origin's `Cache-Control`"
   it('is ignored unless the owner says otherwise: shells of single-page apps say no-store as a rule', async () => {
     edge.script(page('no-store'))
     assert.deepEqual([await edge.verdict('/a'), await edge.verdict('/a')], ['rendered', 'hit'])
@@ -46,6 +47,7 @@ describe("what the origin's Cache-Control says about storing", () => {
     }
   })
 
+  // Proves decided "The origin's `Cache-Control`"
   it('where it is respected, a page is rendered for each who asks, and not stored', async () => {
     await set('respect')
     for (const forbids of ['no-store', 'private, max-age=600']) {
@@ -91,6 +93,7 @@ describe("what the origin's Cache-Control says about storing", () => {
     assert.deepEqual([answer.verdict, answer.body.toString()], ['rendered', '<h1>new</h1>'])
   })
 
+  // Proves decided "The origin's `Cache-Control`"
   it('where it is respected, a redirect is not stored either: each crawler gets it from the origin', async () => {
     await set('respect')
     edge.script(page('no-cache'))

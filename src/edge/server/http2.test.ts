@@ -50,6 +50,7 @@ async function ask(
 }
 
 describe('HTTP/2', { timeout: 240_000 }, () => {
+  // Proves decided "HTTP versions"
   it('a person gets the origin, which is asked in the words of HTTP/1.1', async (t) => {
     let asked: string[] = []
     answer = (req, res) => {

@@ -82,6 +82,7 @@ describe('what pages are known to ask for', () => {
     }
   })
 
+  // Proves decided "Requests ahead of the page"
   it('each time that an origin was asked in vain, twice as many pages are needed, up to 96', () => {
     const knowledge = createKnowledge()
     const waits: number[] = []

@@ -49,6 +49,7 @@ describe('requests sent ahead of the page', () => {
     assert.equal(asked.length, 2)
   })
 
+  // Proves decided "Requests ahead of the page"
   it('what is asked with another header is asked anew, and in the end no longer sent ahead', async (t) => {
     const { asked, open, ask, site, train, visit } = await startShop(t)
     await train()
@@ -236,6 +237,7 @@ describe('requests sent ahead of the page', () => {
     assert.equal(site.excess(), 'response-bytes')
   })
 
+  // Proves decided "Requests ahead of the page"
   it('nothing is sent ahead where that is turned off', async (t) => {
     const { asked, open, ask, site, train } = await startShop(t, { preload: false })
     await train()

@@ -41,6 +41,7 @@ async function counted(domain: DomainId, visits: number): Promise<string[]> {
   return (await storedLines(edge.pool, domain)).map((line) => line.slice('12:00 '.length))
 }
 
+// Proves decided "What counts as traffic"
 it('live requests are counted as they were answered, at the domain that was asked', async () => {
   edge.script(
     { kind: 'rendered', status: 200, headers: [], html: '<p>a page</p>' },

@@ -17,6 +17,7 @@ it('each verdict is of one kind', () => {
   }
 })
 
+// Proves decided "What counts as traffic"
 it('the hit ratio is of requests for pages: what passes by rule and sitemaps are none', () => {
   assert.equal(hitRatio(noVisits()), null)
   assert.equal(hitRatio({ ...noVisits(), passed: 5, sitemap: 3 }), null)

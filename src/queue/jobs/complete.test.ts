@@ -156,6 +156,7 @@ describe('what an outcome does', () => {
 })
 
 describe('the quota', () => {
+  // Proves interface 4.3/8, interface 8/7
   it('50 renders that end at once never get past 120 %', async () => {
     const plans = { ...DEFAULT_PLANS, small: { ...DEFAULT_PLANS['pro']!, monthly_render_limit: 10 } }
     const complete = createComplete({ pool: queue.pool, plans, clock: systemClock })

@@ -26,6 +26,7 @@ async function play(path: string, ends: RenderOutcome[], query: QueryRule = 'kee
 
 describe('a redirect to another spelling of the page', () => {
   const FOLLOWED: [name: string, path: string, location: string, next: string, query?: QueryRule][] = [
+    // Proves decided "Redirects to the page itself"
     ['parameters in the order that the site likes', '/a?x=1&y=2', `${SITE}/a?y=2&x=1`, '/a?y=2&x=1'],
     ['a click-tracking parameter', '/a', `${SITE}/a?utm_source=self`, '/a?utm_source=self'],
     ['a query that the domain ignores', '/a', `${SITE}/a?session=1`, '/a?session=1', 'ignore'],
@@ -42,6 +43,7 @@ describe('a redirect to another spelling of the page', () => {
     })
   }
 
+  // Proves decided "Redirects to the page itself"
   it('round in circles: an end, and no redirect', async () => {
     const { asked, found } = await play('/a', [to(`${SITE}/a?utm_source=1`)])
     assert.equal(asked.length, SPELLINGS_LIMIT)

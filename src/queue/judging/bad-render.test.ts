@@ -102,6 +102,7 @@ describe('the last good copy is served on, and the reason kept', () => {
   }
 })
 
+// Proves decided "Redirects to the page itself"
 it('a site that leads round in circles: no redirect is stored, and the reason names it', async () => {
   const domain = await queue.domain()
   await render(domain, RENDERED)

@@ -69,6 +69,7 @@ describe('in the store', () => {
     return page?.kind === 'page' ? page.htmlBytes : undefined
   }
 
+  // Proves decided "Bad renders"
   it('the last good copy stays, and why is written with the job', async () => {
     const domain = await queue.domain()
     assert.equal(await render(domain, FULL), 'done rendered')
@@ -84,6 +85,7 @@ describe('in the store', () => {
     assert.equal(rows[2].detail, 'status 403; the last good copy has 200')
   })
 
+  // Proves decided "Bad renders"
   it('a page that really shrank is taken the second time', async () => {
     const domain = await queue.domain()
     await render(domain, FULL)

@@ -127,6 +127,7 @@ async function used(domain: DomainId): Promise<number> {
 }
 
 describe('a new domain', () => {
+  // Proves decided "A page that reads like none"
   it('its first page is stored without waiting; then the site is looked at, once, for nothing', async () => {
     const domain = await newDomain()
     assert.deepEqual(await render(domain, '/'), ['rendered', 'probed'])
@@ -141,6 +142,7 @@ describe('a new domain', () => {
     assert.deepEqual(rows, [{ path: '/' }, { path: '/bags' }])
   })
 
+  // Proves decided "A page that reads like none"
   it('a page that is none and came first is removed as soon as that is known', async () => {
     const domain = await newDomain()
     assert.deepEqual(await render(domain, '/gone'), ['rendered', 'probed'])
@@ -172,6 +174,7 @@ describe('a new domain', () => {
     assert.deepEqual(rows, [{ path: '/' }, { path: '/410-1' }, { path: `/gone-${SWEEP_LIMIT}` }])
   })
 
+  // Proves decided "A page that reads like none"
   it('is not looked at while its owner wants such pages stored, nor judged', async () => {
     const domain = await newDomain('{"soft_404": "store"}')
     assert.deepEqual(await render(domain, '/gone'), ['rendered'])
@@ -183,6 +186,7 @@ describe('a new domain', () => {
 })
 
 describe('a page that reads like none', () => {
+  // Proves decided "A page that reads like none"
   it('is refused, the reason is kept, the last good copy is served on, and nothing is counted', async () => {
     const domain = await newDomain()
     await render(domain, '/')
@@ -234,6 +238,7 @@ describe('not judged', () => {
     await notJudged(/no soft 404: status 404/)
   })
 
+  // Proves decided "A page that reads like none"
   it('a site with one text for every page', async () => {
     site.show = shows(SORRY, 'null')
     await notJudged(/the home page reads the same/)
@@ -274,6 +279,7 @@ describe('what is known grows old', () => {
     assert.deepEqual(await render(domain, '/bags'), ['rendered'])
   })
 
+  // Proves decided "A page that reads like none"
   it('after a deploy: what is known of the old build judges no page of the new one, and is looked at anew', async () => {
     const domain = await newDomain()
     await render(domain, '/')

@@ -63,6 +63,7 @@ async function known(domain: DomainId): Promise<string[]> {
 }
 
 describe('what a warm reads', () => {
+  // Proves decided "Warm by hand"
   it('robots.txt, the sitemaps that it names, and what those name; then it queues', async () => {
     const domain = await site({
       '/robots.txt': 'User-agent: *\nDisallow: /b\nSitemap: /one.xml\nSitemap: /index.xml.gz',
@@ -227,6 +228,7 @@ describe('a run whose sitemaps are read', () => {
     assert.equal((await warm.progress(domain)).state, 'queueing')
   })
 
+  // Proves decided "Warm by hand"
   it('killed with -9, the next node goes on with the sitemap that it was at', async () => {
     const { domain, asked, go } = await held()
     const node = spawn(

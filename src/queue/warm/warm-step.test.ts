@@ -35,6 +35,7 @@ const counts = async (domain: DomainId) => {
 }
 
 describe('warmStep', () => {
+  // Proves interface 4.3/7
   it('moves a run by one batch of 500, at `warm`, until all is queued, and ends it when all is rendered', async () => {
     const domain = await started(1_200)
     for (const [step, jobs, state] of [
@@ -248,6 +249,7 @@ describe('progress', () => {
 })
 
 describe('pause, resume, cancel', () => {
+  // Proves decided "Warm by hand"
   it('a pause takes back what waits; resumed, every page is rendered once', async () => {
     const domain = await started(700)
     await warm.step()
@@ -334,6 +336,7 @@ describe('the quota of the month', () => {
       [domain, renders],
     )
 
+  // Proves decided "Warm by hand"
   it('a warm stops at 100 %, so that crawlers have what is left, and says so; with room again it goes on', async () => {
     const domain = await started(600, { plan: 'starter' })
     await use(domain, limit - 20)

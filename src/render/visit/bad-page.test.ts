@@ -63,6 +63,7 @@ describe('a snapshot that is no page', () => {
     })
   }
 
+  // Proves decided "Bad renders"
   it('honest pages, however short, are pages', () => {
     const honest = [
       page('Contact', '<form><p>Write to us</p><div class="h-captcha"></div><button>Send</button></form>'),

@@ -18,6 +18,7 @@ describe('a header Link', () => {
     ],
     ['of scripts', '</a.js>; rel=preload; as=script, </b.js>; rel="modulepreload"', ''],
     ['of connections', '<https://cdn.example>; rel=preconnect', ''],
+    // Proves decided "Headers of the origin"
     ['of both', '</a.css>; rel=preload; as=style, </x>; rel="canonical"', '</x>; rel="canonical"'],
     ['of several relations', '</x>; rel="nofollow next"', '</x>; rel="nofollow next"'],
     ['whose second rel does not count', '</a.js>; rel=preload; rel=canonical', ''],

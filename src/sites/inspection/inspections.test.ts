@@ -89,6 +89,7 @@ describe('asking for an inspection', () => {
     assert.equal(await lastInspection(database.pool, pageId(BLUE_SITE, path('/'))), null)
   })
 
+  // Proves decided "Inspections"
   it('so many at once, and not one more; another account has its own', async () => {
     for (let n = 0; n < INSPECTIONS_OPEN; n++) await ask(RED, RED_SITE, `/${n}`)
     await assert.rejects(ask(RED, RED_SITE, '/more'), { code: 'too_many_inspections' })
@@ -96,6 +97,7 @@ describe('asking for an inspection', () => {
     await ask(BLUE, BLUE_SITE, '/more')
   })
 
+  // Proves decided "Inspections"
   it('so many an hour, and not one more, until the first is an hour old', async () => {
     await database.pool.query(
       `insert into account_rate
@@ -148,6 +150,7 @@ describe('asking for an inspection', () => {
 })
 
 describe('inspections at a node', () => {
+  // Proves decided "Inspections"
   it('both sides are looked at: the stored page as it is given, and what a person gets', async () => {
     await store('/', '<title>A crawler</title>')
     const asked: Parameters<InspectionDeps['look']>[0][] = []

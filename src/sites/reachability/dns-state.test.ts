@@ -73,6 +73,7 @@ function look(port: number, more: Partial<DnsDeps> = {}, whose = account) {
   )
 }
 
+// Proves decided "Where a name leads"
 it('a name under which this fleet answers reaches us; of its addresses the public ones are told', async () => {
   const shown = { addresses: ['93.184.216.34'], aliases: ['edge.example.net'] }
   assert.deepEqual(await look(ours.port), { state: 'reaches-us', ...shown })
