@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** A query of `src/queue/sql/`, prepared once per connection under its file name. */
 export type Statement = { name: string; text: string }
 
-/** Call once at startup. */
+/** Prepared once per connection under its file name. Call once at startup. */
 export function readStatement(name: string): Statement {
   return {
     name: `queue-${name}`,

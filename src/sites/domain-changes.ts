@@ -24,7 +24,6 @@ type DomainChange = {
   settings?: { [Field in keyof DomainSettings]?: DomainSettings[Field] | undefined } | undefined
 }
 
-/** Throws `site_limit` with the current and the allowed number. */
 export async function checkSiteLimit(db: Queryable, plans: PlanCatalogue, account: AccountId): Promise<void> {
   const { rows } = await db.query<{ plan: string; current: number }>(
     `select plan, (select count(*)::int from domain where account_id = $1) as current
@@ -64,7 +63,7 @@ export async function createDomain(
   })
 }
 
-/** Deactivation also cancels open jobs. Throws `domain_not_found` if unknown or another account's. */
+/** Throws `domain_not_found` also for another account's. */
 export async function updateDomain(
   pool: pg.Pool,
   account: AccountId,
@@ -94,8 +93,8 @@ export async function updateDomain(
 }
 
 /**
- * Deletes jobs first: a completing render locks its job and then the domain, and the other order would deadlock.
- * Throws `domain_not_found` if unknown or another account's.
+ * Deletes jobs first: a completing render locks its job and then the domain. The other order would deadlock.
+ * Throws `domain_not_found` also for another account's.
  */
 export async function deleteDomain(
   pool: pg.Pool,
@@ -119,7 +118,6 @@ export async function deleteDomain(
       [id, account],
     )
     const deleted = rows[0]
-    // A concurrent call deleted it.
     if (deleted === undefined) throw new AppError('domain_not_found')
     await announceHost(client, name)
     // Live views listen by account: the name no longer leads to the domain.

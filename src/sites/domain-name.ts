@@ -14,7 +14,7 @@ const NOT_OF_A_NAME = /[\x00-\x20\x7f/:@?#\\%[\]*|<>^"'`{}(),;!$&+=~_]/
 
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 
-/** Lower case, ASCII (IDN in punycode), without the final dot. Returns the reason if the name is refused. */
+/** Lower case, ASCII (IDN in punycode), without the final dot. */
 export function parseDomainName(raw: string): DomainNameResult {
   const refuse = (reason: string): DomainNameResult => ({ ok: false, reason })
 

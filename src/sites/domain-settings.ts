@@ -8,14 +8,11 @@ const seconds = z.int().min(0).max(TEN_YEARS_SECONDS)
 export const CRAWLER_CATEGORIES = ['search', 'ai', 'social', 'seo', 'other'] as const
 export type CrawlerCategory = (typeof CRAWLER_CATEGORIES)[number]
 
-/**
- * `path` is compared with the stored path; `*` matches any characters, also none. The first matching rule decides
- * alone.
- */
+/** `*` in `path` matches any characters, also none. The first matching rule decides alone. */
 const ruleSchema = z
   .strictObject({
     path: z.string().startsWith('/', 'must start with /').max(2_048),
-    /** `pass`: always the origin. `render`: finished pages, also for paths that look like assets. */
+    /** `pass`: always the origin. `render`: also paths that look like assets. */
     action: z.enum(['pass', 'render']).optional(),
     fresh_seconds: seconds.optional(),
   })
@@ -31,14 +28,12 @@ const agentPattern = z
   .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII')
   .refine((pattern) => pattern.replaceAll('*', '').trim().length >= 3, 'must have 3 characters other than *')
 
-/** Additions to and removals from the general list of crawlers. Replaced as a whole. */
+/** Replaced as a whole. */
 const crawlersSchema = z.strictObject({
-  /** Always get finished pages. */
   add: z
     .array(z.strictObject({ pattern: agentPattern, category: z.enum(CRAWLER_CATEGORIES) }))
     .max(100)
     .optional(),
-  /** Never get finished pages. */
   remove: z.array(agentPattern).max(100).optional(),
 })
 
@@ -75,7 +70,6 @@ const renderSchema = z.strictObject({
     .max(500)
     .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII')
     .optional(),
-  /** In CSS pixels. */
   viewport: z
     .strictObject({ width: z.int().min(200).max(4_000), height: z.int().min(200).max(4_000) })
     .optional(),
@@ -100,33 +94,27 @@ const renderSchema = z.strictObject({
 })
 
 const fields = {
-  /** How long after its render a page is served without a refresh. */
   fresh_seconds: seconds,
   /** How long after that it is served while a refresh is queued. */
   stale_seconds: seconds,
   /** Maximum age at which it is served if the origin or the renderer fails. */
   keep_seconds: seconds,
-  /** Query parameters that name a page: all (`keep`), none (`ignore`), or those listed. */
   query: querySchema,
   rules: z.array(ruleSchema).max(100),
   crawlers: crawlersSchema,
   categories: categoriesSchema,
-  /** For `no-store` and `private`: store the page anyway, or not. */
   origin_cache_control: z.enum(['ignore', 'respect']),
-  /** Pages that look like missing pages but have status 200. */
   soft_404: z.enum(['refuse', 'store']),
-  /** Redirect http to https while a certificate is in use. */
   https_redirect: z.boolean(),
-  /** Mark pages stale after a deploy of the application; they are re-rendered when requested. */
   refresh_on_deploy: z.boolean(),
-  /** Share of the quota for stale pages before crawlers request them; a thirtieth of it each day. */
+  /** Share of the quota; a thirtieth of it each day. */
   refresh_ahead_percent: z.int().min(0).max(100),
   render: renderSchema,
 }
 
 export const domainSettingsSchema = z.strictObject(fields)
 
-/** Each field is optional. Merge it over the stored settings. */
+/** Merge it over the stored settings. */
 export const domainSettingsPatchSchema = z.strictObject(fields).partial()
 
 export type DomainSettings = z.infer<typeof domainSettingsSchema>
@@ -160,7 +148,6 @@ export function readDomainSettings(stored: unknown): DomainSettings {
   return merged as DomainSettings
 }
 
-/** The first rule that matches the stored path; null: none does. */
 export function ruleFor(rules: readonly PathRule[], path: string): PathRule | null {
   return rules.find((rule) => matchesWhole(parseGlob(rule.path), path)) ?? null
 }

@@ -4,7 +4,7 @@ import type { Queryable } from '../db/transaction.ts'
 import type { AccountId, DomainId, DomainName } from '../ids.ts'
 import { type DomainSettings, readDomainSettings } from './domain-settings.ts'
 
-/** For its owner. Times are ISO 8601 UTC with milliseconds. */
+/** Times are ISO 8601 UTC with milliseconds. */
 export type Domain = {
   id: DomainId
   custom_domain: DomainName
@@ -22,7 +22,6 @@ export type DomainWithSettings = Domain & { settings: DomainSettings }
 
 export type DomainView = { plans: PlanCatalogue; nowMs: number }
 
-/** A domain that is known to belong to the caller. */
 export type OwnedDomain = {
   id: DomainId
   name: DomainName
@@ -30,7 +29,6 @@ export type OwnedDomain = {
   settings: DomainSettings
 }
 
-/** By name. */
 export async function listDomains(db: Queryable, account: AccountId, view: DomainView): Promise<Domain[]> {
   const { rows } = await db.query<DomainRow>(
     `${SELECT_DOMAIN} where d.account_id = $3 order by d.custom_domain`,
@@ -54,7 +52,7 @@ export async function findDomain(
   return row === undefined ? null : { ...toDomain(row, view), settings: readDomainSettings(row.settings) }
 }
 
-/** Operator only: every domain of every account, by name, with its owner's e-mail. */
+/** Operator only: domains of every account. */
 export async function listAllDomains(
   db: Queryable,
   view: DomainView,
@@ -145,13 +143,11 @@ export async function isTaken(db: Queryable, name: DomainName): Promise<boolean>
   return rowCount !== 0
 }
 
-/** A domain found by its public name, for live traffic. */
 type HostedDomain = {
   id: number
   account_id: number
   custom_domain: string
   origin_url: string
-  /** False: switched off, or the account is suspended. */
   is_active: boolean
   settings: unknown
   /** The certificate may have expired; null: there is none. */

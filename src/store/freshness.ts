@@ -1,4 +1,4 @@
-/** In milliseconds, from the domain's settings or a rule for the path. */
+/** In milliseconds. */
 export type Lifetimes = { freshMs: number; staleMs: number; keepMs: number }
 
 export type Freshness =
@@ -7,14 +7,12 @@ export type Freshness =
   | 'stale'
   /** Served only if the origin or the renderer fails. */
   | 'kept'
-  /** Treated as not stored. */
   | 'gone'
 
 export type Aged = {
   status: number
-  /** Milliseconds since the Unix epoch. */
   renderedAtMs: number
-  /** When an event made it stale; null: no event did. */
+  /** When an event made it stale. */
   staleSinceMs: number | null
 }
 
@@ -37,7 +35,6 @@ export function freshnessOf(entry: Aged, lifetimes: Lifetimes, nowMs: number): F
   return nowMs < entry.renderedAtMs + lifetimes.keepMs ? 'kept' : 'gone'
 }
 
-/** In milliseconds since the Unix epoch. */
 export function freshUntil(entry: Aged, lifetimes: Lifetimes): number {
   let freshMs = lifetimes.freshMs
   if (isRefusal(entry.status)) freshMs = Math.min(freshMs, NOT_FOUND_FRESH_MS)

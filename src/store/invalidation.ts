@@ -2,13 +2,12 @@ import type { Queryable } from '../db/transaction.ts'
 import type { AccountId, DomainId, DomainName, PagePath } from '../ids.ts'
 import { type PageId, pageId } from './page-id.ts'
 
-/** What a NOTIFY on the channel `invalidate` makes invalid. */
+/** Sent by NOTIFY on the channel `invalidate`. */
 export type Invalidation =
   | { kind: 'domain'; domain: DomainId }
   /** `purged`: redirects were deleted too. `storedMs`: keep entries as new as this; null: keep none. */
   | { kind: 'page'; domain: DomainId; page: PageId; purged: boolean; storedMs: number | null }
   | { kind: 'prefix'; domain: DomainId; prefix: string }
-  /** The domain was created, changed or deleted. */
   | { kind: 'host'; host: string }
   /** The account's plan or any of its domains changed. */
   | { kind: 'account'; account: number }
@@ -31,23 +30,20 @@ export function parseInvalidation(payload: string): Invalidation {
   return { kind: 'domain', domain: id }
 }
 
-/** Implemented by `src/db/listener.ts`. */
 export type Notifications = {
   on(channel: string, take: (payload: string) => void): void
   onLost(react: () => void): void
   readonly connected: boolean
 }
 
-/** A cache of data from PostgreSQL. */
 export type Held = {
   invalidate(what: Invalidation): void
-  /** Notifications were or may have been missed. */
   lost(): void
 }
 
 /**
- * A cache may be used only while notifications arrive, or as a fallback when PostgreSQL fails.
- * It is emptied before normal use. A value read while a notification arrives is not cached.
+ * May be used only while notifications arrive, or as a fallback when PostgreSQL fails.
+ * A value read while a notification arrives is not cached.
  */
 export class CacheTrust {
   #epoch = 0
@@ -107,7 +103,7 @@ function fieldsOf(payload: string): Record<string, unknown> {
   }
 }
 
-/** Makes every node drop its cached entry for this host, including "no such domain". */
+/** Includes cached "no such domain". */
 export async function announceHost(db: Queryable, host: DomainName): Promise<void> {
   await db.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ host })])
 }

@@ -33,12 +33,11 @@ export function etagOf(html: string | Buffer): string {
   return createHash('sha256').update(html).digest('base64url').slice(0, 22)
 }
 
-/** The stored copy without its body. `textChars` null: stored by an older version. */
+/** `textChars` null: stored by an older version. */
 export type LastGood = {
   status: number
   textChars: number | null
   renderedAtMs: number
-  /** When a newer render was first refused; null: none was. */
   refusedAtMs: number | null
   keepMs: number
 }
@@ -85,7 +84,6 @@ export async function readJudgement<Finding>(
   return row === undefined ? null : { last: lastGoodOf(row), probe: row.probe, finding: row.finding }
 }
 
-/** `application`: the build of the site. */
 export type NewPage = {
   status: number
   headers: readonly (readonly [name: string, value: string])[]
@@ -94,13 +92,9 @@ export type NewPage = {
   application: string | null
 }
 
-/** Rejects results of a node that lost the job. */
 type Fence = { id: JobId; node: string; attempts: number }
 
-/**
- * `taken-away`: also after a purge. `judge-again`: there is a newer probe. `unchanged`: same content, longer
- * lifetime.
- */
+/** `taken-away`: also after a purge. `judge-again`: there is a newer probe. */
 export type KeepResult = 'taken-away' | 'judge-again' | 'over-quota' | 'unchanged' | 'stored'
 
 // Stores a page in one statement, because a crawler waits for it (docs/decisions). All of it succeeds, or the row
@@ -147,7 +141,7 @@ select ours.superseded, ours.is_judged, stored.unchanged,
        case when ended.id is not null then pg_notify('job_done', ended.id::text) end
   from ours left join stored on true left join ended on true`
 
-/** Stores a page, counts its render and ends its job: all or nothing. `limit`: renders per month. */
+/** All or nothing. `limit`: renders per month. */
 export async function keepPage(
   pool: pg.Pool,
   job: Fence,
@@ -170,7 +164,6 @@ export async function keepPage(
   return row.unchanged ? 'unchanged' : 'stored'
 }
 
-/** Keeps the time of the first refusal since the last good copy. */
 export async function noteRefusal(client: Queryable, page: PageId, atMs: number): Promise<void> {
   await client.query(
     'update page set doubted_at = $3 where domain_id = $1 and path = $2 and doubted_at is null',
@@ -178,7 +171,7 @@ export async function noteRefusal(client: Queryable, page: PageId, atMs: number)
   )
 }
 
-/** Does not delete a stored page: temporary redirects (maintenance, sign-in) must not cost good copies. */
+/** Temporary redirects (maintenance, sign-in) must not delete good copies. */
 export async function keepRedirect(
   client: Queryable,
   page: PageId,
@@ -222,7 +215,7 @@ export async function lastRenderedPaths(
   return rows.map(({ path }) => path)
 }
 
-/** Keeps pages that were rendered again meanwhile. Returns how many it deleted. */
+/** Returns how many it deleted. */
 export async function deleteUnchanged(
   db: Queryable,
   domain: DomainId,

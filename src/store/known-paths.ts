@@ -8,7 +8,7 @@ import type { PageId } from './page-id.ts'
 
 type KnownSource = 'asked' | 'sitemap'
 
-/** Skips rows that are less than a day old: `seen_at` is only used for a limit of 30 days. */
+/** Skips rows less than a day old: `seen_at` only decides about 30 days. */
 export async function recordKnown(
   db: Queryable,
   source: KnownSource,
@@ -33,7 +33,7 @@ export async function recordInSitemap(
   nowMs: number,
 ): Promise<void> {
   const lastOf = new Map(entries.map(({ path, changedAtMs }) => [path, changedAtMs]))
-  // In key order, as in all statements that write many rows, to avoid deadlocks.
+  // In key order, to avoid deadlocks.
   const paths = [...lastOf.keys()].sort()
   const changes = paths.map((path) => {
     const changedAtMs = lastOf.get(path) ?? null
@@ -52,7 +52,6 @@ export async function recordInSitemap(
   )
 }
 
-/** Collects requested paths in memory and writes them every few seconds. */
 export function createAskedPaths(options: {
   db: Queryable
   nowMs(): number
@@ -68,10 +67,7 @@ export function createAskedPaths(options: {
   return { note: (page: PageId) => writes.note(page.key, page), flush, close: flush }
 }
 
-/**
- * Requires that all sitemaps were read since `readSinceMs`. 25 hours: `recordInSitemap` skips rows less than a day
- * old.
- */
+/** 25 hours, because `recordInSitemap` skips rows that are less than a day old. */
 export async function forgetUnnamed(
   pool: pg.Pool,
   domain: DomainId,
@@ -91,13 +87,11 @@ export async function forgetUnnamed(
   )
 }
 
-/** How long a path stays known after a crawler requested it or it was purged. */
 const ASKED_FOR_DAYS = 30
 
 export type KnownPage = {
   path: PagePath
   stored: { status: number; renderedAtMs: number; staleSinceMs: number | null } | null
-  /** From its sitemap. */
   changedAtMs: number | null
 }
 
@@ -109,9 +103,7 @@ type Row = {
   lastmod: Date | null
 }
 
-/**
- * In byte order: stored, in a sitemap, or requested or purged in the last 30 days. Each part reads at most one batch.
- */
+/** In byte order. Each part reads at most one batch. */
 export async function nextKnownPages(
   db: Queryable,
   domain: DomainId,

@@ -8,7 +8,6 @@ import { RecentMap } from '../recent-map.ts'
 import type { CrawlerCategory } from '../sites/domain-settings.ts'
 import type { PageId } from './page-id.ts'
 
-/** `crawler`: the name it gives itself. */
 export type Visit = {
   page: PageId
   crawler: string
@@ -18,7 +17,6 @@ export type Visit = {
 
 const VISITS_KEPT_DAYS = 30
 
-/** Collects the last crawler of each page in memory and writes it every few seconds. */
 export function createLastVisits({ pool, ...options }: { pool: pg.Pool; log: Log; flushEveryMs?: number }) {
   const failed = 'the last visits of crawlers could not be noted'
   const writes = new BufferedWrites<Visit>(
@@ -37,7 +35,7 @@ export function createLastVisits({ pool, ...options }: { pool: pg.Pool; log: Log
 
 export type LastVisits = ReturnType<typeof createLastVisits>
 
-/** In key order, so that nodes that write the same pages cannot deadlock. */
+/** In key order, to avoid deadlocks. */
 async function record(db: Queryable, visits: readonly Visit[]): Promise<void> {
   await db.query(
     `with quick as (select set_config('synchronous_commit', 'off', true))
@@ -60,18 +58,17 @@ async function record(db: Queryable, visits: readonly Visit[]): Promise<void> {
   )
 }
 
-/** Removes visits that are more than 30 days old. Returns how many. */
+/** Returns how many. */
 export function removeOldVisits(pool: pg.Pool, steps?: Steps): Promise<number> {
   return removeOldPaths(pool, { table: 'last_visit', at: 'asked_at', keptDays: VISITS_KEPT_DAYS }, steps)
 }
 
-/** Payload: ids of domains with new visits, separated by commas. */
+/** Payload: domain ids separated by commas. */
 export const VISITED_CHANNEL = 'visited'
 
 /** A payload holds 8,000 bytes, an id has up to ten digits. */
 const TOLD_AT_ONCE = 500
 
-/** Notifies live views when the transaction commits. */
 export async function notifyVisited(db: Queryable, domains: Iterable<DomainId>): Promise<void> {
   const ids = [...new Set(domains)]
   if (ids.length === 0) return
@@ -87,16 +84,15 @@ export function parseVisited(payload: string): DomainId[] | null {
   return /^\d+(,\d+)*$/.test(payload) ? payload.split(',').map((id) => Number(id) as DomainId) : null
 }
 
-/** Wait this long before retrying a refresh that failed. */
+/** Wait before retrying a refresh that failed. */
 const AGAIN_AFTER_MINUTES = 60
-/** A node remembers the scan position of this many domains; others start again. */
+/** Other domains start their scan again. */
 const REMEMBERED = 1_000
 
 /** Above `all` visits a domain is scanned in pieces: the newest `piece` visits and as many older ones. */
 export type VisitBounds = { all: number; piece: number }
 const BOUNDS: VisitBounds = { all: 100_000, piece: 10_000 }
 
-/** In PostgreSQL's text format. */
 type Place = { asked: string; path: string }
 const FIRST: Place = { asked: 'infinity', path: '' }
 
@@ -109,8 +105,8 @@ export type FindStale = (
 ) => Promise<{ paths: PagePath[]; isMore: boolean }>
 
 /**
- * Scanning every visit takes seconds for a million pages (`bench/refresh-ahead.ts`) and can exceed the statement
- * timeout. Large sites are scanned in pieces. The position is kept in memory only; losing it costs one more round.
+ * Scanning a million visits takes seconds (`bench/refresh-ahead.ts`), so large sites are scanned in pieces.
+ * The position is kept in memory only; losing it costs one more round.
  */
 export function createStaleFinder(bounds: VisitBounds = BOUNDS): FindStale {
   const places = new RecentMap<Place>({ limit: REMEMBERED })

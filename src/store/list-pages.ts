@@ -45,10 +45,7 @@ const BESIDE = {
   last_render: { table: 'last_render', key: 'outcome', type: 'text' },
 } as const
 
-/**
- * Reads only index rows up to the next `limit` (exception: docs/decisions/0019-the-dashboard.md). Place null: the
- * end.
- */
+/** Reads only index rows up to the next `limit`; exception: docs/decisions/0019-the-dashboard.md. */
 export async function listPages(
   db: Queryable,
   domain: { id: DomainId; settings: DomainSettings },
@@ -124,10 +121,7 @@ type Row = {
   ended_at: Date | null
 }
 
-/**
- * Finds rows on an index alone and reads only those shown. `with`/`without`: a row in the other table; `without` by
- * path.
- */
+/** Finds rows on an index alone and reads only those shown. `with`, `without`: a row in the other table. */
 async function query(
   db: Queryable,
   domain: { id: DomainId; settings: DomainSettings },
@@ -252,7 +246,6 @@ function parameters(domain: DomainId) {
   return { values, put }
 }
 
-/** `contains` ignores case. */
 export type PageMatch = { kind: 'prefix' | 'contains'; text: string }
 
 export const MATCH_LIMIT_CHARS = PATH_LIMIT_CHARS
@@ -280,9 +273,7 @@ export function matchCondition(
 
 const BATCH = 1_000
 
-/**
- * In byte order, in batches that are never empty. One query per batch: a slow reader holds no connection or snapshot.
- */
+/** Batches are never empty. One query per batch: a slow reader holds no connection or snapshot. */
 export async function* listStoredPaths(
   db: Queryable,
   domain: DomainId,

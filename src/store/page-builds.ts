@@ -4,12 +4,9 @@ import type { PageId } from './page-id.ts'
 
 // A build is identified by the scripts and style sheets that its document loads.
 
-/** Pages per statement. */
 const STEP = 2_000
 
-/**
- * The page's build before `build`, if other pages still have it and the owner enabled deploy detection; else null.
- */
+/** null: no other page has the old build, or the owner disabled deploy detection. */
 export async function buildBefore(pool: pg.Pool, page: PageId, build: string): Promise<string | null> {
   const { rows } = await pool.query<{ old: string }>({
     name: 'store-build-before',
@@ -26,7 +23,6 @@ export async function buildBefore(pool: pg.Pool, page: PageId, build: string): P
 
 /**
  * `replaced`: changed since the old build was last seen. `mixed`: old build, rendered after the first of the new one.
- * Each count stops at its limit.
  */
 export async function compareBuilds(
   pool: pg.Pool,
@@ -51,7 +47,6 @@ export async function compareBuilds(
   return rows[0]!
 }
 
-/** In steps. Returns how many. */
 export async function markBuildStale(
   pool: pg.Pool,
   domain: DomainId,

@@ -12,7 +12,7 @@ type PageCacheOptions<T> = {
   connected(): boolean
 }
 
-/** Reads from memory, then PostgreSQL. Caches a read only if no notification changed the domain's epoch meanwhile. */
+/** Caches a read only if no notification changed the domain's epoch meanwhile. */
 export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>) {
   const { limitBytes, read, prepare, connected } = options
   const memory = createPageMemory<T>(limitBytes)
@@ -20,7 +20,7 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
   const [epochs, purges, stores] = [createEpochs(), createEpochs(), createEpochs()]
   const trust = new CacheTrust(connected, clear)
 
-  /** Returns a cached entry without a promise. Rejects if PostgreSQL fails and memory has no entry. */
+  /** Rejects if PostgreSQL fails and memory has no entry. */
   function find(page: PageId): T | Promise<T | null> {
     return inMemory(page) ?? join(page).then((entry) => entry ?? inMemory(page) ?? null)
   }
@@ -35,7 +35,7 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
     return open !== undefined && open.epoch === epochs.of(page.domain) ? open.entry : reread(page)
   }
 
-  /** Reads from PostgreSQL even if the entry is cached, for a caller that knows of a new one. */
+  /** For a caller that knows of a newer entry. */
   function reread(page: PageId): Promise<T | null> {
     const open = { epoch: epochs.of(page.domain), entry: load(page) }
     loading.set(page.key, open)
@@ -63,8 +63,8 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
   }
 
   /**
-   * Call before rendering. Returns `admit(page)`, which caches the page this node stored unless a newer one is
-   * stored. It returns null if the domain was purged (or notifications were lost) in between.
+   * Call before rendering. The result caches the page that this node stored, unless a newer one is stored.
+   * Returns null if the domain was purged, or notifications were lost, in between.
    */
   function admission(page: PageId): (stored: StoredPage) => T | null {
     const { domain } = page
@@ -119,7 +119,6 @@ export type PageCache<T extends Prepared> = ReturnType<typeof createPageCache<T>
 /** Domains share epochs: a collision only causes an extra read. */
 const EPOCHS = 1_024
 
-/** Each notification about a domain changes its number. */
 function createEpochs() {
   const epochs = new Float64Array(EPOCHS)
   return {
@@ -136,17 +135,14 @@ function createEpochs() {
   }
 }
 
-/** `bytes` counts against the limit. */
 export type Prepared = {
   readonly kind: StoredEntry['kind']
   readonly renderedAtMs: number
   readonly bytes: number
 }
 
-/** Approximate. */
 const ENTRY_BYTES = 200
 
-/** Evicts the least recently used entries. */
 function createPageMemory<T extends Prepared>(limitBytes: number) {
   const keysOf = new Map<DomainId, Set<string>>()
   const domainOf = (key: string) => Number(key.slice(0, key.indexOf('/'))) as DomainId

@@ -14,12 +14,11 @@ import type { PageId } from './page-id.ts'
 const compress = promisify(brotliCompress)
 const decompress = promisify(brotliDecompress)
 
-/** Different snapshots kept per page. */
 export const DIGESTS_A_PAGE = 5
 const KEPT_DAYS = 30
 /** Larger documents have no history: reading them takes as long as a render. */
 export const DIGEST_LIMIT_CHARS = 2_000_000
-/** Most pages that wait to be read; further ones get no digest. */
+/** Further pages get no digest. */
 export const WAITING_LIMIT = 50
 const FACTS_LIMIT_BYTES = 1_000_000
 
@@ -33,7 +32,6 @@ export type Digest = {
 
 export type Stored = { page: PageId; customDomain: DomainName; html: string }
 
-/** Records what snapshots contain, one at a time and outside renders, and only if the document changed. */
 export function createDigester({ pool, log }: { pool: pg.Pool; log: Log }) {
   let waiting = 0
   let chain = Promise.resolve()
@@ -55,7 +53,7 @@ export function createDigester({ pool, log }: { pool: pg.Pool; log: Log }) {
   return { note, close: () => chain }
 }
 
-/** Returns false if the page was replaced or its content equals the last digest. */
+/** False: the page was replaced, or equals the last digest. */
 export async function keepDigest(db: Queryable, { page, customDomain, html }: Stored): Promise<boolean> {
   const etag = etagOf(html)
   const values = [page.domain, page.path, etag]
@@ -87,7 +85,6 @@ export async function keepDigest(db: Queryable, { page, customDomain, html }: St
   return rowCount === 1
 }
 
-/** Newest first. */
 export async function listDigests(db: Queryable, page: PageId): Promise<Digest[]> {
   const { rows } = await db.query<{
     etag: string
@@ -113,7 +110,7 @@ export async function listDigests(db: Queryable, page: PageId): Promise<Digest[]
   )
 }
 
-/** Removes digests that are more than 30 days old. Returns how many. */
+/** Returns how many. */
 export function removeOldDigests(pool: pg.Pool, steps: Steps = {}): Promise<number> {
   return removeOld(pool, { table: 'page_digest', at: 'rendered_at', keptDays: KEPT_DAYS }, steps)
 }

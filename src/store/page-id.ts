@@ -3,8 +3,8 @@ import type { DomainId, PagePath } from '../ids.ts'
 export type PageVariant = 'desktop'
 
 /**
- * `key` is unique, because a domain id is digits and a path begins with `/`. Keys below a prefix begin with its key.
- * The domain must have been found through its account or its host.
+ * Keys are unique: a domain id is digits and a path begins with `/`. The domain was found through its account or
+ * host.
  */
 export type PageId = {
   readonly domain: DomainId
@@ -13,7 +13,6 @@ export type PageId = {
   readonly key: string
 }
 
-/** Create once per remembered URL, claimed job or API request, not per hit. */
 export function pageId(domain: DomainId, path: PagePath): PageId {
   return { domain, path, variant: 'desktop', key: pageKey(domain, path) }
 }

@@ -1,15 +1,14 @@
 import type { PagePath } from '../ids.ts'
 
-/** Which query parameters name a page: all, none, or those listed. */
 export type QueryRule = 'keep' | 'ignore' | readonly string[]
 
 /** ASCII of this length fits into a PostgreSQL index entry. */
 export const PATH_LIMIT_CHARS = 2_048
 
 /**
- * Returns the canonical path and query, or null for what is not stored (the request goes to the origin unchanged).
+ * null: not stored; the request goes to the origin unchanged. Idempotent. `raw` is text, not Latin-1 bytes.
  * Merges only spellings that RFC 3986 calls equivalent, and the order of differently named parameters. `/a//b`,
- * `/a/`, `%2F` and `+` stay: origins distinguish them. `raw` is text, not bytes read as Latin-1. Idempotent.
+ * `/a/`, `%2F` and `+` stay: origins distinguish them.
  */
 export function normalisePath(raw: string, query: QueryRule = 'keep'): PagePath | null {
   if (!readable(raw)) return null
@@ -28,7 +27,7 @@ export function normalisePath(raw: string, query: QueryRule = 'keep'): PagePath 
   return whole.length <= PATH_LIMIT_CHARS ? (whole as PagePath) : null
 }
 
-/** Canonicalises a path prefix for purges, without its `*`. */
+/** Without the `*`. */
 export function normalisePrefix(raw: string): string | null {
   if (!readable(raw)) return null
   const [rawPath, rawQuery] = split(raw)
@@ -170,19 +169,18 @@ function isClickTracking(name: string): boolean {
 
 export type PageUrl = {
   scheme: 'http' | 'https'
-  /** As in a `Host` header: it may have a port. */
+  /** May have a port. */
   host: string
   /** As spelt in the URL, beginning with `/`; ASCII. */
   path: string
 }
 
-/** User and password are not allowed. */
 const URL_FORM = /^(https?):\/\/([^/?#@\\\s]+)([/?][^#]*)?(?:#.*)?$/is
 
-/** A leftover of Google's AJAX crawling scheme of 2009. */
+/** Of Google's AJAX crawling scheme (2009). */
 const EMPTY_ESCAPED_FRAGMENT = /([?&])_escaped_fragment_(?:=(?:&|$)|&|$)/
 
-/** Removes the fragment and an empty `_escaped_fragment_`. null: not the http or https URL of a page. */
+/** null: not the http or https URL of a page. */
 export function parsePageUrl(text: string): PageUrl | null {
   const [, scheme = '', host = '', rest = '/'] = URL_FORM.exec(text) ?? []
   if (host === '') return null

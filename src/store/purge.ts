@@ -4,7 +4,7 @@ import type { Queryable } from '../db/transaction.ts'
 import type { AccountId, DomainId, PagePath } from '../ids.ts'
 import { matchCondition, type PageMatch } from './list-pages.ts'
 
-/** `prefix`: from `normalisePrefix`. `domain`: everything, before the domain is deleted. */
+/** `domain`: everything, before the domain is deleted. */
 export type PurgeWhat =
   | { kind: 'all' | 'domain' }
   | { kind: 'path'; path: PagePath }
@@ -15,8 +15,7 @@ export type PurgeWhat =
 /**
  * Also deletes all sitemaps and redirects of the domain. Returns how many entries. Needs a read-committed
  * transaction.
- * Running jobs first: a completing job holds its row, so the deletes see its page; a later one finds itself
- * superseded.
+ * Running jobs first: a completing job holds its row, so the deletes see its page; a later one is superseded.
  */
 export async function purgePages(client: Queryable, domain: DomainId, what: PurgeWhat): Promise<number> {
   const { where, values } = condition(domain, what)
@@ -108,8 +107,8 @@ const deleteStep = (what: PurgeWhat) => `
   select (select count(*) from gone)::integer as deleted, (select max(path) from piece) as last`
 
 /**
- * Deletes most of a large purge in small steps. Call `purgePages` next: until then nodes serve cached pages.
- * One transaction would block the domain's renders: minutes for a million pages. Returns how many pages.
+ * Call `purgePages` next: until then nodes serve cached pages. Returns how many pages.
+ * In one transaction a million pages would block the domain's renders for minutes.
  */
 export async function purgeAhead(db: Queryable, domain: DomainId, what: PurgeWhat): Promise<number> {
   if (what.kind !== 'all' && what.kind !== 'domain' && what.kind !== 'prefix') return 0
@@ -131,9 +130,7 @@ export async function purgeAhead(db: Queryable, domain: DomainId, what: PurgeWha
   return deleted
 }
 
-/**
- * First half of a refresh, in a read-committed transaction. Running jobs first, so that no earlier render is stored.
- */
+/** Needs a read-committed transaction. Running jobs first, so that no earlier render is stored. */
 export async function deletePages(
   client: Queryable,
   domain: DomainId,

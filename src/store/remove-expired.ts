@@ -5,10 +5,9 @@ import { DEFAULT_DOMAIN_SETTINGS } from '../sites/domain-settings.ts'
 /** The same as in src/store/known-paths.ts. */
 const ASKED_FOR_DAYS = 30
 
-/** Sitemaps are read daily while crawlers request them; a path missing for this long is no longer listed. */
+/** Sitemaps are read daily while crawlers request them. */
 const SITEMAP_SLACK_DAYS = 2
 
-/** Counted from the last request of a crawler. */
 const SITEMAP_DAYS = 90
 
 /** An unreadable setting counts as absent. */
@@ -72,7 +71,7 @@ export async function removeExpired(
 
 const LAST_RENDER_KEPT_DAYS = 30
 
-/** Removes outcomes that are more than 30 days old. Returns how many. */
+/** Returns how many. */
 export function removeOldLastRenders(pool: pg.Pool, steps?: Steps): Promise<number> {
   return removeOldPaths(
     pool,

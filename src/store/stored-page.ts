@@ -75,7 +75,6 @@ export async function readStored(db: Queryable, page: PageId): Promise<StoredEnt
 
 const decompress = promisify(brotliDecompress)
 
-/** Rejects if the HTML has more than `limitBytes`. */
 export async function htmlOf({ bodyBr }: StoredPage, limitBytes = HTML_LIMIT_BYTES): Promise<string> {
   return String(await decompress(bodyBr, { maxOutputLength: limitBytes }))
 }
@@ -110,23 +109,19 @@ function headerPairs(stored: unknown): [string, string][] {
   )
 }
 
-/** A page that is served once with its own status and never stored. */
 export type UnstoredPage = {
   status: number
   headers: readonly (readonly [name: string, value: string])[]
   body: PageBody
 }
 
-/** The waiting crawler reads it within milliseconds, or at another node within a few seconds. */
+/** At another node the waiting crawler reads it within a few seconds. */
 export const UNSTORED_MS = 60_000
 export const UNSTORED_A_DOMAIN = 20
 /** Compressed. For larger error pages crawlers get the origin's response. */
 export const UNSTORED_LIMIT_BYTES = 1024 * 1024
 
-/**
- * Stores a page that is too large for a notification. Returns false and stores nothing if a good copy exists.
- * Call inside the transaction that ends the job.
- */
+/** Pages are too large for a notification. False: there is a good copy. Call in the transaction that ends the job. */
 export async function keepUnstored(
   client: Queryable,
   { id, page }: { id: JobId; page: PageId },
@@ -166,13 +161,12 @@ const READ_UNSTORED = {
            from unstored_page where job_id = $1 and domain_id = $2`,
 }
 
-/** null: the job left no page, or it has expired. */
 export async function readUnstored(db: Queryable, domain: DomainId, job: JobId): Promise<StoredPage | null> {
   const { rows } = await db.query<PageRow & { status: number }>({ ...READ_UNSTORED, values: [job, domain] })
   return rows[0] === undefined ? null : pageOf(rows[0], rows[0].status)
 }
 
-/** Removes expired pages. Returns how many. */
+/** Returns how many. */
 export async function removeOldUnstored(pool: pg.Pool, nowMs: number): Promise<number> {
   const { rowCount } = await pool.query('delete from unstored_page where made_at < $1', [
     new Date(nowMs - UNSTORED_MS),

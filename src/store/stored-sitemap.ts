@@ -7,7 +7,6 @@ export type StoredSitemap = {
   contentType: string
   /** The resource itself is a gzip file (`sitemap.xml.gz`). */
   gzipFile: boolean
-  /** Without quotes. */
   etag: string
   /** Of an index: the paths of its sitemaps. */
   names: readonly string[]
@@ -56,7 +55,6 @@ export async function dropSitemap(db: Queryable, page: PageId, fetchedAtMs: numb
   ])
 }
 
-/** Paths of the sitemaps that the domain's stored indexes list. */
 export async function namedInIndexes(db: Queryable, domain: DomainId): Promise<string[]> {
   const { rows } = await db.query<{ name: string }>(
     `select distinct jsonb_array_elements_text(headers -> 'names') as name

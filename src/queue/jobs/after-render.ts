@@ -30,7 +30,6 @@ export class AfterRender {
     this.#keepRecord = createRecordKeeper(options.pool)
   }
 
-  /** Never rejects. */
   follow(job: ClaimedJob, run: JobRun): Promise<void> {
     const following = this.#follow(job, run).finally(() => this.#pending.delete(following))
     this.#pending.add(following)
@@ -73,7 +72,7 @@ export class AfterRender {
 
 const REQUEST_OF = { name: 'queue-request-of', text: 'select request_id from job where id = $1' }
 
-/** For the log: the live request that first queued the job, or undefined. Never rejects. */
+/** Only for the log. Never rejects. */
 export async function requestOf(pool: pg.Pool, job: JobId): Promise<string | undefined> {
   try {
     const { rows } = await pool.query<{ request_id: string | null }>({ ...REQUEST_OF, values: [job] })

@@ -7,32 +7,27 @@ import type { StoredPage } from '../../store/stored-page.ts'
 import { readStatement } from '../statement.ts'
 import { JOB_DONE_CHANNEL, type JobEnd } from './job.ts'
 
-/** `page`: what this node just stored, if it differs from before. */
 export type WaitedFor = JobEnd & { page?: StoredPage | null }
 
-/** Called after the commit that ends a job; `page`: what was stored, if it differs from before. */
+/** Called after the commit; `page`: what was stored, if it differs from before. */
 export type Ended = (job: JobId, end: JobEnd, page: StoredPage | null) => void
 
 export type JobWaiter = {
-  /**
-   * Resolves with `late` if `signal` is aborted first; the job then stops counting this caller. Deleted counts as
-   * cancelled.
-   */
+  /** Resolves with `late` if `signal` is aborted first. A deleted job counts as cancelled. */
   wait(jobId: JobId, signal: AbortSignal): Promise<WaitedFor | 'late'>
   /** Call from the worker of this node: saves a round trip and a read of the page. */
   ended: Ended
   readonly waiting: number
-  /** Resolves all waits with `late`. */
   close(): void
 }
 
-/** In case a notification was lost and the listener did not notice. */
+/** In case a notification was lost. */
 const POLL_MS = 500
 
 /**
- * Waits for jobs to end. Notifications only say which row to read. Rows are also read when a wait begins, after a
- * lost connection, and every `pollMs` (one query for all waits). The worker of this node reports ends directly, for
- * speed.
+ * Notifications only say which row to read. Rows are also read when a wait begins, after a lost connection, and every
+ * `pollMs`.
+ * Ends at this node are reported directly, for speed.
  */
 export function createJobWaiter(
   notifications: Pick<Listener, 'on' | 'onLost'>,
@@ -54,7 +49,6 @@ export function createJobWaiter(
 
   function look(ids: Iterable<JobId>): void {
     for (const id of ids) toRead.add(id)
-    // Ends that arrive in one turn of the event loop are read together.
     if (!reading && toRead.size > 0) {
       reading = true
       setImmediate(() => void read())
@@ -76,7 +70,6 @@ export function createJobWaiter(
     }
   }
 
-  /** Reports crawlers that leave together in one statement. */
   function leave(id: JobId): void {
     if (left.push(id) === 1) setImmediate(() => void reportLeft())
   }

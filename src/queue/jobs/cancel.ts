@@ -1,10 +1,7 @@
 import type { Queryable } from '../../db/transaction.ts'
 import type { DomainId, JobId } from '../../ids.ts'
 
-/**
- * Operator only: not limited to an account. A running render continues briefly, but its result is rejected.
- * False: there is no open job with this id. Notifies waiting crawlers.
- */
+/** Operator only: not limited to an account. A running render continues briefly, but its result is rejected. */
 export async function cancelJob(db: Queryable, id: JobId): Promise<boolean> {
   const { rows } = await db.query(
     `with cancelled as (
@@ -19,9 +16,8 @@ export async function cancelJob(db: Queryable, id: JobId): Promise<boolean> {
 }
 
 /**
- * Cancels all open jobs of a domain and returns how many. Results of running renders are rejected.
- * Needs a read-committed transaction. The lock of bulk enqueues comes first, so that the next statement sees their
- * jobs.
+ * Needs a read-committed transaction. Returns how many. Results of running renders are rejected.
+ * The lock of bulk enqueues comes first, so that the next statement sees their jobs.
  */
 export async function cancelJobs(client: Queryable, domain: DomainId): Promise<number> {
   await client.query('select pg_advisory_xact_lock(7227, $1)', [domain])
@@ -39,7 +35,6 @@ export async function cancelJobs(client: Queryable, domain: DomainId): Promise<n
   return rows[0]?.cancelled ?? 0
 }
 
-/** In any state, before the domain is deleted. */
 export async function deleteJobs(client: Queryable, domain: DomainId): Promise<void> {
   await client.query('delete from job where domain_id = $1', [domain])
 }

@@ -11,7 +11,6 @@ import { readStatement } from '../statement.ts'
 import { countedWaitMs, LIVE_BOUND } from './enqueue.ts'
 import { PRIORITIES, type Priority } from './job.ts'
 
-/** Contains everything that its render needs. */
 export type ClaimedJob = {
   id: JobId
   /** The name of this run of the node. With `attempts` it proves that the job is still this node's. */
@@ -24,12 +23,10 @@ export type ClaimedJob = {
   customDomain: DomainName
   originUrl: string
   isActive: boolean
-  /** Setting of the domain. */
   query: QueryRule
   visitor: Visitor
   /** Finds out how the site responds where it has no page. Nothing is stored. */
   isProbe: boolean
-  /** Setting of the domain: pages whose origin forbids storing are not stored. */
   respectsNoStore: boolean
   plan: string
   rendersUsed: number
@@ -38,7 +35,7 @@ export type ClaimedJob = {
 type ClaimRules = {
   /** Slots of this node that one account may hold, unless it is the only account. */
   accountCap: number
-  /** Renders of one domain at once, over all nodes. */
+  /** Over all nodes. */
   domainCap: number
   /** `refresh` and `warm` start only below this number, to leave room for a crawler. */
   domainBackgroundCap: number
@@ -111,7 +108,6 @@ function claimedJob(row: ClaimedRow, node: string): ClaimedJob {
   }
 }
 
-/** `stored`: the setting `render`, or null. */
 function visitorOf(stored: unknown): Visitor {
   const {
     user_agent: userAgent,
@@ -124,7 +120,6 @@ function visitorOf(stored: unknown): Visitor {
 
 type Miss = { page: PageId; requestId: string }
 
-/** `job`: the one that the crawler waits for. `claimed`: what this node renders now. */
 type ClaimedLive = { job: JobId | 'over-quota'; claimed: ClaimedJob[] }
 
 type Row = { is_over: boolean; asked_id: JobId | null } & (ClaimedRow | { job_id: null })

@@ -15,7 +15,6 @@ import type { JobEnd } from './job.ts'
 
 export type Completion =
   | (JobEnd & { detail?: string })
-  /** It runs again, now or after a back-off. */
   | { state: 'queued' }
   /** The job is no longer this node's: nothing was stored. */
   | { state: 'taken-away' }
@@ -24,12 +23,10 @@ export type Complete = (job: ClaimedJob, found: Found) => Promise<Completion>
 
 const FAULT_BACK_OFF_MS = 500
 
-/** `ended`: for crawlers that wait at this node. */
 type CompleteDeps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock; ended?: Ended }
 
 /**
- * Stores the result and ends the job in one transaction, if the job is still this node's and the quota has room.
- * Crawlers and caches are notified at the commit. Only a better page replaces the last good copy.
+ * One transaction. Crawlers and caches are notified at the commit. Only a better page replaces the last good copy.
  */
 export function createComplete(deps: CompleteDeps): Complete {
   const { pool, plans, clock, ended: tell = () => {} } = deps
@@ -121,7 +118,7 @@ function run(client: Queryable, statement: Statement, values: readonly unknown[]
   return client.query({ ...statement, values: [...values] })
 }
 
-/** Requeues the jobs of dead nodes, or ends those that crashed too often. Every node does this. Returns how many. */
+/** Requeues the jobs of dead nodes, or ends those that crashed too often. Returns how many. */
 export function createReaper(pool: pg.Pool): () => Promise<number> {
   const reap = readStatement('reap')
   return async () => {

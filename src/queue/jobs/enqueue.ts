@@ -9,10 +9,10 @@ import type { PageId } from '../../store/page-id.ts'
 import { deletePages } from '../../store/purge.ts'
 import { type Priority, priorityNumber } from './job.ts'
 
-/** Waiting live jobs of the whole fleet. Crawlers would not wait for a longer queue. */
+/** Of the whole fleet. Crawlers would not wait for a longer queue. */
 export const LIVE_BOUND = 10_000
 
-/** Waiting jobs of the whole fleet. `refresh` and `warm` share one limit. */
+/** Of the whole fleet. `refresh` and `warm` share one limit. */
 const BOUND: Readonly<Record<Priority, number>> = { live: LIVE_BOUND, refresh: 1_000_000, warm: 1_000_000 }
 
 // SQL functions of src/db/schema.sql, because they take a lock before they read.
@@ -26,10 +26,9 @@ const ENQUEUE_LIVE = {
 }
 
 /**
- * Queues renders and returns one job per path, in the given order without duplicates. A page's open job is joined and
- * its priority raised. A running job does not run again; only a purge (`purgePages`) repeats it.
- * Throws `queue_full` if not all fit, and queues none; throws `domain_not_found`. For several paths, locks out other
- * bulk enqueues of the domain until the transaction ends.
+ * Returns one job per path, in the given order without duplicates; joins open jobs and raises their priority. A
+ * running job does not run again (a purge repeats it). Throws `queue_full` if not all fit, and queues none;
+ * `domain_not_found`. Several paths lock out other bulk enqueues of the domain until the transaction ends.
  */
 export async function enqueue(
   db: Queryable,
@@ -54,7 +53,7 @@ export async function enqueue(
   })
 }
 
-/** Deletes the stored pages and queues their renders as `enqueue` does. Call inside a transaction. */
+/** Call inside a transaction. */
 export async function refreshPages(
   client: Queryable,
   domain: DomainId,
@@ -64,7 +63,7 @@ export async function refreshPages(
   return enqueue(client, domain, paths, 'refresh')
 }
 
-/** Returns `over-quota` if the quota is used up. Throws as `enqueueLive` does. */
+/** Throws as `enqueueLive` does. */
 export type EnqueueLive = (page: PageId, requestId: string) => Promise<JobId | 'over-quota'>
 
 /** For a node that does not render. `db` has database timeouts, see src/db/database-timeouts.ts. */
@@ -82,10 +81,7 @@ export function createEnqueueLive(deps: {
   }
 }
 
-/**
- * Queues or joins a live job and counts the caller as waiting: call `JobWaiter.wait` next.
- * The job keeps the id of the request that first queued it. Throws `queue_full` or `domain_not_found`.
- */
+/** Counts the caller as waiting: call `JobWaiter.wait` next. Throws `queue_full` or `domain_not_found`. */
 export async function enqueueLive(
   db: Queryable,
   page: PageId,
@@ -99,12 +95,12 @@ export async function enqueueLive(
   return job
 }
 
-/** How long a crashed edge counts as waiting: twice a crawler's wait, because a second crawler may have joined. */
+/** For a crashed edge: twice a crawler's wait, because a second crawler may have joined. */
 export function countedWaitMs(liveWaitMs: number): number {
   return 2 * liveWaitMs
 }
 
-/** For statements that add jobs of a domain that may have just been deleted. */
+/** For domains that may have just been deleted. */
 async function ofDomain<T>(statement: Promise<T>): Promise<T> {
   return statement.catch((cause) => {
     // foreign_key_violation

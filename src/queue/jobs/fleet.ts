@@ -2,19 +2,17 @@ import type { Queryable } from '../../db/transaction.ts'
 import type { DomainName, JobId } from '../../ids.ts'
 import { PRIORITIES, type Priority } from './job.ts'
 
-// For operators only: data of every account. Query strings are removed, because they can contain secrets (links in
-// mails).
+// For operators only: data of every account. Query strings are removed: they can contain secrets.
 
-/** Jobs per priority; counting stops here to stay cheap. */
+/** Counting stops here to stay cheap. */
 export const COUNTED_AT_MOST = 100_000
 const RUNNING_SHOWN = 200
 const DOMAINS_SHOWN = 20
 
 export type FleetQueue = {
-  /** `queued`: at most `COUNTED_AT_MOST`. `oldest_seconds`: how long the oldest job has waited. */
+  /** `queued`: at most `COUNTED_AT_MOST`. */
   priorities: { priority: Priority; queued: number; oldest_seconds: number }[]
   running: RunningJob[]
-  /** Domains whose oldest job has waited longest. */
   waiting: { domain: DomainName; priority: Priority; queued: number; waiting_seconds: number }[]
 }
 
@@ -28,7 +26,6 @@ type RunningJob = {
   attempts: number
 }
 
-/** Runs three bounded statements. */
 export async function readFleetQueue(db: Queryable): Promise<FleetQueue> {
   const { rows: priorities } = await db.query<{ number: number; queued: number; oldest: number }>(
     `select p.number,
@@ -99,7 +96,7 @@ function seconds(value: number): number {
   return Math.max(0, Math.round(value * 10) / 10)
 }
 
-/** Reads only the last renders, to stay cheap for a large fleet. */
+/** Only the last renders are read, to stay cheap. */
 const RENDERS_READ = 20_000
 const GROUPS_SHOWN = 100
 const LAST_SHOWN = 50
@@ -108,16 +105,14 @@ const REASON_CHARS = 200
 const GOOD = ['rendered', 'redirect', 'probed']
 
 export type FleetFailures = {
-  /** The oldest render that was read; null: there was none. */
   since: string | null
   renders: number
   failed: number
   groups: { outcome: string; domain: DomainName; account: string; failed: number; last_at: string }[]
-  /** Newest first, without page content. */
+  /** Newest first. */
   last: { outcome: string; reason: string | null; domain: DomainName; path: string; ended_at: string }[]
 }
 
-/** Failed renders of all accounts, by outcome and domain, and the last ones. */
 export async function readFleetFailures(db: Queryable): Promise<FleetFailures> {
   const { rows: sums } = await db.query<{ since: Date | null; renders: number; failed: number }>(
     `select min(ended_at) as since, count(*)::int as renders, count(*) filter (where outcome <> all ($2))::int as failed

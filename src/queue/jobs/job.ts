@@ -35,16 +35,13 @@ export function priorityNumber(priority: Priority): number {
 
 export type JobState = 'queued' | 'running' | 'done' | 'failed' | 'cancelled'
 
-/** Shown to the owner. */
 export type JobOutcome =
   | RenderOutcomeKind
   /** Far less text than the last good copy. */
   | 'shrunk'
   /** The origin forbids storing it, and the domain respects that. */
   | 'no-store'
-  /** It looks like the site's page for missing pages. */
   | 'soft-404'
-  /** A probe for soft 404s. */
   | 'probed'
   /** The site redirects in circles between spellings of the page. */
   | 'redirect-loop'
@@ -55,9 +52,7 @@ export type JobOutcome =
 
 export type JobEnd = { state: 'done' | 'failed' | 'cancelled'; outcome: JobOutcome }
 
-/** Payload: the number of the priority. */
 export const JOB_QUEUED_CHANNEL = 'job_queued'
-/** Payload: the job's id. */
 export const JOB_DONE_CHANNEL = 'job_done'
 
 /** For its account. Times are ISO 8601 in UTC with milliseconds. */
@@ -67,13 +62,11 @@ export type JobView = {
   path: PagePath
   priority: Priority
   state: JobState
-  /** Null until it has ended. */
   outcome: JobOutcome | null
   created_at: string
   finished_at: string | null
 }
 
-/** Aliases: job `j`, domain `d`. */
 export type JobRow = {
   id: JobId
   custom_domain: DomainName
@@ -101,7 +94,6 @@ export function jobView(row: JobRow): JobView {
   }
 }
 
-/** Counted from the job's end. */
 const JOB_KEPT_DAYS = 7
 
 /** Returns how many. */

@@ -19,17 +19,15 @@ export type Lease = {
   close(): Promise<void>
 }
 
-/** `abort` stops the render. */
 type LeasedJob = { job: { id: JobId; attempts: number }; abort: AbortController }
 
 const BACK_OFF_FIRST_MS = 50
 const BACK_OFF_MAX_MS = 2_000
 
 /**
- * Renews the leases of this node's jobs on its own connection, which holds an advisory lock on the node's name. If
- * the process dies, PostgreSQL frees the lock and the reaper sees it. If the node hangs or loses its network, its
- * leases expire by the database's clock. Aborts a render whose job was taken away, at the next renewal. Rejects if
- * the first connection fails; retries later ones with back-off.
+ * Uses its own connection, which holds an advisory lock on the node's name. If the process dies, PostgreSQL frees the
+ * lock and the reaper sees it. If the node hangs, its leases expire by the database's clock. Aborts a render whose
+ * job was taken away, at the next renewal. Rejects if the first connection fails.
  */
 export async function startLease(
   connection: pg.ClientConfig,
@@ -106,7 +104,6 @@ export async function startLease(
   }
 }
 
-/** Closes without waiting for responses. */
 function discard(client: pg.Client): void {
   client.connection.stream.destroy()
 }

@@ -5,16 +5,11 @@ import { JOB_COLUMNS, type JobRow, type JobState, type JobView, jobView } from '
 
 // For operators only: jobs of every account.
 
-/**
- * Ended jobs read for a list of all domains: a large fleet has tens of millions a week. A list of one domain reads
- * all.
- */
+/** Of all domains together: a large fleet has tens of millions a week. A list of one domain reads all. */
 export const ENDED_READ = 100_000
 
 export type JobsWanted = {
-  /** null: all domains. */
   domain: DomainId | null
-  /** null: every state. */
   state: JobState | null
   limit: number
 }
@@ -73,7 +68,6 @@ function countsOfAllDomains(endedRead: number): string {
   return [...open, ended].join(' union all ')
 }
 
-/** The `from` clause for all domains. */
 function ofAllDomains(state: JobState | null, endedRead: number): string {
   if (state !== null) return OPEN.includes(state) ? 'job' : lastEnded(COLUMNS, endedRead)
   const open = OPEN.map((each) => `select ${COLUMNS} from job where state = '${each}'`)
@@ -87,9 +81,8 @@ function lastEnded(columns: string, endedRead: number): string {
 export type Progress = {
   queued: number
   running: number
-  /** Ended since the given time, with any outcome. */
   ended: number
-  /** A full warm is running and will queue more jobs. */
+  /** It will queue more jobs. */
   warming: boolean
 }
 

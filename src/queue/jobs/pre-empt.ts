@@ -5,9 +5,9 @@ import type { ClaimedJob } from './claim.ts'
 
 export type Run = { job: ClaimedJob; abort: AbortController; startedMs: number; ended: Promise<void> }
 
-/** Waiting jobs read per account: the most that could get a slot at once. */
+/** Per account: the most that could get a slot at once. */
 const WAITING_LIMIT = 16
-/** A job that was given back this often is rendered to its end. */
+/** Then it is rendered to its end. */
 export const GIVEN_BACK_LIMIT = 5
 /** Ten times a usual render: it is not about to end. */
 export const LONG_RENDER_MS = 1_000
@@ -19,7 +19,6 @@ type WaitingJob = { id: JobId; account_id: AccountId; domain_id: DomainId; runni
 type PreemptionOptions = {
   pool: pg.Pool
   node: string
-  /** As in `claim_jobs`. */
   accountCap: number
   domainCap: number
   /** After this wait, a live job takes the slot of any render that may be given back. */
@@ -63,7 +62,6 @@ export class Preemption {
     let againMs: number | null = null
     for (const job of waiting) {
       if (plan.hasRoomFor(job, this.#options)) {
-        // It is claimed when that slot is free.
         plan.add(job)
         continue
       }
@@ -76,7 +74,6 @@ export class Preemption {
       const due = candidates.filter((run) => dueInMs(run) <= 0)
       const gone = await this.#giveOneBack(due, abandoned)
       if (gone === null) {
-        // Crawlers of live renders may leave at any time.
         const laterMs = candidates.map(dueInMs).filter((ms) => ms > 0)
         againMs = Math.min(againMs ?? preemptAfterMs, ...laterMs)
       } else {
@@ -103,7 +100,6 @@ export class Preemption {
     )
   }
 
-  /** Returns the render that was given back; null: none. */
   async #giveOneBack(candidates: readonly Run[], abandoned: ReadonlySet<JobId>): Promise<Run | null> {
     for (const run of candidates) {
       if (await this.#giveBack(run, abandoned)) return run

@@ -13,7 +13,6 @@ import { probeSite } from '../judging/prober.ts'
 import type { ClaimedJob } from './claim.ts'
 import type { Complete, Completion } from './complete.ts'
 
-/** `record`: null if nothing was rendered. */
 export type JobRun = { startedMs: number; found: Found; completion: Completion; record: RenderRecord | null }
 
 export type RunJobOptions = {
@@ -25,7 +24,7 @@ export type RunJobOptions = {
   leaseMs: number
 }
 
-/** Renders a claimed job and stores the result. Never rejects. */
+/** Never rejects. */
 export async function runJob(
   options: RunJobOptions,
   job: ClaimedJob,
@@ -109,15 +108,13 @@ async function renderWithLimit(
   }
 }
 
-/** More spellings than this count as a circle. */
 export const SPELLINGS_LIMIT = 3
 
 type PageAddress = Pick<ClaimedJob, 'customDomain' | 'page' | 'query'>
 
 /**
- * Follows redirects to another spelling of the same stored path (parameter order, ignored parameters, a cookie).
- * All spellings share one entry, so a crawler would follow a stored redirect forever. A circle returns
- * `redirect-loop`.
+ * Follows redirects to another spelling of the same stored path. All spellings share one entry: a crawler would
+ * follow a stored redirect forever.
  */
 export async function renderSpelling(
   address: PageAddress,
@@ -133,7 +130,6 @@ export async function renderSpelling(
   }
 }
 
-/** null: the location is not a spelling of this page. */
 function sameSpelling({ customDomain, page, query }: PageAddress, location: string): PagePath | null {
   const url = URL.parse(location)
   if (url === null || url.hostname !== customDomain || url.port !== '') return null

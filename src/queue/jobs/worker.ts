@@ -20,18 +20,14 @@ import { type RunJobOptions, runJob } from './run-job.ts'
 
 export type Worker = {
   readonly running: number
-  /**
-   * For misses at this node: if a slot is free, also claims, so that the render begins at once. Throws as
-   * `enqueueLive`.
-   */
+  /** If a slot is free, also claims, so that the render begins at once. Throws as `enqueueLive`. */
   enqueueLive: EnqueueLive
-  /** Stops claiming, waits `deadlineMs` for running jobs, and gives the others back to the queue. */
+  /** Waits `deadlineMs` for running jobs, then gives them back to the queue. */
   close(deadlineMs: number): Promise<void>
 }
 
 export type WorkerDeps = {
   pool: pg.Pool
-  /** For the connection that holds the lease. */
   connection: pg.ClientConfig
   notifications: Pick<Listener, 'on' | 'onLost'>
   plans: PlanCatalogue
@@ -40,14 +36,13 @@ export type WorkerDeps = {
   render(request: RenderRequest): Promise<Rendering>
   /** False while there is no browser: other nodes take the jobs. */
   canRender(): boolean
-  /** Absent: no crawler waits at this node. */
   ended?: Ended
   /** Absent: sites are not probed for soft 404s. */
   prober?: Prober
 }
 
 export type WorkerOptions = {
-  /** The name of this run of the node, never reused. */
+  /** Never reused by another run. */
   node: string
   /** Concurrent renders; one slot is for `live` only, unless there is just one. */
   slots: number
@@ -55,9 +50,9 @@ export type WorkerOptions = {
 
 /** Caps are counted over all nodes: all nodes need the same values. */
 const WORKER_DEFAULTS = {
-  /** Concurrent renders of one domain: limits the load on its origin. */
+  /** Limits the load on a domain's origin. */
   domainCap: 4,
-  /** `refresh` and `warm` start only below this number, to leave room for a crawler of the domain. */
+  /** Leaves room for a crawler of the same domain. */
   domainBackgroundCap: 3,
   leaseMs: 60_000,
   renewMs: 20_000,
@@ -68,11 +63,9 @@ const WORKER_DEFAULTS = {
   preemptAfterMs: 250,
   /** In case a notification was lost, and for jobs whose back-off ends. */
   pollMs: 1_000,
-  /** `PREPAINT_LIVE_WAIT_MS`. */
   liveWaitMs: 10_000,
 }
 
-/** Reconnects after database failures. */
 export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Promise<Worker> {
   const settled = { ...WORKER_DEFAULTS, ...options }
   const runs = new Set<Run>()
@@ -86,7 +79,6 @@ class QueueWorker implements Worker {
   readonly #deps: WorkerDeps
   readonly #options: Settled
   readonly #lease: Lease
-  /** In start order. */
   readonly #runs: Set<Run>
   readonly #claim
   readonly #claimLive
@@ -99,7 +91,6 @@ class QueueWorker implements Worker {
   #claimed = Promise.resolve()
   #isClaiming = false
   #isWoken = false
-  /** A crawler may be waiting for a slot. */
   #mayPreempt = false
   #isClosing = false
   #backgroundBegunMs = Number.NEGATIVE_INFINITY
@@ -145,7 +136,6 @@ class QueueWorker implements Worker {
       return job
     }
     const claiming = this.#claimLive({ page, requestId }, this.#freeSlots(), this.#deps.clock.nowMs())
-    // Prevents a concurrent claim.
     this.#isClaiming = true
     this.#claimed = claiming
       .then(
@@ -183,7 +173,6 @@ class QueueWorker implements Worker {
     this.#wake()
   }
 
-  /** Call when a job was queued or a slot became free. */
   #wake(): void {
     this.#isWoken = true
     if (!this.#isClaiming && !this.#isClosing) this.#claimed = this.#fillSlots()
@@ -216,7 +205,6 @@ class QueueWorker implements Worker {
 
   /**
    * Each live render takes the place of a background render, to leave it the CPU. One slot is for live renders only.
-   * If no place is left, one background render starts every `backgroundEveryMs`.
    */
   #backgroundSlots(): number {
     const { slots, backgroundEveryMs } = this.#options
@@ -238,7 +226,6 @@ class QueueWorker implements Worker {
   }
 
   #begin(jobs: readonly ClaimedJob[]): void {
-    // Claimed while `close` began: it gives them back.
     if (this.#isClosing) return
     for (const job of jobs) {
       const startedMs = this.#deps.clock.nowMs()

@@ -7,7 +7,6 @@ import type { ClaimedJob } from '../jobs/claim.ts'
 import { probeDetail } from './prober.ts'
 import type { Finding, Look } from './soft-404.ts'
 
-/** The result of the render, or why there was none. */
 export type Found =
   | RenderOutcome
   | { kind: 'over-quota' }
@@ -17,18 +16,17 @@ export type Found =
   /** The job was a probe. `finding` null: it failed, see `why`. */
   | { kind: 'probed'; finding: Finding | null; why?: string }
 
-/** What to do about it, before checking that the job is still this node's. */
+/** Decided before checking that the job is still this node's. */
 export type Effect =
-  /** `look`: what is compared with the site's page for missing pages; null: nothing. */
+  /** `look` null: nothing is compared with the site's page for missing pages. */
   | (NewPage & { do: 'store-page'; look: Look | null })
-  /** For a waiting crawler. `page` null: a redirect, which it gets from the origin. */
+  /** `page` null: a redirect, which the crawler gets from the origin. */
   | { do: 'give-once'; outcome: 'site-error' | 'no-store'; page: UnstoredPage | null; detail: string }
   | { do: 'store-probe'; finding: Finding | null; detail: string }
   | { do: 'store-redirect'; status: number; location: string }
   | { do: 'end'; state: 'failed' | 'cancelled'; detail: string }
   | { do: 'requeue'; fault: boolean }
 
-/** Crashes or lost nodes after which a job ends. */
 export const MAX_FAULTS = 2
 const DETAIL_LIMIT_CHARS = 500
 
@@ -45,7 +43,6 @@ export async function effectOf(
         return { do: 'give-once', outcome: 'no-store', page, detail: '' }
       }
       const { status, html, application = null } = found
-      // Runs on its own thread, in parallel with the next line.
       const body = pageBody(html)
       const textChars = pageText(html).length
       const look = lookOf(job, found)
@@ -87,13 +84,11 @@ export async function effectOf(
   }
 }
 
-/** null: nothing is compared with the site's page for missing pages. */
 export function lookOf({ page: { path } }: Pick<ClaimedJob, 'page'>, found: Found): Look | null {
   if (found.kind !== 'rendered' || found.status !== 200 || path === '/') return null
   return { path, html: found.html, application: found.application ?? null }
 }
 
-/** Shown to the owner beside the outcome; may be empty. */
 export function detailOf(found: Found): string {
   switch (found.kind) {
     case 'not-html':
@@ -133,15 +128,12 @@ function storableHeaders(headers: readonly (readonly [name: string, value: strin
   return headers.map(([name, value]) => [name, storable(value)])
 }
 
-/** PostgreSQL's text cannot contain NUL, but a site's text can. */
+/** PostgreSQL's text cannot contain NUL. */
 function storable(text: string): string {
   return text.replaceAll('\0', '').toWellFormed()
 }
 
-/**
- * RFC 9111, section 3: `no-store`, or `private` without fields.
- * Other `Cache-Control` directives are about lifetimes, which the domain's settings decide.
- */
+/** RFC 9111, section 3: `no-store`, or `private` without fields. */
 export function forbidsStoring(headers: readonly (readonly [name: string, value: string])[]): boolean {
   return headers.some(
     ([name, value]) =>
@@ -153,6 +145,6 @@ const FORBIDS = new Set(['no-store', 'private'])
 
 /** Lower case, with arguments: `private="set-cookie"` is about that field alone. */
 function directives(value: string): string[] {
-  // A quoted comma separates nothing. An unclosed quote goes to the end, which keeps the time linear.
+  // An unclosed quote goes to the end, which keeps the time linear.
   return (value.match(/(?:"(?:\\.|[^"\\])*"?|[^,"])+/g) ?? []).map((one) => one.trim().toLowerCase())
 }

@@ -8,7 +8,6 @@ import type { ClaimedJob } from '../jobs/claim.ts'
 import type { JobOutcome } from '../jobs/job.ts'
 import { type Finding, type Look, type Soft404, soft404Of } from './soft-404.ts'
 
-/** `probe`: the probe behind `soft404`. */
 type Judgement = { last: LastGood | null; probe: string | null; soft404: Soft404 | null }
 
 export type Kept =
@@ -16,7 +15,6 @@ export type Kept =
   | { kept: 'stored'; page: StoredPage | null }
   /** The job has not ended yet. `isWorse`: than the last good copy. */
   | { kept: 'refused'; outcome: JobOutcome; detail: string; isWorse: boolean }
-  /** The job was taken away or superseded. */
   | { kept: 'nothing' }
 
 /** A site is probed every few minutes at most, so a page is rarely judged twice. */
@@ -34,7 +32,6 @@ export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; cl
     return { last, probe, soft404: soft404Of(finding, look) }
   }
 
-  /** Stores a page unless it is worse than the last good copy, a soft 404, or over quota. */
   async function keep(
     job: ClaimedJob,
     page: NewPage & { look: Look | null },
@@ -64,7 +61,6 @@ export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; cl
           judgement = await judge(job, page.look)
       }
     }
-    // The job was deleted with its domain.
     if (judgement === null) return { kept: 'nothing' }
     throw new Error('a page could not be judged')
   }
@@ -74,17 +70,14 @@ export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; cl
 
 type Refusal = { outcome: Extract<JobOutcome, 'shrunk' | 'origin-error'>; detail: string }
 
-/** A new render with less than a third of the text is refused ... */
+/** A render with less than a third of the text is refused ... */
 const SHRINK = 3
 /** ... unless the last good copy had little text itself. */
 export const SHRINK_FROM_CHARS = 600
 /** A refused page that persists this long has really changed: a deploy or an outage is over by then. */
 export const REFUSED_FOR_MS = 5 * 60_000
 
-/**
- * Refuses a render far worse than the last good copy, as when only the back end is down.
- * Accepts it when seen again after `REFUSED_FOR_MS`, or past the copy's keep time. Accepts 404 and 410 at once.
- */
+/** Refuses a far worse render, as when only the back end is down. Accepts 404 and 410 at once. */
 export function refusalOf(
   fresh: Pick<NewPage, 'status' | 'textChars'>,
   last: LastGood | null,

@@ -19,23 +19,20 @@ const PROBE_PREFIX = '/prepaint-probe-'
 
 const LETTERS = 20
 
-/** A path that no site has. `random`: at least 20 bytes. */
+/** `random`: at least 20 bytes. */
 function probePath(random: Uint8Array): PagePath {
   const letters = [...random.subarray(0, LETTERS)].map((byte) => String.fromCharCode(97 + (byte % 26)))
   return `${PROBE_PREFIX}${letters.join('')}` as PagePath
 }
 
-/** Another such path; every letter differs. */
+/** Every letter differs. */
 function otherPath(path: PagePath): PagePath {
   const letters = [...path.slice(PROBE_PREFIX.length)]
   const turned = letters.map((letter) => String.fromCharCode(97 + ((letter.charCodeAt(0) - 97 + 13) % 26)))
   return `${PROBE_PREFIX}${turned.join('')}` as PagePath
 }
 
-/**
- * Renders two paths that cannot exist, and `/` to exclude a site that is the same everywhere. Stores no page.
- * The job runs again after a crash or a shutdown.
- */
+/** Renders two paths that cannot exist, and `/` to exclude a site that is the same everywhere. Stores no page. */
 export async function probeSite(
   job: Pick<ClaimedJob, 'customDomain' | 'page'>,
   render: (path: PagePath) => Promise<RenderOutcome>,
@@ -85,22 +82,20 @@ function wordsFor(outcome: RenderOutcome): string {
   return outcome.kind === 'rendered' ? `status ${outcome.status}` : outcome.kind
 }
 
-/** Written to the job. */
 export function probeDetail(finding: Finding | null, why = ''): string {
   if (finding === null) return `could not be judged: ${why}`
   if (finding.kind === 'none') return `no soft 404: ${finding.why}`
   return `pages that do not exist are answered with 200 and ${finding.words.length} words`
 }
 
-/** Stored pages that are checked again after a probe. */
 export const SWEEP_LIMIT = 200
 /** Larger pages are skipped. */
 const HTML_LIMIT_BYTES = 2 * 1024 * 1024
 
 export type Prober = {
   /**
-   * Call after a job ends. After a page: queues a probe of its site if one is due.
-   * After a probe: removes older pages that are soft 404s and returns a text for the owner, else null.
+   * Call after a job ends. After a page: queues a due probe.
+   * After a probe: removes older soft 404s and returns a text for the owner.
    */
   after(job: Pick<ClaimedJob, 'page'>, found: Found, end: Completion, nowMs: number): Promise<string | null>
 }

@@ -24,7 +24,6 @@ type Explained = {
 
 export type KeepRecord = (job: ClaimedJob, explained: Explained) => Promise<void>
 
-/** Keeps the last `RECORDS_A_PAGE` of each page. */
 export function createRecordKeeper(pool: pg.Pool): KeepRecord {
   const statement = readStatement('keep-record')
   return async ({ id, page }, { outcome, detail, claimedMs, storedMs, record }) => {
@@ -87,7 +86,6 @@ function toView({ job_id, request_id, ended_at, ...row }: Row): RenderView {
   return { jobId: job_id, requestId: request_id, ...row, ended_at: ended_at.toISOString() }
 }
 
-/** Newest first. */
 export async function rendersOfPage(db: Queryable, page: PageId): Promise<RenderView[]> {
   const { rows } = await db.query<Row>(
     `select job_id, path, outcome, detail, ended_at, queued_ms, stored_ms, record, request_id
@@ -97,7 +95,6 @@ export async function rendersOfPage(db: Queryable, page: PageId): Promise<Render
   return rows.map(toView)
 }
 
-/** Returns how many. */
 export function removeOldRecords(pool: pg.Pool, steps?: Steps): Promise<number> {
   return removeOld(pool, { table: 'render_record', at: 'ended_at', keptDays: RECORDS_KEPT_DAYS }, steps)
 }

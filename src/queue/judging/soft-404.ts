@@ -1,16 +1,11 @@
 import { pageText } from '../../render/visit/page-text.ts'
 
-/**
- * How a site responds where it has no page, found with two paths that cannot exist.
- * `none`: by status, or not detectable (`why` is for the owner). `soft`: with status 200 and these words.
- */
+/** `none`: by status, or not detectable (`why` is for the owner). `soft`: with status 200 and these words. */
 export type Finding =
   | { kind: 'none'; why: string }
   | {
       kind: 'soft'
-      /** The build of the application: pages of another build are not judged by it. */
       application: string | null
-      /** Words on both pages. */
       words: PageWords
       /** How many other words each had: the time, a proverb. */
       spare: number
@@ -18,13 +13,9 @@ export type Finding =
       echoes: boolean
     }
 
-/** One rendered page. */
 export type Look = { path: string; html: string; application: string | null }
 
-/**
- * `one` and `other` had status 200 at paths that cannot exist.
- * If `home` reads the same, the site has one page for everything, and the finding is `none`.
- */
+/** `one` and `other` had status 200 at paths that cannot exist. `home` equal to them: one page for everything. */
 export function findingOf(one: Look, other: Look, home: Look): Finding {
   if (one.application !== other.application) return none('the application changed while it was looked at')
   const [first, second] = [wordsOf(one.html), wordsOf(other.html)]
@@ -59,7 +50,6 @@ export function isSoft404(finding: Finding, page: Look): boolean {
 
 export type Soft404 = { outcome: 'soft-404'; detail: string }
 
-/** null: there is no finding, or it is a real page. */
 export function soft404Of(finding: Finding | null, look: Look | null): Soft404 | null {
   if (finding === null || look === null || !isSoft404(finding, look)) return null
   return { outcome: 'soft-404', detail: 'it reads like a page that does not exist, with status 200' }
@@ -80,7 +70,7 @@ function withoutPath(words: PageWords, path: string): PageWords {
   return words.filter((word) => !own.has(word))
 }
 
-/** The words of `all` that are not in `part`, with their counts. Both are sorted. */
+/** Both are sorted. */
 function rest(all: PageWords, part: PageWords): number[] {
   let at = 0
   return all.filter((word) => {
@@ -91,10 +81,7 @@ function rest(all: PageWords, part: PageWords): number[] {
   })
 }
 
-/**
- * The words of a page as sorted hashes, with repetitions. Equal lists read the same in any order.
- * Pictures and players count by their address.
- */
+/** Sorted hashes, with repetitions. Equal lists read the same in any order. Pictures count by their address. */
 type PageWords = readonly number[]
 
 /** A longer page is not a page for missing pages. */
@@ -104,7 +91,6 @@ export const WORDS_LIMIT = 3_000
 const TEXT_LIMIT_CHARS = WORDS_LIMIT * 20
 
 const MEDIA = /<(?:img|source|video|audio|iframe|embed)\s/gi
-/** Of a tag, read for its attributes. */
 const TAG_CHARS = 2_500
 
 /** null: more than `WORDS_LIMIT`. */
@@ -120,7 +106,6 @@ export function wordsOf(html: string): PageWords | null {
   return words.length > WORDS_LIMIT ? null : words.sort((one, other) => one - other)
 }
 
-/** The words of a path. */
 export function wordsOfPath(path: string): ReadonlySet<number> {
   let readable = path
   try {
@@ -131,7 +116,6 @@ export function wordsOfPath(path: string): ReadonlySet<number> {
   return new Set([...split(path), ...split(readable)])
 }
 
-/** A number with its separators, or a word. */
 const WORD = /\p{N}+(?:[.,:/-]\p{N}+)*(?![\p{L}\p{M}])|[\p{L}\p{M}\p{N}]+/gu
 
 /** All numbers count as equal, because times and prices change between two renders. */

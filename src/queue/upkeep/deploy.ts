@@ -7,25 +7,20 @@ import type { ClaimedJob } from '../jobs/claim.ts'
 import type { Completion } from '../jobs/complete.ts'
 import type { Found } from '../judging/effect.ts'
 
-/** A deploy is detected when this many pages changed from the old build to the new one ... */
+/** Pages that must have changed from the old build to the new one ... */
 export const AGREEING_PAGES = 3
-/**
- * ... and as many again per page of the old build seen meanwhile (rolling deploys, A/B tests), counted up to this
- * limit.
- */
+/** ... plus as many per page of the old build seen meanwhile (rolling deploys, A/B tests), up to this limit. */
 const MIXED_LIMIT = 20
 /** Later deploys within 24 hours are ignored. */
 export const DEPLOYS_A_DAY = 4
 
 export type DeployWatch = {
-  /** Call when a job has ended and its page is stored. */
   after(job: Pick<ClaimedJob, 'page'>, found: Found, end: Completion): Promise<void>
 }
 
 /**
- * Detects deploys by the scripts and style sheets of pages, and marks pages of the old build stale.
- * One page proves nothing: its document may vary or be part of an A/B test. Several pages must have changed, with
- * none of the old build seen since.
+ * One page proves nothing: its document may vary or be part of an A/B test. Several pages must have changed, and the
+ * old build must not have been seen since.
  */
 export function createDeployWatch(deps: { pool: pg.Pool; clock: Clock; log: Log }): DeployWatch {
   const { pool, clock, log } = deps
@@ -47,7 +42,7 @@ export function createDeployWatch(deps: { pool: pg.Pool; clock: Clock; log: Log 
   }
 }
 
-/** Records the deploy; only one node gets true. Unfinished work is repeated by the next call after a minute. */
+/** Only one node gets true. Unfinished work is repeated by the next call after a minute. */
 async function isWithinLimit(pool: pg.Pool, domain: DomainId): Promise<boolean> {
   const { rowCount } = await pool.query(
     `insert into freshness as known (domain_id, deploys) select id, array[now()] from domain where id = $1

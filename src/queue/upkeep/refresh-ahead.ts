@@ -13,9 +13,7 @@ import { enqueue } from '../jobs/enqueue.ts'
 
 /** Queued refreshes per domain, so that crawler requests are never far behind them. */
 export const AHEAD_AT_ONCE = 20
-/** Days per month, for the daily budget. */
 const DAYS = 30
-/** If there is more to do; otherwise the next one. */
 const SOON_SECONDS = 60
 const LATER_SECONDS = 600
 const POLL_MS = 5_000
@@ -24,7 +22,7 @@ type RefreshAhead = { close(): Promise<void> }
 
 /**
  * Renders stale pages before crawlers request them again, last requested first, up to 30 days back.
- * Counts against the quota: at most a thirtieth of the owner's share a day, and never above 100 %.
+ * At most a thirtieth of the owner's share a day, and never above 100 % of the quota.
  */
 export function startRefreshAhead(deps: {
   pool: pg.Pool
@@ -57,7 +55,7 @@ export function startRefreshAhead(deps: {
 
 type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock; stalest: FindStale }
 
-/** False: no domain is due. Nodes never take the same one. */
+/** False: no domain is due. */
 export async function refreshAhead(deps: Deps): Promise<boolean> {
   return (await refreshDue(deps)) || ((await admitNew(deps.pool)) && refreshDue(deps))
 }
@@ -87,7 +85,7 @@ async function refreshDue({ pool, plans, clock, stalest }: Deps): Promise<boolea
     })
   } catch (error) {
     if (taken === null) throw error
-    // The domain has enough queued, or its query failed: go on with the next domain.
+    // The domain has enough queued, or its query failed.
     const later = await pool
       .query('update freshness set next_at = now() + make_interval(secs => $2) where domain_id = $1', [
         taken,
@@ -99,9 +97,7 @@ async function refreshDue({ pool, plans, clock, stalest }: Deps): Promise<boolea
   }
 }
 
-/**
- * Makes new domains due at once; false: there is none. Runs only when no domain is due, because it reads all of them.
- */
+/** Runs only when no domain is due, because it reads all domains. */
 async function admitNew(pool: pg.Pool): Promise<boolean> {
   const { rowCount } = await pool.query(
     `insert into freshness (domain_id)
@@ -117,7 +113,6 @@ type Due = {
   plan: string
   freshSeconds: number
   percent: number
-  /** Queued ahead today. */
   ahead: number
 }
 

@@ -2,11 +2,10 @@ import type { Queryable } from '../../db/transaction.ts'
 import type { DomainId } from '../../ids.ts'
 import { UNDER_WAY, type WarmState, type WarmWhich } from './warm.ts'
 
-/** Progress of a domain's last warm. Times are ISO 8601 in UTC with milliseconds. */
+/** Times are ISO 8601 in UTC with milliseconds. */
 export type WarmProgress = {
   which: WarmWhich
   state: WarmState
-  /** null: running or ended. */
   paused_at: string | null
   /** If it was not the owner: `over-quota`, `domain-inactive`, or a sentence. */
   reason: string | null
@@ -16,7 +15,6 @@ export type WarmProgress = {
     read: number
     left: number
     failed: number
-    /** Some of the unreadable sitemaps. */
     failures: { path: string; reason: string }[]
   }
   /** 0 until the sitemaps have been read. */
@@ -62,7 +60,6 @@ type Row = {
 const FAILURES_SHOWN = 10
 const LATELY_SECONDS = 60
 
-/** null: the domain never had a warm. */
 export async function readWarm(db: Queryable, domain: DomainId): Promise<WarmProgress | null> {
   const { rows } = await db.query<Row>(
     `select w.which, w.state, w.paused_at, w.reason, w.started_at, w.ended_at, w.known, w.queued,
@@ -117,5 +114,4 @@ function leftOf(row: Row, isUnderWay: boolean): number | null {
   return Math.max(0, all - done - failed)
 }
 
-/** SQL for domain `$1`. */
 export const IS_WARMING = `exists (select from warm where domain_id = $1 and state in ${UNDER_WAY} and paused_at is null)`

@@ -16,11 +16,9 @@ import { WARM_MOVED_CHANNEL } from './warm.ts'
 /** Per run. */
 export const SITEMAPS_LIMIT = 10_000
 export const ENTRIES_LIMIT = 1_000_000
-/** Nesting of sitemap indexes. */
 export const DEPTH_LIMIT = 3
-/** After this time a node continues with another run, once the current sitemap is read. */
+/** Then another run has its turn, once the current sitemap is read. */
 export const TURN_LIMIT_SECONDS = 60
-/** Used if no sitemap is named. */
 const USUAL_SITEMAP = '/sitemap.xml' as PagePath
 const ROBOTS_TRIES = 3
 const REASON_LIMIT_CHARS = 200
@@ -30,14 +28,12 @@ export type WarmReadDeps = {
   get: GetOptions
   clock: Clock
   log: Log
-  /** Without renewal for this long, another node continues. */
   leaseMs?: number
   stopwatch?: Stopwatch
 }
 
 /**
- * Reads robots.txt and sitemaps of one run until all are read, the lease is lost, or its turn ends. False: no run
- * waits.
+ * Stops when all is read, the lease is lost, or the turn ends. False: no run waits.
  * A sitemap is recorded as a whole, so a node that dies loses only the current one.
  */
 export async function readWarmSitemaps(deps: WarmReadDeps, closing: AbortSignal): Promise<boolean> {
@@ -109,7 +105,7 @@ async function read(
   )
 }
 
-/** The start of the run, if all its sitemaps were read; null otherwise. */
+/** null: not all sitemaps were read. */
 async function readAllSince(pool: pg.Pool, domain: DomainId): Promise<number | null> {
   const { rows } = await pool.query<{ started_at: Date }>(
     `select started_at from warm where domain_id = $1
@@ -229,7 +225,6 @@ function bounded(text: string): string {
   return text.replaceAll('\0', '').toWellFormed().slice(0, REASON_LIMIT_CHARS)
 }
 
-/** Valid while `lease` is this node's. */
 type Reading = { domain: DomainId; run: string; lease: string; robots: string | null; site: Site }
 
 type ReadingRow = {
@@ -242,7 +237,6 @@ type ReadingRow = {
   settings: unknown
 }
 
-/** The run that has waited longest; null: none waits. */
 async function takeReading(pool: pg.Pool, leaseMs: number): Promise<Reading | null> {
   const { rows } = await pool.query<ReadingRow>(
     `update warm w set lease = gen_random_uuid(),
@@ -267,7 +261,7 @@ async function takeReading(pool: pg.Pool, leaseMs: number): Promise<Reading | nu
   return { domain: row.domain_id, run: row.run, lease: row.lease, robots: row.robots, site }
 }
 
-/** Also moves the run to the end of the line. False: it is another node's, paused or over. */
+/** Also moves the run to the end of the line. */
 async function renewReading(pool: pg.Pool, { domain, lease }: Reading, leaseMs: number): Promise<boolean> {
   const { rowCount } = await pool.query(
     `update warm set lease_until = clock_timestamp() + $3 * interval '1 millisecond', moved_at = clock_timestamp()

@@ -6,7 +6,6 @@ import { warmStep } from './warm-step.ts'
 /** In case a notification was lost. */
 const IDLE_POLL_MS = 5_000
 
-/** While the renderers catch up. */
 const WAITING_POLL_MS = 1_000
 
 const FAULT_PAUSE_MS = 5_000
@@ -21,7 +20,6 @@ type WarmRuns = {
   close(): Promise<void>
 }
 
-/** Runs on any number of nodes. */
 export function startWarmRuns(
   deps: WarmReadDeps & { plans: PlanCatalogue; listener: Notifications; idlePollMs?: number },
 ): WarmRuns {
@@ -44,7 +42,6 @@ export function startWarmRuns(
     ...Array.from({ length: READERS }, () =>
       loop(async () => {
         if (!(await readWarmSitemaps(deps, closing.signal))) return idlePollMs
-        // Queue what was read.
         wakeAll()
         return 0
       }),

@@ -39,18 +39,16 @@ type Run = {
   originUrl: string
   isActive: boolean
   settings: DomainSettings
-  /** Queued or rendering. */
   open: number
 }
 
-/** Waiting runs that one step skips before it gives up. */
 const PASSED_OVER = 20
 
 type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }
 
 /**
- * Queues the next batch of the run that moved longest ago, in one transaction: after a crash another node continues.
- * Nodes never take the same run. Runs that wait for renders or queue space are skipped.
+ * One transaction: after a crash another node continues. Nodes never take the same run.
+ * Runs that wait for renders or queue space are skipped.
  */
 export async function warmStep(deps: Deps): Promise<WarmStep> {
   const waiting: DomainId[] = []
@@ -62,7 +60,6 @@ export async function warmStep(deps: Deps): Promise<WarmStep> {
   return 'waiting'
 }
 
-/** `waits`: the domain whose run cannot continue now. */
 async function stepPast(
   { pool, plans, clock }: Deps,
   passed: readonly DomainId[],
@@ -96,7 +93,6 @@ async function stepPast(
   }
 }
 
-/** First the paths that a pause took back, then the next known paths. */
 async function queueNext(client: Queryable, run: Run, limit: number, nowMs: number): Promise<void> {
   const { rows: held } = await client.query<{ path: PagePath }>(
     `delete from warm_held where domain_id = $1 and path in (
@@ -230,7 +226,6 @@ async function isAnyUnderWay(client: Queryable): Promise<boolean> {
   return rowCount === 1
 }
 
-/** Every choice but `queue` skips the path and is counted. */
 type WarmChoice = 'queue' | 'forbidden' | 'passed' | 'fresh'
 
 /** Ignore dates further in the future than clock differences. */
@@ -251,7 +246,6 @@ function warmChoice(
   },
 ): WarmChoice {
   const rule = ruleFor(settings.rules, page.path)
-  // Crawlers get the origin's response for this path.
   if (rule?.action === 'pass') return 'passed'
   if (!robots.allows(page.path)) return 'forbidden'
   const { stored, changedAtMs } = page

@@ -21,20 +21,17 @@ export type WarmState = 'reading' | 'queueing' | 'rendering' | 'done' | 'cancell
 /** `outdated`: only what is not stored, stale, or older than its sitemap says. */
 export type WarmWhich = 'all' | 'outdated'
 
-/** SQL: the states of a warm that is not over. */
 export const UNDER_WAY = `('reading', 'queueing', 'rendering')`
 
-/** Payload: the id of a domain whose warm was started or resumed. Wakes the nodes. */
+/** Payload: a domain id. Wakes the nodes. */
 export const WARM_CHANNEL = 'warm_run'
 
-/** Payload: the id of a domain whose warm has moved, for live updates. */
+/** Payload: a domain id. For live updates. */
 export const WARM_MOVED_CHANNEL = 'warm_moved'
 
 export const WARM_PRIORITY = 2
 
-/**
- * Starts a warm, or restarts the running one, and returns at once. The row is the whole state: a crash loses nothing.
- */
+/** Restarts a running warm. The row is the whole state: a crash loses nothing. */
 export async function startWarm(db: Queryable, domain: DomainId, which: WarmWhich = 'all'): Promise<void> {
   await db.query(
     `with run as (
@@ -57,10 +54,10 @@ export async function startWarm(db: Queryable, domain: DomainId, which: WarmWhic
   )
 }
 
-// Call the following inside a transaction. They return false, with no change, if the warm's state does not allow it.
-// They lock the row of the warm first, as the step that queues does.
+// Call these inside a transaction. They lock the row of the warm first, as the step that queues does. They return
+// false if the warm's state does not allow the change.
 
-/** Takes back queued jobs; running renders continue. `reason` null: the owner asked for it. */
+/** Running renders continue. `reason` null: the owner asked for it. */
 export async function pauseWarm(
   client: Queryable,
   domain: DomainId,
@@ -93,7 +90,6 @@ export async function resumeWarm(client: Queryable, domain: DomainId): Promise<b
   return rowCount === 1
 }
 
-/** Rendered pages stay; running renders continue. */
 export async function cancelWarm(
   client: Queryable,
   domain: DomainId,

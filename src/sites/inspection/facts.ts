@@ -4,19 +4,16 @@ import { decoded, type HtmlListener, scanHtml } from './scan-html.ts'
 export type PageFacts = {
   title: string | null
   description: string | null
-  /** Absolute. */
   canonical: string | null
   robots: string | null
   lang: string | null
   headings: string[]
-  /** One line per block. */
   text: string[]
   /** Of the whole text, before the limit. */
   textChars: number
   /** Each address once; without the origin if it is the site's own. */
   links: { href: string; text: string }[]
   linkCount: number
-  /** JSON-LD, and the types of microdata. */
   structured: { kind: 'json-ld' | 'microdata'; types: string[]; json: string; isBroken: boolean }[]
   /** `og:title`, `twitter:card` and the like, the first of each. */
   social: Record<string, string>
@@ -24,9 +21,7 @@ export type PageFacts = {
 
 type FactLimits = { textChars: number; links: number; structuredChars: number }
 
-/** For the view of one page. */
 export const WHOLE_FACTS: FactLimits = { textChars: 100_000, links: 1_000, structuredChars: 40_000 }
-/** For the history of a page. */
 export const DIGEST_FACTS: FactLimits = { textChars: 20_000, links: 300, structuredChars: 8_000 }
 
 const VALUE_CHARS = 2_000
@@ -36,7 +31,6 @@ const STRUCTURED = 20
 /** Longer lines are split, so that a difference in one stays readable. */
 const LINE_CHARS = 1_000
 
-/** Elements that end a line. */
 const BLOCK = new Set(
   'address article aside blockquote body br button caption dd details dialog div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li legend main nav ol option p pre section select summary table tbody td tfoot th thead tr ul'.split(
     ' ',
@@ -109,7 +103,6 @@ class FactsReader implements HtmlListener {
         this.#beginLink(attribute('href'))
         return
       case 'img':
-        // A link around a picture has its alternative text.
         this.#link?.parts.push(attribute('alt') ?? '')
         return
       case 'script':
@@ -209,7 +202,6 @@ function readJsonLd(contents: string): { types: string[]; json: string; isBroken
   }
 }
 
-/** Of the top level and of its graph. */
 function typesOf(value: unknown): string[] {
   const things = (Array.isArray(value) ? value : [value]).slice(0, 50)
   return things

@@ -29,7 +29,6 @@ export type InspectionDeps = {
 /** Without renewal for this long another node takes it; it fails when two nodes died. */
 const LEASE_SECONDS = 30
 const ATTEMPTS = 2
-/** How often a node looks for work, and checks that its inspection is still wanted. */
 const POLL_MS = 10_000
 const WANTED_MS = 2_000
 
@@ -79,7 +78,7 @@ const RENEW = `
   update inspection set lease_until = now() + make_interval(secs => $4)
    where id = $1 and node = $2 and attempts = $3 and state = 'running'`
 
-/** Runs inspections one at a time. Reconnects after database failures. */
+/** Reconnects after database failures. */
 export function startInspectionWorker(
   deps: InspectionDeps,
   { node, pollMs = POLL_MS }: { node: string; pollMs?: number },
@@ -132,7 +131,6 @@ class InspectionWorker {
     const fence = [claimed.id, this.#node, claimed.attempts]
     const unwanted = new AbortController()
     const signal = AbortSignal.any([unwanted.signal, this.#closing.signal])
-    // Aborts if the domain was deleted or the page purged; otherwise renews the lease.
     const renew = () =>
       pool
         .query(RENEW, [...fence, LEASE_SECONDS])
@@ -168,7 +166,6 @@ class InspectionWorker {
     clearInterval(this.#timer)
     this.#closing.abort(new Error('the node ends'))
     await this.#working
-    // Lets another node take it at once.
     await pool
       .query(
         `update inspection set state = 'queued', node = null, lease_until = null, attempts = attempts - 1
@@ -206,7 +203,7 @@ async function sideOf(
   }
 }
 
-/** The picture of a link preview in base64, drawn here because the dashboard loads no files of a site. */
+/** Drawn here because the dashboard loads no files of a site. */
 async function cardOf(
   look: Look,
   claimed: Claimed,

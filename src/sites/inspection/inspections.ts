@@ -14,7 +14,6 @@ export const INSPECTION_CHANNEL = 'inspection'
 /** Per account. Each inspection is two page loads, one of them from the origin. */
 export const INSPECTIONS_AN_HOUR = 60
 export const INSPECTIONS_OPEN = 5
-/** Per account; findings of older inspections are deleted. */
 export const INSPECTIONS_WITH_FINDINGS = 20
 const KEPT_DAYS = 1
 const RATE = { what: 'inspection', most: INSPECTIONS_AN_HOUR, withinMs: 3_600_000 }
@@ -28,12 +27,11 @@ export type Inspection = {
   reason: string | null
   requestedAt: Date
   finishedAt: Date | null
-  /** Without scripts; null: nothing is stored, not done yet, or no longer kept. */
+  /** null: nothing is stored, not done yet, or no longer kept. */
   crawler: Side | NoSide | null
   person: Side | NoSide | null
 }
 
-/** `card`: the link preview that the stored page asks for. */
 export const PICTURES = ['crawler', 'person', 'card'] as const
 type PictureOf = (typeof PICTURES)[number]
 
@@ -96,7 +94,7 @@ export async function requestInspection(
   })
 }
 
-/** null: unknown, another account's, or removed. `id` is a UUID. */
+/** null: unknown, another account's, or removed. */
 export async function findInspection(
   db: Queryable,
   account: AccountId,
@@ -111,7 +109,6 @@ export async function findInspection(
   return rows[0] === undefined ? null : toInspection(rows[0])
 }
 
-/** null: there was none in the last day. */
 export async function lastInspection(db: Queryable, page: PageId): Promise<Inspection | null> {
   const { rows } = await db.query<Row>(
     `select ${COLUMNS} from inspection i where i.domain_id = $1 and i.path = $2
@@ -127,7 +124,7 @@ const PICTURE_COLUMNS: Record<PictureOf, string> = {
   card: `decode(i.crawler ->> 'card', 'base64')`,
 }
 
-/** WebP; null: there is none. */
+/** WebP. */
 export async function findPicture(
   db: Queryable,
   account: AccountId,
@@ -144,7 +141,6 @@ export async function findPicture(
   return rows[0]?.picture ?? null
 }
 
-/** Returns how many. */
 export function removeOldInspections(pool: pg.Pool, steps?: Steps): Promise<number> {
   return removeOld(pool, { table: 'inspection', at: 'requested_at', keptDays: KEPT_DAYS }, steps)
 }

@@ -10,12 +10,11 @@ export type HtmlListener = {
 
 /** Content is not markup or not shown. Templates that are shadow roots count as content. */
 const RAW = new Set('script style noscript title textarea template iframe xmp noembed noframes'.split(' '))
-/** Longer than any known name. */
 const NAME = /^<\/?([a-z][a-z0-9-]{0,60})/i
 
 /**
  * For HTML as browsers serialize it: lower-case names, double quotes, five character references.
- * One pass in linear time for any input. Other syntax is read approximately and never throws.
+ * One pass in linear time for any input; never throws.
  */
 export function scanHtml(html: string, listener: HtmlListener): void {
   let at = 0
@@ -53,7 +52,7 @@ function after(html: string, text: string, from: number): number {
   return found === -1 ? html.length : found + text.length
 }
 
-/** The index after the tag at `open`; a quoted `>` does not end it. */
+/** A quoted `>` does not end the tag. */
 function afterTag(html: string, open: number): number {
   let isQuoted = false
   for (let at = open + 1; at < html.length; at++) {
@@ -74,7 +73,6 @@ function attributeOf(tag: string, name: string): string | null {
 
 const REFERENCES: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', nbsp: ' ', '#39': "'" }
 
-/** Decodes what browsers escape when they serialize. */
 export function decoded(text: string): string {
   return text.includes('&')
     ? text.replace(/&(lt|gt|amp|quot|nbsp|#39);/g, (_reference, name: string) => REFERENCES[name] ?? ' ')

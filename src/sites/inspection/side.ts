@@ -4,7 +4,6 @@ import type { PageId } from '../../store/page-id.ts'
 import { htmlOf, readStored, type StoredPage, type StoredRedirect } from '../../store/stored-page.ts'
 import { factsOf, type PageFacts } from './facts.ts'
 
-/** One inspected load of a page. */
 export type Side = {
   /** Of the main response; null: none came. */
   status: number | null
@@ -15,14 +14,12 @@ export type Side = {
   /** The page is longer than its picture. */
   isCut: boolean
   requests: { made: number; blocked: number; failed: number }
-  /** Loaded. */
   pictures: number
   troubles: { url: string; kind: string; reason: string }[]
   consoleErrors: { count: number; texts: string[] }
   facts: PageFacts | null
 }
 
-/** Why a load failed. */
 export type NoSide = { reason: string }
 
 /** PostgreSQL's JSON cannot contain NUL or lone surrogates. */
@@ -35,7 +32,6 @@ export function storableJson(value: unknown): string {
 /** Larger documents are cut, because a request waits. */
 const READ_CHARS = 4_000_000
 
-/** null: nothing is stored. */
 export async function readSnapshot(
   db: Queryable,
   page: PageId,

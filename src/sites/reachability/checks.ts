@@ -8,7 +8,6 @@ import type { TriedOrigin } from './try-origin.ts'
 
 /** Per account, over all nodes; cached results are free. */
 export const CHECKS_A_MINUTE = 60
-/** Per node. */
 export const CHECKS_AT_ONCE = 16
 /** A name that leads here stays for a while; another one may be changing now. */
 const KEPT_MS = { good: 60_000, other: 10_000 }
@@ -19,16 +18,14 @@ type CheckedDns = DnsState & { checked_at: string }
 export type Checks = {
   /** Null: the account has no such domain. Throws `too_many_checks`. */
   dns(account: AccountId, name: DomainName): Promise<CheckedDns | null>
-  /** `originUrl` has been checked. Throws `too_many_checks`. */
   origin(account: AccountId, originUrl: string): Promise<TriedOrigin>
-  /** Counts a check that sends no request. Throws `too_many_checks`. */
   count(account: AccountId): Promise<void>
 }
 
 /** Limits the requests that owners' checks send to other servers. */
 export function createChecks(deps: {
   clock: Clock
-  /** Counts one use of `CHECK_RATE`; returns null, or the seconds until the next one is allowed. */
+  /** Returns null, or the seconds until the next use is allowed. */
   take(account: AccountId): Promise<number | null>
   readDns(account: AccountId, name: DomainName): Promise<DnsState | null>
   tryOrigin(originUrl: string): Promise<TriedOrigin>

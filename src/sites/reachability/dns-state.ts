@@ -21,7 +21,6 @@ export type DnsState = {
 
 export type DnsDeps = {
   guard: AddressGuard
-  /** null: the account has no such domain. */
   publish(account: AccountId, name: DomainName): Promise<ReachWord | null>
   records?: DnsRecords
   lookup?: Lookup
@@ -34,10 +33,7 @@ type DnsRecords = (name: string) => Promise<{ addresses: string[]; aliases: stri
 
 const MOST_SHOWN = 8
 
-/**
- * Requests a published word at each address, over http and then TLS, as a CA does. Null: the account has no such
- * domain.
- */
+/** Requests a published word at each address, over http and then TLS, as a CA does. */
 export async function readDnsState(
   {
     guard,
@@ -93,7 +89,6 @@ const dnsRecords: DnsRecords = async (name) => {
   return { addresses, aliases: alias.status === 'fulfilled' ? alias.value : [] }
 }
 
-/** The servers answered that there is no record. */
 function isNothing(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : null
   return code === 'ENOTFOUND' || code === 'ENODATA'

@@ -29,7 +29,6 @@ export async function publishWord(
   return rowCount === 0 ? null : { path: PREFIX + token, word }
 }
 
-/** null: the token is not ours. */
 export async function findWord(db: Queryable, host: string, token: string): Promise<string | null> {
   const { rows } = await db.query<{ word: string }>({
     name: 'reach-word',

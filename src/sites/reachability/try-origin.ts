@@ -5,10 +5,9 @@ import { connectFault } from '../../outbound/guarded-connect.ts'
 import type { Lookup } from '../../outbound/lookup.ts'
 import { readOrigin } from '../../outbound/origin.ts'
 
-/** `status` null: there was no response, see `problem`. */
 export type TriedOrigin = { status: number | null; problem: string | null }
 
-/** Requests `/` of a checked origin URL. Never rejects. */
+/** Never rejects. The caller has checked the URL. */
 export async function tryOrigin(
   originUrl: string,
   { guard, lookup, timeoutMs = 4_000 }: { guard: AddressGuard; lookup?: Lookup; timeoutMs?: number },
