@@ -1,4 +1,4 @@
-/** Builds the dashboard into `dist/`, with each file compressed beside it, and says how large the first screen is. */
+/** Builds the dashboard into `dist/`, with a compressed copy of each file, and prints the first screen's size. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'

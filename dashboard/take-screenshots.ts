@@ -1,8 +1,7 @@
 /**
- * Pictures of every screen (wide in light and dark, and as a phone shows it) of
- * a real node with a site behind it: `node dashboard/take-screenshots.ts [name ...]`
- * after `npm run build`. They go to dashboard/screenshots/, which git ignores.
- * Console errors and violations are printed, and fail the run.
+ * Takes pictures of every screen of a real node: `npm run build`, then `node dashboard/take-screenshots.ts [name
+ * ...]`.
+ * Writes to dashboard/screenshots/, which git ignores. Fails on console errors and policy violations.
  */
 import { once } from 'node:events'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -28,7 +27,7 @@ const VIEWS: Record<string, View> = {
 
 const wanted = process.argv.slice(2)
 const dataDir = await mkdtemp(path.join(tmpdir(), 'screenshots-'))
-// Otherwise a node run by root keeps its database and browser elsewhere, where they would remain.
+// Otherwise a root node keeps its database and browser elsewhere, where they would remain.
 await chmod(dataDir, 0o711)
 const complaints: string[] = []
 const closing: (() => Promise<unknown>)[] = []
@@ -57,7 +56,7 @@ try {
     }
   }
 
-  // Violations are noticed: a style element is forbidden.
+  // Check that violations are noticed: style elements are forbidden.
   await tab.open(`${node.api}/sign-in`)
   await tab.run(
     `document.head.append(Object.assign(document.createElement('style'), { textContent: 'p {}' }))`,
@@ -99,7 +98,6 @@ const unexpected = complaints.filter((line) => !/status of (401|404)/.test(line)
 for (const line of new Set(unexpected)) process.stdout.write(`${line}\n`)
 process.exitCode = unexpected.length === 0 ? 0 : 1
 
-/** Through the form, like the first operator. */
 async function makeAccount(tab: Tab, link: string): Promise<void> {
   await tab.open(link)
   await tab.until(`document.querySelectorAll('input').length === 3`)
@@ -116,7 +114,6 @@ async function makeAccount(tab: Tab, link: string): Promise<void> {
   await tab.until(`location.pathname === '/domains'`)
 }
 
-/** Adds domains, pages, keys, tokens and accounts. */
 async function fill(tab: Tab, site: string): Promise<void> {
   const invited = await tab.run<{ origin: string; token: string }>(`(async () => {
     const call = async (method, path, body) => {
@@ -165,7 +162,7 @@ async function fill(tab: Tab, site: string): Promise<void> {
     const { link } = await call('POST', '/api/operator/invitations', { email: 'owner@example.net', plan: 'pro' })
     return { origin: location.origin, token: link.token }
   })()`)
-  // Outside of the browser, which would be signed in as that owner.
+  // Outside the browser, which would be signed in as that owner.
   const used = await fetch(`${invited.origin}/api/links/use`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
@@ -174,7 +171,6 @@ async function fill(tab: Tab, site: string): Promise<void> {
   if (!used.ok) throw new Error(await used.text())
 }
 
-/** Crawler visits. */
 async function visit(edge: string): Promise<void> {
   const agents = [
     'Googlebot/2.1',

@@ -12,7 +12,7 @@ import { theme } from './src/theme.ts'
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [react(), themeVariables()],
-  // For work on the dashboard: `npx vite dashboard`, beside a node on its usual port.
+  // For development: `npx vite dashboard`, beside a node on its usual port.
   server: { proxy: { '/api': 'http://127.0.0.1:3000', '/docs': 'http://127.0.0.1:3000' } },
   build: {
     target: 'es2023',
@@ -23,10 +23,7 @@ export default defineConfig({
   },
 })
 
-/**
- * Writes the variables of the theme into the style sheet: Mantine would write them
- * into a style element at run time, which the content security policy forbids.
- */
+/** Writes theme variables into the style sheet. Mantine's style element would violate the content security policy. */
 function themeVariables(): Plugin {
   const name = 'virtual:theme.css'
   return {

@@ -10,17 +10,17 @@ import { connectCdp } from '../../src/render/browser/cdp.ts'
 export type View = { width: number; height: number; scheme: 'light' | 'dark' }
 
 export type Tab = {
-  /** Loads an address and waits until the network is idle. */
+  /** Waits until the network is idle. */
   open(url: string): Promise<void>
   show(view: View): Promise<void>
-  /** The value of an expression in the page; a promise is awaited. */
+  /** Evaluates an expression and awaits a promise. */
   run<Value>(expression: string): Promise<Value>
-  /** Until the expression is true, at most 30 s. */
+  /** Waits until the expression is true, at most 30 s. */
   until(expression: string): Promise<void>
   picture(wholePage: boolean): Promise<Buffer>
 }
 
-/** The browser that a node would use, with one tab; `say` gets console errors and violations. */
+/** The browser that a node would use, with one tab. `say` receives console errors and policy violations. */
 export async function startBrowser(dataDir: string, say: (line: string) => void) {
   const binary = await findBrowser({ chromium: null, dataDir })
   const home = await mkdtemp(path.join(tmpdir(), 'browser-'))
@@ -46,7 +46,6 @@ export async function startBrowser(dataDir: string, say: (line: string) => void)
     'Runtime.consoleAPICalled': ({ type, args }) => {
       if (type === 'error' || type === 'warning') say(`${type}: ${args.map(({ value }) => value).join(' ')}`)
     },
-    // Confirms leaving with unsaved changes.
     'Page.javascriptDialogOpening': () => {
       void page.send('Page.handleJavaScriptDialog', { accept: true }).catch((error) => say(String(error)))
     },
@@ -69,7 +68,7 @@ export async function startBrowser(dataDir: string, say: (line: string) => void)
       try {
         if (await run<boolean>(`!!(${expression})`)) return
       } catch (error) {
-        // The page is being left.
+        // The page is navigating.
         cause = error
       }
       await new Promise((resolve) => setTimeout(resolve, 50))
@@ -80,7 +79,7 @@ export async function startBrowser(dataDir: string, say: (line: string) => void)
     run,
     until,
     async open(url) {
-      // Unsaved changes would ask.
+      // Unsaved changes would open a dialog.
       await run(
         `[...document.querySelectorAll('button')].find((each) => each.textContent === 'Undo changes')?.click()`,
       )
@@ -104,7 +103,7 @@ export async function startBrowser(dataDir: string, say: (line: string) => void)
       })
     },
     async picture(wholePage) {
-      // Transitions may be running.
+      // Wait for transitions.
       await new Promise((resolve) => setTimeout(resolve, 350))
       const { data } = await page.send('Page.captureScreenshot', { captureBeyondViewport: wholePage })
       return Buffer.from(data, 'base64')

@@ -3,7 +3,7 @@ import path from 'node:path'
 
 const ROOT = path.join(import.meta.dirname, '..', '..')
 
-/** A node of its own on free ports, for an origin on this machine; `link` makes its first account. */
+/** A node on free ports for a local origin; `link` creates its first account. */
 export async function startNodeFor(dataDir: string) {
   const child = spawn(process.execPath, ['bin/prepaint.ts', 'serve'], {
     cwd: ROOT,
@@ -33,7 +33,6 @@ export async function startNodeFor(dataDir: string) {
       resolve({ api, edge, link })
     }
   }
-  // The link is printed to the terminal, beside the log.
   child.stdout.on('data', read)
   child.stderr.on('data', read)
   void exited.then(() => reject(new Error(`the node has ended: ${text}`)))

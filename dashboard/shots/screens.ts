@@ -1,4 +1,3 @@
-/** The screens to take pictures of. */
 import { RAKES } from './rakes.ts'
 
 export const DOMAIN = 'shop.example.com'
@@ -6,7 +5,6 @@ export const DOMAIN = 'shop.example.com'
 /** `before` runs in the loaded page; the picture is taken when `until` is true. */
 type Screen = { name: string; path: string; before?: string; until?: string }
 
-/** A script that clicks the element with this text. */
 export const click = (text: string) =>
   `[...document.querySelectorAll('button, a, label')].find((each) => each.textContent.trim() === ${JSON.stringify(text)}).click()`
 /** Runs `take` once `find` returns something: dialogs and menus open with a delay. */
@@ -22,14 +20,12 @@ const clickSoon = (text: string) =>
     `[...document.querySelectorAll('button, a, label')].find((each) => each.textContent.trim() === ${JSON.stringify(text)} && !each.disabled)`,
     'found.click()',
   )
-/** Types into the field with this label. */
 const type = (label: string, text: string) =>
   soon(
     `[...document.querySelectorAll('label')].find((each) => each.textContent.startsWith('${label}'))?.control`,
     `Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(found, '${text}'),
      found.dispatchEvent(new Event('input', { bubbles: true }))`,
   )
-/** All images are loaded. */
 const PICTURES = `[...document.images].every((each) => each.complete && each.naturalWidth > 0)`
 const DIALOG = `document.querySelector('[role=dialog]')`
 

@@ -31,7 +31,7 @@ const ENDS = [
   { verdict: 'sitemap', share: 0.016, seconds: 0.002 },
 ]
 
-/** Three months of traffic of a domain, up to now, as counted by nodes. */
+/** Inserts three months of traffic up to now, as nodes count it. */
 export async function seedTraffic(dataDir: string, domain: string): Promise<void> {
   const database = await openDatabase({ databaseUrl: null, dataDir, log: silentLog(), attach: true })
   try {
@@ -51,7 +51,7 @@ async function seed(pool: Queryable, domain: number, nowMs: number): Promise<voi
   const rows: Row[] = []
   for (let hour = Math.floor(nowMs / HOUR_MS) * HOUR_MS; hour > nowMs - 90 * DAY_MS; hour -= HOUR_MS) {
     const at = new Date(hour)
-    // Crawlers visit at night, people by day; both grow over the months; one day the origin was slow.
+    // Crawlers visit at night, people by day; both grow; on one day the origin was slow.
     const daily = 1 + 0.4 * Math.cos(((at.getUTCHours() - 3) / 24) * 2 * Math.PI)
     const age = (nowMs - hour) / (90 * DAY_MS)
     const isBad = hour > nowMs - 15 * HOUR_MS && hour < nowMs - 11 * HOUR_MS
@@ -183,7 +183,6 @@ async function seedPaths(pool: Queryable, domain: number): Promise<void> {
   )
 }
 
-/** Response times around a median, as one row of the table. */
 function spread(count: number, seconds: number, random: () => number): number[] {
   const times: number[] = []
   for (let at = 0; at < count; at++) {
@@ -193,7 +192,7 @@ function spread(count: number, seconds: number, random: () => number): number[] 
   return Array.from(times, (each) => each ?? 0)
 }
 
-/** The same random numbers each time (mulberry32). */
+/** Repeatable random numbers (mulberry32). */
 function createRandom(): () => number {
   let state = 7
   return () => {

@@ -23,7 +23,6 @@ const Nodes = lazy(() => import('./screens/operator/nodes.tsx'))
 const Queue = lazy(() => import('./screens/operator/queue.tsx'))
 const Failures = lazy(() => import('./screens/operator/failures.tsx'))
 
-/** Which screen an address shows. */
 export function App() {
   return (
     <Suspense fallback={null}>
@@ -49,7 +48,7 @@ export function App() {
 }
 
 function Screens() {
-  // The server refuses these requests too; to owners the screens do not exist.
+  // The server also refuses these requests; owners do not see the screens.
   const isOperator = useMe().role === 'operator'
   return (
     <Switch>

@@ -1,4 +1,3 @@
-/** Numbers, sizes and times as screens show them. */
 const NUMBER = new Intl.NumberFormat('en')
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 const PERCENT = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 })
@@ -55,11 +54,10 @@ export function bytes(value: number): string {
   return `${scaled < 100 && power > 0 ? scaled.toFixed(1) : Math.round(scaled)} ${SIZES[power]}`
 }
 
-/** An hour in the viewer's time zone, or a UTC day: days are counted in UTC. */
+/** An hour in the viewer's time zone, or a UTC day, because days are counted in UTC. */
 export function stepName(iso: string, step: 'hour' | 'day'): string {
   const at = new Date(iso)
   return step === 'hour' ? DAY_AND_HOUR.format(at) : `${UTC_DAY.format(at)} (UTC)`
 }
 
-/** A day such as `2026-11-15`. */
 export const dayName = (day: string): string => stepName(`${day}T00:00:00Z`, 'day')

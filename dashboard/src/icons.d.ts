@@ -1,4 +1,4 @@
-/** Icons are imported one by one: the index of the package has thousands. */
+/** The package's index has thousands of icons, so import single files. */
 declare module '@tabler/icons-react/dist/esm/icons/*.mjs' {
   const Icon: import('react').ComponentType<{
     size?: number

@@ -18,7 +18,7 @@ if (root === null) throw new Error('index.html has no #root')
 
 renewals.join(new BroadcastChannel('prepaint-session'))
 
-// The content security policy forbids style elements: Mantine's styles are in the style sheet (see vite.config.ts).
+// The content security policy forbids style elements; vite.config.ts puts Mantine's styles into the style sheet.
 createRoot(root).render(
   <StrictMode>
     <MantineProvider

@@ -1,4 +1,4 @@
-/** Every screen of the dashboard by its address. The server answers these and no others. */
+/** All screens by address. The server answers these and no others. */
 export const ROUTES = {
   welcome: '/welcome',
   signIn: '/sign-in',
@@ -29,15 +29,12 @@ export type DomainRoute =
   | 'domainSettings'
   | 'domainTokens'
 
-/** The address of a screen of one domain. */
 export function domainPath(route: DomainRoute, domain: string): string {
   return ROUTES[route].replace(':domain', encodeURIComponent(domain))
 }
 
-/** The tabs of the screen of one page. */
 export type PageView = 'compare' | 'facts' | 'source' | 'renders' | 'history' | 'preview'
 
-/** The address of the screen of one page. */
 export function pagePath(domain: string, path: string, view: PageView = 'compare'): string {
   const query = new URLSearchParams({ path, ...(view !== 'compare' && { view }) })
   return `${ROUTES.domainPages.replace(':domain', encodeURIComponent(domain))}?${query}`
@@ -50,7 +47,7 @@ export function signInPath(next: string): string {
     : `${ROUTES.signIn}?next=${encodeURIComponent(next)}`
 }
 
-/** Where to go after signing in: always a screen of the dashboard, even if a link names another address. */
+/** Where to go after sign-in: always a dashboard screen, even if a link names another address. */
 export function nextPath(search: string): string {
   const next = new URLSearchParams(search).get('next') ?? ''
   const known = Object.values(ROUTES).some((route) =>

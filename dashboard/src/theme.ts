@@ -1,6 +1,6 @@
 import { createTheme, type MantineColorsTuple } from '@mantine/core'
 
-/** The accent colour, readable on white from the sixth shade on. */
+/** Readable on white from the sixth shade on. */
 const paint: MantineColorsTuple = [
   '#effaf7',
   '#d8f1ea',
@@ -14,7 +14,7 @@ const paint: MantineColorsTuple = [
   '#0a463d',
 ]
 
-/** Mantine's, except for the shades of buttons, which have enough contrast with white. */
+/** Mantine's, with more contrast to white in the shades of buttons. */
 const red: MantineColorsTuple = [
   '#fff5f5',
   '#ffe3e3',
@@ -28,7 +28,6 @@ const red: MantineColorsTuple = [
   '#961f1f',
 ]
 
-/** The greys of the dark theme, tinted with the accent. */
 const dark: MantineColorsTuple = [
   '#dfe5e4',
   '#c0c9c8',

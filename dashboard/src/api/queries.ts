@@ -25,7 +25,7 @@ import type {
   WebhookToken,
 } from './types.ts'
 
-/** Requests that got no response or a server error are retried twice; refusals are not. */
+/** Retries twice without a response or after a server error, but not after a refusal. */
 export function createQueries(): QueryClient {
   const client: QueryClient = new QueryClient({
     defaultOptions: {
@@ -38,7 +38,7 @@ export function createQueries(): QueryClient {
     },
     queryCache: new QueryCache({
       onError: (error, query) => {
-        // The session has ended, perhaps in another window: the app redirects to the sign-in screen.
+        // The session has ended, perhaps in another window. The app redirects to the sign-in screen.
         if (error instanceof ApiError && error.status === 401 && query.queryKey[0] !== 'session') {
           client.setQueryData(sessionQuery.queryKey, null)
         }
@@ -48,7 +48,6 @@ export function createQueries(): QueryClient {
   return client
 }
 
-/** Reads one field of the response. */
 function fieldQuery<Data>(queryKey: readonly (string | null)[], path: string, field: string) {
   return queryOptions({
     queryKey,
@@ -56,14 +55,12 @@ function fieldQuery<Data>(queryKey: readonly (string | null)[], path: string, fi
   })
 }
 
-/** Reads the whole response. */
 function wholeQuery<Data>(queryKey: readonly string[], path: string) {
   return queryOptions({ queryKey, queryFn: ({ signal }) => request<Data>('GET', path, { signal }) })
 }
 
 export const domainsQuery = fieldQuery<Domain[]>(['domains'], '/api/domains', 'domains')
 
-/** The path of one domain in the API. */
 export const domainUrl = (domain: string) => `/api/domains/${encodeURIComponent(domain)}`
 
 export const domainQuery = (domain: string) =>
@@ -72,7 +69,7 @@ export const domainQuery = (domain: string) =>
 export const certificateQuery = (domain: string) =>
   wholeQuery<Certificate>(['domains', domain, 'certificate'], `${domainUrl(domain)}/certificate`)
 
-/** One page in detail. Keyed below `renders`: a render of the domain invalidates it. */
+/** Keyed below `renders`: a render of the domain invalidates it. */
 export const inspectionQuery = (domain: string, path: string) =>
   queryOptions({
     queryKey: ['domains', domain, 'renders', 'inspection', path],
@@ -87,7 +84,6 @@ export function isUnderWay(inspection: Inspection | null): boolean {
   return inspection?.state === 'queued' || inspection?.state === 'running'
 }
 
-/** The HTML of a cached page, as text. */
 export const sourceQuery = (domain: string, path: string, etag: string) =>
   queryOptions({
     queryKey: ['domains', domain, 'source', path, etag],
@@ -103,7 +99,6 @@ export const sourceQuery = (domain: string, path: string, etag: string) =>
 export const sourceUrl = (domain: string, path: string) =>
   `${domainUrl(domain)}/pages/source?${new URLSearchParams({ path })}`
 
-/** The number of cached pages. */
 export const pageCountQuery = (domain: string) =>
   queryOptions({
     queryKey: ['domains', domain, 'page-count'],
@@ -118,7 +113,7 @@ export type PageFilter = {
   isDescending: boolean
 }
 
-/** The cached pages, 200 at a time. Events mark it as stale; a long list is read again only on request. */
+/** 200 at a time. Events mark it as stale; a long list is read again only on request. */
 export const pagesQuery = (domain: string, filter: PageFilter) =>
   infiniteQueryOptions({
     queryKey: ['domains', domain, 'pages', filter],
@@ -144,7 +139,7 @@ export const pagesQuery = (domain: string, filter: PageFilter) =>
 export const rendersQuery = (domain: string) =>
   fieldQuery<Render[]>(['domains', domain, 'renders'], `${domainUrl(domain)}/renders`, 'renders')
 
-/** The last warm run; null: none yet. Events report its progress; without events it is polled. */
+/** null: no warm run yet. Polled only without events. */
 export const warmQuery = (domain: string) =>
   queryOptions({
     queryKey: ['domains', domain, 'warm'],
@@ -171,7 +166,7 @@ export const accountsQuery = queryOptions({
   refetchInterval: 15_000,
 })
 
-/** Where the domain's DNS points; checked often until it points here. */
+/** Checked often until the domain points here. */
 export const dnsQuery = (domain: string) =>
   queryOptions({
     ...wholeQuery<Dns>(['domains', domain, 'dns'], `${domainUrl(domain)}/dns`),
@@ -180,7 +175,6 @@ export const dnsQuery = (domain: string) =>
     refetchInterval: ({ state }) => (state.data?.state === 'reaches-us' ? 300_000 : 20_000),
   })
 
-/** Whether this installation can send a password reset by e-mail. */
 export const passwordResetQuery = queryOptions({
   ...wholeQuery<{ by_mail: boolean }>(['password-reset'], '/api/password-reset'),
   staleTime: Number.POSITIVE_INFINITY,

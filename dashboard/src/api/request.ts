@@ -1,4 +1,4 @@
-/** A request that was refused or got no response; `message` is for people. */
+/** `message` is shown to people. */
 export class ApiError extends Error {
   /** 0: no response. */
   readonly status: number
@@ -14,7 +14,7 @@ type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 type Options = { body?: unknown; signal?: AbortSignal }
 
-/** Sends a request with the session cookie. Throws `ApiError`, or the abort reason of `signal`. */
+/** Throws `ApiError`, or the abort reason of `signal`. */
 export async function request<Answer = null>(
   method: Method,
   path: string,
@@ -65,12 +65,10 @@ function errorText(status: number, answer: unknown): string {
   return `The server responded with status ${status} and gave no reason. Try again; if it stays, tell the operator.`
 }
 
-/** The text to show for anything thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** The part of a `BroadcastChannel` that is used. */
 export type Channel = {
   postMessage(word: unknown): void
   onmessage: ((event: MessageEvent) => void) | null
@@ -78,22 +76,18 @@ export type Channel = {
 
 type Word = 'begins' | 'renewed' | 'kept'
 
-/** A window that was closed during a renewal never reports its end. */
+/** A closed window never reports the end of its renewal. */
 const RENEWAL_TIMEOUT_MS = 15_000
 
-/**
- * A change of password replaces the session cookie. Until the new cookie has arrived, requests of every
- * window of this browser get 401: they are sent again instead of being taken for a sign-out.
- */
+/** A new password replaces the session cookie. Until it arrives, requests of all windows get 401 and are retried. */
 export class Renewals {
-  /** How often the cookie was replaced. */
   count = 0
   #own: Promise<unknown> = Promise.resolve()
   #others: Promise<void> = Promise.resolve()
   #endOthers = () => {}
   #channel: Channel | null = null
 
-  /** Runs a request that replaces the cookie, and tells the other windows. */
+  /** Runs a request that replaces the cookie, and notifies other windows. */
   renew<Answer>(send: () => Promise<Answer>): Promise<Answer> {
     this.#say('begins')
     const sent = send().then(
@@ -111,7 +105,7 @@ export class Renewals {
     return sent
   }
 
-  /** Resolves when no renewal is under way. */
+  /** Resolves when no renewal is in progress. */
   async settled(): Promise<void> {
     await this.#own
     await this.#others

@@ -4,7 +4,7 @@ import { createContext, use } from 'react'
 import { ApiError, request } from './request.ts'
 import type { Me } from './types.ts'
 
-/** The signed-in account; null: signed out. */
+/** null: signed out. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: async ({ signal }): Promise<Me | null> => {
@@ -18,13 +18,12 @@ export const sessionQuery = queryOptions({
   staleTime: 60_000,
 })
 
-/** Call after signing in or out: drops everything that was read for the previous account. */
+/** Call after signing in or out: drops all data of the previous account. */
 export function switchAccount(queries: QueryClient, me: Me | null): void {
   queries.clear()
   queries.setQueryData(sessionQuery.queryKey, me)
 }
 
-/** Provides the signed-in account to the screens below. */
 export const SignedIn = createContext<Me | null>(null)
 
 export function useMe(): Me {

@@ -4,7 +4,7 @@ import { domainUrl } from './queries.ts'
 import { request } from './request.ts'
 import type { MonthOfRenders, Traffic, TrafficPaths, TrafficSummary } from './types.ts'
 
-/** The ranges to choose from; the first is the default. */
+/** The first is the default. */
 export const RANGES = [
   { name: '24h', label: '24 hours', steps: 24, step: 'hour' },
   { name: '7d', label: '7 days', steps: 7 * 24, step: 'hour' },
@@ -16,23 +16,22 @@ export type Range = (typeof RANGES)[number]
 
 const STEP_MS = { hour: 3_600_000, day: 86_400_000 }
 
-/** The server's counts lag by some seconds, so more frequent requests would show nothing new. */
+/** The server's counts lag by some seconds, so frequent polls would show nothing new. */
 const POLL_MS = 30_000
 
 export function rangeNamed(name: string | null): Range {
   return RANGES.find((range) => range.name === name) ?? RANGES[0]
 }
 
-/** API parameters for the whole steps of a range, including the current one. */
+/** For the whole steps of a range, including the current one. */
 export function rangeParams({ steps, step }: Range, nowMs: number): string {
   const from = Math.floor(nowMs / STEP_MS[step]) * STEP_MS[step] - (steps - 1) * STEP_MS[step]
   return new URLSearchParams({ from: new Date(from).toISOString(), step }).toString()
 }
 
-/** The API path of the traffic of a domain, or of all domains (null). */
+/** null: all domains. */
 const trafficUrl = (domain: string | null) => (domain === null ? '/api' : domainUrl(domain))
 
-/** The same data as a CSV file. */
 export function csvUrl(domain: string | null, part: '' | '/paths' | '/renders', range: Range): string {
   const params = new URLSearchParams(part === '/renders' ? '' : rangeParams(range, Date.now()))
   if (part === '/paths') {
@@ -51,7 +50,7 @@ export const trafficQuery = (domain: string | null, range: Range) =>
       return (await request<{ traffic: Traffic }>('GET', url, { signal })).traffic
     },
     refetchInterval: POLL_MS,
-    // Keep the previous range until the new one is loaded, so that nothing jumps.
+    // Prevents layout jumps while the new range loads.
     placeholderData: keepPreviousData,
   })
 

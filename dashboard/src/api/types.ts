@@ -1,4 +1,4 @@
-/** The types of the API, inferred from the schemas of its routes. Type imports only: no server code is bundled. */
+/** Type imports only: no server code is bundled. */
 import type { z } from 'zod'
 
 import type { meSchema } from '../../../src/api/account/account-schema.ts'

@@ -13,7 +13,7 @@ import classes from './chart.module.css'
 import { Plot, placeAt } from './plot.tsx'
 import type { ChartSeries } from './shape.ts'
 
-/** `layers` are stacked areas, `bars` stacked columns. `log`: lines on a logarithmic scale, for times. */
+/** `layers`: stacked areas. `bars`: stacked columns. `log`: lines on a logarithmic scale, for times. */
 export type ChartKind = 'layers' | 'bars' | 'lines' | 'log'
 
 export type ChartProps = {
@@ -22,20 +22,16 @@ export type ChartProps = {
   step: 'hour' | 'day'
   kind: ChartKind
   series: readonly ChartSeries[]
-  /** The text of a value. */
   format: (value: number) => string
-  /** The text of a value at the axis; by default `format`. */
+  /** At the axis; default `format`. */
   formatShort?: (value: number) => string
-  /** The highest possible value; by default the scale follows the data. */
+  /** Highest possible value; by default the scale follows the data. */
   most?: number
   /** Horizontal lines, such as a limit. */
   marks?: readonly { value: number; name: string }[]
 }
 
-/**
- * A chart, its legend with the values at the chosen place (chosen by mouse, finger or arrow keys),
- * and the same data as a table for screen readers.
- */
+/** Includes a legend with the values at the chosen step, and the same data as a table for screen readers. */
 export function Chart(props: ChartProps) {
   const { label, times, step, series, format } = props
   const [at, setAt] = useState<number | null>(null)
@@ -112,7 +108,7 @@ function swatchClass(kind: ChartKind, { colour, isDashed = false }: ChartSeries)
   ].join(' ')
 }
 
-/** Drawn only when opened: a month of hours has hundreds of rows. */
+/** Rendered only when opened: a month of hours has hundreds of rows. */
 function AsTable({ label, times, step, series, format }: ChartProps) {
   const [isOpen, setOpen] = useState(false)
   return (
@@ -144,7 +140,7 @@ function AsTable({ label, times, step, series, format }: ChartProps) {
   )
 }
 
-/** The width of an element in pixels, measured before the first paint; 0 until then. */
+/** Pixels, measured before the first paint; 0 until then. */
 function useWidth(): [RefObject<HTMLDivElement | null>, number] {
   const ref = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(0)

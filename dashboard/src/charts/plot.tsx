@@ -17,9 +17,9 @@ const UTC_DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'sho
 
 const HEIGHT = 224
 const EDGE = { left: 46, right: 10, top: 8, bottom: 22 }
-/** In pixels. Narrower steps are drawn without gaps and outlines. */
+/** Pixels. Narrower steps are drawn without gaps and outlines. */
 const NARROW = 6
-/** The width of an axis label, in pixels. */
+/** Pixels. */
 const LABEL_WIDTH = 76
 
 type PlotProps = ChartProps & { width: number; at: number | null }
@@ -30,7 +30,7 @@ export function placeAt(x: number, width: number, count: number): number {
   return Math.max(0, Math.min(count - 1, Math.floor((x - EDGE.left) / band)))
 }
 
-/** The drawing, for the eye alone: the legend and the table say what it shows. */
+/** Hidden from screen readers, which use the legend and the table. */
 export function Plot(props: PlotProps) {
   const { times, kind, series, width, at } = props
   const band = (width - EDGE.left - EDGE.right) / Math.max(1, times.length)
@@ -84,7 +84,6 @@ export function Plot(props: PlotProps) {
 
 type Scale = { ticks: number[]; yOf: (value: number) => number }
 
-/** The grid with its values, and the times below. */
 function Axes(props: PlotProps & { xs: readonly number[]; band: number; scale: Scale }) {
   const { times, step, width, xs, band, scale } = props
   const labels = labelled(nameable(times, step), Math.floor((width - EDGE.left) / LABEL_WIDTH))
@@ -107,7 +106,6 @@ function Axes(props: PlotProps & { xs: readonly number[]; band: number; scale: S
   )
 }
 
-/** A line from the left edge to the right. */
 function Across({ width, y, className }: { width: number; y: number; className: string | undefined }) {
   return <line x1={EDGE.left} x2={width - EDGE.right} y1={y} y2={y} className={className} />
 }
@@ -159,14 +157,14 @@ function anchorOf(place: number, count: number, band: number): 'start' | 'middle
   return band * (count - place - 0.5) < LABEL_WIDTH / 2 ? 'end' : 'middle'
 }
 
-/** The steps that an axis may label: of more than two days of hours, only midnights in the viewer's time zone. */
+/** The steps that an axis may label. Above two days of hours: only midnights in the viewer's time zone. */
 function nameable(times: readonly string[], step: 'hour' | 'day'): number[] {
   const places = [...times.keys()]
   if (step === 'day' || times.length <= 48) return places
   return places.filter((at) => new Date(times[at]!).getHours() === 0)
 }
 
-/** The label of a step: a day, or the time of an hour; midnight is labelled with its day. */
+/** A day or an hour; midnight shows its day. */
 function axisName(iso: string, step: 'hour' | 'day'): string {
   const at = new Date(iso)
   if (step === 'day') return UTC_DAY.format(at)

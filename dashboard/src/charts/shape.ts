@@ -1,4 +1,4 @@
-/** One line or layer of a chart; null: no value. `colour` is an index into the palette of chart.module.css. */
+/** null: no value. `colour` is an index into the palette of chart.module.css. */
 export type ChartSeries = {
   name: string
   values: readonly (number | null)[]
@@ -10,10 +10,7 @@ export type ChartSeries = {
 
 export type Named = { name: string; visits: readonly number[]; total: number }
 
-/**
- * Round values for grid lines, from 0 to at least `most`, about `wanted` of them.
- * `isWhole`: only whole numbers.
- */
+/** Round values for about `wanted` grid lines, from 0 to at least `most`. */
 export function ticksTo(most: number, isWhole = true, wanted = 4): number[] {
   if (!(most > 0)) return [0, 1]
   const rough = most / wanted
@@ -25,7 +22,7 @@ export function ticksTo(most: number, isWhole = true, wanted = 4): number[] {
   return ticks
 }
 
-/** Powers of ten around all values, for a logarithmic scale. */
+/** Powers of ten around all values. */
 export function decades(values: readonly number[]): number[] {
   const positive = values.filter((value) => value > 0)
   if (positive.length === 0) return [1, 10]
@@ -34,7 +31,7 @@ export function decades(values: readonly number[]): number[] {
   return Array.from({ length: high - low + 1 }, (_, at) => 10 ** (low + at))
 }
 
-/** The lower and upper edge of each stacked layer at each place. */
+/** The lower and upper edge of each layer at each place. */
 export function stacked(series: readonly ChartSeries[]): { low: number[]; high: number[] }[] {
   const heights: number[] = []
   return series.map(({ values }) => {
@@ -44,7 +41,7 @@ export function stacked(series: readonly ChartSeries[]): { low: number[]; high: 
   })
 }
 
-/** The path of a line, interrupted where there is no value. */
+/** Interrupted where there is no value. */
 export function linePath(points: readonly (readonly [x: number, y: number] | null)[]): string {
   let path = ''
   let isOpen = false
@@ -59,7 +56,6 @@ export function linePath(points: readonly (readonly [x: number, y: number] | nul
   return path
 }
 
-/** The outline of a layer. */
 export function areaPath(xs: readonly number[], low: readonly number[], high: readonly number[]): string {
   const top = xs.map((x, at) => `${coordinate(x)} ${coordinate(high[at]!)}`)
   const bottom = xs.map((x, at) => `${coordinate(x)} ${coordinate(low[at]!)}`).reverse()
@@ -70,7 +66,7 @@ function coordinate(value: number): string {
   return String(Math.round(value * 10) / 10)
 }
 
-/** The largest series, and the others summed up as one: there are only as many colours. */
+/** The largest series, and the sum of the others, because colours are limited. */
 export function withRest<Each extends Named>(series: readonly Each[], most: number, rest: string): Named[] {
   if (series.length <= most) return [...series]
   const kept = series.slice(0, most - 1)
@@ -78,7 +74,6 @@ export function withRest<Each extends Named>(series: readonly Each[], most: numb
   return [...kept, added(rest, others)]
 }
 
-/** The sum of all series. */
 export function added(name: string, series: readonly Named[]): Named {
   const length = series[0]?.visits.length ?? 0
   return {

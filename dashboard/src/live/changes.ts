@@ -38,7 +38,6 @@ const SETTLED = ['certificate', 'dns', 'tokens']
 /** Parts that only visits change. */
 const COUNTS = ['traffic', 'traffic-paths']
 
-/** Whether the query with this key is out of date. */
 export function isOutdated(outdated: Outdated, key: readonly unknown[]): boolean {
   const [first, name, part] = key
   switch (outdated.kind) {
@@ -73,7 +72,6 @@ export function isOutdated(outdated: Outdated, key: readonly unknown[]): boolean
 /** An infinite list with more pieces is not refetched automatically. */
 const PIECES_REREAD = 2
 
-/** A list of which many pieces are loaded. */
 export function isLong({ state }: { state: { data?: unknown } }): boolean {
   const { data } = state
   return (
@@ -88,17 +86,14 @@ export function isLong({ state }: { state: { data?: unknown } }): boolean {
 /** The shortest time between two refetches of the same data. */
 const PAUSE_MS = 2_000
 
-/**
- * Refetches what events invalidate: only data on the screen, and at most every two seconds.
- * Figures that an event carries are shown at once.
- */
+/** Refetches visible data that events invalidate, at most every two seconds. Shows figures in events at once. */
 export function createChanges(queries: QueryClient): { take(event: LiveEvent): void; close(): void } {
   const waiting = new Map<string, { timer: ReturnType<typeof setTimeout>; again: boolean }>()
 
   function reread(outdated: Outdated): void {
     const concerns = ({ queryKey }: Query) => isOutdated(outdated, queryKey)
     void queries.invalidateQueries({ predicate: concerns, refetchType: 'none' })
-    // A long list would take hundreds of requests each time: the screen offers to reload it instead.
+    // A long list would take hundreds of requests; the screen offers a reload instead.
     void queries.refetchQueries({ type: 'active', predicate: (query) => concerns(query) && !isLong(query) })
   }
 

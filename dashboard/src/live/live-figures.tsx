@@ -6,10 +6,10 @@ import { createChanges } from './changes.ts'
 import classes from './live-figures.module.css'
 import { createLiveStream, setLiveState, useLiveState } from './stream.ts'
 
-/** A window hidden for so long is disconnected: a browser has few connections per server. */
+/** A hidden window disconnects after this time: browsers limit connections per server. */
 const HIDDEN_MS = 60_000
 
-/** Follows the events of the account while the window is visible. */
+/** Follows the account's events while the window is visible. */
 export function useLiveFigures(): void {
   const queries = useQueryClient()
   const { role } = useMe()
@@ -21,7 +21,7 @@ export function useLiveFigures(): void {
       onEnded: () => void queries.invalidateQueries({ queryKey: sessionQuery.queryKey }),
       onState: (next) => {
         setLiveState(next)
-        // Queries take up polling with their next response.
+        // Queries start polling with their next response.
         if (next === 'lost') void queries.invalidateQueries({ type: 'active' })
       },
     })
@@ -42,7 +42,6 @@ export function useLiveFigures(): void {
   }, [queries, role])
 }
 
-/** Whether figures update live. */
 export function LiveMark() {
   const state = useLiveState()
   return (

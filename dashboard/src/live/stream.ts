@@ -2,10 +2,9 @@ import { useSyncExternalStore } from 'react'
 
 import type { LiveEvent } from '../api/types.ts'
 
-/** `live`: events arrive. `lost`: they do not, and screens poll. `off`: the window is hidden. */
+/** `live`: events arrive. `lost`: screens poll. `off`: the window is hidden. */
 export type LiveState = 'off' | 'connecting' | 'live' | 'lost'
 
-/** The part of an `EventSource` that is used. */
 export type EventStream = {
   addEventListener(name: string, take: (event: { data?: unknown }) => void): void
   close(): void
@@ -13,20 +12,17 @@ export type EventStream = {
 
 const NAMES = ['render', 'pages', 'warm', 'visits', 'quota', 'domain', 'account', 'fleet', 'reread'] as const
 
-/** Delays before reconnecting, in milliseconds; the last one repeats. */
+/** Delays before reconnecting; the last one repeats. */
 const PAUSES_MS = [1_000, 2_000, 5_000, 15_000, 30_000]
 
 export type LiveStream = {
-  /** Connects, and reconnects after every loss. */
+  /** Reconnects after every loss. */
   open(): void
   close(): void
   readonly state: LiveState
 }
 
-/**
- * One stream of events for the whole dashboard. After a loss it first emits `reread`, because
- * events in between were missed.
- */
+/** One event stream for the whole dashboard. Emits `reread` after a loss, because events were missed. */
 export function createLiveStream(deps: {
   connect: () => EventStream
   take: (event: LiveEvent) => void
@@ -104,7 +100,6 @@ export function createLiveStream(deps: {
 let shown: LiveState = 'off'
 const watchers = new Set<() => void>()
 
-/** The state of the stream of this window. */
 export function useLiveState(): LiveState {
   return useSyncExternalStore(
     (watch) => {
@@ -120,7 +115,7 @@ export function setLiveState(next: LiveState): void {
   for (const watch of watchers) watch()
 }
 
-/** The polling interval of screens, in milliseconds; false while events arrive. */
+/** Milliseconds; false while events arrive. */
 export function pollWhileLost(): number | false {
   return shown === 'lost' ? 15_000 : false
 }

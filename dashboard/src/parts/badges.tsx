@@ -5,13 +5,11 @@ import { useQuery } from '@tanstack/react-query'
 import { dnsQuery } from '../api/queries.ts'
 import type { Dns, ListedPage } from '../api/types.ts'
 
-/** The outcome of a render, in the word that the API uses. */
 export function OutcomeBadge({ outcome }: { outcome: string }) {
   const isGood = ['rendered', 'redirect', 'probed'].includes(outcome)
   return <Badge color={isGood ? 'paint' : 'yellow'}>{outcome}</Badge>
 }
 
-/** Whether crawlers get rendered pages, and whether the domain has a certificate. */
 export function DomainBadges({ isActive, hasCertificate }: { isActive: boolean; hasCertificate: boolean }) {
   return (
     <>

@@ -3,11 +3,10 @@ import { useState } from 'react'
 import { Dialog } from './dialog.tsx'
 import { Note } from './page.tsx'
 
-/** Text to use elsewhere, with a button that copies it. */
 export function CopyField({ label, value }: { label: string; value: string }) {
   const [state, setState] = useState('')
   const copy = async () => {
-    // Pages without https have no clipboard.
+    // Pages without HTTPS have no clipboard.
     try {
       await navigator.clipboard.writeText(value)
       setState('Copied')

@@ -4,16 +4,13 @@ import { Fragment, type ReactNode } from 'react'
 export type Column<Row> = {
   title: string
   cell: (row: Row) => ReactNode
-  /**
-   * `number` aligns figures at the end. `action` holds buttons: its title is for screen readers only.
-   * `labelled` and `number` show the title beside the value on phones, where the header is hidden.
-   */
+  /** `action`: the title is for screen readers. `labelled`, `number`: phones show the title beside the value. */
   kind?: 'number' | 'labelled' | 'action'
   className?: string | undefined
   width?: number
 }
 
-/** How a table looks on phones: each row a card, each row a line or two, or the table as it is. */
+/** On phones, a row is a card, a line or two, or a table row. */
 const LOOKS = {
   cards: { className: 'stacking', fz: 'sm', verticalSpacing: 'sm', horizontalSpacing: 'md' },
   lines: { className: 'stacking stacking-lines', fz: 'sm', verticalSpacing: 'xs', horizontalSpacing: 'md' },

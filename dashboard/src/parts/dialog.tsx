@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useState } from 'react'
 
 import { Refusal } from './states.tsx'
 
-/** A dialog over the screen: takes the focus, gives it back, closes with Escape. */
+/** Takes the focus, restores it, and closes with Escape. */
 export function Dialog(props: { title: string; onClose: () => void; children: ReactNode }) {
   useFocusBack()
   return (
@@ -12,7 +12,7 @@ export function Dialog(props: { title: string; onClose: () => void; children: Re
       onClose={props.onClose}
       centered
       size="lg"
-      // app.css locks the scrolling: Mantine's way needs an inline style, which the policy forbids.
+      // app.css locks scrolling: Mantine needs an inline style, which the content security policy forbids.
       lockScroll={false}
       returnFocus={false}
     >
@@ -31,10 +31,7 @@ export function Dialog(props: { title: string; onClose: () => void; children: Re
   )
 }
 
-/**
- * Gives the focus back to the element that had it when the dialog opened, or to the screen if that element is gone.
- * Mantine does this only for dialogs that stay mounted.
- */
+/** Restores focus when the dialog closes, which Mantine does only for dialogs that stay mounted. */
 function useFocusBack(): void {
   const [opener] = useState(() => document.activeElement)
   useEffect(
@@ -51,7 +48,6 @@ function useFocusBack(): void {
   )
 }
 
-/** The last row of a form in a dialog. */
 export function DialogButtons(props: { label: string; isBusy: boolean; onCancel: () => void }) {
   return (
     <Group justify="end">
@@ -65,7 +61,7 @@ export function DialogButtons(props: { label: string; isBusy: boolean; onCancel:
   )
 }
 
-/** Asks before something is done, and says what it does. Stays open until `run` has succeeded. */
+/** Stays open until `run` has succeeded. */
 export function ConfirmDialog(props: {
   title: string
   children: ReactNode
@@ -75,7 +71,7 @@ export function ConfirmDialog(props: {
   typed?: string
   /** Deletes nothing: the button is not red. */
   isHarmless?: boolean
-  /** Cannot be done now; the children say why. */
+  /** Disabled; the children say why. */
   isOff?: boolean
   run: () => Promise<unknown>
   onClose: () => void

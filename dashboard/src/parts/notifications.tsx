@@ -8,7 +8,6 @@ const LOOK = { withBorder: true, closeButtonProps: { 'aria-label': 'Close' } }
 /** Long enough to notice a mistake. */
 const UNDO_MS = 12_000
 
-/** Reports a success in the corner; with `undo`, offers to take it back. */
 export function notifyDone(message: string, undo?: () => void): void {
   if (undo === undefined) return void notifications.show({ message, color: 'paint', ...LOOK })
   const id = notifications.show({
@@ -33,7 +32,7 @@ export function notifyDone(message: string, undo?: () => void): void {
   })
 }
 
-/** Reports a failure until it is closed. */
+/** Stays until it is closed. */
 export function notifyFailed(title: string, error: unknown): void {
   notifications.show({ title, message: messageOf(error), color: 'red', autoClose: false, ...LOOK })
 }

@@ -1,7 +1,6 @@
 import { Group, Stack, Text, type TextProps, Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
 
-/** Names the document, for tabs, histories and screen readers. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · Prepaint`
@@ -10,7 +9,6 @@ export function useTitle(title: string): void {
 
 type Head = { title: string; lead?: ReactNode; actions?: ReactNode }
 
-/** A screen: its title, a line about it, its actions, and the content. */
 export function Page(
   props: Head & {
     /** Above the title: a link back. */
@@ -36,7 +34,6 @@ export function Page(
   )
 }
 
-/** A named part of a screen. */
 export function Section(props: Head & { children: ReactNode }) {
   return (
     <section className="sheet" aria-label={props.title}>
@@ -65,7 +62,6 @@ function Lead({ isSmall = false, children }: { isSmall?: boolean; children: Reac
   )
 }
 
-/** Names and values, side by side. */
 export function Facts({ rows }: { rows: readonly (readonly [name: string, value: ReactNode])[] }) {
   return (
     <dl className="facts">
@@ -79,7 +75,6 @@ export function Facts({ rows }: { rows: readonly (readonly [name: string, value:
   )
 }
 
-/** Small text that explains. */
 export function Note(props: TextProps & { children: ReactNode; role?: 'status' }) {
   const { className = '', ...rest } = props
   return <Text size="xs" component="div" {...rest} className={`quiet ${className}`} />

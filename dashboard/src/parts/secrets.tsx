@@ -22,7 +22,7 @@ type Secret = {
 /** As on the server. */
 const ENDED_KEPT_DAYS = 90
 
-/** API keys or webhook tokens: the list, the one just created, and the question before one is revoked. */
+/** Lists API keys or webhook tokens, shows the new one, and confirms revocation. */
 export function Secrets<Each extends Secret>(props: {
   noun: 'key' | 'token'
   secrets: UseQueryResult<Each[]>

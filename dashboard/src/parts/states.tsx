@@ -8,7 +8,7 @@ import { Page } from './page.tsx'
 
 type Query<Data> = { data: Data | undefined; error: unknown; refetch: () => unknown }
 
-/** The content once `query` has data; until then a placeholder of `rows` rows, or the error with a way to retry. */
+/** Until `query` has data, shows a placeholder of `rows` rows, or the error with a retry button. */
 export function Loaded<Data>(props: {
   query: Query<Data>
   rows?: number
@@ -43,7 +43,6 @@ export function Trouble({ query: { error, refetch } }: { query: Omit<Query<unkno
   )
 }
 
-/** Says what will appear here, and offers the next step. */
 export function Empty(props: { title: string; children: ReactNode; action?: ReactNode }) {
   return (
     <Stack align="center" gap="xs" py="xl" px="md" ta="center">
@@ -75,7 +74,6 @@ export function NotFound() {
   )
 }
 
-/** Why a form was refused. */
 export function Refusal({ error }: { error: unknown }) {
   if (error === null || error === undefined) return null
   return (

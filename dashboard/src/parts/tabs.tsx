@@ -4,7 +4,7 @@ import { Link } from 'wouter'
 import type { Icon } from '../shell/navigation.ts'
 import classes from './tabs.module.css'
 
-/** Links between the screens of one thing. If they do not fit, the current one is scrolled into sight. */
+/** If the tabs do not fit, scrolls to the current one. */
 export function Tabs(props: {
   label: string
   tabs: readonly {

@@ -22,7 +22,6 @@ export function ago(iso: string, nowMs = Date.now()): string {
   return 'just now'
 }
 
-/** A relative time, with the exact one as a tooltip. */
 export function TimeText({ at, none = 'never' }: { at: string | null; none?: string }) {
   useSyncExternalStore(watchClock, () => clockMs)
   if (at === null) return <span className="quiet">{none}</span>

@@ -3,9 +3,9 @@ import type { ReactNode } from 'react'
 
 import { count } from '../format.ts'
 
-/** How much of a limit is used. Without a limit (null) there is no bar. */
+/** Without a limit (null) there is no bar. */
 export function UsageBar(props: {
-  /** What is counted, for screen readers. */
+  /** For screen readers. */
   name: string
   used: number
   limit: number | null

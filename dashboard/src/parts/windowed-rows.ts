@@ -1,13 +1,13 @@
 import { useElementSize, useMergedRef } from '@mantine/hooks'
 import { useRef, useState } from 'react'
 
-/** Rows drawn above and below those in sight, so that scrolling shows no gap. */
+/** Rows drawn beyond the visible ones, so that scrolling shows no gap. */
 const SPARE_ROWS = 8
 
 /** Before the box is measured. */
 const FIRST_HEIGHT = 600
 
-/** The rows to draw of a long list of rows of one height: from `start`, before `end`. All in CSS pixels. */
+/** The rows to draw, from `start` to before `end`. Sizes are in CSS pixels. */
 export function rowWindow(list: { rows: number; rowHeight: number; scrolled: number; height: number }): {
   start: number
   end: number
@@ -19,7 +19,7 @@ export function rowWindow(list: { rows: number; rowHeight: number; scrolled: num
   return { start, end: Math.min(rows, Math.max(last, start)) }
 }
 
-/** The scroll position that shows `row`, as near as possible to the current one. */
+/** The nearest scroll position that shows `row`. */
 export function scrollTo(
   row: number,
   { rowHeight, scrolled, height }: { rowHeight: number; scrolled: number; height: number },
@@ -30,7 +30,7 @@ export function scrollTo(
   return bottom > scrolled + height ? bottom - height : scrolled
 }
 
-/** Draws only the rows in sight of a scrolling box. Attach `ref` and `onScroll` to the box. */
+/** Draws only visible rows. Attach `ref` and `onScroll` to the scrolling box. */
 export function useWindowedRows<Box extends HTMLElement>(rows: number, rowHeight: number) {
   const { ref: measured, height } = useElementSize<Box>()
   const box = useRef<Box>(null)

@@ -6,7 +6,7 @@ import { ROUTES } from '../route-map.ts'
 
 type Props = { children: ReactNode }
 
-/** Shown instead of a screen that failed: by a defect, or because an upgrade removed its script from the server. */
+/** Replaces a screen that failed: by a defect, or because an upgrade removed its script. */
 export class ErrorBoundary extends Component<Props, { error: unknown }> {
   override state = { error: null as unknown }
 

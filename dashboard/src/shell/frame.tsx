@@ -4,7 +4,6 @@ import type { ReactNode } from 'react'
 import { useTitle } from '../parts/page.tsx'
 import classes from './frame.module.css'
 
-/** The frame of screens for people who are not signed in. */
 export function SignedOutFrame(props: { title: string; lead?: ReactNode; children: ReactNode }) {
   const { title, lead } = props
   useTitle(title)
@@ -42,7 +41,7 @@ export function Wordmark() {
   )
 }
 
-/** Light or dark, kept in this browser; the system decides until it is pressed. */
+/** Stored in this browser; the system decides until it is pressed. */
 export function SchemeToggle() {
   const { setColorScheme } = useMantineColorScheme({ keepTransitions: true })
   const isDark = useComputedColorScheme('light', { getInitialValueInEffect: false }) === 'dark'

@@ -17,7 +17,7 @@ import { type DomainRoute, ROUTES } from '../route-map.ts'
 
 export type Icon = typeof IconWorld
 
-/** The screens in the menu and in the search. */
+/** In the menu and in the search. */
 export const SCREENS: readonly { title: string; to: string; Icon: Icon; group?: 'Operator' | 'Reference' }[] =
   [
     { title: 'Domains', to: ROUTES.domains, Icon: IconWorld },
@@ -32,7 +32,6 @@ export const SCREENS: readonly { title: string; to: string; Icon: Icon; group?: 
     { title: 'API reference', to: '/docs', Icon: IconBook, group: 'Reference' },
   ]
 
-/** The tabs of a domain. */
 export const DOMAIN_TABS: readonly { title: string; route: DomainRoute; Icon: Icon }[] = [
   { title: 'Overview', route: 'domain', Icon: IconLayoutDashboard },
   { title: 'Traffic', route: 'domainTraffic', Icon: IconChartLine },

@@ -30,7 +30,7 @@ export default function Search({ onClose }: { onClose: () => void }) {
 
   const open = ({ to }: Result) => {
     onClose()
-    // The API reference is not a screen of the dashboard.
+    // The API reference is not a dashboard screen.
     if (to === '/docs') location.assign(to)
     else navigate(to)
   }

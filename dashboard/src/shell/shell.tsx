@@ -16,7 +16,7 @@ import classes from './shell.module.css'
 
 const Search = lazy(() => import('./search.tsx'))
 
-/** The navigation around every screen; on phones in a drawer. */
+/** On phones the navigation is a drawer. */
 export function Shell({ children }: { children: ReactNode }) {
   const [isOpen, setOpen] = useState(false)
   const [location] = useLocation()
@@ -121,7 +121,7 @@ function NavigationLink({ title, to, Icon, group }: (typeof SCREENS)[number]) {
       {title}
     </>
   )
-  // The reference is a page of its own, outside of the dashboard.
+  // The reference is a separate page outside the dashboard.
   return group === 'Reference' ? (
     <a className={classes.link} href={to}>
       {content}

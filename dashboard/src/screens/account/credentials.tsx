@@ -6,7 +6,7 @@ import { Note } from '../../parts/page.tsx'
 const PASSWORD_MIN_CHARS = 8
 const PASSWORD_MAX_CHARS = 128
 
-/** What is wrong with an e-mail address; null: nothing. */
+/** null: valid. */
 export const emailProblem = (email: string): string | null =>
   /^\S+@\S+$/.test(email.trim()) ? null : 'Enter an e-mail address, such as you@example.com'
 
@@ -30,7 +30,6 @@ export function EmailField(props: {
   )
 }
 
-/** Validation of the fields of `NewPassword`. */
 export const newPasswordRules = {
   password: passwordProblem,
   repeated: (repeated: string, { password }: { password: string }) =>
@@ -45,7 +44,7 @@ function passwordProblem(password: string): string | null {
   return null
 }
 
-/** A rough estimate: length counts most, then the number of different characters. */
+/** A rough estimate: mostly length, then the number of different characters. */
 function passwordStrength(password: string): { percent: number; text: string; color: string } {
   const chars = [...password]
   if (chars.length === 0) return { percent: 0, text: 'Several unrelated words are best', color: 'gray' }
@@ -59,7 +58,6 @@ function passwordStrength(password: string): { percent: number; text: string; co
   return { percent: 100, text: 'Strong', color: 'paint' }
 }
 
-/** The new password, typed twice, with an estimate of its strength. */
 export function NewPassword<Values extends { password: string; repeated: string }>({
   form,
 }: {

@@ -10,7 +10,6 @@ import { Secrets } from '../../parts/secrets.tsx'
 import { Refusal } from '../../parts/states.tsx'
 import classes from './keys.module.css'
 
-/** Active keys of an account, at most. */
 const MAX_KEYS = 5
 
 const LIFETIMES = [
@@ -118,7 +117,7 @@ function NewKey({ create, isFull }: { create: Create; isFull: boolean }) {
   )
 }
 
-/** When a key expires; null: never. */
+/** null: never. */
 function expiryOf(lifetime: string, day: string): string | null {
   if (lifetime === '') return null
   const atMs = lifetime === 'day' ? endOfDay(day) : Date.now() + Number(lifetime) * 86_400_000

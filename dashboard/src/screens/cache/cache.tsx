@@ -14,7 +14,6 @@ import { NONE_SELECTED, type Selection, selectedCount } from './selection.ts'
 import { WebhookTokens } from './tokens.tsx'
 import { WarmSection } from './warm.tsx'
 
-/** What is cached of a domain, and how it is changed: by warming, by hand, and by webhook. */
 export default function DomainCache({ domain }: { domain: DomainWithSettings }) {
   return (
     <Stack gap="lg">
@@ -27,7 +26,6 @@ export default function DomainCache({ domain }: { domain: DomainWithSettings }) 
 
 const FIRST_FILTER: PageFilter = { search: '', match: 'contains', by: 'path', isDescending: false }
 
-/** The pages that match `filter`, as far as they are loaded. */
 function usePages(name: string, filter: PageFilter) {
   const queries = useQueryClient()
   const query = pagesQuery(name, { ...filter, search: useDeferredValue(filter.search.trim()) })
@@ -50,7 +48,6 @@ function usePages(name: string, filter: PageFilter) {
   }
 }
 
-/** The cached pages: search, order, select, purge and refresh. */
 function CachedPages({ domain }: { domain: DomainWithSettings }) {
   const name = domain.custom_domain
   const [filter, setFilter] = useState(FIRST_FILTER)
@@ -102,7 +99,7 @@ function CachedPages({ domain }: { domain: DomainWithSettings }) {
             <PageChange
               deed={changing}
               domain={domain}
-              // Nothing selected and no search: all pages.
+              // Without a selection or search: all pages.
               selection={selected === 0 ? { kind: 'matching' } : selection}
               search={{ text: search, match: filter.match }}
               pages={selected === 0 ? matching : selected}
@@ -214,7 +211,6 @@ function NoPages({ filter: { search, match }, onClear }: { filter: PageFilter; o
   )
 }
 
-/** How many pages are loaded and selected, and whether the list is out of date. */
 function ListState(props: {
   pages: ReturnType<typeof usePages>['pages']
   rows: readonly ListedPage[]

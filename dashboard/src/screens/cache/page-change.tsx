@@ -8,14 +8,13 @@ import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
 import type { Selection } from './selection.ts'
 
-/** The most pages that the API takes by name, and by search, in one request. */
+/** API limits of one request: pages by name, and pages by search. */
 const NAMED_MOST = 1_000
 const PURGED_MOST = 100_000
 const REFRESHED_MOST = 10_000
 
 type Search = { text: string; match: 'contains' | 'prefix' }
 
-/** Asks before pages are purged or refreshed, and says what happens. */
 export function PageChange(props: {
   deed: 'purge' | 'refresh'
   domain: DomainWithSettings

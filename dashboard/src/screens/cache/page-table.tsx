@@ -14,9 +14,9 @@ import { pagePath } from '../../route-map.ts'
 import classes from './cache.module.css'
 import { between, isSelected, NONE_SELECTED, type Selection, withSelected } from './selection.ts'
 
-/** Heights of a row in CSS pixels, on wide screens and on phones, as in the style sheet. */
+/** Row heights in CSS pixels, as in the style sheet. */
 const ROW = { wide: 44, narrow: 88 }
-/** More pages are loaded when so few rows are left below. */
+/** Load more pages when only this many rows are left below. */
 const MORE_BEFORE = 60
 
 export const ORDERS: readonly { order: PageOrder; title: string }[] = [
@@ -44,8 +44,8 @@ type Props = {
 }
 
 /**
- * A table of any length: only the rows in sight are in the document. It is one tab stop: arrows move,
- * Space selects, Shift extends, Ctrl+A selects all matching pages, Enter opens.
+ * Renders only visible rows. The table is one tab stop: arrows move, Enter opens,
+ * Space selects, Shift extends, Ctrl+A selects all matching pages.
  */
 export function PageTable(props: Props) {
   const { domain, rows, selection } = props
@@ -95,7 +95,6 @@ export function PageTable(props: Props) {
   )
 }
 
-/** The active row, and what keys do to it and to the selection. */
 function useKeyboard(
   { domain, rows, selection, onSelect }: Props,
   rowHeight: number,

@@ -1,4 +1,4 @@
-/** The selected pages: some, or all that match the search, loaded or not. */
+/** Some pages, or all that match the search, loaded or not. */
 export type Selection = { kind: 'some'; paths: ReadonlySet<string> } | { kind: 'matching' }
 
 export const NONE_SELECTED: Selection = { kind: 'some', paths: new Set() }
@@ -12,7 +12,7 @@ export function selectedCount(selection: Selection, matching: number): number {
   return selection.kind === 'matching' ? matching : selection.paths.size
 }
 
-/** Selects or deselects `paths`. Deselecting one of all matching pages keeps the other loaded ones. */
+/** Deselecting one of all matching pages keeps the other loaded ones. */
 export function withSelected(
   selection: Selection,
   paths: readonly string[],
@@ -27,7 +27,7 @@ export function withSelected(
   return { kind: 'some', paths: next }
 }
 
-/** All rows from one to the other, in either order. */
+/** Includes both ends, in either order. */
 export function between(rows: readonly string[], from: number, to: number): string[] {
   return rows.slice(Math.min(from, to), Math.max(from, to) + 1)
 }

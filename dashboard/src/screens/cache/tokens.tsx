@@ -10,7 +10,6 @@ import { Note, Section } from '../../parts/page.tsx'
 import { Secrets } from '../../parts/secrets.tsx'
 import { Refusal } from '../../parts/states.tsx'
 
-/** Active tokens of a domain, at most. */
 const MAX_TOKENS = 5
 
 export function WebhookTokens({ domain }: { domain: DomainWithSettings }) {

@@ -1,14 +1,13 @@
 import type { Warm } from '../../api/types.ts'
 import { count, counted, duration } from '../../format.ts'
 
-/** Progress in percent; null while the number of pages is unknown. */
+/** null while the number of pages is unknown. */
 export function warmPercent({ state, done, failed, left }: Warm): number | null {
   if (state === 'reading' || left === null) return null
   const all = done + failed + left
   return all === 0 ? 100 : ((done + failed) / all) * 100
 }
 
-/** What the run is doing, or how it ended. */
 export function warmHead(warm: Warm): string {
   const { state, done, failed, left, sitemaps, paused_at: pausedAt } = warm
   const paused = pausedAt === null ? '' : 'Paused. '
@@ -30,7 +29,6 @@ export function warmHead(warm: Warm): string {
   }
 }
 
-/** Further counts of a run. */
 export function warmNotes(warm: Warm): string[] {
   const all: [value: number, text: string][] = [
     [warm.unchanged, 'unchanged'],

@@ -11,7 +11,6 @@ import { Note, Section } from '../../parts/page.tsx'
 import { Trouble } from '../../parts/states.tsx'
 import { warmCost, warmHead, warmNotes, warmPercent } from './warm-progress.ts'
 
-/** Warms the cache, and shows the progress. */
 export function WarmSection({ domain }: { domain: DomainWithSettings }) {
   const name = domain.custom_domain
   const queries = useQueryClient()

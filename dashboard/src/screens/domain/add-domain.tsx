@@ -14,7 +14,6 @@ import { domainProblem, originProblem, useDomainCheck } from './domain-fields.ts
 
 type Values = { name: string; origin: string }
 
-/** Adds a domain, then shows the DNS records to set. */
 export default function AddDomain({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient()
   const [, navigate] = useLocation()

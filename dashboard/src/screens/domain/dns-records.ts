@@ -2,7 +2,7 @@ import type { Dns } from '../../api/types.ts'
 
 export type DnsRecord = { type: 'A' | 'AAAA' | 'CNAME' | 'ALIAS'; value: string }
 
-/** The records to set for `domain`, with a note. `here`: the host name of the dashboard, used if the operator named no target. */
+/** `here`: the dashboard's host name, used if the operator named no target. */
 export function recordsFor(
   domain: string,
   target: Dns['target'],
@@ -40,7 +40,6 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host.startsWith('127.') || host === '[::1]'
 }
 
-/** Where the domain's DNS points, as text. */
 export function dnsText({ state, addresses, aliases }: Pick<Dns, 'state' | 'addresses' | 'aliases'>): string {
   const where = [...aliases, ...addresses].join(', ')
   switch (state) {

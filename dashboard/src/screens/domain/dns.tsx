@@ -9,7 +9,6 @@ import { Note } from '../../parts/page.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { dnsText, recordsFor } from './dns-records.ts'
 
-/** The records to set for `domain`, and whether its DNS points here. */
 export function DnsInstructions({ domain }: { domain: string }) {
   const dns = useQuery(dnsQuery(domain))
   return (

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { ApiError, request } from '../../api/request.ts'
 import type { DomainCheck } from '../../api/types.ts'
 
-/** A first check while typing; the server decides. Null: nothing is wrong. */
+/** A first check while typing; the server decides. null: valid. */
 export function domainProblem(raw: string): string | null {
   const name = raw.trim()
   if (name === '') return 'Enter the name that visitors use, such as www.example.com'
@@ -24,7 +24,7 @@ export function asciiName(name: string): string | null {
     : null
 }
 
-/** A first check of an origin's URL while typing. Null: nothing is wrong. */
+/** A first check while typing. null: valid. */
 export function originProblem(raw: string, domain: string): string | null {
   const text = raw.trim()
   if (text === '') return 'Enter the URL of the server of your site, such as https://shop.hosting.example'
@@ -46,7 +46,7 @@ type FieldCheck = { isGood: boolean; text: string }
 
 const TYPING_MS = 500
 
-/** The server's check of a field of a new domain, half a second after the last key. */
+/** The server's check, half a second after the last key. */
 export function useDomainCheck(field: Field, typed: string, isComplete: boolean) {
   const [value] = useDebouncedValue(typed.trim(), TYPING_MS)
   const isChecked = isComplete && value !== '' && value === typed.trim()
@@ -71,7 +71,7 @@ export function useDomainCheck(field: Field, typed: string, isComplete: boolean)
   }
 }
 
-/** The check as text; null: this field was not checked. */
+/** null: this field was not checked. */
 export function fieldCheckOf(field: Field, check: DomainCheck): FieldCheck | null {
   if (field === 'custom_domain') {
     const { name, problem } = check.custom_domain ?? { name: null, problem: null }

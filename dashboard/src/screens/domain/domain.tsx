@@ -21,7 +21,7 @@ const Renders = lazy(() => import('./renders.tsx'))
 const Inspection = lazy(() => import('../page/inspection.tsx'))
 const Settings = lazy(() => import('../settings/settings.tsx'))
 
-/** The screens by the last part of their address. That of one page belongs to the tab of the cache. */
+/** By the last part of their address. A page's screen belongs to the cache tab. */
 const SCREENS = [
   { part: undefined, route: 'domain', Screen: DomainOverview },
   { part: 'traffic', route: 'domainTraffic', Screen: Traffic },
@@ -88,7 +88,7 @@ export default function DomainScreen({ domain: name, part }: { domain: string; p
   )
 }
 
-/** More domains are found by the search. */
+/** The search finds the other domains. */
 const SWITCHER_MOST = 20
 
 /** Opens the same screen of another domain. */

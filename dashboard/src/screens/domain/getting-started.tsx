@@ -13,7 +13,7 @@ import { Note, Section } from '../../parts/page.tsx'
 import { domainPath, pagePath } from '../../route-map.ts'
 import classes from './getting-started.module.css'
 
-/** The first steps of an account. `add`: the button that adds a domain. */
+/** `add`: the button that adds a domain. */
 export function FirstSteps({ add }: { add: ReactNode }) {
   return (
     <Checklist>
@@ -34,7 +34,7 @@ export function FirstSteps({ add }: { add: ReactNode }) {
   )
 }
 
-/** The next steps of a domain, with their state. Shown until the owner hides it. */
+/** Shown until the owner hides it. */
 export function DomainSteps({ domain: name }: { domain: string }) {
   const [isHidden, setHidden] = useState(() => readHidden(name))
   const pages = useQuery(pageCountQuery(name))
@@ -144,7 +144,7 @@ function Step(props: { title: string; isDone: boolean; action?: ReactNode; child
 const keyOf = (domain: string) => `getting-started-hidden ${domain}`
 
 function readHidden(domain: string): boolean {
-  // Storage can be disabled in the browser.
+  // The browser may disable storage.
   try {
     return localStorage.getItem(keyOf(domain)) !== null
   } catch {

@@ -97,7 +97,7 @@ const CAPTURES: Record<string, string> = {
   cap: 'when the time limit was reached',
 }
 
-/** The phases of a render, by the event that ends each. */
+/** By the event that ends each phase. */
 const PHASES = [
   ['slot', 'Waiting for a slot'],
   ['tab', 'Opening a clean tab'],
@@ -107,7 +107,6 @@ const PHASES = [
   ['snapshot', 'Snapshot'],
 ] as const satisfies readonly (readonly [keyof Render['record']['phases'], string])[]
 
-/** Everything recorded of a render, to explain its outcome. */
 export function RenderRecord({ render }: { render: Render }) {
   const { requests, consoleErrors, capture, htmlBytes, troubles } = render.record
   const ahead = requests.preloaded ? ` (${count(requests.preloaded)} sent ahead of the page)` : ''
@@ -147,7 +146,6 @@ export function RenderRecord({ render }: { render: Render }) {
   )
 }
 
-/** From the queue to the snapshot, each phase as long as it took. */
 function Timeline({ render }: { render: Render }) {
   const stretches = [{ name: 'In the queue', start: 0, end: render.queued_ms }]
   let start = render.queued_ms

@@ -137,7 +137,7 @@ type Change = {
   isUndo?: boolean
 }
 
-/** Changes an account, and offers to undo a change of plan or role. */
+/** Offers to undo a change of plan or role. */
 function useChange(account: AccountInList) {
   const queries = useQueryClient()
   const change = useMutation({

@@ -128,7 +128,7 @@ function RunningJobs({ jobs, onCancelled }: { jobs: readonly Running[]; onCancel
   )
 }
 
-/** A node's id without the part that tells its restarts apart. */
+/** A node's id without the part that changes with each restart. */
 function hostAndProcess(node: string): string {
   return node.split(':').slice(0, 2).join(':')
 }

@@ -2,12 +2,11 @@ import { diffArrays } from 'diff'
 
 import type { PageFacts } from '../../api/types.ts'
 
-/** A difference of two versions of a page. */
 export type Difference =
   | { kind: 'value'; name: string; before: string | null; after: string | null }
   | { kind: 'list'; name: string; removed: string[]; added: string[]; same: number }
 
-/** A run of lines of a text. Of long identical runs only the ends are kept. */
+/** Of long identical runs only the ends are kept. */
 export type Stretch = { kind: 'same' | 'removed' | 'added' | 'skipped'; lines: string[]; count: number }
 
 const VALUES = [
@@ -20,7 +19,7 @@ const VALUES = [
 
 /** Identical lines shown around a difference. */
 const AROUND = 2
-/** Texts with more different lines are not compared line by line, which would take seconds. */
+/** A line-by-line comparison of more different lines would take seconds. */
 const EDITS_MOST = 4_000
 
 /** Everything except the text. `same`: the names of identical parts. */
@@ -41,7 +40,7 @@ export function differences(before: PageFacts, after: PageFacts): { differ: Diff
   return { differ: all.filter((each) => !isSame(each)), same: all.filter(isSame).map(({ name }) => name) }
 }
 
-/** Line by line; null: the texts have almost no line in common. */
+/** null: the texts have almost no line in common. */
 export function textDifference(before: readonly string[], after: readonly string[]): Stretch[] | null {
   const parts = diffArrays([...before], [...after], { maxEditLength: EDITS_MOST })
   if (parts === undefined) return null

@@ -10,7 +10,6 @@ import type { ViewProps } from './inspection.tsx'
 const LINKS_SHOWN = 200
 const LINES_SHOWN = 500
 
-/** The content of the cached page, as a crawler reads it. */
 export function PageFactsView({ page: { facts, stored } }: ViewProps) {
   if (facts === null) return <NotCached />
   const none = <span className="quiet">none</span>

@@ -13,7 +13,6 @@ import type { ViewProps } from './inspection.tsx'
 
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
-/** The last different versions of the page, and what changed from one to the next. */
 export function History({ page: { history } }: ViewProps) {
   const [newer, setNewer] = useState(0)
   const after = history[newer]
@@ -56,12 +55,12 @@ export function History({ page: { history } }: ViewProps) {
   )
 }
 
-/** Entries of a list shown on each side. */
+/** On each side. */
 const SHOWN = 50
 
 type Names = readonly [before: string, after: string]
 
-/** The differences of two versions of a page: first its metadata, then the text. */
+/** Metadata first, then the text. */
 export function DifferenceList(props: { before: PageFacts; after: PageFacts; names: Names }) {
   const { before, after, names } = props
   const { differ, same } = useMemo(() => differences(before, after), [before, after])

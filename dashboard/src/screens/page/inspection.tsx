@@ -60,7 +60,6 @@ export default function InspectionScreen({ domain }: { domain: DomainWithSetting
   )
 }
 
-/** Its path, its state, and its actions. */
 function Head({ domain, page }: ViewProps) {
   const { path, stored } = page
   const name = domain.custom_domain
@@ -149,7 +148,6 @@ function CacheState({ page: { stored, redirect, renders } }: { page: PageInspect
   )
 }
 
-/** The last renders, each with its record. */
 function Renders({ page: { renders } }: ViewProps) {
   if (renders.length === 0) {
     return (

@@ -1,6 +1,6 @@
 import type { PageFacts } from '../../api/types.ts'
 
-/** The card of a link: from the page's social tags, with the fallbacks that social networks use. */
+/** From the page's social tags, with the fallbacks of social networks. */
 export type LinkPreview = {
   title: string
   description: string | null
@@ -9,11 +9,11 @@ export type LinkPreview = {
   image: string | null
   /** An image across the card, instead of a small one beside the text. */
   isLarge: boolean
-  /** Missing or wrong tags, for the author of the page. */
+  /** Missing or wrong tags, for the page's author. */
   remarks: string[]
 }
 
-/** Social networks cut the texts after about so many characters. */
+/** Social networks cut texts at about these lengths. */
 const TITLE_CHARS = 90
 const DESCRIPTION_CHARS = 200
 

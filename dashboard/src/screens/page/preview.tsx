@@ -8,7 +8,6 @@ import classes from './inspection.module.css'
 import type { ViewProps } from './inspection.tsx'
 import { type LinkPreview, linkPreview } from './link-preview.ts'
 
-/** The card that social networks and messengers show for a link to the page. */
 export function Preview({ domain, page: { path, facts, inspection } }: ViewProps) {
   if (facts === null) return <NotCached />
   const preview = linkPreview(facts, domain.custom_domain, path)
@@ -21,7 +20,7 @@ export function Preview({ domain, page: { path, facts, inspection } }: ViewProps
       <Stack gap="md">
         <Card
           preview={preview}
-          // The image comes from the inspection: your browser loads nothing from third parties.
+          // From the inspection: the browser loads nothing from third parties.
           image={
             inspection?.state === 'done'
               ? `${domainUrl(domain.custom_domain)}/inspections/${inspection.id}/card`

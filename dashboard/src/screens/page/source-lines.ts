@@ -1,4 +1,4 @@
-/** A piece of a line; `number` is null if it continues the line above. */
+/** `number` is null if the piece continues the line above. */
 export type SourceLine = { number: number | null; text: string }
 
 /** Breaks long lines, if possible before a tag. */

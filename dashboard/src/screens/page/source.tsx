@@ -16,7 +16,7 @@ import { sourceLines } from './source-lines.ts'
 /** The height of a line in CSS pixels, as in the style sheet. */
 const LINE = 20
 
-/** The HTML that crawlers get, shown as text and never parsed as a document. */
+/** Shown as text, never parsed as a document. */
 export function Source({ domain, page: { path, stored } }: ViewProps) {
   return stored === null ? (
     <NotCached />

@@ -10,7 +10,6 @@ import { aheadPerDay, CATEGORIES, type SettingsForm } from './values.ts'
 
 type Form = UseFormReturnType<SettingsForm>
 
-/** All sections of the settings form. */
 export function SettingsSections({ form, domain }: { form: Form; domain: DomainWithSettings }) {
   return (
     <>

@@ -18,10 +18,7 @@ export const guardedNavigation: AroundNavHandler = (navigate, to, options) => {
   else ask(go)
 }
 
-/**
- * While `isDirty`, asks before leaving by a link, by the back button, or by closing the window
- * (then the browser asks with its own text).
- */
+/** While `isDirty`, asks before leaving by link or back button. The browser asks before the window closes. */
 export function LeaveGuard({ isDirty }: { isDirty: boolean }) {
   const [asked, setAsked] = useState<{ goOn: () => void; stay: () => void } | null>(null)
   // Left over from before a reload.
@@ -82,7 +79,7 @@ function isBackHeld(): boolean {
 }
 
 /**
- * Adds a history entry of the same address, so that the back button stays on the screen and calls `onBack`.
+ * Adds an extra history entry: the back button stays on the screen and calls `onBack`.
  * `again` adds it once more; `release` removes it.
  */
 function holdBack(onBack: () => void): { again(): void; release(): void } {

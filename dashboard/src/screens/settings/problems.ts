@@ -10,7 +10,7 @@ import {
   words,
 } from './values.ts'
 
-/** Limits, as on the server. */
+/** As on the server. */
 export const MAX_RULES = 100
 export const MAX_PATTERNS = 100
 const MAX_PATTERN_CHARS = 100
@@ -18,7 +18,7 @@ const MAX_QUERY_NAMES = 100
 const MAX_AGE_SECONDS = 10 * 366 * DAY_SECONDS
 export const VIEWPORT_SIDE = { min: 200, max: 4_000 }
 
-/** What is wrong, by field of the form. */
+/** Problems by field of the form. */
 export function settingsProblems(
   form: SettingsForm,
   originProblem: (origin: string) => string | null,
@@ -143,7 +143,7 @@ const FIELDS: readonly (readonly [RegExp, string])[] = [
   [/^settings\.render\.time_zone$/, 'visitor.timeZone'],
 ]
 
-/** The field of the form that an error of the server is about, and the problem; null: none. */
+/** The field that a server error is about; null: none. */
 export function problemOfServer(message: string): { field: string; problem: string } | null {
   const origin = /^Invalid origin URL: (.*)$/.exec(message)
   if (origin !== null) return { field: 'origin', problem: origin[1]! }

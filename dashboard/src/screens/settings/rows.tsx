@@ -9,7 +9,6 @@ import { CATEGORIES, type CrawlersForm, type RuleForm, type SettingsForm } from 
 
 type Form = UseFormReturnType<SettingsForm>
 
-/** Path rules in their order, which can be changed with buttons. */
 export function RuleRows({ form }: { form: Form }) {
   const { rules } = form.values
   return (
@@ -105,7 +104,6 @@ export function CrawlerRows({ form }: { form: Form }) {
   )
 }
 
-/** Rows that can be added, removed and, if `isOrdered`, moved. */
 function Rows(props: {
   form: Form
   list: 'rules' | 'crawlers.added'
@@ -114,7 +112,7 @@ function Rows(props: {
   max: number
   isOrdered?: boolean
   newRow: Omit<RuleForm, 'key'> | Omit<CrawlersForm['added'][number], 'key'>
-  /** The fields of a row; `row` is its path in the form. */
+  /** `row` is the row's path in the form. */
   children: (row: string) => ReactNode
 }) {
   const { form, list, noun, rows, isOrdered = false } = props

@@ -20,7 +20,7 @@ import { problemOfServer, settingsProblems } from './problems.ts'
 import classes from './settings.module.css'
 import { formOf, type SettingsForm, settingsOf } from './values.ts'
 
-/** Edits stay until they are saved, even if the domain is changed elsewhere meanwhile. */
+/** Edits stay until they are saved, even if the domain changes elsewhere meanwhile. */
 export default function DomainSettings({ domain }: { domain: DomainWithSettings }) {
   const { form, save } = useSettingsForm(domain)
   const isDirty = form.isDirty()
@@ -62,7 +62,7 @@ function useSettingsForm(domain: DomainWithSettings) {
     mutationFn: (values: SettingsForm) =>
       request<{ domain: DomainWithSettings }>('PUT', domainUrl(name), {
         body: {
-          // The server connects to the origin to check it, which is slow and can fail: only on a change.
+          // Sent only if changed: the server connects to the origin, which is slow and can fail.
           ...(values.origin.trim() !== domain.origin_url && { origin_url: values.origin.trim() }),
           is_active: values.isActive,
           settings: settingsOf(values, domain.settings),

@@ -1,6 +1,5 @@
 import type { DomainWithSettings, Settings } from '../../api/types.ts'
 
-/** The categories of crawlers. */
 export const CATEGORIES = [
   { category: 'search', label: 'Search', description: 'Google, Bing and others' },
   { category: 'ai', label: 'AI', description: 'Assistants, and crawlers that collect training data' },
@@ -30,7 +29,7 @@ export type CrawlersForm = {
   removed: string
 }
 
-/** The browser that renders the site; empty fields use the defaults. */
+/** Empty fields use the defaults. */
 export type BrowserForm = {
   userAgent: string
   width: number | string
@@ -39,7 +38,7 @@ export type BrowserForm = {
   timeZone: string
 }
 
-/** The settings as edited. Numbers are strings while a field is empty. */
+/** Numbers are strings while a field is empty. */
 export type SettingsForm = {
   origin: string
   isActive: boolean
@@ -109,7 +108,7 @@ export function formOf({
   }
 }
 
-/** The settings of the form. Settings in `stored` that the form does not show are kept. */
+/** Keeps settings in `stored` that the form does not show. */
 export function settingsOf(form: SettingsForm, stored: Settings): Partial<Settings> {
   const categories: Settings['categories'] = { ...stored.categories }
   for (const { category } of CATEGORIES) {

@@ -9,7 +9,6 @@ import { Section } from '../../parts/page.tsx'
 import { byCategory, byCrawler, byVerdict, hitRatioOf, peopleOf, timesOf } from './series.ts'
 import classes from './traffic.module.css'
 
-/** The totals of a range. */
 export function TrafficTiles({ traffic: { totals } }: { traffic: Traffic }) {
   const failedShare = percent(totals.pages === 0 ? null : totals.failed / totals.pages)
   const tiles = [
@@ -34,7 +33,6 @@ export function TrafficTiles({ traffic: { totals } }: { traffic: Traffic }) {
   )
 }
 
-/** All charts of a range, of one domain or of all domains. */
 export function TrafficCharts({ traffic, range }: { traffic: Traffic; range: Range }) {
   const axis = { times: traffic.times, step: range.step }
   const visits = { ...axis, format: count, formatShort: compact }

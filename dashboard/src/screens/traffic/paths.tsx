@@ -12,7 +12,6 @@ import { Loaded } from '../../parts/states.tsx'
 import { pagePath } from '../../route-map.ts'
 import classes from './traffic.module.css'
 
-/** The most visited pages, and those that failed. */
 export function PathLists({ domain, range }: { domain: string; range: Range }) {
   const paths = useQuery(trafficPathsQuery(domain, range))
   const table = (list: 'top' | 'failing', none: string) => (
@@ -44,7 +43,7 @@ export function PathLists({ domain, range }: { domain: string; range: Range }) {
   )
 }
 
-/** Downloaded by the browser itself, with the session cookie. */
+/** The browser downloads it with the session cookie. */
 export function CsvButton({ href, label }: { href: string; label: string }) {
   return (
     <Button component="a" href={href} download variant="default" size="xs" aria-label={label}>

@@ -2,7 +2,7 @@ import type { Traffic } from '../../api/types.ts'
 import { added, type ChartSeries, type Named, withRest } from '../../charts/shape.ts'
 import { count, milliseconds, percent } from '../../format.ts'
 
-/** Names, colours and order of crawler categories, the same in all charts. */
+/** Names, colours and order, the same in all charts. */
 const CATEGORIES = [
   { name: 'search', label: 'Search', colour: 0 },
   { name: 'ai', label: 'AI', colour: 1 },
@@ -11,7 +11,7 @@ const CATEGORIES = [
   { name: 'other', label: 'Other', colour: 7 },
 ] as const
 
-/** Names, colours and order of verdicts. Sitemaps and requests passed by a rule are not page visits. */
+/** Sitemaps and requests passed by a rule are not page visits. */
 const KINDS = [
   { kind: 'hit', label: 'Hit', colour: 2 },
   { kind: 'stale', label: 'Stale', colour: 4 },
@@ -21,10 +21,9 @@ const KINDS = [
   { kind: 'passed', label: 'Passed by rule', colour: 7 },
 ] as const
 
-/** Colours of crawlers by rank; the last is for all others. */
+/** By rank; the last is for all others. */
 const RANKS = [0, 1, 2, 3, 4, 5, 6, 7] as const
 
-/** As many as there are colours. */
 export const CRAWLERS_SHOWN = RANKS.length
 
 export function byCategory({ categories }: Traffic): ChartSeries[] {
@@ -34,7 +33,7 @@ export function byCategory({ categories }: Traffic): ChartSeries[] {
   })
 }
 
-/** The most frequent crawlers; unnamed ones of all categories are counted as others. */
+/** Unnamed crawlers of all categories are counted as others. */
 export function byCrawler({ crawlers }: Traffic): ChartSeries[] {
   const named = crawlers.filter(({ name }) => name !== 'other')
   const nameless = crawlers.filter(({ name }) => name === 'other')
@@ -80,10 +79,7 @@ type Month = {
   forecast: { renders: number } | null
 }
 
-/**
- * The cumulative renders of the month by day, and the forecast until the last day.
- * Renders counted before daily counts existed are added to the first day.
- */
+/** Cumulative renders by day, and the forecast. The first day includes renders from before daily counts existed. */
 export function monthOfRenders({ days, used, forecast }: Month): { times: string[]; series: ChartSeries[] } {
   const today = days.length - 1
   const first = days[0]?.day ?? '1970-01-01'
@@ -115,7 +111,7 @@ export function monthOfRenders({ days, used, forecast }: Month): { times: string
   return { times, series }
 }
 
-/** The limit as a line, unless it is so high that it would flatten the chart. */
+/** Omits a limit so high that it would flatten the chart. */
 export function limitMarks({ used, limit, forecast }: Month): { value: number; name: string }[] {
   const most = Math.max(used, forecast?.renders ?? 0)
   return limit > 0 && limit <= most * 4 ? [{ value: limit, name: `Limit ${count(limit)}` }] : []

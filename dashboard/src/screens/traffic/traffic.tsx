@@ -27,7 +27,6 @@ import { CsvButton, PathLists } from './paths.tsx'
 import { limitMarks, monthOfRenders } from './series.ts'
 import classes from './traffic.module.css'
 
-/** All domains of the account together. */
 export function TrafficOfAccount() {
   const [range, chooseRange] = useRange()
   const traffic = useQuery(trafficQuery(null, range))
@@ -80,11 +79,11 @@ function RangeBar(props: { range: Range; onChoose: (name: Range['name']) => void
   )
 }
 
-/** Figures and charts, or how to get the first visit. */
+/** Without visits, shows how to get the first one. */
 function Charts(props: {
   traffic: UseQueryResult<Traffic>
   range: Range
-  /** Whose first visit is suggested; null: there is no domain. */
+  /** The domain to visit first; null: there is none. */
   firstDomain: string | null
   children?: ReactNode
 }) {
@@ -187,7 +186,6 @@ function SummaryTable({ summaries }: { summaries: readonly TrafficSummary[] }) {
   )
 }
 
-/** The renders of the current month, with limit and forecast. */
 function RendersOfMonth({ domain }: { domain: string }) {
   const query = useQuery(monthOfRendersQuery(domain))
   return (
