@@ -38,61 +38,56 @@ import { createChallengeAnswer, type FindChallenge } from './server/challenge-an
 import type { EdgeRequest, EdgeResponse, RequestHead } from './server/exchange.ts'
 import { createEdgeServers, type EdgeServers, type EdgeTls } from './server/servers.ts'
 
-/** What the edge is built on. */
 export type EdgeParts = {
   clock: Clock
   log: Log
-  /** For everything that a request waits for: its queries have a time limit. */
+  /** For queries that requests wait for; has time limits. */
   db: Queryable
-  /** For writes that no request waits for. */
+  /** For background writes. */
   pool: Queryable
   notifications: Pick<Notifications, 'connected'>
   origins: OriginPool
-  /** The worker of this node, or the queue. */
+  /** This node's worker, or the queue. */
   enqueueLive: EnqueueLive
   waiter: Pick<JobWaiter, 'wait'>
   knownPaths: Pick<AskedPaths, 'note'>
   lastVisits: Pick<LastVisits, 'note'>
-  /** null: what crawlers claim to be is not verified. */
+  /** null: crawlers are not verified. */
   verifyCrawler: VerifyCrawler | null
-  /** For metrics, traffic and log. */
   answered(req: RequestHead, answer: Answered): void
-  /** null: no TLS. */
   tls: EdgeTls | null
-  /** Proofs for a CA that asks on the plain port; null: none. */
+  /** ACME proofs on the plain port; null: none. */
   findChallenge: FindChallenge | null
 }
 
 export type EdgeOptions = {
-  /** For pages and redirects in memory. */
   memoryBytes: number
-  /** How long a crawler waits for a render. */
+  /** Longest wait of a crawler for a render. */
   liveWaitMs: number
-  /** How long an origin may take to begin its answer. */
+  /** Longest silence of an origin before its response. */
   answerWaitMs?: number
-  /** How long it may pause in the middle of it, and how long a client may read nothing. */
+  /** Longest silence of an origin within its response, and of a client that does not read. */
   idleMs?: number
-  /** For a whole request head, from the beginning of the connection or the end of the previous answer. */
+  /** For a whole request head, from the connection or the previous response on. */
   headersMs?: number
-  /** How often the pace of a request body is checked. */
+  /** Interval of the upload pace check. */
   bodyLookMs?: number
-  /** Connections without a request are closed after this time. */
+  /** Close connections without a request after this time. */
   keepAliveMs?: number
   /** Per client. Absent: no limits. */
   clients?: ClientLimits
 }
 
 export type Edge = EdgeServers & {
-  /** `plain`. */
   server: http.Server
-  /** For sites that keep their own front. */
+  /** For sites with their own front. */
   integrations: Integrations
-  /** What it caches: connect it with `invalidateOn`. */
+  /** Caches to pass to `invalidateOn`. */
   held: readonly Held[]
   pagesInMemory(): { pages: number; bytes: number }
 }
 
-/** Longer than proxies in front of us keep their connections (a minute). */
+/** Above the keep-alive time of proxies in front of us (60 s). */
 const KEEP_ALIVE_MS = 65_000
 /** No browser takes longer to send a request head. */
 const HEADERS_MS = 15_000
@@ -101,7 +96,7 @@ const ANSWER_WAIT_MS = 60_000
 const IDLE_MS = 600_000
 const BODY_LOOK_MS = 10_000
 
-/** The whole edge: caches, the ways to the origin, the handler, and the servers, which do not listen yet. */
+/** Wires up the edge. The servers do not listen yet. */
 export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
   const { idleMs = IDLE_MS, headersMs = HEADERS_MS, keepAliveMs = KEEP_ALIVE_MS } = options
   const clients = options.clients ?? NO_CLIENT_LIMITS
@@ -114,7 +109,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
   const handlerParts = createHandlerParts(parts, options, clients)
   const { report, domains, pages, sitemaps } = handlerParts
 
-  // A front asks for all visitors of its site: as a client it has no share.
+  // A front requests for all visitors, so it has no client limit.
   const integrations = createIntegrations(handlerParts, entrance, passOptions)
   const limited = { ...entrance, pass: share.limit(entrance.pass) }
   const handler = new EdgeHandler(handlerParts, limited)
@@ -171,7 +166,6 @@ function createPassOptions(
   }
 }
 
-/** Requests that clients send directly to the edge. */
 function createEntrance(
   { clock, verifyCrawler }: EdgeParts,
   readClient: ReadClient,
@@ -189,7 +183,6 @@ function createEntrance(
   }
 }
 
-/** What is in memory, and what a miss needs. */
 function createHandlerParts(parts: EdgeParts, options: EdgeOptions, clients: ClientLimits): HandlerParts {
   const { clock, log, db, pool, origins, notifications } = parts
   const connected = () => notifications.connected

@@ -2,28 +2,24 @@ import { BlockList, isIP } from 'node:net'
 
 import ipaddr from 'ipaddr.js'
 
-/** The addresses of one crawler. */
 export type AddressList = { ranges: number; has(address: string): boolean }
 
 export class NotAnAddressList extends Error {
   override name = 'NotAnAddressList'
 }
 
-/** Of one list as it is published; the longest known has some thousand ranges in 200 KB. */
+/** Per list; the longest known one has 200 KB. */
 export const LIST_LIMIT_BYTES = 1024 * 1024
 export const RANGES_LIMIT = 20_000
-/** Wider ones belong to no crawler: whoever publishes them by mistake would verify everybody. */
+/** Wider ranges are mistakes that would verify everyone. */
 const WIDEST = { 4: 8, 6: 19 } as const
 
-/** The keys under which owners publish a range, in any depth of their JSON. */
+/** JSON keys of ranges, at any depth. */
 const RANGE_KEYS = ['ipv4Prefix', 'ipv6Prefix', 'ip_prefix', 'ipv6_prefix', 'ip_address', 'cidr']
 
 /**
- * Reads ranges as owners of crawlers publish them: JSON as of Google, Bing,
- * OpenAI, Perplexity, Apple, DuckDuckGo and Common Crawl
- * (`{"prefixes": [{"ipv4Prefix": "192.0.2.0/24"}, {"ipv6Prefix": "2001:db8::/32"}]}`),
- * Amazon's and Ahrefs' keys in the place of these, or text with a range or an
- * address on each line (`#` begins a comment). Throws NotAnAddressList, which says what is wrong.
+ * Reads JSON of Google, Bing, OpenAI, Amazon, Ahrefs and others (`{"prefixes": [{"ipv4Prefix": "192.0.2.0/24"}]}`),
+ * or text with one range per line (`#`: comment). Throws NotAnAddressList with the reason.
  */
 export function parseAddressList(given: string): AddressList {
   if (Buffer.byteLength(given) > LIST_LIMIT_BYTES) throw new NotAnAddressList('longer than 1 MiB')
@@ -31,7 +27,7 @@ export function parseAddressList(given: string): AddressList {
   const ranges = /^\s*[[{]/.test(text) ? inJson(text) : inLines(text)
   if (ranges.length === 0) throw new NotAnAddressList('has no ranges')
   if (ranges.length > RANGES_LIMIT) throw new NotAnAddressList(`has more than ${RANGES_LIMIT} ranges`)
-  // Apart: a BlockList takes every IPv4 address for one of IPv6 as well, and would find it in `::/19`.
+  // Separate: a BlockList also matches IPv4 addresses in `::/19`.
   const lists = { 4: new BlockList(), 6: new BlockList() }
   for (const range of ranges) add(lists, range)
   return {

@@ -8,25 +8,25 @@ import { type AddressList, LIST_LIMIT_BYTES, NotAnAddressList, parseAddressList 
 import { CRAWLER_OWNERS } from './known-crawlers.ts'
 
 type CrawlerRanges = {
-  /** By the owner's name; null: nothing is known of it. */
+  /** null: no ranges known for this owner. */
   rangesOf(owner: string): AddressList | null
-  /** Fetches all addresses anew. Never rejects: what cannot be had stays as it was. */
+  /** Fetches all lists. Never rejects: lists that fail keep their ranges. */
   refresh(): Promise<void>
   close(): void
 }
 
 type CrawlerRangesOptions = {
-  /** The operator's directory; null: no ranges. */
+  /** null: no ranges. */
   dir: string | null
-  /** Through the address guard. */
+  /** Uses the address guard. */
   fetchText: FetchText
   log: Log
   refreshEveryMs?: number
-  /** What could not be had is asked for again after this time. */
+  /** Retry interval of failed lists. */
   retryAfterMs?: number
 }
 
-/** The directory says something that cannot be meant: the start stops. */
+/** Invalid directory: stops the startup. */
 export class RangesError extends Error {
   override name = 'RangesError'
   constructor(problem: string, options?: ErrorOptions) {
@@ -34,21 +34,19 @@ export class RangesError extends Error {
   }
 }
 
-/** In the directory: addresses to fetch lists from, by owner. */
+/** URLs of lists by owner. */
 const SOURCES = 'sources.json'
 const FILES_LIMIT = 200
 const DAY_MS = 86_400_000
-/** A machine that starts may have no network yet. */
+/** A starting machine may have no network yet. */
 const RETRY_MS = 600_000
 
 const sourcesSchema = z.record(z.string(), z.array(z.url({ protocol: /^https?$/ })).max(10))
 
 /**
- * Ranges of crawlers from the operator's directory: `<owner>.json` or
- * `<owner>.txt`, several as `<owner>.2.json`; and those at the addresses that
- * `sources.json` names, fetched at the start and each day, and sooner where they could not be had. An owner has what
- * all of its lists have; one that is named but could not be had yet is not known.
- * Throws RangesError when the directory cannot be read or holds what is no list.
+ * Reads `<owner>.json`, `<owner>.txt` or `<owner>.2.json`, and fetches the URLs in `sources.json` daily. An owner's
+ * lists are merged; with one missing, its ranges are unknown. Throws RangesError if the directory is unreadable or
+ * invalid.
  */
 export function createCrawlerRanges(options: CrawlerRangesOptions): CrawlerRanges {
   const { dir, fetchText, log, refreshEveryMs = DAY_MS, retryAfterMs = RETRY_MS } = options
@@ -77,7 +75,7 @@ export function createCrawlerRanges(options: CrawlerRangesOptions): CrawlerRange
 
   function rangesOf(owner: string): AddressList | null {
     const own = sources[owner] ?? []
-    // Half of the lists would call the other half forged.
+    // A partial list would call genuine crawlers forged.
     if (own.some((url) => !fetched.has(url))) return null
     const lists = [...(files.get(owner) ?? []), ...own.map((url) => fetched.get(url)!)]
     if (lists.length === 0) return null
@@ -134,7 +132,7 @@ function readFile<T>(file: string, parse: (text: string) => T): T {
   }
 }
 
-/** A typo would verify nobody, without a word. */
+/** A typo would silently verify no crawler. */
 function checkOwner(owner: string, where: string): void {
   if (Object.hasOwn(CRAWLER_OWNERS, owner)) return
   const known = Object.keys(CRAWLER_OWNERS).join(', ')

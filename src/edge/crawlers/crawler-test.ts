@@ -11,27 +11,22 @@ const CATEGORY_OF_TAG: readonly (readonly [tag: string, category: CrawlerCategor
   ['seo', 'seo'],
 ]
 
-/** They run scripts themselves, or want what people get: a probe that is given a cached page measures nothing. */
+/** Tools that run scripts, or measure what people get. */
 const TOOL_TAGS = ['http-library', 'monitoring', 'browser-automation', 'scanner']
 
-/** With none of the four categories, but crawlers all the same. */
+/** Crawlers outside of the four categories. */
 const OTHER_TAGS = ['advertising', 'feed-reader', 'archiver', 'academic']
 
-/**
- * What a crawler that no list knows calls itself. The gate also takes every
- * `App/1.0` for a bot, and with it the native apps that talk to a shop's API.
- */
+/** Unlisted crawlers that name themselves. isbot alone also matches every `App/1.0`, which includes native apps. */
 const SAYS_SO = /bot\b|bot[/_-]|crawl|spider|slurp|preview|archiv|fetcher|indexer|\+https?:/i
 
-/** Tools that the list does not have, or has under the name of what is built on them. */
+/** Missing in the list, or listed under their platform's name. */
 const TOOLS =
   /^(?:$|curl|libcurl|wget|node\b|undici|bun\/|deno\/|dart|java\/|ruby|python|php\b|perl|go-http|okhttp|axios|got\b|guzzle|faraday|reactornetty|postman|insomnia|httpie|k6\/|wrk\b|autocannon|apachebench|vegeta|hey\/)|lighthouse|headlesschrome|pagespeed|gtmetrix|pingdom|uptime|statuscake|site24x7|datadog|newrelic|check_http/i
 
 /**
- * Says what kind of crawler a `User-Agent` is, or null for people and tools.
- * What the domain says counts first, then the kept list of names; beneath it
- * isbot is the gate, and the data of crawler-user-agents tells the categories.
- * A user agent that was seen before costs one look-up, and one more where the domain has a list.
+ * The category of a `User-Agent`; null for people and tools. Order: the domain's own lists, our table, then isbot
+ * with crawler-user-agents for the category. Results are cached.
  */
 export function createCrawlerTest(): CrawlerTest {
   const tagged = CATEGORY_OF_TAG.map(([tag, category]) => [patternOf([tag]), category] as const)
@@ -52,7 +47,7 @@ export function createCrawlerTest(): CrawlerTest {
     const found = seen.get(userAgent)
     if (found !== undefined) return found.category
     const category = look(userAgent.slice(0, READ_CHARS))
-    // So much and no more of each is remembered, whatever it is; a longer one is looked at each time.
+    // Limits the key's size; longer user agents are not cached.
     seen.set(userAgent.slice(0, 4_096), { category })
     return category
   }
@@ -64,22 +59,22 @@ export function createCrawlerTest(): CrawlerTest {
   }
 }
 
-/** `own`: the lists of the domain that is asked. */
+/** `own`: the domain's lists. */
 export type CrawlerTest = (userAgent: string | undefined, own?: OwnCrawlers | null) => CrawlerCategory | null
 
 function patternOf(tags: readonly string[]): RegExp {
-  // The package's own types do not know its tags.
+  // The package's types omit its tags.
   const list: readonly { pattern: string; tags?: readonly string[] }[] = crawlerUserAgents
   const entries = list.filter((entry) => entry.tags?.some((tag) => tags.includes(tag)))
   return new RegExp(entries.map(({ pattern }) => `(?:${pattern})`).join('|'))
 }
 
-/** What one domain says about a user agent: a category, `null` for no crawler, or `undefined` for nothing. */
+/** `null`: not a crawler; `undefined`: no own rule. */
 export type OwnCrawlers = { categoryOf(userAgent: string): CrawlerCategory | null | undefined }
 
-/** User agents remembered for one domain; patterns are tried once for each. */
+/** Per domain. */
 const REMEMBERED = 100
-/** A domain's additions and removals; null: it has none. Who is removed is no crawler, even when added as well. */
+/** null: no own lists. A removal wins over an addition. */
 export function ownCrawlers({ add = [], remove = [] }: DomainSettings['crawlers']): OwnCrawlers | null {
   if (add.length === 0 && remove.length === 0) return null
   const removed = remove.map(globOf)
@@ -107,28 +102,24 @@ function globOf(pattern: string): Glob {
   return parseGlob(pattern.toLowerCase())
 }
 
-/** Pieces of a pattern in which `*` stands for any characters, also none. */
+/** Pieces between `*`, which matches any characters or none. */
 type Glob = readonly string[]
 
 export function parseGlob(pattern: string): Glob {
   return pattern.replace(/\*{2,}/g, '*').split('*')
 }
 
-/**
- * Whether the whole of `text` is as the pattern says. Every piece is looked for
- * once, from where the one before it ended, so that no pattern of a customer
- * can hold the edge up.
- */
+/** Matches the whole text. Searches each piece once, so customers' patterns take linear time. */
 export function matchesWhole(glob: Glob, text: string): boolean {
   const first = glob[0]!
   if (glob.length === 1) return text === first
   const last = glob.at(-1)!
   if (!text.startsWith(first) || !text.endsWith(last)) return false
-  // No character counts for two pieces: `/ab*ba` is not `/aba`.
+  // Pieces must not overlap: `/ab*ba` is not `/aba`.
   return inOrder(glob.slice(1, -1), text, first.length, text.length - last.length)
 }
 
-/** Whether `text` holds what the pattern says, anywhere. */
+/** Matches anywhere in the text. */
 function matchesWithin(glob: Glob, text: string): boolean {
   return inOrder(glob, text, 0, text.length)
 }

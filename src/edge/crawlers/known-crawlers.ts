@@ -1,27 +1,24 @@
 import { RecentMap } from '../../recent-map.ts'
 import type { CrawlerCategory } from '../../sites/domain-settings.ts'
 
-/** `^`: at the beginning of the user agent. In lower case. */
+/** Lower case. `^`: at the start of the user agent. */
 type Pattern = string
 
 type KnownCrawler = readonly [
   name: string,
   pattern: Pattern,
   category: CrawlerCategory,
-  /** Absent: a forged one cannot be told from a genuine one. */
+  /** Absent: cannot be verified. */
   owner?: OwnerName,
 ]
 
 /**
- * The one table of crawlers: categories, names in traffic, and verification derive from it; the lists in
- * `examples/integrations` are tested against it. The first row that matches counts: some crawlers name others
- * (`TelegramBot (like TwitterBot)`).
- *
- * search: an index that people search · ai: training, answers, pages fetched for an assistant's user · social: previews
- * of links · seo: tools for site owners · other: archives, feeds, advertising, verification.
+ * The only table of crawlers. The first match counts, because some name others (`TelegramBot (like TwitterBot)`).
+ * `examples/integrations` is tested against it. ai: training, answers, pages for an assistant's user · social: link
+ * previews · seo: tools for site owners · other: archives, feeds, advertising, verification.
  */
 export const KNOWN_CRAWLERS: readonly KnownCrawler[] = [
-  // Messengers and networks. Apps of the same name show pages to people: only what fetches previews stands here.
+  // Preview fetchers only: apps of the same name show pages to people.
   ['Facebook', 'facebookexternalhit', 'social'],
   ['Facebook catalog', 'facebookcatalog', 'social'],
   ['Facebot', 'facebot', 'social'],
@@ -86,7 +83,7 @@ export const KNOWN_CRAWLERS: readonly KnownCrawler[] = [
   ['Cotoyogi', 'cotoyogi', 'ai'],
   ['PetalBot', 'petalbot', 'search', 'petalbot'],
 
-  // Of a search company, but not for its index.
+  // From a search company, but not for its index.
   ['AdsBot-Google', 'adsbot-google', 'other', 'googlebot'],
   ['Mediapartners-Google', 'mediapartners-google', 'other', 'googlebot'],
   ['Adidxbot', 'adidxbot', 'other', 'bingbot'],
@@ -160,20 +157,19 @@ export const KNOWN_CRAWLERS: readonly KnownCrawler[] = [
 ]
 
 type CrawlerOwner = {
-  /** Domains of the host names that the owner's addresses have; empty: only published address ranges tell. */
+  /** Domains of the owner's reverse DNS names; empty: only address ranges verify. */
   hosts: readonly string[]
-  /** The owner's crawlers that are not in the table. */
+  /** Further crawlers of the owner. */
   pattern?: Pattern
 }
 
 /**
- * Companies whose crawlers can be verified, as they document it themselves: a wrong row would call a genuine crawler
- * forged. Operators name files and addresses of ranges by the key (`bingbot.json`). Facebook is absent on purpose:
- * every iPhone sends its name when it makes a preview of a link.
+ * Companies whose crawlers can be verified by their own documentation. Keys name range files (`bingbot.json`). No
+ * Facebook: iPhones send its name for link previews.
  */
 export const CRAWLER_OWNERS = {
   googlebot: { hosts: ['googlebot.com', 'google.com'] },
-  // Fetched for a user, from addresses that customers of Google's cloud have too: ranges only.
+  // Ranges only: customers of Google's cloud share these host names.
   'google-user-triggered': { hosts: [] },
   bingbot: { hosts: ['search.msn.com'] },
   yandex: { hosts: ['yandex.ru', 'yandex.net', 'yandex.com'], pattern: 'yandex' },
@@ -198,13 +194,13 @@ export const CRAWLER_OWNERS = {
 
 export type OwnerName = keyof typeof CRAWLER_OWNERS
 
-/** The rest of longer user agents is ignored: no crawler needs more to say what it is. */
+/** The rest of longer user agents is ignored. */
 export const READ_CHARS = 512
 const REMEMBERED = 10_000
 
 const remembered = new RecentMap<{ index: number }>({ limit: REMEMBERED })
 
-/** The row of `KNOWN_CRAWLERS` that a user agent matches; -1: none. */
+/** Row of `KNOWN_CRAWLERS`; -1: none. */
 export function knownCrawlerIndex(userAgent: string): number {
   const known = remembered.get(userAgent)
   if (known !== undefined) return known.index
@@ -214,7 +210,7 @@ export function knownCrawlerIndex(userAgent: string): number {
   return index
 }
 
-/** The company that a crawler's user agent claims to be of; null: none that could be verified. */
+/** null: none that can be verified. */
 export function claimedOwner(userAgent: string): OwnerName | null {
   const known = KNOWN_CRAWLERS[knownCrawlerIndex(userAgent)]
   if (known !== undefined) return known[3] ?? null
@@ -233,12 +229,11 @@ function matches(lower: string, pattern: Pattern): boolean {
 
 export const CRAWLER_NAME_CHARS = 40
 
-/** A word of a user agent that names a crawler: `ExampleBot`, `some-crawler`. */
+/** `ExampleBot`, `some-crawler` */
 const NAME = /[a-z0-9._-]*(?:bot|crawl|spider|slurp|preview|archiv|fetcher|indexer)[a-z0-9._-]*/i
 
 /**
- * The name of a crawler: as the table has it, else a word of its user agent in printable ASCII, else `unnamed`.
- * Addresses in a user agent are skipped: they name pages about crawlers.
+ * The table's name, or a word of the user agent in ASCII, or `unnamed`. Skips URLs, which name pages about crawlers.
  */
 export function crawlerName(userAgent: string): string {
   const known = KNOWN_CRAWLERS[knownCrawlerIndex(userAgent)]

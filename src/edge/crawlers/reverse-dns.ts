@@ -3,30 +3,28 @@ import { isIP } from 'node:net'
 
 import ipaddr from 'ipaddr.js'
 
-/** Whether an address belongs to whom it says. `unknown`: nobody could be asked. */
+/** `unknown`: the lookup failed. */
 export type Standing = 'verified' | 'forged' | 'unknown'
 
 export type ReverseDns = (address: string, hosts: readonly string[]) => Promise<Standing>
 
 const QUERY_TIMEOUT_MS = 1_000
 const QUERY_TRIES = 2
-/** Names of one address that are looked at; an owner's addresses have one. */
+/** Names checked per address; crawlers have one. */
 const NAMES_LIMIT = 5
 
-/** There is no such record, says a server that must know: the answer stands. All else may be a fault of the moment. */
+/** Definite answers. Other errors may be temporary. */
 const NONE = ['ENOTFOUND', 'ENODATA']
 
 /**
- * Forward-confirmed reverse DNS: the address has a name in one of the domains
- * `hosts`, and that name has the address. The first alone proves nothing, since
- * whoever has an address writes its name. Never rejects. `servers`: name
- * servers as `address` or `address:port`; default: the system's.
+ * Forward-confirmed reverse DNS: the address has a name below `hosts`, which resolves back to it. Never rejects.
+ * `servers`: `address` or `address:port`; default: the system's.
  */
 export function createReverseDns(servers?: readonly string[]): ReverseDns {
   return async (address, hosts) => {
     if (isIP(address) === 0) return 'unknown'
     try {
-      // A fresh one: it knows the name servers that the machine has now.
+      // A new resolver uses the machine's current name servers.
       const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES })
       if (servers !== undefined) resolver.setServers(servers)
       const names = await resolver.resolvePtr(arpaName(address)).catch(noneOrThrow)
@@ -46,8 +44,8 @@ export function createReverseDns(servers?: readonly string[]): ReverseDns {
 }
 
 /**
- * Where the names of an address stand (RFC 1035, section 3.5; RFC 3596, section
- * 2.5). Not `resolver.reverse`: that says ENOTFOUND also of servers that fail.
+ * RFC 1035, section 3.5; RFC 3596, section 2.5. Not `resolver.reverse`, which also reports ENOTFOUND for failing
+ * servers.
  */
 function arpaName(address: string): string {
   const parsed = ipaddr.process(address)
@@ -56,7 +54,7 @@ function arpaName(address: string): string {
   return `${[...nibbles].reverse().join('.')}.ip6.arpa`
 }
 
-/** A dot within a label is written as `\.`, and ends none: `x\.googlebot.com` is directly below `com`. */
+/** Rejects `\.`, a dot inside a label: `x\.googlebot.com` is directly below `com`. */
 const PLAIN_NAME = /^[\w.-]+$/
 
 function isWithin(name: string, hosts: readonly string[]): boolean {

@@ -7,7 +7,7 @@ import type { AddressList } from './address-list.ts'
 import { CRAWLER_OWNERS, claimedOwner } from './known-crawlers.ts'
 import type { ReverseDns, Standing } from './reverse-dns.ts'
 
-/** Says whether a crawler is who its user agent claims; never rejects. */
+/** Never rejects. */
 export type VerifyCrawler = (
   userAgent: string,
   address: string,
@@ -16,30 +16,27 @@ export type VerifyCrawler = (
 
 type VerifyDeps = {
   clock: Clock
-  /** The published ranges of an owner, by its name; null: they are not here. */
+  /** An owner's published ranges; null: none here. */
   rangesOf(owner: string): AddressList | null
   reverseDns: ReverseDns
 }
 
 const HOUR_MS = 3_600_000
-/** How long an answer is used again. */
 export const KEPT_MS: Readonly<Record<Standing, number>> = {
   verified: 24 * HOUR_MS,
   forged: HOUR_MS,
   unknown: 60_000,
 }
-/** Addresses that are remembered; the oldest go first. */
+/** Cached addresses. */
 const REMEMBERED = 50_000
-/** Look-ups at one time, of the crawlers of all accounts; past its share, an account's crawlers are `unknown`. */
+/** Concurrent lookups of all accounts. Beyond its share, an account's crawlers are `unknown`. */
 export const LOOKUPS_LIMIT = 64
-/** Who waits longer than this is `unknown` for now; the answer is kept when it comes. */
+/** Longer lookups give `unknown`; their result is still cached. */
 const WAIT_MS = 3_000
 
 /**
- * Published ranges first; where the address is in none, forward-confirmed
- * reverse DNS for owners whose addresses have names. With ranges alone, what
- * is outside them is forged; with neither, nobody can tell: `unknown`, as for
- * user agents that claim nobody in particular. Asked for misses and refreshes, never for a hit.
+ * Checks published ranges, then forward-confirmed reverse DNS if the owner has names. With ranges only, other
+ * addresses are forged. Without either: `unknown`. Not used for hits.
  */
 export function createVerifyCrawler({ clock, rangesOf, reverseDns }: VerifyDeps): VerifyCrawler {
   const known = new LRUCache<string, { standing: Standing; untilMs: number }>({ max: REMEMBERED })

@@ -13,15 +13,15 @@ import { createAnswerStream, watchBodyPace } from './stream-answer.ts'
 
 export type PassOptions = {
   origins: OriginPool
-  /** The origin may be silent for so long before its answer begins. */
+  /** Longest silence before the response. */
   answerWaitMs: number
-  /** And for so long in the middle of it. */
+  /** Longest silence within the response. */
   idleMs: number
-  /** How often the pace of a body on its way to the origin is looked at. */
+  /** Interval of the upload pace check. */
   bodyLookMs: number
-  /** The address under which the client sees the site. */
+  /** The site's address as the client sees it. */
   frontOf: FrontOf
-  /** A request failed on the way to the origin; for the log. Gives the reference that people are told. */
+  /** Logs a failed request and returns the reference that people see. */
   onFault(fault: { domain: string; page: PlainPage; error: Error }): string
 }
 
@@ -29,22 +29,19 @@ export type FrontOf = (req: EdgeRequest, domain: EdgeDomain) => Front
 
 export type Pass = (req: EdgeRequest, res: EdgeResponse, domain: EdgeDomain, verdict: Verdict) => void
 
-/** An origin that is this node again: one time round is a misconfiguration, more would never end. */
+/** Higher values mean a loop; a lower one only a misconfiguration. */
 export const MAX_TIMES_THROUGH_US = 3
 
-/** How long a body may go on once its answer has ended. */
+/** Time for the rest of a body after its response. */
 const BODY_AFTER_ANSWER_MS = 2_000
 
-/** Methods that may be sent twice (RFC 9110, section 9.2.2) and carry no body. */
+/** Idempotent (RFC 9110, section 9.2.2) and without a body. */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS'])
 const EXPECTS_BODY = new Set(['POST', 'PUT', 'PATCH'])
 
 /**
- * Hands requests to the origin and its answers back, streamed both ways: each
- * side is read only as fast as the other takes it. When one side goes away, so
- * does the other. Whatever goes wrong before the answer has begun is a page of
- * ours with 502 or 504; after that the connection is cut, so that nobody takes
- * half an answer for a whole one.
+ * Streams requests and responses with back-pressure; when one side disconnects, so does the other. Errors before the
+ * response give our 502 or 504 page. Later ones cut the connection, so that a partial response never looks complete.
  */
 export function createPass(options: PassOptions): Pass {
   const { origins, answerWaitMs, idleMs, bodyLookMs, frontOf, onFault } = options
@@ -66,20 +63,20 @@ export function createPass(options: PassOptions): Pass {
     const fail = (error: Error) => {
       if (begun) return void res.destroy()
       if (res.destroyed) return
-      // The origin closed an idle connection at the moment we used it again.
+      // The origin closed an idle connection as it was reused.
       if (repeatable && !again && call.onKeptConnection && !call.isAnswered) {
         return attempt(req, res, domain, verdict, true)
       }
       const page = pageFor(error)
       const reference = onFault({ domain: domain.name, page, error })
-      // The rest of a body would be taken for the next request.
+      // The rest of the body would be parsed as the next request.
       if (!req.complete) res.shouldKeepAlive = false
       sendPlainPage(res, page, verdict, reference)
     }
 
     const request = { method: req.method ?? 'GET', path: req.url ?? '/', headers, body, answerWaitMs, idleMs }
     const call = new OriginCall(request, {
-      // Clients of HTTP/1.0 know no interim answers.
+      // HTTP/1.0 has no interim responses.
       continued: () => req.httpVersion !== '1.0' && res.writeContinue(),
       head(head) {
         writeHead(head)
@@ -98,7 +95,7 @@ export function createPass(options: PassOptions): Pass {
     })
     origins.send(call, domain.origin, again ? 'none' : repeatable ? 'any' : 'lately')
 
-    /** Throws for a status or header that no HTTP message may have: node would not write it. */
+    /** Throws on a status or header that Node cannot write. */
     function writeHead(head: AnswerHead): void {
       const list = [...responseHeaders(head, front, domain, verdict), ...named]
       res.writeHead(head.statusCode, head.statusMessage, list)
@@ -113,12 +110,10 @@ export function createPass(options: PassOptions): Pass {
   }
 }
 
-/** The client did not send its body in time. */
 class ClientSlow extends Error {
   override name = 'ClientSlow'
 }
 
-/** What people read when the origin could not be asked or did not answer. */
 export function pageFor(error: Error): PlainPage {
   if (error instanceof ClientSlow) return 'slow-request'
   const fault = error instanceof OriginSilent ? 'timed-out' : connectFault(error)
@@ -126,7 +121,7 @@ export function pageFor(error: Error): PlainPage {
   return fault === 'refused-address' ? 'refused-origin' : 'bad-gateway'
 }
 
-/** All is answered: what is left of the body is for nobody, but who is about to have sent it need not be cut off. */
+/** Ends the body after the response, with a short grace for its rest. */
 function endBody(req: EdgeRequest, call: OriginCall): void {
   const late = setTimeout(() => {
     call.destroy()
@@ -135,25 +130,24 @@ function endBody(req: EdgeRequest, call: OriginCall): void {
   req.once('close', () => clearTimeout(late))
 }
 
-/** What there is of a body, and the headers that say so to the origin (RFC 9112, section 6). */
+/** The body and its framing headers (RFC 9112, section 6). */
 function bodyOf(req: EdgeRequest): { body: RequestBody; framing: string[] } {
-  // node refuses a request that has both, so the two can never disagree.
+  // Node refuses requests with both headers.
   if (req.headers['transfer-encoding'] !== undefined) {
     return { body: 'chunks', framing: ['Transfer-Encoding', 'chunked'] }
   }
   const length = req.headers['content-length']
   if (length !== undefined) return { body: { bytes: Number(length) }, framing: ['Content-Length', length] }
-  // Origins are told where one could be expected (RFC 9110, section 8.6).
+  // Methods that expect a body need a length (RFC 9110, section 8.6).
   return { body: 'none', framing: EXPECTS_BODY.has(req.method ?? '') ? ['Content-Length', '0'] : [] }
 }
 
-/** Not passed on: TRACE shows a client what only the origin is told, CONNECT is for open proxies. */
+/** TRACE would show clients headers meant for the origin; CONNECT is for open proxies. */
 const NOT_PASSED = new Set(['TRACE', 'CONNECT'])
 
 /**
- * Answers what goes no further than to us, and says whether it did: methods
- * that are not passed on, and OPTIONS whose Max-Forwards is used up. One that is
- * not is counted down (RFC 9110, section 7.6.2).
+ * Handles methods that are not passed on, and OPTIONS whose Max-Forwards is 0 (RFC 9110, section 7.6.2). Returns
+ * whether it responded.
  */
 function lastHop(req: EdgeRequest, res: EdgeResponse, verdict: string): boolean {
   if (NOT_PASSED.has(req.method ?? '')) {

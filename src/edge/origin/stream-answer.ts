@@ -4,9 +4,8 @@ import { passedTrailers } from '../../outbound/headers.ts'
 import type { EdgeRequest, EdgeResponse } from '../server/exchange.ts'
 
 /**
- * Streams the origin's answer, whose head has been written, to the client: read
- * only as fast as it is taken. Without streams of node's between, as those cost
- * more than all else of a request.
+ * Streams the origin's response to the client with back-pressure. Without Node's streams, which cost more than the
+ * rest of a request.
  */
 export function createAnswerStream(
   res: EdgeResponse,
@@ -24,18 +23,18 @@ export function createAnswerStream(
     begin({ bodyBytes }) {
       leftBytes = bodyBytes
       if (bodyBytes !== null) return
-      // Events that the origin announces and does not send yet: the client hears that they will come.
-      // What stands right behind the head goes out with it.
+      // Send the head if no data follows at once, for example with server-sent events. Otherwise both go out
+      // together.
       setImmediate(() => {
         if (!begun && !ended && !res.destroyed) res.flushHeaders()
       })
     },
     data(part) {
-      // A client that has gone is heard of a moment later.
+      // The client's disconnect is reported later.
       if (res.destroyed) return true
       begun = true
       if (leftBytes !== null) leftBytes -= part.length
-      // Its last bytes are known by the length: they go out together with the end.
+      // The length shows the last bytes: send them together with the end.
       if (leftBytes === 0) {
         ended = true
         res.end(part)
@@ -55,14 +54,12 @@ export function createAnswerStream(
   }
 }
 
-/** Slower than any modem: whoever sends a body at this pace wants the connection, not the answer. */
+/** Slower bodies only occupy a connection. */
 export const LEAST_BYTES_PER_SECOND = 500
 
 /**
- * Calls `tooSlow` once when the body of a request does not bring that many bytes
- * in each period of `lookEveryMs`. A connection to the origin is held meanwhile,
- * and there are few of them. While the origin itself takes nothing, nobody else
- * is to blame.
+ * Calls `tooSlow` once when a body is slower than that for `lookEveryMs`, because it occupies an origin connection.
+ * Time in which the origin does not read is excluded.
  */
 export function watchBodyPace(
   req: EdgeRequest,

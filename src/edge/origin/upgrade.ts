@@ -10,18 +10,17 @@ import type { EdgeDomain } from '../request/domain.ts'
 import type { NoVerdict, Verdict } from '../request/verdict.ts'
 import { MAX_TIMES_THROUGH_US, type PassOptions, pageFor } from './pass.ts'
 
-/** A WebSocket handshake of HTTP/1.1 (RFC 6455, section 4), as node gives it with `upgrade`. */
+/** A handshake (RFC 6455, section 4) from Node's `upgrade` event. */
 export type Handshake = {
   req: IncomingMessage
   socket: Duplex
-  /** What the client sent right behind its handshake. */
+  /** Bytes behind the handshake. */
   head: Buffer
 }
 
-/** How long one side may be silent once the other has ended. */
+/** Longest silence of one side after the other has ended. */
 const LAST_WORDS_MS = 2_000
 
-/** Passes WebSocket handshakes to origins. */
 export class WebSockets {
   readonly #options: PassOptions
   readonly #open = new Set<Duplex>()
@@ -30,15 +29,14 @@ export class WebSockets {
     this.#options = options
   }
 
-  /** The node stops: disconnects every WebSocket client. */
+  /** Disconnects all clients at shutdown. */
   disconnectAll(): void {
     for (const socket of this.#open) socket.destroy()
   }
 
   /**
-   * Passes a handshake, and what either side sent right behind it, to the origin. After the origin's 101 there is no
-   * time limit. When one side ends, the other has two seconds to finish before both are closed. `settled` is called,
-   * maybe more than once, when the handshake no longer holds a connection of the origin's pool.
+   * No time limit after the 101. When one side ends, the other has two seconds. `settled` (maybe called twice): the
+   * handshake no longer uses the origin's pool.
    */
   pass(handshake: Handshake, domain: EdgeDomain, verdict: Verdict, settled: () => void): void {
     const { origins, answerWaitMs, idleMs, frontOf, onFault } = this.#options
@@ -64,7 +62,7 @@ export class WebSockets {
       ready() {},
       drain() {},
       continued() {},
-      // The origin refuses: its answer, and the end of the connection as the end of the body.
+      // The origin refuses: pass its response; the connection's end delimits the body.
       head(answer) {
         answered = true
         const headers = [...responseHeaders(answer, front, domain, verdict), ...id, 'Connection', 'close']
@@ -78,7 +76,7 @@ export class WebSockets {
       },
       fail: (error) => {
         settled()
-        // An answer that has begun breaks off.
+        // The response breaks off after its start.
         if (answered) return void socket.destroy()
         if (socket.destroyed) return
         const page = pageFor(error)
@@ -105,13 +103,13 @@ export class WebSockets {
   }
 }
 
-/** Both ways, until both sides have ended. */
+/** Both ways, until both sides end. */
 function connect({ socket, head }: Handshake, origin: net.Socket): void {
   origin.setTimeout(0)
   origin.on('error', () => origin.destroy())
   origin.on('timeout', () => origin.destroy())
   socket.on('close', () => origin.destroy())
-  // `pipe` passes an end on; the other side may be long gone.
+  // `pipe` passes the end on, but the other side may be gone.
   socket.on('end', () => origin.setTimeout(LAST_WORDS_MS))
   origin.on('close', () => {
     if (origin.readableEnded) destroyWhenTaken(socket)
@@ -122,10 +120,7 @@ function connect({ socket, head }: Handshake, origin: net.Socket): void {
   socket.pipe(origin)
 }
 
-/**
- * While the origin is asked, nothing reads from the client: notices that the client has gone without taking what it
- * sent behind its handshake.
- */
+/** Detects a client that disconnects while the origin is asked and nothing reads. */
 function destroyWhenEnded(socket: Duplex): () => void {
   const look = () => void socket.read(0)
   const destroy = () => void socket.destroy()
@@ -134,11 +129,10 @@ function destroyWhenEnded(socket: Duplex): () => void {
 }
 
 /**
- * The origin has ended: destroys the socket once the client has taken everything, or has taken nothing for
- * `LAST_WORDS_MS`. What the client sends meanwhile does not count.
+ * After the origin's end: destroys the socket once the client has read everything, or nothing for `LAST_WORDS_MS`.
  */
 function destroyWhenTaken(socket: Duplex): void {
-  // No event would stop the timer any more.
+  // No later event would clear the timer.
   if (socket.destroyed) return
   let before = Number.POSITIVE_INFINITY
   const look = setInterval(() => {
@@ -149,7 +143,7 @@ function destroyWhenTaken(socket: Duplex): void {
   socket.once('close', () => clearInterval(look))
 }
 
-/** Answers a handshake with a page of ours, and ends the connection. */
+/** Sends our own page and ends the connection. */
 export function refuseHandshake(
   { req, socket }: Handshake,
   page: PlainPage,

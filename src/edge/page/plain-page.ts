@@ -1,7 +1,7 @@
 import { requestIdOf } from '../../http/request-id.ts'
 import type { EdgeResponse } from '../server/exchange.ts'
 
-/** Every page of our own: for people, short, and telling nothing of the inside. */
+/** Our own pages: short, and without internal details. */
 const PAGES = {
   'unknown-host': [404, 'Unknown site', 'No site is registered here under this name.'],
   'bad-request': [400, 'Bad request', 'This request could not be understood.'],
@@ -19,17 +19,14 @@ const PAGES = {
 
 export type PlainPage = keyof typeof PAGES
 
-/** Methods that are passed on. TRACE would show a client what only the origin is told; CONNECT is for open proxies. */
+/** TRACE would show clients headers meant for the origin; CONNECT is for open proxies. */
 export const PASSED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
 export function statusOf(page: PlainPage): number {
   return PAGES[page][0]
 }
 
-/**
- * Headers (flat) and body of a page of ours. Never stored by anybody. `reference`:
- * what people can tell the operator, who finds it in the log.
- */
+/** Headers (flat) and body of our own page, never cacheable. `reference`: finds the log line. */
 export function plainPage(
   page: PlainPage,
   verdict: string,
@@ -45,7 +42,7 @@ export function plainPage(
 `
   const headers = ['Content-Type', 'text/html; charset=utf-8', 'Content-Length', `${Buffer.byteLength(body)}`]
   headers.push('Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff', 'X-Prepaint', verdict)
-  // A crawler comes back instead of believing that the page is gone.
+  // A crawler retries instead of dropping the page.
   if (status >= 500 || status === 429) headers.push('Retry-After', '30')
   if (status === 405) headers.push('Allow', PASSED_METHODS)
   return { headers, body }
@@ -61,7 +58,7 @@ export function sendPlainPage(
     res.destroy()
     return
   }
-  // The rest of a body would be taken for the next request.
+  // The unread body would be parsed as the next request.
   if (page === 'too-many-requests' && !res.req.complete) res.shouldKeepAlive = false
   const { headers, body } = plainPage(page, verdict, reference)
   const id = requestIdOf(res.req)
@@ -70,18 +67,18 @@ export function sendPlainPage(
   res.end(res.req.method === 'HEAD' ? undefined : body)
 }
 
-/** The same as it goes over a bare connection of HTTP/1.1, which it ends. */
+/** The same for a bare HTTP/1.1 connection, which it ends. */
 export function pageMessage(page: PlainPage, verdict: string): string {
   const { headers, body } = plainPage(page, verdict)
   return messageHead(statusOf(page), PAGES[page][1], [...headers, 'Connection', 'close']) + body
 }
 
-/** The head of an answer, to be written as Latin-1. Values come from node's parser or from us: neither has line breaks. */
+/** Write as Latin-1. Values contain no line breaks: they come from Node's parser or this program. */
 export function messageHead(status: number, reason: string, headers: readonly string[]): string {
   return `HTTP/1.1 ${status} ${reason}\r\n${headerLines(headers)}\r\n`
 }
 
-/** Headers of it (flat), each with its line break. One text in one place of memory: added up piece by piece it would stay in pieces. */
+/** Header lines with line breaks. Joined into one flat string, because a rope of pieces takes more memory. */
 export function headerLines(headers: readonly string[]): string {
   const lines: string[] = []
   for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}\r\n`)

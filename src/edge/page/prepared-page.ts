@@ -8,38 +8,36 @@ import { headerLines } from './plain-page.ts'
 const brotliDecompress = promisify(zlib.brotliDecompress)
 const gzip = promisify(zlib.gzip)
 
-/** A page larger than this when written out is served as brotli or not at all; the renderer stores none. */
+/** Larger pages are served as brotli or not at all. The renderer stores none. */
 const HTML_LIMIT_BYTES = 64 * 1024 * 1024
 
-/** One encoding of a page, ready to be written. */
 export type Representation = {
   body: Buffer
-  /** Strong: it names exactly these bytes (RFC 9110, section 8.8.3). */
+  /** Strong: one per encoding (RFC 9110, section 8.8.3). */
   etag: string
-  /** Those that change from answer to answer come behind them, see `serve.ts`. */
+  /** Headers that vary per response follow, see `send-page.ts`. */
   whole: SameHeaders
-  /** The same without what describes the content, for 304. */
+  /** Without content headers, for 304. */
   notModified: SameHeaders
 }
 
-/** Headers that are the same in each answer. */
+/** Headers that every response shares. */
 export type SameHeaders = {
   /** Flat: name, value, name, value ... */
   readonly headers: readonly string[]
-  /** As they go over the wire of HTTP/1.1; made when it is first asked for. */
+  /** As HTTP/1.1 lines, created on first use. */
   readonly lines: string
 }
 
-/** A stored page as the edge holds it in memory. */
 export type ServedPage = Pick<StoredPage, 'kind' | 'status' | 'renderedAtMs' | 'staleSinceMs'> & {
-  /** What it takes in memory now; grows when another encoding is made. */
+  /** Memory in use; grows with each encoding made. */
   bytes: number
-  /** As in `Last-Modified`, whose unit is the second. */
+  /** Whole seconds, as in `Last-Modified`. */
   lastModifiedMs: number
-  /** false: nothing of it is stored, it is given once. */
+  /** False: given once, not stored. */
   isStored: boolean
   readonly ready: Partial<Record<Encoding, Representation>>
-  /** Made once, on demand; the same promise for all that wait for it. */
+  /** Created on first use; concurrent calls share the promise. */
   make(encoding: Encoding): Promise<Representation>
 }
 
@@ -48,9 +46,8 @@ export type ServedRedirect = StoredRedirect & { readonly bytes: number }
 export type Served = ServedPage | ServedRedirect
 
 /**
- * Crawlers ask again with If-None-Match, which costs next to nothing. `private`:
- * a cache between us and them that ignores `Vary: User-Agent`, as most CDNs do,
- * would hand the crawlers' page to people.
+ * Crawlers revalidate cheaply with If-None-Match. `private`: most CDNs ignore `Vary: User-Agent` and would serve the
+ * crawlers' page to people.
  */
 export const CACHE_CONTROL = 'private, no-cache'
 
@@ -58,7 +55,7 @@ export function prepareServed(entry: StoredEntry): Served {
   return entry.kind === 'redirect' ? prepareRedirect(entry) : preparePage(entry)
 }
 
-/** A page that says itself that it is an error of the moment: for those who wait for it, and nobody after them. */
+/** For a page that declares a temporary error: only for the requests that wait for it. */
 export function prepareUnstored(page: StoredPage): Served {
   return Object.assign(preparePage(page), { isStored: false })
 }
@@ -133,7 +130,7 @@ class WrittenOnce implements SameHeaders {
 
 const texts = new RecentMap<string>({ limit: 5_000 })
 
-/** The same text, and the same memory as that of other pages which say it: a site's pages hardly differ in their headers. */
+/** Interns the text: a site's pages share most of their headers. */
 function oneOfMany(text: string): string {
   const known = texts.get(text)
   if (known === undefined) texts.set(text, text)
@@ -146,7 +143,7 @@ async function encode({ bodyBr, bodyHtml: known }: StoredPage, encoding: Encodin
   return encoding === 'gzip' ? gzip(html, { level: 6 }) : html
 }
 
-/** A reference as a header can carry it: what browsers drop is dropped, what they encode is encoded. */
+/** A location that is valid in a header: drops and encodes what browsers would. */
 function writable(location: string): string {
   return location
     .replace(/[\t\r\n]/g, '')
@@ -154,7 +151,7 @@ function writable(location: string): string {
     .replace(/[^\x21-\x7e]/gu, (character) => encodeURIComponent(character))
 }
 
-// What the origin said about its own answer and its own connection; the edge says these itself.
+// About the origin's response and connection; the edge sets its own.
 const NOT_STORED = new Set([
   'age',
   'accept-ranges',
@@ -176,7 +173,7 @@ const NOT_STORED = new Set([
   'proxy-authenticate',
   'proxy-connection',
   'server-timing',
-  // One visitor's; a stored page is everybody's.
+  // Belongs to one visitor; a stored page is for everyone.
   'set-cookie',
   'te',
   'trailer',
@@ -189,17 +186,15 @@ const NOT_STORED = new Set([
   'x-request-id',
 ])
 
-// RFC 9110, section 5.1 (token) and 5.5 (field-value: no control characters, so no line break).
+// RFC 9110, section 5.1 (token) and 5.5 (no control characters, so no line break).
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}$/
 const VALUE = /^[\t\x20-\x7e\x80-\xff]{0,8000}$/
 
 const LIMIT = 64
 
 /**
- * Stored headers (from the origin and from the page's own `prerender-header`
- * metas) as a flat list that is safe to write: well-formed, none of the ones
- * that are ours to say, at most 64. The first `Content-Type` counts; the bytes
- * are UTF-8 whatever the origin once sent.
+ * Filters stored headers (from the origin and `prerender-header` metas): well-formed, not ours, at most 64. The first
+ * `Content-Type` counts; the charset is always UTF-8.
  */
 function servableHeaders(stored: readonly (readonly [name: string, value: string])[]): string[] {
   const wellFormed = stored.filter(([name, value]) => NAME.test(name) && VALUE.test(value))

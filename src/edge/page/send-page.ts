@@ -12,12 +12,10 @@ import {
   type ServedRedirect,
 } from './prepared-page.ts'
 
-/** Verdicts of answers that come from our own store. */
 export type ServedVerdict = 'hit' | 'stale' | 'rendered'
 
 const chosen = createEncodingChoice()
 
-/** What changes from one answer of an entry to the next. */
 type Stamp = { verdict: ServedVerdict; ageMs: number; ttlMs: number }
 
 export function stampOf(entry: Served, lifetimes: Lifetimes, nowMs: number, verdict: ServedVerdict): Stamp {
@@ -25,21 +23,20 @@ export function stampOf(entry: Served, lifetimes: Lifetimes, nowMs: number, verd
   return { verdict, ageMs, ttlMs: freshUntil(entry, lifetimes) - nowMs }
 }
 
-/** The page in the encoding that is asked for; undefined: it is still to be made. */
+/** The page in the requested encoding; undefined: not made yet. */
 export function readyFor(req: RequestHead, page: ServedPage): Representation | undefined {
   return page.ready[encodingFor(req)]
 }
 
 function encodingFor({ headers }: RequestHead): Encoding {
   const { 'accept-encoding': accepted } = headers
-  // Node joins what is said twice; its types know only of some that it does.
+  // Node joins repeated headers, although its type allows an array.
   return chosen(typeof accepted === 'string' ? accepted : undefined)
 }
 
 /**
- * Answers with a stored page. Synchronous when the encoding asked for is ready;
- * else a promise: it is made first, and the page takes more memory. Ranges are not served (RFC 9110, section
- * 14.2 leaves that to us): the answer is the whole page.
+ * Synchronous if the encoding is ready, otherwise a promise. Ranges are optional (RFC 9110, section 14.2) and not
+ * served.
  */
 export function servePage(
   req: EdgeRequest,
@@ -64,13 +61,13 @@ function write(
 }
 
 export function sendPageAnswer(res: EdgeResponse, { status, same, own, body }: PageAnswer): void {
-  // A new list: appended to the page's list, this answer's headers would live as long as the page.
+  // A new list: this response's headers must not stay in the page's list.
   res.writeHead(status, [...same.headers, ...own])
   if (body === null) res.end()
   else res.end(body)
 }
 
-/** Headers that all answers with this page share, those of this answer, and the body; null: none is sent. */
+/** Shared headers, own headers and body; null: no body. */
 export type PageAnswer = { status: number; same: SameHeaders; own: string[]; body: Buffer | null }
 
 export function pageAnswer(
@@ -79,7 +76,7 @@ export function pageAnswer(
   { whole, notModified, etag, body }: Representation,
   stamp: Stamp,
 ): PageAnswer {
-  // Conditions apply to what would have been a 200 (RFC 9110, section 13.2.1).
+  // Conditions apply only to a 200 (RFC 9110, section 13.2.1).
   const isKnown = page.status === 200 && isNotModified(req.headers, etag, page.lastModifiedMs)
   const own = ['Age', age(stamp), 'Cache-Status', cacheStatus(stamp, page.isStored)]
   own.push('X-Prepaint', stamp.verdict, 'X-Request-Id', requestIdOf(req))
@@ -87,7 +84,6 @@ export function pageAnswer(
   return { status: page.status, same: whole, own, body: req.method === 'HEAD' ? null : body }
 }
 
-/** Answers from the redirect cache; `location` is where it leads for this client. */
 export function serveRedirect(
   res: EdgeResponse,
   redirect: ServedRedirect,
@@ -107,16 +103,15 @@ function age({ ageMs }: Stamp): string {
   return `${Math.max(0, Math.floor(ageMs / 1_000))}`
 }
 
-/** RFC 9211, section 2: a stale answer is a hit whose time to live is past. */
+/** RFC 9211, section 2: a stale response is a hit with a negative ttl. */
 function cacheStatus({ verdict, ttlMs }: Stamp, isStored = true): string {
   if (verdict === 'rendered') return isStored ? 'Prepaint; fwd=miss; stored' : 'Prepaint; fwd=miss'
   return `Prepaint; hit; ttl=${Math.floor(ttlMs / 1_000)}`
 }
 
 /**
- * Whether the client already has it (RFC 9110, section 13). If-None-Match
- * compares weakly and, where present, alone decides; `etag` is that of the
- * encoding that would be sent. `lastModifiedMs` is in whole seconds.
+ * RFC 9110, section 13. If-None-Match compares weakly and overrides If-Modified-Since. `etag` is that of the chosen
+ * encoding; `lastModifiedMs` is in whole seconds.
  */
 export function isNotModified(headers: IncomingHttpHeaders, etag: string, lastModifiedMs: number): boolean {
   const noneMatch = headers['if-none-match']
@@ -131,8 +126,8 @@ export function isNotModified(headers: IncomingHttpHeaders, etag: string, lastMo
 }
 
 /**
- * Milliseconds since the epoch; NaN for what is no date in GMT. `Date.parse` alone also takes `2031`, and asctime's
- * form (RFC 9110, section 5.6.7), which no client sends today, for local time.
+ * NaN unless the date is in GMT. `Date.parse` alone reads `2031` and asctime dates (RFC 9110, section 5.6.7) as local
+ * time.
  */
 function httpDateMs(text: string): number {
   return /^\w+, .* GMT$/.test(text) ? Date.parse(text) : Number.NaN

@@ -20,26 +20,24 @@ import { isNotModified } from './send-page.ts'
 export type SitemapDeps = SitemapCacheDeps &
   SitemapNamesDeps & { readSitemap(page: PageId): Promise<StoredSitemap | null> }
 
-/** `pass; sitemap`: it was fetched for this response. */
+/** `pass; sitemap`: fetched for this response. */
 type SitemapVerdict = Extract<Verdict, 'hit' | 'stale' | 'pass; sitemap'>
 
 export type Sitemaps = {
-  /** Answers with a sitemap; null, with nothing written: the origin has to be asked as for anything else. */
+  /** Null: nothing was written; pass the request to the origin. */
   serve(req: EdgeRequest, res: EdgeResponse, domain: EdgeDomain, page: PageId): Promise<SitemapVerdict | null>
-  /** Whether robots.txt or an index names the path as a sitemap. Never rejects. */
+  /** Whether robots.txt or an index names the path. Never rejects. */
   isNamed(domain: EdgeDomain, path: PagePath): boolean | Promise<boolean>
   held: Held
 }
 
-/** New products shall be found the same hour; search engines read a sitemap some times a day. */
+/** Search engines read sitemaps a few times a day; new products should appear within the hour. */
 const SITEMAP_FRESH_MS = 3_600_000
 
-/** How long a request that could get an older sitemap waits for the newest; the fetch goes on and is stored. */
+/** Longest wait for a new sitemap when an old one is stored. The fetch continues and is stored. */
 const STALE_WAIT_MS = 2_000
 
-/**
- * Serves sitemaps from the cache: kept for an hour, or longer while the origin fails or is slow.
- */
+/** Serves sitemaps for an hour, or longer while the origin fails or is slow. */
 export function createSitemaps(deps: SitemapDeps): Sitemaps {
   const { clock, log } = deps
   const cache = new SitemapCache(deps)

@@ -7,7 +7,7 @@ import type { PassReason } from './verdict.ts'
 
 type Decision = PageTarget | { kind: 'pass'; why: PassReason }
 
-/** Whether the request is for a page, or passes to the origin. Pure: every rule is a row in a table test. */
+/** Page or pass. Pure: a table test covers every rule. */
 export function decide(
   { method, headers }: Pick<RequestHead, 'method' | 'headers'>,
   crawler: CrawlerCategory | null,
@@ -21,12 +21,12 @@ export function decide(
   if (headers.authorization !== undefined) return pass('authorization')
   if (!('page' in target)) return pass(target.kind)
   if (!domain.isActive) return pass('inactive')
-  // Our own renderer, or an origin that is itself behind us: a render must not cause a render.
+  // Our own renderer, or an origin behind us: a render must not cause a render.
   if (headers.via !== undefined && timesThroughUs(headers.via) > 0) return pass('loop')
   return target
 }
 
-/** How often a request has been through a node of ours, by its `Via` (RFC 9110, section 7.6.3). */
+/** How often `Via` names us (RFC 9110, section 7.6.3). */
 export function timesThroughUs(via: string | undefined): number {
   return via === undefined ? 0 : via.split(',').filter((hop) => hop.trim().split(' ')[1] === VIA_NAME).length
 }

@@ -10,7 +10,7 @@ import { CacheTrust, type Held, type Invalidation } from '../../store/invalidati
 import type { QueryRule } from '../../store/path.ts'
 import { type OwnCrawlers, ownCrawlers } from '../crawlers/crawler-test.ts'
 
-/** A row of `domain`, as `findDomain` gives it. */
+/** A row of `findDomain`. */
 export type DomainRow = {
   id: number
   account_id: number
@@ -18,27 +18,23 @@ export type DomainRow = {
   origin_url: string
   is_active: boolean
   settings: unknown
-  /** Of the certificate in use; null or absent: there is none. */
+  /** End of the current certificate; null or absent: none. */
   certificate_ends_at?: Date | null
 }
 
-/** What the edge needs to know of a domain, read once and worked out once. */
 export type EdgeDomain = {
   id: DomainId
   account: number
   name: DomainName
   origin: Origin
   isActive: boolean
-  /**
-   * Plain requests are sent to https until then (milliseconds since the epoch), when the certificate ends;
-   * 0: its owner does not want that, or there is no certificate.
-   */
+  /** Redirect to https until the certificate ends (ms since epoch); 0: disabled or no certificate. */
   httpsUntilMs: number
   query: QueryRule
   rules: readonly PathRule[]
-  /** null: who is a crawler is the same here as everywhere. */
+  /** null: the general rules apply. */
   crawlers: OwnCrawlers | null
-  /** Kinds of crawlers that get the origin. */
+  /** Crawler categories that get the origin. */
   categories: DomainSettings['categories']
   lifetimes: Lifetimes
 }
@@ -66,18 +62,17 @@ export function edgeDomain(row: DomainRow): EdgeDomain {
 
 type DomainsOptions = {
   db: Queryable
-  /** Whether notifications arrive at this moment. */
+  /** Whether notifications arrive now. */
   connected(): boolean
 }
 
 /**
- * Domains by the `Host` of a request: from memory, also that there is none, else
- * from PostgreSQL. Follows the same rule as pages: a notification wins over a
- * read of the same moment, and what may be untrue answers only when PostgreSQL cannot.
+ * Caches domains by `Host`, also unknown ones. A notification wins over a concurrent read. Outdated entries are used
+ * only while PostgreSQL is unreachable.
  */
 export function createDomains({ db, connected }: DomainsOptions) {
   const known = new RecentMap<EdgeDomain>({ limit: 100_000 })
-  // Apart, so that a scan of invented names drives out no domain.
+  // Separate, so that a scan of random names evicts no domain.
   const unknown = new RecentMap<true>({ limit: 10_000 })
   const trust = new CacheTrust(connected, clear)
 
@@ -86,13 +81,13 @@ export function createDomains({ db, connected }: DomainsOptions) {
     if (domain !== undefined) return domain
     const name = nameOf(hostHeader)
     if (trust.holds && unknown.get(name) !== undefined) return null
-    // A name of the domain system has at most 253 characters.
+    // DNS names have at most 253 characters.
     return name === '' || name.length > 253 ? null : load(name)
   }
 
-  /** Without asking for it: as `find`, or undefined. */
+  /** `find` from memory only, or undefined. */
   function inMemory(hostHeader: string): EdgeDomain | undefined {
-    // Most say it as it is.
+    // Most hosts are already normalized.
     return trust.holds ? (known.get(hostHeader) ?? known.get(nameOf(hostHeader))) : undefined
   }
 
@@ -141,7 +136,7 @@ export function createDomains({ db, connected }: DomainsOptions) {
 
 export type Domains = ReturnType<typeof createDomains>
 
-/** Lower case, without port and without the dot at the end of a full name. */
+/** Lower case, without port and trailing dot. */
 function nameOf(hostHeader: string): string {
   return hostHeader.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '')
 }

@@ -24,20 +24,20 @@ export type HandlerParts = HitParts & {
   liveRenders: LiveRenders
 }
 
-/** How requests come to the handler: directly from clients, or through a site's own front (`integrations.ts`). */
+/** Where requests come from: clients, or a site's own front (`integrations.ts`). */
 export type Entrance = {
   /** null: a person or a tool. */
   categoryOf(userAgent: string | undefined, own: OwnCrawlers | null): CrawlerCategory | null
-  /** Redirected to https. */
+  /** Redirect to https. */
   isInsecure(req: RequestHead, domain: EdgeDomain): boolean
-  /** The crawler is not what it claims to be: it gets what is stored, and causes no render. Never rejects. */
+  /** A forged crawler gets stored pages only and causes no render. Never rejects. */
   isForged(req: RequestHead, domain: EdgeDomain): boolean | Promise<boolean>
-  /** The address under which the client sees the site. */
+  /** The site's address as the client sees it. */
   frontOf: FrontOf
   pass: Pass
 }
 
-/** A crawler's request for a page, once that is known. */
+/** A crawler's request for a page. */
 type Exchange = {
   req: EdgeRequest
   res: EdgeResponse
@@ -47,7 +47,6 @@ type Exchange = {
   nowMs: number
 }
 
-/** Answers live requests that come through one entrance. */
 export class EdgeHandler {
   readonly #parts: HandlerParts
   readonly #entrance: Entrance
@@ -57,7 +56,7 @@ export class EdgeHandler {
     this.#entrance = entrance
   }
 
-  /** Answers the request and reports what happened. Never throws. */
+  /** Never throws. */
   handle(req: EdgeRequest, res: EdgeResponse): void {
     const { log, report } = this.#parts
     const started = report.begin(req)
@@ -71,7 +70,7 @@ export class EdgeHandler {
     )
   }
 
-  /** One live request, top to bottom: every way it can end is a `return`. */
+  /** The whole order of decisions: every outcome is a `return`. */
   async #answer(req: EdgeRequest, res: EdgeResponse): Promise<Handled> {
     const { domains, targets, clock, sitemaps, liveRenders, recorder } = this.#parts
     if (!toOriginForm(req)) return refuse(res, 'bad-request')
@@ -112,16 +111,16 @@ export class EdgeHandler {
     if (await this.#entrance.isForged(req, domain)) return this.#pass(req, res, domain, crawler, 'forged')
     const rendered = await liveRenders.render(domain, target.page, res)
     if (typeof rendered !== 'string') return this.#serve(exchange, rendered, 'rendered')
-    // At 120 % of its quota a domain is passed; kept pages are for failures.
+    // Over 120 % of the quota requests are passed; kept pages are for failures.
     if (stored !== null && freshness === 'kept' && rendered !== 'over-quota') {
       return this.#serve(exchange, stored, 'stale')
     }
-    // A page that does not exist is not worth warming.
+    // Do not warm missing pages.
     if (rendered !== 'soft-404') recorder.known(exchange)
     return this.#pass(req, res, domain, crawler, rendered)
   }
 
-  /** What is stored: without a promise when it is in memory. Never rejects. */
+  /** Synchronous if in memory. Never rejects. */
   #findStored({ page }: PageTarget): Served | Promise<Served | null | 'unreadable'> {
     const read = this.#parts.pages.find(page)
     if (!(read instanceof Promise)) return read
@@ -131,7 +130,6 @@ export class EdgeHandler {
     })
   }
 
-  /** Answers with a stored or rendered page or redirect, in the encoding that the client accepts. */
   async #serve(exchange: Exchange, entry: Served, verdict: ServedVerdict): Promise<Handled> {
     const { req, res, domain, crawler, target, nowMs } = exchange
     const { recorder, pages, log } = this.#parts
@@ -155,7 +153,6 @@ export class EdgeHandler {
     }
   }
 
-  /** Answers with the origin's answer. */
   #pass(
     req: EdgeRequest,
     res: EdgeResponse,
@@ -168,7 +165,7 @@ export class EdgeHandler {
     return { verdict, domain, page: null, crawler }
   }
 
-  /** Answers from the sitemap cache, else with the origin's answer. */
+  /** From the sitemap cache, or the origin. */
   async #sitemap({ req, res, domain, crawler, target }: Exchange): Promise<Handled> {
     const verdict: Verdict | null = await this.#parts.sitemaps.serve(req, res, domain, target.page)
     if (verdict === null) return this.#pass(req, res, domain, crawler, 'sitemap')
@@ -176,24 +173,21 @@ export class EdgeHandler {
   }
 }
 
-/** A page of our own: there is no origin to pass to. */
+/** For requests without an origin. */
 function refuse(res: EdgeResponse, page: 'bad-request' | 'unknown-host'): Handled {
-  // What follows on this connection may not be what its sender means as a request.
+  // The next bytes on this connection may not be a request.
   if (page === 'bad-request') res.shouldKeepAlive = false
   sendPlainPage(res, page, `none; ${page}`)
   return handledAs(`none; ${page}`)
 }
 
-/**
- * Redirects to the same address by https, on its usual port. 308 keeps a method that is not GET or HEAD as it is (RFC
- * 9110, section 15.4.9); every crawler knows 301.
- */
+/** 308 preserves methods other than GET and HEAD (RFC 9110, section 15.4.9); every crawler knows 301. */
 function redirectToHttps(req: EdgeRequest, res: EdgeResponse, { name }: EdgeDomain): Handled {
   const safe = req.method === 'GET' || req.method === 'HEAD'
-  // An unread body would be taken for the next request.
+  // An unread body would be parsed as the next request.
   if (!req.complete && !safe) res.shouldKeepAlive = false
   const location = `https://${name}${req.url?.startsWith('/') ? req.url : '/'}`
-  // Cached for minutes only: the owner may switch it off again.
+  // Cached for minutes only, because the owner may disable it.
   const headers = ['Location', location, 'Content-Length', '0', 'Cache-Control', 'max-age=300']
   headers.push('X-Prepaint', 'none; https', 'X-Request-Id', requestIdOf(req))
   res.writeHead(safe ? 301 : 308, headers)

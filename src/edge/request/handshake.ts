@@ -16,7 +16,7 @@ type HandshakeParts = {
   webSockets: WebSockets
 }
 
-/** Passes WebSocket handshakes to the origin, and reports how each handshake ended. Never throws. */
+/** Passes WebSocket handshakes to the origin and reports the result. Never throws. */
 export function createHandshakeHandler(parts: HandshakeParts, entrance: Entrance) {
   const { log, domains, report, share, webSockets } = parts
 
@@ -42,7 +42,7 @@ export function createHandshakeHandler(parts: HandshakeParts, entrance: Entrance
     if (domain === null) return refuse(handshake, 'unknown-host', handledAs('none; unknown-host'), settled)
     const crawler = entrance.categoryOf(req.headers['user-agent'], domain.crawlers)
     const verdict = passVerdict(crawler === null ? 'not-a-crawler' : 'method')
-    // A handshake is no visit: without its domain it does not count as traffic.
+    // Without its domain, so that a handshake does not count as traffic.
     const handled: Handled = { verdict, domain: null, page: null, crawler }
     const leave = share.enter(req, domain)
     if (leave === null) return refuse(handshake, 'too-many-requests', handled, settled)

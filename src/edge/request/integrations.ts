@@ -4,34 +4,33 @@ import type { PageUrl } from '../../store/path.ts'
 import { createPass, type FrontOf, type PassOptions } from '../origin/pass.ts'
 import { EdgeHandler, type Entrance, type HandlerParts } from './handler.ts'
 
-/** What a site's own front asks for. The caller has found the domain's owner, and that the front may ask. */
+/** The caller has checked that the front may request this domain. */
 export type FrontRequest = {
   url: PageUrl
-  /** Of the visitor; null: a crawler, and nothing else is known. */
+  /** The visitor's; null: some crawler. */
   userAgent: string | null
 }
 
 /**
- * For sites that keep their own front: requests that come through it are answered by the edge's handler, from the same
- * pages and the same queue. Both methods take over `req` and `res`; of the headers of `req`, `offer` uses only the
- * accepted encodings.
+ * For sites with their own front: the edge's handler answers from the same pages and queue. Both methods take over
+ * `req` and `res`; `offer` reads only the accepted encodings from `req`.
  */
 export type Integrations = {
-  /** Answers as the edge answers a crawler: with the page, else with the origin's answer. */
+  /** Answers as for a crawler: the page, or the origin's response. */
   answer(req: IncomingMessage, res: ServerResponse, asked: FrontRequest): void
-  /** 200 with the page or sitemap, its own status in `X-Prepaint-Status`; 204 where the front has to ask the origin. */
+  /** 200 with the page or sitemap and its status in `X-Prepaint-Status`; 204: the front asks the origin. */
   offer(req: IncomingMessage, res: ServerResponse, asked: FrontRequest): void
 }
 
 const PAGE_STATUS = 'X-Prepaint-Status'
 
-/** Tells the middleware of a site's own front not to send the request back to us. */
+/** Tells the site's middleware not to send the request back to us. */
 const NOT_AGAIN = 'X-Prerender'
 
-/** Our own renderer, where a front sends it back to us all the same. */
+/** Our renderer, in case a front sends it back anyway. */
 const OUR_RENDERER = /\bPrepaint\/\d/
 
-/** Between the front and us; the origin must not see them, least of all the key. */
+/** Hidden from the origin, above all the key. */
 const FRONT_ONLY = new Set(['x-prerender-token', 'x-prerender-int-type', 'x-prerender', 'x-api-key'])
 
 export function createIntegrations(
@@ -44,11 +43,11 @@ export function createIntegrations(
     const front = edge.frontOf(req, domain)
     return { ...front, scheme: schemes.get(req) ?? front.scheme }
   }
-  // The client whose address is known here is the front: it is not verified as a crawler, and not limited as one client.
+  // The known address is the front's, so crawlers are not verified and the front is not limited.
   const entrance = { isForged: () => false, isInsecure: () => false, frontOf }
   const answering = new EdgeHandler(parts, {
     ...entrance,
-    // The front decided that it is a crawler: only its category is looked up, and whether the owner removed it.
+    // The front chose a crawler: only look up its category, and whether the owner removed it.
     categoryOf(userAgent, own) {
       const isRemoved = userAgent !== undefined && own?.categoryOf(userAgent) === null
       return isRemoved ? null : (edge.categoryOf(userAgent, own) ?? 'other')
@@ -85,7 +84,7 @@ export function createIntegrations(
   }
 }
 
-/** Makes `req` the request for the page itself. */
+/** Turns `req` into the request for the page. */
 function becomePageRequest(req: IncomingMessage, url: PageUrl, headers: object, rawHeaders: string[]): void {
   req.url = url.path
   req.headers = { ...headers, host: url.host }
@@ -94,19 +93,19 @@ function becomePageRequest(req: IncomingMessage, url: PageUrl, headers: object, 
 
 function agentHeaders(userAgent: string | null): { 'user-agent'?: string; via?: string } {
   if (userAgent === null) return {}
-  // As the renderer's gateway sends it; few fronts pass it on.
+  // Set by the renderer's gateway; few fronts pass it on.
   return OUR_RENDERER.test(userAgent)
     ? { 'user-agent': userAgent, via: '1.1 prepaint' }
     : { 'user-agent': userAgent }
 }
 
-/** Sends a page's status in a header of a 200, and 204 where there is no page. */
+/** Converts to 200 with the status in a header, or 204 without a page. */
 function statusInHeader(res: ServerResponse): void {
   const writeHead = (status: number, headers: string[]): ServerResponse => {
     const verdict = headers[headers.indexOf('X-Prepaint') + 1] ?? ''
     if (verdict.startsWith('none')) return head(res, 204, ['X-Prepaint', 'pass; unavailable'])
     head(res, 200, [...headers, PAGE_STATUS, `${status}`])
-    // The head is sent: from here on this is for the report.
+    // Already sent: only for the report from here on.
     res.statusCode = status
     return res
   }

@@ -14,24 +14,27 @@ import type { EdgeResponse } from '../server/exchange.ts'
 import type { EdgeDomain } from './domain.ts'
 import { type PassReason, reasonOf } from './verdict.ts'
 
-/** Crawlers that wait for renders at one node, of all accounts; each holds a connection and a little memory. */
+/** Waiting crawlers per node; each holds a connection. */
 export const WAITING_LIMIT = 2_000
 
 type LiveRenderParts = {
   log: Log
-  /** For what a crawler waits for: its queries have a time limit. */
+  /** With query time limits, because crawlers wait. */
   db: Queryable
   pages: Pick<PageCache<Served>, 'reread' | 'admission'>
   waiter: Pick<JobWaiter, 'wait'>
-  /** The worker of this node, else the queue. `over-quota`: at 120 % of the month's renders. Throws AppError('queue_full'). */
+  /**
+   * This node's worker first, then the queue. `over-quota`: 120 % of the month's renders. Throws
+   * AppError('queue_full').
+   */
   enqueueLive(page: PageId, requestId: string): Promise<JobId | 'over-quota'>
   liveWaitMs: number
 }
 
-/** One job that crawlers of this node wait for, however many. */
+/** A job and the crawlers of this node that wait for it. */
 type Attempt = { waiting: number; abandoned: AbortController; result: Promise<Served | PassReason> }
 
-/** Renders that crawlers wait for at this node. */
+/** Renders that crawlers of this node wait for. */
 export class LiveRenders {
   readonly #parts: LiveRenderParts
   readonly #attempts = new Map<string, Attempt>()
@@ -42,8 +45,8 @@ export class LiveRenders {
   }
 
   /**
-   * Queues a live job, or joins the one under way, and returns its page, or why there is none. Stops waiting at the
-   * deadline or when the crawler disconnects; the job goes on and fills the cache. Never rejects.
+   * Queues or joins a live job; returns its page, or why there is none. Stops waiting at the deadline or when the
+   * crawler disconnects; the job continues. Never rejects.
    */
   async render(domain: EdgeDomain, page: PageId, res: EdgeResponse): Promise<Served | PassReason> {
     const leave = this.#places.enter(domain.account)
@@ -88,12 +91,12 @@ export class LiveRenders {
       const end = await waiter.wait(job, signal)
       if (end === 'late') return end
       if (end.outcome === 'site-error' || end.outcome === 'no-store') {
-        // Given once to the crawlers that wait. null: there is a good copy to serve.
+        // Only for the waiting crawlers. null: serve the stored copy.
         const unstored = await readUnstored(db, domain.id, job)
         return unstored === null ? end.outcome : prepareUnstored(unstored)
       }
       if (end.state !== 'done') return reasonOf(end.outcome)
-      // What is stored now was just rendered; the notification may not have arrived yet.
+      // Just rendered, although the notification may not have arrived yet.
       return (end.page && admit(end.page)) ?? (await pages.reread(page)) ?? reasonOf(end.outcome)
     } catch (error) {
       if (error instanceof AppError && error.code === 'queue_full') return 'queue-full'

@@ -26,7 +26,6 @@ export type HitParts = {
   report: Report
 }
 
-/** A fresh page that answers a request at once. */
 type ReadyHit = {
   domain: EdgeDomain
   category: CrawlerCategory
@@ -36,10 +35,7 @@ type ReadyHit = {
   nowMs: number
 }
 
-/**
- * The definition of a hit: everything that the answer needs is in memory, and nothing speaks against it. null: the
- * request has to be looked at further. Reads memory only, and changes nothing.
- */
+/** The definition of a hit: the whole response is in memory. null: handle the request normally. No side effects. */
 export function readyHit(parts: HitParts, entrance: Entrance, head: RequestHead): ReadyHit | null {
   const domain = parts.domains.inMemory(head.headers.host ?? '')
   if (domain === undefined || entrance.isInsecure(head, domain)) return null
@@ -54,7 +50,7 @@ export function readyHit(parts: HitParts, entrance: Entrance, head: RequestHead)
   return { domain, category, target, page, representation, nowMs }
 }
 
-/** Records the hit, and returns what to send. */
+/** Records the hit and returns the response. */
 export function answerHit({ recorder }: HitParts, head: RequestHead, hit: ReadyHit): PageAnswer {
   const { target, category, page, representation, nowMs } = hit
   recorder.served({ target, category, userAgent: head.headers['user-agent'] ?? '', nowMs }, page)
@@ -65,10 +61,7 @@ export function handledHit({ domain, category, target }: ReadyHit): Handled {
   return { verdict: 'hit', domain, page: target.page, crawler: category }
 }
 
-/**
- * For the fast lane of HTTP/1.1: answers a hit with the bytes that node would write. False: it is no hit, and nothing
- * has been done.
- */
+/** Writes a hit on the fast lane, byte for byte as Node would. False: not a hit, no side effects. */
 export function createFastHit(
   parts: HitParts & { gate: ClientGate },
   entrance: Entrance,
@@ -81,7 +74,7 @@ export function createFastHit(
   return (head: RequestHead, send: SendAnswer): boolean => {
     if (!gate.mayEnter(head)) return false
     const hit = readyHit(parts, entrance, head)
-    // Node writes no body for these, whatever is stored.
+    // Node writes no body for these.
     if (hit === null || hit.page.status === 204 || hit.page.status === 304) return false
     const started = report.begin(head)
     const { status, same, own, body } = answerHit(parts, head, hit)
@@ -97,7 +90,7 @@ function statusLine(status: number): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`
 }
 
-/** Made once a second. */
+/** Renewed once a second. */
 function createDateLine(): (nowMs: number) => string {
   let second = Number.NaN
   let line = ''

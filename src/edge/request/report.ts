@@ -4,11 +4,10 @@ import type { Log } from '../../log.ts'
 import type { EdgeResponse, RequestHead } from '../server/exchange.ts'
 import type { Handled } from './verdict.ts'
 
-/** A live request that has been answered. */
 export type Answered = Handled & {
-  /** Our own work, for a page from memory; for everything else, until the answer was sent. */
+  /** For hits: our own work only. Otherwise: until the response was sent. */
   seconds: number
-  /** 0: nothing was sent, or the connection became a WebSocket. */
+  /** 0: nothing was sent, or it became a WebSocket. */
   status: number
 }
 
@@ -16,11 +15,11 @@ type ReportParts = {
   stopwatch: Stopwatch
   /** See `createRequestIds`. */
   idOf(req: RequestHead): string
-  /** For metrics, traffic and log. Called for every hit: cheap, and never throws. */
+  /** For metrics, traffic and log. Must be cheap (called for every hit) and never throw. */
   answered(req: RequestHead, answer: Answered): void
 }
 
-/** Names requests, and reports each once when it has been answered. */
+/** Reports each request once, after its response. */
 export class Report {
   readonly #parts: ReportParts
 
@@ -28,7 +27,7 @@ export class Report {
     this.#parts = parts
   }
 
-  /** Gives the request its id, for the answer, the origin, the job and the log. Returns when it began. */
+  /** Assigns the request's ID; returns the start time. */
   begin(req: RequestHead): number {
     req.headers['x-request-id'] = this.#parts.idOf(req)
     return this.#parts.stopwatch()
@@ -40,7 +39,7 @@ export class Report {
     this.#parts.answered(req, { verdict, domain, page, crawler, seconds, status })
   }
 
-  /** A page from memory was handed over whole: how fast the client reads it is not our figure. Else when it is sent. */
+  /** Excludes the client's reading time for a page from memory. Otherwise reports when the response is sent. */
   endWhenSent(req: RequestHead, res: EdgeResponse, started: number, handled: Handled): void {
     const end = () => this.end(req, started, handled, res.headersSent ? res.statusCode : 0)
     if (handled.verdict === 'hit' || handled.verdict === 'stale' || res.closed) end()
@@ -48,10 +47,10 @@ export class Report {
   }
 }
 
-/** Which live requests are logged: those that a render was for, all, or none. */
+/** Which requests are logged. */
 type AccessLogged = 'renders' | 'all' | 'none'
 
-/** Verdicts of requests that were never to be rendered, and that cost less than their log line would. */
+/** Requests that cost less than their log line would. */
 const QUIET: ReadonlySet<Answered['verdict']> = new Set([
   ...(['hit', 'none; unknown-host', 'none; bad-request', 'none; https'] as const),
   ...(['pass; not-a-crawler', 'pass; method', 'pass; category', 'pass; authorization'] as const),
@@ -59,7 +58,7 @@ const QUIET: ReadonlySet<Answered['verdict']> = new Set([
   ...(['pass; loop', 'pass; sitemap'] as const),
 ])
 
-/** One line for a live request, at `info`: without the query, which may hold secrets, and without the client. */
+/** One line at `info`, without the query, which may contain secrets, and without the client. */
 export function createAccessLog(
   log: Log,
   logged: AccessLogged,

@@ -5,27 +5,27 @@ import { type PageId, pageId } from '../../store/page-id.ts'
 import { normalisePath } from '../../store/path.ts'
 import type { EdgeDomain } from './domain.ts'
 
-/** What a URL of a domain stands for. Depends on these two only, so it is remembered. */
+/** The meaning of a URL. Depends only on domain and URL, so it is cached. */
 export type Target = PageTarget | { kind: 'asset' | 'excluded' | 'rule' | 'path' }
 
 export type PageTarget = {
-  /** `xml`: an asset, or a sitemap if the site names it as one. */
+  /** `xml`: an asset, unless the site names it as a sitemap. */
   kind: 'page' | 'sitemap' | 'xml'
   page: PageId
   lifetimes: Lifetimes
-  /** The day (since the epoch) on which this node last recorded that crawlers ask for it. */
+  /** Day (since epoch) on which this node last recorded the path. */
   notedDay: number
-  /** When this node last queued a refresh of it. */
+  /** When this node last queued a refresh. */
   refreshedMs: number
-  /** The visit that this node recorded last. */
+  /** The last visit that this node recorded. */
   visit: { userAgent: string; atMs: number }
 }
 
-// Loaded by a page, or downloads; never a page. html, php, aspx and the like are pages.
+// Page resources and downloads. Extensions such as html, php and aspx are pages.
 const ASSET =
   /\.(?:js|mjs|cjs|css|map|json|jsonld|webmanifest|wasm|xml|xsl|rss|atom|txt|csv|tsv|png|jpe?g|jfif|gif|svgz?|ico|cur|webp|avif|heic|bmp|tiff?|psd|ai|eps|woff2?|ttf|otf|eot|mp[34]|m4[av]|aac|wav|flac|og[gav]|opus|weba|webm|mov|avi|wmv|flv|mpe?g|mkv|m3u8|ts|mpd|vtt|srt|pdf|docx?|xlsx?|pptx?|od[tsp]|rtf|epub|zip|gz|tgz|bz2|xz|7z|rar|tar|br|zst|dmg|pkg|exe|msi|deb|rpm|apk|ipa|iso|bin|torrent|swf|dat|ics|vcf|ya?ml)$/i
 
-// For machines, answered by the origin itself.
+// For machines; the origin answers.
 const EXCLUDED =
   /^\/(?:robots\.txt|ads\.txt|app-ads\.txt|llms\.txt|security\.txt|favicon\.ico|\.well-known(?:\/.*)?)$/
 
@@ -36,18 +36,16 @@ const XML = /\.xml(?:\.gz)?$/i
 
 const NOT_ASCII = /[^\x21-\x7e]/
 
-/** URLs that are remembered, over all domains; some 300 bytes each. */
+/** URLs of all domains; about 300 bytes each. */
 const REMEMBERED = 50_000
 
-/** Targets of URLs, remembered. */
 export class Targets {
   readonly #remembered = new RecentMap<{ domain: EdgeDomain; target: Target }>({ limit: REMEMBERED })
 
-  /** `url`: as it came. */
   of(domain: EdgeDomain, url: string): Target {
     const key = `${domain.id}${url}` // digits, then `/`
     const found = this.#remembered.get(key)
-    // When the settings change, the domain is another object.
+    // Changed settings create a new domain object.
     if (found !== undefined && found.domain === domain) return found.target
     const target = targetOf(domain, url)
     if (url.length <= 2_048) this.#remembered.set(key, { domain, target })
@@ -56,7 +54,7 @@ export class Targets {
 }
 
 function targetOf(domain: EdgeDomain, url: string): Target {
-  // Bytes beyond ASCII have no place in a URL that is sent; node:http refuses them by itself.
+  // URLs must be ASCII; node:http refuses other bytes itself.
   const path = NOT_ASCII.test(url) ? null : normalisePath(url, domain.query)
   if (path === null) return { kind: 'path' }
 

@@ -3,7 +3,7 @@ import type { CrawlerCategory } from '../../sites/domain-settings.ts'
 import type { PageId } from '../../store/page-id.ts'
 import type { EdgeDomain } from './domain.ts'
 
-/** Why a request passed to the origin: by rule, because there is no page, or how its render ended. */
+/** Passed by rule, without a page, or after a failed render. */
 export type PassReason =
   | 'not-a-crawler'
   | 'method'
@@ -25,13 +25,10 @@ export type PassReason =
   | 'failed'
   | JobOutcome
 
-/**
- * How a live request was answered. Sent as `X-Prepaint`, logged, counted, and
- * asserted by the tests.
- */
+/** The result of a request, as in `X-Prepaint`, logs and metrics. */
 export type Verdict = 'hit' | 'stale' | 'rendered' | `pass; ${PassReason}`
 
-/** Answered without a site: the host is unknown or cannot be looked up, the request is refused, or redirected to https. */
+/** Without a site: unknown host, lookup failed, refused, or redirected to https. */
 export type NoVerdict =
   | 'none; unknown-host'
   | 'none; bad-request'
@@ -40,18 +37,17 @@ export type NoVerdict =
   | 'none; too-many-requests'
   | 'none; too-many-connections'
 
-/** What happened to a request. */
 export type Handled = {
   verdict: Verdict | NoVerdict
-  /** null: it was answered without a site. */
+  /** null: no site. */
   domain: EdgeDomain | null
-  /** The stored or rendered page that was the answer; null: none was. */
+  /** The page that was sent; null: none. */
   page: PageId | null
-  /** null: a person, a tool, or not known. */
+  /** null: a person, a tool, or unknown. */
   crawler: CrawlerCategory | null
 }
 
-/** Answered without a site. */
+/** For requests without a site. */
 export function handledAs(verdict: NoVerdict): Handled {
   return { verdict, domain: null, page: null, crawler: null }
 }
@@ -81,14 +77,14 @@ const OUTCOMES: Readonly<Record<JobOutcome, true>> = {
   cancelled: true,
 }
 
-/** The outcome as a reason. A node of another version may have stored an outcome that this one does not know. */
+/** Another version's node may have stored an unknown outcome. */
 export function reasonOf(outcome: JobOutcome): PassReason {
   return Object.hasOwn(OUTCOMES, outcome) ? outcome : 'failed'
 }
 
 const passVerdicts = new Map<PassReason, Verdict>()
 
-/** The same string for a reason each time: a joined one would be joined and hashed again for each look-up of it. */
+/** Returns a constant string: a concatenated one would be hashed again for each map lookup. */
 export function passVerdict(why: PassReason): Verdict {
   const known = passVerdicts.get(why)
   if (known !== undefined) return known

@@ -16,16 +16,15 @@ type RecorderParts = {
   lastVisits: Pick<LastVisits, 'note'>
 }
 
-/** A crawler's request for a page. */
 type Visit = { target: PageTarget; category: CrawlerCategory; userAgent: string; nowMs: number }
 
 const DAY_MS = 86_400_000
-/** A refresh of a stale page is queued at most once in this time. */
+/** Minimum interval between refreshes of a stale page. */
 const REFRESH_EVERY_MS = 10_000
-/** Repeated requests of one crawler for a page are recorded once in this time. */
+/** Minimum interval between recorded visits of one crawler to a page. */
 const VISIT_EVERY_MS = 60_000
 
-/** Records what crawlers ask for, and queues refreshes of stale pages. No request waits for it or fails by it. */
+/** Records visits and refreshes stale pages in the background. No request waits for it or fails because of it. */
 export class VisitRecorder {
   readonly #parts: RecorderParts
 
@@ -33,13 +32,13 @@ export class VisitRecorder {
     this.#parts = parts
   }
 
-  /** The visit is answered with a stored page or redirect. Costs two comparisons for a page that is asked for often. */
+  /** Two comparisons for frequently requested pages. */
   served(visit: Visit, entry: Served): void {
     if (entry.status < 400) this.known(visit)
     if (entry.kind === 'page') this.#visited(visit)
   }
 
-  /** The path is known from now on; recorded once a day. */
+  /** Records the path once a day. */
   known({ target, nowMs }: Pick<Visit, 'target' | 'nowMs'>): void {
     const day = Math.floor(nowMs / DAY_MS)
     if (target.notedDay === day) return
@@ -47,7 +46,7 @@ export class VisitRecorder {
     this.#parts.knownPaths.note(target.page)
   }
 
-  /** Which crawler asked last for the page. */
+  /** Records the last crawler of the page. */
   #visited({ target, category, userAgent, nowMs }: Visit): void {
     const { visit } = target
     if (visit.userAgent === userAgent && nowMs - visit.atMs < VISIT_EVERY_MS) return
@@ -57,7 +56,7 @@ export class VisitRecorder {
     this.#parts.lastVisits.note({ page: target.page, crawler, category, atMs: nowMs })
   }
 
-  /** The page is stale. `isForged`: the crawler is not what it claims to be, and must not cause a render. */
+  /** `isForged`: an unverified crawler must not cause a render. */
   refresh(
     domain: EdgeDomain,
     target: PageTarget,

@@ -1,17 +1,16 @@
 import type { EdgeRequest, EdgeResponse } from './exchange.ts'
 
-/** Where a CA asks whether a name is ours (RFC 8555, section 8.3). */
+/** RFC 8555, section 8.3 */
 const PREFIX = '/.well-known/acme-challenge/'
-/** base64url, of at least 128 bits. */
+/** base64url, at least 128 bits. */
 const TOKEN = /^[\w-]{22,255}$/
 
-/** The proof for that token of that host (lower case, no port); null: it is not ours to give. */
+/** The proof for a host (lower case, no port) and token; null: not ours. */
 export type FindChallenge = (host: string, token: string) => Promise<string | null>
 
 /**
- * Answers the CA before anything else is looked at: also for inactive domains
- * and where all else is redirected. What is not ours goes on like every
- * other request: an origin may order certificates of its own.
+ * Runs before all other checks, also for inactive domains. Unknown tokens pass on, because origins may order their
+ * own certificates.
  */
 export function createChallengeAnswer(find: FindChallenge | null) {
   return (req: EdgeRequest, res: EdgeResponse, goOn: () => void): void => {
@@ -20,7 +19,7 @@ export function createChallengeAnswer(find: FindChallenge | null) {
     else
       find(hostOf(req), token).then(
         (proof) => (proof === null ? goOn() : send(req, res, proof)),
-        // Without the database nothing is ours; what can be answered is.
+        // Without the database, continue as usual.
         () => goOn(),
       )
   }

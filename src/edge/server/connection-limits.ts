@@ -9,24 +9,24 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../../clock.ts'
 import type { Http2Request, Http2Response } from './http2-exchange.ts'
 
-/** Header lines of one request; browsers send each cookie as one. */
+/** Header lines per request; browsers send each cookie as one. */
 export const HEADER_LINES = 200
-/** As for HTTP/1.1: more is answered with 431; more than twice as much is not read. */
+/** Beyond this: 431. Beyond twice this, the header is not read. */
 export const HEADER_BYTES = 16 * 1024
 export const STREAMS = 100
-/** Pings and settings that one client may send within `CONTROL_WINDOW_MS`; each has to be answered. */
+/** Pings and settings per client within `CONTROL_WINDOW_MS`; each needs a response. */
 export const CONTROL_FRAMES = 200
 const CONTROL_WINDOW_MS = 10_000
-/** Streams that a client may open and reset at once, and then each second (CVE-2023-44487). */
+/** Streams that a client may open and reset at once, and then per second (CVE-2023-44487). */
 export const RESETS_AT_ONCE = 200
 const RESETS_PER_SECOND = 20
 
-/** Limits of one HTTP/2 connection. nghttp2 itself ends one with more than 8 CONTINUATION frames. */
+/** Per connection. nghttp2 itself limits CONTINUATION frames to 8. */
 export const HTTP2_LIMITS = {
   settings: {
     maxConcurrentStreams: STREAMS,
     maxHeaderListSize: 2 * HEADER_BYTES,
-    // Bytes of an unread body: at most 12 MiB a connection, and 1 MB/s for an upload with 120 ms of latency.
+    // Buffers at most 12 MiB of unread bodies per connection; allows uploads of 1 MB/s at 120 ms latency.
     initialWindowSize: 128 * 1024,
     enablePush: false,
   },
@@ -39,7 +39,7 @@ export const HTTP2_LIMITS = {
   maxSessionRejectedStreams: 100,
   streamResetBurst: RESETS_AT_ONCE,
   streamResetRate: RESETS_PER_SECOND,
-  // Origins may repeat headers that they should not; the client decides.
+  // Pass on headers that origins repeat wrongly; the client decides.
   strictSingleValueFields: false,
 } satisfies SecureServerOptions & {
   streamResetBurst: number
@@ -47,15 +47,15 @@ export const HTTP2_LIMITS = {
   strictSingleValueFields: boolean
 }
 
-/** For a body that goes on after its answer, and for a session's last frames. */
+/** For bodies that continue after the response, and a session's last frames. */
 const LAST_FRAMES_MS = 2_000
 
-/** Time limits of a server's HTTP/2 sessions and streams that node does not have. */
+/** Time limits of HTTP/2 sessions and streams that Node lacks. */
 export function createSessionWatch(options: { clock: Clock; idleMs: number; keepAliveMs: number }) {
   const { clock, idleMs, keepAliveMs } = options
   const sessions = new Set<ServerHttp2Session>()
 
-  /** Pings keep no session open: one without a request ends after the same time as a connection of HTTP/1.1. */
+  /** Closes idle sessions like idle HTTP/1.1 connections; pings do not count. */
   function session(one: ServerHttp2Session): void {
     sessions.add(one)
     one.once('close', () => sessions.delete(one))
@@ -87,7 +87,7 @@ export function createSessionWatch(options: { clock: Clock; idleMs: number; keep
     one.on('remoteSettings', control)
   }
 
-  /** Ends streams whose client reads nothing of its answer (a window of 0, for example), and unwanted bodies. */
+  /** Ends streams whose client does not read the response, and unwanted bodies. */
   function stream(one: ServerHttp2Stream, req: Http2Request, res: Http2Response): void {
     watchTaking(one, res)
     res.once('finish', () => {
@@ -98,7 +98,7 @@ export function createSessionWatch(options: { clock: Clock; idleMs: number; keep
     })
   }
 
-  /** Node's own timeout of a stream restarts with anything that its session sends, also answers to pings. */
+  /** Node's own stream timeout restarts with any frame of the session, for example pings. */
   function watchTaking(one: ServerHttp2Stream, res: Http2Response): void {
     let before = -1
     const look = setInterval(() => {
@@ -112,7 +112,7 @@ export function createSessionWatch(options: { clock: Clock; idleMs: number; keep
   function end(one: ServerHttp2Session): void {
     if (one.destroyed) return
     one.close()
-    // A client that does not even read the GOAWAY.
+    // The client does not read the GOAWAY.
     const cut = setTimeout(() => one.destroy(), LAST_FRAMES_MS)
     one.once('close', () => clearTimeout(cut))
   }
@@ -121,8 +121,8 @@ export function createSessionWatch(options: { clock: Clock; idleMs: number; keep
     session,
     stream,
     /**
-     * Tells each client which request was the last (RFC 9113, section 6.8), answers the open ones, and ends. A first
-     * GOAWAY that refuses nothing would be kinder, but node silently drops new streams after any GOAWAY.
+     * Sends GOAWAY with the last request (RFC 9113, section 6.8) and finishes open ones. No early GOAWAY: Node
+     * silently drops new streams after any.
      */
     endAll(): void {
       for (const one of sessions) if (!one.destroyed && !one.closed) one.close()
@@ -130,17 +130,14 @@ export function createSessionWatch(options: { clock: Clock; idleMs: number; keep
   }
 }
 
-/** Requests of one connection that wait behind an unanswered one; as many as HTTP/2 has streams. */
+/** Pipelined requests per connection; equals the limit of HTTP/2 streams. */
 export const MOST_PIPELINED = 100
 
 const behind = new WeakMap<Socket, number>()
 
-/**
- * Whether a request may wait behind those before it on its connection (RFC 9112, section 9.3.2). Browsers do not
- * pipeline, and each waiting request takes memory. Costs all other requests one comparison.
- */
+/** Limits pipelining (RFC 9112, section 9.3.2), because each waiting request takes memory. */
 export function mayWait(req: http.IncomingMessage, res: http.ServerResponse): boolean {
-  // Node gives an answer its connection when its turn comes.
+  // Node assigns the connection when the response's turn comes.
   if (res.socket !== null) return true
   const count = behind.get(req.socket) ?? 0
   if (count >= MOST_PIPELINED) return false

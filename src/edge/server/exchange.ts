@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable, Writable } from 'node:stream'
 
-/** What a request says before its body; a page from memory is chosen by nothing else. */
+/** The head alone selects a page from memory. */
 export type RequestHead = {
   method?: string | undefined
   url?: string | undefined
@@ -12,38 +12,33 @@ export type RequestHead = {
   }
 }
 
-/**
- * A request of HTTP/1.1 or HTTP/2, as the edge reads it: node's IncomingMessage
- * is one, and so is `Http2Request`. `Host` is there in either.
- */
+/** An HTTP/1.1 or HTTP/2 request: Node's IncomingMessage or `Http2Request`. Always has `Host`. */
 export type EdgeRequest = Readable &
   RequestHead & {
     /** `1.0`, `1.1` or `2.0`. */
     httpVersion: string
-    /** Flat: name, value, name, value ... Of HTTP/2 without pseudo headers. */
+    /** Flat, without HTTP/2 pseudo headers. */
     rawHeaders: string[]
     rawTrailers: string[]
-    /** The body has been read to its end. */
+    /** The whole body was read. */
     complete: boolean
     socket: {
-      /** Ends the connection; of HTTP/2, where others use it too, only this exchange. */
+      /** Ends the connection; for HTTP/2, only this stream. */
       destroy(): unknown
     }
   }
 
-/** The answer to one: node's ServerResponse, or `Http2Response`. */
+/** Node's ServerResponse or `Http2Response`. */
 export type EdgeResponse = Writable & {
   readonly headersSent: boolean
-  /** Once they are sent: that of the answer. */
   readonly statusCode: number
-  /** false: the connection ends behind this answer. HTTP/2 has no such thing. */
+  /** False: close after this response. No effect in HTTP/2. */
   shouldKeepAlive: boolean
-  /** Throws for a status or header that no message may have. */
+  /** Throws on an invalid status or header. */
   writeHead(status: number, headers: string[]): EdgeResponse
   writeHead(status: number, reason: string | undefined, headers: string[]): EdgeResponse
   addTrailers(trailers: [string, string][]): void
   writeContinue(): void
-  /** Sends the head before there is a body. */
   flushHeaders(): void
   readonly req: { method?: string | undefined; complete: boolean; headers: IncomingHttpHeaders }
 }

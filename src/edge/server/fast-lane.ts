@@ -3,36 +3,34 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { RequestHead } from './exchange.ts'
 
-/** Writes a whole answer. null: the kernel has taken all of it; else an emitter of `close`, then or when the client goes. */
+/** Returns null if the kernel took the whole response, otherwise an emitter of `close`. */
 export type SendAnswer = (head: string, body: Buffer | null) => NodeJS.EventEmitter | null
 
 export type HitLaneOptions = {
   /** For the first request of a connection. */
   headersMs: number
-  /** Connections that have not read any of their answer for this long are closed. */
+  /** Close connections that have not read any of their response for this time. */
   idleMs: number
-  /** A connection without a further request is closed after this time. */
+  /** Close connections without a further request after this time. */
   keepAliveMs: number
-  /** False: it is not answered here, and nothing has been done. */
+  /** False: not answered, no side effects. */
   answer(req: RequestHead, send: SendAnswer): boolean
-  /** Node takes over the connection, with the bytes on it that were not answered. */
+  /** Passes the connection to Node with the unanswered bytes. */
   handOver(socket: Socket): void
 }
 
-/** Node's own grace for requests that are on their way when the time is up. */
+/** Node's own grace for requests in transit at the limit. */
 const GRACE_MS = 1_000
 
-/** As node answers when no head comes in time. */
+/** The same response as Node's for a late head. */
 const TOO_SLOW = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n'
 
 /**
- * Connections of HTTP/1.1, with or without TLS, on which only simple requests for hits come, one at a time: without
- * node's parser, streams and messages a hit costs two thirds. The first other request hands the connection over to
- * node, unread and for good.
+ * HTTP/1.1 connections with only simple requests for hits: a third cheaper without Node's parser and streams. Any
+ * other request passes the connection to Node for good.
  */
 export function createHitLane(options: HitLaneOptions) {
   const { headersMs, idleMs, keepAliveMs, answer, handOver } = options
-  /** How to end each connection. */
   const conversations = new Map<Socket, { endBehindAnswer(): void }>()
   let ending = false
 
@@ -70,7 +68,7 @@ export function createHitLane(options: HitLaneOptions) {
       if (head === null || !isAnswered(head)) leave(bytes)
     }
 
-    /** After a fault node answers the request: it meets the fault again, answers 503 and logs it. */
+    /** On an error Node handles the request: it fails again there, gives 503 and is logged. */
     function isAnswered({ method, url, headers }: SimpleHead): boolean {
       const before = answers
       try {
@@ -83,10 +81,10 @@ export function createHitLane(options: HitLaneOptions) {
 
     function leave(bytes: Buffer): void {
       forget()
-      // Node ends it: requests behind an answer under way are answered, too.
+      // Node closes the connection, after answering the requests behind this one.
       isLast = false
       socket.off('data', read).off('end', end).off('error', fail).off('timeout', late).off('close', forget)
-      // Nothing may be read between here and there.
+      // Read nothing during the handover.
       socket.pause()
       socket.unshift(bytes)
       handOver(socket)
@@ -102,7 +100,7 @@ export function createHitLane(options: HitLaneOptions) {
     const fail = () => void socket.destroy()
     const forget = () => void conversations.delete(socket)
 
-    /** A connection without a request so far may still send one, as with node. */
+    /** A connection without any request may still send one, as with Node. */
     function endBehindAnswer(): void {
       isLast = answers > 0
       if (isLast && going === null) socket.destroy()
@@ -115,11 +113,11 @@ export function createHitLane(options: HitLaneOptions) {
 
   return {
     take,
-    /** From now on node answers, with `Connection: close`. */
+    /** From now on Node answers, with `Connection: close`. */
     end(): void {
       ending = true
     },
-    /** Closes connections between two requests at once, those with an answer under way behind it. */
+    /** Closes idle connections at once, the others after their response. */
     closeIdle(): void {
       for (const { endBehindAnswer } of conversations.values()) endBehindAnswer()
     },
@@ -131,23 +129,22 @@ export function createHitLane(options: HitLaneOptions) {
 
 export type HitLane = ReturnType<typeof createHitLane>
 
-/** A request without a body, read whole. */
 export type SimpleHead = {
   method: 'GET' | 'HEAD'
-  /** Begins with `/`. */
+  /** Starts with `/`. */
   url: string
-  /** By name in lower case; `host` is there, and none came twice. */
+  /** Lower-case names; includes `host`, no duplicates. */
   headers: IncomingHttpHeaders
 }
 
-/** Longer heads are read by node. */
+/** Node parses longer heads. */
 export const SIMPLE_HEAD_BYTES = 8_192
 
-/** Visible ASCII, spaces and tabs: a value cannot hold a line break. */
+/** Visible ASCII, spaces and tabs, so no line breaks in values. */
 const SIMPLE =
   /^(GET|HEAD) (\/[\x21-\x7e]*) HTTP\/1\.1\r\n((?:[!#$%&'*+\-.^_`|~\dA-Za-z]+:[\t\x20-\x7e]*\r\n)+)\r\n$/
 
-/** With these there may be a body, another protocol, or a wish about the connection; `__proto__` is no property. */
+/** May announce a body, an upgrade or connection options. `__proto__` is not a safe property. */
 const NOT_SIMPLE: ReadonlySet<string> = new Set([
   '__proto__',
   'content-length',
@@ -162,16 +159,15 @@ const NOT_SIMPLE: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Reads a request head that every server of HTTP/1.1 reads alike (RFC 9112), with nothing behind it; null for all
- * others, valid or not: those are for node's parser. Each string is a copy: it may live as long as a page, and a slice
- * would keep the whole head in memory.
+ * Parses a head that all HTTP/1.1 servers read alike (RFC 9112); null: use Node's parser. Copies each string, because
+ * a slice would keep the whole head in memory.
  */
 export function readSimpleHead(bytes: Buffer): SimpleHead | null {
   if (bytes.length > SIMPLE_HEAD_BYTES) return null
   const text = bytes.toString('latin1')
   const parts = SIMPLE.exec(text)
   if (parts === null) return null
-  // A name that every object has (`constructor`) counts as a repeated one.
+  // Inherited names (`constructor`) count as repeated.
   const headers: IncomingHttpHeaders = {}
   const end = text.length - 2
   for (let at = end - parts[3]!.length; at < end; ) {
@@ -189,7 +185,7 @@ export function readSimpleHead(bytes: Buffer): SimpleHead | null {
   return { method, url: bytes.toString('latin1', targetAt, targetAt + target.length), headers }
 }
 
-/** Spaces and tabs around a value are not part of it (RFC 9112, section 5.1). */
+/** RFC 9112, section 5.1 */
 function withoutSpace(bytes: Buffer, from: number, to: number): string {
   let [start, end] = [from, to]
   while (start < end && isSpace(bytes[start]!)) start++

@@ -4,10 +4,10 @@ import { Readable, Writable } from 'node:stream'
 
 import type { EdgeRequest, EdgeResponse } from './exchange.ts'
 
-/** The client's end of the connection; its session forgets it when it closes. */
+/** A separate object, because the session forgets the address when it closes. */
 type Http2Peer = { remoteAddress: string | undefined }
 
-/** One request of HTTP/2 in the words of HTTP/1.1. */
+/** An HTTP/2 request with the interface of HTTP/1.1. */
 export class Http2Request extends Readable implements EdgeRequest {
   readonly httpVersion = '2.0'
   readonly method: string
@@ -16,17 +16,16 @@ export class Http2Request extends Readable implements EdgeRequest {
   readonly rawHeaders: string[]
   readonly rawTrailers: string[] = []
   readonly socket: EdgeRequest['socket']
-  /** Somebody wants the body. */
   reading = false
   readonly #stream: ServerHttp2Stream
   #ended = false
 
-  /** `raw` as node gives it with a stream; `bodiless`: what comes on it, if anything, is not read here. */
+  /** `raw`: Node's raw header list. `bodiless`: data on the stream is not read here. */
   constructor(stream: ServerHttp2Stream, raw: readonly string[], bodiless: boolean, peer: Http2Peer) {
-    // What is not read is the stream's to keep, within its window.
+    // Unread data stays in the stream, within its window.
     super({ highWaterMark: 0, autoDestroy: true })
     this.#stream = stream
-    // A client may break off a body that nobody reads, or in which nobody is interested any more.
+    // A client may abort a body that is not read.
     this.on('error', () => {})
     const { pseudo, rawHeaders } = inWordsOfHttp1(raw)
     this.method = pseudo.get(':method') ?? ''
@@ -42,7 +41,7 @@ export class Http2Request extends Readable implements EdgeRequest {
       this.push(null)
       return
     }
-    // What delimits a body here are the frames; for the origin it is in chunks.
+    // Frames delimit the body here; the origin gets it chunked.
     if (this.headers['content-length'] === undefined) this.headers['transfer-encoding'] = 'chunked'
     stream.pause()
     stream.on('data', (part: Buffer) => {
@@ -52,7 +51,7 @@ export class Http2Request extends Readable implements EdgeRequest {
       if (Array.isArray(rest[0])) this.rawTrailers.push(...(rest[0] as string[]))
     })
     stream.once('end', () => this.#ended || this.push(null))
-    // A reset without an error closes a stream only when all that came has been read.
+    // A reset without an error closes a stream only after all data was read.
     stream.once('aborted', () => {
       this.#discard()
       this.destroy(new Error('The client broke off'))
@@ -66,7 +65,7 @@ export class Http2Request extends Readable implements EdgeRequest {
     return this.readableEnded
   }
 
-  /** All is answered: what is left of the body is for nobody. */
+  /** Discards the rest of the body after the response. */
   endStream(): void {
     this.#discard()
     this.#stream.close(constants.NGHTTP2_NO_ERROR)
@@ -83,7 +82,7 @@ export class Http2Request extends Readable implements EdgeRequest {
   }
 }
 
-/** The answer to it. Reasons are not sent; there are none in HTTP/2 (RFC 9113, section 8.3.2). */
+/** HTTP/2 has no reason phrases (RFC 9113, section 8.3.2). */
 export class Http2Response extends Writable implements EdgeResponse {
   shouldKeepAlive = true
   statusCode = 200
@@ -93,7 +92,7 @@ export class Http2Response extends Writable implements EdgeResponse {
   #handedBytes = 0
 
   constructor(stream: ServerHttp2Stream, req: EdgeResponse['req']) {
-    // Back-pressure is the stream's.
+    // The stream handles back-pressure.
     super({ decodeStrings: true })
     this.#stream = stream
     this.req = req
@@ -102,7 +101,7 @@ export class Http2Response extends Writable implements EdgeResponse {
       try {
         stream.sendTrailers(Object.fromEntries(grouped(this.#trailers)))
       } catch (error) {
-        // Nobody above hears of it; what an origin says must not end the node.
+        // Invalid headers from an origin must not end the node.
         stream.destroy(error as Error)
       }
     })
@@ -112,7 +111,7 @@ export class Http2Response extends Writable implements EdgeResponse {
     stream.once('close', broken).once('aborted', broken)
   }
 
-  /** Bytes of the body that wait for the client to take them, and those that it has taken. */
+  /** Body bytes that wait for the client, and those it has read. */
   get progress(): { waitingBytes: number; takenBytes: number } {
     const waitingBytes = this.#stream.bufferSize
     return { waitingBytes, takenBytes: this.#handedBytes - waitingBytes }
@@ -131,11 +130,11 @@ export class Http2Response extends Writable implements EdgeResponse {
     this.statusCode = status
     const headers = rest.at(-1) as string[]
     for (let at = 0; at < headers.length; at += 2) http.validateHeaderValue(headers[at]!, headers[at + 1]!)
-    // Whoever knows the length at once has no trailers; waiting for them would take another frame.
+    // A known length means no trailers; waiting for them would cost a frame.
     const waitForTrailers = !headers.some(
       (text, at) => at % 2 === 0 && text.toLowerCase() === 'content-length',
     )
-    // Node adds to the list that it is given.
+    // Node appends to the list it gets.
     this.#stream.respond([':status', `${status}`, ...headers], { waitForTrailers })
     return this
   }
@@ -153,7 +152,7 @@ export class Http2Response extends Writable implements EdgeResponse {
   /** `writeHead` has sent them. */
   flushHeaders(): void {}
 
-  /** A body that is whole goes out as one, with its end. */
+  /** Sends a complete body and the end in one frame. */
   override end(part?: unknown, encoding?: BufferEncoding | (() => void), done?: () => void): this {
     const whole = typeof part === 'string' || part instanceof Uint8Array
     if (!whole || this.writableLength > 0 || this.writableEnded || !this.headersSent) {
@@ -167,7 +166,7 @@ export class Http2Response extends Writable implements EdgeResponse {
   }
 
   override _write(part: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    // Of a HEAD, 204 or 304 nothing can be sent any more.
+    // HEAD, 204 and 304 have no body.
     if (this.#stream.writableEnded) return void done()
     this.#handedBytes += part.length
     this.#stream.write(part, done)
@@ -183,15 +182,15 @@ export class Http2Response extends Writable implements EdgeResponse {
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    // Nobody takes half an answer for a whole one; `close` would end it in peace first.
+    // Break off, so that a partial response never looks complete; `close` would end it normally.
     if (!this.#stream.writableFinished) this.#stream.destroy(error ?? new Error('broken off'))
     done(error)
   }
 }
 
 /**
- * `:authority` is `Host`; where both stand and differ both are kept, which is
- * refused as two. Cookie crumbs are one header (RFC 9113, sections 8.2.3 and 8.3.1).
+ * `:authority` becomes `Host`; if both differ, both stay and the request is refused. Joins cookies (RFC 9113,
+ * sections 8.2.3 and 8.3.1).
  */
 function inWordsOfHttp1(raw: readonly string[]): { pseudo: Map<string, string>; rawHeaders: string[] } {
   const pseudo = new Map<string, string>()
@@ -209,7 +208,7 @@ function inWordsOfHttp1(raw: readonly string[]): { pseudo: Map<string, string>; 
   return { pseudo, rawHeaders }
 }
 
-/** As node joins headers; these are the only ones of a request of which the first counts. */
+/** The only request headers of which Node keeps the first; others are joined. */
 const FIRST_COUNTS = new Set([
   'host',
   'content-length',

@@ -11,26 +11,22 @@ import type { EdgeRequest, EdgeResponse, RequestHead } from './exchange.ts'
 import { createHitLane, type HitLane, type HitLaneOptions, type SendAnswer } from './fast-lane.ts'
 import { Http2Request, Http2Response } from './http2-exchange.ts'
 
-/** Handle requests of both versions of HTTP. */
+/** For HTTP/1.1 and HTTP/2. */
 type EdgeHandlers = {
   request(req: EdgeRequest, res: EdgeResponse): void
-  /** Of HTTP/1.1. False: it is no hit, and goes to `request`. Absent: there are no hits. */
+  /** HTTP/1.1 only. False: not a hit, use `request`. */
   readyHit?(req: RequestHead, send: SendAnswer): boolean
-  /** A WebSocket handshake, over HTTP/1.1 only. */
+  /** WebSocket handshakes, HTTP/1.1 only. */
   upgrade(handshake: Handshake): void
 }
 
-/** Certificates by the client's SNI, as it was sent. */
 export type EdgeTls = {
-  /** null: there is none, and the handshake fails. `protocol`: what `alpn` has chosen before. */
+  /** null fails the handshake. `protocol`: the earlier choice of `alpn`. */
   contextFor(
     serverName: string,
     protocol: string | null,
   ): SecureContext | null | Promise<SecureContext | null>
-  /**
-   * Takes a protocol other than HTTP (`acme-tls/1`), with the certificate for it
-   * where that is in memory; the connection ends behind the handshake.
-   */
+  /** Accepts another protocol (`acme-tls/1`) with its certificate. The connection ends after the handshake. */
   alpn?(
     serverName: string,
     protocols: readonly string[],
@@ -39,31 +35,28 @@ export type EdgeTls = {
 
 type ServerOptions = {
   clock: Clock
-  /** For a whole request head, from its connection or the answer before it on. */
+  /** For a whole request head, from the connection or the previous response on. */
   headersMs: number
-  /** Connections that have not read any of their answer for this long are closed. */
+  /** Close connections that have not read any of their response for this time. */
   idleMs: number
-  /** A connection without a request is closed after this time. */
+  /** Close connections without a request after this time. */
   keepAliveMs: number
 }
 
 export type EdgeServers = {
-  /** HTTP/1.1. Not yet listening. Also serves connections of `secure` that chose HTTP/1.1. */
+  /** HTTP/1.1, not listening yet. Also gets connections of `secure` that chose HTTP/1.1. */
   plain: http.Server
-  /** TLS with HTTP/2 and HTTP/1.1. Not yet listening; null without certificates. */
+  /** TLS with HTTP/2 and HTTP/1.1, not listening yet; null without certificates. */
   secure: tls.Server | null
-  /**
-   * For the end: every answer that begins from now on says that it is the last of its
-   * connection, and clients of HTTP/2 get a GOAWAY at once. Open requests are answered.
-   */
+  /** For shutdown: sends `Connection: close` or GOAWAY, and finishes open requests. */
   endSessions(): void
 }
 
-/** How often node checks for connections past their time limits; its default is every 30 s. */
+/** Timeout checks per limit; Node's default is every 30 s. */
 const LOOKS_PER_LIMIT = 5
 const HANDSHAKE_MS = 10_000
 
-/** TLS 1.3, and what of TLS 1.2 has forward secrecy and authenticated encryption (RFC 9325, section 4.2). */
+/** TLS 1.3, and TLS 1.2 with forward secrecy and AEAD (RFC 9325, section 4.2). */
 const TLS_OPTIONS: tls.TlsOptions = {
   minVersion: 'TLSv1.2',
   ciphers: [
@@ -75,7 +68,6 @@ const TLS_OPTIONS: tls.TlsOptions = {
   handshakeTimeout: HANDSHAKE_MS,
 }
 
-/** The servers that clients connect to. One server reads all HTTP/1.1, with and without TLS: the limits are the same. */
 export function createEdgeServers(
   handlers: EdgeHandlers,
   certificates: EdgeTls | null,
@@ -89,12 +81,12 @@ export function createEdgeServers(
   sessions.on('session', (session) => {
     const peer = { remoteAddress: session.socket.remoteAddress }
     watch.session(session)
-    // With a listener of its own, node makes no requests and responses.
+    // With a listener here, Node creates no request objects of its own.
     session.on('stream', (...given) => {
       const [stream, headers, flags] = given
       const raw = rawOf(given)
       stream.on('error', () => {})
-      // CONNECT is refused: what follows it is no body.
+      // CONNECT is refused, so its data is not a body.
       const bodiless = (flags & END_STREAM) !== 0 || headers[':method'] === 'CONNECT'
       const req = new Http2Request(stream, raw, bodiless, peer)
       const res = new Http2Response(stream, req)
@@ -105,7 +97,7 @@ export function createEdgeServers(
     })
   })
 
-  // OpenSSL asks for the protocol first and for the certificate then in TLS 1.3, in TLS 1.2 the other way round.
+  // OpenSSL asks for the protocol before the certificate in TLS 1.3, and after it in TLS 1.2.
   const others = new WeakMap<tls.TLSSocket, string>()
   const secure = tls.createServer({
     ...TLS_OPTIONS,
@@ -118,7 +110,7 @@ export function createEdgeServers(
       )
     },
     ALPNCallback(this: tls.TLSSocket, { servername, protocols }) {
-      // `servername` is false without SNI, which its type does not say.
+      // `servername` is false without SNI, despite its type.
       const other = certificates.alpn?.(servername || '', protocols) ?? null
       if (other !== null) {
         others.set(this, other.protocol)
@@ -145,12 +137,11 @@ export function createEdgeServers(
 
 const END_STREAM = http2.constants.NGHTTP2_FLAG_END_STREAM
 
-/** As in HTTP/1.1. */
 function headerBytes(raw: readonly string[]): number {
   return raw.reduce((sum, text) => sum + text.length + 2, 0)
 }
 
-/** Node gives the list of a stream's headers as they came, which its types do not say. */
+/** Node passes the raw header list, which its types omit. */
 function rawOf(given: readonly unknown[]): string[] {
   const raw = given[3]
   return Array.isArray(raw) ? raw.map(String) : []
@@ -158,7 +149,6 @@ function rawOf(given: readonly unknown[]): string[] {
 
 type Headers = http.OutgoingHttpHeaders | http.OutgoingHttpHeader[]
 
-/** A server whose connections begin in the fast lane. */
 class LaneServer<Answer extends typeof http.ServerResponse<http.IncomingMessage>> extends http.Server<
   typeof http.IncomingMessage,
   Answer
@@ -211,10 +201,9 @@ function createPlain(
     keepAliveTimeout: keepAliveMs,
     headersTimeout: headersMs,
     connectionsCheckingInterval: headersMs / LOOKS_PER_LIMIT,
-    // Uploads may take as long as they move, see `body-pace.ts`.
+    // Uploads have no total limit, only a minimum pace (`watchBodyPace`).
     requestTimeout: 0,
-    // `Upgrade: h2c` and the like are ignored, as anybody may (RFC 9110, section 7.8).
-    // Nearly all requests have no body: no stream is made for them.
+    // `Upgrade: h2c` is ignored (RFC 9110, section 7.8). Requests without a body get no stream.
     optimizeEmptyRequests: true,
     shouldUpgradeCallback: (req) => req.headers.upgrade?.toLowerCase() === 'websocket',
   })
@@ -225,7 +214,7 @@ function createPlain(
     if (mayWait(req, res)) handlers.request(req, res)
     else req.socket.destroy()
   })
-  // The origin says whether it wants the body.
+  // The origin decides whether it wants the body.
   server.on('checkContinue', handlers.request)
   server.on('connect', (_req, socket: net.Socket) => {
     socket.on('error', () => socket.destroy())
@@ -234,7 +223,7 @@ function createPlain(
   server.on('upgrade', (req, socket, head) => {
     req.socket.setTimeout(0)
     socket.on('error', () => socket.destroy())
-    // All is sent. Nothing reads any more, so the client's own end would not be noticed.
+    // All is sent. The client's end would go unnoticed, because nothing reads any more.
     socket.on('finish', () => socket.destroy())
     handlers.upgrade({ req, socket, head })
   })
@@ -245,15 +234,13 @@ function createPlain(
   return { server, lastAnswers }
 }
 
-/** What seals session tickets: name, HMAC and AES keys in one. */
+/** Key name, HMAC and AES keys of session tickets. */
 const KEY_BYTES = 48
 const KEPT_MS = 12 * 3_600_000
 
 /**
- * Gives a TLS server a new key for its session tickets twice a day. A ticket of
- * the one before, or of another node, costs a whole handshake, and no more: a
- * key that nodes share would have to be stored, and whoever found it could read
- * what was said in the sessions of TLS 1.2 that it sealed.
+ * Replaces the session ticket key twice a day. Older tickets, or those of other nodes, only cost a full handshake. A
+ * stored shared key could decrypt TLS 1.2 sessions.
  */
 export function renewTicketKeys(
   server: Pick<tls.Server, 'setTicketKeys'>,
