@@ -47,7 +47,6 @@ export type EdgeParts = {
   pool: Queryable
   notifications: Pick<Notifications, 'connected'>
   origins: OriginPool
-  /** This node's worker, or the queue. */
   enqueueLive: EnqueueLive
   waiter: Pick<JobWaiter, 'wait'>
   knownPaths: Pick<AskedPaths, 'note'>
@@ -70,7 +69,6 @@ export type EdgeOptions = {
   idleMs?: number
   /** For a whole request head, from the connection or the previous response on. */
   headersMs?: number
-  /** Interval of the upload pace check. */
   bodyLookMs?: number
   /** Close connections without a request after this time. */
   keepAliveMs?: number
@@ -80,7 +78,6 @@ export type EdgeOptions = {
 
 export type Edge = EdgeServers & {
   server: http.Server
-  /** For sites with their own front. */
   integrations: Integrations
   /** Caches to pass to `invalidateOn`. */
   held: readonly Held[]
@@ -89,14 +86,11 @@ export type Edge = EdgeServers & {
 
 /** Above the keep-alive time of proxies in front of us (60 s). */
 const KEEP_ALIVE_MS = 65_000
-/** No browser takes longer to send a request head. */
 const HEADERS_MS = 15_000
 const ANSWER_WAIT_MS = 60_000
-/** Server-sent events may be minutes apart. */
 const IDLE_MS = 600_000
 const BODY_LOOK_MS = 10_000
 
-/** Wires up the edge. The servers do not listen yet. */
 export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
   const { idleMs = IDLE_MS, headersMs = HEADERS_MS, keepAliveMs = KEEP_ALIVE_MS } = options
   const clients = options.clients ?? NO_CLIENT_LIMITS

@@ -14,7 +14,6 @@ export const RANGES_LIMIT = 20_000
 /** Wider ranges are mistakes that would verify everyone. */
 const WIDEST = { 4: 8, 6: 19 } as const
 
-/** JSON keys of ranges, at any depth. */
 const RANGE_KEYS = ['ipv4Prefix', 'ipv6Prefix', 'ip_prefix', 'ipv6_prefix', 'ip_address', 'cidr']
 
 /**

@@ -18,11 +18,9 @@ type CrawlerRanges = {
 type CrawlerRangesOptions = {
   /** null: no ranges. */
   dir: string | null
-  /** Uses the address guard. */
   fetchText: FetchText
   log: Log
   refreshEveryMs?: number
-  /** Retry interval of failed lists. */
   retryAfterMs?: number
 }
 
@@ -34,7 +32,6 @@ export class RangesError extends Error {
   }
 }
 
-/** URLs of lists by owner. */
 const SOURCES = 'sources.json'
 const FILES_LIMIT = 200
 const DAY_MS = 86_400_000

@@ -59,7 +59,6 @@ export function createCrawlerTest(): CrawlerTest {
   }
 }
 
-/** `own`: the domain's lists. */
 export type CrawlerTest = (userAgent: string | undefined, own?: OwnCrawlers | null) => CrawlerCategory | null
 
 function patternOf(tags: readonly string[]): RegExp {
@@ -72,7 +71,6 @@ function patternOf(tags: readonly string[]): RegExp {
 /** `null`: not a crawler; `undefined`: no own rule. */
 export type OwnCrawlers = { categoryOf(userAgent: string): CrawlerCategory | null | undefined }
 
-/** Per domain. */
 const REMEMBERED = 100
 /** null: no own lists. A removal wins over an addition. */
 export function ownCrawlers({ add = [], remove = [] }: DomainSettings['crawlers']): OwnCrawlers | null {
@@ -119,7 +117,6 @@ export function matchesWhole(glob: Glob, text: string): boolean {
   return inOrder(glob.slice(1, -1), text, first.length, text.length - last.length)
 }
 
-/** Matches anywhere in the text. */
 function matchesWithin(glob: Glob, text: string): boolean {
   return inOrder(glob, text, 0, text.length)
 }

@@ -159,7 +159,6 @@ export const KNOWN_CRAWLERS: readonly KnownCrawler[] = [
 type CrawlerOwner = {
   /** Domains of the owner's reverse DNS names; empty: only address ranges verify. */
   hosts: readonly string[]
-  /** Further crawlers of the owner. */
   pattern?: Pattern
 }
 
@@ -229,7 +228,6 @@ function matches(lower: string, pattern: Pattern): boolean {
 
 export const CRAWLER_NAME_CHARS = 40
 
-/** `ExampleBot`, `some-crawler` */
 const NAME = /[a-z0-9._-]*(?:bot|crawl|spider|slurp|preview|archiv|fetcher|indexer)[a-z0-9._-]*/i
 
 /**

@@ -7,7 +7,6 @@ import type { AddressList } from './address-list.ts'
 import { CRAWLER_OWNERS, claimedOwner } from './known-crawlers.ts'
 import type { ReverseDns, Standing } from './reverse-dns.ts'
 
-/** Never rejects. */
 export type VerifyCrawler = (
   userAgent: string,
   address: string,
@@ -27,7 +26,6 @@ export const KEPT_MS: Readonly<Record<Standing, number>> = {
   forged: HOUR_MS,
   unknown: 60_000,
 }
-/** Cached addresses. */
 const REMEMBERED = 50_000
 /** Concurrent lookups of all accounts. Beyond its share, an account's crawlers are `unknown`. */
 export const LOOKUPS_LIMIT = 64

@@ -12,7 +12,6 @@ export const MOST_OF_ONE_CLIENT = 192
 
 export type OriginShare = ReturnType<typeof createOriginShare>
 
-/** `clientOf` returns null for exempt clients. */
 export function createOriginShare(clientOf: (req: EdgeRequest) => string | null) {
   const underWay = createCounter(MOST_OF_ONE_CLIENT)
 

@@ -13,13 +13,10 @@ import { createAnswerStream, watchBodyPace } from './stream-answer.ts'
 
 export type PassOptions = {
   origins: OriginPool
-  /** Longest silence before the response. */
   answerWaitMs: number
-  /** Longest silence within the response. */
   idleMs: number
   /** Interval of the upload pace check. */
   bodyLookMs: number
-  /** The site's address as the client sees it. */
   frontOf: FrontOf
   /** Logs a failed request and returns the reference that people see. */
   onFault(fault: { domain: string; page: PlainPage; error: Error }): string
@@ -29,10 +26,9 @@ export type FrontOf = (req: EdgeRequest, domain: EdgeDomain) => Front
 
 export type Pass = (req: EdgeRequest, res: EdgeResponse, domain: EdgeDomain, verdict: Verdict) => void
 
-/** Higher values mean a loop; a lower one only a misconfiguration. */
+/** Fewer passes through us are only a misconfiguration; more would be a loop. */
 export const MAX_TIMES_THROUGH_US = 3
 
-/** Time for the rest of a body after its response. */
 const BODY_AFTER_ANSWER_MS = 2_000
 
 /** Idempotent (RFC 9110, section 9.2.2) and without a body. */
@@ -130,7 +126,6 @@ function endBody(req: EdgeRequest, call: OriginCall): void {
   req.once('close', () => clearTimeout(late))
 }
 
-/** The body and its framing headers (RFC 9112, section 6). */
 function bodyOf(req: EdgeRequest): { body: RequestBody; framing: string[] } {
   // Node refuses requests with both headers.
   if (req.headers['transfer-encoding'] !== undefined) {

@@ -14,7 +14,6 @@ import { MAX_TIMES_THROUGH_US, type PassOptions, pageFor } from './pass.ts'
 export type Handshake = {
   req: IncomingMessage
   socket: Duplex
-  /** Bytes behind the handshake. */
   head: Buffer
 }
 
@@ -29,7 +28,6 @@ export class WebSockets {
     this.#options = options
   }
 
-  /** Disconnects all clients at shutdown. */
   disconnectAll(): void {
     for (const socket of this.#open) socket.destroy()
   }
@@ -103,7 +101,6 @@ export class WebSockets {
   }
 }
 
-/** Both ways, until both sides end. */
 function connect({ socket, head }: Handshake, origin: net.Socket): void {
   origin.setTimeout(0)
   origin.on('error', () => origin.destroy())
@@ -143,7 +140,6 @@ function destroyWhenTaken(socket: Duplex): void {
   socket.once('close', () => clearInterval(look))
 }
 
-/** Sends our own page and ends the connection. */
 export function refuseHandshake(
   { req, socket }: Handshake,
   page: PlainPage,

@@ -67,7 +67,6 @@ export function sendPlainPage(
   res.end(res.req.method === 'HEAD' ? undefined : body)
 }
 
-/** The same for a bare HTTP/1.1 connection, which it ends. */
 export function pageMessage(page: PlainPage, verdict: string): string {
   const { headers, body } = plainPage(page, verdict)
   return messageHead(statusOf(page), PAGES[page][1], [...headers, 'Connection', 'close']) + body

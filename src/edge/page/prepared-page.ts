@@ -21,9 +21,7 @@ export type Representation = {
   notModified: SameHeaders
 }
 
-/** Headers that every response shares. */
 export type SameHeaders = {
-  /** Flat: name, value, name, value ... */
   readonly headers: readonly string[]
   /** As HTTP/1.1 lines, created on first use. */
   readonly lines: string

@@ -67,7 +67,6 @@ export function sendPageAnswer(res: EdgeResponse, { status, same, own, body }: P
   else res.end(body)
 }
 
-/** Shared headers, own headers and body; null: no body. */
 export type PageAnswer = { status: number; same: SameHeaders; own: string[]; body: Buffer | null }
 
 export function pageAnswer(

@@ -20,7 +20,6 @@ import { isNotModified } from './send-page.ts'
 export type SitemapDeps = SitemapCacheDeps &
   SitemapNamesDeps & { readSitemap(page: PageId): Promise<StoredSitemap | null> }
 
-/** `pass; sitemap`: fetched for this response. */
 type SitemapVerdict = Extract<Verdict, 'hit' | 'stale' | 'pass; sitemap'>
 
 export type Sitemaps = {

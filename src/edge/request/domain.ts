@@ -10,7 +10,6 @@ import { CacheTrust, type Held, type Invalidation } from '../../store/invalidati
 import type { QueryRule } from '../../store/path.ts'
 import { type OwnCrawlers, ownCrawlers } from '../crawlers/crawler-test.ts'
 
-/** A row of `findDomain`. */
 export type DomainRow = {
   id: number
   account_id: number
@@ -34,7 +33,6 @@ export type EdgeDomain = {
   rules: readonly PathRule[]
   /** null: the general rules apply. */
   crawlers: OwnCrawlers | null
-  /** Crawler categories that get the origin. */
   categories: DomainSettings['categories']
   lifetimes: Lifetimes
 }
@@ -62,7 +60,6 @@ export function edgeDomain(row: DomainRow): EdgeDomain {
 
 type DomainsOptions = {
   db: Queryable
-  /** Whether notifications arrive now. */
   connected(): boolean
 }
 

@@ -28,16 +28,13 @@ export type HandlerParts = HitParts & {
 export type Entrance = {
   /** null: a person or a tool. */
   categoryOf(userAgent: string | undefined, own: OwnCrawlers | null): CrawlerCategory | null
-  /** Redirect to https. */
   isInsecure(req: RequestHead, domain: EdgeDomain): boolean
   /** A forged crawler gets stored pages only and causes no render. Never rejects. */
   isForged(req: RequestHead, domain: EdgeDomain): boolean | Promise<boolean>
-  /** The site's address as the client sees it. */
   frontOf: FrontOf
   pass: Pass
 }
 
-/** A crawler's request for a page. */
 type Exchange = {
   req: EdgeRequest
   res: EdgeResponse
@@ -165,7 +162,6 @@ export class EdgeHandler {
     return { verdict, domain, page: null, crawler }
   }
 
-  /** From the sitemap cache, or the origin. */
   async #sitemap({ req, res, domain, crawler, target }: Exchange): Promise<Handled> {
     const verdict: Verdict | null = await this.#parts.sitemaps.serve(req, res, domain, target.page)
     if (verdict === null) return this.#pass(req, res, domain, crawler, 'sitemap')

@@ -84,7 +84,6 @@ export function createIntegrations(
   }
 }
 
-/** Turns `req` into the request for the page. */
 function becomePageRequest(req: IncomingMessage, url: PageUrl, headers: object, rawHeaders: string[]): void {
   req.url = url.path
   req.headers = { ...headers, host: url.host }

@@ -31,10 +31,8 @@ type LiveRenderParts = {
   liveWaitMs: number
 }
 
-/** A job and the crawlers of this node that wait for it. */
 type Attempt = { waiting: number; abandoned: AbortController; result: Promise<Served | PassReason> }
 
-/** Renders that crawlers of this node wait for. */
 export class LiveRenders {
   readonly #parts: LiveRenderParts
   readonly #attempts = new Map<string, Attempt>()

@@ -50,7 +50,6 @@ export function readyHit(parts: HitParts, entrance: Entrance, head: RequestHead)
   return { domain, category, target, page, representation, nowMs }
 }
 
-/** Records the hit and returns the response. */
 export function answerHit({ recorder }: HitParts, head: RequestHead, hit: ReadyHit): PageAnswer {
   const { target, category, page, representation, nowMs } = hit
   recorder.served({ target, category, userAgent: head.headers['user-agent'] ?? '', nowMs }, page)
@@ -90,7 +89,6 @@ function statusLine(status: number): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`
 }
 
-/** Renewed once a second. */
 function createDateLine(): (nowMs: number) => string {
   let second = Number.NaN
   let line = ''

@@ -13,13 +13,11 @@ export type Answered = Handled & {
 
 type ReportParts = {
   stopwatch: Stopwatch
-  /** See `createRequestIds`. */
   idOf(req: RequestHead): string
   /** For metrics, traffic and log. Must be cheap (called for every hit) and never throw. */
   answered(req: RequestHead, answer: Answered): void
 }
 
-/** Reports each request once, after its response. */
 export class Report {
   readonly #parts: ReportParts
 
@@ -47,7 +45,6 @@ export class Report {
   }
 }
 
-/** Which requests are logged. */
 type AccessLogged = 'renders' | 'all' | 'none'
 
 /** Requests that cost less than their log line would. */

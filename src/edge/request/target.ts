@@ -15,9 +15,7 @@ export type PageTarget = {
   lifetimes: Lifetimes
   /** Day (since epoch) on which this node last recorded the path. */
   notedDay: number
-  /** When this node last queued a refresh. */
   refreshedMs: number
-  /** The last visit that this node recorded. */
   visit: { userAgent: string; atMs: number }
 }
 

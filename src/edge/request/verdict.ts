@@ -39,15 +39,12 @@ export type NoVerdict =
 
 export type Handled = {
   verdict: Verdict | NoVerdict
-  /** null: no site. */
   domain: EdgeDomain | null
-  /** The page that was sent; null: none. */
   page: PageId | null
   /** null: a person, a tool, or unknown. */
   crawler: CrawlerCategory | null
 }
 
-/** For requests without a site. */
 export function handledAs(verdict: NoVerdict): Handled {
   return { verdict, domain: null, page: null, crawler: null }
 }

@@ -38,7 +38,6 @@ export class VisitRecorder {
     if (entry.kind === 'page') this.#visited(visit)
   }
 
-  /** Records the path once a day. */
   known({ target, nowMs }: Pick<Visit, 'target' | 'nowMs'>): void {
     const day = Math.floor(nowMs / DAY_MS)
     if (target.notedDay === day) return
@@ -46,7 +45,6 @@ export class VisitRecorder {
     this.#parts.knownPaths.note(target.page)
   }
 
-  /** Records the last crawler of the page. */
   #visited({ target, category, userAgent, nowMs }: Visit): void {
     const { visit } = target
     if (visit.userAgent === userAgent && nowMs - visit.atMs < VISIT_EVERY_MS) return

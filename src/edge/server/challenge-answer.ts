@@ -2,7 +2,6 @@ import type { EdgeRequest, EdgeResponse } from './exchange.ts'
 
 /** RFC 8555, section 8.3 */
 const PREFIX = '/.well-known/acme-challenge/'
-/** base64url, at least 128 bits. */
 const TOKEN = /^[\w-]{22,255}$/
 
 /** The proof for a host (lower case, no port) and token; null: not ours. */

@@ -47,7 +47,6 @@ export const HTTP2_LIMITS = {
   strictSingleValueFields: boolean
 }
 
-/** For bodies that continue after the response, and a session's last frames. */
 const LAST_FRAMES_MS = 2_000
 
 /** Time limits of HTTP/2 sessions and streams that Node lacks. */

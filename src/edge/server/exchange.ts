@@ -15,12 +15,10 @@ export type RequestHead = {
 /** An HTTP/1.1 or HTTP/2 request: Node's IncomingMessage or `Http2Request`. Always has `Host`. */
 export type EdgeRequest = Readable &
   RequestHead & {
-    /** `1.0`, `1.1` or `2.0`. */
     httpVersion: string
     /** Flat, without HTTP/2 pseudo headers. */
     rawHeaders: string[]
     rawTrailers: string[]
-    /** The whole body was read. */
     complete: boolean
     socket: {
       /** Ends the connection; for HTTP/2, only this stream. */
@@ -28,7 +26,6 @@ export type EdgeRequest = Readable &
     }
   }
 
-/** Node's ServerResponse or `Http2Response`. */
 export type EdgeResponse = Writable & {
   readonly headersSent: boolean
   readonly statusCode: number

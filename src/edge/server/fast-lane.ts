@@ -7,7 +7,6 @@ import type { RequestHead } from './exchange.ts'
 export type SendAnswer = (head: string, body: Buffer | null) => NodeJS.EventEmitter | null
 
 export type HitLaneOptions = {
-  /** For the first request of a connection. */
   headersMs: number
   /** Close connections that have not read any of their response for this time. */
   idleMs: number
@@ -113,7 +112,6 @@ export function createHitLane(options: HitLaneOptions) {
 
   return {
     take,
-    /** From now on Node answers, with `Connection: close`. */
     end(): void {
       ending = true
     },
@@ -131,7 +129,6 @@ export type HitLane = ReturnType<typeof createHitLane>
 
 export type SimpleHead = {
   method: 'GET' | 'HEAD'
-  /** Starts with `/`. */
   url: string
   /** Lower-case names; includes `host`, no duplicates. */
   headers: IncomingHttpHeaders

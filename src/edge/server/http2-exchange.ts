@@ -7,7 +7,6 @@ import type { EdgeRequest, EdgeResponse } from './exchange.ts'
 /** A separate object, because the session forgets the address when it closes. */
 type Http2Peer = { remoteAddress: string | undefined }
 
-/** An HTTP/2 request with the interface of HTTP/1.1. */
 export class Http2Request extends Readable implements EdgeRequest {
   readonly httpVersion = '2.0'
   readonly method: string
@@ -111,7 +110,6 @@ export class Http2Response extends Writable implements EdgeResponse {
     stream.once('close', broken).once('aborted', broken)
   }
 
-  /** Body bytes that wait for the client, and those it has read. */
   get progress(): { waitingBytes: number; takenBytes: number } {
     const waitingBytes = this.#stream.bufferSize
     return { waitingBytes, takenBytes: this.#handedBytes - waitingBytes }
@@ -149,7 +147,6 @@ export class Http2Response extends Writable implements EdgeResponse {
     if (!gone && !this.headersSent) this.#stream.additionalHeaders({ ':status': 100 })
   }
 
-  /** `writeHead` has sent them. */
   flushHeaders(): void {}
 
   /** Sends a complete body and the end in one frame. */

@@ -11,12 +11,10 @@ import type { EdgeRequest, EdgeResponse, RequestHead } from './exchange.ts'
 import { createHitLane, type HitLane, type HitLaneOptions, type SendAnswer } from './fast-lane.ts'
 import { Http2Request, Http2Response } from './http2-exchange.ts'
 
-/** For HTTP/1.1 and HTTP/2. */
 type EdgeHandlers = {
   request(req: EdgeRequest, res: EdgeResponse): void
   /** HTTP/1.1 only. False: not a hit, use `request`. */
   readyHit?(req: RequestHead, send: SendAnswer): boolean
-  /** WebSocket handshakes, HTTP/1.1 only. */
   upgrade(handshake: Handshake): void
 }
 
@@ -234,7 +232,6 @@ function createPlain(
   return { server, lastAnswers }
 }
 
-/** Key name, HMAC and AES keys of session tickets. */
 const KEY_BYTES = 48
 const KEPT_MS = 12 * 3_600_000
 
