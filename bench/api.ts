@@ -1,8 +1,4 @@
-/**
- * Measures the API over a private PostgreSQL: the key check, refreshes, and lists of up to 200,000 pages with slow
- * readers.
- * Command: `node bench/api.ts`. Last figures: docs/decisions/0007-api.md.
- */
+/** Measures the API over a private PostgreSQL: `node bench/api.ts`. Last figures: docs/decisions/0007-api.md. */
 import { fork } from 'node:child_process'
 import http from 'node:http'
 import path from 'node:path'

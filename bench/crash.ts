@@ -1,7 +1,4 @@
-/**
- * The crash test of the test suite, for any number of kills. Exits with status 1 if an acknowledged change was lost.
- * Command: `node bench/crash.ts [--seed 1] [--kills 100]`
- */
+/** `node bench/crash.ts [--seed 1] [--kills 100]`. Exits with status 1 if an acknowledged change was lost. */
 import { parseArgs } from 'node:util'
 
 import { crashRun } from '../test/chaos/crash-run.ts'

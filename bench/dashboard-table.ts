@@ -1,8 +1,4 @@
-/**
- * Scrolls the dashboard's table of cached pages in Chromium: `npm run build && node bench/dashboard-table.ts
- * [pages]`.
- * Default: 50,000 pages. Measures script time per frame (16.7 ms at 60 Hz) and how late frames are.
- */
+/** `npm run build && node bench/dashboard-table.ts [pages = 50000]`. A frame at 60 Hz has 16.7 ms. */
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'

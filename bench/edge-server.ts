@@ -1,7 +1,4 @@
-/**
- * The edge process of `bench/edge.ts`, wired as in a node. Pages are generated here or read from PostgreSQL.
- * Its first line names its address; it ends when its stdin ends.
- */
+/** The edge process of `bench/edge.ts`, wired as in a node. Prints its address first; ends with its stdin. */
 import http from 'node:http'
 import type net from 'node:net'
 import type { AddressInfo } from 'node:net'

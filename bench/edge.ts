@@ -1,10 +1,8 @@
 /**
- * Compares the edge with nginx on the same bytes: cache hits, passed requests, HTTP/2, PostgreSQL, growth and several
- * workers.
- * The server has core 0, its client core 1. Servers take turns; figures are medians. Processor time is least affected
- * by other load.
- * Command: `node bench/edge.ts [--quick] [--rounds 3] [--seconds 4] [--only hit,pass,h2,database,growth,workers]
- * [--workers 2]`
+ * `node bench/edge.ts [--quick] [--rounds 3] [--seconds 4] [--only hit,pass,h2,database,growth,workers] [--workers
+ * 2]`
+ * Compares the edge with nginx: throughput, 99th percentile and processor time (which other load affects least), as
+ * medians.
  * Needs wrk, taskset, nginx and h2load (package nghttp2-client). Ends with the table of `bench/RESULTS.md`.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
@@ -138,10 +136,7 @@ async function workers(count: number, task: ServerTask): Promise<void> {
   }
 }
 
-/**
- * Varies memory (tiny or default), stored pages (few or many) and requested pages (any or few).
- * nginx only stores requested pages: it shows the effect of the machine's own caches.
- */
+/** Varies memory, stored pages and requested pages. nginx shows the effect of the machine's own caches. */
 async function stored(task: ServerTask, nginx: { port: number; pid: number }): Promise<void> {
   const store = await openStore()
   try {

@@ -1,9 +1,8 @@
 /**
- * Runs several real nodes on one private PostgreSQL.
- * `crash` kills nodes at random moments; exits with status 1 if an acknowledged change, quota or job is wrong.
- * `speed` compares pages per second of one to `--most` nodes, and their use of the machine.
- * Command: `node bench/fleet.ts crash [--nodes 3] [--seconds 300] [--seed 1]`
- * Command: `node bench/fleet.ts speed [--pages 300] [--slots 2] [--most 3]`
+ * `node bench/fleet.ts crash [--nodes 3] [--seconds 300] [--seed 1]` kills nodes of one PostgreSQL at random moments.
+ * Exits with status 1 if an acknowledged change, quota or job is wrong.
+ * `node bench/fleet.ts speed [--pages 300] [--slots 2] [--most 3]` compares pages per second of one to `--most`
+ * nodes.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -10,10 +10,7 @@ import { PARTS, type Parts, partsOf } from './render-parts.ts'
 import { openSite } from './sites.ts'
 import { meterTree } from './tree-meter.ts'
 
-/**
- * Medians of one site. Plain loads end at the last content change, renders at the crawler's last byte. `warmCpuMs`:
- * of the browser.
- */
+/** Plain loads end at the last content change, renders at the crawler's last byte. `warmCpuMs`: of the browser. */
 export type FloorFigures = {
   site: string
   warmMs: number
@@ -26,10 +23,7 @@ export type FloorFigures = {
 /** Warm loads for each cold one. */
 const COLD_EVERY = 3
 
-/**
- * Alternates loads and renders, page by page. Warm: the tab knows the site; cold: a new browser context.
- * `dir` holds profiles. Throws if a render lacks content.
- */
+/** Alternates loads and renders. `dir` holds profiles. Throws if a render lacks content. */
 export async function measureFloor(
   name: string,
   {

@@ -1,7 +1,6 @@
 /**
- * Compares a render with a plain load by the same browser up to its last content change, and shows each phase's time.
- * Command: `node bench/floor.ts [--sites shop,docute,swagger-ui] [--pages 12] [--warm-up-pages 40]`
- * Loads and renders alternate. The pages have no timers, which the plain load would have to wait for.
+ * `node bench/floor.ts [--sites shop,docute,swagger-ui] [--pages 12] [--warm-up-pages 40]`
+ * Compares renders, phase by phase, with plain loads up to the last content change. The pages must have no timers.
  */
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'

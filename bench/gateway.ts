@@ -1,7 +1,5 @@
 /**
- * Loads a page with 20 resources and a fetch directly and through the gateway, in turns: `node bench/gateway.ts
- * [pages]`.
- * Last figures: docs/decisions/0003-gateway.md.
+ * Loads a page directly and through the gateway: `node bench/gateway.ts [pages]`. See docs/decisions/0003-gateway.md.
  */
 import { once } from 'node:events'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'

@@ -1,7 +1,4 @@
-/**
- * Speed and memory of large uploads and downloads through the edge: `node bench/large-bodies.ts [mebibytes = 1024]`.
- * The edge has its own process (`bench/stress-edge.ts`); all processes share the cores.
- */
+/** Speed and memory of large bodies through the edge: `node bench/large-bodies.ts [mebibytes = 1024]`. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import http from 'node:http'

@@ -1,9 +1,7 @@
 /**
- * Measures what a miss costs besides the render: before the slot request, and after the snapshot.
- * Nodes of several checkouts take turns, page by page, so other load affects all alike.
- * Command: `node bench/miss.ts [--checkouts .,../before] [--site shop] [--pages 200]`
- * Prints medians of the parts in `bench/render-parts.ts`, and medians of the paired differences to the first
- * checkout.
+ * `node bench/miss.ts [--checkouts .,../before] [--site shop] [--pages 200]`
+ * Measures what a miss costs besides the render. Checkouts take turns, page by page, so other load affects all alike.
+ * Prints medians, and medians of the paired differences to the first checkout.
  */
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,12 +1,11 @@
 /**
- * Measures misses of one account alone and beside a neighbour account: pages that are never ready or loop, and large
- * refreshes.
+ * `node bench/neighbour.ts [--rounds 3] [--slots 3] [--nodes 1]` measures misses of one account beside a busy
+ * neighbour.
  * Exits with status 1 if a miss is late or takes more than three times its idle time (median).
- * Command: `node bench/neighbour.ts [--rounds 3] [--slots 3] [--nodes 1]`
- * Last figures, 2026-11-22, two cores with other load (17 to 19), three slots, times the idle median of 106 ms:
- * never ready 1.49 (one domain) and 1.23 (forty), looping 2.26 and 2.87, refresh 2.36, refresh of pages never ready
- * 1.17;
- * none late. See docs/decisions/0039-shares-of-slots.md.
+ * Last figures, 2026-11-22, two busy cores, three slots, times the idle median of 106 ms, none late: never ready 1.49
+ * (one
+ * domain) and 1.23 (forty), looping 2.26 and 2.87, refresh 2.36, refresh of pages never ready 1.17.
+ * See docs/decisions/0039-shares-of-slots.md.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,7 +1,4 @@
-/**
- * Times lists of a domain's pages in every order and with searches: `node bench/page-list.ts [pages]` (default
- * 1,000,000).
- */
+/** Times lists of a domain's pages in every order and with searches: `node bench/page-list.ts [pages = 1000000]`. */
 
 import { withClient } from '../src/db/connection.ts'
 import type { Queryable } from '../src/db/transaction.ts'

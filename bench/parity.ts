@@ -1,8 +1,7 @@
 /**
- * Compares the snapshot's text with the same page's text in a browser with default settings and real time.
- * Command: `node bench/parity.ts [--sites shop,swagger-ui,...,corpus] [--pages 4] [--at-once 4] [--words]`
- * Prints the Dice similarity of words; 1 is the same text. Default: all of test/apps and test/render.
- * Lists corpus pages only below 1. `--words` prints words that only one text has.
+ * `node bench/parity.ts [--sites shop,swagger-ui,...,corpus] [--pages 4] [--at-once 4] [--words]`
+ * Compares the snapshot's words with those in an ordinary browser (Dice; 1 is the same text).
+ * Default: all of test/apps and test/render. Lists corpus pages only below 1. `--words` prints the difference.
  */
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

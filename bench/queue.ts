@@ -1,8 +1,5 @@
 /**
- * Measures the queue on a private PostgreSQL: pick-up, claims, refreshes of 1,000 paths, and live renders beside warm
- * jobs.
- * Exits with status 1 if one of its three goals is missed.
- * Command: `node bench/queue.ts [--jobs 1000000] [--rounds 4] [--before]`
+ * `node bench/queue.ts [--jobs 1000000] [--rounds 4] [--before]`. Exits with status 1 if a goal is missed.
  * `--before` repeats the last part without limits on background work. Last figures: docs/decisions/0005-queue.md.
  */
 import { randomUUID } from 'node:crypto'

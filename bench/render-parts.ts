@@ -1,10 +1,9 @@
 import type { RenderView } from '../src/queue/judging/render-records.ts'
 
 /**
- * The parts of a crawler's wait, in order. `queue`: until its job is claimed. `slot`, `tab`: until both are free.
- * `navigate`: until the browser's request. `response`: until the origin's headers. `content`: the page's work and
- * requests.
- * `snapshot`: serialising. `store`: judging, compressing and committing. `answer`: back to the edge and out.
+ * The parts of a crawler's wait, in order. `queue`: until its job is claimed. `response`: until the origin's headers.
+ * `content`: the page's work and requests. `store`: judging, compressing, committing. `answer`: back to the edge and
+ * out.
  */
 export const PARTS = [
   'queue',

@@ -35,10 +35,7 @@ const DAYS = 90
 const WARM_UP_DAYS = 45
 const DAY_SECONDS = 86_400
 
-/**
- * Samples pages evenly over the logarithm of their rank and simulates each day by day.
- * Edge memory hits follow from its size and the popularity (Che's approximation of LRU).
- */
+/** Samples pages over the logarithm of their rank, day by day. Memory hits use Che's approximation of LRU. */
 export function simulate(given: Assumptions, seed: number): Simulated {
   const random = seededRandom(seed)
   const { pages, skew, requestsPerPageDay } = given

@@ -1,8 +1,7 @@
 /**
- * Estimates what a fleet needs: measures PostgreSQL on a small store, simulates crawlers, and multiplies.
- * Processor times of renders and hits come from `bench/render.ts` and `bench/edge.ts`.
- * Command: `node bench/scale.ts [--pages 100000000] [--requests 0.1] [--html-kb 60]`
+ * `node bench/scale.ts [--pages 100000000] [--requests 0.1] [--html-kb 60]`
  * `[--render-cpu-ms 250] [--edge-cpu-us 60] [--peak 5] [--measured 1000]`
+ * Estimates what a fleet needs. Processor times come from `bench/render.ts` and `bench/edge.ts`.
  */
 import { parseArgs } from 'node:util'
 

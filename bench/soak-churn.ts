@@ -1,8 +1,7 @@
 /**
- * Uses a whole node with all kinds of clients at once. Exits with status 1 if memory, tables or open files leak.
- * Limit: 15 % growth over the last two thirds of the run, or 64 MiB, 8 MiB and 16 files.
- * Clients pause so that the node uses at most `--cores`.
- * Command: `node bench/soak-churn.ts [--minutes 60] [--seed 1] [--cores 0.4]`
+ * `node bench/soak-churn.ts [--minutes 60] [--seed 1] [--cores 0.4]` uses a whole node with all kinds of clients.
+ * Exits with status 1 if memory, tables or open files grow over the last two thirds of the run:
+ * by 15 %, or 64 MiB, 8 MiB and 16 files. Clients pause so that the node uses at most `--cores`.
  */
 import { parseArgs } from 'node:util'
 

@@ -1,9 +1,9 @@
 /**
- * Renders thousands of ordinary and hostile pages while browser processes are killed at random moments.
- * Each render must succeed, or at the next attempt after a kill (one in a thousand may also fail without a kill).
- * Exits with status 1 if processes, files or sockets remain, or memory grows by 15 % (or 64 MiB) over the last two
+ * `node bench/soak.ts [--renders 5000] [--seed 1] [--kill-every-ms 4000]` renders pages while browser processes are
+ * killed.
+ * Each render must succeed at the latest after one retry (without a kill, one in a thousand may need it).
+ * Exits with status 1 if processes, files or sockets remain, or memory grows by 15 % (or 64 MiB) in the last two
  * thirds.
- * Command: `node bench/soak.ts [--renders 5000] [--seed 1] [--kill-every-ms 4000]`
  */
 import { parseArgs } from 'node:util'
 

@@ -1,7 +1,6 @@
 /**
- * Times requests of people beside many idle, slow or hanging connections, and measures the edge's memory.
- * Command: `node bench/stress.ts [connections = 10000] [seconds of each phase = 5]`
- * The edge has its own process (`bench/stress-edge.ts`). The last line is JSON.
+ * `node bench/stress.ts [connections = 10000] [seconds of each phase = 5]`
+ * Times people's requests beside idle, slow or hanging connections, and measures memory. The last line is JSON.
  * Needs as many open files as connections (`ulimit -n`). Exit code 1: a request got no response.
  */
 import { type ChildProcess, fork } from 'node:child_process'

@@ -40,10 +40,7 @@ export type SummaryStore = {
   close(): Promise<void>
 }
 
-/**
- * A private PostgreSQL with a node's settings. `lines` is the average per domain and hour.
- * Written hour by hour, as nodes do, so that a domain's rows lie apart.
- */
+/** `lines`: average per domain and hour. Written hour by hour, as nodes do, so that a domain's rows lie apart. */
 export async function openSummaryStore(given: {
   sizes: readonly number[]
   lines: number

@@ -15,8 +15,7 @@ const { port, debuggingPort, executable } = JSON.parse(process.argv[2]!) as Peer
 const require = createRequire(import.meta.url)
 endWithParent()
 
-// `local` uses the library's copy of the protocol description.
-// Requesting it at each connection ends the packaged browser, which was built without that file.
+// `local`: requesting the protocol description ends the packaged browser, which was built without that file.
 type Connect = ((options: Record<string, unknown>) => unknown) & object
 const library = require.resolve('chrome-remote-interface')
 const connect = require(library) as Connect

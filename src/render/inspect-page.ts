@@ -42,10 +42,7 @@ const QUIET_WITHIN_MS = 4_000
 
 type Wanted = { url: string; visitor?: Visitor | undefined; given?: GivenDocument }
 
-/**
- * Loads a page in real time as a person's browser does, in its own context. A given document runs no scripts.
- * Rejects if loading fails or `signal` aborts.
- */
+/** Loads a page in real time in its own context, a given document without scripts. Rejects on failure or abort. */
 export async function inspectPage(
   browser: BrowserProcess,
   proxyUrl: string,

@@ -38,11 +38,7 @@ const INSPECT_MS = 30_000
 /** An unused browser takes about 200 MB. */
 const IDLE_MS = 60_000
 
-/**
- * Runs a browser for inspections, which draws, loads images and runs in real time. It starts on demand behind its own
- * gateway.
- * It ends after a minute without inspections, and after a failed page.
- */
+/** Starts a browser on demand behind its own gateway. It ends after an idle minute or a failed page. */
 export function createInspector(options: InspectorOptions): Inspector {
   const { clock, log, idleMs = IDLE_MS, inspectMs = INSPECT_MS } = options
   type Awake = { browser: BrowserProcess; gateway: RenderGateway }

@@ -18,10 +18,7 @@ export type RenderRecord = {
   phases: Record<Phase, number | null>
   /** null: the render ended before the snapshot. */
   capture: CaptureReason | null
-  /**
-   * `spared`: images not downloaded. `made` includes `blocked`, `failed` and `preloaded` (fetched early by the
-   * gateway).
-   */
+  /** `made` includes `blocked`, `failed` and `preloaded` (fetched early by the gateway), but not `spared` images. */
   requests: { made: number; spared: number; blocked: number; failed: number; preloaded?: number }
   troubles: Trouble[]
   consoleErrors: { count: number; texts: string[] }

@@ -3,10 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 /** How much longer a single probe may take. */
 const LOOK_MS = 60_000
 
-/**
- * Probes every 20 ms until the result is not null, undefined or false, and returns it.
- * Throws after `timeoutMs` with `what`; the last error of `probe` is the cause.
- */
+/** Probes every 20 ms until the result is not null, undefined or false. Throws after `timeoutMs`. */
 export async function until<T>(
   what: string,
   probe: () => T | Promise<T>,

@@ -12,9 +12,7 @@ export type EdgeAnswer = {
   body: Buffer
 }
 
-/**
- * One GET at the edge with its own `Host`, which `fetch` cannot send. Rejects after `timeoutMs` without a response.
- */
+/** One GET with its own `Host`, which `fetch` cannot send. Rejects after `timeoutMs` without a response. */
 export function edgeRequest(
   edge: string,
   request: { host: string; path: string; userAgent: string; timeoutMs?: number; agent?: http.Agent },

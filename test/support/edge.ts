@@ -46,10 +46,7 @@ export type AskOptions = {
 /** `hang`: the job stays queued. */
 export type Scripted = RenderOutcome | 'hang'
 
-/**
- * A whole edge on real PostgreSQL with a toy origin and the real queue. Render outcomes are scripted, the clock is
- * manual.
- */
+/** Uses real PostgreSQL and the real queue. Render outcomes are scripted, the clock is manual. */
 export async function startTestEdge(
   options: Partial<EdgeOptions> & {
     parts?: Partial<EdgeParts>

@@ -17,10 +17,7 @@ export const CUSTOM_DOMAIN = 'shop.example'
 
 export type TestGateway = Awaited<ReturnType<typeof startTestGateway>>
 
-/**
- * The origin's port on 127.0.0.1 is allowed. The canary has the same port on 127.0.0.2, and another on 127.0.0.1,
- * so only the address guard protects it.
- */
+/** The canary has the origin's port on 127.0.0.2, and another on 127.0.0.1, so only the address guard protects it. */
 export async function startTestGateway(
   t: Pick<TestContext, 'after'>,
   options: {

@@ -35,10 +35,7 @@ const LOG_BYTES = 64 * 1024
 const READY_MS = 180_000
 const END_MS = 60_000
 
-/**
- * Starts `bin/prepaint.ts serve` on free ports. It ends when this process ends. Rejects with the log without a ready
- * line.
- */
+/** Starts `bin/prepaint.ts serve` on free ports; it ends with this process. Rejects without a ready line. */
 export async function startNodeProcess(
   dataDir: string,
   settings: Record<string, string> = {},
@@ -102,10 +99,7 @@ export function makeDataDir(): string {
   return dir
 }
 
-/**
- * Removes a data directory and ends its processes. Returns command lines of processes that still ran after ten
- * seconds.
- */
+/** Ends processes and removes the directory. Returns command lines of processes that ran on for ten seconds. */
 export async function clearDataDir(dir: string): Promise<string[]> {
   const leaked = await until(`no process of ${dir}`, () => processesOf(dir).length === 0).then(
     () => [],

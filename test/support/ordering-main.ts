@@ -1,5 +1,4 @@
-// A node that orders certificates, to be killed; prints `ordering`.
-// Arguments: the database URL, the CA's directory URL and the CA's root.
+// A node that orders certificates, to be killed. Arguments: database URL, the CA's directory URL and root.
 
 import { createTransport } from '../../src/certificates/acme/transport.ts'
 import { startOrdering } from '../../src/certificates/orders/ordering.ts'

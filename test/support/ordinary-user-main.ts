@@ -1,6 +1,4 @@
-/**
- * Run by own-view.test.ts: a browser of an ordinary user. Drops root first. Prints a JSON line; ends with its stdin.
- */
+/** Run by own-view.test.ts: a browser of an ordinary user. Drops root first; ends with its stdin. */
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'

@@ -23,8 +23,7 @@ import { CHILD_ENVIRONMENT } from '../../src/db/private-postgres/watched-child.t
 import { silentLog } from '../../src/log.ts'
 import { databaseUser, ownUid, type SystemUser } from '../../src/system-user.ts'
 
-// A server for the tests of one process, copied from a template cluster that all test processes share.
-// initdb and migrations take a second, a copy and a start a tenth. It is removed with the process.
+// A copy of a template cluster that all test processes share: initdb and migrations take a second, a copy a tenth.
 
 const SETTINGS = {
   ...PRIVATE_SETTINGS,

@@ -38,10 +38,7 @@ export function processTree(root: number): ProcessEntry[] {
   return tree
 }
 
-/**
- * Processes with the directory in their arguments, environment or working directory; no zombies, and not this
- * process.
- */
+/** Processes with the directory in arguments, environment or working directory; no zombies, not this process. */
 export function processesOf(dir: string): ProcessEntry[] {
   return listProcesses().filter(
     ({ pid, command }) =>

@@ -25,10 +25,7 @@ subscribe('http.server.response.finish', (message) => {
   unanswered.get(request.socket.remotePort)?.delete(request)
 })
 
-/**
- * Writes Latin-1 bytes on a new connection and returns the response.
- * The client ends its half when the edge waits for more bytes, but not while a whole request is being answered.
- */
+/** The client ends its half when the edge waits for more bytes, but not while a whole request is being answered. */
 export async function rawExchange(
   port: number,
   bytes: string,

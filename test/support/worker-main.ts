@@ -8,8 +8,7 @@ import type { WorkerOptions } from '../../src/queue/jobs/worker.ts'
 import { startWorker } from '../../src/queue/jobs/worker.ts'
 import type { RenderOutcome } from '../../src/render/outcome.ts'
 
-// A worker to be killed and stopped. Prints rendered paths and logs to stderr.
-// Renders end on `release`; the process ends with its stdin.
+// A worker to be killed. Prints rendered paths, logs to stderr. Renders end on `release`; it ends with its stdin.
 
 const { connection, options, html } = JSON.parse(process.argv[2]!) as {
   connection: pg.ClientConfig

@@ -65,9 +65,8 @@ function isExecutable(file: string): boolean {
 const LEFTOVER_AFTER_MS = 24 * 60 * 60 * 1000
 
 /**
- * Unpacks the headless shell of @sparticuz/chromium in two seconds, once; null if it does not support this machine.
- * The package's own code would unpack into the shared temporary directory, where other users can write. The directory
- * is renamed into place, so it is complete if it exists.
+ * Unpacks the headless shell of @sparticuz/chromium once, in two seconds; null if it does not support this machine.
+ * Its own code would unpack where other users can write. The directory is renamed into place, so it is complete.
  */
 async function unpackBrowser(
   dataDir: string,

@@ -82,8 +82,7 @@ const FIXED = [
   `--disable-features=${[
     'IsolateOrigins',
     'site-per-process',
-    // Otherwise a page that races two navigations of one frame ends the browser
-    // (docs/decisions/0020-navigation-races.md).
+    // A page that races two navigations would end the browser (docs/decisions/0020-navigation-races.md).
     'DefaultSiteInstanceGroups',
     'SiteInstanceGroupsForDataUrls',
     'BackForwardCache',

@@ -22,10 +22,7 @@ export class BrowserParts {
     this.#checkLater()
   }
 
-  /**
-   * Chromium restarts a lost network process. Loads in progress have failed, and the new one does not know the
-   * proxies of contexts.
-   */
+  /** Chromium restarts a lost network process, but the new one does not know the proxies of contexts. */
   hasNetwork(): boolean {
     if (this.#network === null || isAlive(this.#network)) return true
     if (!this.#isLost) this.#onNetworkLost()
@@ -72,9 +69,8 @@ export type MemoryWatch = {
 const REPORTED_WITHIN_CHECKS = 50
 
 /**
- * Kills each page process over the limit. Linux only.
- * V8's own limit does not count buffers and documents. RLIMIT_DATA did not hold Chromium's allocator: 4.5 GB under a
- * limit of 1.5 GB.
+ * Kills each page process over the limit. Linux only. V8's own limit does not count buffers and documents.
+ * RLIMIT_DATA did not hold Chromium's allocator: 4.5 GB under a limit of 1.5 GB.
  */
 export function watchMemory(groupId: number, limitBytes: number): MemoryWatch {
   const renderers = renderersOfGroup(groupId)
@@ -111,9 +107,9 @@ const BUSY_MS = 950
 const BUSY_PRIORITY = 10
 
 /**
- * Lowers the priority of a page process whose script runs for a second without a pause, so other renders get the
- * cores.
- * It stays low: an ordinary user may not raise it again (docs/decisions/0039-shares-of-slots.md). Linux only.
+ * Lowers the priority of pages whose script runs for a second without a pause
+ * (docs/decisions/0039-shares-of-slots.md).
+ * It stays low: an ordinary user may not raise it again. Linux only.
  */
 export function watchBusyPages(groupId: number): { stop(): void } {
   const renderers = renderersOfGroup(groupId)

@@ -19,9 +19,7 @@ const UNSHARE = ['/usr/bin/unshare', '/bin/unshare'].find((file) => existsSync(f
 const SETPRIV = ['/usr/bin/setpriv', '/bin/setpriv'].find((file) => existsSync(file))
 
 /**
- * Wraps the browser's command: applies the limits, disables core dumps and new privileges, and hides files outside
- * `view`.
- * Returns the plain command except on Linux.
+ * Applies limits, disables core dumps and new privileges, and hides files outside `view`. No effect except on Linux.
  */
 export function confined(
   executable: string,
@@ -64,9 +62,9 @@ export function viewOf(dataDir: string, executable: string, home: string): FileV
 }
 
 /**
- * Runs in new user, mount and process namespaces, and mounts empty file systems over the hidden directories.
- * Opens the browser's own directories first, because they lie below hidden ones. Drops every capability, so nothing
- * can be unmounted.
+ * In new user, mount and process namespaces, mounts empty file systems over hidden directories, then drops
+ * capabilities.
+ * Opens the browser's own directories first, because they lie below hidden ones.
  */
 const SCRIPT = `set -e
 exec 8<"$1" 9<"$2"; program=$1 home=$2; shift 2

@@ -36,10 +36,7 @@ export async function superviseBrowser<B extends Supervised>(
   return new Supervisor(options, await options.start())
 }
 
-/**
- * Keeps one browser running. Replaces it when it does not answer or has reached a limit; the old one is drained
- * first.
- */
+/** Keeps one browser running; drains and replaces it when it does not answer or has reached a limit. */
 class Supervisor<B extends Supervised> {
   readonly #options: SupervisorOptions<B>
   readonly #all = new Set<Running<B>>()

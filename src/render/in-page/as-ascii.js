@@ -1,5 +1,4 @@
-// Evaluated with snapshot.js. Text crosses two Chromium processes, which takes three times as long if it is not all
-// ASCII.
+// Text crosses two Chromium processes, which takes three times as long if it is not all ASCII.
 /** @param {string} text @returns {{ form: 'plain' | 'escaped' | 'base64', text: string }} */
 // biome-ignore lint/correctness/noUnusedVariables: src/render/visit/snapshot.ts calls it
 function asAscii(text) {

@@ -1,5 +1,4 @@
-// Another process answers these calls (locks, passkeys) in real time, and they do not hold the virtual clock: see
-// real-time.js.
+// Another process answers these calls (locks, passkeys) in real time, without holding the virtual clock.
 {
   const { begin, interceptPromises } = realTimeWork()
   // Excludes calls that wait for a person, such as sign-in and device choice.

@@ -1,5 +1,4 @@
-// A tab serves many renders. A page sees only its own part of the history, and cannot go back further.
-// The browser's process navigates in real time, see real-time.js.
+// Shows a page only its own part of the tab's history. The browser's process navigates in real time.
 if (Reflect.get(window, 'navigation')) {
   const navigation = Reflect.get(window, 'navigation')
   const { DOMException } = window

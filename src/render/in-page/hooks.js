@@ -37,8 +37,8 @@ function realTimeWork() {
     }
   }
   /**
-   * For methods whose promises settle in real time. @param {object | undefined} owner @param {readonly string[]}
-   * names
+   * For methods whose promises settle in real time.
+   * @param {object | undefined} owner @param {readonly string[]} names
    */
   const interceptPromises = (owner, names) => {
     for (const name of names) {

@@ -36,8 +36,7 @@
     window.addEventListener(event, (event) => event.stopImmediatePropagation(), { capture: true })
   }
 
-  // Virtual time draws no frames; timers of 16 ms replace them. Animations that last over two seconds get fewer
-  // frames.
+  // Virtual time draws no frames: use timers of 16 ms, and fewer after two seconds of animation.
   const FRAME_MS = 16
   const LATER_FRAME_MS = 100
   const LATER_AFTER_MS = 2_000
@@ -76,8 +75,7 @@
   )
   replace(window, 'cancelIdleCallback', (/** @type {number} */ id) => clearTimeout(id))
 
-  // Reports every observed element as visible, so lazy content loads. Infinite lists observe again and again: limit
-  // the answers.
+  // Report every observed element as visible, so lazy content loads. Limit the answers to infinite lists.
   const ANSWERS_PER_ELEMENT = 3
   /** @type {WeakMap<Element, number>} */
   const answers = new WeakMap()

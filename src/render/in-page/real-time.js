@@ -1,5 +1,4 @@
-// Databases, caches, cryptography and workers take real time and do not hold Chromium's virtual clock.
-// Report their beginning and end to Node, so the clock does not run out meanwhile.
+// Databases, caches, cryptography and workers do not hold Chromium's virtual clock: report them to Node.
 {
   const { begin, interceptPromises } = realTimeWork()
   /**

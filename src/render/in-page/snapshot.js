@@ -1,5 +1,4 @@
-// Evaluated at the end of a render in an isolated world, where the page cannot change functions.
-// Writes live state into the DOM, removes scripts, and returns the document as text. Changes the document.
+// Runs in an isolated world, where the page cannot change functions. Changes the document.
 const JAVASCRIPT =
   /^(?:(?:text|application)\/(?:x-)?(?:java|ecma|live)script(?:[\d.]*)|text\/jscript|module|importmap|speculationrules)?$/i
 

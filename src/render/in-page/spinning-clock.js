@@ -1,5 +1,4 @@
-// Virtual time stands while a task runs, so a busy wait by the clock would never end.
-// After many reads of a standing clock, each further read moves it.
+// Virtual time stands while a task runs, so a busy wait would never end. After many reads, each read moves the clock.
 ;(() => {
   const READS = 10_000
   const STEP_MS = 0.1

@@ -1,12 +1,10 @@
-// Corrects every source of the date if the process's clock is ahead because of earlier renders.
-// Durations (performance.now, timers, frames) are already right.
+// Corrects all dates when earlier renders moved the clock ahead. Durations are already right.
 
 /** @param {object} target @param {string} name @param {unknown} value */
 const setHidden = (target, name, value) =>
   Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false })
 
 /**
- *
  * @template {(...given: *[]) => *} Native
  * @param {Native} native @param {(result: *, self: *, given: *[]) => unknown} then
  */

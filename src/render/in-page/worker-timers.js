@@ -1,4 +1,4 @@
-// Evaluates to a function that returns whether timers wait in the worker: they must be woken after a clock jump.
+// Evaluates to a function that returns whether timers wait in the worker, and so need waking after a clock jump.
 // Chromium later defines its timers on the prototype, where these hide them.
 ;(() => {
   const { apply, defineProperty, get, getPrototypeOf } = Reflect

@@ -1,7 +1,4 @@
-/**
- * Includes subdomains. Crawlers do not read these services' content, and renders would count as visits.
- * Tag managers are not blocked: pages build content with them.
- */
+/** Renders would count as visits there. Tag managers are not blocked: pages build content with them. */
 const BLOCKED_HOSTS: readonly string[] = [
   ...['google-analytics.com', 'googlesyndication.com', 'googleadservices.com', 'doubleclick.net'],
   ...['adservice.google.com', 'googleoptimize.com'],

@@ -156,7 +156,5 @@ async function setUp(session: CdpSession): Promise<void> {
   ])
 }
 
-/**
- * HTTP credentials in a URL (RFC 9110, section 11). Chromium keeps them in the context, even after a storage wipe.
- */
+/** HTTP credentials in a URL (RFC 9110, section 11). Chromium keeps them even after a storage wipe. */
 const WITH_CREDENTIALS = /^[a-z]+:\/\/[^/?#]*@/i

@@ -8,17 +8,13 @@ import { type SiteProxy, Tab } from './tab.ts'
 export type TabSite = { customDomain: string; originUrl: string; visitor?: Visitor | undefined }
 
 /**
- * Each render moves the process's clock ahead by about 5 s. `PageDate` corrects the date but not the load's start
- * time.
- * Replace the process before five minutes, which also frees its memory. A new process costs as much as two or three
- * renders (docs/decisions/0015-render-speed.md).
+ * Each render moves the clock ahead by about 5 s, and `PageDate` does not correct the load's start time. Five minutes
+ * at most.
+ * A new process costs as much as two or three renders (docs/decisions/0015-render-speed.md).
  */
 const RENDERS_PER_PROCESS = 60
 
-/**
- * An idle page stays parked until the next render: going to about:blank first costs a fifth of a render's processor
- * time.
- */
+/** Pages stay parked meanwhile: leaving for about:blank costs a fifth of a render's processor time. */
 const PARK_LIMIT_MS = 1_000
 
 /** Cleaning takes about 5 ms; close a page that takes longer. */
@@ -139,8 +135,7 @@ function hasSucceededInTime(work: Promise<void>): Promise<boolean> {
 export const OPEN_LIMIT_MS = 5_000
 
 /**
- * Kills a browser that cannot open a page in time. A busy browser that still answers gets the same time again.
- * Call the returned function when opening has succeeded or failed.
+ * Kills a browser that cannot open a page in time, unless it is busy and answers. Call the result when opening ended.
  */
 export function killUnlessOpened(browser: Pick<BrowserProcess, 'answers' | 'kill'>): () => void {
   let isOver = false

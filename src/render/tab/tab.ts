@@ -46,9 +46,7 @@ export async function closeContext({ cdp }: Pick<BrowserProcess, 'cdp'>, browser
   await cdp.browser.send('Target.disposeBrowserContext', { browserContextId }).catch(() => {})
 }
 
-/**
- * A browser context with one page, for one domain and one render at a time: concurrent renders would share storage.
- */
+/** A browser context with one page, for one domain and one render at a time, because renders would share storage. */
 export class Tab {
   readonly key: string
   readonly site: SiteProxy

@@ -46,10 +46,7 @@ type Pending = {
   isUnread: boolean
 }
 
-/**
- * Decides which requests content may still depend on. Chromium's virtual clock would wait for all, including endless
- * ones.
- */
+/** Decides which requests content may depend on. Chromium's virtual clock would wait for endless ones, too. */
 export class NetworkActivity {
   readonly #nowMs: () => number
   readonly #isDelivered: (url: string) => boolean
@@ -111,8 +108,8 @@ export class NetworkActivity {
   }
 
   /**
-   * Whether the page, with scripts off, can stay in its tab: no pending response could set a cookie, and no database,
-   * worker or socket is in use.
+   * Whether the page, without scripts, may stay in its tab: no response can set a cookie; no database, worker or
+   * socket is used.
    * `document.open` removes the listeners that stop unload events.
    */
   canPark(): boolean {

@@ -15,9 +15,9 @@ export type RenderClock = Pick<VirtualClock, 'pause' | 'grant'>
 type Connection = Pick<CdpConnection, 'browser' | 'session' | 'endSession'>
 
 /**
- * The virtual clock of one page's process. Its session is replaced before each document.
- * If a session last told the clock to stand, Chromium reads no further document until it is granted time,
- * milliseconds too late (docs/decisions/0015-render-speed.md).
+ * Its session is replaced before each document. If a session told the clock to stand, Chromium reads the next
+ * document
+ * milliseconds late (docs/decisions/0015-render-speed.md).
  */
 export class VirtualClock {
   readonly #cdp: Connection
@@ -58,9 +58,7 @@ export class VirtualClock {
     return { expired }
   }
 
-  /**
-   * Uses up time left by a render that ended early: Chromium cannot take it back, and it would stop the next render.
-   */
+  /** Uses up time that an early end left over: Chromium cannot take it back, and it would stop the next render. */
   async drain(): Promise<void> {
     while (this.#open > 0) {
       const expired = this.#untilExpired()
@@ -115,10 +113,7 @@ const SCRIPT = readFileSync(path.join(import.meta.dirname, '../in-page', 'true-d
 /** The page's script replaces all other sources of the date. */
 const READ_DATE = `new File([], '').lastModified`
 
-/**
- * Corrects the page's date. A clock that is behind after idle time is moved on.
- * Chromium cannot set back a clock that is ahead after many renders, so a script subtracts the difference.
- */
+/** Corrects the page's date. Chromium cannot set a clock back, so a script subtracts what it is ahead. */
 export class PageDate {
   readonly #session: CdpSession
   readonly #clock: VirtualClock

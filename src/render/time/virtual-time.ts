@@ -15,9 +15,8 @@ const CHECK_EVERY_MS = 5
 const HOLD_PAUSE_MS = 20
 
 /**
- * Resolves with the capture reason; never if the page holds the capture or hangs.
- * The clock stands while something loads. Once only streams and endless requests are left, it advances in small
- * steps. See docs/decisions/0002-virtual-time.md.
+ * Resolves with the capture reason; never if the page holds the capture or hangs. See
+ * docs/decisions/0002-virtual-time.md.
  */
 export async function runUntilSettled(
   session: CdpSession,
@@ -104,8 +103,7 @@ async function untilClockStops(
   while (!over.aborted) {
     await delay(CHECK_CLOCK_EVERY_MS)
     if (over.aborted || !activity.isQuiet(slowness)) continue
-    // The clock stands if it shows the same time as at the last check. The response time shows how busy the machine
-    // is.
+    // The response time shows how busy the machine is.
     const askedMs = nowMs()
     const { result } = await session.send('Runtime.evaluate', { expression: READ_CLOCK })
     slowness = Math.min(Math.max((nowMs() - askedMs) / USUAL_ANSWER_MS, 1), MOST_SLOWNESS)
@@ -118,10 +116,7 @@ async function untilClockStops(
   return new Promise(() => {})
 }
 
-/**
- * Flags `prerenderReady`, `renderComplete`, `renderReady`: false holds the capture, true ends the wait.
- * If several are false, each must become true.
- */
+/** Flags of the page: false holds the capture, true ends the wait. If several are false, each must become true. */
 export class ReadySignal {
   readonly ready: Promise<void>
   readonly #resolve: () => void

@@ -10,10 +10,7 @@ type Mark = {
 const ASKS_FOR_HUMANS =
   /(?:verify|confirm|prove|make sure|checking) (?:that )?(?:you are|you're|you’re|if you are)(?: not)? (?:a )?(?:human|robot|bot)/
 
-/**
- * Bot guards, recognised by their text and markup, because scripts are gone. Longer pages with a captcha are no
- * challenge.
- */
+/** Bot guards, recognised by text and markup, because scripts are gone. Longer pages are no challenge. */
 const CHALLENGES: readonly Mark[] = [
   { name: 'Cloudflare', title: /^(just a moment\.\.\.|attention required! \| cloudflare)$/ },
   { name: 'Cloudflare', text: /checking (if the site connection is secure|your browser before accessing)/ },

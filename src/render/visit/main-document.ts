@@ -13,9 +13,9 @@ export type ResponseHeader = { name: string; value: string }
 export type SiteAddress = { customDomain: string; originUrl: string }
 
 /**
- * Judges each main-frame response and calls `end` with one that decides the render.
- * The gateway holds the first response until then. Chromium's `Fetch` domain would pass every request through its
- * debugger and fails cross-origin requests whose preflight has a body (docs/decisions/0015-render-speed.md).
+ * Judges each main-frame response. The gateway holds the first one until then. Chromium's `Fetch` domain is slower
+ * and
+ * fails cross-origin requests whose preflight has a body (docs/decisions/0015-render-speed.md).
  */
 export class MainDocument {
   status = 200

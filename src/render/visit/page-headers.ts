@@ -27,9 +27,7 @@ export const HEADER_VALUE_LIMIT_CHARS = 2_048
 /** Names and values together; leaves room for headers of servers in front. */
 export const PAGE_HEADERS_LIMIT_CHARS = 8_192
 
-/**
- * Parses `Name: value` texts; drops malformed, denied or excess ones. `location` only counts with a redirect status.
- */
+/** Parses `Name: value` texts; drops malformed, denied or excess ones. `location` needs a redirect status. */
 export function pageHeaders(texts: readonly string[]): [name: string, value: string][] {
   const kept: [string, string][] = []
   let chars = 0

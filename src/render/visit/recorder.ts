@@ -153,10 +153,7 @@ function storable(text: string, limitChars: number): string {
 export const FILES_LIMIT = 500
 export const FILE_URL_LIMIT_CHARS = 1_000
 
-/**
- * Names the application's build by its scripts and style sheets.
- * All pages of a single-page application have the same name until the next deployment.
- */
+/** Names the application's build, by its scripts and style sheets. */
 export class Application {
   readonly #files = new Set<string>()
 

@@ -43,10 +43,7 @@ type Props = {
   onMore: () => void
 }
 
-/**
- * Renders only visible rows. The table is one tab stop: arrows move, Enter opens,
- * Space selects, Shift extends, Ctrl+A selects all matching pages.
- */
+/** One tab stop: arrows move, Enter opens, Space selects, Shift extends, Ctrl+A selects all matching pages. */
 export function PageTable(props: Props) {
   const { domain, rows, selection } = props
   const id = useId()

@@ -78,10 +78,7 @@ function isBackHeld(): boolean {
   return typeof state === 'object' && state !== null && 'isHeld' in state
 }
 
-/**
- * Adds an extra history entry: the back button stays on the screen and calls `onBack`.
- * `again` adds it once more; `release` removes it.
- */
+/** Adds an extra history entry: the back button calls `onBack`. `again` adds it once more; `release` removes it. */
 function holdBack(onBack: () => void): { again(): void; release(): void } {
   // Keeps the scroll position when the entry is removed.
   history.scrollRestoration = 'manual'
