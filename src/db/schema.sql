@@ -191,7 +191,7 @@ create table page (
   rendered_at          timestamptz not null,
   -- Made stale by an event, not by age: still served, refreshed at the next request.
   stale_since          timestamptz,
-  -- How much text it has; since when newer renders are refused because they have far less (src/queue/judging/judge-page.ts).
+  -- The amount of text, and since when newer renders with far less are refused; src/queue/judging/judge-page.ts.
   text_chars           integer,
   doubted_at           timestamptz,
   -- When its text last changed; null: when it was rendered.
@@ -361,7 +361,7 @@ create table queue_domain (
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
 
 -- A page with status 5xx is not stored, but a crawler waits for it, maybe at another node. It is kept here for a
--- minute; src/queue/judging/unstored.ts. It need not survive a crash of the server.
+-- minute; src/store/stored-page.ts. It need not survive a crash of the server.
 create unlogged table unstored_page (
   job_id     uuid primary key references job on delete cascade,
   domain_id  integer not null references domain on delete cascade,
@@ -996,7 +996,6 @@ create index traffic_batch_age on traffic_batch (written_at);
 
 -- For lists of domains, by day: requests of crawlers for pages, and how many were hits. Summaries of 10,000 domains
 -- read from `traffic_hour` added up 1.5 million rows; here a week of a domain is sixteen rows.
--- docs/decisions/0037-summaries-of-many-domains.md.
 create table traffic_summary (
   domain_id    integer  not null references domain on delete cascade,
   day          date     not null,

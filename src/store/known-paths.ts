@@ -67,7 +67,9 @@ export function createAskedPaths(options: {
   return { note: (page: PageId) => writes.note(page.key, page), flush, close: flush }
 }
 
-/** 25 hours, because `recordInSitemap` skips rows that are less than a day old. */
+/**
+ * Call when all sitemaps were read since `readSinceMs`. 25 hours: `recordInSitemap` skips rows less than a day old.
+ */
 export async function forgetUnnamed(
   pool: pg.Pool,
   domain: DomainId,

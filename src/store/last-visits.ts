@@ -127,7 +127,7 @@ export function createStaleFinder(bounds: VisitBounds = BOUNDS): FindStale {
     const next = older.length > 0 ? from : await placeBehind(db, domain, from, bounds.piece)
     if (next === null) places.delete(key)
     else places.set(key, next)
-    // When the newest visits become fewer, the place must move with them.
+    // The newest visits can reach past the remembered place, so both lists can contain a path.
     return { paths: [...new Set([...newest, ...older])], isMore: next !== null }
   }
 }

@@ -53,7 +53,7 @@ export async function enqueue(
   })
 }
 
-/** Call inside a transaction. */
+/** Deletes the stored pages first. Call inside a transaction. */
 export async function refreshPages(
   client: Queryable,
   domain: DomainId,

@@ -27,12 +27,11 @@ type PreemptionOptions = {
 }
 
 /**
- * Gives renders back to the queue when crawlers wait for their slots (docs/decisions/0005-queue.md,
- * 0039-shares-of-slots.md). A live job without a slot, or at its domain's or account's cap, takes the slot of:
- * 1. a background render, or a live one whose crawlers left, after `preemptAfterMs`, or at once after
- * `LONG_RENDER_MS`;
+ * Gives renders back when crawlers wait for their slots: docs/decisions/0005-queue.md and 0039-shares-of-slots.md.
+ * A live job without a slot, or at its domain's or account's cap, takes the slot of
+ * 1. a background or abandoned render, after `preemptAfterMs`, or at once after `LONG_RENDER_MS`;
  * 2. else, if its account has no render here: a long live render of the account that has most of them.
- * Each time it is given back, a render may run twice as long, so that a slow page is rendered in the end.
+ * A render that was given back may run twice as long the next time, so that slow pages end.
  */
 export class Preemption {
   /** When this node first saw them wait: a job that was raised to `live` is older than its crawler's wait. */

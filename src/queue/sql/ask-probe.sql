@@ -1,5 +1,4 @@
--- One of all nodes asks: who comes second finds the first one's row no longer due. Should the job be lost, an hour on
--- it is asked for again.
+-- Only one node asks: for the others the row is no longer due. A lost job is asked for again an hour later.
 insert into probe as known (domain_id, asked_at, renew_at, patient_to)
 values ($1, $2, $2::timestamptz + interval '1 hour', $2::timestamptz + interval '10 minutes')
 on conflict (domain_id) do update set

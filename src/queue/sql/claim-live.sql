@@ -1,6 +1,5 @@
--- A crawler's miss at a node that has a slot free, in one step: the domain's month has room, its live job is queued or
--- joined, and the node claims what it has room for, by the rules of `claim_jobs` and nothing else: what is claimed need
--- not be that job. $5: the month's limit of each plan by its name. $7: how long its crawler waits, in milliseconds.
+-- A crawler's miss at a node with a free slot: checks the quota, queues or joins the live job, and claims jobs by the
+-- rules of `claim_jobs` (maybe not that job). $5: the monthly limit of each plan. $7: how long its crawler waits, in ms.
 with quota as (
   -- An unknown plan allows nothing.
   select over_quota(coalesce(c.renders, 0), coalesce(($5::jsonb ->> a.plan)::bigint, 0)) as is_over
@@ -17,8 +16,7 @@ select asked.*, claimed.*, details.visitor, details.query, details.origin_cache_
        coalesce(details.is_probe, false) as is_probe
   from asked
   left join lateral (
-    -- Its argument comes from here, behind an offset that keeps the planner from looking through it: without a job the
-    -- function is not called.
+    -- `offset 0` keeps the planner from inlining this: without a job the function is not called.
     select found.* from (select $9::integer as slots where asked.asked_id is not null offset 0) as room,
            lateral claim_jobs($8, room.slots, $10, $11, $12, $13, $14, $15 * interval '1 millisecond', $6) as found
   ) as claimed on true

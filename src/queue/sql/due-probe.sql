@@ -1,5 +1,5 @@
--- Whether a site is to be probed: it never was, or too long ago, or its application ($3) is not the one that was probed;
--- then not before `patient_to`, so that a site of several applications is not probed all the time.
+-- Whether a site is due for a probe: never probed, too long ago, or with another application ($3). In the last case
+-- not before `patient_to`, because a site can have several applications.
 select from domain left join probe on probe.domain_id = domain.id
  where domain.id = $1 and domain.is_active
    and coalesce(domain.settings->>'soft_404', 'refuse') = 'refuse'

@@ -1,4 +1,4 @@
--- A node that ends: what it could not finish runs elsewhere at once, and this is no fault of the page.
+-- At shutdown: unfinished jobs run elsewhere at once, and this is no fault of the page.
 with given as (
   update job set state = 'queued', superseded = false, node = null, lease_until = null, run_at = now()
    where node = $1 and state = 'running'

@@ -1,5 +1,5 @@
--- One record more for a page, how its last render ended for longer than that, and of the page's older ones those beyond the last $9 go: a handful at most, off an
--- index. Nothing need survive the server, and a domain or job that was deleted meanwhile has no record.
+-- Adds a record, updates the last render, and deletes records of the page beyond the last $9. None of this need
+-- survive a server crash. A deleted domain or job has no record.
 with kept as (
   insert into render_record (domain_id, path, job_id, outcome, detail, queued_ms, stored_ms, record, request_id)
   select job.domain_id, job.path, job.id, $2, $3,
@@ -7,7 +7,7 @@ with kept as (
     from job where job.id = $1
   returning id
 ), last as (
-  -- A probe is of no page.
+  -- A probe has no page.
   insert into last_render (domain_id, path, outcome, ended_at)
   select job.domain_id, job.path, $2, now() from job where job.id = $1 and $2 <> 'probed'
   on conflict (domain_id, path) do update set outcome = excluded.outcome, ended_at = excluded.ended_at

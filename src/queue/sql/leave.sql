@@ -1,5 +1,5 @@
--- Crawlers have left these jobs: one entry for each time that `enqueue_live_job` was called for them. A row that another
--- transaction has locked at this moment is skipped, so that this can neither wait nor deadlock; `wait_until` covers it.
+-- Crawlers have left these jobs: one entry per call of `enqueue_live_job`. Skips locked rows, so that it cannot wait
+-- or deadlock; `wait_until` covers them.
 update job set waiters = waiters - gone.edges
   from (select id, count(*) as edges from unnest($1::uuid[]) id group by id) gone
  where job.id = gone.id

@@ -1,5 +1,5 @@
--- Gives one render back, to make room for a crawler that waits: it runs again later, and this is no fault of the page.
--- $4: also a live one that a crawler waits for. A live one whose crawlers have left becomes a refresh.
+-- Gives a render back for a waiting crawler: it runs again later, and this is no fault of the page.
+-- $4: also live renders that crawlers wait for. A live render whose crawlers left becomes a refresh.
 with given as (
   update job j set
     state = 'queued', superseded = false, node = null, lease_until = null, run_at = now(),

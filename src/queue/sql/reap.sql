@@ -1,6 +1,5 @@
--- Jobs of dead nodes: their lease ended (by the one clock of the database), or nobody holds the lock that a
--- living node holds for as long as it is connected. A row that is being completed at this moment is locked,
--- and left alone. A job that has outlived $1 faults ends: it may be what kills the nodes.
+-- Jobs of dead nodes: the lease expired by the database's clock, or the node's advisory lock is free. Skips locked
+-- rows, which are being completed. A job with $1 faults ends: it may be what kills the nodes.
 with nodes as materialized (
   select distinct node from job where state = 'running'
 ), dead as materialized (

@@ -1,5 +1,5 @@
--- $3 null: nothing could be found out at this moment; what was known stays, and it is asked for again in an hour.
--- A false alarm, the same application again, makes the next one wait twice as long, up to a day.
+-- $3 null: the probe failed; the old finding stays, and the next probe is in an hour.
+-- A false alarm (the same application again) doubles the wait for the next one, up to a day.
 update probe set
   finding = coalesce($3::jsonb, finding), job_id = null,
   renew_at = $4::timestamptz + case when $3::jsonb is null then interval '1 hour' else interval '1 day' end,

@@ -1,2 +1,2 @@
--- A function because only its settings keep the planner to the index whatever a queue's statistics say.
+-- A function because its settings force the index, whatever the queue's statistics say.
 select * from waiting_live_jobs($1)

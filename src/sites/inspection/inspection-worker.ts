@@ -9,7 +9,7 @@ import { factsOf } from './facts.ts'
 import { INSPECTION_CHANNEL } from './inspections.ts'
 import { type NoSide, type Side, storableJson } from './side.ts'
 
-/** What a look at a page brings; `src/render/look.ts` is what does it. */
+/** Produced by `src/render/inspect-page.ts`. */
 export type Looked = Omit<Side, 'facts'> & { picture: Buffer; html: string | null }
 
 export type InspectionDeps = {
