@@ -49,10 +49,7 @@ export type ApiKey = Omit<WebhookToken, 'state'> & {
   expires_at: string | null
 }
 
-/**
- * `expiresAt` null: never. `key` is shown only here. Throws `invalid_field`, `account_not_found`, `plan_without_api`,
- * `api_key_limit`.
- */
+/** `expiresAt` null: never. Throws `invalid_field`, `account_not_found`, `plan_without_api`, `api_key_limit`. */
 export async function createKey(
   pool: pg.Pool,
   account: AccountId,

@@ -31,10 +31,7 @@ export const DEFAULT_PLANS: PlanCatalogue = {
   enterprise: { site_limit: null, monthly_render_limit: 1_000_000, api_keys: true, webhooks: true },
 }
 
-/**
- * JSON: `{"<plan>": {site_limit, monthly_render_limit, api_keys, webhooks}}`. The error names the file and every
- * invalid field.
- */
+/** JSON: plan fields by plan name. The error names the file and every invalid field. */
 export function readPlans(file: string): PlanCatalogue {
   let json: unknown
   try {

@@ -7,10 +7,7 @@ export const WEBHOOK_WINDOW_MS = 3_600_000
 
 type WindowVerdict = { allowed: true } | { allowed: false; retryAfterSeconds: number }
 
-/**
- * Counts a request; false: refused. One statement, so concurrent requests cannot exceed the limit. Refused requests
- * do not extend the window.
- */
+/** False: refused, which does not extend the window. One statement, so concurrent requests are counted right. */
 export async function countWebhookRequest(
   db: Queryable,
   domain: DomainId,

@@ -43,9 +43,7 @@ import { events } from './service/events.ts'
 import { health } from './service/health.ts'
 import { traffic } from './traffic/traffic.ts'
 
-/**
- * Returns the API before it listens. Hooks run in registration order: headers, unknown routes, access, body, route.
- */
+/** Not listening yet. Hooks run in registration order: headers, unknown routes, access, body, route. */
 export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
   const gate = createClientGate(deps.clients ?? NO_CLIENT_LIMITS)
   const app: ApiApp = Fastify({

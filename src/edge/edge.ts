@@ -86,8 +86,10 @@ export type Edge = EdgeServers & {
 
 /** Above the keep-alive time of proxies in front of us (60 s). */
 const KEEP_ALIVE_MS = 65_000
+/** No browser takes longer to send a request head. */
 const HEADERS_MS = 15_000
 const ANSWER_WAIT_MS = 60_000
+/** Server-sent events may be minutes apart. */
 const IDLE_MS = 600_000
 const BODY_LOOK_MS = 10_000
 

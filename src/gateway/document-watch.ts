@@ -1,9 +1,6 @@
 import type http from 'node:http'
 
-/**
- * Inspects the document's status and headers before the browser gets them. `false`: the browser gets 204. `path`
- * includes the query.
- */
+/** Sees the document before the browser. `false`: the browser gets 204. `path` includes the query. */
 export type DocumentJudge = (status: number, headers: http.OutgoingHttpHeaders, path: string) => boolean
 
 export type DocumentWatch = {

@@ -108,8 +108,7 @@ class Exchange {
       (error: Error) => {
         // The origin closed a reused connection and never saw this request.
         const isUnseen = sent.call.onKeptConnection && !sent.call.isAnswered
-        // An early request may have failed before the page asked. Timeouts are not retried: the page would wait
-        // twice.
+        // An early request may have failed before the page asked. Do not retry timeouts.
         const isEarly = early !== undefined
         const isWorthMore = (isUnseen || isEarly) && faultOf(error) !== 'timed-out' && !this.#isOver
         if (!isWorthMore || retriesLeft === 0 || !this.#isRepeatable) return this.#fail(error)

@@ -168,10 +168,7 @@ const KEPT = new Set([
   'xslt',
 ])
 
-/**
- * Blocks fonts and media, which a snapshot does not need. Only a policy matches by type whatever the URL. The page's
- * own data: and blob: URLs load.
- */
+/** Blocks fonts and media, which a snapshot does not need; data: and blob: URLs load. */
 const NOTHING_HEAVY = 'font-src data: blob:; media-src data: blob: mediastream:'
 
 /** Values of `Sec-Fetch-Dest` whose response is a page. */

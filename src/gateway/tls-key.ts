@@ -10,10 +10,7 @@ export type GatewayKey = {
   spkiHash: string
 }
 
-/**
- * One key pair and certificate per process, for all custom domains. The private key is never written; Chromium trusts
- * the public key's hash, so names and dates do not matter.
- */
+/** One key pair per process for all domains. Chromium trusts the key's hash, so names and dates do not matter. */
 export function createGatewayKey(): GatewayKey {
   const { privateKey, certificate, publicKeyInfo } = createSelfSigned('Prepaint gateway')
   return {

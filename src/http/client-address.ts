@@ -72,9 +72,7 @@ export function isAmong(address: string, ranges: AddressRanges): boolean {
   )
 }
 
-/**
- * The unit of client limits: an IPv4 address, or an IPv6 /64, which one client usually owns. Other text is unchanged.
- */
+/** The unit of client limits: an IPv4 address or an IPv6 /64. Other text is unchanged. */
 export function clientBlock(address: string): string {
   if (isIP(address) !== 6) return address
   const groups = ipaddr.IPv6.parse(address).parts.slice(0, 4)

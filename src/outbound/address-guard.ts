@@ -4,10 +4,7 @@ import ipaddr from 'ipaddr.js'
 
 import type { AllowedRange } from '../address-range.ts'
 
-/**
- * Decides which addresses may be connected to for a customer. Checks each connection's address, never a name, so DNS
- * changes cannot bypass it.
- */
+/** Checks the address of each connection, never a name, so DNS changes cannot bypass it. */
 export type AddressGuard = {
   /** Accepts only a resolver's spelling: four decimal octets, or IPv6 without brackets and zone. */
   permits(address: string, port: number): boolean

@@ -21,10 +21,7 @@ export type Answering = { here: string[]; other: string[] }
 const MOST_ADDRESSES = 8
 const ANSWER_LIMIT_BYTES = 16_384
 
-/**
- * Asks each permitted address, because clients may use any of them. null: none is permitted. Rejects only when
- * aborted.
- */
+/** Asks all permitted addresses, as clients use any. null: none is permitted. Rejects only when aborted. */
 export async function askAddresses(
   { addresses, port, guard, timeoutMs, signal }: AskAddresses,
   look: LookForUs,

@@ -39,10 +39,7 @@ export type VettedOptions = {
 const ATTEMPT_TIMEOUT_MS = 500
 const MAX_ADDRESSES = 8
 
-/**
- * Resolves the name once and connects only to the checked addresses, which prevents DNS rebinding. Throws
- * ConnectError for a forbidden literal address.
- */
+/** Connects only to checked addresses (no DNS rebinding). Throws ConnectError for a forbidden literal address. */
 export function vettedOptions({ host, port, guard, lookup = lookupAddresses }: GuardedTarget): VettedOptions {
   const target = `${host}:${port}`
   const parsed = parseHost(net.isIPv6(host) ? `[${host}]` : host)
@@ -75,10 +72,7 @@ export function vettedOptions({ host, port, guard, lookup = lookupAddresses }: G
   }
 }
 
-/**
- * Tries the permitted addresses in turn, within `timeoutMs` in total. Rejects with ConnectError or the signal's
- * reason.
- */
+/** Tries each permitted address. `timeoutMs` covers all. Rejects with ConnectError or the signal's reason. */
 export async function guardedConnect(
   options: GuardedTarget & { timeoutMs: number; signal?: AbortSignal | undefined },
 ): Promise<net.Socket> {

@@ -106,10 +106,7 @@ export function headersForOther(headers: IncomingHttpHeaders, host: string): Out
   return { ...kept, host }
 }
 
-/**
- * For a page's request to its own site. `Via` reveals loops; `X-Prerender` stops the site's middleware from sending
- * the request back to us.
- */
+/** For a page's own site. `Via` reveals loops; `X-Prerender` stops the site's middleware from a detour to us. */
 export function headersForOrigin(
   headers: IncomingHttpHeaders,
   scheme: 'http' | 'https',
@@ -233,10 +230,7 @@ export function passedTrailers(raw: RawHeaders): [string, string][] {
 const NOT_IN_TRAILERS =
   /^(?:content-.*|cookie|set-cookie|authorization|location|alt-svc|cache-control|expect|max-forwards|range|vary|if-.*|:.*)$/
 
-/**
- * Maps URLs on the origin's host to the custom domain. Another non-default port is another site. A changed scheme is
- * kept.
- */
+/** Maps URLs on the origin's host to the custom domain, except those on another non-default port. */
 export function publicLocation(location: string, front: Front, { origin, name }: ProxiedSite): string {
   if (!/^\s*(?:https?:)?\/\//i.test(location)) return location
   const base = `${origin.protocol}//${origin.authority}`

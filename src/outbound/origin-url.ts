@@ -17,10 +17,7 @@ const MAX_ORIGIN_URL_CHARS = 2_048
 const INTERNAL_SUFFIX =
   /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|home|lan|home\.arpa|in-addr\.arpa|ip6\.arpa)$/
 
-/**
- * Validates and normalizes `origin_url`: scheme, lower-case host, non-default port, no trailing slash. Unresolvable
- * names are accepted, because the guard checks every connection.
- */
+/** Validates and normalizes `origin_url`. Accepts unresolvable names: the guard checks every connection. */
 export async function checkOriginUrl(
   raw: string,
   guard: AddressGuard,

@@ -37,10 +37,7 @@ export type Authority = { host: Host; port: number }
 
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
 
-/**
- * Reads a URL's host: DNS name, IPv4 or bracketed IPv6. null otherwise, above all for names that getaddrinfo reads as
- * addresses (127.1, 0x7f.1).
- */
+/** DNS name, IPv4 or bracketed IPv6. null otherwise, above all for names like 127.1 or 0x7f.1. */
 export function parseHost(raw: string): Host | null {
   if (raw.startsWith('[')) {
     const address = raw.endsWith(']') ? raw.slice(1, -1) : ''

@@ -41,10 +41,7 @@ const HEARD_OF_WITHIN_MS = 10_000
 /** `isPurged`: a purge came after it began. Waiting requests get the result, which is not kept. */
 type Fetch = { page: PageId; isPurged: boolean; undo: (() => void) | null }
 
-/**
- * Fetches sitemaps, rewrites them to the custom domain and stores them. A fetch that began before a purge leaves
- * nothing stored.
- */
+/** Fetches, rewrites and stores sitemaps. A fetch that began before a purge leaves nothing stored. */
 export class SitemapCache {
   readonly #deps: SitemapCacheDeps
   readonly #places = new ShareByAccount(FETCHING_LIMIT)
@@ -60,9 +57,7 @@ export class SitemapCache {
     this.#deps = deps
   }
 
-  /**
-   * Concurrent requests share a fetch. null: the origin has no sitemap, or the account's or node's limit is reached.
-   */
+  /** Concurrent requests share a fetch. null: no sitemap at the origin, or a limit is reached. */
   load(site: CachedSite, page: PageId): Promise<StoredSitemap | null> {
     const before = this.#fetching.get(page.key)
     // Requests after a purge need a new fetch.

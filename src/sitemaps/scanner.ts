@@ -34,10 +34,7 @@ const LOC = /(<((?:[\w.-]+:)?(?:\w+_)?loc)\s*>)([^<]*)(?:<!\[CDATA\[([\s\S]{0,40
 const OF_MEDIA = /_|^(?:image|video|news):/
 const LASTMOD = /<(?!image:|video:|news:)(?:[\w.-]+:)?lastmod\s*>([^<]*)<\//
 
-/**
- * Reads a sitemap or index in pieces; `rewrite` replaces locations and keeps all other bytes. Holds at most one
- * entry. Ignores DTDs and expands only XML's built-in entities. Throws NotASitemap.
- */
+/** Reads pieces, holds at most one entry, ignores DTDs. `rewrite` changes only locations. Throws NotASitemap. */
 export class SitemapScanner {
   root: Root | null = null
   readonly #rewrite: Rewrite | null

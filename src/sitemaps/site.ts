@@ -9,10 +9,7 @@ export type Site = {
   query: QueryRule
 }
 
-/**
- * Stored path of an absolute or relative address on the site or its origin; null: another host or scheme, or an
- * invalid path.
- */
+/** Stored path of an address on the site or its origin; null: another host or scheme, or an invalid path. */
 export function pathOn(
   { name, origin, query }: Omit<Site, 'id'>,
   address: string,

@@ -45,10 +45,7 @@ export async function countedAttempt<T>(
   }
 }
 
-/**
- * Throws `too_many_resets` for the client IP, whether or not the account exists. False: enough e-mails were sent to
- * the account.
- */
+/** Throws `too_many_resets` per client IP. False: enough e-mails were sent to the account. */
 export async function countResetRequest(db: Queryable, attempt: Attempt, nowMs: number): Promise<boolean> {
   const { address, account } = subjectsOf(attempt)
   const counters = await increment(db, [`reset ${address}`, `reset ${account}`], nowMs)

@@ -9,9 +9,7 @@ import type { PlanCatalogue } from '../plans.ts'
 import { createSecret, hashSecret } from '../secrets.ts'
 import { setPassword } from './passwords.ts'
 
-/**
- * `first`: a new installation's operator. `invitation`: an account offered by an operator. `reset`: a new password.
- */
+/** `first`: a new installation's operator. `reset`: a new password. */
 type LinkKind = 'first' | 'invitation' | 'reset'
 
 export type NewLink =
@@ -35,10 +33,7 @@ const OPERATORS = `select from account where role = 'operator' and password_hash
 /** The first link was shown in a terminal or log, so it ends once an operator can sign in. */
 const IS_VALID = `(l.kind <> 'first' or not exists (${OPERATORS}))`
 
-/**
- * Creates a single-use link and ends earlier ones of its kind for the person. Throws `invalid_field` or
- * `account_exists`.
- */
+/** Single-use; ends earlier links of its kind for the person. Throws `invalid_field` or `account_exists`. */
 export async function createLink(
   pool: pg.Pool,
   plans: PlanCatalogue,

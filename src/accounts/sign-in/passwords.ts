@@ -17,10 +17,7 @@ const KEY_BYTES = 64
 /** Matches no password. Verified for unknown accounts, so that they take equally long. */
 const NO_HASH = `${'0'.repeat(32)}:${'0'.repeat(2 * KEY_BYTES)}`
 
-/**
- * Throws `wrong_credentials` in constant time, even without an account, or `account_suspended` if the password is
- * right.
- */
+/** Throws `wrong_credentials` in constant time, or `account_suspended` if the password is right. */
 export async function signIn(
   pool: pg.Pool,
   { email, password }: { email: string; password: string },

@@ -70,10 +70,7 @@ export function apiSchema<Schema extends z.ZodType>(name: string, schema: Schema
   return schema.meta({ id: name })
 }
 
-/**
- * Call after a commit, before responding: resolves once this node has processed all earlier notifications. Bounded;
- * never rejects, because the change is stored.
- */
+/** Call after a commit: resolves once this node has processed earlier notifications. Bounded; never rejects. */
 export type CaughtUp = () => Promise<void>
 
 const USER_AGENT_CHARS = 300

@@ -65,10 +65,7 @@ export function errorMessage(code: ErrorCode): string {
   )
 }
 
-/**
- * Before the body is read: 404 for unknown paths, 405 with `Allow` otherwise (RFC 9110, section 15.5.6). OPTIONS gets
- * only `Allow`, because CORS is not supported.
- */
+/** Before the body is read: 404, or 405 with `Allow` (RFC 9110, section 15.5.6). OPTIONS gets only `Allow`. */
 export function refuseUnknownRoutes(app: ApiApp): void {
   const methodsOf = new Map<string, Set<string>>()
   const patterns: { matches: RegExp; url: string }[] = []

@@ -58,9 +58,7 @@ function refuse(response: http.ServerResponse, code: ErrorCode): void {
   response.end(response.req.method === 'HEAD' ? undefined : text)
 }
 
-/**
- * Forbids framing, scripts and caching; routes that serve pages set their own policy. CORS headers are never sent.
- */
+/** Routes that serve pages set their own policy. CORS headers are never sent. */
 const SECURITY_HEADERS = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'X-Content-Type-Options': 'nosniff',

@@ -98,10 +98,7 @@ export async function describeRoutes(
   })
 }
 
-/**
- * Removes duplicate request schemas (`DomainInput`), integer bounds and formats of zod. Bodies without required
- * fields are optional.
- */
+/** Removes duplicate request schemas, integer bounds and zod's formats. */
 function cleaned(document: object): object {
   return JSON.parse(JSON.stringify(document, cleanedField)) as object
 }

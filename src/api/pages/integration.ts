@@ -85,10 +85,7 @@ export function integrations(app: ApiApp, deps: ApiDeps): void {
   })
 }
 
-/**
- * Rewrites `GET /https://host/path` from prerender middlewares to the route below. Some encode the address but not
- * the query.
- */
+/** Rewrites `GET /https://host/path` from prerender middlewares. Some encode the address but not the query. */
 export function middlewareUrl(url: string): string {
   if (/^\/https?:\/\//i.test(url)) return `/page/${encodeURIComponent(url.slice(1))}`
   if (!/^\/https?%3a%2f%2f/i.test(url)) return url

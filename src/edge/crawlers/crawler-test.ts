@@ -24,10 +24,7 @@ const SAYS_SO = /bot\b|bot[/_-]|crawl|spider|slurp|preview|archiv|fetcher|indexe
 const TOOLS =
   /^(?:$|curl|libcurl|wget|node\b|undici|bun\/|deno\/|dart|java\/|ruby|python|php\b|perl|go-http|okhttp|axios|got\b|guzzle|faraday|reactornetty|postman|insomnia|httpie|k6\/|wrk\b|autocannon|apachebench|vegeta|hey\/)|lighthouse|headlesschrome|pagespeed|gtmetrix|pingdom|uptime|statuscake|site24x7|datadog|newrelic|check_http/i
 
-/**
- * The category of a `User-Agent`; null for people and tools. Order: the domain's own lists, our table, then isbot
- * with crawler-user-agents for the category. Results are cached.
- */
+/** null: a person or tool. Order: the domain's lists, our table, isbot with crawler-user-agents. */
 export function createCrawlerTest(): CrawlerTest {
   const tagged = CATEGORY_OF_TAG.map(([tag, category]) => [patternOf([tag]), category] as const)
   const tools = patternOf(TOOL_TAGS)

@@ -230,9 +230,7 @@ export const CRAWLER_NAME_CHARS = 40
 
 const NAME = /[a-z0-9._-]*(?:bot|crawl|spider|slurp|preview|archiv|fetcher|indexer)[a-z0-9._-]*/i
 
-/**
- * The table's name, or a word of the user agent in ASCII, or `unnamed`. Skips URLs, which name pages about crawlers.
- */
+/** The table's name, a word of the user agent in ASCII, or `unnamed`. URLs are skipped. */
 export function crawlerName(userAgent: string): string {
   const known = KNOWN_CRAWLERS[knownCrawlerIndex(userAgent)]
   if (known !== undefined) return known[0]

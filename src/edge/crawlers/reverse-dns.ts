@@ -43,10 +43,7 @@ export function createReverseDns(servers?: readonly string[]): ReverseDns {
   }
 }
 
-/**
- * RFC 1035, section 3.5; RFC 3596, section 2.5. Not `resolver.reverse`, which also reports ENOTFOUND for failing
- * servers.
- */
+/** RFC 1035, section 3.5. Not `resolver.reverse`, which reports ENOTFOUND also for failing servers. */
 function arpaName(address: string): string {
   const parsed = ipaddr.process(address)
   if (parsed instanceof ipaddr.IPv4) return `${parsed.octets.toReversed().join('.')}.in-addr.arpa`

@@ -140,10 +140,7 @@ function bodyOf(req: EdgeRequest): { body: RequestBody; framing: string[] } {
 /** TRACE would show clients headers meant for the origin; CONNECT is for open proxies. */
 const NOT_PASSED = new Set(['TRACE', 'CONNECT'])
 
-/**
- * Handles methods that are not passed on, and OPTIONS whose Max-Forwards is 0 (RFC 9110, section 7.6.2). Returns
- * whether it responded.
- */
+/** Handles refused methods, and OPTIONS whose Max-Forwards is 0 (RFC 9110, section 7.6.2). True: responded. */
 function lastHop(req: EdgeRequest, res: EdgeResponse, verdict: string): boolean {
   if (NOT_PASSED.has(req.method ?? '')) {
     sendPlainPage(res, 'method-not-allowed', verdict)

@@ -3,10 +3,7 @@ import type { TakeCall } from '../../outbound/client/call.ts'
 import { passedTrailers } from '../../outbound/headers.ts'
 import type { EdgeRequest, EdgeResponse } from '../server/exchange.ts'
 
-/**
- * Streams the origin's response to the client with back-pressure. Without Node's streams, which cost more than the
- * rest of a request.
- */
+/** Streams with back-pressure, without Node's streams, which cost more than the rest of a request. */
 export function createAnswerStream(
   res: EdgeResponse,
   resume: () => void,
@@ -23,8 +20,7 @@ export function createAnswerStream(
     begin({ bodyBytes }) {
       leftBytes = bodyBytes
       if (bodyBytes !== null) return
-      // Send the head if no data follows at once, for example with server-sent events. Otherwise both go out
-      // together.
+      // Send the head alone if no data follows at once, as with server-sent events.
       setImmediate(() => {
         if (!begun && !ended && !res.destroyed) res.flushHeaders()
       })

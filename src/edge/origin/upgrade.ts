@@ -125,9 +125,7 @@ function destroyWhenEnded(socket: Duplex): () => void {
   return () => void socket.off('readable', look).off('end', destroy)
 }
 
-/**
- * After the origin's end: destroys the socket once the client has read everything, or nothing for `LAST_WORDS_MS`.
- */
+/** Destroys the socket once the client has read everything, or nothing for `LAST_WORDS_MS`. */
 function destroyWhenTaken(socket: Duplex): void {
   // No later event would clear the timer.
   if (socket.destroyed) return

@@ -43,10 +43,7 @@ export type ServedRedirect = StoredRedirect & { readonly bytes: number }
 
 export type Served = ServedPage | ServedRedirect
 
-/**
- * Crawlers revalidate cheaply with If-None-Match. `private`: most CDNs ignore `Vary: User-Agent` and would serve the
- * crawlers' page to people.
- */
+/** `private`: most CDNs ignore `Vary: User-Agent` and would serve the crawlers' page to people. */
 export const CACHE_CONTROL = 'private, no-cache'
 
 export function prepareServed(entry: StoredEntry): Served {

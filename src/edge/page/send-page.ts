@@ -34,10 +34,7 @@ function encodingFor({ headers }: RequestHead): Encoding {
   return chosen(typeof accepted === 'string' ? accepted : undefined)
 }
 
-/**
- * Synchronous if the encoding is ready, otherwise a promise. Ranges are optional (RFC 9110, section 14.2) and not
- * served.
- */
+/** Synchronous if the encoding is ready. Ranges are optional (RFC 9110, section 14.2) and not served. */
 export function servePage(
   req: EdgeRequest,
   res: EdgeResponse,
@@ -108,10 +105,7 @@ function cacheStatus({ verdict, ttlMs }: Stamp, isStored = true): string {
   return `Prepaint; hit; ttl=${Math.floor(ttlMs / 1_000)}`
 }
 
-/**
- * RFC 9110, section 13. If-None-Match compares weakly and overrides If-Modified-Since. `etag` is that of the chosen
- * encoding; `lastModifiedMs` is in whole seconds.
- */
+/** RFC 9110, section 13. `etag` is that of the chosen encoding; `lastModifiedMs` is in whole seconds. */
 export function isNotModified(headers: IncomingHttpHeaders, etag: string, lastModifiedMs: number): boolean {
   const noneMatch = headers['if-none-match']
   if (noneMatch !== undefined) {
@@ -124,10 +118,7 @@ export function isNotModified(headers: IncomingHttpHeaders, etag: string, lastMo
   return lastModifiedMs <= httpDateMs(since)
 }
 
-/**
- * NaN unless the date is in GMT. `Date.parse` alone reads `2031` and asctime dates (RFC 9110, section 5.6.7) as local
- * time.
- */
+/** NaN unless the date is in GMT: `Date.parse` alone reads `2031` and asctime dates as local time. */
 function httpDateMs(text: string): number {
   return /^\w+, .* GMT$/.test(text) ? Date.parse(text) : Number.NaN
 }

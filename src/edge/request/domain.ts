@@ -63,10 +63,7 @@ type DomainsOptions = {
   connected(): boolean
 }
 
-/**
- * Caches domains by `Host`, also unknown ones. A notification wins over a concurrent read. Outdated entries are used
- * only while PostgreSQL is unreachable.
- */
+/** Caches domains, also unknown ones. Outdated entries are used only while PostgreSQL is unreachable. */
 export function createDomains({ db, connected }: DomainsOptions) {
   const known = new RecentMap<EdgeDomain>({ limit: 100_000 })
   // Separate, so that a scan of random names evicts no domain.

@@ -23,10 +23,7 @@ type LiveRenderParts = {
   db: Queryable
   pages: Pick<PageCache<Served>, 'reread' | 'admission'>
   waiter: Pick<JobWaiter, 'wait'>
-  /**
-   * This node's worker first, then the queue. `over-quota`: 120 % of the month's renders. Throws
-   * AppError('queue_full').
-   */
+  /** This node's worker, or the queue. `over-quota`: at 120 %. Throws AppError('queue_full'). */
   enqueueLive(page: PageId, requestId: string): Promise<JobId | 'over-quota'>
   liveWaitMs: number
 }

@@ -7,10 +7,7 @@ const TOKEN = /^[\w-]{22,255}$/
 /** The proof for a host (lower case, no port) and token; null: not ours. */
 export type FindChallenge = (host: string, token: string) => Promise<string | null>
 
-/**
- * Runs before all other checks, also for inactive domains. Unknown tokens pass on, because origins may order their
- * own certificates.
- */
+/** Runs before all other checks. Unknown tokens pass on: origins may order their own certificates. */
 export function createChallengeAnswer(find: FindChallenge | null) {
   return (req: EdgeRequest, res: EdgeResponse, goOn: () => void): void => {
     const token = tokenOf(req)

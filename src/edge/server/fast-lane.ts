@@ -24,10 +24,7 @@ const GRACE_MS = 1_000
 /** The same response as Node's for a late head. */
 const TOO_SLOW = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n'
 
-/**
- * HTTP/1.1 connections with only simple requests for hits: a third cheaper without Node's parser and streams. Any
- * other request passes the connection to Node for good.
- */
+/** Hits a third cheaper, without Node's parser and streams. Any other request moves the connection to Node. */
 export function createHitLane(options: HitLaneOptions) {
   const { headersMs, idleMs, keepAliveMs, answer, handOver } = options
   const conversations = new Map<Socket, { endBehindAnswer(): void }>()

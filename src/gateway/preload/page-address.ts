@@ -1,7 +1,4 @@
-/**
- * Splits an address into a kind and parts. `/product/red-chair?size=2` is of kind `/product/*`; its requests contain
- * `red-chair` or `2`.
- */
+/** `/product/red-chair?size=2` is of kind `/product/*`; its requests contain `red-chair` or `2`. */
 export type PageAddress = {
   text: string
   /** Pages of a kind make similar requests. A page may have two kinds. */
@@ -15,10 +12,7 @@ export type PathTemplate = readonly (string | { part: string })[]
 const MOST_PARTS = 16
 /** Words in a request's path; longer paths get no placeholders. */
 const MOST_WORDS = 64
-/**
- * Only plain words are inserted into paths, because anyone can choose a page's address. `%` is allowed: both are
- * encoded.
- */
+/** Anyone can choose a page's address, so only plain words go into paths. `%` is safe: both are encoded. */
 const WORD = /^[\w.~%-]{1,200}$/
 /** Browsers read `%2e` as a dot too (WHATWG URL, "double-dot path segment"); origins may read `%2f` as `/`. */
 const POINTS = /(?:\.|%2e){2}|^(?:\.|%2e)$/i

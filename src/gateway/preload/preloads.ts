@@ -30,10 +30,7 @@ type CurrentPage = {
   hasActed: boolean
 }
 
-/**
- * Sends a page's requests early, predicted from similar pages, while its scripts load. A response is used only for an
- * identical request.
- */
+/** Sends a page's requests early, predicted from similar pages. Only identical requests use the response. */
 export class Preloads {
   readonly #knowledge: Knowledge
   readonly #early: EarlyRequests

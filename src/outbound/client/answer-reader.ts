@@ -210,10 +210,7 @@ const SENDABLE_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const SENDABLE_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const FRAMING = /^(?:content-length|transfer-encoding|connection)$/i
 
-/**
- * Parses heads that nginx tolerates: LF line ends, other versions, invalid lines. Drops headers that cannot be passed
- * on, except those that delimit the body.
- */
+/** Accepts what nginx tolerates. Drops headers that cannot be passed on, except those that delimit the body. */
 function parseOddHead(text: string): AnswerHead {
   const [first = '', ...lines] = text.split(/\r?\n/).slice(0, -1)
   const status = ODD_STATUS_LINE.exec(first)
@@ -243,10 +240,7 @@ type Framing = {
 
 const LENGTH = /^\d{1,15}$/
 
-/**
- * How the body is delimited (RFC 9112, section 6.3), or an error text. Leaves at most one valid length in the
- * headers.
- */
+/** Body framing (RFC 9112, section 6.3), or an error text. Leaves at most one length in the headers. */
 function bodyEndOf(head: AnswerHead, method: string): Framing | string {
   const { statusCode, httpVersion, rawHeaders } = head
   let length: string | null = null
@@ -288,8 +282,7 @@ function bodyEndOf(head: AnswerHead, method: string): Framing | string {
   const keeps =
     !isOdd && (httpVersion === '1.1' ? !options.includes('close') : options.includes('keep-alive'))
   if (statusCode === 204) {
-    // No body is allowed. If the head announces one, the origin may send it (section 6.3, rule 1; RFC 9110, section
-    // 8.6).
+    // No body is allowed, but the origin may send one that the head announces (section 6.3, rule 1).
     return { end: 'length', bytes: 0, keeps: keeps && coding === null && (length ?? '0') === '0', isOdd }
   }
   if (method === 'HEAD' || statusCode === 304) return { end: 'length', bytes: 0, keeps, isOdd }

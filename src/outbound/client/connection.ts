@@ -8,10 +8,7 @@ export type ConnectionKeeper = {
   gone(connection: OriginConnection): void
 }
 
-/**
- * One connection with one call at a time (no pipelining). Reused only after both messages are complete and no extra
- * bytes followed.
- */
+/** One call at a time (no pipelining). Reused only if both messages are complete and no bytes followed. */
 export class OriginConnection implements TakeAnswer {
   readonly socket: net.Socket
   readonly openedMs: number
