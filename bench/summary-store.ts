@@ -1,4 +1,3 @@
-/** The store of `bench/domain-summaries.ts`: accounts of different sizes with traffic. */
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -14,9 +13,7 @@ import type { AccountId } from '../src/ids.ts'
 import { silentLog } from '../src/log.ts'
 
 const HOUR_MS = 3_600_000
-/** A summary reads one week. */
 const DAYS = 14
-/** Crawlers and verdicts, with their share of all lines. */
 const KINDS = [
   ['people', '', 'pass; not-a-crawler', 3],
   ['search', 'Googlebot', 'hit', 3],
@@ -35,7 +32,6 @@ const KINDS = [
 export type SummaryStore = {
   pool: pg.Pool
   connection: pg.ClientConfig
-  /** By the number of their domains. */
   accounts: ReadonlyMap<number, AccountId>
   close(): Promise<void>
 }
@@ -47,7 +43,6 @@ export async function openSummaryStore(given: {
   nowMs: number
 }): Promise<SummaryStore> {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-bench-'))
-  // As root, PostgreSQL runs as another user, who must be able to enter this directory.
   await chmod(dataDir, 0o711)
   const log = silentLog()
   const database = await openDatabase({ databaseUrl: null, dataDir, log })

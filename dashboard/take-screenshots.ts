@@ -47,7 +47,6 @@ try {
       await tab.open(path)
       await act()
       const file = `${name}-${view}.png`
-      // Behind a dialog only the visible part is taken.
       const isPart = await tab.run<boolean>(`document.querySelector('[aria-modal=true]') !== null`)
       await writeFile(`${DIR}/${file}`, await tab.picture(!isPart && name !== 'docs'))
       const wide = await tab.run<number>('document.documentElement.scrollWidth - innerWidth')
@@ -92,7 +91,6 @@ try {
   for (const close of closing) await close()
   await rm(dataDir, { recursive: true, force: true })
 }
-// The console also logs refused requests.
 const unexpected = complaints.filter((line) => !/status of (401|404)/.test(line))
 for (const line of new Set(unexpected)) process.stdout.write(`${line}\n`)
 process.exitCode = unexpected.length === 0 ? 0 : 1
@@ -184,7 +182,6 @@ async function visit(edge: string): Promise<void> {
   }
 }
 
-/** A site drawn by its script, with broken pages. */
 async function startSite() {
   const server = http.createServer((request, response) => {
     if (request.url === RAKE_PICTURE) {

@@ -10,10 +10,8 @@ import { connectCdp } from '../../src/render/browser/cdp.ts'
 export type View = { width: number; height: number; scheme: 'light' | 'dark' }
 
 export type Tab = {
-  /** Waits until the network is idle. */
   open(url: string): Promise<void>
   show(view: View): Promise<void>
-  /** Evaluates an expression and awaits a promise. */
   run<Value>(expression: string): Promise<Value>
   /** Waits until the expression is true, at most 30 s. */
   until(expression: string): Promise<void>
@@ -68,7 +66,6 @@ export async function startBrowser(dataDir: string, say: (line: string) => void)
       try {
         if (await run<boolean>(`!!(${expression})`)) return
       } catch (error) {
-        // The page is navigating.
         cause = error
       }
       await new Promise((resolve) => setTimeout(resolve, 50))
@@ -79,7 +76,6 @@ export async function startBrowser(dataDir: string, say: (line: string) => void)
     run,
     until,
     async open(url) {
-      // Unsaved changes would open a dialog.
       await run(
         `[...document.querySelectorAll('button')].find((each) => each.textContent === 'Undo changes')?.click()`,
       )
@@ -103,7 +99,6 @@ export async function startBrowser(dataDir: string, say: (line: string) => void)
       })
     },
     async picture(wholePage) {
-      // Wait for transitions.
       await new Promise((resolve) => setTimeout(resolve, 350))
       const { data } = await page.send('Page.captureScreenshot', { captureBeyondViewport: wholePage })
       return Buffer.from(data, 'base64')

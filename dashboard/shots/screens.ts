@@ -31,14 +31,12 @@ const DIALOG = `document.querySelector('[role=dialog]')`
 
 const CHARTS = `((charts) => charts.length > 0 && charts.every((each) => each.querySelector('svg')))([...document.querySelectorAll('[role=slider]')])`
 
-/** Selects a step of the first chart. */
 const POINT = `(() => {
   const chart = document.querySelector('[role=slider]')
   chart.focus()
   for (const key of ['End', 'ArrowLeft']) chart.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }))
 })()`
 
-/** A key that expires on a date. */
 const CHOOSE_DAY = `(() => {
   const select = document.querySelector('main select')
   Object.getOwnPropertyDescriptor(HTMLSelectElement.prototype, 'value').set.call(select, 'day')

@@ -31,7 +31,6 @@ const ENDS = [
   { verdict: 'sitemap', share: 0.016, seconds: 0.002 },
 ]
 
-/** Inserts three months of traffic up to now, as nodes count it. */
 export async function seedTraffic(dataDir: string, domain: string): Promise<void> {
   const database = await openDatabase({ databaseUrl: null, dataDir, log: silentLog(), attach: true })
   try {

@@ -40,7 +40,6 @@ export function pagePath(domain: string, path: string, view: PageView = 'compare
   return `${ROUTES.domainPages.replace(':domain', encodeURIComponent(domain))}?${query}`
 }
 
-/** The sign-in screen, which returns to `next`. */
 export function signInPath(next: string): string {
   return next === ROUTES.domains || next === '/'
     ? ROUTES.signIn

@@ -15,7 +15,6 @@ import { takeSnapshot } from './visit/snapshot.ts'
 export type GivenDocument = { status: number; html: string }
 
 export type PageInspection = {
-  /** Of the main response; null: none came. */
   status: number | null
   url: string
   /** WebP. `isCut`: the page goes on below it. */
@@ -30,7 +29,6 @@ export type PageInspection = {
 } & Pick<RenderRecord, 'troubles' | 'consoleErrors'>
 
 const VIEWPORT = { width: 1280, height: 1024 }
-/** CSS pixels from the top. */
 const PICTURE_HEIGHT = 4_000
 /** A larger picture is taken again, of the first screen only. */
 export const PICTURE_LIMIT_BYTES = 1_500_000

@@ -28,7 +28,6 @@ export type InspectionRequest = {
 }
 
 export type Inspector = {
-  /** Rejects if loading fails. */
   inspect(request: InspectionRequest): Promise<PageInspection>
   readonly isAwake: boolean
   close(): Promise<void>
@@ -111,7 +110,6 @@ export function createInspector(options: InspectorOptions): Inspector {
           await site.close()
         }
       } catch (error) {
-        // A page that hangs would also block the next one.
         log.debug({ err: error, domain: customDomain, path }, 'a page could not be inspected')
         await sleep(awake)
         throw inTime.aborted && !signal.aborted && !closing.signal.aborted

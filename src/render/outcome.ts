@@ -11,7 +11,6 @@ export type RenderRequest = {
   signal: AbortSignal
 }
 
-/** The browser to emulate if the owner chose one. */
 export type Visitor = {
   userAgent?: string | undefined
   viewport?: { width: number; height: number } | undefined
@@ -23,7 +22,6 @@ export type Visitor = {
 
 export type RedirectStatus = 301 | 302 | 303 | 307 | 308
 
-/** One of `PAGE_LIMITS` or of the gateway's limits. */
 export type Excess =
   | 'requests'
   | 'response-bytes'
@@ -34,7 +32,6 @@ export type Excess =
   | 'snapshot-bytes'
   | 'memory'
 
-/** All results are expected outcomes; none is thrown. */
 export type RenderOutcome =
   | {
       kind: 'rendered'

@@ -22,7 +22,6 @@ export type RenderRecord = {
   requests: { made: number; spared: number; blocked: number; failed: number; preloaded?: number }
   troubles: Trouble[]
   consoleErrors: { count: number; texts: string[] }
-  /** As UTF-8; null: no snapshot. */
   htmlBytes: number | null
 }
 

@@ -33,12 +33,10 @@ export type RendererOptions = {
   requireSandbox: boolean
   identity: string
   openGateway(): Promise<RenderGateway>
-  /** For tests: overrides `PAGE_LIMITS` and a browser's limits. */
   limits?: Partial<PageLimits>
   recycle?: Partial<RecycleLimits>
   clock: Clock
   log: Log
-  /** Receives a line for the terminal before a step that takes seconds. */
   onLongStep?: (line: string) => void
 }
 
@@ -158,7 +156,6 @@ function withoutNetwork(found: RenderOutcome): RenderOutcome {
   return { kind: 'crashed', reason: 'the network process has ended' }
 }
 
-/** Cleaning is useless after a hang, a crash or an interruption. */
 function stateAfter({ kind }: RenderOutcome): 'sound' | 'broken' {
   return kind === 'timed-out' || kind === 'crashed' || kind === 'aborted' || kind === 'too-large'
     ? 'broken'

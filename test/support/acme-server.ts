@@ -10,10 +10,8 @@ import { createTestCa } from './certificate-authority.ts'
 
 // A small ACME server (RFC 8555, 8737, 9773) that verifies proofs and fails on request. Pebble tests the same client.
 
-/** What issuance tests need of a CA; Pebble is the other implementation. */
 export type TestAcme = {
   directoryUrl: string
-  /** PEM, trusted by the ACME client. */
   ca: string
   /** PEM, verifies issued certificates. */
   root(): Promise<string>
@@ -21,21 +19,13 @@ export type TestAcme = {
 }
 
 export type TestAcmeServer = TestAcme & {
-  /** Names of placed orders. */
   orders: string[]
-  /** Kinds of requested challenges. */
   asked: string[]
-  /** The last contacts of each account. */
   contacts: string[][]
-  /** The certificates that new orders replace. */
   replaced: string[]
-  /** The current fault; null: none. */
   fault: 'away' | 'rate-limited' | 'no-nonce' | 'nonces' | 'silent' | 'replaced-already' | 'not-his' | null
-  /** Sent when limiting the rate or without a nonce. */
   retryAfter: string
-  /** Awaited before a challenge is judged. */
   beforeJudging: () => Promise<void>
-  /** Of certificates issued from now on. */
   lifetimeMs: number
   /** Renewal window of all certificates; null: the middle of their life. */
   window: { start: Date; end: Date } | null

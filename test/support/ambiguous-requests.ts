@@ -1,5 +1,3 @@
-// Requests that every server must reject.
-
 /** Headers after `POST / HTTP/1.1` and a Host. One of two readings of the body finds the request `smuggled`. */
 export function ambiguousBodies(smuggled: string): Record<string, string> {
   return {
@@ -42,7 +40,6 @@ export function ambiguousBodies(smuggled: string): Record<string, string> {
   }
 }
 
-/** Without a Host line. */
 export const BAD_REQUEST_LINES: Record<string, string> = {
   'HTTP/2 without its preface': 'GET / HTTP/2.0',
   'a line break in the path': 'GET /a\r\nX: 1 HTTP/1.1',

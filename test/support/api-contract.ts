@@ -9,11 +9,8 @@ export type Exchange = { method: string; path: string; status: number; type: str
 export type Operation = {
   method: string
   url: string
-  /** The first security scheme; null: none. */
   security: string | null
-  /** All accepted schemes. */
   securities: string[]
-  /** null: no request body. */
   body: BodySchema | null
 }
 
@@ -23,7 +20,6 @@ export type Contract = { check(exchange: Exchange): void; operations: Operation[
 
 type Json = { [key: string]: Json } & { schema?: Json }
 
-/** Throws if the document does not compile. */
 export function readContract(document: unknown): Contract {
   const { paths } = document as { paths: Record<string, Record<string, Json>> }
   const ajv = new Ajv2020({ allErrors: true, strict: false, validateFormats: false })

@@ -38,9 +38,7 @@ export type TestAnswer = { status: number; headers: Headers; body: Record<string
 export type TestRequest = {
   key?: string | undefined
   token?: string | undefined
-  /** A session cookie, sent like a page of the dashboard. */
   cookie?: string | undefined
-  /** Sent as JSON; a string is sent as it is. */
   body?: unknown
   headers?: Record<string, string>
 }
@@ -57,7 +55,6 @@ export const testDoors: PageDoors = {
   offer: (_req, res, asked) => sendTestPage(res, asked),
 }
 
-/** With its own master key, so that no file is made. */
 export function testVault(pool: pg.Pool): Vault {
   const keys = parseMasterKeys(Buffer.alloc(32, 7).toString('base64'))
   return createVault({ pool, keys, dataDir: '/nowhere' })
@@ -183,7 +180,6 @@ export async function startTestApi({
       return { id, email, key }
     },
 
-    /** Returns the header `Cookie` of a new session. */
     async session({ id }: { id: AccountId }): Promise<string> {
       const client = { address: '127.0.0.1', userAgent: 'test' }
       const started = await startSession(pool, id, client, clock.nowMs())
@@ -211,7 +207,6 @@ export async function startTestApi({
   }
 }
 
-/** The `Cookie` header of a browser that got these `Set-Cookie` lines. */
 export function cookieOf(lines: readonly string[]): string {
   return lines.map((line) => line.split(';', 1)[0]).join('; ')
 }
@@ -222,7 +217,6 @@ function sendTestPage(res: ServerResponse, asked: Parameters<PageDoors['answer']
   res.end(`<p>${url.scheme} ${url.host} ${url.path} for ${userAgent}</p>`)
 }
 
-/** Stores pages without a renderer. */
 export async function storePages(api: TestApi, domain: DomainId, paths: readonly string[]): Promise<void> {
   await api.pool.query(
     `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
@@ -231,7 +225,6 @@ export async function storePages(api: TestApi, domain: DomainId, paths: readonly
   )
 }
 
-/** One entry in each of the two caches of a whole domain. */
 export async function storeRedirectAndSitemap(api: TestApi, domain: DomainId): Promise<void> {
   await api.pool.query(
     `insert into redirect (domain_id, path, status, location, stored_at) values ($1, '/old', 301, '/new', now())`,

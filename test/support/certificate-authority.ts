@@ -16,18 +16,14 @@ import {
   utcTime,
 } from '../../src/der.ts'
 
-// A certificate authority that signs anything.
-
 export type TestLeaf = { chain: string; key: string; certificate: string }
 
 export type LeafOptions = {
   names?: readonly string[]
   notBeforeMs?: number
   notAfterMs?: number
-  /** Absent: a new key is made. */
   publicKey?: KeyObject
   keys?: { privateKey: KeyObject; publicKey: KeyObject }
-  /** Object id of the extended key usage. */
   usage?: string
 }
 

@@ -91,7 +91,6 @@ export async function testFleet() {
       listener,
       vault,
       contexts,
-      /** Rejects if the handshake is refused. */
       async handshake(name: string, root?: string): Promise<Handshake> {
         const socket = tls.connect({
           host: '127.0.0.1',
@@ -135,7 +134,6 @@ export async function testFleet() {
             email: 'operator@example.com',
             perHour: 100,
             pollMs: 100,
-            // Longer than delays on a busy machine.
             leaseMs: 60_000,
             times: { pollMs: 20, limitMs: 20_000 },
             ...options,

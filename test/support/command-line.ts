@@ -3,8 +3,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 
-// Runs the command line in its own process.
-
 export type Ran = { code: number | null; stdout: string; stderr: string }
 
 const ROOT = path.resolve(import.meta.dirname, '../..')

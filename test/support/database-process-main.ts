@@ -38,5 +38,4 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 await database.close()
 say({ event: 'closed' })
-// An open stdin would keep the process alive.
 process.exit(0)

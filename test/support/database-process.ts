@@ -18,8 +18,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { SystemUser } from '../../src/system-user.ts'
 
-// Processes that open the private PostgreSQL, to be killed.
-
 type Event =
   | { event: 'step'; line: string }
   | { event: 'refused'; name: string; message: string }
@@ -32,9 +30,7 @@ export type TestProcess = {
   pid: number
   /** Drops other events before it. Rejects at the end of the process. */
   next<K extends Event['event']>(kind: K): Promise<Extract<Event, { event: K }>>
-  /** The next event except `step`. */
   nextEnd(): Promise<Event>
-  /** Runs SQL through the process's pool. */
   query(sql: string): Promise<Record<string, unknown>[]>
   close(): Promise<void>
   kill(): Promise<void>
@@ -42,7 +38,6 @@ export type TestProcess = {
 
 const started = new Set<ChildProcess>()
 
-/** Call after each test, so that a failed test leaves no processes. */
 export async function killTestProcesses(): Promise<void> {
   await Promise.all([...started].map(killChild))
 }
@@ -54,7 +49,6 @@ async function killChild(child: ChildProcess): Promise<void> {
   started.delete(child)
 }
 
-/** Opens the database of `dataDir` in a process that ends with this one. */
 export function startTestProcess(
   dataDir: string,
   { attach = false, user = null }: { attach?: boolean; user?: SystemUser } = {},
@@ -65,7 +59,6 @@ export function startTestProcess(
     ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
   })
   started.add(child)
-  // The process may have ended.
   child.stdin!.on('error', () => {})
   const events = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
 
@@ -119,7 +112,6 @@ export function removeDataDir(dir: string): void {
   rmSync(dir, { recursive: true, force: true })
 }
 
-/** Pids of all processes whose working directory or arguments are in `dir`. */
 export function processesIn(dir: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -136,7 +128,6 @@ function isIn(pid: number, dir: string): boolean {
   }
 }
 
-/** Rejects with `what` after `limitMs`. */
 export async function until(
   what: string,
   met: () => boolean | Promise<boolean>,

@@ -8,14 +8,12 @@ import type pg from 'pg'
 
 export type DatabaseProxy = {
   connection: pg.ClientConfig
-  /** DATABASE_URL for another process. */
   url: string
   /** `swallow`: drops everything silently; `refuse`: breaks every connection. */
   set(state: 'through' | 'swallow' | 'refuse'): void
   close(): void
 }
 
-/** A TCP port on loopback before a test database's Unix socket. */
 export async function startDatabaseProxy(connection: pg.ClientConfig): Promise<DatabaseProxy> {
   const socketFile = path.join(String(connection.host), `.s.PGSQL.${connection.port}`)
   const pairs = new Set<[net.Socket, net.Socket]>()

@@ -9,7 +9,6 @@ import { startTestCluster } from './postgres-server.ts'
 export type TestDatabase = {
   pool: pg.Pool
   connection: pg.ClientConfig
-  /** DATABASE_URL for another process. */
   url: string
   /** Drops the database even if clients are connected; rejects if a connection was not released. */
   close(): Promise<void>

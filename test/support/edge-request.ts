@@ -7,7 +7,6 @@ export const PERSON =
 export type EdgeAnswer = {
   status: number
   headers: http.IncomingHttpHeaders
-  /** The `X-Prepaint` header; empty if absent. */
   verdict: string
   body: Buffer
 }

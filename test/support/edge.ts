@@ -43,7 +43,6 @@ export type AskOptions = {
   body?: string | Buffer
 }
 
-/** `hang`: the job stays queued. */
 export type Scripted = RenderOutcome | 'hang'
 
 /** Uses real PostgreSQL and the real queue. Render outcomes are scripted, the clock is manual. */
@@ -51,13 +50,10 @@ export async function startTestEdge(
   options: Partial<EdgeOptions> & {
     parts?: Partial<EdgeParts>
     origin?: http.RequestListener
-    /** See `seenQueries`. */
     queries?: SeeQuery
-    /** The outcome after the script's end; absent: a small page. */
     render?: (job: ClaimedJob) => Promise<RenderOutcome>
     /** Receives job ends instead of the crawlers that wait at this node. */
     ended?: Ended
-    /** Also listens with TLS at `tlsPort`, with an untrusted certificate. */
     tls?: boolean
   } = {},
 ) {
@@ -112,7 +108,6 @@ export async function startTestEdge(
 
   const enqueueLive = createEnqueueLive({ db: pool, pool, plans: DEFAULT_PLANS, clock, liveWaitMs: 10_000 })
 
-  /** Runs one queued job at the node whose crawlers `ended` notifies. */
   async function work(ended: Ended): Promise<void> {
     const complete = createComplete({ pool, plans: DEFAULT_PLANS, clock, ended })
     const job = await claimOne()
@@ -175,7 +170,6 @@ export async function startTestEdge(
       integrations: edge.integrations,
       asked,
       listener,
-      /** Jobs that requests at this node wait for. */
       waiting: () => waiter.waiting,
       verdict: async (path: string, asking?: AskOptions) => (await ask(path, asking)).verdict,
       async close() {
@@ -215,7 +209,6 @@ export async function startTestEdge(
     originServer: origin,
     rendered,
     refreshed,
-    /** Runs a job at a node without waiting crawlers. */
     work: () => work(() => {}),
     wait: (ms: number) => {
       nowMs += ms
@@ -269,7 +262,6 @@ export async function listening(server: net.Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** One request on its own keep-alive connection. */
 export async function request(port: number, target: string, asking: AskOptions = {}): Promise<Answer> {
   const { host = 'red.example', agent = GOOGLEBOT, method = 'GET', headers = {}, body } = asking
   const connections = new http.Agent({ keepAlive: true })

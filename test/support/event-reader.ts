@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-// Reads an event stream like a client of the HTTP interface.
-
 export type TestEvent = { id: string; event: string; data: Record<string, unknown> }
 
 export type TestReader = {
@@ -10,14 +8,12 @@ export type TestReader = {
   headers: Headers
   /** Skips other events. Rejects when the stream ends, or after 30 s. */
   next(event: string): Promise<TestEvent>
-  /** All events until the end; rejects after 30 s. */
   rest(): Promise<TestEvent[]>
   close(): void
 }
 
 const WITHIN_MS = 30_000
 
-/** Resolves with the response headers. */
 export async function openStream(url: string, headers: Record<string, string>): Promise<TestReader> {
   const abort = new AbortController()
   const response = await fetch(url, { headers, signal: abort.signal })
@@ -44,7 +40,6 @@ export async function openStream(url: string, headers: Record<string, string>): 
   }
 }
 
-/** Heartbeats never end, so limit the time. */
 async function inTime<T>(what: string, coming: Promise<T>): Promise<T> {
   const waiting = new AbortController()
   const late = sleep(WITHIN_MS, undefined, { signal: waiting.signal }).then(() =>

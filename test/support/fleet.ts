@@ -8,10 +8,8 @@ import { type DatabaseProxy, startDatabaseProxy } from './database-proxy.ts'
 import { clearDataDir, makeDataDir, type NodeProcess, startNodeProcess } from './node-process.ts'
 import { startTestServer, type TestServer } from './postgres-server.ts'
 
-/** A node of a fleet; only its process changes with a restart. */
 export type Member = {
   process: NodeProcess
-  /** The network between it and PostgreSQL. */
   network: DatabaseProxy
   start(): Promise<void>
 }
@@ -28,7 +26,6 @@ export type Fleet = {
 
 const SKEWED_CLOCK = path.join(import.meta.dirname, 'skewed-clock.ts')
 
-/** Starts a node for each entry: its settings, and its clock's error. */
 export async function startFleet(
   nodes: readonly { settings?: Record<string, string>; clockAheadMs?: number }[],
 ): Promise<Fleet> {

@@ -1,4 +1,3 @@
-/** A page of the custom domain in a browser behind the gateway. */
 import assert from 'node:assert/strict'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import type http from 'node:http'
@@ -23,7 +22,6 @@ export function html(body: string): Answer {
   return () => `<!doctype html><title>page</title>${body}`
 }
 
-/** Loads `/` of the custom domain in a new browser. */
 export async function openTestPage(
   t: TestContext,
   answers: Record<string, Answer>,
@@ -73,16 +71,13 @@ export async function openTestPage(
 
   return {
     tested,
-    /** Resolves when another page of the custom domain has loaded. */
     visit,
-    /** How often a navigation gave a frame another host. */
     async hostsMade(): Promise<number> {
       const { histograms } = await browser.cdp.browser.send('Browser.getHistograms', {
         query: 'Navigation.CreateSpeculativeRFH',
       })
       return histograms.reduce((sum, { count }) => sum + count, 0)
     },
-    /** Runs the body of an async function in the page and returns its result. */
     async evaluate(body: string): Promise<unknown> {
       const { result, exceptionDetails } = await page.send('Runtime.evaluate', {
         expression: `(async () => { ${body} })()`,

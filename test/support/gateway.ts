@@ -81,7 +81,6 @@ export async function startTestGateway(
     return socket
   }
 
-  /** A TLS connection to the gateway as the custom domain. */
   async function openOwn(protocol: 'h2' | 'http/1.1'): Promise<tls.TLSSocket> {
     const { status, socket } = await connect(`${CUSTOM_DOMAIN}:443`)
     assert.equal(status, 200)
@@ -117,7 +116,6 @@ export async function startTestGateway(
     openOwn,
     openSession,
 
-    /** One request to the custom domain over HTTP/2. */
     async own(path: string, headers: http2.OutgoingHttpHeaders = {}, body?: string | Buffer) {
       const session = await openSession()
       try {
@@ -138,7 +136,6 @@ export async function startTestGateway(
 
 export type Answer = { status: number; headers: http2.IncomingHttpHeaders; body: string }
 
-/** Rejects if the stream is cut. */
 export async function ask(
   session: http2.ClientHttp2Session,
   headers: http2.OutgoingHttpHeaders,
@@ -152,7 +149,6 @@ export async function ask(
   return { status: received[':status'], headers: received, body: Buffer.concat(chunks).toString() }
 }
 
-/** Reads the response headers; the rest stays in the socket. */
 export async function readHead(socket: net.Socket): Promise<string> {
   let text = ''
   while (!text.includes('\r\n\r\n')) {
@@ -166,7 +162,6 @@ export async function readHead(socket: net.Socket): Promise<string> {
   return text.slice(0, end)
 }
 
-/** Everything until the connection ends. */
 export async function readAll(socket: net.Socket | tls.TLSSocket): Promise<string> {
   const chunks: Buffer[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk))

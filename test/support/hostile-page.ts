@@ -1,5 +1,3 @@
-/** A page that tries every way out of the browser. */
-
 export type Canary = {
   /** On 127.0.0.1, where only another port is allowed. */
   port: number
@@ -9,7 +7,6 @@ export type Canary = {
   udpPort: number
 }
 
-/** Response headers that make a browser send requests. */
 export function hostileHeaders({ port }: Canary): Record<string, string | string[]> {
   const url = `http://127.0.0.1:${port}`
   return {

@@ -19,7 +19,6 @@ export const ENHANCE_YOUR_CALM = 0xb
 
 export type Frame = { type: number; flags: number; stream: number; payload: Buffer }
 
-/** Sends the preface and empty settings. */
 export async function rawHttp2(port: number, servername = 'red.example') {
   const socket = tls.connect({
     ...{ port, host: '127.0.0.1', servername, rejectUnauthorized: false, ALPNProtocols: ['h2'] },
@@ -96,7 +95,6 @@ export function uint32(value: number): Buffer {
   return bytes
 }
 
-/** For example `SETTINGS_INITIAL_WINDOW_SIZE`. */
 export function setting(id: number, value: number): Buffer {
   return Buffer.concat([Buffer.from([0, id]), uint32(value)])
 }

@@ -3,9 +3,7 @@ import { existsSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 
-/** An npm program in a folder of test/peers, for comparison or integration. */
 export type InstalledPeer = {
-  /** Resolves from within the folder. */
   require: NodeJS.Require
   folderOf(name: string): string
 }

@@ -5,17 +5,13 @@ import path from 'node:path'
 
 import { listening } from './edge.ts'
 
-// A breakable connection between a site's front and Prepaint.
-
 /** `away`: refuses requests; `hang`: never answers; `half`: stops in the middle of a page. */
 export type Mood = 'well' | 'away' | 'hang' | 'half' | 500 | 401 | 400
 
 export type Line = {
   url: string
   port: number
-  /** Connections since it was last set to 0. */
   asked: number
-  /** Also affects existing connections. */
   turn(mood: Mood): void
   close(): void
 }

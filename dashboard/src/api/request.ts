@@ -1,4 +1,3 @@
-/** `message` is shown to people. */
 export class ApiError extends Error {
   /** 0: no response. */
   readonly status: number
@@ -87,7 +86,6 @@ export class Renewals {
   #endOthers = () => {}
   #channel: Channel | null = null
 
-  /** Runs a request that replaces the cookie, and notifies other windows. */
   renew<Answer>(send: () => Promise<Answer>): Promise<Answer> {
     this.#say('begins')
     const sent = send().then(
@@ -105,13 +103,11 @@ export class Renewals {
     return sent
   }
 
-  /** Resolves when no renewal is in progress. */
   async settled(): Promise<void> {
     await this.#own
     await this.#others
   }
 
-  /** Connects to the other windows, which share the cookie. */
   join(channel: Channel): void {
     this.#channel = channel
     channel.onmessage = ({ data }: { data: Word }) => {

@@ -4,7 +4,6 @@ import { createContext, use } from 'react'
 import { ApiError, request } from './request.ts'
 import type { Me } from './types.ts'
 
-/** null: signed out. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: async ({ signal }): Promise<Me | null> => {

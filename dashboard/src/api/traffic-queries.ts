@@ -4,7 +4,6 @@ import { domainUrl } from './queries.ts'
 import { request } from './request.ts'
 import type { MonthOfRenders, Traffic, TrafficPaths, TrafficSummary } from './types.ts'
 
-/** The first is the default. */
 export const RANGES = [
   { name: '24h', label: '24 hours', steps: 24, step: 'hour' },
   { name: '7d', label: '7 days', steps: 7 * 24, step: 'hour' },
@@ -23,13 +22,11 @@ export function rangeNamed(name: string | null): Range {
   return RANGES.find((range) => range.name === name) ?? RANGES[0]
 }
 
-/** For the whole steps of a range, including the current one. */
 export function rangeParams({ steps, step }: Range, nowMs: number): string {
   const from = Math.floor(nowMs / STEP_MS[step]) * STEP_MS[step] - (steps - 1) * STEP_MS[step]
   return new URLSearchParams({ from: new Date(from).toISOString(), step }).toString()
 }
 
-/** null: all domains. */
 const trafficUrl = (domain: string | null) => (domain === null ? '/api' : domainUrl(domain))
 
 export function csvUrl(domain: string | null, part: '' | '/paths' | '/renders', range: Range): string {
@@ -50,7 +47,6 @@ export const trafficQuery = (domain: string | null, range: Range) =>
       return (await request<{ traffic: Traffic }>('GET', url, { signal })).traffic
     },
     refetchInterval: POLL_MS,
-    // Prevents layout jumps while the new range loads.
     placeholderData: keepPreviousData,
   })
 

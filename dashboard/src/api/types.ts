@@ -38,7 +38,6 @@ export type DomainCheck = z.infer<typeof domainCheckSchema>
 export type Fleet = z.infer<typeof fleetSchema>
 export type FleetQueue = z.infer<typeof fleetQueueSchema>
 export type FleetFailures = z.infer<typeof fleetFailuresSchema>
-/** A link made by an operator, and whether it was also sent by e-mail. */
 export type MadeLink = { link: CreatedLink; mail: 'sent' | 'failed' | 'off' }
 export type Me = z.infer<typeof meSchema>
 export type SignInLink = z.infer<typeof linkSchema>

@@ -23,11 +23,9 @@ export type ChartProps = {
   kind: ChartKind
   series: readonly ChartSeries[]
   format: (value: number) => string
-  /** At the axis; default `format`. */
   formatShort?: (value: number) => string
   /** Highest possible value; by default the scale follows the data. */
   most?: number
-  /** Horizontal lines, such as a limit. */
   marks?: readonly { value: number; name: string }[]
 }
 

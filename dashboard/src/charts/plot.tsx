@@ -19,12 +19,10 @@ const HEIGHT = 224
 const EDGE = { left: 46, right: 10, top: 8, bottom: 22 }
 /** Pixels. Narrower steps are drawn without gaps and outlines. */
 const NARROW = 6
-/** Pixels. */
 const LABEL_WIDTH = 76
 
 type PlotProps = ChartProps & { width: number; at: number | null }
 
-/** The step at `x` pixels from the left edge of a chart. */
 export function placeAt(x: number, width: number, count: number): number {
   const band = (width - EDGE.left - EDGE.right) / Math.max(1, count)
   return Math.max(0, Math.min(count - 1, Math.floor((x - EDGE.left) / band)))
@@ -142,7 +140,6 @@ function barsPath(
   high: readonly number[],
   band: number,
 ): string {
-  // Wide bars have a gap between them.
   const half = band >= NARROW ? band * 0.36 : band / 2
   return xs
     .map((x, at) =>
@@ -151,7 +148,6 @@ function barsPath(
     .join('')
 }
 
-/** Keeps labels at the edges from being cut off. */
 function anchorOf(place: number, count: number, band: number): 'start' | 'middle' | 'end' {
   if (band * (place + 0.5) < LABEL_WIDTH / 2 - EDGE.left / 2) return 'start'
   return band * (count - place - 0.5) < LABEL_WIDTH / 2 ? 'end' : 'middle'
@@ -164,7 +160,6 @@ function nameable(times: readonly string[], step: 'hour' | 'day'): number[] {
   return places.filter((at) => new Date(times[at]!).getHours() === 0)
 }
 
-/** A day or an hour; midnight shows its day. */
 function axisName(iso: string, step: 'hour' | 'day'): string {
   const at = new Date(iso)
   if (step === 'day') return UTC_DAY.format(at)

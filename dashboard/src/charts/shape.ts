@@ -3,7 +3,6 @@ export type ChartSeries = {
   name: string
   values: readonly (number | null)[]
   colour: number
-  /** The total of the whole range, as text. */
   whole: string
   isDashed?: boolean
 }
@@ -22,7 +21,6 @@ export function ticksTo(most: number, isWhole = true, wanted = 4): number[] {
   return ticks
 }
 
-/** Powers of ten around all values. */
 export function decades(values: readonly number[]): number[] {
   const positive = values.filter((value) => value > 0)
   if (positive.length === 0) return [1, 10]
@@ -31,7 +29,6 @@ export function decades(values: readonly number[]): number[] {
   return Array.from({ length: high - low + 1 }, (_, at) => 10 ** (low + at))
 }
 
-/** The lower and upper edge of each layer at each place. */
 export function stacked(series: readonly ChartSeries[]): { low: number[]; high: number[] }[] {
   const heights: number[] = []
   return series.map(({ values }) => {
@@ -41,14 +38,12 @@ export function stacked(series: readonly ChartSeries[]): { low: number[]; high: 
   })
 }
 
-/** Interrupted where there is no value. */
 export function linePath(points: readonly (readonly [x: number, y: number] | null)[]): string {
   let path = ''
   let isOpen = false
   for (const [at, point] of points.entries()) {
     if (point !== null) {
       path += `${isOpen ? 'L' : 'M'}${coordinate(point[0])} ${coordinate(point[1])}`
-      // Makes a single point visible.
       if (!isOpen && (points[at + 1] ?? null) === null) path += 'h0.01'
     }
     isOpen = point !== null
@@ -83,7 +78,6 @@ export function added(name: string, series: readonly Named[]): Named {
   }
 }
 
-/** At most `most` places at even distances, including the last. */
 export function labelled(places: readonly number[], most: number): number[] {
   const every = Math.max(1, Math.ceil(places.length / Math.max(1, most)))
   return places.filter((_, at) => (places.length - 1 - at) % every === 0)

@@ -2,7 +2,6 @@ import type { Query, QueryClient } from '@tanstack/react-query'
 
 import type { Domain, LiveEvent } from '../api/types.ts'
 
-/** What an event invalidates. */
 export type Outdated =
   | { kind: 'all' }
   | { kind: 'pages'; domain: string }
@@ -33,9 +32,7 @@ export function outdatedBy(event: LiveEvent): Outdated | null {
   }
 }
 
-/** Parts of a domain that renders and visits do not change. */
 const SETTLED = ['certificate', 'dns', 'tokens']
-/** Parts that only visits change. */
 const COUNTS = ['traffic', 'traffic-paths']
 
 export function isOutdated(outdated: Outdated, key: readonly unknown[]): boolean {
@@ -83,7 +80,6 @@ export function isLong({ state }: { state: { data?: unknown } }): boolean {
   )
 }
 
-/** The shortest time between two refetches of the same data. */
 const PAUSE_MS = 2_000
 
 /** Refetches visible data that events invalidate, at most every two seconds. Shows figures in events at once. */

@@ -9,7 +9,6 @@ import { createLiveStream, setLiveState, useLiveState } from './stream.ts'
 /** A hidden window disconnects after this time: browsers limit connections per server. */
 const HIDDEN_MS = 60_000
 
-/** Follows the account's events while the window is visible. */
 export function useLiveFigures(): void {
   const queries = useQueryClient()
   const { role } = useMe()

@@ -12,11 +12,9 @@ export type EventStream = {
 
 const NAMES = ['render', 'pages', 'warm', 'visits', 'quota', 'domain', 'account', 'fleet', 'reread'] as const
 
-/** Delays before reconnecting; the last one repeats. */
 const PAUSES_MS = [1_000, 2_000, 5_000, 15_000, 30_000]
 
 export type LiveStream = {
-  /** Reconnects after every loss. */
   open(): void
   close(): void
   readonly state: LiveState
@@ -26,7 +24,6 @@ export type LiveStream = {
 export function createLiveStream(deps: {
   connect: () => EventStream
   take: (event: LiveEvent) => void
-  /** The session has ended, perhaps in another window. */
   onEnded: () => void
   onState: (state: LiveState) => void
 }): LiveStream {

@@ -21,7 +21,6 @@ export function DomainBadges({ isActive, hasCertificate }: { isActive: boolean; 
   )
 }
 
-/** What happens when a crawler requests a page now. */
 export const FRESHNESS: Record<ListedPage['freshness'], string> = {
   fresh: 'Served from the cache.',
   stale: 'Served from the cache, and rendered again on the next crawler visit.',

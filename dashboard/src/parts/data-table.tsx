@@ -23,7 +23,6 @@ export function DataTable<Row>(props: {
   rows: readonly Row[]
   keyOf: (row: NoInfer<Row>) => string | number
   look?: keyof typeof LOOKS
-  /** Below a row, across all columns. */
   detail?: (row: NoInfer<Row>) => ReactNode
 }) {
   const { columns, rows, keyOf, look = 'cards', detail } = props

@@ -3,7 +3,6 @@ import { type ReactNode, useEffect, useState } from 'react'
 
 import { Refusal } from './states.tsx'
 
-/** Takes the focus, restores it, and closes with Escape. */
 export function Dialog(props: { title: string; onClose: () => void; children: ReactNode }) {
   useFocusBack()
   return (
@@ -69,7 +68,6 @@ export function ConfirmDialog(props: {
   label: string
   /** The name that must be typed first. */
   typed?: string
-  /** Deletes nothing: the button is not red. */
   isHarmless?: boolean
   /** Disabled; the children say why. */
   isOff?: boolean

@@ -32,7 +32,6 @@ export function notifyDone(message: string, undo?: () => void): void {
   })
 }
 
-/** Stays until it is closed. */
 export function notifyFailed(title: string, error: unknown): void {
   notifications.show({ title, message: messageOf(error), color: 'red', autoClose: false, ...LOOK })
 }

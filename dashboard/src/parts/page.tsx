@@ -11,7 +11,6 @@ type Head = { title: string; lead?: ReactNode; actions?: ReactNode }
 
 export function Page(
   props: Head & {
-    /** Above the title: a link back. */
     above?: ReactNode
     children: ReactNode
   },

@@ -22,11 +22,9 @@ type Secret = {
 /** As on the server. */
 const ENDED_KEPT_DAYS = 90
 
-/** Lists API keys or webhook tokens, shows the new one, and confirms revocation. */
 export function Secrets<Each extends Secret>(props: {
   noun: 'key' | 'token'
   secrets: UseQueryResult<Each[]>
-  /** Under "No key yet". */
   empty: string
   /** `/api/keys` or `/api/tokens`. */
   api: string
@@ -77,7 +75,6 @@ function SecretList<Each extends Secret>(props: {
   secrets: readonly Each[]
   onRevoke: (secret: Each) => void
 }) {
-  // Active ones first.
   const secrets = props.secrets.toSorted(
     (a, b) => Number(b.state === 'active') - Number(a.state === 'active'),
   )

@@ -4,7 +4,6 @@ import { useRef, useState } from 'react'
 /** Rows drawn beyond the visible ones, so that scrolling shows no gap. */
 const SPARE_ROWS = 8
 
-/** Before the box is measured. */
 const FIRST_HEIGHT = 600
 
 /** The rows to draw, from `start` to before `end`. Sizes are in CSS pixels. */
@@ -19,7 +18,6 @@ export function rowWindow(list: { rows: number; rowHeight: number; scrolled: num
   return { start, end: Math.min(rows, Math.max(last, start)) }
 }
 
-/** The nearest scroll position that shows `row`. */
 export function scrollTo(
   row: number,
   { rowHeight, scrolled, height }: { rowHeight: number; scrolled: number; height: number },

@@ -17,7 +17,6 @@ import { type DomainRoute, ROUTES } from '../route-map.ts'
 
 export type Icon = typeof IconWorld
 
-/** In the menu and in the search. */
 export const SCREENS: readonly { title: string; to: string; Icon: Icon; group?: 'Operator' | 'Reference' }[] =
   [
     { title: 'Domains', to: ROUTES.domains, Icon: IconWorld },

@@ -16,10 +16,8 @@ import classes from './search.module.css'
 
 type Result = { key: string; title: string; kind: string; to: string; Icon: typeof IconWorld }
 
-/** Results of each kind, at most. */
 const SHOWN = 8
 
-/** Finds screens, domains, and cached pages of the current domain. */
 export default function Search({ onClose }: { onClose: () => void }) {
   const id = useId()
   const [text, setText] = useState('')

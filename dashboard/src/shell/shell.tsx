@@ -16,7 +16,6 @@ import classes from './shell.module.css'
 
 const Search = lazy(() => import('./search.tsx'))
 
-/** On phones the navigation is a drawer. */
 export function Shell({ children }: { children: ReactNode }) {
   const [isOpen, setOpen] = useState(false)
   const [location] = useLocation()

@@ -30,7 +30,6 @@ const SYSTEM_DIRS = ['/usr/local/bin', '/usr/bin', '/bin', '/snap/bin', '/opt/go
 export async function findBrowser(options: {
   chromium: string | null
   dataDir: string
-  /** Receives a line for the terminal before a step that takes seconds. */
   onLongStep?: (line: string) => void
   systemDirs?: readonly string[]
 }): Promise<BrowserBinary> {
@@ -87,7 +86,6 @@ async function unpackBrowser(
       await rename(unfinished, dir)
     } catch (error) {
       await rm(unfinished, { recursive: true, force: true })
-      // Another node was quicker; use its directory.
       if (!existsSync(dir)) throw error
     }
     await removeLeftovers(home, path.basename(dir))

@@ -3,7 +3,6 @@ export function browserFlags(options: {
   sandbox: boolean
   /** base64 SHA-256 of the gateway's public key; null in tests without TLS. */
   spkiHash: string | null
-  /** For inspections: draws pages and loads their images. */
   drawsPages: boolean
 }): string[] {
   const { userDataDir, sandbox, spkiHash, drawsPages } = options
@@ -70,7 +69,6 @@ const FIXED = [
   // Not --disable-ipc-flooding-protection: a page that keeps rewriting its address would block all other pages.
   '--disable-back-forward-cache',
   '--disable-prompt-on-repost',
-  // `navigator.webdriver` is false, as for a visitor.
   '--disable-blink-features=AutomationControlled',
   '--js-flags=--max-old-space-size=1024',
   '--disable-popup-blocking',

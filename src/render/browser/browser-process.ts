@@ -33,7 +33,6 @@ export type BrowserProcess = {
   readonly sandbox: Sandbox
   /** `open`: code that breaks out of the browser could read the data directory. */
   readonly data: 'closed' | 'open'
-  /** For example `HeadlessChrome/153.0.8010.0`. */
   readonly product: string
   readonly userAgent: string
   readonly identity: string
@@ -80,7 +79,6 @@ const DATA_WARNING =
   'A page that breaks out of Chromium could read the data directory: start the node as root, ' +
   'or allow what hides it (sysctl kernel.unprivileged_userns_clone=1; on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0)'
 
-/** Starts without a sandbox only if that is allowed and nothing else works. */
 export async function launchBrowser(options: LaunchOptions): Promise<BrowserProcess> {
   try {
     return await launch(options, 'on')
@@ -152,7 +150,6 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
   }
 }
 
-/** `exited` resolves with the reason. */
 async function spawnBrowser(options: LaunchOptions, sandbox: Sandbox) {
   const { binary, dataDir, spkiHash, drawsPages = false, log } = options
   const user = browserUser()

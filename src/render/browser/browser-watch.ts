@@ -60,7 +60,6 @@ export class BrowserParts {
 }
 
 export type MemoryWatch = {
-  /** Whether a page that has just died was killed for its memory. True once for each kill. */
   hasKilled(): boolean
   stop(): void
 }
@@ -74,7 +73,6 @@ const REPORTED_WITHIN_CHECKS = 50
  */
 export function watchMemory(groupId: number, limitBytes: number): MemoryWatch {
   const renderers = renderersOfGroup(groupId)
-  /** Checks left in which each kill may be reported. */
   let unreported: number[] = []
   /** Checks left in which a killed process is ignored. */
   const dying = new Map<number, number>()
@@ -121,9 +119,7 @@ export function watchBusyPages(groupId: number): { stop(): void } {
       if (ms - (before.get(pid) ?? ms) < BUSY_MS) continue
       try {
         setPriority(pid, BUSY_PRIORITY)
-      } catch {
-        // It has ended, or the system does not allow it.
-      }
+      } catch {}
     }
     before = now
   }

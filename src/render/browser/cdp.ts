@@ -19,7 +19,6 @@ export type CdpSession = {
   listen(listeners: CdpListeners, limit?: EventLimit): void
 }
 
-/** `exceeded` is called once. */
 type EventLimit = { bytes: number; exceeded(): void }
 
 export type CdpConnection = {
@@ -27,7 +26,6 @@ export type CdpConnection = {
   session(sessionId: string): CdpSession
   /** Rejects the session's open commands and drops its events. */
   endSession(sessionId: string): void
-  /** Resolves with the reason when the pipe has ended. Never rejects. */
   readonly closed: Promise<string>
 }
 
@@ -80,7 +78,6 @@ class Connection implements CdpConnection {
   readonly #limits = new Map<string, EventLimit & { received: number }>()
   readonly #parents = new Map<string, string>()
   #lastId = 0
-  /** Commands of one turn are written together and wake Chromium once. */
   #unsent = ''
   #closedWhy: string | null = null
 

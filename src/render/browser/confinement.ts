@@ -5,10 +5,8 @@ import path from 'node:path'
 
 import type { Sandbox } from './browser-process.ts'
 
-/** Kernel limits of browser processes. `watchMemory` limits memory. */
 export const BROWSER_RLIMITS = {
   openFiles: 8_192,
-  /** Includes shared memory. */
   fileBytes: 1024 * 1024 * 1024,
 } as const
 
@@ -43,7 +41,6 @@ export function confined(
 export type FileView = {
   program: string
   home: string
-  /** For example the data directory, the user's home and /tmp. */
   hidden: readonly string[]
 }
 
@@ -85,7 +82,6 @@ export function commandWithView({ program, home, hidden }: FileView): string[] {
   ]
 }
 
-/** Tests whether this machine lets an ordinary user hide files. */
 export function canHideFiles(view: FileView): boolean {
   if (process.platform !== 'linux' || UNSHARE === undefined || SETPRIV === undefined) return false
   const [file, ...args] = [...commandWithView(view), '/bin/true']

@@ -19,7 +19,6 @@ export function mainProcessOf(groupId: number): number {
 
 /** A renderer keeps the zygote's command line for a moment; it is final after so many reads. */
 const READS_UNTIL_FINAL = 20
-/** The other calls list only the children of zygotes, which pages usually are. */
 const CALLS_UNTIL_ALL = 10
 
 /** Returns a function that lists the processes that hold pages. It is cheap to call often. */
@@ -81,7 +80,6 @@ export function killGroup(groupId: number): void {
   }
 }
 
-/** Includes system calls; 0 if there is no such process. */
 export function processorMsOf(pid: number): number {
   const [user, system] = fieldsOf(pid).slice(11, 13).map(Number)
   return ((user ?? 0) + (system ?? 0)) * MS_PER_TICK

@@ -25,7 +25,6 @@ type SupervisorOptions<B> = {
 const CHECK_EVERY_MS = 5_000
 const FIRST_BACK_OFF_MS = 100
 const LONGEST_BACK_OFF_MS = 30_000
-/** After a browser that lived this long, the next one starts without back-off. */
 const STABLE_AFTER_MS = 60_000
 
 type Running<B> = { browser: B; sinceMs: number; renders: number; leases: number; retired: boolean }
@@ -56,7 +55,6 @@ class Supervisor<B extends Supervised> {
     }, options.checkEveryMs ?? CHECK_EVERY_MS)
   }
 
-  /** More than one while a browser is being replaced. */
   get alive(): number {
     return this.#all.size
   }

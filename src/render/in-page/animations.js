@@ -46,7 +46,6 @@
     nativeListen.call(animation, 'finish', dropRepeated, true)
     return at
   }
-  /** Skips pages that cannot notice the end of an animation. */
   const check = checkForAWhile(() => {
     for (const animation of getAnimations.call(document)) {
       const at = endOf(animation)
@@ -107,7 +106,6 @@
   intercept(Element.prototype, 'animate', (native, self, given) => {
     check()
     const animation = apply(native, self, given)
-    // Records its end.
     endOf(animation)
     return animation
   })

@@ -20,7 +20,6 @@
     USB: ['getDevices'],
     XRSystem: ['isSessionSupported'],
   }
-  /** Static methods. */
   const OF_INTERFACES = {
     AudioDecoder: ['isConfigSupported'],
     AudioEncoder: ['isConfigSupported'],

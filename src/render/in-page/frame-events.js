@@ -44,7 +44,6 @@
     for (let at = element.parentElement; at !== null; at = at.parentElement) found.push(at)
     return found
   }
-  // Without frames, a smooth scroll would not move.
   /** @param {*[]} given */
   const atOnce = ([first, ...rest]) =>
     typeof first === 'object' && first !== null

@@ -14,7 +14,6 @@
     // An earlier render in this tab may have set it.
     window.name = ''
 
-    // The page may hold the capture with these flags.
     for (const flag of ['prerenderReady', 'renderComplete', 'renderReady']) {
       /** @type {unknown} */
       let value
@@ -51,7 +50,6 @@
     waiting = new Map()
     const time = now()
     for (const callback of running.values()) {
-      // An error must not stop the other callbacks.
       try {
         callback(time)
       } catch (error) {

@@ -67,7 +67,6 @@
 
     /** @param {ResizeObserverCallback} callback */
     constructor(callback) {
-      // Throws on a wrong argument.
       new Native(callback)
       checks.set(this, () => {
         const entries = []

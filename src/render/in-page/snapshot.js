@@ -113,7 +113,6 @@ function takeMetas() {
   const headers = []
   for (const meta of page.querySelectorAll('meta[name], meta[property]')) {
     const name = (meta.getAttribute('name') ?? meta.getAttribute('property') ?? '').toLowerCase()
-    // Longer than any header that is kept.
     const content = (meta.getAttribute('content') ?? '').slice(0, 2_500)
     if (name === 'prerender-status-code' || name === 'render:status_code') statusCode = content
     else if (name === 'prerender-header' || name === 'render:header') headers.push(content)
@@ -200,7 +199,6 @@ function removeScripts(scope) {
   const preloads =
     'link[rel~="modulepreload" i], link[rel~="preload" i][as="script" i], link[rel~="prefetch" i][as="script" i]'
   for (const link of scope.querySelectorAll(preloads)) link.remove()
-  // Inline handlers are scripts too.
   for (const child of scope.children) {
     const query = 'descendant-or-self::*/@*[starts-with(name(), "on")]'
     const found = doc.evaluate(query, child, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE)

@@ -10,7 +10,6 @@ import { blockedUrlPatterns } from './blocked-hosts.ts'
 import { emulateVisitor, setUserAgent } from './visitor.ts'
 import { ATTACH_WORKERS } from './workers.ts'
 
-/** One attached page target at about:blank, with its process. */
 export type Page = {
   readonly session: CdpSession
   readonly connection: CdpConnection
@@ -23,7 +22,6 @@ export type Page = {
   readonly lost: Promise<string>
   /** The page used HTTP credentials, which the browser remembers until the context ends. */
   readonly hasCredentials: boolean
-  /** Set at the end of a visit: see `NetworkActivity.canPark`. */
   canPark: boolean
   listen(listeners: CdpListeners): void
   /** Prepares the next render in advance. Rejects if the page is gone. */
@@ -32,7 +30,6 @@ export type Page = {
   close(): Promise<void>
 }
 
-/** Run in order before the page's scripts, in one function that shares hooks.js. */
 const NEW_DOCUMENT_SCRIPTS = [
   'spinning-clock.js',
   'hooks.js',

@@ -35,16 +35,13 @@ export class TabPool {
     this.#limit = limit
   }
 
-  /** Returns a clean tab of this site, reusing one if possible. Rejects if `signal` aborts. */
   async take(site: TabSite, signal: AbortSignal): Promise<Tab> {
     const key = JSON.stringify([site.customDomain, site.originUrl, site.visitor])
-    // The most recently used tab has the warmest caches.
     const known = this.#idle.findLast((tab) => tab.key === key)
     if (known !== undefined) {
       this.#notIdle(known)
       return known
     }
-    // Cleaning takes milliseconds, a new context about a hundred.
     const soon = [...this.#cleaning].find(([tab]) => tab.key === key)
     if (soon !== undefined) {
       const [tab, isClean] = soon
@@ -82,7 +79,6 @@ export class TabPool {
     try {
       const tab = await Tab.open(this.#browser, proxy, key, site.visitor)
       this.#tabs.add(tab)
-      // Also discards idle tabs that die.
       void tab.lost.then(() => this.#discard(tab))
       return tab
     } finally {

@@ -6,11 +6,9 @@ import type { CdpSession } from '../browser/cdp.ts'
 import type { Excess, Visitor } from '../outcome.ts'
 import { openPage, type Page } from './page.ts'
 
-/** The gateway's proxy for one context. */
 export type SiteProxy = {
   proxyUrl: string
   excess(): Excess | null
-  /** Number of the page's requests that the gateway sent first. */
   preloaded(): number
   /** Whether the browser has received the whole response from this address. */
   isDelivered(url: string): boolean
@@ -61,7 +59,6 @@ export class Tab {
   #parkedAt = ''
   #closed: Promise<void> | null = null
 
-  /** The tab closes `site` at its end, also if opening fails. */
   static async open(
     browser: BrowserProcess,
     site: SiteProxy,
@@ -110,7 +107,6 @@ export class Tab {
     return this.#isParked
   }
 
-  /** Wipes data of the last render and keeps caches. `renewProcess` also replaces the page. Rejects on failure. */
   async clean(renewProcess: boolean): Promise<void> {
     // Leave the page first, with scripts off: no unload handler can set a cookie after the wipe.
     const used = this.page
@@ -140,7 +136,6 @@ export class Tab {
     if (this.page === used) await used.prepareNext()
   }
 
-  /** Call right before visiting `url`: turns scripts on for the next page. */
   async unpark(url: string): Promise<void> {
     if (!this.#isParked) return
     // At the same address Chromium would only reload, which the page could notice.
@@ -160,7 +155,6 @@ export class Tab {
     ])
   }
 
-  /** Closes page, context and proxy, even if the page hangs. Never rejects. */
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed

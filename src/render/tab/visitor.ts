@@ -4,7 +4,6 @@ import type { Visitor } from '../outcome.ts'
 
 const USUAL_LOCALE = 'en-US'
 
-/** Emulates the visitor's browser. Defaults are en-US and UTC. */
 export async function emulateVisitor(
   session: CdpSession,
   browser: BrowserProcess,

@@ -14,12 +14,10 @@ const attachTo = (type: string) => ({
   filter: [{ type }, { exclude: true }],
 })
 export const ATTACH_WORKERS = attachTo('worker')
-/** A shared worker belongs to the browser, not to a page. */
 const ATTACH_SHARED_WORKERS = attachTo('shared_worker')
 
 type AttachListeners = Pick<CdpListeners, 'Target.attachedToTarget' | 'Target.detachedFromTarget'>
 
-/** Passes shared worker events to the page of their context. */
 export type ContextWorkers = {
   /** Replaces the context's listeners. A shared worker without a listener does not start. */
   listen(browserContextId: string, listeners: AttachListeners): void
@@ -52,7 +50,6 @@ export async function followContextWorkers(browser: CdpSession): Promise<Context
 /** A worker that takes longer to answer is computing. */
 const USUAL_ANSWER_MS = 100
 const PROBE_EVERY_MS = 25
-/** Further workers of a page run unwatched. */
 export const WATCHED_LIMIT = 16
 
 const inPage = (file: string) => readFileSync(path.join(import.meta.dirname, '../in-page', file), 'utf8')
@@ -71,7 +68,6 @@ type WorkersOptions = {
   limit?: number
 }
 
-/** Reports requests and computation of workers, which the page's session does not show. */
 export class Workers {
   /** For the page's session. A worker's script load has the same id in both sessions. */
   readonly listeners: CdpListeners
@@ -84,7 +80,6 @@ export class Workers {
     this.listeners = this.#startedBy((requestId) => requestId)
   }
 
-  /** Wraps the page's clock and keeps workers in step. */
   follow(clock: RenderClock): RenderClock {
     const { activity } = this.#options
     return {
@@ -152,7 +147,6 @@ export class Workers {
     return { listeners, end: () => open.forEach((name) => void activity.finished(name)) }
   }
 
-  /** The worker computes if it does not answer while its page does. */
   async #probe(worker: CdpSession, sessionId: string): Promise<never> {
     const { activity, page } = this.#options
     const ask = (session: Pick<CdpSession, 'send'>) => session.send('Runtime.evaluate', { expression: '0' })
@@ -184,7 +178,6 @@ async function begin(worker: CdpSession, isWatched: boolean, dateScript: string)
     : []
   const expression = `${SPINNING_CLOCK};${dateScript};${TIMERS}`
   const scripted = isWatched ? worker.send('Runtime.evaluate', { expression }) : null
-  // Await together, so no rejection is unhandled.
   const [given] = await Promise.all([scripted, ...set, worker.send('Runtime.runIfWaitingForDebugger')])
   return given?.result.objectId ?? null
 }

@@ -42,7 +42,6 @@ type Pending = {
   kind: 'request' | 'stream' | 'poll'
   sinceMs: number
   answeredMs: number | null
-  /** Response of a `fetch` that the page does not read: Chromium reports it as loading. */
   isUnread: boolean
 }
 
@@ -53,7 +52,6 @@ export class NetworkActivity {
   readonly #pending = new Map<string, Pending>()
   readonly #timesRequested = new Map<string, number>()
   #lastEventMs: number
-  /** Frames with real-time work that is no request (database, cryptography). */
   #working = 0
   #workSinceMs = 0
   #reading = 0
@@ -80,7 +78,6 @@ export class NetworkActivity {
     return this.#isWorking() || this.#some((request) => this.#isRecent(request))
   }
 
-  /** Whether a pending request that is not waited for stops the clock. */
   isClockHeld(): boolean {
     return this.#some((request) => !request.isUnread && !this.#isRecent(request))
   }
@@ -91,7 +88,6 @@ export class NetworkActivity {
     return this.#nowMs() - this.#lastEventMs >= slowness * (this.#pending.size > 0 ? QUIET_MS : IDLE_MS)
   }
 
-  /** Whether a socket, stream or worker was opened just now, or still sends. */
   isStreaming(): boolean {
     if (this.#nowMs() < this.#streamDueMs && this.#isStreamTime()) return true
     return this.#some(
@@ -100,7 +96,6 @@ export class NetworkActivity {
     )
   }
 
-  /** Whether the page lost virtual time since the last call. */
   takeLostTime(): boolean {
     const hasLostTime = this.#hasLostTime || this.#isReading()
     this.#hasLostTime = false
@@ -126,7 +121,6 @@ export class NetworkActivity {
     else if (type === 'EventSource' || type === 'WebSocket') this.#streamOpened()
   }
 
-  /** Headers, bytes or a stream message arrived. */
   progressed(id: string): void {
     const request = this.#pending.get(id)
     if (request === undefined) return
@@ -138,7 +132,6 @@ export class NetworkActivity {
     else if (request.kind === 'stream') this.messageReceived()
   }
 
-  /** The page sent a socket message: wait for an answer. */
   messageSent(id: string): void {
     if (this.#pending.has(id)) this.#streamOpened()
   }
@@ -160,12 +153,10 @@ export class NetworkActivity {
     }
   }
 
-  /** Workers got a step of the clock, so this is not quiet. */
   clockMoved(): void {
     this.#lastEventMs = this.#nowMs()
   }
 
-  /** Workers run in real time, like a stream. */
   workerStarted(): void {
     this.#mustLeave = true
     this.#lastWorkerMs = this.#nowMs()
@@ -173,12 +164,10 @@ export class NetworkActivity {
     this.#streamOpened(WORKER_OPENED_MS)
   }
 
-  /** The worker ended or failed, perhaps before it began. */
   workerEnded(url: string): void {
     for (const [id, request] of this.#pending) if (request.url === url) this.#pending.delete(id)
   }
 
-  /** The page sent a worker a message: wait for an answer. */
   workerAsked(): void {
     this.#streamOpened(WORKER_OPENED_MS)
   }

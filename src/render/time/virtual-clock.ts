@@ -38,7 +38,6 @@ export class VirtualClock {
     this.#listen()
   }
 
-  /** Stops the page's timers. Asks Chromium only while the clock runs. */
   async pause(): Promise<void> {
     if (this.#stands) return
     this.#stands = true
@@ -62,7 +61,6 @@ export class VirtualClock {
   async drain(): Promise<void> {
     while (this.#open > 0) {
       const expired = this.#untilExpired()
-      // Without a budget this adds nothing to the open grants.
       await this.#setPolicy({ policy: 'advance' })
       await expired
     }
@@ -147,7 +145,6 @@ export class PageDate {
     this.#correct(aheadMs > TOLERANCE_MS ? aheadMs : 0)
   }
 
-  /** Returns '' if there is nothing to correct. */
   workerScript(): string {
     return this.#aheadMs === 0 ? '' : correction(this.#aheadMs)
   }

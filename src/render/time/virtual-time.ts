@@ -6,7 +6,6 @@ import type { Policy, RenderClock } from './virtual-clock.ts'
 
 /** Virtual milliseconds after load: timers up to there are in the snapshot. */
 const BUDGET_MS = 5_000
-/** Added in one step when the page is still busy after that. */
 const STEP_MS = 500
 /** A page that is busy in every round is as ready as it gets. */
 const ROUNDS_LIMIT = 20
@@ -26,7 +25,6 @@ export async function runUntilSettled(
   nowMs: () => number,
 ): Promise<CaptureReason> {
   const ready = signal.ready.then(() => 'ready' as const)
-  /** The clock stood without a known pending request, for example for a worker that ended early. */
   let isStuck = false
 
   const run = async (policy: Policy, budgetMs: number) => {
@@ -85,9 +83,7 @@ const MOST_SLOWNESS = 3
 
 const READ_CLOCK = `new File([], '').lastModified`
 
-/** Without a pending request, the clock may only rest between two jumps. */
 const CHECKS_WITHOUT_REQUESTS = 12
-/** A moving clock gets this multiple of the quiet time. */
 const WHILE_IT_MOVES = 3
 
 /** Resolves when the clock stands for nothing relevant (`stopped`) or is too slow (`slow`); never after `over`. */

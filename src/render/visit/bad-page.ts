@@ -2,7 +2,6 @@
 type Mark = {
   name: string
   title?: RegExp
-  /** In the first lines of the visible text. */
   text?: RegExp
   markup?: RegExp
 }
@@ -38,7 +37,6 @@ const CHALLENGES: readonly Mark[] = [
   { name: 'Turnstile', markup: /challenges\.cloudflare\.com/i, text: ASKS_FOR_HUMANS },
 ]
 
-/** Pages with status 200 that show only an error. */
 const ERROR_SHELLS: readonly Mark[] = [
   {
     name: 'server error',
@@ -85,7 +83,6 @@ export function badnessOf(html: string, text: string, status: number): Badness |
   }
   const challenge = CHALLENGES.find((mark) => matches(mark, page))
   if (challenge !== undefined) return { kind: 'challenge', mark: challenge.name }
-  // A page with an error status may show an error.
   const shell = status < 300 ? ERROR_SHELLS.find((mark) => matches(mark, page)) : undefined
   return shell === undefined ? null : { kind: 'error-page', mark: shell.name }
 }

@@ -20,7 +20,6 @@ export type SiteAddress = { customDomain: string; originUrl: string }
 export class MainDocument {
   status = 200
   headers: readonly ResponseHeader[] = []
-  /** Resolves when the new document has replaced the previous one. */
   readonly arrived: Promise<void>
   readonly listeners: CdpListeners
   readonly #site: SiteAddress & { path: string }
@@ -140,7 +139,6 @@ function cacheControlOf(headers: readonly ResponseHeader[]): { cacheControl?: st
   return found.length === 0 ? {} : { cacheControl: found.map(({ value }) => value).join(', ') }
 }
 
-/** Sent to crawlers; the origin's other headers describe its own bytes. */
 const KEPT_HEADERS = ['content-language', 'link', 'x-robots-tag']
 
 export function keptHeaders(headers: readonly ResponseHeader[]): [name: string, value: string][] {
@@ -178,7 +176,6 @@ function headerOf(headers: readonly ResponseHeader[], name: string): string | nu
   return headers.find((header) => header.name.toLowerCase() === name)?.value ?? null
 }
 
-/** Relations between documents. Crawlers do not need the others, which help browsers load a page. */
 const DOCUMENT_RELATIONS = new Set([
   ...['alternate', 'amphtml', 'author', 'canonical', 'describedby', 'hub', 'license', 'next', 'prev'],
   ...['self', 'shortlink'],

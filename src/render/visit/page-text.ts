@@ -1,4 +1,3 @@
-/** Elements without visible text. Templates that are shadow roots have some. */
 const SILENT = /^(?:script|style|noscript|title|textarea|template)$/
 
 /** Collapses white space and stops at `limitChars`. Takes linear time for any input. */
@@ -45,7 +44,6 @@ function afterTag(html: string, open: number): number {
 
 const ENTITIES: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', nbsp: ' ' }
 
-/** Serialised text has no other references. */
 function decoded(text: string): string {
   return text.replace(/&(lt|gt|amp|quot|nbsp);/g, (_reference, name: string) => ENTITIES[name] ?? ' ')
 }

@@ -9,7 +9,6 @@ export const TROUBLES_LIMIT = 20
 export const CONSOLE_ERRORS_LIMIT = 10
 const TROUBLE_URL_LIMIT_CHARS = 300
 const TEXT_LIMIT_CHARS = 500
-/** The limit of a stored path, plus its host. */
 const MOVED_LIMIT_CHARS = 2_400
 
 export class Recorder {
@@ -45,7 +44,6 @@ export class Recorder {
     return this.#record
   }
 
-  /** `preloaded`: counted by the gateway. */
   explain(outcome: RenderOutcome, preloaded = 0): Rendering {
     const record = this.#record
     record.requests.preloaded = preloaded
@@ -134,7 +132,6 @@ export function mergeListeners(all: readonly CdpListeners[]): CdpListeners {
   return merged
 }
 
-/** null if the gateway did not refuse it. */
 function refusalOf(headers: Protocol.Network.Headers): string | null {
   const name = Object.keys(headers).find((header) => header.toLowerCase() === GATEWAY_HEADER)
   return name === undefined ? null : String(headers[name])
@@ -162,7 +159,6 @@ export class Application {
       this.#files.add(url.slice(0, FILE_URL_LIMIT_CHARS))
   }
 
-  /** null without such files, as for a page with inline scripts. */
   name(): string | null {
     if (this.#files.size === 0) return null
     const files = [...this.#files].sort().join('\n')

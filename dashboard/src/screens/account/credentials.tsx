@@ -6,7 +6,6 @@ import { Note } from '../../parts/page.tsx'
 const PASSWORD_MIN_CHARS = 8
 const PASSWORD_MAX_CHARS = 128
 
-/** null: valid. */
 export const emailProblem = (email: string): string | null =>
   /^\S+@\S+$/.test(email.trim()) ? null : 'Enter an e-mail address, such as you@example.com'
 

@@ -10,7 +10,6 @@ import { ROUTES } from '../../route-map.ts'
 import { SignedOutFrame } from '../../shell/frame.tsx'
 import { EmailField, emailProblem } from './credentials.tsx'
 
-/** Without an SMTP server, explains how else to get a reset link. */
 export default function ForgottenPassword() {
   const reset = useQuery(passwordResetQuery)
   const form = useForm({ initialValues: { email: '' }, validate: { email: emailProblem } })

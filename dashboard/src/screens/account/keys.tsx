@@ -117,7 +117,6 @@ function NewKey({ create, isFull }: { create: Create; isFull: boolean }) {
   )
 }
 
-/** null: never. */
 function expiryOf(lifetime: string, day: string): string | null {
   if (lifetime === '') return null
   const atMs = lifetime === 'day' ? endOfDay(day) : Date.now() + Number(lifetime) * 86_400_000

@@ -29,7 +29,6 @@ const FIRST_FILTER: PageFilter = { search: '', match: 'contains', by: 'path', is
 function usePages(name: string, filter: PageFilter) {
   const queries = useQueryClient()
   const query = pagesQuery(name, { ...filter, search: useDeferredValue(filter.search.trim()) })
-  // The previous list stays until the new one is loaded.
   const pages = useInfiniteQuery({ ...query, placeholderData: (before) => before })
   const rows = useMemo(() => pages.data?.pages.flatMap((piece) => piece.pages) ?? [], [pages.data])
   const reload = () => queries.resetQueries({ queryKey: query.queryKey, exact: true })
@@ -38,7 +37,6 @@ function usePages(name: string, filter: PageFilter) {
     rows,
     matching: pages.data?.pages[0]?.matching ?? 0,
     reload,
-    /** Call after pages were purged or refreshed. */
     changed: async () => {
       if (isLong({ state: pages })) await reload()
       await queries.invalidateQueries({
@@ -99,7 +97,6 @@ function CachedPages({ domain }: { domain: DomainWithSettings }) {
             <PageChange
               deed={changing}
               domain={domain}
-              // Without a selection or search: all pages.
               selection={selected === 0 ? { kind: 'matching' } : selection}
               search={{ text: search, match: filter.match }}
               pages={selected === 0 ? matching : selected}

@@ -20,7 +20,6 @@ export function PageChange(props: {
   domain: DomainWithSettings
   selection: Selection
   search: Search
-  /** The number of selected pages. */
   pages: number
   onDone: () => Promise<void>
   onClose: () => void

@@ -16,7 +16,6 @@ import { between, isSelected, NONE_SELECTED, type Selection, withSelected } from
 
 /** Row heights in CSS pixels, as in the style sheet. */
 const ROW = { wide: 44, narrow: 88 }
-/** Load more pages when only this many rows are left below. */
 const MORE_BEFORE = 60
 
 export const ORDERS: readonly { order: PageOrder; title: string }[] = [
@@ -99,7 +98,6 @@ function useKeyboard(
 ) {
   const [, navigate] = useLocation()
   const [active, setActive] = useState(0)
-  /** Where a range starts that Shift extends. */
   const anchor = useRef(0)
   const paths = rows.map(({ path }) => path)
   const at = Math.min(active, rows.length - 1)

@@ -7,7 +7,6 @@ export function isSelected(selection: Selection, path: string): boolean {
   return selection.kind === 'matching' || selection.paths.has(path)
 }
 
-/** `matching`: how many pages match the search. */
 export function selectedCount(selection: Selection, matching: number): number {
   return selection.kind === 'matching' ? matching : selection.paths.size
 }
@@ -27,7 +26,6 @@ export function withSelected(
   return { kind: 'some', paths: next }
 }
 
-/** Includes both ends, in either order. */
 export function between(rows: readonly string[], from: number, to: number): string[] {
   return rows.slice(Math.min(from, to), Math.max(from, to) + 1)
 }

@@ -24,7 +24,6 @@ export function asciiName(name: string): string | null {
     : null
 }
 
-/** A first check while typing. null: valid. */
 export function originProblem(raw: string, domain: string): string | null {
   const text = raw.trim()
   if (text === '') return 'Enter the URL of the server of your site, such as https://shop.hosting.example'

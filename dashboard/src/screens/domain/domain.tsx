@@ -88,10 +88,8 @@ export default function DomainScreen({ domain: name, part }: { domain: string; p
   )
 }
 
-/** The search finds the other domains. */
 const SWITCHER_MOST = 20
 
-/** Opens the same screen of another domain. */
 function DomainSwitcher({ current, route }: { current: string; route: DomainRoute }) {
   const domains = useQuery(domainsQuery)
   const others = domains.data?.filter(({ custom_domain }) => custom_domain !== current) ?? []

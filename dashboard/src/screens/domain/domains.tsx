@@ -59,7 +59,6 @@ export default function Domains() {
 }
 
 function DomainTable({ domains }: { domains: readonly Domain[] }) {
-  // Loaded after the list; the cells fill when it arrives.
   const summaries = useQuery(trafficSummariesQuery)
   const byName = new Map(summaries.data?.map((summary) => [summary.domain, summary]))
   return (

@@ -13,7 +13,6 @@ import { Note, Section } from '../../parts/page.tsx'
 import { domainPath, pagePath } from '../../route-map.ts'
 import classes from './getting-started.module.css'
 
-/** `add`: the button that adds a domain. */
 export function FirstSteps({ add }: { add: ReactNode }) {
   return (
     <Checklist>
@@ -34,7 +33,6 @@ export function FirstSteps({ add }: { add: ReactNode }) {
   )
 }
 
-/** Shown until the owner hides it. */
 export function DomainSteps({ domain: name }: { domain: string }) {
   const [isHidden, setHidden] = useState(() => readHidden(name))
   const pages = useQuery(pageCountQuery(name))
@@ -88,7 +86,6 @@ export function DomainSteps({ domain: name }: { domain: string }) {
 
 const BUTTON = { variant: 'default', size: 'xs' } as const
 
-/** Renders the home page if nothing is cached yet, and opens its screen. */
 function RenderHomePage({ domain, isCached }: { domain: string; isCached: boolean }) {
   const [, navigate] = useLocation()
   const render = useMutation({

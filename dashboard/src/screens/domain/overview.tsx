@@ -56,7 +56,6 @@ function CurrentState({ domain }: { domain: DomainWithSettings }) {
   const name = domain.custom_domain
   const pages = useQuery(pageCountQuery(name))
   const renders = useQuery(rendersQuery(name))
-  // Skip probes of addresses that do not exist.
   const last = renders.data?.find(({ outcome }) => outcome !== 'probed')
   return (
     <Section title="Current state">

@@ -97,7 +97,6 @@ const CAPTURES: Record<string, string> = {
   cap: 'when the time limit was reached',
 }
 
-/** By the event that ends each phase. */
 const PHASES = [
   ['slot', 'Waiting for a slot'],
   ['tab', 'Opening a clean tab'],

@@ -137,7 +137,6 @@ type Change = {
   isUndo?: boolean
 }
 
-/** Offers to undo a change of plan or role. */
 function useChange(account: AccountInList) {
   const queries = useQueryClient()
   const change = useMutation({

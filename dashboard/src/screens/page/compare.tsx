@@ -16,7 +16,6 @@ import type { ViewProps } from './inspection.tsx'
 
 type Side = NonNullable<Inspection['crawler']>
 
-/** What crawlers get and what people get, side by side, and the differences. */
 export function Compare({ domain, page }: ViewProps) {
   const name = domain.custom_domain
   const queries = useQueryClient()

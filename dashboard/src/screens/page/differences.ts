@@ -17,7 +17,6 @@ const VALUES = [
   ['Language', 'lang'],
 ] as const satisfies readonly (readonly [string, keyof PageFacts])[]
 
-/** Identical lines shown around a difference. */
 const AROUND = 2
 /** A line-by-line comparison of more different lines would take seconds. */
 const EDITS_MOST = 4_000

@@ -55,12 +55,10 @@ export function History({ page: { history } }: ViewProps) {
   )
 }
 
-/** On each side. */
 const SHOWN = 50
 
 type Names = readonly [before: string, after: string]
 
-/** Metadata first, then the text. */
 export function DifferenceList(props: { before: PageFacts; after: PageFacts; names: Names }) {
   const { before, after, names } = props
   const { differ, same } = useMemo(() => differences(before, after), [before, after])
@@ -131,7 +129,6 @@ function OneDifference({ difference, names }: { difference: Difference; names: N
   )
 }
 
-/** Each side is named as well as coloured. */
 function Lines({ stretches, names }: { stretches: readonly Stretch[]; names: Names }) {
   return (
     <section className={classes.lines} tabIndex={0} aria-label={`${names[0]} and ${names[1]}`}>

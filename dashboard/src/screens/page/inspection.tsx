@@ -32,7 +32,6 @@ const VIEWS = [
   { view: 'preview', title: 'Link preview', View: Preview },
 ] as const satisfies readonly { view: PageView; title: string; View: React.ComponentType<ViewProps> }[]
 
-/** One page: what crawlers and people get, and how it was rendered. */
 export default function InspectionScreen({ domain }: { domain: DomainWithSettings }) {
   const name = domain.custom_domain
   const [params] = useSearchParams()

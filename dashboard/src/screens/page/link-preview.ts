@@ -7,9 +7,7 @@ export type LinkPreview = {
   site: string
   /** Absolute; null: not set, or not a URL. */
   image: string | null
-  /** An image across the card, instead of a small one beside the text. */
   isLarge: boolean
-  /** Missing or wrong tags, for the page's author. */
   remarks: string[]
 }
 

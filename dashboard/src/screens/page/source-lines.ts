@@ -1,7 +1,6 @@
 /** `number` is null if the piece continues the line above. */
 export type SourceLine = { number: number | null; text: string }
 
-/** Breaks long lines, if possible before a tag. */
 export function sourceLines(source: string, chars = 140): SourceLine[] {
   const lines: SourceLine[] = []
   source.split('\n').forEach((line, at) => {

@@ -6,12 +6,10 @@ import { Dialog } from '../../parts/dialog.tsx'
 /** Asks before unsaved changes are lost; null: there are none. */
 let ask: ((goOn: () => void) => void) | null = null
 
-/** Call when unsaved changes no longer matter. */
 export function discardChanges(): void {
   ask = null
 }
 
-/** Wraps every navigation within the dashboard. */
 export const guardedNavigation: AroundNavHandler = (navigate, to, options) => {
   const go = () => navigate(to, isBackHeld() ? { ...options, replace: true } : options)
   if (ask === null) go()
@@ -21,7 +19,6 @@ export const guardedNavigation: AroundNavHandler = (navigate, to, options) => {
 /** While `isDirty`, asks before leaving by link or back button. The browser asks before the window closes. */
 export function LeaveGuard({ isDirty }: { isDirty: boolean }) {
   const [asked, setAsked] = useState<{ goOn: () => void; stay: () => void } | null>(null)
-  // Left over from before a reload.
   useEffect(dropHeldEntry, [])
   useEffect(() => {
     if (!isDirty) return
@@ -80,7 +77,6 @@ function isBackHeld(): boolean {
 
 /** Adds an extra history entry: the back button calls `onBack`. `again` adds it once more; `release` removes it. */
 function holdBack(onBack: () => void): { again(): void; release(): void } {
-  // Keeps the scroll position when the entry is removed.
   history.scrollRestoration = 'manual'
   const again = () => history.pushState(HELD_ENTRY, '')
   const popped = () => {

@@ -12,7 +12,6 @@ import { Section } from '../../parts/page.tsx'
 import { Refusal, Trouble } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 
-/** The key is never shown. */
 export function OwnCertificate({ name }: { name: string }) {
   const queries = useQueryClient()
   const found = useQuery(certificateQuery(name))

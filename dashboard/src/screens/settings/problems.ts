@@ -18,7 +18,6 @@ const MAX_QUERY_NAMES = 100
 const MAX_AGE_SECONDS = 10 * 366 * DAY_SECONDS
 export const VIEWPORT_SIDE = { min: 200, max: 4_000 }
 
-/** Problems by field of the form. */
 export function settingsProblems(
   form: SettingsForm,
   originProblem: (origin: string) => string | null,
@@ -124,7 +123,6 @@ function ageProblem(value: number | string, unit: number): string | null {
   return seconds(value, unit) > MAX_AGE_SECONDS ? 'Enter at most ten years' : null
 }
 
-/** Fields of the API, and their names in the form. */
 const FIELDS: readonly (readonly [RegExp, string])[] = [
   [/^origin_url$/, 'origin'],
   [/^settings\.fresh_seconds$/, 'freshHours'],

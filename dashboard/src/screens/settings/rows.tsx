@@ -59,7 +59,6 @@ export function RuleRows({ form }: { form: Form }) {
   )
 }
 
-/** User agents that are crawlers, or are not, only on this domain. */
 export function CrawlerRows({ form }: { form: Form }) {
   return (
     <Stack gap="sm">
@@ -112,7 +111,6 @@ function Rows(props: {
   max: number
   isOrdered?: boolean
   newRow: Omit<RuleForm, 'key'> | Omit<CrawlersForm['added'][number], 'key'>
-  /** `row` is the row's path in the form. */
   children: (row: string) => ReactNode
 }) {
   const { form, list, noun, rows, isOrdered = false } = props

@@ -15,7 +15,6 @@ export const CATEGORIES = [
 type Category = (typeof CATEGORIES)[number]['category']
 
 export type RuleForm = {
-  /** Identifies the row while it is edited. */
   key: string
   path: string
   action: '' | 'pass' | 'render'
@@ -25,7 +24,6 @@ export type RuleForm = {
 /** Crawlers that are defined, or not treated as crawlers, only on this domain. */
 export type CrawlersForm = {
   added: { key: string; pattern: string; category: Category }[]
-  /** One pattern per line. */
   removed: string
 }
 
@@ -164,12 +162,10 @@ export function seconds(value: number | string, unit: number): number {
   return Math.round(Number(value) * unit)
 }
 
-/** Distinct words, separated by spaces or commas. */
 export function words(text: string): string[] {
   return [...new Set(text.split(/[\s,]+/).filter((word) => word !== ''))]
 }
 
-/** Distinct lines that are not empty. */
 export function lines(text: string): string[] {
   return [
     ...new Set(

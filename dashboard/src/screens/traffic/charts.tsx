@@ -117,7 +117,6 @@ function CrawlerVisits({ traffic, range }: { traffic: Traffic; range: Range }) {
   )
 }
 
-/** Radio buttons that look like one control. */
 export function Choice<Name extends string>(props: {
   label: string
   options: readonly { name: Name; label: string }[]
@@ -142,7 +141,6 @@ export function Choice<Name extends string>(props: {
   )
 }
 
-/** The values of X-Prepaint, with the reason of each pass. */
 function EveryVerdict({ traffic: { verdicts, totals } }: { traffic: Traffic }) {
   return (
     <details className={classes.verdicts}>

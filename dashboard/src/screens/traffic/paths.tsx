@@ -52,7 +52,6 @@ export function CsvButton({ href, label }: { href: string; label: string }) {
   )
 }
 
-/** More are shown on request. */
 const ROWS = 8
 
 function PathTable(props: { domain: string; paths: Paths['top']; others: number }) {

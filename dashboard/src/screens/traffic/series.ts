@@ -21,7 +21,6 @@ const KINDS = [
   { kind: 'passed', label: 'Passed by rule', colour: 7 },
 ] as const
 
-/** By rank; the last is for all others. */
 const RANKS = [0, 1, 2, 3, 4, 5, 6, 7] as const
 
 export const CRAWLERS_SHOWN = RANKS.length

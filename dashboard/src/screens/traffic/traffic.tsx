@@ -63,7 +63,6 @@ export default function DomainTraffic({ domain }: { domain: DomainWithSettings }
   )
 }
 
-/** The range in the address. */
 function useRange(): [Range, (name: Range['name']) => void] {
   const [params, setParams] = useSearchParams()
   const choose = (name: Range['name']) => setParams({ range: name }, { replace: true })
@@ -79,7 +78,6 @@ function RangeBar(props: { range: Range; onChoose: (name: Range['name']) => void
   )
 }
 
-/** Without visits, shows how to get the first one. */
 function Charts(props: {
   traffic: UseQueryResult<Traffic>
   range: Range
