@@ -125,7 +125,6 @@ function tell(message: unknown): void {
   process.send?.(message)
 }
 
-/** JavaScript's heap and the buffers outside it, without the engine's reserve. */
 function used(): number {
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external

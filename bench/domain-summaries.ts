@@ -136,7 +136,6 @@ function readSummaries({ summaries }: Code, account: AccountId) {
   return summaries.readSummaries(pool, account, nowMs)
 }
 
-/** An older checkout reads each day, too. */
 function readRenders({ renders }: Code, account: AccountId) {
   return renders.readMonths === undefined
     ? renders.readRenders!(pool, { account, domain: null }, LIMIT, nowMs, DEFAULT_PLANS)
@@ -200,7 +199,6 @@ function countedBy(counts: VisitCounts, domains: readonly DomainId[]): DomainHou
   return counts.take().hours
 }
 
-/** Of one backend, in steps of 10 ms. */
 function processorMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
   return (Number(fields[11]) + Number(fields[12])) * 10

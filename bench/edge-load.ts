@@ -18,11 +18,9 @@ export type Load = {
   path: string
   who: 'crawler' | 'person'
   seconds: number
-  /** Cores of the client. */
   cores: string
   domains?: number
   pages?: number
-  /** Processes whose time is counted. */
   pids: readonly number[]
 }
 

@@ -6,12 +6,10 @@ import path from 'node:path'
 
 import { createSelfSigned } from '../src/gateway/tls-key.ts'
 
-/** Page size of the `spread` load. */
 export const SMALL_BYTES = 500
 
 export type NginxPorts = { origin: number; cache: number; cacheTls: number; pass: number }
 
-/** Returns the paths of the configuration files. */
 export async function writeNginx(
   dir: string,
 ): Promise<{ files: Record<'origin' | 'cache' | 'pass', string>; ports: NginxPorts }> {

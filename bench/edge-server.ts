@@ -85,7 +85,6 @@ function madeHere(): Queryable {
   return { query: query as unknown as Queryable['query'] }
 }
 
-/** Fewer connections than in a node: four edges share one private PostgreSQL. */
 function poolTo(connection: pg.ClientConfig): pg.Pool {
   return new pg.Pool({
     ...CONNECTION_DEFAULTS,

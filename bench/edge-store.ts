@@ -15,9 +15,7 @@ const FILL_STEP = 1_000
 
 export type Store = {
   connection: pg.ClientConfig
-  /** Stores `domains` times `pages` pages, `d1.example/p1` and so on. */
   fill(domains: number, pages: number): Promise<void>
-  /** Backend processes of the edges' connections. */
   pids(): Promise<number[]>
   close(): Promise<void>
 }

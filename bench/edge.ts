@@ -178,7 +178,6 @@ async function stored(task: ServerTask, nginx: { port: number; pid: number }): P
   }
 }
 
-/** An edge opens its connections on the first request. */
 async function serving(store: Store, port: number): Promise<number[]> {
   await burst({ ...SPREAD, ...FEW, port, pids: [], seconds: 1 })
   return store.pids()

@@ -95,7 +95,6 @@ async function speed(): Promise<void> {
 async function pagesPerSecond(fleet: Fleet): Promise<string[]> {
   const nodes = fleet.members.map((member) => member.process)
   const { key } = await openAccount(nodes[0]!, { email: 'roomy@example.com', plan: 'roomy' })
-  // Concurrent renders are limited for each domain.
   const domains = Array.from({ length: 8 }, (_, at) => `speed-${at}.example`)
   for (const customDomain of domains)
     await registerDomain(nodes[0]!, key, { customDomain, originUrl: origin.url })

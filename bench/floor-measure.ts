@@ -20,7 +20,6 @@ export type FloorFigures = {
   parts: Parts
 }
 
-/** Warm loads for each cold one. */
 const COLD_EVERY = 3
 
 /** Alternates loads and renders. `dir` holds profiles. Throws if a render lacks content. */

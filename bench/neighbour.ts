@@ -38,7 +38,6 @@ const MOST_TIMES = 3
 const MISSES = 15
 const BETWEEN_MS = 150
 const LIVE_WAIT_MS = 10_000
-/** Crawlers waiting for the neighbour's pages. */
 const NEIGHBOUR_CRAWLERS = 10
 const NEIGHBOUR_DOMAINS = 40
 const REFRESHED = 1_000
@@ -144,7 +143,6 @@ async function some(into: number[], kind: string): Promise<void> {
   }
 }
 
-/** Keeps this many crawlers waiting until the returned function is called. */
 async function crawlers(domains: readonly DomainId[], page: string): Promise<() => void> {
   const stop = new AbortController()
   const crawl = async () => {
@@ -168,7 +166,6 @@ async function refresh(page: 'shop' | 'never-ready'): Promise<() => void> {
   return () => {}
 }
 
-/** Ends the neighbour's running and queued jobs. */
 async function clear(): Promise<void> {
   await queue.pool.query('truncate job, unstored_page')
   for (const { worker } of nodes) while (worker.running > 0) await sleep(20)

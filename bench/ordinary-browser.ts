@@ -19,7 +19,6 @@ export type OrdinaryBrowser = {
   close(): Promise<void>
 }
 
-/** Uses only the flags needed to start here and reach the site. */
 export async function startOrdinaryBrowser(
   binary: BrowserBinary,
   spkiHash: string,
@@ -58,7 +57,6 @@ export async function startOrdinaryBrowser(
       const { sessionId } = await browser.send('Target.attachToTarget', { targetId, flatten: true })
       const session = cdp.session(sessionId)
       await session.send('Page.enable')
-      // A page that hangs must not stop the others.
       void session.send('Page.navigate', { url }).catch(() => {})
       await delay(waitMs)
       const snapshot = await Promise.race([

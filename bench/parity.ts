@@ -23,7 +23,6 @@ import { machineLine } from './figures.ts'
 import { startOrdinaryBrowser } from './ordinary-browser.ts'
 import { openSite } from './sites.ts'
 
-/** Includes timers of five seconds. */
 const WAIT_MS = 8_000
 const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-parity-'))
 // As root, the browser runs as another user, who must be able to enter this directory.
@@ -122,7 +121,6 @@ function countsOf(text: string): Map<string, number> {
   return counts
 }
 
-/** The first words that `a` has more often than `b`. */
 function surplus(a: string, b: string): string {
   const counts = countsOf(b)
   return [...countsOf(a)]

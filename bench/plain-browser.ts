@@ -9,7 +9,6 @@ import { type CdpSession, connectCdp } from '../src/render/browser/cdp.ts'
 import { killGroup } from '../src/render/browser/process-group.ts'
 import type { GivenBrowser } from './peers/service.ts'
 
-/** Milliseconds since the start of the navigation. */
 export type PlainLoad = {
   /** The last document change by the page itself, not only by the parser. */
   lastChangeMs: number
@@ -18,11 +17,9 @@ export type PlainLoad = {
 
 /** A headless browser with default settings: real time, no gateway, nothing blocked. */
 export type PlainBrowser = {
-  /** Root of its process tree. */
   pid: number
   /** Visits in a tab that stays, with warm caches. */
   warm(url: string): Promise<PlainLoad>
-  /** Visits in a new context. */
   cold(url: string): Promise<PlainLoad>
   close(): Promise<void>
 }
@@ -64,7 +61,6 @@ export async function startPlainBrowser(browser: GivenBrowser, home: string): Pr
     {
       env: { PATH: process.env['PATH'], HOME: home, TMPDIR: home, ...browser.environment },
       stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
-      // A separate group can be killed whole.
       detached: true,
     },
   )

@@ -21,10 +21,8 @@ export type Beside = { idleMs: number[]; besideMs: number[]; warmedPerSecond: nu
 
 /** Domains that are warmed, all below their cap. */
 const WARMED = 10
-/** Crawlers do not arrive in step with renders. */
 const BETWEEN_MS = { least: 60, span: 240 }
 
-/** Live renders of the demo shop by real Chromium, alone and beside `warmJobs`, in turns. */
 export async function liveBesideWarm(
   deps: { pool: pg.Pool; connection: pg.ClientConfig; listener: Listener; waiter: JobWaiter; log: Log },
   domains: readonly DomainId[],

@@ -138,7 +138,6 @@ function judge(): void {
   if (rows.some(([, , , isMet]) => !isMet)) process.exitCode = 1
 }
 
-/** The median until a render begins. */
 async function live(size: number): Promise<number> {
   await fill(size)
   const begun = new Map<string, number>()

@@ -21,7 +21,6 @@ const { values } = parseArgs({
 })
 const sizes = values.pages.split(',').map(Number)
 const UNBOUNDED = { all: 1_000_000_000, piece: 1 }
-/** Age of the oldest render. */
 const OLDEST_SECONDS = 80_000
 
 const nowMs = Date.now()

@@ -3,13 +3,11 @@ import type { Service, Site } from './peers/service.ts'
 import { meterTree } from './tree-meter.ts'
 
 export type RunFigures = {
-  /** Of pages requested one at a time. */
   latenciesMs: number[]
   pagesPerSecond: number
   cpuMsPerPage: number
   peakBytes: number
   pages: number
-  /** Addresses of pages that lacked content, failed, or came from a cache. */
   incomplete: string[]
 }
 

@@ -60,7 +60,6 @@ const floors: FloorFigures[] = []
 try {
   for (const name of names) {
     summaries[name] = await compare(name)
-    // Ratios are relative to prerender.
     const peer = summaries[name].find(({ service }) => service === 'prerender') ?? summaries[name][0]!
     console.log(`${name}:\n\n${reportTable(summaries[name], peer.service)}\n`)
   }

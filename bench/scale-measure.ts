@@ -5,9 +5,7 @@ import { paths, testQueue } from '../test/support/queue.ts'
 
 export type Measured = {
   htmlBytes: number
-  /** All tables and indexes, for each stored page. */
   bytesPerPage: number
-  /** The compressed body's part of it. */
   bodyBytes: number
   /** For a first render and for each later one, including the queue. */
   walPerRender: number

@@ -1,26 +1,21 @@
-/** The model of `bench/scale.ts`: requests of crawlers, and what a fleet does. */
 import { seededRandom } from '../test/chaos/seeded-random.ts'
 
 export type Assumptions = {
   pages: number
-  /** From crawlers, for each page and day, on average. */
   requestsPerPageDay: number
   /** Popularity of the page of rank n is n to the power of minus this. */
   skew: number
   freshDays: number
   staleDays: number
   keepDays: number
-  /** Memory of one edge, and of one entry in it. */
   memoryBytes: number
   entryBytes: number
   edges: number
-  /** The busiest minutes relative to the mean. */
   peak: number
 }
 
 export type Simulated = {
   requestsPerSecond: number
-  /** Shares of requests. */
   hit: number
   stale: number
   rendered: number

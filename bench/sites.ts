@@ -13,7 +13,6 @@ export async function openSite(name: string): Promise<Site> {
   return name === 'shop' ? openShop() : openApp(name)
 }
 
-/** Of eight pages six are products; each needs two consecutive API requests. */
 async function openShop(): Promise<Site> {
   const shop = await startShop({ port: 0, onLongStep: (line) => console.error(line) })
   const list = PRODUCTS.map((product) => product.name)

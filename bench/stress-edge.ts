@@ -70,7 +70,6 @@ process.on('message', () => {
         outsideBytes: external,
         connections: plainly + securely,
       }
-      // The parent may be gone.
       process.send!(told, () => {})
     })
   })

@@ -62,7 +62,6 @@ try {
 console.log(JSON.stringify(phases))
 if (phases.some(({ failed }) => failed > 0)) process.exitCode = 1
 
-/** People request one after another; then the edge reports its memory. */
 async function measure(name: string): Promise<void> {
   const times: number[] = []
   let failed = 0
@@ -168,7 +167,6 @@ function connect(): net.Socket {
   return socket
 }
 
-/** A hundred at a time. */
 async function each(count: number, one: () => Promise<void>): Promise<void> {
   for (let done = 0; done < count; done += 100) {
     await Promise.all(Array.from({ length: Math.min(100, count - done) }, one))

@@ -8,7 +8,6 @@ import { until } from '../../test/support/condition.ts'
 import { listProcesses, processTree } from '../../test/support/processes.ts'
 import type { GivenBrowser } from './service.ts'
 
-/** The only argument of a peer's main file. */
 export type PeerOptions = { port: number; debuggingPort: number; executable: string }
 
 /** Waits until the peer's port answers. `home`: an empty directory for the browser's profile. */
@@ -58,12 +57,9 @@ export function endWithParent(): void {
 function killIfThere(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
-  } catch {
-    // It ended by itself meanwhile.
-  }
+  } catch {}
 }
 
-/** Sends a path that holds a whole URL, unchanged. */
 export function getRaw(base: string, target: string): Promise<{ status: number; html: string }> {
   const { hostname, port } = new URL(base)
   return new Promise((resolve, reject) => {

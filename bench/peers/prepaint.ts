@@ -13,7 +13,6 @@ export async function startPrepaint(site: Site, settings: Record<string, string>
   const host = `${site.name}.example`
   try {
     const node = await startNodeProcess(dataDir, settings)
-    // The quota must not end a long run.
     const { key } = await openAccount(node, { email: 'bench@example.com', plan: 'enterprise' })
     await registerDomain(node, key, { customDomain: host, originUrl: site.originUrl })
     return {

@@ -1,8 +1,6 @@
-/** A render service with its own process tree. */
 export type Service = {
   name: string
   version: string
-  /** Root of its process tree. */
   pid: number
   /** Renders one page; `fresh` is false if it came from a cache. */
   render(path: string): Promise<{ status: number; html: string; fresh: boolean }>
@@ -13,12 +11,10 @@ export type Service = {
 export type Site = {
   name: string
   originUrl: string
-  /** The nth page of the whole benchmark. */
   page(number: number): { path: string; texts: readonly string[] }
   close(): Promise<void>
 }
 
 export type PageToRender = ReturnType<Site['page']>
 
-/** For renderers that bring no browser. */
 export type GivenBrowser = { executable: string; environment: Record<string, string> }

@@ -31,7 +31,6 @@ export function installedPeer(peer: string): InstalledPeer {
   }
 }
 
-/** npm writes this file last. */
 function isInstalled(folder: string): boolean {
   const done = path.join(folder, 'node_modules', '.package-lock.json')
   return (

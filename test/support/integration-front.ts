@@ -57,7 +57,6 @@ export async function startLine(api: string): Promise<Line> {
   return line
 }
 
-/** A program of examples/integrations that prints `{"event":"ready","port":...}`. */
 export async function startExample(
   file: string,
   env: Record<string, string>,

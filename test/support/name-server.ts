@@ -54,7 +54,6 @@ function record(type: number, data: Buffer): Buffer {
   return Buffer.concat([Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 0, 0, data.length]), data])
 }
 
-/** An escaped dot is part of its label. */
 function labels(name: string): Buffer {
   const parts = name
     .split(/(?<!\\)\./)
@@ -63,7 +62,6 @@ function labels(name: string): Buffer {
   return Buffer.concat([...parts, Buffer.from([0])])
 }
 
-/** IPv6 must have all eight groups. */
 function addressBytes(address: string): Buffer {
   if (!address.includes(':')) return Buffer.from(address.split('.').map(Number))
   return Buffer.from(

@@ -9,17 +9,12 @@ import { processesOf } from './processes.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '..', '..')
 
-/** A whole node in its own process, with its PostgreSQL and browsers. */
 export type NodeProcess = {
-  /** `http://host:port` */
   api: string
   edge: string
-  /** `https://host:port` */
   edgeTls: string
   pid: number
-  /** Its environment beyond PATH and HOME, also for commands. */
   settings: Record<string, string>
-  /** Milliseconds from the process start to its ready line. */
   readyMs: number
   /** The last 64 KiB of its log. */
   log(): string
@@ -108,9 +103,7 @@ export async function clearDataDir(dir: string): Promise<string[]> {
   for (const { pid } of leaked) {
     try {
       process.kill(pid, 'SIGKILL')
-    } catch {
-      // It ended by itself meanwhile.
-    }
+    } catch {}
   }
   rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
   return leaked.map(({ pid, command }) => `${pid} ${command}`)

@@ -33,5 +33,4 @@ startOrdering(
   },
 )
 console.log('ordering')
-// End with the test.
 process.on('disconnect', () => process.exit())

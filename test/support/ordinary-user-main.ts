@@ -18,7 +18,6 @@ const [dataDir = '', requireSandbox = ''] = process.argv.slice(2)
 const real = await findBrowser({ chromium: null, dataDir })
 // The sandbox cannot work with this path, but namespaces can.
 const executable = `${dataDir}/chromium/unusable`
-// A system browser leaves nothing there.
 mkdirSync(`${dataDir}/chromium`, { recursive: true })
 writeFileSync(
   executable,
@@ -46,7 +45,6 @@ try {
     requireSandbox: requireSandbox === '1',
     log,
   })
-  // The browser still works.
   const { browserContextId } = await browser.cdp.browser.send('Target.createBrowserContext', {})
   const { session } = await openPage(browser, browserContextId)
   const { result } = await session.send('Runtime.evaluate', { expression: '6 * 7' })

@@ -92,7 +92,6 @@ function run(command: string, args: readonly string[], settings: Record<string, 
       text = (text + part).slice(-4_000)
     })
   }
-  // The server must not outlive the test process.
   const kill = () => void child.kill('SIGKILL')
   process.once('exit', kill)
   const ended = once(child, 'exit').finally(() => process.off('exit', kill))

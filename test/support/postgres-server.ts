@@ -32,7 +32,6 @@ const SETTINGS = {
   full_page_writes: 'off',
   synchronous_commit: 'off',
   shared_buffers: '32MB',
-  // Tests of several nodes open several pools.
   max_connections: '100',
 }
 const INITDB_ARGS = ['--no-sync', '--wal-segsize=1']
@@ -52,18 +51,14 @@ export async function startTestCluster(): Promise<pg.ClientConfig> {
   return (await startIn(run, data, user, binaries, true)).connection
 }
 
-/** A server for one test that may be stopped for a while. */
 export type TestServer = {
   connection: pg.ClientConfig
-  /** DATABASE_URL for a node. */
   url: string
   stop(): Promise<void>
   start(): Promise<void>
-  /** Ends it and removes its files. */
   close(): Promise<void>
 }
 
-/** Its one database has the schema. */
 export async function startTestServer(): Promise<TestServer> {
   const user = databaseUser()
   const place = testPlace(user)
@@ -149,14 +144,12 @@ async function makeTemplate(place: string, template: string, user: SystemUser, b
   }
 }
 
-/** Hashes everything that decides the template's contents. */
 function fingerprint(binaries: Binaries): string {
   const hash = createHash('sha256').update(JSON.stringify([binaries.major, SETTINGS, INITDB_ARGS]))
   for (const { name, checksum } of readMigrations()) hash.update(name).update(checksum)
   return hash.digest('hex').slice(0, 12)
 }
 
-/** Keeps the few templates used last. */
 function removeOldTemplates(place: string): void {
   const templates = readdirSync(place)
     .filter((name) => name.startsWith('template-'))

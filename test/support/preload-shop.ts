@@ -1,4 +1,3 @@
-/** A shop whose pages are loaded by a client that requests like a browser. */
 import assert from 'node:assert/strict'
 import type http from 'node:http'
 import type { TestContext } from 'node:test'
@@ -25,7 +24,6 @@ export async function startShop(
     origin?(request: http.IncomingMessage, response: http.ServerResponse): boolean
   } = {},
 ) {
-  /** All requests at the origin, in order. */
   const asked: string[] = []
   const broken: string[] = []
   const { own, openOwn, site } = await startTestGateway(t, {
@@ -40,7 +38,6 @@ export async function startShop(
     },
   })
 
-  /** Opens a page and clears `asked`. */
   const open = async (path: string) => {
     site.judgeNext(() => true)
     asked.splice(0)

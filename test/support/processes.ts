@@ -1,11 +1,9 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
-/** One process as in /proc. */
 export type ProcessEntry = {
   pid: number
   parent: number
   group: number
-  /** `Z`: a zombie. */
   state: string
   /** User and system time of itself and of the children it has waited for. */
   cpuMs: number
@@ -13,7 +11,6 @@ export type ProcessEntry = {
   command: string
 }
 
-/** USER_HZ: 100 on every Linux that Node runs on. */
 const MS_PER_TICK = 10
 
 export function listProcesses(): ProcessEntry[] {

@@ -24,7 +24,6 @@ export const RENDERED: RenderOutcome = {
 }
 
 export type TestQueue = TestDatabase & { accountOf(domain: DomainId): Promise<AccountId> } & {
-  /** Without `account`, makes a new account. */
   domain(options?: { plan?: string; active?: boolean; account?: AccountId }): Promise<DomainId>
   /** Claims as one node with many slots. */
   claim(
@@ -51,7 +50,6 @@ export type TestQueue = TestDatabase & { accountOf(domain: DomainId): Promise<Ac
   >
 }
 
-/** A database with short methods for tests of the queue. */
 export async function testQueue(): Promise<TestQueue> {
   const database = await testDatabase()
   const { pool } = database
@@ -98,7 +96,6 @@ export async function testQueue(): Promise<TestQueue> {
   }
 }
 
-/** Rejects with `what` after ten seconds. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   const deadlineMs = systemClock.nowMs() + 10_000
   while (!(await holds())) {

@@ -3,14 +3,11 @@ import type http from 'node:http'
 import net from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-// Bytes that no HTTP client would send.
-
 /** The client ends its half after the edge has waited this long for more. */
 const SILENCE_MS = 300
 /** Longer than any response takes: for whole requests that end their connection. */
 export const UNTIL_ANSWERED_MS = 20_000
 
-/** Requests without a response, by client port. */
 const unanswered = new Map<number | undefined, Set<http.IncomingMessage>>()
 subscribe('http.server.request.start', (message) => {
   const { request } = message as { request: http.IncomingMessage }

@@ -26,7 +26,6 @@ export function rawRequest(
   return promise
 }
 
-/** Sends bytes on a bare connection; returns everything until it ends. */
 export function rawBytes(base: string, text: string): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const socket = net.connect(Number(new URL(base).port), '127.0.0.1', () => socket.write(text))
@@ -42,7 +41,6 @@ export function rawBytes(base: string, text: string): Promise<string> {
   return promise
 }
 
-/** The response is a JSON error with exactly this text. */
 export function assertError({ headers, text }: RawAnswer, error: string): void {
   assert.match(headers['content-type'] ?? '', /^application\/json/)
   assert.deepEqual(JSON.parse(text), { error })

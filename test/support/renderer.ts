@@ -20,12 +20,10 @@ export const TEST_IDENTITY = 'Prepaint/0.0.0-test (+https://render.example/bot)'
 
 export type Answer = string | ((request: http.IncomingMessage, response: http.ServerResponse) => void)
 
-/** Real Chromium behind the real gateway, with a toy origin. */
 export type TestRenderer = Renderer & {
   readonly renderer: Renderer
   readonly dataDir: string
   readonly originUrl: string
-  /** Requested paths, in order. */
   readonly asked: string[]
   /** A string is HTML. Missing paths return 404 without a body. */
   readonly routes: Map<string, Answer>
@@ -38,7 +36,6 @@ export type TestRenderer = Renderer & {
     path: string,
     options?: { domain?: string; signal?: AbortSignal; originUrl?: string },
   ): Promise<Rendering>
-  /** Returns the HTML; any other outcome fails the test. */
   html(path: string, options?: { domain?: string }): Promise<string>
 }
 
@@ -126,7 +123,6 @@ export async function startTestRenderer(
   }
 }
 
-/** JSON after `ms` of real time. */
 export function slowJson(ms: number, value: unknown): Answer {
   return (_request, response) =>
     void setTimeout(

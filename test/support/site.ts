@@ -8,14 +8,12 @@ import type { GetOptions } from '../../src/outbound/get.ts'
 import { readOrigin } from '../../src/outbound/origin.ts'
 import type { Site } from '../../src/sitemaps/site.ts'
 
-/** An origin on loopback, and a reader for its sitemaps. */
 export type TestSite = {
   site: Site
   options: GetOptions
   origin: string
   /** By path; 404 if missing. A function writes the response itself. */
   answers: Record<string, TestAnswer>
-  /** Requested paths, in order. */
   asked: string[]
   lastHeaders: http.IncomingHttpHeaders
   close(): Promise<void>

@@ -6,11 +6,8 @@ import tls from 'node:tls'
 export type TestMail = { from: string; to: string[]; data: string; isEncrypted: boolean; user: string | null }
 
 export type TestSmtpOptions = {
-  /** Offers STARTTLS. */
   tls?: { key: string; cert: string }
-  /** The reply to RCPT; accepts by default. */
   rcpt?: string
-  /** Never replies. */
   silent?: boolean
 }
 

@@ -14,14 +14,12 @@ export async function openAccount(
   return { key: await openKey(node, email, 'test') }
 }
 
-/** Creates another key and returns it. */
 export async function openKey(node: NodeProcess, email: string, name: string): Promise<string> {
   const { code, json } = await runJson(['key', 'create', '--email', email, '--name', name], node.settings)
   assert.equal(code, 0, JSON.stringify(json))
   return String(json['key'])
 }
 
-/** The body of the response is parsed JSON. */
 export async function callApi(
   node: Pick<NodeProcess, 'api'>,
   key: string,

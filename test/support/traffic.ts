@@ -24,7 +24,6 @@ export type TestVisit = {
   via?: string
 }
 
-/** A counter with manual flushes, and a shortcut to count one visit. */
 export function startTestTraffic(
   pool: TestDatabase['pool'],
   options: { nowMs?: () => number; limits?: CountLimits } = {},

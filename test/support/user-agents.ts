@@ -11,7 +11,6 @@ const MAC_SAFARI =
 const NEXUS =
   'Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X Build/MMB29P) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.6778.69 Mobile Safari/537.36'
 
-/** Real crawler user agents by category. */
 export const CRAWLER_AGENTS: Record<CrawlerCategory, readonly string[]> = {
   search: [
     'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)',
@@ -188,7 +187,6 @@ export const PEOPLE_AGENTS: readonly string[] = [
   CHROME_DESKTOP.replace('Chrome/', 'discord/1.0.9173 Chrome/').replace('Safari', 'Electron/32.2.2 Safari'),
   CHROME_DESKTOP.replace('Chrome/', 'Teams/1.7.00.33761 Chrome/'),
   `${IPHONE} Tumblr/33.3`,
-  // Apps that use the shop's own API.
   'MyShop/3.2.1 CFNetwork/1494.0.7 Darwin/23.4.0',
   'MyShop/3.2.1',
 ]

@@ -5,13 +5,11 @@ import { readWarm, type WarmProgress } from '../../src/queue/warm/warm-progress.
 import { warmStep } from '../../src/queue/warm/warm-step.ts'
 import type { TestQueue } from './queue.ts'
 
-/** A queue with short methods for tests of warm runs. */
 export function testWarm(queue: TestQueue) {
   const { pool } = queue
   return {
     step: () => warmStep({ pool, plans: DEFAULT_PLANS, clock: systemClock }),
 
-    /** A domain that knows `count` pages, with its sitemaps read. */
     async domainWith(count: number, plan = 'enterprise'): Promise<DomainId> {
       const domain = await queue.domain({ plan })
       await pool.query(

@@ -9,7 +9,6 @@ export function UsageBar(props: {
   name: string
   used: number
   limit: number | null
-  /** Before the figures. */
   label?: ReactNode
 }) {
   const { name, used, limit, label } = props

@@ -61,7 +61,6 @@ export async function visit(
     await tab.unpark(url)
     tab.site.judgeNext((status, headers) => main.judgeFirst(status, headers))
     const { errorText } = await session.send('Page.navigate', { url })
-    // If the response has been judged already, that outcome came first.
     if (errorText !== undefined) return outcomeOfNavigation(errorText)
     // Until then the tab may hold the previous parked page.
     await main.arrived
@@ -134,7 +133,6 @@ function outcomeOfNavigation(errorText: string): RenderOutcome {
   return { kind: 'origin-unreachable', reason: errorText }
 }
 
-/** The tab is gone, or Chromium refused a command. */
 async function outcomeOfFault(error: unknown, lost: Promise<string>): Promise<RenderOutcome> {
   const reason = error instanceof Error ? error.message : String(error)
   const lostWhy = await Promise.race([lost, Promise.resolve(null)])
