@@ -5,7 +5,6 @@ import type { Queryable } from '../db/transaction.ts'
 import type { AccountId } from '../ids.ts'
 
 const planSchema = z.strictObject({
-  /** Domains per account; null: no limit. */
   site_limit: z.int().min(0).nullable(),
   /** Per domain and UTC month. */
   monthly_render_limit: z.int().min(0),
@@ -59,7 +58,6 @@ export function planNamed(plans: PlanCatalogue, name: string): Plan {
 /** `renders`: of all domains in the UTC month of `nowMs`. Counts active keys and tokens. */
 type PlanUse = { plan: string; domains: number; renders: number; keys: number; tokens: number }
 
-/** Throws if the account was deleted. */
 export async function readUse(db: Queryable, account: AccountId, nowMs: number): Promise<PlanUse> {
   const { rows } = await db.query<PlanUse>(
     `select a.plan,

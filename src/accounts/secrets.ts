@@ -9,7 +9,6 @@ const HINT_CHARS = 4
 type SecretPrefix = 'pp_live_' | 'pp_wh_' | 'pp_in_' | 'pp_se_'
 
 type NewSecret = {
-  /** Plain text, only for the response that creates it. */
   raw: string
   hash: Buffer
   hint: string

@@ -51,7 +51,6 @@ export type EdgeParts = {
   waiter: Pick<JobWaiter, 'wait'>
   knownPaths: Pick<AskedPaths, 'note'>
   lastVisits: Pick<LastVisits, 'note'>
-  /** null: crawlers are not verified. */
   verifyCrawler: VerifyCrawler | null
   answered(req: RequestHead, answer: Answered): void
   tls: EdgeTls | null
@@ -61,7 +60,6 @@ export type EdgeParts = {
 
 export type EdgeOptions = {
   memoryBytes: number
-  /** Longest wait of a crawler for a render. */
   liveWaitMs: number
   /** Longest silence of an origin before its response. */
   answerWaitMs?: number
@@ -70,9 +68,7 @@ export type EdgeOptions = {
   /** For a whole request head, from the connection or the previous response on. */
   headersMs?: number
   bodyLookMs?: number
-  /** Close connections without a request after this time. */
   keepAliveMs?: number
-  /** Per client. Absent: no limits. */
   clients?: ClientLimits
 }
 

@@ -21,7 +21,6 @@ export type Upstream = {
   responseHeaders(raw: readonly string[]): http.OutgoingHttpHeaders
   /** `false`: the page gets 204. */
   judge?: ((status: number, headers: http.OutgoingHttpHeaders) => boolean) | undefined
-  /** The same request, already sent. */
   early?: EarlyRequest | undefined
 }
 
@@ -89,7 +88,6 @@ class Exchange {
     try {
       this.#send(MAX_RETRIES, this.#upstream.early)
     } catch {
-      // Invalid path or header.
       clearTimeout(this.#late)
       this.#deps.counts.refuse(this.#target, 'malformed')
       answer(this.#response, 400, 'malformed')

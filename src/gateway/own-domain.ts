@@ -17,7 +17,6 @@ import { answerRaw, upgrade } from './upgrade.ts'
 
 type Scheme = 'http' | 'https'
 
-/** The custom domain's web server as the page sees it, answered by the origin. */
 export type OwnDomain = {
   accept(socket: Duplex, scheme: Scheme): void
   answer(request: http.IncomingMessage, response: http.ServerResponse, path: string): void

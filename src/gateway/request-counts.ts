@@ -14,7 +14,6 @@ export type GatewayLimits = {
   socketsInTotal: number
   /** Covers lookup, connect and the TLS handshake. */
   connectTimeoutMs: number
-  /** From the request to the response's head. */
   firstByteTimeoutMs: number
   idleTimeoutMs: number
 }
@@ -54,7 +53,6 @@ export type SiteCounts = {
   /** All refusals; `refusals` holds the first. */
   refused: number
   refusals: Refusal[]
-  /** Permitted hosts that could not be connected, by reason. */
   unconnected: Partial<Record<ConnectFault, number>>
 }
 

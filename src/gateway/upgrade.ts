@@ -32,7 +32,6 @@ export function upgrade(
         ready() {},
         drain() {},
         continued() {},
-        // The origin does not upgrade. The page needs no reason.
         head({ statusCode }) {
           answerRaw(near, statusCode, 'not-upgraded')
           queueMicrotask(() => call.destroy())

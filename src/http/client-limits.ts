@@ -32,7 +32,6 @@ export type ClientGate = {
   /** Counts a request until its response ends. False: refuse it. */
   enter(request: Asked, response: NodeJS.EventEmitter): boolean
   mayEnter(request: Asked): boolean
-  /** Current counters. Idle clients have none. */
   readonly counts: number
 }
 
@@ -111,7 +110,6 @@ export function createClientGate(limits: ClientLimits): ClientGate {
 export type Counter = {
   /** False: limit reached, not counted. */
   enter(key: string): boolean
-  /** Whether `enter` would succeed. */
   hasRoom(key: string): boolean
   /** Call once per successful `enter`. */
   leave(key: string): void

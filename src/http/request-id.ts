@@ -44,7 +44,6 @@ export function requestIdOf({ headers }: { headers: IncomingHttpHeaders }): stri
   return typeof id === 'string' ? id : ''
 }
 
-/** As a flat header list; empty: none. */
 export function requestIdHeader(request: { headers: IncomingHttpHeaders }): string[] {
   const id = requestIdOf(request)
   return id === '' ? [] : ['X-Request-Id', id]

@@ -15,7 +15,6 @@ type AskAddresses = {
 
 export type LookForUs = (socket: Socket, within: AbortSignal) => Promise<boolean>
 
-/** Addresses where this fleet answers, and where another server does. */
 export type Answering = { here: string[]; other: string[] }
 
 const MOST_ADDRESSES = 8

@@ -37,7 +37,6 @@ export async function getFromSite(
   }
 }
 
-/** Path and query of a redirect; null when it leads off the site. */
 function ownTarget({ headers }: OriginResponse, from: string, { name, origin }: ProxiedSite): string | null {
   const { location } = headers
   const url = URL.parse(location ?? '', `https://${name}${from}`)

@@ -109,7 +109,6 @@ export type ConnectOptions = {
 /** Returns a connecting socket. If it cannot connect, it fails with an error that `connectFault` explains. */
 export type ConnectOrigin = (origin: Pick<Origin, 'protocol' | 'hostname' | 'port'>) => net.Socket
 
-/** Origins whose last TLS session is kept for resumption. */
 const SESSIONS = 1_000
 
 const beforeConnection = new WeakSet<Error>()

@@ -10,7 +10,6 @@ export const GATEWAY_HEADER = 'x-prepaint-gateway'
 /** The origin's `Cache-Control` on responses to a render, where ours replaces it. */
 export const ORIGIN_CACHE_CONTROL = 'x-prepaint-cache-control'
 
-/** As `rawHeaders`: name, value, name, value ... */
 type RawHeaders = readonly string[]
 
 export type Front = {
@@ -38,7 +37,6 @@ const HOP_BY_HOP = new Set([
 
 /** Headers about the client that only we may send to an origin. */
 const OURS_TO_SAY = new Set([
-  // `framing` delimits the body instead.
   'content-length',
   'host',
   'forwarded',
@@ -195,7 +193,6 @@ function rewrite(headers: string[], front: Front, site: ProxiedSite): void {
   }
 }
 
-/** Headers that can contain the origin's own host. */
 const REWRITTEN = new Map<string, (value: string, front: Front, site: ProxiedSite) => string>([
   ['location', publicLocation],
   ['content-location', publicLocation],

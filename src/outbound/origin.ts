@@ -5,7 +5,6 @@ export type Origin = {
   /** As in a URL: IPv6 with brackets. */
   hostname: string
   port: number
-  /** The Host header: without the scheme's default port. */
   authority: string
   /** Key of the connection pool (owner, scheme, authority). Customers never share connections. */
   key: string

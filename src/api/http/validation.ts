@@ -14,7 +14,6 @@ export const checkAgainstSchema: FastifySchemaCompiler<z.core.$ZodType> = ({ sch
   }
 }
 
-/** Follows the field's name in the message. Schemas may have their own messages. */
 const wordsFor: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
     case 'invalid_type':

@@ -175,7 +175,6 @@ function accountOf(raw: string): AccountId {
   return numberFrom(raw, 'account_not_found') as AccountId
 }
 
-/** Falls back to the address that the operator's browser uses. */
 function linkUrl(
   publicUrl: string | null,
   request: { protocol: string; host: string },

@@ -16,7 +16,6 @@ type CrawlerRanges = {
 }
 
 type CrawlerRangesOptions = {
-  /** null: no ranges. */
   dir: string | null
   fetchText: FetchText
   log: Log

@@ -168,7 +168,7 @@ type CrawlerOwner = {
  */
 export const CRAWLER_OWNERS = {
   googlebot: { hosts: ['googlebot.com', 'google.com'] },
-  // Ranges only: customers of Google's cloud share these host names.
+  // Ranges only: customers of Google's cloud have such addresses too.
   'google-user-triggered': { hosts: [] },
   bingbot: { hosts: ['search.msn.com'] },
   yandex: { hosts: ['yandex.ru', 'yandex.net', 'yandex.com'], pattern: 'yandex' },
@@ -199,7 +199,6 @@ const REMEMBERED = 10_000
 
 const remembered = new RecentMap<{ index: number }>({ limit: REMEMBERED })
 
-/** Row of `KNOWN_CRAWLERS`; -1: none. */
 export function knownCrawlerIndex(userAgent: string): number {
   const known = remembered.get(userAgent)
   if (known !== undefined) return known.index

@@ -15,7 +15,6 @@ export type PassOptions = {
   origins: OriginPool
   answerWaitMs: number
   idleMs: number
-  /** Interval of the upload pace check. */
   bodyLookMs: number
   frontOf: FrontOf
   /** Logs a failed request and returns the reference that people see. */

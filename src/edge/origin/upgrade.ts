@@ -74,7 +74,6 @@ export class WebSockets {
       },
       fail: (error) => {
         settled()
-        // The response breaks off after its start.
         if (answered) return void socket.destroy()
         if (socket.destroyed) return
         const page = pageFor(error)

@@ -28,7 +28,6 @@ export type SameHeaders = {
 }
 
 export type ServedPage = Pick<StoredPage, 'kind' | 'status' | 'renderedAtMs' | 'staleSinceMs'> & {
-  /** Memory in use; grows with each encoding made. */
   bytes: number
   /** Whole seconds, as in `Last-Modified`. */
   lastModifiedMs: number

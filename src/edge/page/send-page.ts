@@ -23,7 +23,6 @@ export function stampOf(entry: Served, lifetimes: Lifetimes, nowMs: number, verd
   return { verdict, ageMs, ttlMs: freshUntil(entry, lifetimes) - nowMs }
 }
 
-/** The page in the requested encoding; undefined: not made yet. */
 export function readyFor(req: RequestHead, page: ServedPage): Representation | undefined {
   return page.ready[encodingFor(req)]
 }

@@ -31,7 +31,6 @@ export type EdgeDomain = {
   httpsUntilMs: number
   query: QueryRule
   rules: readonly PathRule[]
-  /** null: the general rules apply. */
   crawlers: OwnCrawlers | null
   categories: DomainSettings['categories']
   lifetimes: Lifetimes

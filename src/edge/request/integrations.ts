@@ -16,7 +16,6 @@ export type FrontRequest = {
  * `req` and `res`; `offer` reads only the accepted encodings from `req`.
  */
 export type Integrations = {
-  /** Answers as for a crawler: the page, or the origin's response. */
   answer(req: IncomingMessage, res: ServerResponse, asked: FrontRequest): void
   /** 200 with the page or sitemap and its status in `X-Prepaint-Status`; 204: the front asks the origin. */
   offer(req: IncomingMessage, res: ServerResponse, asked: FrontRequest): void

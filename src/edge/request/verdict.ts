@@ -41,7 +41,6 @@ export type Handled = {
   verdict: Verdict | NoVerdict
   domain: EdgeDomain | null
   page: PageId | null
-  /** null: a person, a tool, or unknown. */
   crawler: CrawlerCategory | null
 }
 

@@ -14,7 +14,7 @@ export const HEADER_LINES = 200
 /** Beyond this: 431. Beyond twice this, the header is not read. */
 export const HEADER_BYTES = 16 * 1024
 export const STREAMS = 100
-/** Pings and settings per client within `CONTROL_WINDOW_MS`; each needs a response. */
+/** Pings and settings per connection within `CONTROL_WINDOW_MS`; each needs a response. */
 export const CONTROL_FRAMES = 200
 const CONTROL_WINDOW_MS = 10_000
 /** Streams that a client may open and reset at once, and then per second (CVE-2023-44487). */
@@ -136,7 +136,6 @@ const behind = new WeakMap<Socket, number>()
 
 /** Limits pipelining (RFC 9112, section 9.3.2), because each waiting request takes memory. */
 export function mayWait(req: http.IncomingMessage, res: http.ServerResponse): boolean {
-  // Node assigns the connection when the response's turn comes.
   if (res.socket !== null) return true
   const count = behind.get(req.socket) ?? 0
   if (count >= MOST_PIPELINED) return false

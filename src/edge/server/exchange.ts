@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable, Writable } from 'node:stream'
 
-/** The head alone selects a page from memory. */
 export type RequestHead = {
   method?: string | undefined
   url?: string | undefined

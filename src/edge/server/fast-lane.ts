@@ -10,7 +10,6 @@ export type HitLaneOptions = {
   headersMs: number
   /** Close connections that have not read any of their response for this time. */
   idleMs: number
-  /** Close connections without a further request after this time. */
   keepAliveMs: number
   /** False: not answered, no side effects. */
   answer(req: RequestHead, send: SendAnswer): boolean
@@ -131,7 +130,6 @@ export type SimpleHead = {
   headers: IncomingHttpHeaders
 }
 
-/** Node parses longer heads. */
 export const SIMPLE_HEAD_BYTES = 8_192
 
 /** Visible ASCII, spaces and tabs, so no line breaks in values. */

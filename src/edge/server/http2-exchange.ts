@@ -64,7 +64,6 @@ export class Http2Request extends Readable implements EdgeRequest {
     return this.readableEnded
   }
 
-  /** Discards the rest of the body after the response. */
   endStream(): void {
     this.#discard()
     this.#stream.close(constants.NGHTTP2_NO_ERROR)
@@ -163,7 +162,6 @@ export class Http2Response extends Writable implements EdgeResponse {
   }
 
   override _write(part: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    // HEAD, 204 and 304 have no body.
     if (this.#stream.writableEnded) return void done()
     this.#handedBytes += part.length
     this.#stream.write(part, done)

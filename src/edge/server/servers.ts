@@ -37,7 +37,6 @@ type ServerOptions = {
   headersMs: number
   /** Close connections that have not read any of their response for this time. */
   idleMs: number
-  /** Close connections without a request after this time. */
   keepAliveMs: number
 }
 

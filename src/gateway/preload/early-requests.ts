@@ -11,7 +11,6 @@ type Waiting = EarlyRequest & { headers: OutgoingHttpHeaders; isBroken: boolean 
 /** Per site: a browser's six HTTP/1.1 connections, and two. */
 const MOST_EARLY = 8
 
-/** Early requests waiting for the page, by path. */
 export class EarlyRequests {
   readonly #send: (request: SiteRequest) => SentRequest
   readonly #waiting = new Map<string, Waiting>()

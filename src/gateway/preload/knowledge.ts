@@ -13,7 +13,6 @@ type Habit = {
   namesPage: boolean
   /** Consecutive pages that made the request. */
   seenInARow: number
-  /** Consecutive pages that did not. */
   missedInARow: number
   /** Consecutive pages that make it sure. */
   needed: number
@@ -48,7 +47,6 @@ const HABITS_PER_KIND = 24
 /** Limit per site, because pages choose what they request. */
 const SITE_BYTES = 64 * 1024
 const HABIT_BYTES = 4 * 1024
-/** Overhead per piece of a path template. */
 const PIECE_BYTES = 64
 
 export function createKnowledge(): Knowledge {

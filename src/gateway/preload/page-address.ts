@@ -47,7 +47,6 @@ function kindsOf(segments: readonly string[]): string[] {
   return length === 2 ? [folder] : [folder, `/${segments[0]}${'/*'.repeat(length - 1)}`]
 }
 
-/** Replaces all words that occur in the page's address. */
 export function templateOf(path: string, page: PageAddress): PathTemplate {
   const names = new Map([...page.parts].toReversed().map(([name, value]) => [value, name]))
   const template: (string | { part: string })[] = []

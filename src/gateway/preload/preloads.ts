@@ -24,9 +24,7 @@ type CurrentPage = {
   predictions: Prediction[]
   early: Set<Prediction>
   wasted: Set<Prediction>
-  /** The first request per path. */
   asked: Map<string, SiteRequest>
-  /** The page did something that may change later responses. */
   hasActed: boolean
 }
 

@@ -27,7 +27,6 @@ export type TakeAnswer = {
   head(head: AnswerHead): void
   data(part: Buffer): void
   end(trailers: string[]): void
-  /** Status 101. `rest`: the bytes behind the head. */
   upgrade(head: AnswerHead, rest: Buffer): void
 }
 
@@ -67,7 +66,6 @@ export class AnswerReader {
   push(bytes: Buffer): void {
     let part = bytes
     while (part.length > 0) {
-      // A response without a request.
       if (this.#take === null) {
         this.isReusable = false
         return
@@ -197,7 +195,6 @@ function endOf(begin: string, bytes: Buffer): [text: string, end: number, rest: 
   return [text, end, bytes.subarray(end + (text[end] === '\r' ? 2 : 1))]
 }
 
-/** Finds the first empty line, and whether lines end with CRLF or LF. */
 function blankLine(text: string): number {
   const crlf = text.indexOf('\n\r\n')
   const lf = text.indexOf('\n\n')
@@ -233,7 +230,6 @@ type BodyEnd = 'length' | 'chunks' | 'connection'
 type Framing = {
   end: BodyEnd
   bytes: number
-  /** Whether the connection can be reused. */
   keeps: boolean
   isOdd: boolean
 }

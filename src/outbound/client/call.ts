@@ -15,7 +15,6 @@ type CallRequest = {
   answerWaitMs: number
   /** Longest silence within the response. */
   idleMs: number
-  /** Allows 101, which calls `upgraded`. */
   mayUpgrade?: boolean
 }
 
@@ -59,7 +58,6 @@ export class OriginCall {
   isAnswered = false
   isSent: boolean
   isOver = false
-  /** The connection's write buffer is full. */
   needsDrain = false
   #leftBytes: number
 
@@ -83,7 +81,6 @@ export class OriginCall {
       socket.uncork()
     } else {
       this.#leftBytes -= part.length
-      // The excess would be read as the next request.
       if (this.#leftBytes < 0) this.destroy(new Error('The body is longer than it was to be'))
       else this.needsDrain = !socket.write(part)
     }

@@ -1,6 +1,5 @@
 import { headerLines } from './call.ts'
 
-/** Limit of a chunk's size and extensions. */
 export const CHUNK_LINE_BYTES = 4_096
 export const TRAILER_BYTES = 16 * 1024
 
@@ -42,7 +41,6 @@ export class ChunkReader {
       at = end + 1
       if (!line.endsWith('\r\n')) this.isOdd = true
       if (this.#state === 'trailers') {
-        // Trailers are collected up to the empty line.
         this.#waiting = line
         if (!/(?:^|\n)\r?\n$/.test(line)) continue
         const flat = headerLines(line.replace(/\r?\n/g, '\r\n').slice(0, -2))

@@ -22,7 +22,6 @@ export class OriginConnection implements TakeAnswer {
   #isPaused = false
   #hasServed = false
   #isGone = false
-  /** From the origin's `Keep-Alive`. */
   #keptMs = Number.POSITIVE_INFINITY
 
   constructor(socket: net.Socket, keeper: ConnectionKeeper, openedMs: number) {
@@ -113,7 +112,6 @@ export class OriginConnection implements TakeAnswer {
     call.take.end(trailers)
   }
 
-  /** The socket leaves the pool. */
   upgrade(head: AnswerHead, rest: Buffer): void {
     const call = this.#call!
     this.#call = null

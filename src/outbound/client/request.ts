@@ -10,7 +10,6 @@ import type { KeptUse, OriginPool } from './pool.ts'
 type OriginRequest = {
   method: string
   path: string
-  /** Flat and complete, including the headers that delimit the body. */
   headers: readonly string[]
   /** Limits the wait for a connection, then the silence before and within the response. */
   silenceMs: number
