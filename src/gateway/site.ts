@@ -23,7 +23,7 @@ import { tunnel } from './tunnel.ts'
 import { answerRaw } from './upgrade.ts'
 
 export type GatewaySite = {
-  /** `http://127.0.0.1:PORT`, for one browser context and nobody else. */
+  /** `http://127.0.0.1:PORT`, for one browser context only. */
   proxyUrl: string
   /** The first limit of a page that was met since the last `takeCounts`; null: none. */
   excess(): Excess | null
