@@ -2,11 +2,12 @@ import { Checkbox, Group, NativeSelect, NumberInput, Stack, Switch, Textarea, Te
 import type { UseFormReturnType } from '@mantine/form'
 
 import type { DomainWithSettings } from '../../api/types.ts'
+import { CATEGORIES } from '../../crawler-categories.ts'
 import { count } from '../../format.ts'
 import { Section } from '../../parts/page.tsx'
 import { VIEWPORT_SIDE } from './problems.ts'
 import { CrawlerRows, RuleRows } from './rows.tsx'
-import { aheadPerDay, CATEGORIES, type SettingsForm } from './values.ts'
+import { aheadPerDay, type SettingsForm } from './values.ts'
 
 type Form = UseFormReturnType<SettingsForm>
 

@@ -1,11 +1,11 @@
 import { Button, Group, NativeSelect, NumberInput, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import type { ReactNode } from 'react'
+import { CATEGORIES } from '../../crawler-categories.ts'
 import { Note } from '../../parts/page.tsx'
-
 import { MAX_PATTERNS, MAX_RULES } from './problems.ts'
 import classes from './rows.module.css'
-import { CATEGORIES, type CrawlersForm, type RuleForm, type SettingsForm } from './values.ts'
+import type { CrawlersForm, RuleForm, SettingsForm } from './values.ts'
 
 type Form = UseFormReturnType<SettingsForm>
 

@@ -1,18 +1,5 @@
 import type { DomainWithSettings, Settings } from '../../api/types.ts'
-
-export const CATEGORIES = [
-  { category: 'search', label: 'Search', description: 'Google, Bing and others' },
-  { category: 'ai', label: 'AI', description: 'Assistants, and crawlers that collect training data' },
-  {
-    category: 'social',
-    label: 'Social previews',
-    description: 'Link cards in social networks and messengers',
-  },
-  { category: 'seo', label: 'SEO tools', description: 'Ahrefs, Semrush and others' },
-  { category: 'other', label: 'All other crawlers', description: 'Archives, monitors and others' },
-] as const satisfies readonly { category: keyof Settings['categories']; label: string; description: string }[]
-
-type Category = (typeof CATEGORIES)[number]['category']
+import { CATEGORIES, type Category } from '../../crawler-categories.ts'
 
 export type RuleForm = {
   key: string
@@ -81,13 +68,9 @@ export function formOf({
       action: rule.action ?? '',
       freshHours: rule.fresh_seconds === undefined ? '' : rule.fresh_seconds / HOUR_SECONDS,
     })),
-    rendered: {
-      search: isRendered('search'),
-      ai: isRendered('ai'),
-      social: isRendered('social'),
-      seo: isRendered('seo'),
-      other: isRendered('other'),
-    },
+    rendered: Object.fromEntries(
+      CATEGORIES.map(({ category }) => [category, isRendered(category)]),
+    ) as Record<Category, boolean>,
     respectsCacheControl: settings.origin_cache_control === 'respect',
     refusesSoft404: settings.soft_404 === 'refuse',
     crawlers: {

@@ -38,7 +38,7 @@ describe('charts of traffic', () => {
     const found = byCategory(
       traffic({ categories: [named('other', 9), named('ai', 5), named('search', 1_200)] }),
     )
-    assert.deepEqual(short(found), ['Search 1,200 0', 'AI 5 1', 'Other 9 7'])
+    assert.deepEqual(short(found), ['Search 1,200 0', 'AI 5 1', 'Other crawlers 9 7'])
   })
 
   it('shows the most frequent crawlers, and all others as one', () => {

@@ -1,15 +1,7 @@
 import type { Traffic } from '../../api/types.ts'
 import { added, type ChartSeries, type Named, withRest } from '../../charts/shape.ts'
+import { CATEGORIES } from '../../crawler-categories.ts'
 import { count, milliseconds, percent } from '../../format.ts'
-
-/** Names, colours and order, the same in all charts. */
-const CATEGORIES = [
-  { name: 'search', label: 'Search', colour: 0 },
-  { name: 'ai', label: 'AI', colour: 1 },
-  { name: 'social', label: 'Social', colour: 2 },
-  { name: 'seo', label: 'SEO', colour: 3 },
-  { name: 'other', label: 'Other', colour: 7 },
-] as const
 
 /** Sitemaps and requests passed by a rule are not page visits. */
 const KINDS = [
@@ -26,7 +18,7 @@ const RANKS = [0, 1, 2, 3, 4, 5, 6, 7] as const
 export const CRAWLERS_SHOWN = RANKS.length
 
 export function byCategory({ categories }: Traffic): ChartSeries[] {
-  return CATEGORIES.flatMap(({ name, label, colour }) => {
+  return CATEGORIES.flatMap(({ category: name, label, colour }) => {
     const found = categories.find((each) => each.name === name)
     return found === undefined ? [] : [layer(label, found, colour)]
   })
