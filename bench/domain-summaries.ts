@@ -1,8 +1,7 @@
 /**
  * `node bench/domain-summaries.ts [--checkouts .,../before] [--sizes 10,100,1000,10000] [--lines 1] [--runs 20]`
  * Measures domain lists, and writing counts with and without the sum triggers. `--lines`: average per domain and
- * hour.
- * Last figures: docs/decisions/0017-figures-and-log.md.
+ * hour. Last figures: docs/decisions/0017-figures-and-log.md.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'

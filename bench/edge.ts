@@ -1,9 +1,8 @@
 /**
- * `node bench/edge.ts [--quick] [--rounds 3] [--seconds 4] [--only hit,pass,h2,database,growth,workers] [--workers
- * 2]`
+ * `node bench/edge.ts [--quick] [--rounds 3] [--seconds 4] [--only hit,pass,h2,database,growth,workers]`
+ * `[--workers 2]`
  * Compares the edge with nginx: throughput, 99th percentile and processor time (which other load affects least), as
- * medians.
- * Needs wrk, taskset, nginx and h2load (package nghttp2-client). Ends with the table of `bench/RESULTS.md`.
+ * medians. Needs wrk, taskset, nginx and h2load (package nghttp2-client). Ends with the table of `bench/RESULTS.md`.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'

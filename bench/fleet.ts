@@ -1,8 +1,7 @@
 /**
  * `node bench/fleet.ts crash [--nodes 3] [--seconds 300] [--seed 1]` kills nodes of one PostgreSQL at random moments.
  * Exits with status 1 if an acknowledged change, quota or job is wrong.
- * `node bench/fleet.ts speed [--pages 300] [--slots 2] [--most 3]` compares pages per second of one to `--most`
- * nodes.
+ * `node bench/fleet.ts speed [--pages 300] [--slots 2] [--most 3]` compares pages per second of 1 to `--most` nodes.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

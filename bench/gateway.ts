@@ -1,6 +1,4 @@
-/**
- * Loads a page directly and through the gateway: `node bench/gateway.ts [pages]`. See docs/decisions/0003-gateway.md.
- */
+/** Loads a page with and without the gateway: `node bench/gateway.ts [pages]`. See docs/decisions/0003-gateway.md. */
 import { once } from 'node:events'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import http from 'node:http'

@@ -1,11 +1,9 @@
 /**
  * `node bench/neighbour.ts [--rounds 3] [--slots 3] [--nodes 1]` measures misses of one account beside a busy
- * neighbour.
- * Exits with status 1 if a miss is late or takes more than three times its idle time (median).
- * Last figures, 2026-11-22, two busy cores, three slots, times the idle median of 106 ms, none late: never ready 1.49
- * (one
- * domain) and 1.23 (forty), looping 2.26 and 2.87, refresh 2.36, refresh of pages never ready 1.17.
- * See docs/decisions/0039-shares-of-slots.md.
+ * neighbour. Exits with status 1 if a miss is late or takes more than three times its idle time (median). Last
+ * figures, 2026-11-22, two busy cores, three slots, times the idle median of 106 ms, none late: never ready 1.49 (one
+ * domain) and 1.23 (forty), looping 2.26 and 2.87, refresh 2.36, refresh of pages never ready 1.17. See
+ * docs/decisions/0039-shares-of-slots.md.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,7 +1,7 @@
 /**
  * `node bench/parity.ts [--sites shop,swagger-ui,...,corpus] [--pages 4] [--at-once 4] [--words]`
- * Compares the snapshot's words with those in an ordinary browser (Dice; 1 is the same text).
- * Default: all of test/apps and test/render. Lists corpus pages only below 1. `--words` prints the difference.
+ * Compares the snapshot's words with those in an ordinary browser (Dice; 1 is the same text). Default: all of
+ * test/apps and test/render. Lists corpus pages only below 1. `--words` prints the difference.
  */
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

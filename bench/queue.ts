@@ -1,6 +1,6 @@
 /**
- * `node bench/queue.ts [--jobs 1000000] [--rounds 4] [--before]`. Exits with status 1 if a goal is missed.
- * `--before` repeats the last part without limits on background work. Last figures: docs/decisions/0005-queue.md.
+ * `node bench/queue.ts [--jobs 1000000] [--rounds 4] [--before]`. Exits with status 1 if a goal is missed. `--before`
+ * repeats the last part without limits on background work. Last figures: docs/decisions/0005-queue.md.
  */
 import { randomUUID } from 'node:crypto'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'

@@ -1,6 +1,6 @@
 /**
- * `node bench/refresh-ahead.ts [--pages 1000,10000,100000,1000000] [--runs 9]` times the search for stale pages.
- * Four in five pages were visited in the last 29 days. The worst case is nothing stale; `a few`: some in a thousand.
+ * `node bench/refresh-ahead.ts [--pages 1000,10000,100000,1000000] [--runs 9]` times the search for stale pages. Four
+ * in five pages were visited in the last 29 days. The worst case is nothing stale; `a few`: some in a thousand.
  */
 import { parseArgs } from 'node:util'
 

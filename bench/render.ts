@@ -2,8 +2,8 @@
  * `node bench/render.ts [--sites shop,docute,swagger-ui] [--runs 2] [--only prepaint,prerender,rendertron]`
  * `[--warm-up-pages 40] [--latency-pages 12] [--seconds 8] [--crawlers 8] [--floor-pages 9]`
  * `[--peer-browser PATH] [--slots N] [--json FILE]`
- * Compares Prepaint with its npm peers, in turns, for bench/RESULTS.md. Takes 15 minutes at its defaults.
- * Services warm up first: the first dozens of pages are slower, ours by a fifth.
+ * Compares Prepaint with its npm peers, in turns, for bench/RESULTS.md. Takes 15 minutes at its defaults. Services
+ * warm up first: the first dozens of pages are slower, ours by a fifth.
  */
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'

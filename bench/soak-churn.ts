@@ -1,7 +1,7 @@
 /**
  * `node bench/soak-churn.ts [--minutes 60] [--seed 1] [--cores 0.4]` uses a whole node with all kinds of clients.
- * Exits with status 1 if memory, tables or open files grow over the last two thirds of the run:
- * by 15 %, or 64 MiB, 8 MiB and 16 files. Clients pause so that the node uses at most `--cores`.
+ * Exits with status 1 if memory, tables or open files grow over the last two thirds of the run: by 15 %, or 64 MiB, 8
+ * MiB and 16 files. Clients pause so that the node uses at most `--cores`.
  */
 import { parseArgs } from 'node:util'
 

@@ -1,7 +1,6 @@
 /**
  * `node bench/soak.ts [--renders 5000] [--seed 1] [--kill-every-ms 4000]` renders pages while browser processes are
- * killed.
- * Each render must succeed at the latest after one retry (without a kill, one in a thousand may need it).
+ * killed. Each render must succeed at the latest after one retry (without a kill, one in a thousand may need it).
  * Exits with status 1 if processes, files or sockets remain, or memory grows by 15 % (or 64 MiB) in the last two
  * thirds.
  */

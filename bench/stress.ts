@@ -1,7 +1,7 @@
 /**
  * `node bench/stress.ts [connections = 10000] [seconds of each phase = 5]`
- * Times people's requests beside idle, slow or hanging connections, and measures memory. The last line is JSON.
- * Needs as many open files as connections (`ulimit -n`). Exit code 1: a request got no response.
+ * Times people's requests beside idle, slow or hanging connections, and measures memory. The last line is JSON. Needs
+ * as many open files as connections (`ulimit -n`). Exit code 1: a request got no response.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'

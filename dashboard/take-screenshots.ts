@@ -1,6 +1,6 @@
 /**
- * Takes pictures of every screen: `npm run build`, then `node dashboard/take-screenshots.ts [name ...]`.
- * Writes to dashboard/screenshots/. Fails on console errors and policy violations.
+ * Takes pictures of every screen: `npm run build`, then `node dashboard/take-screenshots.ts [name ...]`. Writes to
+ * dashboard/screenshots/. Fails on console errors and policy violations.
  */
 import { once } from 'node:events'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -1,8 +1,8 @@
 import type { RenderOutcome } from './outcome.ts'
 
 /**
- * `ready-signal`: the page asked for it. `budget`: virtual time was used up, nothing was pending.
- * `idle`: only streams or endless requests were left. `cap`: the page was busy in every round.
+ * `ready-signal`: the page asked for it. `budget`: virtual time was used up, nothing was pending. `idle`: only
+ * streams or endless requests were left. `cap`: the page was busy in every round.
  */
 export type CaptureReason = 'ready-signal' | 'budget' | 'idle' | 'cap'
 

@@ -9,8 +9,8 @@ export type InstalledPeer = {
 }
 
 /**
- * Installs a peer on first use without install scripts. Throws on failure.
- * Has its own lock file: npm 9 (Debian 12) cannot read the overrides that a shared manifest would need.
+ * Installs a peer on first use without install scripts. Throws on failure. Has its own lock file: npm 9 (Debian 12)
+ * cannot read the overrides that a shared manifest would need.
  */
 export function installedPeer(peer: string): InstalledPeer {
   const folder = path.resolve(import.meta.dirname, '../peers', peer)

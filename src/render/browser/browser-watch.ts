@@ -106,8 +106,7 @@ const BUSY_PRIORITY = 10
 
 /**
  * Lowers the priority of pages whose script runs for a second without a pause
- * (docs/decisions/0039-shares-of-slots.md).
- * It stays low: an ordinary user may not raise it again. Linux only.
+ * (docs/decisions/0039-shares-of-slots.md). It stays low: an ordinary user may not raise it again. Linux only.
  */
 export function watchBusyPages(groupId: number): { stop(): void } {
   const renderers = renderersOfGroup(groupId)

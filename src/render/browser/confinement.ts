@@ -16,9 +16,7 @@ const BLOCK_BYTES = 512
 const UNSHARE = ['/usr/bin/unshare', '/bin/unshare'].find((file) => existsSync(file))
 const SETPRIV = ['/usr/bin/setpriv', '/bin/setpriv'].find((file) => existsSync(file))
 
-/**
- * Applies limits, disables core dumps and new privileges, and hides files outside `view`. No effect except on Linux.
- */
+/** Applies limits, disables core dumps and new privileges, and hides files outside `view`. Linux only. */
 export function confined(
   executable: string,
   args: readonly string[],
@@ -60,8 +58,7 @@ export function viewOf(dataDir: string, executable: string, home: string): FileV
 
 /**
  * In new user, mount and process namespaces, mounts empty file systems over hidden directories, then drops
- * capabilities.
- * Opens the browser's own directories first, because they lie below hidden ones.
+ * capabilities. Opens the browser's own directories first, because they lie below hidden ones.
  */
 const SCRIPT = `set -e
 exec 8<"$1" 9<"$2"; program=$1 home=$2; shift 2

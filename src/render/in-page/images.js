@@ -1,6 +1,5 @@
 // Chromium downloads no images (each was measured at 1.5 ms) and sends neither `load` nor `error`. Pages wait for one
-// of
-// them, so report each image as loaded.
+// of them, so report each image as loaded.
 {
   const { setTimeout, queueMicrotask, Event, MutationObserver } = window
   const image = HTMLImageElement.prototype

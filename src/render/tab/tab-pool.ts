@@ -8,9 +8,8 @@ import { type SiteProxy, Tab } from './tab.ts'
 export type TabSite = { customDomain: string; originUrl: string; visitor?: Visitor | undefined }
 
 /**
- * Each render moves the clock ahead by about 5 s, and `PageDate` does not correct the load's start time. Five minutes
- * at most.
- * A new process costs as much as two or three renders (docs/decisions/0015-render-speed.md).
+ * Replace the process before its clock is five minutes ahead: `PageDate` does not correct the load's start time. Each
+ * render adds about 5 s. A new process costs as much as two or three renders (docs/decisions/0015-render-speed.md).
  */
 const RENDERS_PER_PROCESS = 60
 
@@ -130,9 +129,7 @@ function hasSucceededInTime(work: Promise<void>): Promise<boolean> {
 
 export const OPEN_LIMIT_MS = 5_000
 
-/**
- * Kills a browser that cannot open a page in time, unless it is busy and answers. Call the result when opening ended.
- */
+/** Kills a browser that cannot open a page in time, unless it is busy. Call the result when opening has ended. */
 export function killUnlessOpened(browser: Pick<BrowserProcess, 'answers' | 'kill'>): () => void {
   let isOver = false
   const kill = () => {

@@ -197,8 +197,8 @@ const STEP_MS = 100
 const LAST_MESSAGES_MS = 1
 
 /**
- * Wakes workers after each step: they read the page's clock but sleep in real time.
- * Binding them to the clock fails: a worker that ends while loading stops the clock for good (Chromium 153).
+ * Wakes workers after each step: they read the page's clock but sleep in real time. Binding them to the clock fails:
+ * a worker that ends while loading stops the clock for good (Chromium 153).
  */
 export function inStepWith(
   workers: () => readonly Wake[],

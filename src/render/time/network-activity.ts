@@ -104,8 +104,7 @@ export class NetworkActivity {
 
   /**
    * Whether the page, without scripts, may stay in its tab: no response can set a cookie; no database, worker or
-   * socket is used.
-   * `document.open` removes the listeners that stop unload events.
+   * socket is used. `document.open` removes the listeners that stop unload events.
    */
   canPark(): boolean {
     return !this.#mustLeave && this.#working === 0 && this.#pending.size === 0

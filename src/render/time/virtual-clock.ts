@@ -15,9 +15,8 @@ export type RenderClock = Pick<VirtualClock, 'pause' | 'grant'>
 type Connection = Pick<CdpConnection, 'browser' | 'session' | 'endSession'>
 
 /**
- * Its session is replaced before each document. If a session told the clock to stand, Chromium reads the next
- * document
- * milliseconds late (docs/decisions/0015-render-speed.md).
+ * Its session is replaced before each document. Otherwise Chromium reads the next document milliseconds late, when
+ * the old session has told the clock to stand (docs/decisions/0015-render-speed.md).
  */
 export class VirtualClock {
   readonly #cdp: Connection

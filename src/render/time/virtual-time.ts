@@ -13,10 +13,7 @@ const CHECK_EVERY_MS = 5
 /** A page that holds its capture gets this much real time between steps. */
 const HOLD_PAUSE_MS = 20
 
-/**
- * Resolves with the capture reason; never if the page holds the capture or hangs. See
- * docs/decisions/0002-virtual-time.md.
- */
+/** Never resolves while the page holds the capture or hangs. See docs/decisions/0002-virtual-time.md. */
 export async function runUntilSettled(
   session: CdpSession,
   clock: RenderClock,

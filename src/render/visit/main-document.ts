@@ -14,8 +14,7 @@ export type SiteAddress = { customDomain: string; originUrl: string }
 
 /**
  * Judges each main-frame response. The gateway holds the first one until then. Chromium's `Fetch` domain is slower
- * and
- * fails cross-origin requests whose preflight has a body (docs/decisions/0015-render-speed.md).
+ * and fails cross-origin requests whose preflight has a body (docs/decisions/0015-render-speed.md).
  */
 export class MainDocument {
   status = 200
