@@ -60,6 +60,7 @@ export class BrowserParts {
 }
 
 export type MemoryWatch = {
+  /** True once for each kill. */
   hasKilled(): boolean
   stop(): void
 }

@@ -13,7 +13,7 @@ export type TabSite = { customDomain: string; originUrl: string; visitor?: Visit
  */
 const RENDERS_PER_PROCESS = 60
 
-/** Pages stay parked meanwhile: leaving for about:blank costs a fifth of a render's processor time. */
+/** How long an idle page stays parked: leaving for about:blank costs a fifth of a render's processor time. */
 const PARK_LIMIT_MS = 1_000
 
 /** Cleaning takes about 5 ms; close a page that takes longer. */
