@@ -171,11 +171,11 @@ describe('repository rules', () => {
   it('what an entry point loads does not grow unnoticed', () => {
     // Files and lines reached by imports of values. Lower a figure when it falls; raise one with a reason in the commit.
     const most: Record<string, [files: number, lines: number]> = {
-      'src/edge/request/handler.ts': [14, 1_800],
-      'src/edge/edge.ts': [73, 9_000],
-      'src/queue/jobs/worker.ts': [39, 5_100],
-      'src/render/renderer.ts': [30, 4_500],
-      'src/gateway/gateway.ts': [28, 3_700],
+      'src/edge/request/handler.ts': [14, 1_550],
+      'src/edge/edge.ts': [72, 8_320],
+      'src/queue/jobs/worker.ts': [39, 4_700],
+      'src/render/renderer.ts': [30, 4_250],
+      'src/gateway/gateway.ts': [28, 3_460],
     }
     const grown = Object.entries(most).flatMap(([entry, [files, lines]]) => {
       const loaded = [...closureOf(entry)]
