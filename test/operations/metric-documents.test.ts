@@ -113,7 +113,7 @@ describe('dashboard and alerts', () => {
   })
 
   it('take no browser that is replaced as usual for one that died', () => {
-    const usual = /renders: ([\d_]+),\s+ageMs: (\d+) \* 60_000/.exec(read('src/render/browser/browsers.ts'))
+    const usual = /renders: ([\d_]+),\s+ageMs: (\d+) \* 60_000/.exec(read('src/render/renderer.ts'))
     assert.deepEqual([usual?.[1], usual?.[2]], ['1_000', '30'], 'docs/prometheus/alerts.yml says so')
     const { expr = '' } = rules.find(({ alert }) => alert === 'PrepaintBrowsersDie') ?? {}
     assert.match(expr, /prepaint_renders_total\[1h\]\)\) \/ 1000/)

@@ -94,9 +94,13 @@ export function runnableMs(pid: number): number {
 /** USER_HZ of proc_pid_stat(5), the same on every Linux that Node runs on. */
 const MS_PER_TICK = 10
 
+/** From `linux/sched.h`: the process is ending. Its pipes are closed a little before it becomes a zombie. */
+const PF_EXITING = 0x4
+
 export function isAlive(pid: number): boolean {
-  const state = fieldsOf(pid)[0] || null
-  return state !== null && state !== 'Z' && state !== 'X'
+  const fields = fieldsOf(pid)
+  const state = fields[0] || null
+  return state !== null && state !== 'Z' && state !== 'X' && (Number(fields[6]) & PF_EXITING) === 0
 }
 
 function groupOf(pid: number): number {
