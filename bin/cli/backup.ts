@@ -73,8 +73,8 @@ const restore = defineCommand({
         ...(fits
           ? []
           : [
-              `Private keys in it are encrypted with the master key ${head.master_key_id}, which is missing here: set ` +
-                `PREPAINT_SECRET_KEY to it, or write it to ${dataDir}/secret-key, before you start a node.`,
+              `Private keys in it are encrypted with a master key (fingerprint ${head.master_key_id}) that is missing here: before you ` +
+                `start a node, set PREPAINT_SECRET_KEY to the content of the old node's secret-key, or copy that file to ${dataDir}/secret-key.`,
             ]),
       ]
       return { json: { made_at: head.made_at, rows, master_key_fits: fits }, text: words.join('\n') }
