@@ -1,21 +1,37 @@
 #!/usr/bin/env node
-// Plain JavaScript for Node 18 and later: runs the TypeScript source in Node 24 or later, which `npm ci` installs.
+// Plain JavaScript for Node 18 and later: runs Prepaint in Node 24 or later, which npm installs with it.
+// In a checkout that is the TypeScript source; in the npm package, compiled JavaScript.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const main = new URL('./prepaint.ts', import.meta.url)
+const source = new URL('./prepaint.ts', import.meta.url)
+const main = existsSync(source) ? source : new URL('../dist/bin/prepaint.js', import.meta.url)
 
 if (Number(process.versions.node.split('.')[0]) >= 24) {
   await import(main.href)
 } else {
-  const node = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url))
-  if (!existsSync(node)) {
-    console.error(
-      `prepaint needs Node 24 or newer, this is ${process.version}. Run "npm ci" first: it brings one.`,
-    )
-    process.exit(1)
-  }
+  runIn(packagedNode())
+}
+
+function packagedNode() {
+  const name = `node-${process.platform}-${process.arch}`
+  try {
+    const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`)
+    const node = path.join(path.dirname(manifest), 'bin/node')
+    if (existsSync(node)) return node
+  } catch {}
+  console.error(
+    `prepaint needs Node 24 or newer, this is ${process.version}, and the package ${name} is not installed. ` +
+      'Install again without --omit=optional ("npm ci" in a checkout), or install Node 24.',
+  )
+  process.exit(1)
+}
+
+/** @param {string} node */
+function runIn(node) {
   // The child watches the channel, which closes if this process is killed.
   const child = spawn(node, [fileURLToPath(main), ...process.argv.slice(2)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],

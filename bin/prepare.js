@@ -18,6 +18,9 @@ if (Number.parseInt(process.versions.node, 10) < 20 && existsSync(node) && npm !
   linkNode()
 }
 
+// bin/package/build.ts has built what is packed.
+if (process.env.npm_command === 'pack' || process.env.npm_command === 'publish') process.exit(0)
+
 const [major, minor] = process.versions.node.split('.').map(Number)
 const runsTypeScript = major > 22 || (major === 22 && minor >= 18)
 if (!existsSync(path.join(modules, 'vite'))) {

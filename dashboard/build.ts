@@ -1,13 +1,25 @@
-/** Builds the dashboard into `dist/`, with a compressed copy of each file, and prints the first screen's size. */
+/**
+ * Builds the dashboard into `dist/`, with a compressed copy of each file, and prints the first screen's size.
+ * `node build.ts DIR` builds into DIR (absolute), with `licences.json` of all packages in it.
+ */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
 import { build } from 'vite'
 
-const dist = path.join(import.meta.dirname, 'dist')
+const [, , elsewhere] = process.argv
+const dist = elsewhere ?? path.join(import.meta.dirname, 'dist')
 
-await build({ configFile: path.join(import.meta.dirname, 'vite.config.ts'), logLevel: 'warn' })
+await build({
+  configFile: path.join(import.meta.dirname, 'vite.config.ts'),
+  logLevel: 'warn',
+  build: {
+    outDir: dist,
+    emptyOutDir: true,
+    license: elsewhere === undefined ? false : { fileName: 'licences.json' },
+  },
+})
 
 const sizes = new Map<string, number>()
 for (const entry of readdirSync(dist, { recursive: true, withFileTypes: true })) {

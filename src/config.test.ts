@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
 import path from 'node:path'
 import { describe, it } from 'node:test'
 
-import { loadConfig, settingDefaults } from './config.ts'
+import { loadConfig, readDataDir, settingDefaults } from './config.ts'
+import { SettingsReader } from './settings.ts'
 
 describe('PREPAINT_CONTACT', () => {
   it('is an e-mail address or a URL; nobody by default', () => {
@@ -24,6 +26,23 @@ describe('PREPAINT_CONTACT', () => {
       'x@',
     ]) {
       assert.throws(() => loadConfig({ PREPAINT_CONTACT: wrong }), /PREPAINT_CONTACT must be/, wrong)
+    }
+  })
+})
+
+describe('the data directory', () => {
+  it('is in the working directory for a checkout, and where the system keeps data for an installed package', () => {
+    const read = (env: Record<string, string>, installed: boolean, uid: number) =>
+      readDataDir(new SettingsReader(env), installed, uid)
+    assert.equal(loadConfig({}).dataDir, path.resolve('.prepaint'))
+    assert.equal(read({ XDG_DATA_HOME: '/x' }, false, 1000), path.resolve('.prepaint'))
+    assert.equal(read({ XDG_DATA_HOME: '/x' }, true, 0), '/var/lib/prepaint')
+    assert.equal(read({ XDG_DATA_HOME: '/x' }, true, 1000), '/x/prepaint')
+    const home = path.join(homedir(), '.local/share/prepaint')
+    assert.equal(read({}, true, 1000), home)
+    assert.equal(read({ XDG_DATA_HOME: 'relative' }, true, 1000), home)
+    for (const installed of [true, false]) {
+      assert.equal(read({ PREPAINT_DATA_DIR: 'mine' }, installed, 0), path.resolve('mine'))
     }
   })
 })

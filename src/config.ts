@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { availableParallelism, totalmem } from 'node:os'
+import { availableParallelism, homedir, totalmem } from 'node:os'
 import path from 'node:path'
 import { DEFAULT_PLANS, type PlanCatalogue, readPlans } from './accounts/plans.ts'
 import type { AllowedRange } from './address-range.ts'
@@ -10,6 +10,7 @@ import type { ClientLimits } from './http/client-limits.ts'
 import { type IgnoredSetting, ignoredSettings } from './ignored-settings.ts'
 import { type MailSettings, parseMailFrom, parseSmtpUrl } from './mail/mail-settings.ts'
 import { type Environment, SettingsReader } from './settings.ts'
+import { ownUid } from './system-user.ts'
 
 export type NodeRole = 'edge' | 'api' | 'render'
 
@@ -103,7 +104,7 @@ function readConfig(settings: SettingsReader): Omit<Config, 'underNpm' | 'ignore
   return {
     version: packageVersion(),
     databaseUrl: settings.url('DATABASE_URL', ['postgres:', 'postgresql:']),
-    dataDir: path.resolve(settings.text('PREPAINT_DATA_DIR', '.prepaint')),
+    dataDir: readDataDir(settings),
     roles: readRoles(settings),
     api: {
       host: settings.text('PREPAINT_API_HOST', '127.0.0.1'),
@@ -153,6 +154,21 @@ function readConfig(settings: SettingsReader): Omit<Config, 'underNpm' | 'ignore
       'info',
     ),
   }
+}
+
+/** The npm package is compiled; a checkout runs its source. */
+const IS_INSTALLED = import.meta.filename.endsWith('.js')
+
+/** `installed`: for tests. */
+export function readDataDir(settings: SettingsReader, installed = IS_INSTALLED, uid = ownUid()): string {
+  const dir = settings.given('PREPAINT_DATA_DIR', '.prepaint')
+  const share = settings.given('XDG_DATA_HOME')
+  if (dir !== null) return path.resolve(dir)
+  if (!installed) return path.resolve('.prepaint')
+  if (uid === 0) return '/var/lib/prepaint'
+  // The specification ignores relative ones.
+  if (share !== null && path.isAbsolute(share)) return path.join(share, 'prepaint')
+  return path.join(homedir(), '.local/share/prepaint')
 }
 
 function readRoles(settings: SettingsReader): ReadonlySet<NodeRole> {

@@ -327,7 +327,9 @@ describe('SQL', () => {
   )
   const statements = tree
     .filter(
-      (file) => /^(src|bin)\/.*\.(ts|sql)$/.test(file) && !/\.test\.ts$|^src\/db\/schema\.sql$/.test(file),
+      (file) =>
+        /^(src|bin)\/.*\.(ts|sql)$/.test(file) &&
+        !/\.test\.ts$|^src\/db\/(schema\.sql|migrations\/.*)$/.test(file),
     )
     .map((file) => ({ file, text: read(file).replace(/\/\*.*?\*\/|(?:^|\s)(?:\/\/|--).*?$/gms, '') }))
 

@@ -29,7 +29,7 @@ const demo = defineCommand({
     if (demo === null) return null
     try {
       if (check) return await checked(demo.addresses)
-      const answer = introduction(demo.addresses, demo.shopUrl)
+      const answer = introduction(demo.addresses, demo.shopUrl, path.join(config.dataDir, 'demo'))
       process.stdout.write(`${json ? JSON.stringify(answer.json) : answer.text}\n`)
       await shutdown.requested
       return null
@@ -90,7 +90,7 @@ async function checked(addresses: Addresses): Promise<Result> {
   return { json: { ok: good, steps: seen }, text: summary(seen), exitCode: good ? 0 : 1 }
 }
 
-function introduction(addresses: Addresses, shopUrl: string): Result {
+function introduction(addresses: Addresses, shopUrl: string, dataDir: string): Result {
   const { edge, api, key } = addresses
   const browser = `${edge.replace('127.0.0.1', DEMO_DOMAIN)}/`
   const commands = DEMO_STEPS.map((step) => ({
@@ -104,6 +104,7 @@ function introduction(addresses: Addresses, shopUrl: string): Result {
     `Through Prepaint    ${browser}`,
     `API documentation   ${api}/docs`,
     `API key             ${key}`,
+    `Data                ${dataDir}`,
     '',
     'Paste these into another terminal, one after the other:',
     '',
@@ -112,7 +113,7 @@ function introduction(addresses: Addresses, shopUrl: string): Result {
       `   ${command}`,
       '',
     ]),
-    'Ctrl-C stops the demo. "npm run demo -- --check" runs all of these.',
+    'Ctrl-C stops the demo. "npx prepaint demo --check" runs all of these.',
   ].join('\n')
   return { json: { event: 'ready', api, edge, domain: DEMO_DOMAIN, shop: shopUrl, key, commands }, text }
 }

@@ -9,6 +9,7 @@ const serve = defineCommand({
   async run(_values, { config, say }) {
     const log = createLog(config.logLevel)
     const shutdown = watchForShutdown(config)
+    log.info({ version: config.version, data_dir: config.dataDir }, 'starting')
     const node = await startUnlessStopped(shutdown, (signal) => startNode({ config, log, say, signal }))
     if (node === null) return null
     process.stdout.write(

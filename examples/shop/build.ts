@@ -4,6 +4,8 @@ import path from 'node:path'
 
 const ROOT = import.meta.dirname
 const BUILDS = path.join(ROOT, 'dist')
+/** In the npm package, which has no sources of the shop. */
+const BUILT = path.join(ROOT, 'site')
 const INPUTS = ['index.html', 'public', 'src', 'build.ts', '../../package-lock.json']
 
 /**
@@ -13,6 +15,7 @@ const INPUTS = ['index.html', 'public', 'src', 'build.ts', '../../package-lock.j
  * `onLongStep` is called before a build, not when there is nothing to do.
  */
 export async function buildShop(onLongStep: (line: string) => void = () => {}): Promise<string> {
+  if (existsSync(BUILT)) return BUILT
   const finished = path.join(BUILDS, fingerprint())
   if (existsSync(finished)) return finished
 

@@ -7,7 +7,7 @@ import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
 import { until } from '../../test/support/database-process.ts'
 import { silentLog } from '../log.ts'
 import { DatabaseError, withClient } from './connection.ts'
-import { migrate } from './migrate.ts'
+import { migrate, readMigrations } from './migrate.ts'
 
 const log = silentLog()
 const directory = mkdtempSync(path.join(tmpdir(), 'prepaint-migrations-'))
@@ -33,6 +33,39 @@ const tables = async (): Promise<string[]> => {
   )
   return rows.map(({ name }) => name)
 }
+
+/** Every column, constraint, index, trigger, function and view, as PostgreSQL describes it. */
+const catalogue = async (): Promise<string[]> => {
+  const { rows } = await database.pool.query<{ text: string }>(`
+    with ours as (select c.oid, c.relname, c.relkind, c.reloptions, c.relpersistence from pg_class c
+                   where c.relnamespace = 'public'::regnamespace and c.relname !~ '^schema_migration')
+    select concat_ws(' ', relname, relkind, relpersistence, reloptions) as text from ours
+    union all select concat_ws(' ', relname, attname, format_type(atttypid, atttypmod), attnotnull, attidentity, attgenerated,
+                               pg_get_expr(adbin, adrelid))
+      from ours join pg_attribute a on attrelid = ours.oid and attnum > 0 and not attisdropped
+      left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+    union all select concat_ws(' ', relname, conname, pg_get_constraintdef(k.oid)) from ours join pg_constraint k on conrelid = ours.oid
+    union all select pg_get_indexdef(oid) from ours where relkind = 'i'
+    union all select pg_get_triggerdef(t.oid) from ours join pg_trigger t on tgrelid = ours.oid where not tgisinternal
+    union all select pg_get_functiondef(oid) from pg_proc where pronamespace = 'public'::regnamespace
+    union all select relname || ' ' || pg_get_viewdef(oid) from ours where relkind in ('v', 'm')
+    union all select concat_ws(' ', typname, enumlabel) from pg_enum e join pg_type t on t.oid = enumtypid order by 1`)
+  return rows.map(({ text }) => text)
+}
+
+/** The catalogue of an empty database that this directory fills at once, or migration by migration. */
+const made = async (from: string, last: string | null): Promise<string[]> => {
+  let seen: string[] = []
+  const before = database
+  await withDatabase(async () => {
+    await migrate(database.connection, log, from, last)
+    seen = await catalogue()
+  })
+  database = before
+  return seen
+}
+const created = (from: string) => made(from, null)
+const upgraded = (from: string) => made(from, readMigrations(from).at(-1)!.name)
 
 beforeEach(() => {
   rmSync(path.join(directory, 'migrations'), { recursive: true, force: true })
@@ -60,6 +93,26 @@ describe('migrate', () => {
       assert.deepEqual(await migrate(database.connection, log, directory), ['0003-third.sql'])
       assert.deepEqual(await tables(), ['one', 'schema_migration', 'three', 'two'])
     }))
+
+  it('makes an empty database from the whole schema, with the same tables as an upgrade makes', () =>
+    withDatabase(async () => {
+      put('0001-schema.sql', 'create table one (n integer);')
+      put('0002-second.sql', 'alter table one add m text not null default 1; create index on one (m);')
+      putSchema('create table one (n integer, m text not null default 1); create index on one (m);')
+      const names = ['0001-schema.sql', '0002-second.sql']
+      assert.deepEqual(await migrate(database.connection, log, directory), names)
+      assert.deepEqual(await migrate(database.connection, log, directory), [])
+      assert.deepEqual(await catalogue(), await upgraded(directory))
+      putSchema('create table one (n integer, m text not null default 1);')
+      assert.notDeepEqual(await created(directory), await upgraded(directory))
+    }))
+
+  it('the schema of this version is what its migrations make of the first release', async () => {
+    const real = import.meta.dirname
+    const whole = await created(real)
+    assert.ok(whole.length > 300)
+    assert.deepEqual(whole, await upgraded(real))
+  })
 
   it('two nodes at once: one applies, the other waits and finds nothing to do', () =>
     withDatabase(async () => {

@@ -8,8 +8,13 @@ import type pg from 'pg'
 import type { Log } from '../log.ts'
 import { DatabaseError, errorCode, withClient } from './connection.ts'
 
-/** `schema.sql` is migration 0001; later ones are `migrations/NNNN-<what>.sql`. */
+/**
+ * `schema.sql` creates an empty database; `migrations/NNNN-<what>.sql` upgrade those of released versions. Migration 0001 is
+ * the schema of the first release: `schema.sql` itself, until its first change after that release keeps a copy of it
+ * as `migrations/0001-schema.sql` (docs/releasing.md).
+ */
 const DIRECTORY = import.meta.dirname
+const FIRST = '0001-schema.sql'
 
 export function lastMigration(): string {
   return readMigrations().at(-1)!.name
@@ -26,7 +31,7 @@ type Migration = { name: string; sql: string; checksum: string; breaking: boolea
 type Applied = { name: string; checksum: string; breaking: boolean }
 
 /**
- * Applies missing migrations, one transaction each, and returns their names. Nodes starting together take turns.
+ * Creates the tables, or applies missing migrations, one transaction each. Returns the names of migrations. Nodes starting together take turns.
  * Forward only. Migrations that only add do not disturb older nodes.
  * Throws DatabaseError for an unknown breaking migration, a changed file, or nodes too old for a breaking one.
  * `last`: stop after that migration, to restore an older backup.
@@ -44,10 +49,16 @@ export async function migrate(
     const { rows } = await client.query<Applied>(
       'select name, checksum, breaking from schema_migration order by name collate "C"',
     )
+    const whole = rows.length === 0 && last === null ? readWholeSchema(directory) : null
+    if (whole !== null) {
+      await apply(client, { name: 'schema.sql', sql: whole, records: migrations }, log)
+      log.info('tables created')
+      return migrations.map(({ name }) => name)
+    }
     const applied: string[] = []
     for (const migration of pending(migrations, rows, log)) {
       if (migration.breaking) await refuseBesideOlderNodes(client, migration)
-      await apply(client, migration, log)
+      await apply(client, { ...migration, records: [migration] }, log)
       log.info({ migration: migration.name }, 'migration applied')
       applied.push(migration.name)
     }
@@ -89,7 +100,7 @@ export function readMigrations(directory: string = DIRECTORY): Migration[] {
   const later = path.join(directory, 'migrations')
   const names = existsSync(later) ? readdirSync(later).filter((name) => name.endsWith('.sql')) : []
   const migrations = names.sort().map((name) => readMigration(name, path.join(later, name)))
-  migrations.unshift(readMigration('0001-schema.sql', path.join(directory, 'schema.sql')))
+  if (!names.includes(FIRST)) migrations.unshift(readMigration(FIRST, path.join(directory, 'schema.sql')))
   migrations.forEach(({ name }, index) => {
     const repeats = migrations[index - 1]?.name.slice(0, 4) === name.slice(0, 4)
     if (!/^\d{4}-[a-z0-9-]+\.sql$/.test(name) || repeats) {
@@ -97,6 +108,12 @@ export function readMigrations(directory: string = DIRECTORY): Migration[] {
     }
   })
   return migrations
+}
+
+/** Null: the schema has not changed since the first release, or migrations are applied one by one. */
+function readWholeSchema(directory: string): string | null {
+  const hasChanged = existsSync(path.join(directory, 'migrations', FIRST))
+  return hasChanged ? readFileSync(path.join(directory, 'schema.sql'), 'utf8') : null
 }
 
 function readMigration(name: string, file: string): Migration {
@@ -172,18 +189,23 @@ const LOCK_WITHIN_MS = 500
 const LOCK_TRIES = 120
 
 /** Waits half a second at a time, because waiting for a table lock blocks all later queries on the table. */
-async function apply(client: pg.Client, migration: Migration, log: Log): Promise<void> {
-  const { name, sql, checksum, breaking } = migration
+async function apply(
+  client: pg.Client,
+  { name, sql, records }: { name: string; sql: string; records: readonly Migration[] },
+  log: Log,
+): Promise<void> {
   for (let tries = 1; ; tries++) {
     await client.query('begin')
     try {
       await client.query(`set local lock_timeout = ${LOCK_WITHIN_MS}`)
       await client.query(sql)
-      await client.query('insert into schema_migration (name, checksum, breaking) values ($1, $2, $3)', [
-        name,
-        checksum,
-        breaking,
-      ])
+      for (const record of records) {
+        await client.query('insert into schema_migration (name, checksum, breaking) values ($1, $2, $3)', [
+          record.name,
+          record.checksum,
+          record.breaking,
+        ])
+      }
       await client.query('commit')
       return
     } catch (cause) {

@@ -1,6 +1,15 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { lchownSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
+import {
+  lchownSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -147,6 +156,7 @@ async function makeTemplate(place: string, template: string, user: SystemUser, b
 function fingerprint(binaries: Binaries): string {
   const hash = createHash('sha256').update(JSON.stringify([binaries.major, SETTINGS, INITDB_ARGS]))
   for (const { name, checksum } of readMigrations()) hash.update(name).update(checksum)
+  hash.update(readFileSync(path.resolve(import.meta.dirname, '../../src/db/schema.sql')))
   return hash.digest('hex').slice(0, 12)
 }
 

@@ -32,7 +32,11 @@ const DISK_MIB = { problem: 300, warning: 2_000 }
 export function nodeVersion(version: string): CheckResult {
   return Number(version.split('.')[0]) >= NODE_MAJOR
     ? ok('Node', version)
-    : problem('Node', version, `Run "npm ci": it installs Node ${NODE_MAJOR}`)
+    : problem(
+        'Node',
+        version,
+        `Install Prepaint again without --omit=optional: that installs Node ${NODE_MAJOR}`,
+      )
 }
 
 /** A node needs 100 MB, PostgreSQL 50, Chromium 200, a slot 50 to 100. `slots` 0: no role `render`. */

@@ -110,7 +110,7 @@ export async function databaseWorks({ databaseUrl, dataDir }: Config): Promise<C
   } catch (error) {
     const advice =
       databaseUrl === null
-        ? 'Run "npm ci" again, or set DATABASE_URL to a PostgreSQL 15 or newer'
+        ? 'Install Prepaint again without --omit=optional, or set DATABASE_URL to a PostgreSQL 15 or newer'
         : 'Check DATABASE_URL, and that the server runs and accepts this user'
     return problem(name, (error as Error).message, advice)
   }

