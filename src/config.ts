@@ -51,6 +51,8 @@ export type Config = {
   /** Base URL without a trailing slash; null: the address of the API. */
   publicUrl: string | null
   mail: MailSettings | null
+  /** Divides the times of incidents, retries and reminders, to try them out. */
+  notifySpeed: number
   edgeTarget: EdgeTarget | null
   /** E-mail address or URL, shown at `/bot`. */
   contact: string | null
@@ -121,6 +123,7 @@ function readConfig(settings: SettingsReader): Omit<Config, 'underNpm' | 'ignore
     crawlers: readCrawlers(settings),
     publicUrl: publicUrl?.replace(/\/+$/, '') ?? null,
     mail: readMail(settings, publicUrl !== null),
+    notifySpeed: settings.integer('PREPAINT_NOTIFY_SPEED', 1, { min: 1, max: 10_000 }),
     edgeTarget: settings.parsed(
       'PREPAINT_EDGE_TARGET',
       parseEdgeTarget,

@@ -45,6 +45,15 @@ export function ignoredSettings(
 }
 
 /** Only a warning: an operator may switch a feature off and keep its other settings. */
-export function warnOfIgnoredSettings({ ignored }: Pick<Config, 'ignored'>, log: Log): void {
+export function warnOfSettings(
+  { ignored, notifySpeed }: Pick<Config, 'ignored' | 'notifySpeed'>,
+  log: Log,
+): void {
+  if (notifySpeed > 1) {
+    log.warn(
+      { notifySpeed },
+      `PREPAINT_NOTIFY_SPEED=${notifySpeed}: incidents, retries and reminders run ${notifySpeed} times as fast; do not use it in production`,
+    )
+  }
   for (const { setting, why } of ignored) log.warn({ setting }, `${setting} is ignored: ${why}`)
 }

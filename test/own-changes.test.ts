@@ -33,6 +33,7 @@ before(async () => {
     readClient: createClientReader([]),
     caughtUp: listener.caughtUp,
     checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
+    checkEndpoint: async () => ({ ok: true }),
     checkOrigin: async (originUrl) => ({ ok: true, originUrl }),
     version: '0.0.0-test',
     publicUrl: null,

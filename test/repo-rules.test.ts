@@ -92,9 +92,19 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'src/http',
     'src/insight',
     'src/mail',
+    'src/notifications',
     'src/queue',
     'src/sites',
     'src/store',
+  ],
+  'src/notifications': [
+    'src/accounts',
+    'src/certificates/vault',
+    'src/db',
+    'src/mail',
+    'src/outbound',
+    'src/queue/jobs/job.ts',
+    'src/sites/reachability',
   ],
 }
 
@@ -276,10 +286,14 @@ const TABLES: Record<string, readonly string[]> = {
       'queue_depth',
       'queue_domain',
       'render_record',
+      'render_tally',
       'warm',
       'warm_held',
     ],
     ...['warm_sitemap', 'warm_tally'],
+  ],
+  'src/notifications': [
+    ...['confirmation', 'delivery', 'endpoint', 'evaluation', 'event', 'health', 'incident', 'recipient'],
   ],
   'src/sites': ['domain', 'inspection', 'reach_word'],
   'src/store': [
@@ -296,15 +310,30 @@ const WRITTEN_ELSEWHERE: Record<string, readonly string[]> = {
   'src/store/purge.ts': ['job', 'inspection'],
   // One statement after each render, with its record.
   'src/queue/sql/keep-record.sql': ['last_render'],
+  // Secrets are sealed again with a new master key, and deleted with a lost one.
+  'src/certificates/vault': ['endpoint', 'recipient'],
   // Backups from before the first release are converted.
-  'src/db/backup/restore.ts': ['account', 'job', 'queue_account', 'sign_in_session'],
+  'src/db/backup/restore.ts': ['delivery', 'recipient', 'account', 'job', 'queue_account', 'sign_in_session'],
 }
 
 /** Folders and files that read tables of others; `account` and `domain` are joined everywhere for tenants and settings. */
 const READ_ELSEWHERE: Record<string, readonly string[]> = {
+  // The rules compare what all folders record of a domain, and the report adds it up.
+  'src/notifications': [
+    ...['certificate', 'certificate_order', 'freshness', 'last_render', 'page', 'render_count', 'render_day'],
+    ...['render_record', 'render_tally', 'traffic_day', 'traffic_hour'],
+  ],
   // Live events and operators' figures join what all folders own.
-  'src/insight/events': ['api_key', 'certificate', 'job', 'render_count', 'sign_in_session', 'warm'],
-  'src/insight/metrics': ['certificate', 'certificate_order', 'job', 'render_count'],
+  'src/insight/events': [
+    'incident',
+    'api_key',
+    'certificate',
+    'job',
+    'render_count',
+    'sign_in_session',
+    'warm',
+  ],
+  'src/insight/metrics': ['delivery', 'incident', 'certificate', 'certificate_order', 'job', 'render_count'],
   'src/insight/traffic': ['render_count', 'render_day'],
   // A list of domains shows the renders used and when the certificate ends.
   'src/sites/domains.ts': ['certificate', 'render_count'],

@@ -8,7 +8,7 @@ import { DatabaseTimeouts } from '../../src/db/database-timeouts.ts'
 import { createListener, type Listener } from '../../src/db/listener.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import type { Integrations } from '../../src/edge/request/integrations.ts'
-import { warnOfIgnoredSettings } from '../../src/ignored-settings.ts'
+import { warnOfSettings } from '../../src/ignored-settings.ts'
 import { startDatabaseClock } from '../../src/insight/fleet/database-clock.ts'
 import type { Registration } from '../../src/insight/fleet/registration.ts'
 import type { Metrics } from '../../src/insight/metrics/metrics.ts'
@@ -28,6 +28,7 @@ import { wireApi } from './wire-api.ts'
 import { checkMasterKey, wireCertificates, wireOrdering } from './wire-certificates.ts'
 import { wireEdge } from './wire-edge.ts'
 import { nodeId, wireMetrics, wireRegistration } from './wire-fleet.ts'
+import { wireNotifications } from './wire-notifications.ts'
 import { wireInspections, wireRenderer, wireWorker } from './wire-renderer.ts'
 
 export type Node = {
@@ -64,7 +65,7 @@ const DRAIN_MS = 10_000
 /** Closes the parts in reverse order, ports first; also if a part fails to start or `signal` aborts. */
 export async function startNode(start: Start): Promise<Node> {
   const { config, log, signal } = start
-  warnOfIgnoredSettings(config, log)
+  warnOfSettings(config, log)
   const ports = portsOf(config)
   await checkPorts(neededPorts(config, ports))
   signal.throwIfAborted()
@@ -186,6 +187,8 @@ async function openServers(
   if (live !== null) opened.add('edge', live.close)
   await listener.settled()
   signal.throwIfAborted()
+
+  if (roles.has('api')) opened.add('notifications', wireNotifications({ ...base, pool }).close)
 
   const apiServer = drainable(apiHttp.server, { begin: apiHttp.endStreams })
   const api = await listen(apiHttp.server, ports.api)

@@ -3,6 +3,8 @@ import { removeOldCounts, removeOldSecrets, removeOldSignIns } from '../../src/a
 import type { Clock } from '../../src/clock.ts'
 import { removeOldTraffic } from '../../src/insight/traffic/retention.ts'
 import type { Log } from '../../src/log.ts'
+import { removeOldEvents } from '../../src/notifications/delivery/deliveries.ts'
+import { removeOldIncidents } from '../../src/notifications/incidents/incidents.ts'
 import { removeOldJobs } from '../../src/queue/jobs/job.ts'
 import { removeOldRecords } from '../../src/queue/judging/render-records.ts'
 import { removeOldInspections } from '../../src/sites/inspection/inspections.ts'
@@ -32,6 +34,8 @@ export function startRetention(deps: { pool: pg.Pool; clock: Clock; log: Log; ev
     counts: () => removeOldCounts(pool, { signal }),
     traffic: () => removeOldTraffic(pool, { signal }),
     secrets: () => removeOldSecrets(pool, { signal }),
+    events: () => removeOldEvents(pool, { signal }),
+    incidents: () => removeOldIncidents(pool, { signal }),
     'sign-ins': () => removeOldSignIns(pool, { signal }),
   }
 

@@ -13,6 +13,7 @@ import { createClientReader } from '../../src/http/client-address.ts'
 import { createEvents } from '../../src/insight/events/events.ts'
 import type { Log } from '../../src/log.ts'
 import { createMailer } from '../../src/mail/mailer.ts'
+import { checkEndpointUrl } from '../../src/notifications/delivery/endpoint-url.ts'
 import type { AddressGuard } from '../../src/outbound/address-guard.ts'
 import { checkOriginUrl } from '../../src/outbound/origin-url.ts'
 import { CHECK_RATE, createChecks } from '../../src/sites/reachability/checks.ts'
@@ -44,6 +45,7 @@ export async function wireApi(deps: {
     // Responds with 500 if the key cannot be looked up in time.
     accessDb: timeouts.db,
     readClient: createClientReader(config.trustedProxies),
+    checkEndpoint: (raw) => checkEndpointUrl(raw, guard),
     checkOrigin: (raw) => checkOriginUrl(raw, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS }),
     subscribe: events.subscribe,
     ...(mailer && { mailer }),

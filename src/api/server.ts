@@ -30,6 +30,8 @@ import {
 } from './http/http-server.ts'
 import { describeRoutes } from './http/openapi.ts'
 import { checkAgainstSchema } from './http/validation.ts'
+import { endpoints } from './notifications/endpoints.ts'
+import { incidents } from './notifications/incidents.ts'
 import { operatorAccounts } from './operator/accounts.ts'
 import { operatorNodes } from './operator/nodes.ts'
 import { operatorQueue } from './operator/queue.ts'
@@ -91,6 +93,8 @@ export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
   renderJobs(app, deps) // /api/jobs/:jobId
   traffic(app, deps) // /api/traffic, /api/traffic/domains, /api/domains/:domain/traffic
   plan(app, deps) // /api/plan
+  incidents(app, deps) // /api/incidents
+  endpoints(app, deps) // /api/endpoints, /api/deliveries/:id/replay
   events(app, deps) // /api/events, /api/operator/events
 
   // By webhook token.

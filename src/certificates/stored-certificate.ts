@@ -88,6 +88,14 @@ export async function storeCertificate(
       where domain_id = $1`,
     [domain.id, new Date(times.nextAtMs), new Date(times.renewAtMs)],
   )
+  if (source === 'acme') {
+    await client.query(
+      `select record_event(account_id, id, null, 'domain.certificate_issued', $2,
+                           json_build_object('domain', custom_domain, 'ends_at', iso_time($3)))
+         from domain where id = $1`,
+      [domain.id, `certificate ${domain.id} ${notBeforeMs} ${notAfterMs}`, new Date(notAfterMs)],
+    )
+  }
   await announceHost(client, domain.name)
 }
 

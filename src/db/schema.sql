@@ -10,6 +10,7 @@
 --   3 Pages                     7 Certificates
 --   4 Queue                     8 Traffic
 --                               9 Nodes
+--                              10 Notifications
 
 
 ------------------------------------------------------------------------------------------------------------------------
@@ -267,6 +268,15 @@ create table last_render (
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index last_render_outcome on last_render (domain_id, outcome, path);
 create index last_render_ended on last_render (domain_id, ended_at);
+
+-- Ended renders by day and outcome: what is usual for a domain. Kept for nine days.
+create table render_tally (
+  domain_id integer not null references domain on delete cascade,
+  day       date    not null,
+  outcome   text    not null,
+  renders   integer not null,
+  primary key (domain_id, day, outcome)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
 
 -- What the last few different snapshots of a page contained, without their HTML. `facts`: JSON in brotli.
 create table page_digest (
@@ -1103,3 +1113,354 @@ create table node (
   -- Including replaced ones, since the node started.
   browsers_started integer not null default 0
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
+
+
+------------------------------------------------------------------------------------------------------------------------
+-- 10 Notifications. Events are recorded in the transaction of what they report, each with a unique key, so that several
+-- nodes record it once. Nodes send deliveries under a lease; src/notifications/.
+--
+-- Advisory lock: (7228, 0) one claim of deliveries at a time.
+------------------------------------------------------------------------------------------------------------------------
+
+create function iso_time(at timestamptz) returns text language sql stable as $$
+  select to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+$$;
+
+-- What the rules remember of a domain between two evaluations; src/notifications/incidents/.
+create table health (
+  domain_id       integer primary key references domain on delete cascade,
+  -- The first request that was answered below 500.
+  live_at         timestamptz,
+  -- By kind: since when its condition holds, its last sign, its last end. In milliseconds.
+  watch           jsonb not null default '{}',
+  -- Facts that change slowly, and when they were read.
+  usual           jsonb not null default '{}',
+  usual_at        timestamptz not null default '-infinity',
+  -- The node's own requests to the origin while it seems to be away.
+  origin_asked_at timestamptz not null default '-infinity',
+  origin_good_at  timestamptz,
+  origin_bad_at   timestamptz,
+  -- Whether the name leads here: `led_here_at` is the last time it did, `lost_at` the first time since that it did not.
+  dns_asked_at    timestamptz not null default now(),
+  led_here_at     timestamptz,
+  lost_at         timestamptz,
+  lost_again_at   timestamptz,
+  dns_state       text
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
+
+-- When the fleet last evaluated all domains, and which day was last cleaned up.
+create table evaluation (
+  one_row    boolean primary key default true check (one_row),
+  started_at timestamptz not null
+);
+insert into evaluation (started_at) values ('-infinity');
+
+create table incident (
+  id          bigint generated always as identity primary key,
+  account_id  integer not null references account on delete cascade,
+  domain_id   integer not null references domain on delete cascade,
+  kind        text not null,
+  state       text not null default 'open' check (state in ('open', 'resolved')),
+  since       timestamptz not null,
+  opened_at   timestamptz not null default clock_timestamp(),
+  resolved_at timestamptz,
+  resolution  text,
+  summary     text not null,
+  evidence    json not null,
+  reminded_at timestamptz not null default clock_timestamp(),
+  reminders   integer not null default 0
+);
+create unique index incident_open on incident (domain_id, kind) where state = 'open';
+create index incident_list on incident (account_id, (state = 'open') desc, id desc);
+create index incident_domain on incident (domain_id, id);
+create index incident_reminder on incident (reminded_at) where state = 'open';
+create index incident_age on incident (opened_at);
+
+create function incident_json(i incident, domain_name text) returns json language sql stable as $$
+  select json_build_object('id', i.id, 'domain', domain_name, 'kind', i.kind, 'state', i.state,
+    'since', iso_time(i.since), 'opened_at', iso_time(i.opened_at), 'resolved_at', iso_time(i.resolved_at),
+    'resolution', i.resolution, 'summary', i.summary, 'evidence', i.evidence)
+$$;
+
+-- `key_sealed`: the secret that signs its deliveries. `failing_since`: since when none succeeded; `failures` counts
+-- failed attempts since then.
+create table endpoint (
+  id              integer generated always as identity primary key,
+  account_id      integer not null references account on delete cascade,
+  url             text not null,
+  format          text not null check (format in ('standard', 'slack')),
+  events          text[] not null,
+  is_active       boolean not null default true,
+  key_sealed      bytea not null,
+  created_at      timestamptz not null default clock_timestamp(),
+  failing_since   timestamptz,
+  failures        integer not null default 0,
+  switched_off_at timestamptz
+);
+create index endpoint_account on endpoint (account_id, id);
+
+-- An address of an account. `key_sealed`: derives the tokens of its links; null: none was sent yet. A confirmation link
+-- counts until `confirm_until`, the one with the number `confirm_round` only.
+create table recipient (
+  id            integer generated always as identity primary key,
+  account_id    integer not null references account on delete cascade,
+  email         text not null,
+  kinds         text[] not null,
+  weekly_report boolean not null default false,
+  state         text not null check (state in ('waiting', 'confirmed', 'unsubscribed', 'refused')),
+  key_sealed    bytea,
+  confirm_round integer not null default 0,
+  confirm_until timestamptz
+);
+create unique index recipient_email on recipient (account_id, lower(email));
+
+-- Confirmation e-mails of the last day, for their limits. No foreign key: a deleted account still counts.
+create table confirmation (
+  id         bigint generated always as identity primary key,
+  email      text not null,
+  account_id integer not null,
+  sent_at    timestamptz not null default clock_timestamp()
+);
+create index confirmation_email on confirmation (email, sent_at);
+create index confirmation_account on confirmation (account_id, sent_at);
+create index confirmation_age on confirmation (sent_at);
+
+-- `id` is the `webhook-id`. Types `mail.*` are e-mails only. No foreign key to the domain: its events stay visible.
+create table event (
+  id          text primary key default 'evt_' || replace(gen_random_uuid()::text, '-', ''),
+  account_id  integer not null references account on delete cascade,
+  domain_id   integer,
+  incident_id bigint references incident on delete set null,
+  type        text not null,
+  key         text unique,
+  body        text not null,
+  created_at  timestamptz not null default clock_timestamp()
+);
+create index event_account on event (account_id, created_at);
+create index event_incident on event (incident_id);
+create index event_age on event (created_at);
+
+-- An event on its way to an endpoint or an address. While it is sent it has a `lease`, and `due_at` is the end of the
+-- lease: then another node sends it. E-mails that `gather` and wait for one address are sent as one, with one lease.
+create table delivery (
+  id              bigint generated always as identity primary key,
+  event_id        text not null references event on delete cascade,
+  account_id      integer not null references account on delete cascade,
+  domain_id       integer,
+  incident_id     bigint,
+  endpoint_id     integer references endpoint on delete cascade,
+  recipient_id    integer references recipient on delete cascade,
+  gathers         boolean not null default false,
+  state           text not null default 'waiting' check (state in ('waiting', 'delivered', 'failed', 'cancelled')),
+  attempts        integer not null default 0,
+  created_at      timestamptz not null default clock_timestamp(),
+  due_at          timestamptz not null default clock_timestamp(),
+  lease           uuid,
+  last_attempt_at timestamptz,
+  status          integer,
+  error           text,
+  answer          text,
+  ms              integer,
+  replay_of       bigint,
+  check ((endpoint_id is null) <> (recipient_id is null))
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+create index delivery_due on delivery (account_id, due_at) where state = 'waiting';
+create index delivery_line on delivery (account_id, id) where state = 'waiting';
+create index delivery_turn on delivery (endpoint_id, due_at, id) where state = 'waiting';
+create index delivery_order on delivery (endpoint_id, incident_id, id) where state = 'waiting' and incident_id is not null;
+create index delivery_leased on delivery (account_id) where lease is not null;
+create index delivery_endpoint on delivery (endpoint_id, id);
+create index delivery_recipient on delivery (recipient_id, id) where recipient_id is not null;
+create index delivery_event on delivery (event_id);
+create index delivery_domain on delivery (domain_id) where state = 'waiting';
+create index delivery_waiting on delivery (created_at) where state = 'waiting';
+
+create function event_body(type text, data json) returns text language sql volatile as $$
+  select format('{"type":%s,"timestamp":%s,"data":%s}', to_json(type), to_json(iso_time(clock_timestamp())), data)
+$$;
+
+-- Records an event and its deliveries, unless an event has this key. `to_recipient`: only this address, whatever its
+-- state. An account keeps the newest 10,000 waiting deliveries.
+create function record_event(
+  of_account integer, of_domain integer, of_incident bigint, of_type text, of_key text, data json,
+  to_recipient integer default null
+) returns void language plpgsql as $$
+declare
+  made text;
+begin
+  insert into event (account_id, domain_id, incident_id, type, key, body)
+  values (of_account, of_domain, of_incident, of_type, of_key, event_body(of_type, data))
+  on conflict (key) do nothing
+  returning id into made;
+  if made is null then return; end if;
+
+  insert into delivery (event_id, account_id, domain_id, incident_id, endpoint_id)
+  select made, of_account, of_domain, of_incident, e.id from endpoint e
+   where e.account_id = of_account and e.is_active and of_type = any (e.events);
+  insert into delivery (event_id, account_id, domain_id, incident_id, recipient_id, gathers)
+  select made, of_account, of_domain, of_incident, r.id, of_incident is not null from recipient r
+   where r.account_id = of_account
+     and case when to_recipient is not null then r.id = to_recipient
+              when of_incident is not null then
+                r.state = 'confirmed' and (select kind from incident where id = of_incident) = any (r.kinds)
+              else r.state = 'confirmed' and of_type = 'report.weekly' and r.weekly_report end;
+  update delivery set state = 'cancelled'
+   where id in (select id from delivery where account_id = of_account and state = 'waiting' order by id desc offset 10000);
+  perform pg_notify('delivery', '');
+end
+$$;
+
+create function record_incident(of_incident bigint, of_type text, of_key text) returns void language sql as $$
+  select record_event(i.account_id, i.domain_id, i.id, of_type, of_key,
+                      json_build_object('incident', incident_json(i, d.custom_domain)))
+    from incident i join domain d on d.id = i.domain_id where i.id = of_incident
+$$;
+
+create function resolve_incident(of_incident bigint, why text) returns void language plpgsql as $$
+begin
+  update incident set state = 'resolved', resolved_at = clock_timestamp(), resolution = why
+   where id = of_incident and state = 'open';
+  if found then
+    perform record_incident(of_incident, 'incident.resolved', 'incident ' || of_incident || ' resolved');
+  end if;
+end
+$$;
+
+-- The first good answer of each domain. Domains that are live already are not written.
+create function note_live(domains integer[]) returns void language sql as $$
+  with first as (
+    update health h set live_at = clock_timestamp()
+     where h.domain_id in (select domain_id from health where domain_id = any (domains) and live_at is null
+                            order by domain_id for update)
+       and h.live_at is null
+    returning h.domain_id)
+  select record_event(d.account_id, d.id, null, 'domain.live', 'live ' || d.id,
+                      json_build_object('domain', d.custom_domain))
+    from first join domain d on d.id = first.domain_id
+$$;
+
+-- Claims deliveries for a node with `slots` free places: accounts take turns, beginning after `after_account`; an
+-- account has at most 4 under way over all nodes, an endpoint 3, a failing one 1. All rows with one lease are one
+-- attempt: an event for an endpoint, or an e-mail. Deliveries of an incident to an endpoint wait for the earlier ones.
+create function claim_deliveries(slots integer, after_account integer, by_mail boolean, gather interval, lease interval)
+returns setof delivery language plpgsql
+set enable_seqscan = off set enable_bitmapscan = off
+as $$
+#variable_conflict use_column
+declare
+  moment  constant timestamptz := clock_timestamp();
+  account integer;
+  first_due timestamptz;
+  target  record;
+  chosen  bigint[];
+  one     bigint;
+  unit    uuid;
+  room    integer;
+begin
+  perform pg_advisory_xact_lock(7228, 0);
+  for pass in 1..2 loop
+    account := case pass when 1 then after_account else 0 end;
+    while slots > 0 loop
+      select d.account_id, d.due_at into account, first_due from delivery d
+       where d.state = 'waiting' and d.account_id > account
+         and d.account_id <= case pass when 1 then 2147483647 else after_account end
+       order by d.account_id, d.due_at limit 1;
+      exit when account is null;
+      continue when first_due > moment;
+      select least(slots, 4 - count(distinct d.lease)) into room from delivery d
+       where d.account_id = account and d.lease is not null and d.due_at > moment;
+      for target in
+        select e.id as endpoint_id, null::integer as recipient_id,
+               case when e.failing_since is null then 3 else 1 end - (
+                 select count(*) from delivery d
+                  where d.account_id = account and d.lease is not null and d.due_at > moment and d.endpoint_id = e.id) as free
+          from endpoint e where e.account_id = account
+        union all
+        select null, r.id, 1 - (
+                 select count(distinct d.lease) from delivery d
+                  where d.account_id = account and d.lease is not null and d.due_at > moment and d.recipient_id = r.id)
+          from recipient r where r.account_id = account and by_mail
+         order by 3 desc, 1, 2
+      loop
+        exit when room <= 0;
+        continue when target.free <= 0;
+        if target.endpoint_id is not null then
+          chosen := array(
+            select d.id from delivery d
+             where d.endpoint_id = target.endpoint_id and d.state = 'waiting' and d.due_at <= moment
+               and not exists (select from delivery o
+                                where o.endpoint_id = d.endpoint_id and o.incident_id = d.incident_id
+                                  and o.state = 'waiting' and o.id < d.id)
+             order by d.due_at, d.id limit least(room, target.free) for update skip locked);
+          foreach one in array chosen loop
+            return query update delivery d set lease = gen_random_uuid(), due_at = moment + claim_deliveries.lease,
+                   attempts = d.attempts + 1, last_attempt_at = moment where d.id = one returning d.*;
+            room := room - 1;
+            slots := slots - 1;
+          end loop;
+        else
+          select array_agg(d.id order by d.id) into chosen
+            from (select d.id, d.gathers, min(d.id) over () as first_id,
+                         first_value(d.gathers) over (order by d.id) as first_gathers
+                    from delivery d
+                   where d.recipient_id = target.recipient_id and d.state = 'waiting' and d.due_at <= moment
+                     and (not d.gathers or exists (
+                       select from delivery o
+                        where o.recipient_id = d.recipient_id and o.state = 'waiting' and o.gathers and o.due_at <= moment
+                          and (o.attempts > 0 or o.created_at <= moment - gather)))) d
+           where d.id = d.first_id or (d.gathers and d.first_gathers);
+          continue when chosen is null;
+          unit := gen_random_uuid();
+          return query update delivery d set lease = unit, due_at = moment + claim_deliveries.lease,
+                 attempts = d.attempts + 1, last_attempt_at = moment where d.id = any (chosen) returning d.*;
+          room := room - 1;
+          slots := slots - 1;
+        end if;
+      end loop;
+    end loop;
+  end loop;
+end
+$$;
+
+create function cancel_deliveries_of_domain() returns trigger language plpgsql as $$
+begin
+  update delivery set state = 'cancelled' where domain_id = old.id and state = 'waiting';
+  return null;
+end
+$$;
+create function end_incidents_of_domain() returns trigger language plpgsql as $$
+begin
+  perform resolve_incident(id, 'inactive') from incident where domain_id = new.id and state = 'open' order by id;
+  return null;
+end
+$$;
+create function expect_health() returns trigger language plpgsql as $$
+begin
+  insert into health (domain_id) values (new.id);
+  return null;
+end
+$$;
+create function expect_recipient() returns trigger language plpgsql as $$
+begin
+  insert into recipient (account_id, email, kinds, state) values (new.id, new.email, array[
+    'origin_unreachable', 'renders_failing', 'blocked', 'pages_shrinking', 'certificate_failing', 'dns_lost',
+    'quota_forecast', 'quota_reached', 'crawlers_gone'], 'confirmed');
+  return null;
+end
+$$;
+create function tell_incident() returns trigger language plpgsql as $$
+begin
+  perform pg_notify('incident', new.id::text);
+  return null;
+end
+$$;
+create trigger domain_deleted_cancels after delete on domain
+  for each row execute function cancel_deliveries_of_domain();
+create trigger domain_inactive_resolves after update of is_active on domain
+  for each row when (old.is_active and not new.is_active) execute function end_incidents_of_domain();
+create trigger domain_has_health after insert on domain
+  for each row execute function expect_health();
+create trigger account_has_recipient after insert on account
+  for each row execute function expect_recipient();
+create trigger incident_changed after insert or update of state, summary, evidence on incident
+  for each row execute function tell_incident();

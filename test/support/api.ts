@@ -22,6 +22,7 @@ import type { AccountId, DomainId, DomainName } from '../../src/ids.ts'
 import { createEvents, type EventTimes } from '../../src/insight/events/events.ts'
 import type { StreamLimits } from '../../src/insight/events/streams.ts'
 import { silentLog } from '../../src/log.ts'
+import { checkEndpointUrl } from '../../src/notifications/delivery/endpoint-url.ts'
 import { createAddressGuard } from '../../src/outbound/address-guard.ts'
 import { checkOriginUrl } from '../../src/outbound/origin-url.ts'
 import { createDomain } from '../../src/sites/domain-changes.ts'
@@ -121,6 +122,7 @@ export async function startTestApi({
       await readiness.held
       return readiness.found
     },
+    checkEndpoint: (raw) => checkEndpointUrl(raw, guard, lookup),
     checkOrigin: (raw) => checkOriginUrl(raw, guard, { lookup, timeoutMs: 1_000 }),
     version: '0.0.0-test',
     publicUrl,

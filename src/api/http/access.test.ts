@@ -165,6 +165,7 @@ it('500 at authentication when the database is away: an error body, and nothing 
     plans: DEFAULT_PLANS,
     clock: api.clock,
     log: silentLog(),
+    checkEndpoint: async () => ({ ok: true }),
     checkOrigin: async () => ({ ok: false, reason: 'not asked' }),
     doors: testDoors,
     vault: testVault(pool),

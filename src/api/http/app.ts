@@ -41,6 +41,7 @@ export type ApiDeps = {
   clock: Clock
   log: Log
   checkOrigin: CheckOrigin
+  checkEndpoint: CheckEndpoint
   checkReadiness: CheckReadiness
   caughtUp: CaughtUp
   doors: PageDoors
@@ -88,6 +89,9 @@ export function clientOf(readClient: ReadClient, request: FastifyRequest): Sessi
 export type CheckOrigin = (
   raw: string,
 ) => Promise<{ ok: true; originUrl: string } | { ok: false; reason: string }>
+
+/** Checks the URL of an event endpoint. `reason` is for people. */
+export type CheckEndpoint = (raw: string) => Promise<{ ok: true } | { ok: false; reason: string }>
 
 /** Throws `unknown` unless `raw` is a number. */
 export function numberFrom(raw: string, unknown: ErrorCode): number {

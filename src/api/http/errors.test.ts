@@ -46,6 +46,7 @@ it('the log tells what went wrong, on which route, and no key, token, query or b
       plans: DEFAULT_PLANS,
       clock: api.clock,
       log,
+      checkEndpoint: async () => ({ ok: true }),
       checkOrigin: async () => ({ ok: false, reason: 'no' }),
       checkReadiness: async () => api.readiness.found,
       doors: testDoors,

@@ -17,6 +17,8 @@ import { createKey, createToken } from '../../accounts/keys.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { setPassword } from '../../accounts/sign-in/passwords.ts'
 import { startSession } from '../../accounts/sign-in/sessions.ts'
+import { testEndpoint } from '../../notifications/delivery/deliveries.ts'
+import { createEndpoint } from '../../notifications/delivery/endpoints.ts'
 
 // Two worlds: in one, blue is alone; in the other, amber is there too. Whatever
 // blue asks, of his own things or of amber's by their names, he is answered the
@@ -27,7 +29,7 @@ type World = { api: TestApi; blue: Furnished; amber: Furnished | null }
 
 /** `spare`: ids of a key, a webhook token and a session that can be ended and leave the others. */
 type Furnished = TestAccount & { token: string; jobId: string; inspectionId: string; spare: Spare }
-type Spare = { keys: number; tokens: number; sessions: number }
+type Spare = { keys: number; tokens: number; sessions: number; endpoints: number; deliveries: number }
 
 const RENDER_RECORD = JSON.stringify({
   phases: { slot: 0, tab: 0, navigate: 0, firstResponse: 0, settled: 0, snapshot: 0 },
@@ -41,7 +43,13 @@ const CERTIFICATE = createTestCa('ca', TEST_START_MS).leaf({
   names: ['amber.example.com', 'blue.example.com'],
 })
 const PASSWORD = 'correct horse'
-const NOTHING: Spare = { keys: 987_654, tokens: 987_654, sessions: 987_654 }
+const NOTHING: Spare = {
+  keys: 987_654,
+  tokens: 987_654,
+  sessions: 987_654,
+  endpoints: 987_654,
+  deliveries: 987_654,
+}
 const NO_JOB = '00000000-0000-4000-8000-000000000000'
 
 let alone: World
@@ -96,10 +104,34 @@ async function furnish(api: TestApi, account: TestAccount, colour: string): Prom
     keys: (await createKey(api.pool, account.id, spareKey, now)).id,
     tokens: (await createToken(api.pool, account.id, domain.name, `${colour} spare`, DEFAULT_PLANS)).id,
     sessions: await spareSession(api, account, colour),
+    ...(await stockNotifications(api, account, domain, colour)),
   }
   const inspectionId = randomUUID()
   await stockLens(api, account, inspectionId, colour)
   return { ...account, token, jobId, inspectionId, spare }
+}
+
+/** An incident, an endpoint, and a delivery that failed. */
+async function stockNotifications(
+  api: TestApi,
+  account: TestAccount,
+  domain: { id: number },
+  colour: string,
+) {
+  const url = `https://${colour}.example.com/hook`
+  const { id } = await createEndpoint(api.pool, api.deps.vault, account.id, { url })
+  await api.pool.query(
+    `insert into incident (account_id, domain_id, kind, since, summary, evidence) values ($1, $2, 'blocked', now(), $3, $4)`,
+    [
+      account.id,
+      domain.id,
+      colour,
+      JSON.stringify({ count: 1, pages: [], changes: [], level: null, advice: '', url }),
+    ],
+  )
+  const { id: delivery } = await testEndpoint(api.pool, account.id, id)
+  await api.pool.query(`update delivery set state = 'failed', answer = $2 where id = $1`, [delivery, colour])
+  return { endpoints: id, deliveries: delivery }
 }
 
 /** A page that can be read, and an inspection with a picture. */
@@ -152,6 +184,8 @@ async function ask(
     .replace('keys/{id}', `keys/${about.spare.keys}`)
     .replace('tokens/{id}', `tokens/${about.spare.tokens}`)
     .replace('sessions/{id}', `sessions/${about.spare.sessions}`)
+    .replace('endpoints/{id}', `endpoints/${about.spare.endpoints}`)
+    .replace('deliveries/{id}', `deliveries/${about.spare.deliveries}`)
     .replace('{inspectionId}', about.inspectionId)
     .replace('{picture}', 'person')
     .replace('{url}', encodeURIComponent(url))
@@ -171,6 +205,9 @@ async function ask(
     which: 'outdated',
     paused: true,
     url,
+    format: 'standard',
+    events: ['domain.live'],
+    emails: [{ email: `${about.domain.split('.')[0]}@example.net` }],
     user_agent: 'Googlebot',
     name: 'amber new',
     expires_at: null,
@@ -214,6 +251,9 @@ async function rowsOfAmber({ api, amber }: World): Promise<string> {
       'certificate',
       'certificate_order',
     ].map((table) => `select t::text as row from ${table} t where domain_id ${of} order by 1`),
+    ...['incident', 'endpoint', 'recipient', 'event', 'delivery', 'confirmation'].map(
+      (table) => `select t::text as row from ${table} t where account_id = ${amber!.id} order by 1`,
+    ),
     `select id, path, priority, state, superseded from job where domain_id ${of} order by id`,
     `select id, name, revoked_at from webhook_token where domain_id ${of} order by id`,
   ]
@@ -227,7 +267,8 @@ function withoutChance(text: string): string {
   return text
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')
     .replace(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"<time>"')
-    .replace(/"id":\d+/g, '"id":<n>')
+    .replace(/"(id|replay_of)":\d+/g, '"$1":<n>')
+    .replace(/evt_[0-9a-f]{32}|whsec_[A-Za-z0-9+/=]+/g, '<id>')
     .replace(/pp_(live|wh)_[\w-]+/g, '<secret>')
 }
 

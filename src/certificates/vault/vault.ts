@@ -25,6 +25,8 @@ type VaultOptions = {
 const SEALED_COLUMNS = [
   { table: 'certificate', id: 'domain_id', purposeOf: (id: string) => certificatePurpose(Number(id)) },
   { table: 'acme_account', id: 'directory', purposeOf: (id: string) => accountPurpose(id) },
+  { table: 'endpoint', id: 'id', purposeOf: (id: string) => endpointPurpose(Number(id)) },
+  { table: 'recipient', id: 'id', purposeOf: (id: string) => recipientPurpose(Number(id)) },
 ] as const
 
 export function createVault({ pool, keys: given, dataDir }: VaultOptions): Vault {
@@ -82,11 +84,19 @@ export function accountPurpose(directory: string): string {
   return `account at ${directory}`
 }
 
+export function endpointPurpose(endpoint: number): string {
+  return `endpoint ${endpoint}`
+}
+
+export function recipientPurpose(recipient: number): string {
+  return `recipient ${recipient}`
+}
+
 /** Key rotation. The row of master_key is locked. */
 async function reseal(client: Queryable, keys: MasterKeys): Promise<void> {
   for (const { table, id, purposeOf } of SEALED_COLUMNS) {
     const { rows } = await client.query<{ id: string; key_sealed: Buffer }>(
-      `select ${id}::text as id, key_sealed from ${table} for update`,
+      `select ${id}::text as id, key_sealed from ${table} where key_sealed is not null for update`,
     )
     for (const row of rows) {
       const purpose = purposeOf(row.id)

@@ -40,6 +40,8 @@ export async function restoreBackup(
     const rows = await insertAll(client, reader, new Set(tables.map(({ name }) => name)))
     await setTriggers(client, tables, 'enable')
     if (unreleased) await client.query(CONVERT_UNRELEASED)
+    // The nodes that were running when the backup was made have sent them.
+    await client.query(`update delivery set state = 'cancelled', lease = null where state = 'waiting'`)
     for (const { name, columns } of await tablesInOrder(client)) await continueNumbers(client, name, columns)
     await client.query('commit')
     await client.query('analyze')

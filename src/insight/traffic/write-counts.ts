@@ -80,6 +80,7 @@ export function createWriteCounts(deps: {
       if (rowCount === 0) return []
       await addLines(client, ADD_HOURS, hours.map(linesOfHour))
       await addLines(client, ADD_DAYS, linesOfDays(hours))
+      await client.query('select note_live($1)', [domainsAnswered(hours)])
       const paths = await addPaths(client, hours)
       await addLast(client, hours)
       await notifyVisited(
@@ -133,6 +134,14 @@ export function createWriteCounts(deps: {
       ],
     })
   }
+}
+
+/** Those that answered a request below 500. */
+function domainsAnswered(hours: readonly DomainHour[]): DomainId[] {
+  const answered = hours.filter(({ lines }) =>
+    [...lines.values()].some(({ visits, status5xx, unanswered }) => visits > status5xx + unanswered),
+  )
+  return [...new Set(answered.map(({ domain }) => domain))]
 }
 
 type LinesOfStep = { domain: DomainId; at: string; lines: ReadonlyMap<number, Line> }

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 
-import { removeOld, type Steps } from '../../db/remove-old.ts'
+import { deleteInSteps, removeOld, type Steps } from '../../db/remove-old.ts'
 import type { Queryable } from '../../db/transaction.ts'
 import type { AccountId, DomainName, JobId, PagePath } from '../../ids.ts'
 import type { RenderRecord } from '../../render/record.ts'
@@ -95,6 +95,16 @@ export async function rendersOfPage(db: Queryable, page: PageId): Promise<Render
   return rows.map(toView)
 }
 
-export function removeOldRecords(pool: pg.Pool, steps?: Steps): Promise<number> {
-  return removeOld(pool, { table: 'render_record', at: 'ended_at', keptDays: RECORDS_KEPT_DAYS }, steps)
+export async function removeOldRecords(pool: pg.Pool, steps?: Steps): Promise<number> {
+  const age = { table: 'render_record', at: 'ended_at', keptDays: RECORDS_KEPT_DAYS }
+  return (await removeOld(pool, age, steps)) + (await deleteInSteps(pool, OLD_TALLIES, [], steps))
 }
+
+// By domain, to use the primary key.
+const OLD_TALLIES = `
+  with old as materialized (
+    select o.* from domain d cross join lateral (
+      select domain_id, day, outcome from render_tally t
+       where t.domain_id = d.id and t.day < (now() at time zone 'UTC')::date - 9 limit $1 for update skip locked) o
+     limit $1)
+  delete from render_tally t using old where (t.domain_id, t.day, t.outcome) = (old.domain_id, old.day, old.outcome)`

@@ -1,4 +1,4 @@
--- Adds a record, updates the last render, and deletes records of the page beyond the last $9. None of this need
+-- Adds a record, updates the last render and the day's counts, and deletes records of the page beyond the last $9. None of this need
 -- survive a server crash. A deleted domain or job has no record.
 with kept as (
   insert into render_record (domain_id, path, job_id, outcome, detail, queued_ms, stored_ms, record, request_id)
@@ -11,6 +11,10 @@ with kept as (
   insert into last_render (domain_id, path, outcome, ended_at)
   select job.domain_id, job.path, $2, now() from job where job.id = $1 and $2 <> 'probed'
   on conflict (domain_id, path) do update set outcome = excluded.outcome, ended_at = excluded.ended_at
+), usual as (
+  insert into render_tally as t (domain_id, day, outcome, renders)
+  select job.domain_id, (now() at time zone 'UTC')::date, $2, 1 from job where job.id = $1 and $2 <> 'probed'
+  on conflict (domain_id, day, outcome) do update set renders = t.renders + 1
 )
 delete from render_record where id in (
   select id from render_record where domain_id = $7 and path = $8 and exists (select from kept)

@@ -37,6 +37,13 @@ export function createDeployWatch(deps: { pool: pg.Pool; clock: Clock; log: Log 
       if (mixed === MIXED_LIMIT || replaced < AGREEING_PAGES * (1 + mixed)) return
       if (!(await isWithinLimit(pool, domain))) return
       const marked = await markBuildStale(pool, domain, old, clock.nowMs())
+      await pool.query(
+        `select record_event(d.account_id, d.id, null, 'deploy.detected',
+                             'deploy ' || d.id || ' ' || extract(epoch from f.deploys[cardinality(f.deploys)]),
+                             json_build_object('domain', d.custom_domain, 'pages', $2::integer))
+           from domain d join freshness f on f.domain_id = d.id where d.id = $1`,
+        [domain, marked],
+      )
       log.info({ domain, marked }, 'a site was deployed: pages of its old build are stale')
     },
   }

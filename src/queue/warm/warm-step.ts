@@ -161,7 +161,8 @@ async function move(client: Queryable, domain: DomainId, by: Moved): Promise<voi
 /** Ends runs with nothing left, also if jobs were lost uncounted. */
 async function finish(client: Queryable): Promise<void> {
   await client.query(
-    `update warm w set state = 'done', ended_at = clock_timestamp() where domain_id in (
+    `with ended as (
+     update warm w set state = 'done', ended_at = clock_timestamp() where domain_id in (
        select w.domain_id from warm w join warm_tally t on t.domain_id = w.domain_id
         where w.state = 'rendering' and w.paused_at is null
           and not exists (select from warm_held h where h.domain_id = w.domain_id)
@@ -169,7 +170,12 @@ async function finish(client: Queryable): Promise<void> {
                or not exists (select from job j where j.domain_id = w.domain_id and j.warm = w.run
                                and j.state in ('queued', 'running')))
           for update of w skip locked)
-     returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
+     returning domain_id, run, which)
+     select pg_notify('${WARM_MOVED_CHANNEL}', e.domain_id::text),
+            case when e.which = 'all' then
+              record_event(d.account_id, d.id, null, 'warm.finished', 'warm ' || e.run, json_build_object(
+                'domain', d.custom_domain, 'rendered', t.done, 'failed', t.failed, 'unchanged', t.unchanged)) end
+       from ended e join domain d on d.id = e.domain_id join warm_tally t on t.domain_id = e.domain_id`,
   )
 }
 

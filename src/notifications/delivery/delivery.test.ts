@@ -1,0 +1,379 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http from 'node:http'
+import net, { type AddressInfo } from 'node:net'
+import { after, before, it } from 'node:test'
+import { Webhook } from 'standardwebhooks'
+import { startTestApi, type TestAccount, type TestApi } from '../../../test/support/api.ts'
+import { until } from '../../../test/support/condition.ts'
+import { DEFAULT_PLANS } from '../../accounts/plans.ts'
+import { parseAllowedRange } from '../../address-range.ts'
+import { systemClock } from '../../clock.ts'
+import { createListener, type Listener } from '../../db/listener.ts'
+import { silentLog } from '../../log.ts'
+import { createAddressGuard } from '../../outbound/address-guard.ts'
+import { createEndpoint, type EndpointFormat } from './endpoints.ts'
+import { nextPause } from './outcome.ts'
+import { type Sender, startSender } from './sender.ts'
+
+const guard = createAddressGuard([parseAllowedRange('127.0.0.1/32')!])
+
+type Received = { headers: http.IncomingHttpHeaders; body: string }
+
+let api: TestApi
+let listener: Listener
+let senders: Sender[]
+const closing: (() => void)[] = []
+
+before(async () => {
+  api = await startTestApi()
+  listener = await createListener(api.database.connection, silentLog())
+  // Two nodes: each event is still sent once.
+  senders = [1, 2].map(() => startSender(senderDeps(100_000)))
+})
+after(async () => {
+  for (const close of closing) close()
+  await Promise.all(senders.map((sender) => sender.close()))
+  await listener.close()
+  await api.close()
+})
+
+function senderDeps(speed: number) {
+  const { pool, deps } = api
+  const parts = { pool, listener, guard, vault: deps.vault, plans: DEFAULT_PLANS, clock: systemClock }
+  return { ...parts, log: silentLog(), version: '1.2.3', speed, sendMail: null }
+}
+
+async function receiver(
+  answer: (res: http.ServerResponse, count: number) => void = (res) => res.end('thanks'),
+) {
+  const received: Received[] = []
+  const server = http.createServer((req, res) => {
+    const parts: Buffer[] = []
+    req.on('data', (part: Buffer) => parts.push(part))
+    req.on('end', () => {
+      received.push({ headers: req.headers, body: Buffer.concat(parts).toString() })
+      answer(res, received.length)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  closing.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook` }
+}
+
+async function endpointOf(account: TestAccount, url: string, format: EndpointFormat = 'standard') {
+  return createEndpoint(api.pool, api.deps.vault, account.id, { url, format })
+}
+
+let keys = 0
+async function record(
+  account: TestAccount,
+  type = 'domain.live',
+  data: object = { domain: 'a.example.com' },
+) {
+  const key = `test ${++keys}`
+  await api.pool.query('select record_event($1, null, null, $2, $3, $4)', [account.id, type, key, data])
+}
+
+async function deliveries(account: TestAccount, endpoint: number) {
+  const { status, body } = await api.get(`/api/endpoints/${endpoint}/deliveries`, account.key)
+  assert.equal(status, 200)
+  return body['deliveries'] as Record<string, unknown>[]
+}
+
+const ended = (account: TestAccount, endpoint: number) =>
+  until('the delivery has ended', async () => {
+    const [last] = await deliveries(account, endpoint)
+    return last === undefined || last['state'] === 'waiting' ? null : last
+  })
+
+it('an event arrives once, signed as Standard Webhooks, byte for byte as it is stored', async () => {
+  const account = await api.account()
+  const { received, url } = await receiver()
+  const endpoint = await endpointOf(account, url)
+  await record(account)
+  const delivery = await ended(account, endpoint.id)
+  assert.equal(delivery['state'], 'delivered')
+  assert.deepEqual([delivery['status'], delivery['answer'], delivery['attempts']], [200, 'thanks', 1])
+  const [{ headers, body }] = received as [Received]
+  const names = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const
+  const signed = Object.fromEntries(names.map((name) => [name, String(headers[name])]))
+  assert.deepEqual(new Webhook(endpoint.secret).verify(body, signed), {
+    type: 'domain.live',
+    timestamp: JSON.parse(body).timestamp,
+    data: { domain: 'a.example.com' },
+  })
+  assert.match(JSON.parse(body).timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  assert.equal(headers['webhook-id'], delivery['event_id'])
+  assert.equal(headers['user-agent'], 'Prepaint/1.2.3')
+  assert.throws(() => new Webhook(endpoint.secret).verify(`${body} `, signed))
+
+  const replayed = await api.post(`/api/deliveries/${delivery['id']}/replay`, account.key)
+  assert.equal(replayed.status, 202)
+  assert.equal((replayed.body['delivery'] as { replay_of: number }).replay_of, delivery['id'])
+  await until('the replay has arrived', () => received.length === 2)
+  assert.equal(received[1]!.body, body)
+  assert.equal(received[1]!.headers['webhook-id'], headers['webhook-id'])
+})
+
+it('a slack endpoint gets a text, escaped and signed', async () => {
+  const account = await api.account()
+  const { received, url } = await receiver()
+  const endpoint = await endpointOf(account, url, 'slack')
+  await record(account, 'domain.live', { domain: '<a&b>' })
+  await ended(account, endpoint.id)
+  assert.deepEqual(JSON.parse(received[0]!.body), { text: '&lt;a&amp;b&gt; is live.' })
+  assert(received[0]!.headers['webhook-signature']?.toString().startsWith('v1,'))
+})
+
+it('retries until it is taken; a redirect is a failure and is not followed', async () => {
+  const account = await api.account()
+  const { received, url } = await receiver((res, count) => {
+    if (count === 1) return void res.writeHead(500).end('broken')
+    if (count === 2) return void res.writeHead(302, { Location: '/elsewhere' }).end()
+    res.writeHead(204).end()
+  })
+  const endpoint = await endpointOf(account, url)
+  await record(account)
+  const delivery = await ended(account, endpoint.id)
+  assert.deepEqual([delivery['state'], delivery['attempts'], delivery['status']], ['delivered', 3, 204])
+  assert.equal(received.length, 3)
+  assert.equal(new Set(received.map(({ headers }) => headers['webhook-id'])).size, 1)
+})
+
+it('what goes wrong is said', async () => {
+  const account = await api.account()
+  const silent = net.createServer((socket) => void socket.on('error', () => {}).end('not http\r\n\r\n'))
+  silent.listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  closing.push(() => silent.close())
+  const noHttp = (silent.address() as AddressInfo).port
+  const redirecting = await receiver((res) => res.writeHead(301, { Location: 'http://10.0.0.1/' }).end())
+  const big = await receiver((res) => {
+    res.writeHead(500)
+    const pour = () => {
+      while (res.write(Buffer.alloc(65_536, 'x\0')));
+      res.once('drain', pour)
+    }
+    pour()
+  })
+  for (const [url, error, status] of [
+    ['http://127.0.0.1:1/', 'unreachable', null],
+    [`http://127.0.0.1:${noHttp}/`, 'unreachable', null],
+    [`https://127.0.0.1:${noHttp}/`, 'tls', null],
+    ['http://127.0.0.2:8080/', 'refused-address', null],
+    ['https://no-such-name.invalid/', 'unresolvable', null],
+    [redirecting.url, 'redirect', 301],
+    [big.url, null, 500],
+  ] as const) {
+    const endpoint = await endpointOf(account, url)
+    const { status: asked, body } = await api.post(`/api/endpoints/${endpoint.id}/test`, account.key)
+    assert.equal(asked, 202)
+    assert.equal((body['delivery'] as { type: string }).type, 'endpoint.test')
+    const delivery = await ended(account, endpoint.id)
+    assert.deepEqual([delivery['state'], delivery['attempts']], ['failed', 1], url)
+    assert.deepEqual([delivery['error'], delivery['status']], [error, status], url)
+    if (url === big.url) assert.match(String(delivery['answer']), /^(x ){500}$/)
+    const { body: list } = await api.get('/api/endpoints', account.key)
+    assert.equal((list['endpoints'] as { failing_since: string | null }[])[0]!.failing_since, null)
+    await api.call('DELETE', `/api/endpoints/${endpoint.id}`, { key: account.key })
+  }
+})
+
+it('status 410 switches the endpoint off; a test still works', async () => {
+  const account = await api.account()
+  const { url } = await receiver((res) => res.writeHead(410).end())
+  const endpoint = await endpointOf(account, url)
+  await record(account)
+  assert.equal((await ended(account, endpoint.id))['state'], 'failed')
+  const { body } = await api.get('/api/endpoints', account.key)
+  const [off] = body['endpoints'] as { is_active: boolean; switched_off_at: string | null }[]
+  assert.equal(off!.is_active, false)
+  assert(off!.switched_off_at !== null)
+  await record(account)
+  assert.equal((await deliveries(account, endpoint.id)).length, 1)
+  await api.post(`/api/endpoints/${endpoint.id}/test`, account.key)
+  const tested = await until('the test has ended', async () => {
+    const [last] = await deliveries(account, endpoint.id)
+    return last!['type'] === 'endpoint.test' && last!['state'] !== 'waiting' ? last : null
+  })
+  assert.equal(tested['status'], 410)
+  const on = await api.call('PUT', `/api/endpoints/${endpoint.id}`, {
+    key: account.key,
+    body: { is_active: true },
+  })
+  assert.deepEqual([on.status, (on.body['endpoint'] as { is_active: boolean }).is_active], [200, true])
+})
+
+it('an endpoint that fails is switched off after three days and ten failures, and the owner hears of it', async () => {
+  const account = await api.account()
+  const { received, url } = await receiver((res) => res.writeHead(500).end())
+  const endpoint = await endpointOf(account, url)
+  await api.pool.query(
+    `update endpoint set failing_since = now() - interval '71 hours', failures = 8 where id = $1`,
+    [endpoint.id],
+  )
+  const slow = startSender(senderDeps(1))
+  try {
+    await record(account)
+    const off = await until('it is switched off', async () => {
+      const { body } = await api.get('/api/endpoints', account.key)
+      const [one] = body['endpoints'] as { is_active: boolean }[]
+      return one!.is_active ? null : one
+    })
+    assert(off)
+    // One failure is the ninth: not yet ten.
+    assert(received.length >= 2)
+    const mails = await api.pool.query(
+      `select type, body from event where account_id = $1 and type = 'mail.switched_off'`,
+      [account.id],
+    )
+    assert.equal(mails.rowCount, 1)
+    assert.equal(JSON.parse(mails.rows[0].body).data.url, url)
+  } finally {
+    await slow.close()
+  }
+})
+
+it('a receiver that hangs delays nothing else', async () => {
+  const [one, two] = [await api.account(), await api.account()]
+  const hanging = await receiver(() => {})
+  const good = await receiver()
+  const stuck = await endpointOf(one, hanging.url)
+  const [near, far] = [await endpointOf(one, good.url), await endpointOf(two, good.url)]
+  for (let n = 0; n < 40; n++) await record(one)
+  await record(two)
+  await until('the others have got theirs', () => good.received.length === 41)
+  assert.equal((await ended(two, far.id))['state'], 'delivered')
+  const counted = await api.pool.query<{ n: number }>(
+    `select count(distinct lease)::int as n from delivery where account_id = $1 and lease is not null`,
+    [one.id],
+  )
+  assert(counted.rows[0]!.n <= 3)
+  await until('all are delivered', async () =>
+    (await deliveries(one, near.id)).every((d) => d['state'] === 'delivered'),
+  )
+  await api.call('PUT', `/api/endpoints/${stuck.id}`, { key: one.key, body: { is_active: false } })
+  await until('what waited is cancelled', async () =>
+    (await deliveries(one, stuck.id)).every((d) => d['state'] === 'cancelled'),
+  )
+})
+
+it('an account without the plan gets nothing, and an account keeps 10,000 waiting deliveries', async () => {
+  const account = await api.account()
+  const { received, url } = await receiver()
+  const endpoint = await endpointOf(account, url)
+  await api.pool.query(`update account set plan = 'agency' where id = $1`, [account.id])
+  await record(account)
+  assert.equal((await ended(account, endpoint.id))['state'], 'cancelled')
+  const refused = await api.post('/api/endpoints', account.key, 'no json')
+  assert.deepEqual([refused.status, refused.body], [403, { error: 'Event endpoints require Agency+ plan' }])
+  await api.pool.query(
+    `insert into delivery (event_id, account_id, endpoint_id, due_at)
+     select (select id from event where account_id = $1 limit 1), $1, $2, now() + interval '1 hour' from generate_series(1, 10000)`,
+    [account.id, endpoint.id],
+  )
+  await record(account)
+  const { rows } = await api.pool.query(
+    `select state, count(*)::int as n from delivery where account_id = $1 and due_at > now() + interval '1 minute'
+      group by state order by state`,
+    [account.id],
+  )
+  assert.deepEqual(rows, [
+    { state: 'cancelled', n: 1 },
+    { state: 'waiting', n: 9_999 },
+  ])
+  assert.equal(received.length, 0)
+})
+
+it('pauses grow, each ten percent up or down, until 24 hours after the event', () => {
+  const minutes = [0, 1, 2, 3, 4, 5, 6, 7, 8].map(
+    (n) => nextPause({ attempts: n + 1, ageMs: 0, retryAfterMs: 0 }, 1, () => 0.5)! / 60_000,
+  )
+  assert.deepEqual(
+    minutes.map((each) => Math.round(each * 100) / 100),
+    [0.08, 0.5, 2, 10, 30, 60, 120, 240, 240],
+  )
+  assert.equal(
+    nextPause({ attempts: 1, ageMs: 0, retryAfterMs: 0 }, 1, () => 1),
+    5_500,
+  )
+  assert.equal(
+    nextPause({ attempts: 1, ageMs: 0, retryAfterMs: 60_000 }, 10, () => 0),
+    6_000,
+  )
+  const late = 24 * 3_600_000 - 240 * 60_000
+  assert.equal(
+    nextPause({ attempts: 9, ageMs: late, retryAfterMs: 0 }, 1, () => 0.5),
+    240 * 60_000,
+  )
+  assert.equal(
+    nextPause({ attempts: 9, ageMs: late + 1, retryAfterMs: 0 }, 1, () => 0.5),
+    null,
+  )
+})
+
+it('five endpoints an account, and no sixth; URLs that cannot be', async () => {
+  const account = await api.account()
+  const add = (body: unknown) => api.post('/api/endpoints', account.key, body)
+  for (let n = 0; n < 5; n++) {
+    const { status, body } = await add({ url: 'https://hooks.example.com/x' })
+    const { secret, ...endpoint } = body['endpoint'] as Record<string, unknown>
+    assert.equal(status, 201)
+    assert.match(String(secret), /^whsec_[A-Za-z0-9+/]{43}=$/)
+    if (n === 0) {
+      const listed = await api.get('/api/endpoints', account.key)
+      assert.deepEqual(listed.body, { endpoints: [endpoint] })
+      assert.equal((endpoint['events'] as string[]).includes('report.weekly'), false)
+    }
+  }
+  const sixth = await add({ url: 'https://hooks.example.com/x' })
+  assert.deepEqual([sixth.status, sixth.body], [403, { error: 'Endpoint limit reached (5 per account)' }])
+  for (const [url, reason] of [
+    ['https://hooks.example.com:444/', 'must use port 443 or one from 1024 up'],
+    ['https://u@hooks.example.com/', 'must not contain a user name or password'],
+    ['https://hooks.example.com/#x', 'must not have a fragment'],
+    ['http://hooks.example.com/', 'must use https'],
+    ['https://10.0.0.1/', 'internal addresses are not allowed'],
+    ['https://internal.attacker.com/', 'the name resolves to an internal address'],
+    ['ftp://hooks.example.com/', 'must use http or https'],
+    ['x', 'must be a full URL such as https://hooks.example.com/path'],
+    [`https://hooks.example.com/${'x'.repeat(2_048)}`, 'must be at most 2048 characters'],
+  ]) {
+    const { status, body } = await add({ url })
+    assert.deepEqual([status, body], [400, { error: `Invalid endpoint URL: ${reason}` }], url)
+  }
+  const other = await api.account()
+  const at1024 = { url: `https://hooks.example.com:1024/${'x'.repeat(2_048 - 31)}` }
+  assert.equal((await api.post('/api/endpoints', other.key, at1024)).status, 201)
+  for (const [body, error] of [
+    [{}, 'url is required'],
+    [{ url: 5 }, 'url must be a string'],
+    [
+      { url: 'https://a.example.com/', events: ['endpoint.test'] },
+      /^events\[0\] must be "incident.opened" or/,
+    ],
+    [{ url: 'https://a.example.com/', format: 'x' }, 'format must be "standard" or "slack"'],
+  ] as const) {
+    const answer = await add(body)
+    assert.equal(answer.status, 400)
+    if (typeof error === 'string') assert.deepEqual(answer.body, { error })
+    else assert.match(String(answer.body['error']), error)
+  }
+})
+
+it('thirty tests and replays a minute of an account, and not one more', async () => {
+  const account = await api.account()
+  const { url } = await receiver()
+  const endpoint = await endpointOf(account, url)
+  for (let n = 0; n < 30; n++) {
+    assert.equal((await api.post(`/api/endpoints/${endpoint.id}/test`, account.key)).status, 202)
+  }
+  const refused = await api.post(`/api/endpoints/${endpoint.id}/test`, account.key)
+  assert.equal(refused.status, 429)
+  assert(Number(refused.headers.get('retry-after')) >= 1)
+})
