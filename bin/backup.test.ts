@@ -10,14 +10,10 @@ import { seededRandom } from '../test/chaos/seeded-random.ts'
 import { startVersionOrigin, type VersionOrigin } from '../test/chaos/version-origin.ts'
 import { runJson } from '../test/support/command-line.ts'
 import { until } from '../test/support/condition.ts'
+import { clearDataDir, makeDataDir } from '../test/support/data-dir.ts'
 import { type TestDatabase, testDatabase } from '../test/support/database.ts'
 import { edgeRequest, GOOGLEBOT } from '../test/support/edge-request.ts'
-import {
-  clearDataDir,
-  makeDataDir,
-  type NodeProcess,
-  startNodeProcess,
-} from '../test/support/node-process.ts'
+import { type NodeProcess, startNodeProcess } from '../test/support/node-process.ts'
 import { callApi, openAccount, registerDomain } from '../test/support/tenant.ts'
 import { runCommandLine } from './command-line/run.ts'
 

@@ -7,13 +7,9 @@ import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { runJson, runPrepaint } from '../test/support/command-line.ts'
 import { until } from '../test/support/condition.ts'
+import { clearDataDir, makeDataDir } from '../test/support/data-dir.ts'
 import { type TestDatabase, testDatabase } from '../test/support/database.ts'
-import {
-  clearDataDir,
-  makeDataDir,
-  type NodeProcess,
-  startNodeProcess,
-} from '../test/support/node-process.ts'
+import { type NodeProcess, startNodeProcess } from '../test/support/node-process.ts'
 
 type Answer = { status: number | undefined; verdict: unknown; node: string; body: string }
 

@@ -10,13 +10,9 @@ import { startTestAcme, type TestAcmeServer } from '../test/support/acme-server.
 import { createTestCa } from '../test/support/certificate-authority.ts'
 import { runJson, runPrepaint } from '../test/support/command-line.ts'
 import { until } from '../test/support/condition.ts'
+import { clearDataDir, makeDataDir } from '../test/support/data-dir.ts'
 import { type TestDatabase, testDatabase } from '../test/support/database.ts'
-import {
-  clearDataDir,
-  makeDataDir,
-  type NodeProcess,
-  startNodeProcess,
-} from '../test/support/node-process.ts'
+import { type NodeProcess, startNodeProcess } from '../test/support/node-process.ts'
 
 // Whole nodes, as their operator has them: two on one database, each with a data directory of its own.
 describe('TLS of whole nodes', () => {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { it } from 'node:test'
-
+import { clearDataDir, makeDataDir } from '../test/support/data-dir.ts'
 import { testDatabase } from '../test/support/database.ts'
 import { edgeRequest } from '../test/support/edge-request.ts'
-import { clearDataDir, makeDataDir, startNodeProcess } from '../test/support/node-process.ts'
+import { startNodeProcess } from '../test/support/node-process.ts'
 
 // Proves decided "Counts that are not lost"
 it('a node that is asked to end writes the traffic that it has counted until its last answer', async () => {

@@ -8,12 +8,8 @@ import zlib from 'node:zlib'
 import type { WarmProgress } from '../src/queue/warm/warm-progress.ts'
 import { runJson } from '../test/support/command-line.ts'
 import { until } from '../test/support/condition.ts'
-import {
-  clearDataDir,
-  makeDataDir,
-  type NodeProcess,
-  startNodeProcess,
-} from '../test/support/node-process.ts'
+import { clearDataDir, makeDataDir } from '../test/support/data-dir.ts'
+import { type NodeProcess, startNodeProcess } from '../test/support/node-process.ts'
 import { callApi, openAccount } from '../test/support/tenant.ts'
 
 // A whole node, as its users have it, that dies in the middle of a warm.

@@ -1,7 +1,8 @@
 import manifest from '../../package.json' with { type: 'json' }
 import type { RenderView } from '../../src/queue/judging/render-records.ts'
+import { clearDataDir, makeDataDir } from '../../test/support/data-dir.ts'
 import { edgeRequest, GOOGLEBOT } from '../../test/support/edge-request.ts'
-import { clearDataDir, makeDataDir, startNodeProcess } from '../../test/support/node-process.ts'
+import { startNodeProcess } from '../../test/support/node-process.ts'
 import { callApi, openAccount, registerDomain } from '../../test/support/tenant.ts'
 import type { Service, Site } from './service.ts'
 

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test'
 import { type Shop, startShop } from '../../examples/shop/server.ts'
 import { loadConfig } from '../../src/config.ts'
 import { runJson, runPrepaint } from '../../test/support/command-line.ts'
-import { clearDataDir, makeDataDir } from '../../test/support/node-process.ts'
+import { clearDataDir, makeDataDir } from '../../test/support/data-dir.ts'
 
 describe('render URL', () => {
   const dataDir = makeDataDir()

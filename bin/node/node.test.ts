@@ -7,12 +7,8 @@ import { createInterface } from 'node:readline'
 import { after, describe, it } from 'node:test'
 import { runJson, runPrepaint } from '../../test/support/command-line.ts'
 import { until } from '../../test/support/condition.ts'
-import {
-  clearDataDir,
-  makeDataDir,
-  type NodeProcess,
-  startNodeProcess,
-} from '../../test/support/node-process.ts'
+import { clearDataDir, makeDataDir } from '../../test/support/data-dir.ts'
+import { type NodeProcess, startNodeProcess } from '../../test/support/node-process.ts'
 import { processesOf } from '../../test/support/processes.ts'
 
 describe('a node', () => {

@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { it } from 'node:test'
 import { brotliCompressSync } from 'node:zlib'
 import { systemClock } from '../../src/clock.ts'
@@ -15,6 +12,7 @@ import { silentLog } from '../../src/log.ts'
 import { findInspection, findPicture, requestInspection } from '../../src/sites/inspection/inspections.ts'
 import { pageId } from '../../src/store/page-id.ts'
 import { until } from '../../test/support/condition.ts'
+import { makeDataDir, removeDir } from '../../test/support/data-dir.ts'
 import { testDatabase } from '../../test/support/database.ts'
 import { wireInspections } from './wire-renderer.ts'
 
@@ -32,8 +30,7 @@ it('whoever wants to look at a page is told what crawlers and people get, by a n
   })
   origin.listen(0, '127.0.0.1')
   await once(origin, 'listening')
-  const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-inspections-'))
-  await chmod(dataDir, 0o711)
+  const dataDir = makeDataDir()
   const database = await testDatabase()
   const { pool } = database
   const listener = await createListener(database.connection, silentLog())
@@ -77,6 +74,6 @@ it('whoever wants to look at a page is told what crawlers and people get, by a n
     await database.close()
     origin.closeAllConnections()
     origin.close()
-    await rm(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+    removeDir(dataDir)
   }
 })

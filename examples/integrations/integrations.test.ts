@@ -6,14 +6,10 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { until } from '../../test/support/condition.ts'
+import { clearDataDir, makeDataDir } from '../../test/support/data-dir.ts'
 import { type Answer, GOOGLEBOT, listening, PERSON, request } from '../../test/support/edge.ts'
 import { type Line, type Mood, startExample, startLine } from '../../test/support/integration-front.ts'
-import {
-  clearDataDir,
-  makeDataDir,
-  type NodeProcess,
-  startNodeProcess,
-} from '../../test/support/node-process.ts'
+import { type NodeProcess, startNodeProcess } from '../../test/support/node-process.ts'
 import { hasProgram } from '../../test/support/program.ts'
 import { callApi, openAccount, registerDomain } from '../../test/support/tenant.ts'
 import { PEOPLE_AGENTS } from '../../test/support/user-agents.ts'

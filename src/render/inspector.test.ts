@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { after, before, beforeEach, describe, it } from 'node:test'
-
 import ipaddr from 'ipaddr.js'
-
 import { until } from '../../test/support/condition.ts'
+import { makeDataDir, removeDir } from '../../test/support/data-dir.ts'
 import { TEST_IDENTITY } from '../../test/support/renderer.ts'
 import { systemClock } from '../clock.ts'
 import { startGateway } from '../gateway/gateway.ts'
@@ -66,8 +62,7 @@ describe('looking at a page', { timeout: 300_000 }, () => {
       server.listen(0, '127.0.0.1')
       await once(server, 'listening')
     }
-    dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-inspector-'))
-    await chmod(dataDir, 0o711)
+    dataDir = makeDataDir()
     // Unpacking it once takes longer than any look.
     await findBrowser({ chromium: null, dataDir })
     inspector = start()
@@ -77,7 +72,7 @@ describe('looking at a page', { timeout: 300_000 }, () => {
     origin.closeAllConnections()
     origin.close()
     stranger.close()
-    await rm(dataDir, { recursive: true, force: true, maxRetries: 5 })
+    removeDir(dataDir)
   })
   beforeEach(() => {
     asked.length = 0

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { until } from '../support/condition.ts'
+import { clearDataDir, makeDataDir } from '../support/data-dir.ts'
 import { edgeRequest, GOOGLEBOT } from '../support/edge-request.ts'
-import { clearDataDir, makeDataDir, startNodeProcess } from '../support/node-process.ts'
+import { startNodeProcess } from '../support/node-process.ts'
 import { processesOf } from '../support/processes.ts'
 import { openAccount } from '../support/tenant.ts'
 import { type Client, crawlClient, domainClient, keyClient, type Stage } from './clients.ts'

@@ -7,7 +7,8 @@ import path from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
 
 import { findBrowser } from '../../src/render/browser/browser-binary.ts'
-import { clearDataDir, makeDataDir, type NodeProcess, startNodeProcess } from '../support/node-process.ts'
+import { clearDataDir, makeDataDir } from '../support/data-dir.ts'
+import { type NodeProcess, startNodeProcess } from '../support/node-process.ts'
 
 export type OpenDashboard = {
   node: NodeProcess

@@ -8,11 +8,16 @@ export type Ran = { code: number | null; stdout: string; stderr: string }
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const MAIN = path.join(import.meta.dirname, '../../bin/prepaint.ts')
 
-/** The environment contains no settings of the tests' user. */
+/** Contains no settings of the tests' user. */
+export function programEnvironment(): NodeJS.ProcessEnv {
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env
+  return { PATH, HOME, NODE_COMPILE_CACHE }
+}
+
 export function spawnPrepaint(args: readonly string[], settings: Record<string, string>): ChildProcess {
   return spawn(process.execPath, [MAIN, ...args], {
     cwd: ROOT,
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...settings },
+    env: { ...programEnvironment(), ...settings },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
 }

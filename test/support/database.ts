@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { withClient } from '../../src/db/connection.ts'
 import { createPool } from '../../src/db/database.ts'
 import { silentLog } from '../../src/log.ts'
-import { startTestCluster } from './postgres-server.ts'
+import { connectionTo, startTestCluster } from './postgres-server.ts'
 
 export type TestDatabase = {
   pool: pg.Pool
@@ -17,15 +17,19 @@ export type TestDatabase = {
 /** A failed test may hold a connection, and the pool would wait for it for ever. */
 const GIVEN_BACK_WITHIN_MS = 30_000
 
+/** Names the socket directory of the server that run-setup.ts has started. */
+export const SHARED_SERVER = 'PREPAINT_TEST_DATABASE_SERVER'
+
 let cluster: Promise<pg.ClientConfig> | undefined
 let count = 0
 
-/** A new database on this process's PostgreSQL. It has the schema unless `empty` is true. */
+/** A new database on the run's PostgreSQL, or this process's if it runs alone. It has the schema unless `empty` is true. */
 export async function testDatabase({ empty = false } = {}): Promise<TestDatabase> {
-  cluster ??= startTestCluster()
-  const server = await cluster
+  const shared = process.env[SHARED_SERVER]
+  if (shared === undefined) cluster ??= startTestCluster()
+  const server = shared === undefined ? await cluster! : connectionTo(shared)
   const admin = { ...server, database: 'postgres' }
-  const name = `test_${++count}`
+  const name = `test_${process.pid}_${++count}`
   await withClient(admin, (client) =>
     client.query(`create database ${name} template ${empty ? 'template0' : 'template1'}`),
   )

@@ -4,8 +4,9 @@ import path from 'node:path'
 
 import pg from 'pg'
 import { findBrowser } from '../../src/render/browser/browser-binary.ts'
+import { clearDataDir, makeDataDir } from './data-dir.ts'
 import { type DatabaseProxy, startDatabaseProxy } from './database-proxy.ts'
-import { clearDataDir, makeDataDir, type NodeProcess, startNodeProcess } from './node-process.ts'
+import { type NodeProcess, startNodeProcess } from './node-process.ts'
 import { startTestServer, type TestServer } from './postgres-server.ts'
 
 export type Member = {

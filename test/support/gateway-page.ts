@@ -1,20 +1,15 @@
 import assert from 'node:assert/strict'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import type http from 'node:http'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { after, type TestContext } from 'node:test'
-
 import { silentLog } from '../../src/log.ts'
 import { findBrowser } from '../../src/render/browser/browser-binary.ts'
 import { launchBrowser } from '../../src/render/browser/browser-process.ts'
+import { makeDataDir, removeDir } from './data-dir.ts'
 import { CUSTOM_DOMAIN, startTestGateway } from './gateway.ts'
 
-const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-gateway-'))
-// As root, the browser runs as another user, who must be able to enter this directory.
-await chmod(dataDir, 0o711)
+const dataDir = makeDataDir()
 const binary = await findBrowser({ chromium: null, dataDir })
-after(() => rm(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }))
+after(() => removeDir(dataDir))
 
 export type Answer = (request: http.IncomingMessage, response: http.ServerResponse) => string | undefined
 

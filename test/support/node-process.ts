@@ -1,11 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 
-import { until } from './condition.ts'
-import { processesOf } from './processes.ts'
+import { programEnvironment } from './command-line.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '..', '..')
 
@@ -46,7 +43,7 @@ export async function startNodeProcess(
   const startedMs = performance.now()
   const child = spawn(process.execPath, [path.join(ROOT, 'bin', 'prepaint.ts'), 'serve'], {
     cwd: ROOT,
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...all },
+    env: { ...programEnvironment(), ...all },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   child.channel?.unref()
@@ -85,28 +82,6 @@ export async function startNodeProcess(
       return child.exitCode === null && child.signalCode === null
     },
   }
-}
-
-/** Other users can enter it: as root, a node runs PostgreSQL and browsers as other users. */
-export function makeDataDir(): string {
-  const dir = mkdtempSync(path.join(tmpdir(), 'prepaint-node-'))
-  chmodSync(dir, 0o711)
-  return dir
-}
-
-/** Ends processes and removes the directory. Returns command lines of processes that ran on for ten seconds. */
-export async function clearDataDir(dir: string): Promise<string[]> {
-  const leaked = await until(`no process of ${dir}`, () => processesOf(dir).length === 0).then(
-    () => [],
-    () => processesOf(dir),
-  )
-  for (const { pid } of leaked) {
-    try {
-      process.kill(pid, 'SIGKILL')
-    } catch {}
-  }
-  rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
-  return leaked.map(({ pid, command }) => `${pid} ${command}`)
 }
 
 type Addresses = { api: string; edge: string; edgeTls: string }

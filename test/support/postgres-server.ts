@@ -40,15 +40,14 @@ const SETTINGS = {
   fsync: 'off',
   full_page_writes: 'off',
   synchronous_commit: 'off',
-  shared_buffers: '32MB',
-  max_connections: '100',
+  shared_buffers: '64MB',
+  max_connections: '300',
 }
 const INITDB_ARGS = ['--no-sync', '--wal-segsize=1']
 const TEMPLATES_KEPT = 4
 const LOCK_POLL_MS = 50
 const LEFTOVER_MS = 3_600_000
 
-/** `template1` has the schema. */
 export async function startTestCluster(): Promise<pg.ClientConfig> {
   const user = databaseUser()
   const place = testPlace(user)
@@ -104,11 +103,12 @@ async function startIn(run: string, data: string, user: SystemUser, binaries: Bi
     ...{ binaries, data, socketDir, user, log: silentLog(), settings: SETTINGS },
     ...(disposable ? { removeAfter: run } : {}),
   })
-  const connection: pg.ClientConfig = {
-    ...CONNECTION_DEFAULTS,
-    ...{ host: socketDir, port: 5432, user: PRIVATE_USER, database: 'template1' },
-  }
-  return { connection, server }
+  return { connection: connectionTo(socketDir), server }
+}
+
+/** To `template1`, which has the schema. */
+export function connectionTo(socketDir: string): pg.ClientConfig {
+  return { ...CONNECTION_DEFAULTS, host: socketDir, port: 5432, user: PRIVATE_USER, database: 'template1' }
 }
 
 function testPlace(user: SystemUser): string {

@@ -1,12 +1,7 @@
 import { once } from 'node:events'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
-
 import ipaddr from 'ipaddr.js'
-
 import { type Clock, systemClock } from '../../src/clock.ts'
 import { startGateway } from '../../src/gateway/gateway.ts'
 import type { GatewayLimits } from '../../src/gateway/request-counts.ts'
@@ -15,6 +10,7 @@ import { silentLog } from '../../src/log.ts'
 import type { PageLimits, RenderOutcome } from '../../src/render/outcome.ts'
 import type { Rendering } from '../../src/render/record.ts'
 import { type Renderer, type RendererOptions, startRenderer } from '../../src/render/renderer.ts'
+import { makeDataDir, removeDir } from './data-dir.ts'
 
 export const TEST_IDENTITY = 'Prepaint/0.0.0-test (+https://render.example/bot)'
 
@@ -62,9 +58,7 @@ export async function startTestRenderer(
   await once(origin, 'listening')
   const originUrl = `http://127.0.0.1:${(origin.address() as AddressInfo).port}`
 
-  const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-render-'))
-  // As root, the browser runs as another user, who must be able to enter this directory.
-  await chmod(dataDir, 0o711)
+  const dataDir = makeDataDir()
   const log = silentLog()
   const renderer = await startRenderer({
     identity: TEST_IDENTITY,
@@ -118,7 +112,7 @@ export async function startTestRenderer(
       await renderer.close()
       origin.close()
       origin.closeAllConnections()
-      await rm(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+      removeDir(dataDir)
     },
   }
 }

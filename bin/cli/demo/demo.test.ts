@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 import { runJson, runPrepaint } from '../../../test/support/command-line.ts'
-import { clearDataDir, makeDataDir } from '../../../test/support/node-process.ts'
+import { clearDataDir, makeDataDir } from '../../../test/support/data-dir.ts'
 import type { StepResult } from './steps.ts'
 
 const dataDir = makeDataDir()

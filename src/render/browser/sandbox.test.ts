@@ -1,12 +1,11 @@
 /** Chromium's sandbox: on where it can be, and never silently off. */
 import assert from 'node:assert/strict'
 import { readFileSync, readlinkSync } from 'node:fs'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { after, before, describe, it, type TestContext } from 'node:test'
-
 import { pino } from 'pino'
+import { makeDataDir, removeDir } from '../../../test/support/data-dir.ts'
 import { PAGE_LIMITS } from '../outcome.ts'
 import { type BrowserBinary, findBrowser } from './browser-binary.ts'
 import { BrowserStartError, launchBrowser } from './browser-process.ts'
@@ -14,11 +13,10 @@ import { BrowserStartError, launchBrowser } from './browser-process.ts'
 let dataDir: string
 let real: BrowserBinary
 before(async () => {
-  dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-sandbox-'))
-  await chmod(dataDir, 0o711)
+  dataDir = makeDataDir()
   real = await findBrowser({ chromium: null, dataDir })
 })
-after(() => rm(dataDir, { recursive: true, force: true }))
+after(() => removeDir(dataDir))
 
 /** The real browser behind a script, as on a machine where its sandbox cannot work. */
 async function behind(script: string): Promise<BrowserBinary> {

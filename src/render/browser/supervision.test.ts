@@ -2,13 +2,12 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, beforeEach, describe, it } from 'node:test'
-
 import { until } from '../../../test/support/condition.ts'
+import { makeDataDir, removeDir } from '../../../test/support/data-dir.ts'
 import { isBrowser, browserProcessesOf as processesOf } from '../../../test/support/processes.ts'
 import { scripted, startTestRenderer } from '../../../test/support/renderer.ts'
 
@@ -198,8 +197,7 @@ describe('nothing is left behind', () => {
   })
 
   it('after a kill -9 of the node, with a page that hangs; the next start removes its directory', async () => {
-    const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-killed-'))
-    await chmod(dataDir, 0o711)
+    const dataDir = makeDataDir()
     const node = spawn(
       process.execPath,
       [path.join(import.meta.dirname, '../../../test/support/renderer-main.ts'), dataDir],
@@ -212,6 +210,6 @@ describe('nothing is left behind', () => {
     assert(processesOf(dataDir).length > 2)
     node.kill('SIGKILL')
     await until('the end of every process', () => processesOf(dataDir).length === 0, 5_000)
-    await rm(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+    removeDir(dataDir)
   })
 })

@@ -1,10 +1,8 @@
 /** A document is read as soon as it comes, although the page's clock stands; what Chromium was told of the page stays. */
 import assert from 'node:assert/strict'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { makeDataDir, removeDir } from '../../../test/support/data-dir.ts'
 
 import { silentLog } from '../../log.ts'
 import { findBrowser } from '../browser/browser-binary.ts'
@@ -20,8 +18,7 @@ describe('in Chromium', () => {
   let dataDir: string
   let browser: BrowserProcess
   before(async () => {
-    dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-clock-'))
-    await chmod(dataDir, 0o711)
+    dataDir = makeDataDir()
     browser = await launchBrowser({
       binary: await findBrowser({ chromium: null, dataDir }),
       dataDir,
@@ -33,7 +30,7 @@ describe('in Chromium', () => {
   })
   after(async () => {
     await browser?.kill('the test is over')
-    await rm(dataDir, { recursive: true, force: true })
+    removeDir(dataDir)
   })
   const open = async (opener = browser) => {
     const { browserContextId } = await browser.cdp.browser.send('Target.createBrowserContext', {})

@@ -1,0 +1,34 @@
+/**
+ * What the files of one test run share: Node's test runner calls this once (`--test-global-setup`). A file that is
+ * run alone makes its own.
+ */
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+import { findBrowser } from '../../src/render/browser/browser-binary.ts'
+import { SHARED_BROWSER } from './data-dir.ts'
+import { SHARED_SERVER } from './database.ts'
+import { startTestCluster } from './postgres-server.ts'
+
+const dir = mkdtempSync(path.join(tmpdir(), 'prepaint-tests-'))
+
+export async function globalSetup(): Promise<void> {
+  // Processes compile, and strip types of, what another one has loaded before only once.
+  process.env['NODE_COMPILE_CACHE'] ??= path.resolve(
+    import.meta.dirname,
+    '../../node_modules/.cache/compiled',
+  )
+  // Browsers run as another user.
+  chmodSync(dir, 0o711)
+  const [server, browser] = await Promise.all([
+    startTestCluster(),
+    findBrowser({ chromium: null, dataDir: dir }),
+  ])
+  process.env[SHARED_SERVER] = String(server.host)
+  if (browser.source === 'packaged') process.env[SHARED_BROWSER] = path.join(dir, 'chromium')
+}
+
+export function globalTeardown(): void {
+  rmSync(dir, { recursive: true, force: true })
+}
