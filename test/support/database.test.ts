@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { describe, it } from 'node:test'
 
 import { withClient } from '../../src/db/connection.ts'
-import { testDatabase } from './database.ts'
+import { SHARED_SERVER, testDatabase } from './database.ts'
 import { processesIn, until } from './database-process.ts'
 
 describe('testDatabase', () => {
@@ -39,6 +39,8 @@ describe('testDatabase', () => {
         setInterval(() => {}, 1000)`
       const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
         stdio: ['ignore', 'pipe', 'inherit'],
+        // It starts its own server.
+        env: { ...process.env, [SHARED_SERVER]: undefined },
       })
       const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
       const run = path.dirname(line)
