@@ -173,7 +173,7 @@ async function live(size: number): Promise<number> {
 async function claims(size: number): Promise<number> {
   await fill(size)
   const claim = createClaim(pool, randomUUID(), {
-    ...{ accountCap: 3, domainCap: 4, domainBackgroundCap: 4, leaseMs: 60_000 },
+    ...{ accountCap: 3, domainCap: 4, domainBackgroundCap: 4, leaseMs: 60_000, liveWaitMs: 10_000 },
   })
   const one = async () => {
     const jobs = await claim({ slots: 1, backgroundSlots: 1, occupied: [] }, systemClock.nowMs())

@@ -36,7 +36,7 @@ ended     2026-11-21T16:05:12.123Z
      290     160  page settled        ########################
      300      10  outcome known       ##
 
-blocked and failed requests
+blocked, failed and unanswered requests
   blocked https://t.example/a.js (its host is on the list of blocked hosts)
   failed https://shop.example/api (status 500)
   and 1 more

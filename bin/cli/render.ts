@@ -129,6 +129,8 @@ function reasonOf(outcome: Exclude<RenderOutcome, { kind: 'rendered' | 'site-err
       return outcome.afterMs === 0
         ? 'it keeps reloading itself'
         : `it was not finished after ${outcome.afterMs} ms`
+    case 'incomplete':
+      return `it is incomplete: ${outcome.reason}`
     case 'blank':
       return 'it stayed blank'
     case 'challenge':
@@ -160,6 +162,7 @@ const CAPTURE_TEXTS: Record<NonNullable<RenderRecord['capture']>, string> = {
   budget: 'its virtual time was used up and no request was pending',
   idle: 'only streams or endless requests were left',
   cap: 'it never became idle',
+  deadline: 'a crawler waited for it',
 }
 
 const BAR_CHARS = 24
@@ -170,7 +173,7 @@ export function explanation(
   endedAtMs: number,
 ): string {
   const { capture, requests, troubles, consoleErrors, htmlBytes } = record
-  const trouble = requests.blocked + requests.failed
+  const trouble = requests.blocked + requests.failed + (requests.missing ?? 0)
   return [
     fields([
       ['outcome', [outcome.kind, ...outcome.details].join(', ')],
@@ -179,6 +182,7 @@ export function explanation(
       [
         'requests',
         `${requests.made} made, of them ${requests.blocked} blocked and ${requests.failed} failed` +
+          (requests.missing ? `, ${requests.missing} without an answer` : '') +
           (requests.preloaded ? `, ${requests.preloaded} sent ahead` : '') +
           (requests.spared === 0 ? '' : `; ${counted(requests.spared, 'picture')} not downloaded`),
       ],
@@ -188,7 +192,7 @@ export function explanation(
     '',
     ...phaseLines(record.phases),
     ...section(
-      'blocked and failed requests',
+      'blocked, failed and unanswered requests',
       troubles.map(({ url, kind, reason }) => `${kind} ${url} (${reason})`),
       trouble,
     ),

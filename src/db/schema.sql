@@ -716,11 +716,16 @@ $$;
 -- What a claimed job needs to know of its domain at the moment of the claim. Volatile, to have its own snapshot: the
 -- claiming statement's is older than the lock it waits for, and missed settings that were saved meanwhile.
 create function claim_details(for_domain integer, for_job uuid)
-returns table (visitor jsonb, query jsonb, origin_cache_control text, is_probe boolean)
+returns table (
+  visitor jsonb, query jsonb, origin_cache_control text, is_probe boolean, queued_ms float8, wait_left_ms float8)
 language sql volatile as $$
   select settings -> 'render', settings -> 'query', settings ->> 'origin_cache_control',
-         exists (select from probe where job_id = for_job)
-    from domain where id = for_domain
+         exists (select from probe where job_id = for_job),
+         extract(epoch from clock_timestamp() - j.created_at) * 1000,
+         extract(epoch from j.wait_until - clock_timestamp()) * 1000
+    from domain d
+    left join job j on j.id = for_job
+   where d.id = for_domain
 $$;
 
 ------------------------------------------------------------------------------------------------------------------------

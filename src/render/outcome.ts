@@ -1,12 +1,16 @@
-import type { DomainName, PagePath } from '../ids.ts'
+import type { AccountId, DomainName, PagePath } from '../ids.ts'
 
 export type RenderRequest = {
+  /** Absent: `prepaint render`. */
+  account?: AccountId
   /** Renders of one domain share a browser context; two domains never do. */
   customDomain: DomainName
   /** http or https, without a path. The gateway fetches the custom domain from here. */
   originUrl: string
   path: PagePath
   visitor?: Visitor | undefined
+  /** A crawler waits until then: what is there is captured, as `incomplete`. Milliseconds since the Unix epoch. */
+  captureByMs?: number | null
   /** Aborts the render: the node drains, or the job was taken away. */
   signal: AbortSignal
 }
@@ -32,6 +36,8 @@ export type Excess =
   | 'snapshot-bytes'
   | 'memory'
 
+export type GivenPage = { status: number; headers: [name: string, value: string][]; html: string }
+
 export type RenderOutcome =
   | {
       kind: 'rendered'
@@ -42,12 +48,19 @@ export type RenderOutcome =
       application?: string | null
       /** The address that scripts set without loading it; null: none. */
       movedTo?: string | null
+      /** Requests that stayed unanswered for the whole render. */
+      missing?: string
     }
+  /**
+   * Something that belongs to the page did not come in time; `reason` says what. `page` is served to the waiting
+   * crawler, never stored; null: there is nothing to see yet.
+   */
+  | { kind: 'incomplete'; reason: string; page: GivenPage | null }
   | { kind: 'redirect'; status: RedirectStatus; location: string; cacheControl?: string }
   | { kind: 'not-html'; contentType: string }
   | { kind: 'origin-error'; status: number }
   /** The page set the status of a temporary error (`prerender-status-code` 503). Served, never stored. */
-  | { kind: 'site-error'; status: number; headers: [name: string, value: string][]; html: string }
+  | ({ kind: 'site-error' } & GivenPage)
   | { kind: 'origin-unreachable'; reason: string }
   | { kind: 'timed-out'; afterMs: number }
   | { kind: 'blank' }

@@ -2,15 +2,15 @@ import type { RenderOutcome } from './outcome.ts'
 
 /**
  * `ready-signal`: the page asked for it. `budget`: virtual time was used up, nothing was pending. `idle`: only
- * streams or endless requests were left. `cap`: the page was busy in every round.
+ * streams or endless requests were left. `cap`: the page was busy in every round. `deadline`: a crawler waited.
  */
-export type CaptureReason = 'ready-signal' | 'budget' | 'idle' | 'cap'
+export type CaptureReason = 'ready-signal' | 'budget' | 'idle' | 'cap' | 'deadline'
 
 /** In order. `settled`: waiting ended. `snapshot`: the outcome was known. */
 export const PHASES = ['slot', 'tab', 'navigate', 'firstResponse', 'settled', 'snapshot'] as const
 export type Phase = (typeof PHASES)[number]
 
-export type Trouble = { url: string; kind: 'blocked' | 'failed'; reason: string }
+export type Trouble = { url: string; kind: 'blocked' | 'failed' | 'missing'; reason: string }
 
 /** Explains one render's outcome. Every list and text is bounded. */
 export type RenderRecord = {
@@ -18,8 +18,18 @@ export type RenderRecord = {
   phases: Record<Phase, number | null>
   /** null: the render ended before the snapshot. */
   capture: CaptureReason | null
-  /** `made` includes `blocked`, `failed` and `preloaded` (fetched early by the gateway), but not `spared` images. */
-  requests: { made: number; spared: number; blocked: number; failed: number; preloaded?: number }
+  /**
+   * `made` includes `blocked`, `failed`, `missing` (unanswered at the capture) and `preloaded` (fetched early by the
+   * gateway), but not `spared` images.
+   */
+  requests: {
+    made: number
+    spared: number
+    blocked: number
+    failed: number
+    missing?: number
+    preloaded?: number
+  }
   troubles: Trouble[]
   consoleErrors: { count: number; texts: string[] }
   htmlBytes: number | null

@@ -14,6 +14,7 @@ import {
 import type { Rendering } from './record.ts'
 import type { SiteProxy } from './tab/tab.ts'
 import { TabPool, type TabSite } from './tab/tab-pool.ts'
+import { LongPolls } from './time/long-polls.ts'
 import { Recorder } from './visit/recorder.ts'
 import { visit } from './visit/visit.ts'
 
@@ -60,6 +61,7 @@ export async function startRenderer(options: RendererOptions): Promise<Renderer>
   const limits = { ...PAGE_LIMITS, ...options.limits }
   const { browsers, gateway, launched } = await startBrowsers(options, limits)
   const slots = createSlots(options.slots)
+  const longPolls = new LongPolls(clock.nowMs)
   const closing = new AbortController()
 
   async function takeTab(request: RenderRequest, signal: AbortSignal) {
@@ -84,7 +86,8 @@ export async function startRenderer(options: RendererOptions): Promise<Renderer>
     try {
       const { browser, release, tab } = await takeTab(request, inTime)
       recorder.reached('tab')
-      const found = await visit(tab, { ...request, signal }, { timeoutMs, clock, limits, recorder })
+      const options = { timeoutMs, clock, limits, recorder, longPolls }
+      const found = await visit(tab, { ...request, signal }, options)
       const hasNetwork = browser.process.parts.hasNetwork()
       const outcome = hasNetwork ? withinGatewayLimits(found, tab.site.excess()) : withoutNetwork(found)
       // The slot waits for the cleaning, so the next render finds a clean tab.

@@ -94,6 +94,7 @@ export async function startTestEdge(
     domainCap: 9,
     domainBackgroundCap: 9,
     leaseMs: 60_000,
+    liveWaitMs: 10_000,
   })
 
   /** Retries once: a claim skips a job whose row is locked. */

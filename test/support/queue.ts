@@ -82,7 +82,8 @@ export async function testQueue(): Promise<TestQueue> {
       occupied = [],
       leaseMs = 60_000,
     } = {}) {
-      const claim = createClaim(pool, node, { accountCap, domainCap: cap, domainBackgroundCap: cap, leaseMs })
+      const caps = { accountCap, domainCap: cap, domainBackgroundCap: cap }
+      const claim = createClaim(pool, node, { ...caps, leaseMs, liveWaitMs: 10_000 })
       return claim({ slots, backgroundSlots, occupied }, systemClock.nowMs())
     },
     complete: createComplete({ pool, plans: DEFAULT_PLANS, clock: systemClock }),

@@ -30,7 +30,7 @@ export type TestRenderer = Renderer & {
   ): Promise<RenderOutcome>
   explained(
     path: string,
-    options?: { domain?: string; signal?: AbortSignal; originUrl?: string },
+    options?: { domain?: string; signal?: AbortSignal; originUrl?: string; captureByMs?: number },
   ): Promise<Rendering>
   html(path: string, options?: { domain?: string }): Promise<string>
 }
@@ -84,6 +84,7 @@ export async function startTestRenderer(
       customDomain: (given.domain ?? 'shop.example') as DomainName,
       originUrl: given.originUrl ?? originUrl,
       path: pagePath as PagePath,
+      captureByMs: given.captureByMs ?? null,
       signal: given.signal ?? new AbortController().signal,
     })
   const page: TestRenderer['page'] = async (pagePath, given) => (await explained(pagePath, given)).outcome

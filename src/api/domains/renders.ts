@@ -35,7 +35,7 @@ export const renderSchema = apiSchema(
         .string()
         .nullable()
         .describe(
-          'What ended the wait for the page: `ready-signal`, `budget`, `idle` or `cap`; null: no snapshot was taken',
+          'What ended the wait for the page: `ready-signal`, `budget`, `idle`, `cap`, or `deadline` (a crawler waited); null: no snapshot was taken',
         ),
       requests: z.object({
         made: z.int(),
@@ -46,10 +46,11 @@ export const renderSchema = apiSchema(
           .describe('Of `made`: sent ahead of the page, because similar pages always request them'),
         blocked: z.int(),
         failed: z.int(),
+        missing: z.int().optional().describe('Unanswered at the capture, although content may need them'),
       }),
       troubles: z
         .array(z.object({ url: z.string(), kind: z.string(), reason: z.string() }))
-        .describe('The first `blocked` or `failed` requests'),
+        .describe('The first `blocked`, `failed` or `missing` requests'),
       consoleErrors: z.object({ count: z.int(), texts: z.array(z.string()).describe('The first ones') }),
       htmlBytes: z.int().nullable().describe('Size of the HTML; null: none'),
     }),

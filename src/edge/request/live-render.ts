@@ -85,7 +85,7 @@ export class LiveRenders {
       if (job === 'over-quota') return 'over-quota'
       const end = await waiter.wait(job, signal)
       if (end === 'late') return end
-      if (end.outcome === 'site-error' || end.outcome === 'no-store') {
+      if (end.outcome === 'site-error' || end.outcome === 'no-store' || end.outcome === 'incomplete') {
         // Only for the waiting crawlers. null: serve the stored copy.
         const unstored = await readUnstored(db, domain.id, job)
         return unstored === null ? end.outcome : prepareUnstored(unstored)

@@ -56,6 +56,7 @@ const OUTCOMES: Readonly<Record<JobOutcome, true>> = {
   'site-error': true,
   'origin-unreachable': true,
   'timed-out': true,
+  incomplete: true,
   blank: true,
   challenge: true,
   'error-page': true,

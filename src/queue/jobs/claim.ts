@@ -18,6 +18,8 @@ export type ClaimedJob = {
   attempts: number
   faults: number
   priority: Priority
+  /** Capture by then, for the crawler that waits; milliseconds since the Unix epoch. null: no hurry. */
+  captureByMs: number | null
   page: PageId
   account: AccountId
   customDomain: DomainName
@@ -40,6 +42,7 @@ type ClaimRules = {
   /** `refresh` and `warm` start only below this number, to leave room for a crawler. */
   domainBackgroundCap: number
   leaseMs: number
+  liveWaitMs: number
 }
 
 type ClaimedRow = {
@@ -59,6 +62,8 @@ type ClaimedRow = {
   query: unknown
   is_probe: boolean
   origin_cache_control: string | null
+  queued_ms: number
+  wait_left_ms: number | null
 }
 
 /** `backgroundSlots`: for `refresh` and `warm`. `occupied`: accounts of the renders in this node's other slots. */
@@ -83,12 +88,30 @@ export function createClaim(pool: pg.Pool, node: string, rules: ClaimRules): Cla
         utcMonth(nowMs),
       ],
     })
-    return rows.map((row) => claimedJob(row, node))
+    return rows.map((row) => claimedJob(row, node, captureByMs(row, rules.liveWaitMs, nowMs)))
   }
 }
 
-function claimedJob(row: ClaimedRow, node: string): ClaimedJob {
+/** For the snapshot, its judgement, and the way to the crawler. */
+const ANSWER_MS = 1_000
+/** With less time the crawler is lost: render for the next one. */
+const LEAST_MS = 1_500
+
+export function captureByMs(
+  row: Pick<ClaimedRow, 'priority' | 'queued_ms' | 'wait_left_ms'>,
+  liveWaitMs: number,
+  nowMs: number,
+): number | null {
+  if (row.priority !== 0 || row.wait_left_ms === null) return null
+  // The crawler queued the job itself, or joined one that had waited long: then the last to join counts.
+  const waitedMs = row.queued_ms < liveWaitMs ? row.queued_ms : countedWaitMs(liveWaitMs) - row.wait_left_ms
+  const leftMs = liveWaitMs - waitedMs - ANSWER_MS
+  return leftMs < LEAST_MS ? null : nowMs + leftMs
+}
+
+function claimedJob(row: ClaimedRow, node: string, captureByMs: number | null): ClaimedJob {
   return {
+    captureByMs,
     id: row.job_id,
     node,
     attempts: row.attempts,
@@ -128,7 +151,7 @@ type Row = { is_over: boolean; asked_id: JobId | null } & (ClaimedRow | { job_id
 export function createClaimLive(
   deps: { pool: pg.Pool; plans: PlanCatalogue },
   node: string,
-  rules: ClaimRules & { liveWaitMs: number },
+  rules: ClaimRules,
 ): (miss: Miss, want: FreeSlots, nowMs: number) => Promise<ClaimedLive> {
   const statement = readStatement('claim-live')
   const { accountCap, domainCap, domainBackgroundCap, leaseMs } = rules
@@ -163,7 +186,9 @@ export function createClaimLive(
     if (first === undefined) throw new AppError('domain_not_found')
     if (first.is_over) return { job: 'over-quota', claimed: [] }
     if (first.asked_id === null) throw new AppError('queue_full', { detail: 'no room for a live job' })
-    const claimed = rows.flatMap((row) => (row.job_id === null ? [] : [claimedJob(row, node)]))
+    const claimed = rows.flatMap((row) =>
+      row.job_id === null ? [] : [claimedJob(row, node, captureByMs(row, rules.liveWaitMs, nowMs))],
+    )
     return { job: first.asked_id, claimed }
   }
 }

@@ -3,7 +3,7 @@ import { type PlanCatalogue, planNamed } from '../../accounts/plans.ts'
 import { takeRender } from '../../accounts/quota.ts'
 import type { Clock } from '../../clock.ts'
 import { type Queryable, retriedTransaction } from '../../db/transaction.ts'
-import { unreachable } from '../../errors.ts'
+import { AppError, unreachable } from '../../errors.ts'
 import { forgetPage, keepRedirect, noteRefusal } from '../../store/keep-page.ts'
 import { keepUnstored } from '../../store/stored-page.ts'
 import { effectOf, type Found, lookOf, MAX_FAULTS } from '../judging/effect.ts'
@@ -11,6 +11,7 @@ import { createPageKeeper } from '../judging/judge-page.ts'
 import { readStatement, type Statement } from '../statement.ts'
 import type { Ended } from './await.ts'
 import type { ClaimedJob } from './claim.ts'
+import { enqueue } from './enqueue.ts'
 import type { JobEnd } from './job.ts'
 
 export type Completion =
@@ -91,6 +92,9 @@ export function createComplete(deps: CompleteDeps): Complete {
       }
     })
     if ('outcome' in completion) tell(job.id, completion, null)
+    // The crawler could not wait for the whole page; this render can.
+    if (found.kind === 'incomplete' && job.priority === 'live' && completion.state === 'failed')
+      await enqueue(pool, job.page.domain, [job.page.path], 'refresh').catch(onlyExpected)
     return completion
 
     function isWithinQuota(client: Queryable): Promise<boolean> {
@@ -112,6 +116,10 @@ export function createComplete(deps: CompleteDeps): Complete {
       return { state: 'queued' }
     }
   }
+}
+
+function onlyExpected(error: unknown): void {
+  if (!(error instanceof AppError)) throw error
 }
 
 function run(client: Queryable, statement: Statement, values: readonly unknown[]): Promise<pg.QueryResult> {

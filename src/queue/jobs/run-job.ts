@@ -44,10 +44,10 @@ async function renderJob(
   if (!job.isActive) return { found: { kind: 'domain-inactive' }, record: null }
   const limit = planNamed(plans, job.plan).monthly_render_limit
   if (overQuota({ used: job.rendersUsed, limit })) return { found: { kind: 'over-quota' }, record: null }
-  const { customDomain, originUrl, visitor } = job
+  const { account, customDomain, originUrl, visitor, captureByMs } = job
   let record: RenderRecord | null = null
   const renderOne = async (path: PagePath) => {
-    const request = { customDomain, originUrl, visitor, path, signal: abort.signal }
+    const request = { account, customDomain, originUrl, visitor, captureByMs, path, signal: abort.signal }
     const rendered = await renderWithLimit(render, request, abort)
     record = rendered.record
     return rendered.outcome

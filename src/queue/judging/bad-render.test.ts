@@ -30,6 +30,7 @@ type Bad = Exclude<RenderOutcomeKind, 'rendered' | 'redirect' | 'aborted'>
 /** Each outcome that brings no page, with the reason that the owner reads. */
 const BAD: { [Kind in Bad]: [RenderOutcome & { kind: Kind }, detail: string | null] } = {
   'timed-out': [{ kind: 'timed-out', afterMs: 20_000 }, 'after 20000 ms'],
+  incomplete: [{ kind: 'incomplete', reason: 'no answer to GET /x', page: null }, 'no answer to GET /x'],
   crashed: [{ kind: 'crashed', reason: 'the page crashed' }, 'the page crashed'],
   blank: [{ kind: 'blank' }, null],
   'origin-error': [{ kind: 'origin-error', status: 502 }, 'status 502'],

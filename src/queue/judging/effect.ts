@@ -1,5 +1,5 @@
 import { unreachable } from '../../errors.ts'
-import type { RenderOutcome } from '../../render/outcome.ts'
+import type { GivenPage, RenderOutcome } from '../../render/outcome.ts'
 import { pageText } from '../../render/visit/page-text.ts'
 import { type NewPage, pageBody } from '../../store/keep-page.ts'
 import type { UnstoredPage } from '../../store/stored-page.ts'
@@ -19,9 +19,14 @@ export type Found =
 /** Decided before checking that the job is still this node's. */
 export type Effect =
   /** `look` null: nothing is compared with the site's page for missing pages. */
-  | (NewPage & { do: 'store-page'; look: Look | null })
-  /** `page` null: a redirect, which the crawler gets from the origin. */
-  | { do: 'give-once'; outcome: 'site-error' | 'no-store'; page: UnstoredPage | null; detail: string }
+  | (NewPage & { do: 'store-page'; look: Look | null; missing: string | null })
+  /** `page` null: nothing to give, or a redirect, which the crawler gets from the origin. */
+  | {
+      do: 'give-once'
+      outcome: 'site-error' | 'no-store' | 'incomplete'
+      page: UnstoredPage | null
+      detail: string
+    }
   | { do: 'store-probe'; finding: Finding | null; detail: string }
   | { do: 'store-redirect'; status: number; location: string }
   | { do: 'end'; state: 'failed' | 'cancelled'; detail: string }
@@ -39,19 +44,19 @@ export async function effectOf(
     case 'rendered': {
       const headers = storableHeaders(found.headers)
       if (job.respectsNoStore && forbidsStoring(headers)) {
-        const page = { status: found.status, headers, body: await pageBody(found.html) }
-        return { do: 'give-once', outcome: 'no-store', page, detail: '' }
+        return { do: 'give-once', outcome: 'no-store', page: await givenOnce(found), detail: '' }
       }
-      const { status, html, application = null } = found
+      const { status, html, application = null, missing = null } = found
       const body = pageBody(html)
       const textChars = pageText(html).length
       const look = lookOf(job, found)
-      return { do: 'store-page', body: await body, status, headers, textChars, application, look }
+      return { do: 'store-page', body: await body, status, headers, textChars, application, look, missing }
     }
-    case 'site-error': {
-      const { status } = found
-      const page = { status, headers: storableHeaders(found.headers), body: await pageBody(found.html) }
-      return { do: 'give-once', outcome: 'site-error', page, detail: detailOf(found) }
+    case 'site-error':
+      return { do: 'give-once', outcome: found.kind, page: await givenOnce(found), detail: detailOf(found) }
+    case 'incomplete': {
+      const page = found.page && (await givenOnce(found.page))
+      return { do: 'give-once', outcome: found.kind, page, detail: detailOf(found) }
     }
     case 'redirect': {
       const { cacheControl = '' } = found
@@ -84,6 +89,10 @@ export async function effectOf(
   }
 }
 
+async function givenOnce({ status, headers, html }: GivenPage): Promise<UnstoredPage> {
+  return { status, headers: storableHeaders(headers), body: await pageBody(html) }
+}
+
 export function lookOf({ page: { path } }: Pick<ClaimedJob, 'page'>, found: Found): Look | null {
   if (found.kind !== 'rendered' || found.status !== 200 || path === '/') return null
   return { path, html: found.html, application: found.application ?? null }
@@ -98,7 +107,10 @@ export function detailOf(found: Found): string {
       return `status ${found.status}`
     case 'origin-unreachable':
     case 'crashed':
+    case 'incomplete':
       return bounded(found.reason)
+    case 'rendered':
+      return bounded(found.missing ?? '')
     case 'timed-out':
       return found.afterMs === 0 ? 'it loads itself again and again' : `after ${found.afterMs} ms`
     case 'too-large':

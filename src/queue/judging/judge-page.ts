@@ -34,7 +34,7 @@ export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; cl
 
   async function keep(
     job: ClaimedJob,
-    page: NewPage & { look: Look | null },
+    page: NewPage & { look: Look | null; missing: string | null },
     first: Judgement | null,
   ): Promise<Kept> {
     const limit = planNamed(plans, job.plan).monthly_render_limit
@@ -68,7 +68,7 @@ export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; cl
   return { judge, keep }
 }
 
-type Refusal = { outcome: Extract<JobOutcome, 'shrunk' | 'origin-error'>; detail: string }
+type Refusal = { outcome: Extract<JobOutcome, 'shrunk' | 'origin-error' | 'incomplete'>; detail: string }
 
 /** A render with less than a third of the text is refused ... */
 const SHRINK = 3
@@ -79,7 +79,7 @@ export const REFUSED_FOR_MS = 5 * 60_000
 
 /** Refuses a far worse render, as when only the back end is down. Accepts 404 and 410 at once. */
 export function refusalOf(
-  fresh: Pick<NewPage, 'status' | 'textChars'>,
+  fresh: Pick<NewPage, 'status' | 'textChars'> & { missing?: string | null },
   last: LastGood | null,
   nowMs: number,
 ): Refusal | null {
@@ -91,6 +91,8 @@ export function refusalOf(
     return { outcome: 'origin-error', detail }
   }
   const { textChars } = last
+  if (fresh.missing && fresh.textChars < (textChars ?? 0))
+    return { outcome: 'incomplete', detail: fresh.missing }
   if (textChars === null || textChars < SHRINK_FROM_CHARS || fresh.textChars * SHRINK >= textChars)
     return null
   const detail = `${fresh.textChars} characters of text; the last good copy has ${textChars}`

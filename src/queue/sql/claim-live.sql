@@ -13,7 +13,7 @@ with quota as (
     from quota
 )
 select asked.*, claimed.*, details.visitor, details.query, details.origin_cache_control,
-       coalesce(details.is_probe, false) as is_probe
+       coalesce(details.is_probe, false) as is_probe, details.queued_ms, details.wait_left_ms
   from asked
   left join lateral (
     -- `offset 0` keeps the planner from inlining this: without a job the function is not called.

@@ -1,9 +1,17 @@
+import type { Protocol } from 'devtools-protocol'
 import type { CdpListeners } from '../browser/cdp.ts'
+import type { SitePolls } from './long-polls.ts'
 
-/** Limits the wait for a data response. Some back ends need seconds; longer requests are long polls or hang. */
+/** The clock stands this long for a data response. Then it goes on, and the response is *awaited* in real time. */
 const ANSWER_MS = 5_000
-/** Scripts and style sheets are essential and never polls. */
+/** Scripts and style sheets are essential. */
 const CODE_ANSWER_MS = 10_000
+/** A response that paused this often is a stream, and no longer awaited. */
+const PAUSES_OF_STREAM = 3
+/** Responses that end when the page leaves. */
+const ENDLESS =
+  /^(?:text\/event-stream|multipart\/x-mixed-replace|application\/(?:x-)?(?:ndjson|jsonl|grpc-web.*))$/i
+const AWAITED_TYPES = new Set(['Fetch', 'XHR', 'Script', 'Stylesheet'])
 const WORK_MS = 2_500
 /** A response that is silent this long is a stream ... */
 const SILENCE_MS = 400
@@ -37,18 +45,31 @@ const STREAM_TYPES = new Set(['EventSource', 'WebSocket', 'Ping', 'CSPViolationR
 type Request = { method: string; url: string; postData?: string | undefined; type: string }
 
 type Pending = {
+  method: string
   url: string
   type: string
   kind: 'request' | 'stream' | 'poll'
   sinceMs: number
   answeredMs: number | null
   isUnread: boolean
+  /** Known as a long poll, or its type says so. */
+  isEndless: boolean
+  pauses: number
+}
+
+/** How long requests are awaited, and which never are. */
+export type Patience = { untilMs: number; polls: SitePolls }
+
+const NO_PATIENCE: Patience = {
+  untilMs: Number.NEGATIVE_INFINITY,
+  polls: { isKnown: () => false, learn: () => {}, forget: () => {} },
 }
 
 /** Decides which requests content may depend on. Chromium's virtual clock would wait for endless ones, too. */
 export class NetworkActivity {
   readonly #nowMs: () => number
   readonly #isDelivered: (url: string) => boolean
+  readonly #patience: Patience
   readonly #pending = new Map<string, Pending>()
   readonly #timesRequested = new Map<string, number>()
   #lastEventMs: number
@@ -68,14 +89,31 @@ export class NetworkActivity {
   #mustLeave = false
 
   /** `isDelivered`: whether the browser has received the whole response from this address. */
-  constructor(nowMs: () => number, isDelivered: (url: string) => boolean = () => false) {
+  constructor(
+    nowMs: () => number,
+    isDelivered: (url: string) => boolean = () => false,
+    patience: Patience = NO_PATIENCE,
+  ) {
     this.#nowMs = nowMs
     this.#isDelivered = isDelivered
+    this.#patience = patience
     this.#lastEventMs = nowMs()
   }
 
   isBusy(): boolean {
     return this.#isWorking() || this.#some((request) => this.#isRecent(request))
+  }
+
+  /** Whether a late response may still bring content. */
+  isAwaiting(): boolean {
+    return this.#nowMs() < this.#patience.untilMs && this.#some((request) => this.#isAwaited(request))
+  }
+
+  /** Unanswered requests that content may depend on, with their ages. */
+  missing(): { method: string; url: string; ageMs: number }[] {
+    return [...this.#pending.values()]
+      .filter((request) => this.#isAwaited(request))
+      .map(({ method, url, sinceMs }) => ({ method, url, ageMs: this.#nowMs() - sinceMs }))
   }
 
   isClockHeld(): boolean {
@@ -115,7 +153,9 @@ export class NetworkActivity {
       this.#countOf(`${method} ${url} ${postData}`) > POLL_AFTER ||
       this.#countOf(`${method} ${url.split(/[?#]/, 1)[0]}`) > VARIED_POLL_AFTER
     const kind = STREAM_TYPES.has(type) ? 'stream' : isPoll ? 'poll' : 'request'
-    this.#pending.set(id, { url, type, kind, sinceMs: this.#nowMs(), answeredMs: null, isUnread: false })
+    const isEndless = this.#patience.polls.isKnown(method, url)
+    const state = { answeredMs: null, isUnread: false, isEndless, pauses: 0 }
+    this.#pending.set(id, { method, url, type, kind, sinceMs: this.#nowMs(), ...state })
     if (kind === 'request') this.#lastEventMs = this.#nowMs()
     else if (type === 'EventSource' || type === 'WebSocket') this.#streamOpened()
   }
@@ -124,6 +164,8 @@ export class NetworkActivity {
     const request = this.#pending.get(id)
     if (request === undefined) return
     const isFirst = request.answeredMs === null
+    if (this.#nowMs() - (request.answeredMs ?? Number.POSITIVE_INFINITY) >= SILENCE_MS) request.pauses++
+    if (isFirst) this.#cameLate(request)
     request.answeredMs = this.#nowMs()
     request.isUnread = false
     if (request.kind === 'request') this.#lastEventMs = this.#nowMs()
@@ -136,8 +178,20 @@ export class NetworkActivity {
   }
 
   finished(id: string): void {
-    if (this.#pending.get(id)?.kind === 'request') this.#lastEventMs = this.#nowMs()
+    const request = this.#pending.get(id)
+    if (request?.kind === 'request') {
+      this.#lastEventMs = this.#nowMs()
+      this.#cameLate(request)
+    }
     this.#pending.delete(id)
+  }
+
+  /** The page and its workers need their time again, to handle it. */
+  #cameLate({ method, url, sinceMs, kind }: Pending): void {
+    if (kind !== 'request' || this.#nowMs() - sinceMs < ANSWER_MS) return
+    this.#patience.polls.forget(method, url)
+    this.#hasLostTime = true
+    if (this.#firstWorkerMs < this.#nowMs()) this.#firstWorkerMs = this.#nowMs()
   }
 
   /** The clock ran out: stop waiting for responses that the page does not read. */
@@ -229,6 +283,11 @@ export class NetworkActivity {
 
   get listeners(): CdpListeners {
     const progressed = ({ requestId }: { requestId: string }) => this.progressed(requestId)
+    const answered = ({ requestId, response }: Protocol.Network.ResponseReceivedEvent) => {
+      const request = this.#pending.get(requestId)
+      if (request !== undefined && ENDLESS.test(response.mimeType)) request.isEndless = true
+      this.progressed(requestId)
+    }
     const finished = ({ requestId }: { requestId: string }) => this.finished(requestId)
     const mustLeave = () => {
       this.#mustLeave = true
@@ -237,7 +296,7 @@ export class NetworkActivity {
       'Network.requestWillBeSent': ({ requestId, request: { method, url, postData }, type = 'Other' }) =>
         this.started(requestId, { method, url, postData, type }),
       'Network.dataReceived': progressed,
-      'Network.responseReceived': progressed,
+      'Network.responseReceived': answered,
       'Network.eventSourceMessageReceived': progressed,
       'Network.webSocketCreated': ({ requestId, url }) => {
         mustLeave()
@@ -268,6 +327,13 @@ export class NetworkActivity {
     const [bodyMs, silenceMs] =
       type === 'Document' ? [DOCUMENT_BODY_MS, DOCUMENT_SILENCE_MS] : [BODY_MS, SILENCE_MS]
     return ageMs < bodyMs && (this.#nowMs() - answeredMs) / slowness < silenceMs
+  }
+
+  #isAwaited({ type, kind, answeredMs, isUnread, isEndless, pauses }: Pending): boolean {
+    if (kind !== 'request' || isUnread || isEndless || pauses >= PAUSES_OF_STREAM) return false
+    if (answeredMs === null) return AWAITED_TYPES.has(type)
+    // Chromium does not tell whether the page reads the rest of a fetch.
+    return type === 'Fetch' ? this.#reading + this.#draining > 0 : AWAITED_TYPES.has(type)
   }
 
   #isWorking(): boolean {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { within } from '../../within.ts'
 import type { CdpListeners, CdpSession } from '../browser/cdp.ts'
 import type { CaptureReason } from '../record.ts'
 import type { NetworkActivity } from './network-activity.ts'
@@ -10,11 +11,37 @@ const STEP_MS = 500
 /** A page that is busy in every round is as ready as it gets. */
 const ROUNDS_LIMIT = 20
 const CHECK_EVERY_MS = 5
+/** While late responses are awaited, which can take many seconds. */
+const CHECK_AWAITED_EVERY_MS = 25
 /** A page that holds its capture gets this much real time between steps. */
 const HOLD_PAUSE_MS = 20
 
-/** Never resolves while the page holds the capture or hangs. See docs/decisions/0002-virtual-time.md. */
+/**
+ * Ends at `captureByMs`, if given; else never while the page holds the capture or hangs. See
+ * docs/decisions/0002-virtual-time.md.
+ */
 export async function runUntilSettled(
+  session: CdpSession,
+  clock: RenderClock,
+  activity: NetworkActivity,
+  signal: ReadySignal,
+  nowMs: () => number,
+  captureByMs: number | null = null,
+): Promise<CaptureReason> {
+  let isOver = false
+  const stoppable: RenderClock = {
+    pause: () => clock.pause(),
+    grant: (policy, budgetMs) => (isOver ? new Promise(() => {}) : clock.grant(policy, budgetMs)),
+  }
+  const settled = settle(session, stoppable, activity, signal, nowMs)
+  const capture =
+    captureByMs === null ? await settled : await within(captureByMs - nowMs(), settled, 'deadline' as const)
+  isOver = true
+  await clock.pause()
+  return capture
+}
+
+async function settle(
   session: CdpSession,
   clock: RenderClock,
   activity: NetworkActivity,
@@ -38,10 +65,10 @@ export async function runUntilSettled(
   const policy = () => (activity.isClockHeld() || isStuck ? 'advance' : 'pauseIfNetworkFetchesPending')
 
   /** Runs the clock at real speed: stopped, it would hold back databases and sockets. */
-  const runInRealTime = async (untilMs: number) => {
-    for (let sinceMs = nowMs(); activity.isBusy() || activity.isStreaming() || nowMs() < untilMs; ) {
-      await delay(CHECK_EVERY_MS)
-      const passedMs = Math.max(nowMs() - sinceMs, CHECK_EVERY_MS)
+  const runInRealTime = async (mustGoOn: () => boolean, everyMs = CHECK_EVERY_MS) => {
+    for (let sinceMs = nowMs(); activity.isBusy() || activity.isStreaming() || mustGoOn(); ) {
+      await delay(everyMs)
+      const passedMs = Math.max(nowMs() - sinceMs, everyMs)
       sinceMs = nowMs()
       const ended = await run(policy(), passedMs)
       if (ended === 'ready') return ended
@@ -59,17 +86,24 @@ export async function runUntilSettled(
     const isOnHold = signal.state === 'hold'
     const hasLostTime = activity.takeLostTime()
     if (hasLostTime) owedMs = BUDGET_MS
-    if (owedMs <= 0 && !activity.isBusy() && !activity.isStreaming() && !isOnHold) break
-    if (round >= ROUNDS_LIMIT && !isOnHold) {
-      capture = 'cap'
-      break
+    const isDone = owedMs <= 0 && !activity.isBusy() && !activity.isStreaming()
+    if ((isDone || round >= ROUNDS_LIMIT) && !isOnHold) {
+      if (!activity.isAwaiting()) {
+        if (!isDone) capture = 'cap'
+        break
+      }
+      // By now the page's clock shows about the real time, as in a browser.
+      if ((await runInRealTime(() => activity.isAwaiting(), CHECK_AWAITED_EVERY_MS)) === 'ready') break
+      owedMs = BUDGET_MS
+      round = 0
+      continue
     }
-    if ((await runInRealTime(nowMs() + (isOnHold ? HOLD_PAUSE_MS : 0))) === 'ready') break
+    const holdUntilMs = nowMs() + (isOnHold ? HOLD_PAUSE_MS : 0)
+    if ((await runInRealTime(() => nowMs() < holdUntilMs)) === 'ready') break
     const budgetMs = hasLostTime && policy() !== 'advance' ? BUDGET_MS : STEP_MS
     owedMs -= budgetMs
     ended = await run(policy(), budgetMs)
   }
-  await clock.pause()
   return signal.state === 'ready' ? 'ready-signal' : capture
 }
 

@@ -35,6 +35,11 @@ export class Recorder {
     this.#record.phases[phase] ??= Math.round(this.#nowMs() - this.#beganMs)
   }
 
+  missed(requests: readonly { url: string; ageMs: number }[]): void {
+    for (const { url, ageMs } of requests)
+      this.#note(url, 'missing', `no answer within ${Math.round(ageMs)} ms`)
+  }
+
   captured(why: CaptureReason): void {
     this.#record.capture = why
     this.reached('settled')
@@ -48,7 +53,8 @@ export class Recorder {
     const record = this.#record
     record.requests.preloaded = preloaded
     if (record.phases.tab !== null) this.reached('snapshot')
-    if ('html' in outcome) record.htmlBytes = Buffer.byteLength(outcome.html)
+    const page = outcome.kind === 'incomplete' ? outcome.page : 'html' in outcome ? outcome : null
+    if (page !== null) record.htmlBytes = Buffer.byteLength(page.html)
     if (outcome.kind !== 'rendered') return { outcome, record }
     const [application, movedTo] = [this.#application.name(), this.#movedTo]
     return { outcome: { ...outcome, application, movedTo }, record }
@@ -96,12 +102,16 @@ export class Recorder {
   }
 
   #trouble(requestId: string, kind: Trouble['kind'], reason: string): void {
-    const { requests, troubles } = this.#record
     const url = this.#urls.get(requestId)
     if (url === undefined) return
     // Once for each request: an error status and a broken body are one problem.
     this.#urls.delete(requestId)
-    requests[kind]++
+    this.#note(url, kind, reason)
+  }
+
+  #note(url: string, kind: Trouble['kind'], reason: string): void {
+    const { requests, troubles } = this.#record
+    requests[kind] = (requests[kind] ?? 0) + 1
     if (troubles.length === TROUBLES_LIMIT) return
     const texts = { url: storable(url, TROUBLE_URL_LIMIT_CHARS), reason: storable(reason, TEXT_LIMIT_CHARS) }
     troubles.push({ kind, ...texts })

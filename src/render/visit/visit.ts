@@ -4,6 +4,7 @@ import type { PageLimits, RenderOutcome, RenderRequest } from '../outcome.ts'
 import { OUT_OF_MEMORY, type Page, TOO_MANY_EVENTS } from '../tab/page.ts'
 import type { Tab } from '../tab/tab.ts'
 import { Workers } from '../tab/workers.ts'
+import type { LongPolls } from '../time/long-polls.ts'
 import { NetworkActivity } from '../time/network-activity.ts'
 import type { RenderClock } from '../time/virtual-clock.ts'
 import { ReadySignal, runUntilSettled } from '../time/virtual-time.ts'
@@ -22,6 +23,9 @@ import { pageText } from './page-text.ts'
 import { mergeListeners, type Recorder } from './recorder.ts'
 import { type Snapshot, takeSnapshot } from './snapshot.ts'
 
+/** For the snapshot, at the end of a render's time. */
+const LAST_MS = 1_500
+
 /** A page that reloads more often than this never becomes ready. */
 const RELOAD_LIMIT = 3
 
@@ -29,17 +33,26 @@ const RELOAD_LIMIT = 3
 export async function visit(
   tab: Tab,
   request: RenderRequest,
-  options: { timeoutMs: number; clock: Clock; limits: PageLimits; recorder: Recorder },
+  options: {
+    timeoutMs: number
+    clock: Clock
+    limits: PageLimits
+    recorder: Recorder
+    longPolls: LongPolls
+  },
 ): Promise<RenderOutcome> {
   const { page } = tab
-  const { customDomain, signal } = request
+  const { customDomain, signal, captureByMs = null } = request
   const { timeoutMs, clock, limits, recorder } = options
+  const polls = options.longPolls.of(request)
+  const awaitUntilMs = clock.nowMs() + timeoutMs - Math.min(LAST_MS, timeoutMs / 4)
   const url = `https://${customDomain}${request.path}`
 
   const { promise: ended, resolve: end } = Promise.withResolvers<RenderOutcome>()
   let isOver = false
   const { session, connection, clock: pageClock } = untilOver(page, () => isOver)
-  const activity = new NetworkActivity(clock.nowMs, (address) => tab.site.isDelivered(address))
+  const isDelivered = (address: string) => tab.site.isDelivered(address)
+  const activity = new NetworkActivity(clock.nowMs, isDelivered, { untilMs: awaitUntilMs, polls })
   const ready = new ReadySignal()
   const main = new MainDocument(page.frameId, request, recorder, end)
   const workers = new Workers({
@@ -64,11 +77,19 @@ export async function visit(
     if (errorText !== undefined) return outcomeOfNavigation(errorText)
     // Until then the tab may hold the previous parked page.
     await main.arrived
-    recorder.captured(await runUntilSettled(session, workers.follow(pageClock), activity, ready, clock.nowMs))
+    const watched = workers.follow(pageClock)
+    const capture = await runUntilSettled(session, watched, activity, ready, clock.nowMs, captureByMs)
+    recorder.captured(capture)
+    const missing = capture === 'ready-signal' ? [] : activity.missing()
+    recorder.missed(missing)
     const snapshot = await takeSnapshot(session, page.frameId, limits, page.ownWorld)
     page.canPark = activity.canPark()
     const headers = keptHeaders(main.headers)
-    return outcomeOfSnapshot(snapshot, { status: main.status, headers, url, site: request })
+    const outcome = outcomeOfSnapshot(snapshot, { status: main.status, headers, url, site: request })
+    const reason = reasonOfLack(missing, ready.state)
+    if (capture === 'deadline') return withLack(outcome, reason ?? 'the page was still busy')
+    for (const { method, url } of missing) polls.learn(method, url)
+    return reason !== null && outcome.kind === 'rendered' ? { ...outcome, missing: reason } : outcome
   }
   try {
     return await Promise.race([ended, load().catch((error) => outcomeOfFault(error, tab.lost))])
@@ -77,6 +98,25 @@ export async function visit(
     clearTimeout(timer)
     signal.removeEventListener('abort', abort)
   }
+}
+
+const NAMED_MISSING = 3
+
+/** What the page lacks; null: nothing is known. */
+function reasonOfLack(missing: ReturnType<NetworkActivity['missing']>, flag: ReadySignal['state']) {
+  const names = missing.slice(0, NAMED_MISSING).map(({ method, url }) => `${method} ${url.slice(0, 120)}`)
+  const more = missing.length > names.length ? ` and ${missing.length - names.length} more` : ''
+  if (names.length > 0) return `no answer to ${names.join(', ')}${more}`
+  return flag === 'hold' ? 'the page did not say that it was ready' : null
+}
+
+/** Redirects and limits are the same with or without what is missing. */
+function withLack(outcome: RenderOutcome, reason: string): RenderOutcome {
+  if (outcome.kind === 'blank' || outcome.kind === 'error-page')
+    return { kind: 'incomplete', reason, page: null }
+  if (outcome.kind !== 'rendered') return outcome
+  const { status, headers, html } = outcome
+  return { kind: 'incomplete', reason, page: { status, headers, html } }
 }
 
 /** Drops commands after the render's end, so they do not reach the tab's next render. */

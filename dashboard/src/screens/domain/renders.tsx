@@ -95,6 +95,7 @@ const CAPTURES: Record<string, string> = {
   budget: 'when its timers had run',
   idle: 'when no request or script was running',
   cap: 'when the time limit was reached',
+  deadline: 'shortly before the crawler stopped waiting',
 }
 
 const PHASES = [
@@ -117,7 +118,7 @@ export function RenderRecord({ render }: { render: Render }) {
           ['Captured', capture === null ? 'no' : (CAPTURES[capture] ?? capture)],
           [
             'Requests',
-            `${count(requests.made)} sent${ahead}, ${count(requests.spared)} images skipped, ${count(requests.blocked)} blocked, ${count(requests.failed)} failed`,
+            `${count(requests.made)} sent${ahead}, ${count(requests.spared)} images skipped, ${count(requests.blocked)} blocked, ${count(requests.failed)} failed${requests.missing ? `, ${count(requests.missing)} without an answer` : ''}`,
           ],
           ...(htmlBytes === null ? [] : ([['Size', bytes(htmlBytes)]] as const)),
         ]}
@@ -126,7 +127,7 @@ export function RenderRecord({ render }: { render: Render }) {
       {troubles.length > 0 && (
         <div>
           <Text size="sm" fw={500}>
-            Blocked and failed requests
+            Blocked, failed and unanswered requests
           </Text>
           <pre className="code-block">
             {troubles.map(({ kind, url, reason }) => `${kind}: ${url} (${reason})`).join('\n')}
