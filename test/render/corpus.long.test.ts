@@ -18,7 +18,7 @@ import { speakWebSocket } from './web-socket.ts'
 /** Pages at once: more than cores, for many of them wait. */
 const AT_ONCE = 4
 
-const renderer = await startTestRenderer({ slots: AT_ONCE })
+const renderer = await startTestRenderer({ slots: AT_ONCE, timeoutMs: 15_000 })
 after(() => renderer.close())
 
 const sockets = new Map<string, NonNullable<CorpusPage['sockets']>[string]>()

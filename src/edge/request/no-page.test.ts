@@ -49,6 +49,36 @@ describe('a render that brings no page', () => {
   }
 })
 
+describe('a page that is not complete when its crawler has to be answered', () => {
+  const page = { status: 200, headers: [] as [string, string][], html: '<h1>Half of it</h1>' }
+  const HALF: Scripted = { kind: 'incomplete', reason: 'no answer to GET /data', page }
+
+  it('is given to who waits and not kept; the whole one is rendered at once, in the background', async () => {
+    edge.script(HALF)
+    const answer = await edge.ask('/a', { headers: { 'accept-encoding': 'identity' } })
+    assert.deepEqual([answer.status, answer.verdict, String(answer.body)], [200, 'rendered', page.html])
+    const { rows } = await edge.pool.query('select path, priority, state from job where finished_at is null')
+    assert.deepEqual(rows, [{ path: '/a', priority: 1, state: 'queued' }])
+    const { rows: stored } = await edge.pool.query('select path from page')
+    assert.deepEqual(stored, [])
+  })
+
+  it('beside a good copy, that is served on', async () => {
+    const good = await edge.ask('/a')
+    edge.wait(9 * DAY)
+    edge.script(HALF)
+    const kept = await edge.ask('/a')
+    assert.deepEqual([kept.status, kept.verdict, kept.body], [200, 'stale', good.body])
+  })
+
+  it('with nothing to see, the origin answers', async () => {
+    edge.script({ kind: 'incomplete', reason: 'no answer to GET /data', page: null })
+    assert.equal(await edge.verdict('/a'), 'pass; incomplete')
+    const { rows } = await edge.pool.query('select path from job where finished_at is null')
+    assert.deepEqual(rows, [{ path: '/a' }])
+  })
+})
+
 describe('a page that says itself that it is an error of the moment', () => {
   const SORRY: Scripted = {
     kind: 'site-error',

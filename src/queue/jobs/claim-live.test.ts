@@ -7,7 +7,7 @@ import { systemClock } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
 import { pageId } from '../../store/page-id.ts'
-import { createClaimLive } from './claim.ts'
+import { captureByMs, createClaimLive } from './claim.ts'
 import { enqueue } from './enqueue.ts'
 
 let queue: TestQueue
@@ -42,7 +42,8 @@ it('is queued, with the name of its request, and claimed with all that its rende
     await queue.pool.query(`update job set state = 'queued' where id = $1`, [job])
     return queue.claim({ node: 'node' })
   })()
-  assert.deepEqual(claimed, [{ ...again, attempts: 1 }], 'as any claim gives it')
+  const captureByMs = claimed[0]?.captureByMs
+  assert.deepEqual(claimed, [{ ...again, attempts: 1, captureByMs }], 'as any claim gives it')
   const { rows } = await queue.pool.query('select id, request_id from job')
   assert.deepEqual(rows, [{ id: job, request_id: 'request' }])
 })
@@ -101,3 +102,35 @@ it('a domain that is gone is said to be', async () => {
     (error) => error instanceof AppError && error.code === 'domain_not_found',
   )
 })
+
+it('is captured a second before its crawler has to be answered', async () => {
+  const domain = await queue.domain()
+  const beganMs = systemClock.nowMs()
+  const { claimed } = await miss(domain)
+  const byMs = claimed[0]?.captureByMs ?? 0
+  assert(byMs > beganMs + 8_000 && byMs <= systemClock.nowMs() + 9_000, `${byMs - beganMs}`)
+  const [background] = await (async () => {
+    await enqueue(queue.pool, domain, ['/warm' as PagePath], 'warm')
+    return queue.claim()
+  })()
+  assert.equal(background?.captureByMs, null)
+})
+
+for (const [what, row, leftMs] of [
+  ['just asked for', { priority: 0, queued_ms: 0, wait_left_ms: 20_000 }, 9_000],
+  ['after a wait in the queue', { priority: 0, queued_ms: 4_000, wait_left_ms: 16_000 }, 5_000],
+  ['with just enough time', { priority: 0, queued_ms: 7_500, wait_left_ms: 12_500 }, 1_500],
+  ['with too little', { priority: 0, queued_ms: 7_501, wait_left_ms: 12_499 }, null],
+  [
+    'joined by a second crawler: the first counts',
+    { priority: 0, queued_ms: 4_000, wait_left_ms: 20_000 },
+    5_000,
+  ],
+  ['queued long ago, and joined now', { priority: 0, queued_ms: 3_600_000, wait_left_ms: 20_000 }, 9_000],
+  ['a background job', { priority: 1, queued_ms: 0, wait_left_ms: null }, null],
+  ['without a crawler', { priority: 0, queued_ms: 0, wait_left_ms: null }, null],
+] as const) {
+  it(`${what}: ${leftMs ?? 'no'} ms are left`, () => {
+    assert.equal(captureByMs(row, 10_000, 100), leftMs === null ? null : 100 + leftMs)
+  })
+}

@@ -28,6 +28,16 @@ describe('what is refused', () => {
     assert.equal(refusalOf({ status: 200, textChars: 1 }, null, 1), null)
   })
 
+  it('less text than before where requests stayed unanswered', () => {
+    const missing = 'no answer to GET /data'
+    const fresh = { status: 200, textChars: 899, missing }
+    assert.deepEqual(refusalOf(fresh, LAST, 1), { outcome: 'incomplete', detail: missing })
+    assert.equal(refusalOf({ ...fresh, textChars: 900 }, LAST, 1), null)
+    assert.equal(refusalOf({ ...fresh, missing: null }, LAST, 1), null)
+    assert.equal(refusalOf(fresh, null, 1), null)
+    assert.equal(refusalOf(fresh, { ...LAST, refusedAtMs: 0 }, REFUSED_FOR_MS), null)
+  })
+
   it('an error status where there was none; but a page that is gone is gone', () => {
     assert.equal(outcome({ status: 403, textChars: 900 }), 'origin-error')
     assert.equal(outcome({ status: 404, textChars: 1 }), null)

@@ -106,6 +106,28 @@ describe('a page that is given once', () => {
     assert.equal(await rows(domain), 1)
   })
 
+  it('an incomplete page: given and counted, rendered again behind it; a background render is not', async () => {
+    const html = '<!doctype html><h1>half</h1>'
+    const half: RenderOutcome = {
+      ...{ kind: 'incomplete', reason: 'no answer to GET /data' },
+      page: { status: 200, headers: [], html },
+    }
+    const domain = await queue.domain()
+    const job = await running(domain)
+    assert.deepEqual(await queue.complete(job, half), { state: 'failed', outcome: 'incomplete' })
+    assert.equal(String(brotliDecompressSync((await readUnstored(queue.pool, domain, job.id))!.bodyBr)), html)
+    assert.equal(await counted(domain), 1)
+    const open = () => queue.jobs(domain).then((jobs) => jobs.filter(({ state }) => state === 'queued'))
+    assert.deepEqual(
+      (await open()).map(({ path, priority }) => [path, priority]),
+      [['/', 1]],
+    )
+    const [again] = await queue.claim()
+    await queue.complete(again!, half)
+    assert.deepEqual([(await open()).length, await rows(domain), await counted(domain)], [0, 1, 1])
+    assert.equal(await readStored(queue.pool, pageId(domain, HOME)), null)
+  })
+
   it('not past 120 % of the month', async () => {
     const plans = { ...DEFAULT_PLANS, small: { ...DEFAULT_PLANS['pro']!, monthly_render_limit: 5 } }
     const complete = createComplete({ pool: queue.pool, plans, clock: systemClock })

@@ -1,6 +1,7 @@
 // Runs last. Replaces what the headless shell does not do under virtual time; removes what renders must not have.
 {
   const { setTimeout, clearTimeout, reportError, DOMException } = window
+  const { add, delete: remove } = Set.prototype
   Reflect.deleteProperty(window, 'prepaintTell')
 
   /** @param {object} target @param {string} name @param {unknown} value */
@@ -14,6 +15,15 @@
     // An earlier render in this tab may have set it.
     window.name = ''
 
+    // The clock runs on until Node hears of the flag. What the page does at once, and in its next frame, still counts.
+    const LAST_MOMENT_MS = 50
+    const TIMERS_LIMIT = 1_000_000
+    /** @type {Set<string>} */
+    const onHold = new Set()
+    const endTimers = () => {
+      const last = setTimeout(() => {}, 0)
+      for (let id = last; id > 0 && id > last - TIMERS_LIMIT; id--) clearTimeout(id)
+    }
     for (const flag of ['prerenderReady', 'renderComplete', 'renderReady']) {
       /** @type {unknown} */
       let value
@@ -23,8 +33,15 @@
         get: () => value,
         set: (/** @type {unknown} */ given) => {
           value = given
-          if (given === false) report(`hold ${flag}`)
-          if (given === true) report(`ready ${flag}`)
+          if (given === false) {
+            add.call(onHold, flag)
+            report(`hold ${flag}`)
+          }
+          if (given === true) {
+            remove.call(onHold, flag)
+            report(`ready ${flag}`)
+            if (onHold.size === 0) setTimeout(endTimers, LAST_MOMENT_MS)
+          }
         },
       })
     }

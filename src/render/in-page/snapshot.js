@@ -1,6 +1,21 @@
 // Runs in an isolated world, where the page cannot change functions. Changes the document.
-const JAVASCRIPT =
-  /^(?:(?:text|application)\/(?:x-)?(?:java|ecma|live)script(?:[\d.]*)|text\/jscript|module|importmap|speculationrules)?$/i
+
+// HTML, "prepare the script element": JavaScript MIME types (MIME Sniffing, section 4.6), modules, and what Chromium loads.
+const EXECUTABLE =
+  /^(?:(?:application|text)\/(?:x-)?(?:ecma|java)script|text\/(?:javascript1\.[0-5]|jscript|livescript)|module|importmap|speculationrules|webbundle)?$/i
+const LOADED_FOR_SCRIPTS =
+  'link[rel~="import" i], link[rel~="modulepreload" i], link[rel~="preload" i][as="script" i], link[rel~="prefetch" i][as="script" i]'
+// The URL Standard ignores leading controls and spaces, and tabs and line breaks anywhere.
+const JAVASCRIPT_URL = new RegExp(`^[\\0-\\x20]*${[...'javascript:'].join('[\\t\\n\\r]*')}`, 'i')
+const WITH_URLS =
+  '[*|href], [src], [action], [formaction], [data], [to], [from], [values], [srcdoc], [xlink\\:href]'
+const URL_ATTRIBUTES = ['href', 'xlink:href', 'src', 'action', 'formaction', 'data', 'to', 'from', 'values']
+const FRAMES = new Set(['IFRAME', 'FRAME', 'OBJECT', 'EMBED'])
+const DATA_DOCUMENT = /^[\0-\x20]*data:[^,]*(?:html|xml)/i
+const FRAMES_DEPTH = 3
+// Written raw: an end tag in the text would end the element (HTML, "serialising HTML fragments").
+const RAW_TEXT = 'style, script, xmp, iframe, noembed, noframes, noscript, plaintext'
+const ENDS_COMMENT = /^-?>|--!?>|--!?$|<!--/
 
 // Comments that only the scripts of frameworks read.
 const MARKER =
@@ -17,11 +32,12 @@ const doc = {
   evaluate: own('evaluate'),
   contentType: own('contentType'),
 }
-const { removeAttribute, checkVisibility } = Element.prototype
+const { getAttribute, setAttribute, removeAttribute, checkVisibility } = Element.prototype
 
 const { root } = doc
 
-/** A document or shadow root. @typedef {Pick<Document, 'querySelector' | 'querySelectorAll' | 'children' | 'adoptedStyleSheets'>} Scope */
+/** A document. @typedef {Pick<Document, 'querySelector' | 'querySelectorAll' | 'children' | 'adoptedStyleSheets'>} Scope */
+/** A document, a shadow root, or one that is yet to be. @typedef {Scope | DocumentFragment} Part */
 /** @type {Scope} */
 const page = {
   querySelector: own('querySelector'),
@@ -36,27 +52,35 @@ function takeSnapshot(maxChars, maxElements) {
   const isHtml = doc.contentType === 'text/html' || doc.contentType === 'application/xhtml+xml'
   if (!isHtml || !(root instanceof HTMLHtmlElement)) return { kind: 'not-html' }
 
-  /** @type {(Scope | ShadowRoot)[]} */
+  /** @type {Part[]} */
   const scopes = [page]
+  /** @type {Element[]} */
+  const scripts = []
   let elements = 0
   for (const scope of scopes) {
     const found = scope.querySelectorAll('*')
     elements += found.length
     if (elements > maxElements) return { kind: 'too-large', what: 'elements' }
     for (const element of found) {
-      const { shadowRoot } = element
+      const { shadowRoot, localName } = element
       if (shadowRoot instanceof ShadowRoot) scopes.push(shadowRoot)
+      if (localName === 'script' || isScriptInCapitals(localName)) scripts.push(element)
+      // Once parsed again, it is a shadow root.
+      else if (element instanceof HTMLTemplateElement && element.hasAttribute('shadowrootmode'))
+        scopes.push(element.content)
     }
   }
   const shadowRoots = scopes.filter((scope) => scope instanceof ShadowRoot)
 
   const blank = isBlank(scopes)
   const metas = takeMetas()
+  for (const script of scripts) if (isExecutable(script)) script.remove()
   for (const scope of scopes) {
     writeForms(scope)
     writeStyles(scope)
-    removeScripts(scope)
-    removeMarkers(scope instanceof ShadowRoot ? scope : root)
+    removeHandlersAndUrls(scope)
+    removeMarkers(scope instanceof DocumentFragment ? scope : root)
+    escapeRawText(scope)
   }
   declareUtf8()
 
@@ -81,18 +105,19 @@ function doctype() {
   const type = doc.doctype
   if (type === null) return ''
   const { name, publicId, systemId } = type
+  if (/["<>]/.test(publicId + systemId)) return `<!DOCTYPE ${name}>\n`
   const identifiers = publicId !== '' ? ` PUBLIC "${publicId}"` : systemId !== '' ? ' SYSTEM' : ''
   return `<!DOCTYPE ${name}${identifiers}${systemId === '' ? '' : ` "${systemId}"`}>\n`
 }
 
-/** Whether there is neither text nor anything visible. @param {(Scope | ShadowRoot)[]} scopes */
+/** Whether there is neither text nor anything visible. @param {Part[]} scopes */
 function isBlank(scopes) {
   if (doc.body === null) return true
   const shown =
     'img,picture,video,audio,canvas,svg,iframe,frame,object,embed,input,select,textarea,button,hr,math'
   const silent = new Set(['SCRIPT', 'STYLE', 'NOSCRIPT', 'TEMPLATE', 'TITLE'])
   for (const scope of scopes) {
-    const part = scope instanceof ShadowRoot ? scope : doc.body
+    const part = scope instanceof DocumentFragment ? scope : doc.body
     if (part.querySelector(shown) !== null) return false
     const texts = doc.createTreeWalker(part, NodeFilter.SHOW_TEXT)
     for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
@@ -114,7 +139,7 @@ function takeMetas() {
   for (const meta of page.querySelectorAll('meta[name], meta[property]')) {
     const name = (meta.getAttribute('name') ?? meta.getAttribute('property') ?? '').toLowerCase()
     const content = (meta.getAttribute('content') ?? '').slice(0, 2_500)
-    if (name === 'prerender-status-code' || name === 'render:status_code') statusCode = content
+    if (name === 'prerender-status-code' || name === 'render:status_code') statusCode ??= content
     else if (name === 'prerender-header' || name === 'render:header') headers.push(content)
     else continue
     meta.remove()
@@ -122,7 +147,7 @@ function takeMetas() {
   return { statusCode, headers: headers.slice(0, 50) }
 }
 
-/** Form state lives in properties, not in the markup. @param {Scope | ShadowRoot} scope */
+/** Form state lives in properties, not in the markup. @param {Part} scope */
 function writeForms(scope) {
   for (const field of scope.querySelectorAll('input, option, textarea')) {
     if (field instanceof HTMLTextAreaElement) {
@@ -139,7 +164,7 @@ function writeForms(scope) {
   }
 }
 
-/** Rules that exist only in the CSSOM: inserted by script, or in adopted sheets. @param {Scope | ShadowRoot} scope */
+/** Rules that exist only in the CSSOM: inserted by script, or in adopted sheets. @param {Part} scope */
 function writeStyles(scope) {
   for (const style of scope.querySelectorAll('style')) {
     const { sheet } = style
@@ -149,7 +174,7 @@ function writeStyles(scope) {
       style.textContent = asStyleText(`${importsOf(sheet)}${rules}`)
     if (sheet.disabled) style.media = 'not all'
   }
-  for (const sheet of scope.adoptedStyleSheets) {
+  for (const sheet of 'adoptedStyleSheets' in scope ? scope.adoptedStyleSheets : []) {
     const rules = rulesOf(sheet)
     if (!rules || sheet.disabled) continue
     const style = doc.createElement('style')
@@ -190,34 +215,96 @@ function asStyleText(rules) {
   return rules.replace(/<\/(style)/gi, '<\\2f $1')
 }
 
-/** @param {Scope | ShadowRoot} scope */
-function removeScripts(scope) {
-  for (const script of scope.querySelectorAll('script')) {
-    if (JAVASCRIPT.test(script.getAttribute('type')?.trim() ?? script.getAttribute('language') ?? ''))
-      script.remove()
+/** The parser makes a script of it, whatever made it here. @param {unknown} name */
+function isScriptInCapitals(name) {
+  return typeof name === 'string' && name.length === 6 && name.toLowerCase() === 'script'
+}
+
+/** @param {Element} script */
+function isExecutable(script) {
+  const isHtml = script instanceof HTMLScriptElement
+  // An empty type is JavaScript, whatever the language; SVG has no language.
+  const language = isHtml ? script.getAttribute('language') : null
+  return EXECUTABLE.test((script.getAttribute('type') ?? (language ? `text/${language}` : '')).trim())
+}
+
+/** Returns whether anything was removed. @param {Part | Element} part @param {number} [depth] */
+function removeHandlersAndUrls(part, depth = 0) {
+  let removed = 0
+  for (const link of part.querySelectorAll(LOADED_FOR_SCRIPTS)) {
+    link.remove()
+    removed++
   }
-  const preloads =
-    'link[rel~="modulepreload" i], link[rel~="preload" i][as="script" i], link[rel~="prefetch" i][as="script" i]'
-  for (const link of scope.querySelectorAll(preloads)) link.remove()
-  for (const child of scope.children) {
-    const query = 'descendant-or-self::*/@*[starts-with(name(), "on")]'
-    const found = doc.evaluate(query, child, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE)
+  for (const element of part.querySelectorAll(WITH_URLS)) {
+    if (element instanceof HTMLIFrameElement && depth < FRAMES_DEPTH && cleanFrame(element, depth)) removed++
+    const isFrame = FRAMES.has(element.tagName)
+    for (const name of URL_ATTRIBUTES) {
+      const url = getAttribute.call(element, name)
+      if (url === null || !(JAVASCRIPT_URL.test(url) || (isFrame && DATA_DOCUMENT.test(url)))) continue
+      removeAttribute.call(element, name)
+      removed++
+    }
+  }
+  const handlers = 'descendant-or-self::*/@*[starts-with(translate(name(), "ON", "on"), "on")]'
+  for (const child of part.children) {
+    const found = doc.evaluate(handlers, child, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE)
     for (let at = 0; at < found.snapshotLength; at++) {
       const { name, ownerElement } = /** @type {Attr} */ (found.snapshotItem(at))
-      // Not every name with these letters is an event's: `one`, `on-tap`.
-      if (ownerElement !== null && name in ownerElement) removeAttribute.call(ownerElement, name)
+      if (ownerElement === null || !isHandler(name.toLowerCase(), ownerElement)) continue
+      removeAttribute.call(ownerElement, name)
+      removed++
     }
+  }
+  return removed > 0
+}
+
+/** Not every name with these letters is an event's: `one`, `on-tap`. @param {string} name @param {Element} element */
+function isHandler(name, element) {
+  // The parser may make an HTML element of one that is none here.
+  return (
+    name in element ||
+    name in HTMLElement.prototype ||
+    name in HTMLBodyElement.prototype ||
+    name in SVGAnimationElement.prototype
+  )
+}
+
+/** Returns whether anything was removed. @param {HTMLIFrameElement} frame @param {number} depth */
+function cleanFrame(frame, depth) {
+  const text = frame.getAttribute('srcdoc')
+  if (text === null) return false
+  const inner = new DOMParser().parseFromString(text, 'text/html')
+  const top = /** @type {Element} */ (inner.documentElement)
+  const scripts = [...top.querySelectorAll('script')].filter(isExecutable)
+  for (const script of scripts) script.remove()
+  const isChanged = removeHandlersAndUrls(top, depth + 1) || scripts.length > 0
+  const doctype = inner.compatMode === 'CSS1Compat' ? '<!DOCTYPE html>' : ''
+  if (isChanged) setAttribute.call(frame, 'srcdoc', doctype + top.outerHTML)
+  return isChanged
+}
+
+/** @param {Part} part */
+function escapeRawText(part) {
+  for (const element of part.querySelectorAll(RAW_TEXT)) {
+    const text = element.textContent ?? ''
+    const endTag = new RegExp(`</(?=${element.localName})`, 'gi')
+    // The same text in CSS, JavaScript and JSON.
+    if (text.includes('</') && endTag.test(text)) element.textContent = text.replace(endTag, '<\\/')
   }
 }
 
 /** @param {Node} part */
 function removeMarkers(part) {
-  const comments = doc.createTreeWalker(part, NodeFilter.SHOW_COMMENT)
-  /** @type {Comment[]} */
+  const comments = doc.createTreeWalker(
+    part,
+    NodeFilter.SHOW_COMMENT | NodeFilter.SHOW_PROCESSING_INSTRUCTION,
+  )
+  /** @type {CharacterData[]} */
   const markers = []
   while (comments.nextNode() !== null) {
-    const comment = /** @type {Comment} */ (comments.currentNode)
-    if (MARKER.test(comment.data)) markers.push(comment)
+    const comment = /** @type {CharacterData} */ (comments.currentNode)
+    const isComment = comment instanceof Comment
+    if (!isComment || MARKER.test(comment.data) || ENDS_COMMENT.test(comment.data)) markers.push(comment)
   }
   for (const marker of markers) marker.remove()
 }

@@ -135,6 +135,39 @@ describe('Chromium is told to let the clock stand', () => {
     await clock.grant('advance', 5)
     budgetExpired()
     await clock.pause()
-    assert.deepEqual(told, ['pause', 'advance', 'advance', 'pause', 'advance'])
+    assert.deepEqual(told, ['pause', 'advance', 'advance', 'advance', 'pause', 'advance'])
+  })
+
+  it('a budget that an early end left over is not taken for the last one', async () => {
+    let events: CdpListeners = {}
+    const session: CdpSession = {
+      send: async () => ({}) as never,
+      listen: (listeners) => {
+        events = listeners
+      },
+    }
+    const browser: CdpSession = {
+      send: async (_method, ..._params) => ({ sessionId: 'clock' }) as never,
+      listen() {},
+    }
+    const clock = await VirtualClock.open({ browser, session: () => session, endSession() {} }, 'page')
+    const ended: string[] = []
+    const grant = async (name: string, ms: number) => {
+      const { expired } = await clock.grant('advance', ms)
+      void expired.then(() => ended.push(name))
+    }
+    const budgetExpired = async () => {
+      events['Emulation.virtualTimeBudgetExpired']?.(undefined)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await grant('left over', 300)
+    await grant('short', 100)
+    await budgetExpired()
+    assert.deepEqual(ended, ['short'])
+    await grant('long', 500)
+    await budgetExpired()
+    assert.deepEqual(ended, ['short', 'left over'])
+    await budgetExpired()
+    assert.deepEqual(ended, ['short', 'left over', 'long'])
   })
 })

@@ -12,6 +12,8 @@ export type Policy = 'pauseIfNetworkFetchesPending' | 'advance'
 
 export type RenderClock = Pick<VirtualClock, 'pause' | 'grant'>
 
+type Grant = { leftMs: number; expire(result: 'expired'): void; expired: Promise<'expired'> }
+
 type Connection = Pick<CdpConnection, 'browser' | 'session' | 'endSession'>
 
 /**
@@ -22,9 +24,10 @@ export class VirtualClock {
   readonly #cdp: Connection
   readonly #targetId: string
   #current: { sessionId: string; session: CdpSession }
-  #open = 0
+  /** Budgets that have not expired, the last one at the end. Chromium keeps those that an early end left over. */
+  #granted: Grant[] = []
+  #policy: Policy = 'advance'
   #stands = false
-  #reportExpired = () => {}
 
   static async open(cdp: Connection, targetId: string): Promise<VirtualClock> {
     return new VirtualClock(cdp, targetId, await attach(cdp, targetId))
@@ -45,9 +48,10 @@ export class VirtualClock {
 
   /** Resolves at once; `expired` resolves when the budget is used up. */
   async grant(policy: Policy, budgetMs: number): Promise<{ expired: Promise<'expired'> }> {
-    const expired = this.#untilExpired()
+    const { promise: expired, resolve: expire } = Promise.withResolvers<'expired'>()
+    this.#granted.push({ leftMs: budgetMs, expire, expired })
+    this.#policy = policy
     this.#stands = false
-    this.#open++
     await this.#setPolicy({
       policy,
       budget: budgetMs,
@@ -58,10 +62,10 @@ export class VirtualClock {
 
   /** Uses up time that an early end left over: Chromium cannot take it back, and it would stop the next render. */
   async drain(): Promise<void> {
-    while (this.#open > 0) {
-      const expired = this.#untilExpired()
+    for (let last = this.#granted.at(-1); last !== undefined; last = this.#granted.at(-1)) {
+      this.#policy = 'advance'
       await this.#setPolicy({ policy: 'advance' })
-      await expired
+      await last.expired
     }
   }
 
@@ -79,18 +83,20 @@ export class VirtualClock {
 
   #listen(): void {
     this.#current.session.listen({
-      'Emulation.virtualTimeBudgetExpired': () => {
-        this.#open--
-        this.#stands = this.#open === 0
-        this.#reportExpired()
-      },
+      'Emulation.virtualTimeBudgetExpired': () => this.#expired(),
     })
   }
 
-  #untilExpired(): Promise<'expired'> {
-    return new Promise((resolve) => {
-      this.#reportExpired = () => resolve('expired')
-    })
+  #expired(): void {
+    if (this.#granted.length === 0) return
+    const leastMs = Math.min(...this.#granted.map(({ leftMs }) => leftMs))
+    const at = this.#granted.findIndex(({ leftMs }) => leftMs === leastMs)
+    const [ended] = this.#granted.splice(at, 1)
+    for (const grant of this.#granted) grant.leftMs -= leastMs
+    this.#stands = this.#granted.length === 0
+    ended?.expire('expired')
+    // An older budget has expired, which stops the clock before the last one is used up.
+    if (at < this.#granted.length) this.#setPolicy({ policy: this.#policy }).catch(() => {})
   }
 
   async #setPolicy(policy: Protocol.Emulation.SetVirtualTimePolicyRequest): Promise<void> {

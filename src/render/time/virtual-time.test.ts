@@ -192,6 +192,36 @@ describe('what a page still does is in its snapshot', () => {
     assert.doesNotMatch(html, /more 4/)
   })
 
+  for (const [name, script] of Object.entries({
+    'a timer of 0.3 s': `setTimeout(() => show('late'), 300)`,
+    'an interval': `setInterval(() => show('late'), 300)`,
+    'timers that start timers': `let n = 0; const tick = () => ++n < 30 ? setTimeout(tick, 10) : show('late'); tick()`,
+    'animation frames': `let n = 0; requestAnimationFrame(function step() { ++n < 20 ? requestAnimationFrame(step) : show('late') })`,
+    'an idle callback after a timer': `setTimeout(() => requestIdleCallback(() => show('late')), 300)`,
+  })) {
+    for (const flag of ['prerenderReady', 'renderComplete', 'renderReady']) {
+      it(`what comes after ${flag}: ${name} is not in the page, and the rest of its frame is`, async () => {
+        const rest = `requestAnimationFrame(() => Promise.resolve().then(() => show('now')))`
+        renderer.routes.set(
+          '/case',
+          scripted(`setTimeout(() => { window.${flag} = true; ${script}; ${rest} }, 500)`),
+        )
+        const html = await renderer.html('/case')
+        assert.match(html, /<li>now/)
+        assert.doesNotMatch(html, /<li>late/)
+      })
+    }
+  }
+
+  it('a flag that is true while another is false ends nothing', async () => {
+    renderer.routes.set(
+      '/case',
+      scripted(`window.prerenderReady = false; window.renderReady = true
+        setTimeout(() => { show('content'); window.prerenderReady = true }, 1000)`),
+    )
+    assert.match(await renderer.html('/case'), /<li>content/)
+  })
+
   it('a page that says it is ready is taken at once, whatever it has still to do', async () => {
     renderer.routes.set('/never', () => {})
     renderer.routes.set(

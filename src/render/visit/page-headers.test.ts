@@ -33,6 +33,13 @@ describe('headers that a page asks for', () => {
     )
   })
 
+  it('of two with one name, the first', () => {
+    assert.deepEqual(pageHeaders(['X-Robots-Tag: noindex', 'x-robots-tag: all', 'x-other: 1']), [
+      ['x-robots-tag', 'noindex'],
+      ['x-other', '1'],
+    ])
+  })
+
   const DENIED = [
     ...['Set-Cookie', 'set-cookie2', 'Transfer-Encoding', 'CONTENT-LENGTH', 'Connection', 'Keep-Alive'],
     ...[

@@ -27,7 +27,7 @@ export const HEADER_VALUE_LIMIT_CHARS = 2_048
 /** Names and values together; leaves room for headers of servers in front. */
 export const PAGE_HEADERS_LIMIT_CHARS = 8_192
 
-/** Parses `Name: value` texts; drops malformed, denied or excess ones. `location` needs a redirect status. */
+/** Parses `Name: value` texts; drops malformed, denied, repeated or excess ones. `location` needs a redirect status. */
 export function pageHeaders(texts: readonly string[]): [name: string, value: string][] {
   const kept: [string, string][] = []
   let chars = 0
@@ -38,6 +38,7 @@ export function pageHeaders(texts: readonly string[]): [name: string, value: str
     const value = text.slice(at + 1).trim()
     if (!TOKEN.test(name) || DENIED.has(name) || DENIED_FAMILIES.test(name)) continue
     if (value === '' || value.length > HEADER_VALUE_LIMIT_CHARS || !/^[\x20-\x7e]*$/.test(value)) continue
+    if (kept.some(([known]) => known === name)) continue
     chars += name.length + value.length
     if (kept.length === PAGE_HEADERS_LIMIT || chars > PAGE_HEADERS_LIMIT_CHARS) break
     kept.push([name, value])

@@ -203,9 +203,9 @@ function outcomeOfSnapshot(
   const headers = [...main.headers, ...wanted.filter(([name]) => name !== 'location')]
   // The page set this status; the origin's was judged before.
   if (isTemporaryError(status)) return { kind: 'site-error', status, headers, html: snapshot.html }
-  if (snapshot.blank) return { kind: 'blank' }
   // A page that names its own status is believed.
   if (wantedStatus === null) {
+    if (snapshot.blank) return { kind: 'blank' }
     const bad = badnessOf(snapshot.html, pageText(snapshot.html, TEXT_LIMIT_CHARS + 1), status)
     if (bad !== null) return bad
   }

@@ -192,7 +192,8 @@ export const observers: Theme = {
       },
       expect: {
         reads: ['outer'],
-        has: [/<iframe srcdoc="(<|&lt;)p(>|&gt;)it's &quot;inside&quot; &amp; kept/],
+        has: [/<iframe srcdoc="[^"]*p(>|&gt;)it's &quot;inside&quot; &amp;amp; kept/],
+        hasNot: [/srcdoc="[^"]*script/],
       },
     },
     {

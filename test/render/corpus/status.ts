@@ -55,6 +55,24 @@ export const status: Theme = {
       expect: { outcome: 'blank' },
     },
     {
+      name: 'two metas for the status, and two for a header',
+      why: 'A component adds its own to those of the template: the first counts.',
+      routes: {
+        '': page(
+          '<p>page</p>',
+          `<meta name="prerender-status-code" content="404"><meta name="render:status_code" content="200">
+           <meta name="prerender-header" content="X-Robots-Tag: noindex"><meta name="render:header" content="x-robots-tag: all">`,
+        ),
+      },
+      expect: { status: 404, reads: ['page'], headers: { 'x-robots-tag': 'noindex' } },
+    },
+    {
+      name: 'nothing to see, with a status of its own',
+      why: 'The page says what it is, and is believed.',
+      routes: { '': page('<div id="app"></div>', '<meta name="prerender-status-code" content="410">') },
+      expect: { status: 410 },
+    },
+    {
       name: 'a body without anything',
       why: '200 and nothing to see: a failure of scripts, most of the time.',
       routes: { '': '<!DOCTYPE html><title>t</title><div id="app"></div><script>null.x</script>' },

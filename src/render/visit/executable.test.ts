@@ -1,0 +1,145 @@
+/**
+ * Nothing in a snapshot runs. Each row runs in its page, which proves that it can, and not in the snapshot, which is
+ * opened in the browser and clicked through. Rows follow HTML, "prepare the script element", and its other ways to run.
+ */
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { startTestRenderer } from '../../../test/support/renderer.ts'
+
+const renderer = await startTestRenderer({ slots: 4 })
+after(() => renderer.close())
+
+const RUN = `parent.fetch('ran')`
+const typed = (type: string) => `<script type="${type}">${RUN}</script>`
+const spoken = (language: string) => `<script language="${language}">${RUN}</script>`
+
+const TYPES = [
+  ...['application', 'text'].flatMap((kind) =>
+    ['ecmascript', 'javascript', 'x-ecmascript', 'x-javascript'].map((name) => `${kind}/${name}`),
+  ),
+  ...['text/jscript', 'text/livescript'],
+  ...['0', '1', '2', '3', '4', '5'].map((minor) => `text/javascript1.${minor}`),
+  ...['', 'module', 'TEXT/JavaScript', ' text/javascript\t'],
+]
+const LANGUAGES = ['', 'JavaScript', 'javascript', 'JScript', 'LiveScript', 'ECMAScript', 'JavaScript1.5']
+
+const runs: Record<string, string> = {
+  'no type': `<script>${RUN}</script>`,
+  ...Object.fromEntries(TYPES.map((type) => [`type "${type}"`, typed(type)])),
+  ...Object.fromEntries(LANGUAGES.map((language) => [`language "${language}"`, spoken(language)])),
+  'an empty type wins over a language': `<script type="" language="VBScript">${RUN}</script>`,
+  'an address': `<script src="ran"></script>`,
+  'a module by its address': `<script type="module" src="ran"></script>`,
+  'in SVG': `<svg><script>${RUN}</script></svg>`,
+  'in SVG, whatever its language': `<svg><script language="vbscript">${RUN}</script></svg>`,
+  'in SVG, by its address': `<svg><script href="ran"></script><script xlink:href="ran"></script></svg>`,
+  'in a declared shadow root': `<div><template shadowrootmode="open"><script>${RUN}</script></template></div>`,
+  'an event handler': `<img src="data:," onerror="${RUN}">`,
+  'an event handler of the body': `<body onload="${RUN}">`,
+  'an event handler in SVG': `<svg onload="${RUN}"></svg>`,
+  'an event handler in capitals': `<iMg src="data:," OnError="${RUN}">`,
+  'a click handler': `<button onclick="${RUN}">b</button>`,
+  'a handler of an animation': `<svg><animate attributeName="x" dur="1ms" onbegin="${RUN}"/></svg>`,
+  'a link': `<a href="javascript:${RUN}">a</a>`,
+  'a link with spaces, tabs and breaks': `<a href=" \n&#9;jAva&#10;scr&#9;ipt&#13;:${RUN}">a</a>`,
+  'a link in SVG': `<svg><a href="javascript:${RUN}"><text>a</text></a></svg>`,
+  'an XLink': `<svg><a xlink:href="javascript:${RUN}"><text>a</text></a></svg>`,
+  'an area': `<map name="m"><area href="javascript:${RUN}"></map>`,
+  'a form': `<form action="javascript:${RUN}"><button>b</button></form>`,
+  'a button of a form': `<form><button formaction="javascript:${RUN}">b</button></form>`,
+  'a frame at a script': `<iframe src="javascript:${RUN}"></iframe>`,
+  'a frame of markup': `<iframe srcdoc="<script>${RUN}</script>"></iframe>`,
+  'a frame of markup with a handler': `<iframe srcdoc="<p>x</p><img src='data:,' onerror=&quot;${RUN}&quot;>"></iframe>`,
+  'a frame of markup within another': `<iframe srcdoc="<iframe srcdoc='&lt;script&gt;parent.parent.fetch(\`ran\`)&lt;/script&gt;'></iframe>"></iframe>`,
+}
+
+/** Not run in the page, but by the parser that reads the snapshot. */
+const awakes: Record<string, string> = {
+  'a shadow root that was put in as text': `at.innerHTML = '<b><template shadowrootmode="open"><script>RUN<\\/script></template></b>'`,
+  'an element in capitals': `const s = document.createElementNS('http://www.w3.org/1999/xhtml', 'SCRIPT'); s.textContent = 'RUN'; at.append(s)`,
+  'a script of no namespace': `const s = document.createElementNS('urn:x', 'script'); s.textContent = 'RUN'; at.append(s)`,
+  'a handler of no namespace': `const s = document.createElementNS('urn:x', 'img'); s.setAttribute('src', 'data:,'); s.setAttribute('onerror', 'RUN'); at.append(s)`,
+  'a handler in capitals': `const s = document.createElement('img'); s.setAttributeNS(null, 'src', 'data:image/gif;base64,R0lGODlhAQABAAAAACw='); s.setAttributeNS(null, 'ONLOAD', 'RUN'); at.append(s)`,
+  'a comment that ends in itself': `at.append(document.createComment('--><script>RUN<\\/script>'))`,
+  'a comment that ends at once': `at.append(document.createComment('><script>RUN<\\/script>'))`,
+  'a comment that ends with a bang': `at.append(document.createComment('--!><script>RUN<\\/script>'))`,
+  'a processing instruction': `at.append(document.createProcessingInstruction('x', '><script>RUN<\\/script>'))`,
+  'a style that ends in itself': `const s = document.createElement('style'); s.textContent = '<\\/style><script>RUN<\\/script>'; at.append(s)`,
+  'data that ends in itself': `const s = document.createElement('script'); s.type = 'application/json'; s.textContent = '"<\\/script><script>RUN<\\/script>"'; at.append(s)`,
+  'a noscript that ends in itself': `const s = document.createElement('noscript'); s.textContent = '<\\/noscript><script>RUN<\\/script>'; at.append(s)`,
+  'a doctype that ends in itself': `document.replaceChild(document.implementation.createDocumentType('html', '"><script>RUN<\\/script>', ''), document.doctype)`,
+}
+
+const isData: Record<string, string> = {
+  'JSON-LD': '<script type="application/ld+json">{"a":"</b>"}</script>',
+  JSON: '<script type="application/json" id="state">{}</script>',
+  'a template': '<script type="text/x-handlebars"><b>{{x}}</b></script>',
+  'a type with a parameter': '<script type="text/javascript; charset=utf-8">data()</script>',
+  'a type of another language': '<script type="text/vbscript">data()</script>',
+  'another language': '<script language="VBScript">data()</script>',
+  'JavaScript 1.6': '<script type="text/javascript1.6">data()</script>',
+  'words about scripts': '<p title="javascript: the good parts">x</p>',
+  'a name that looks like a handler': '<p one="1" on-tap="go">x</p>',
+  'a plain template': '<template><script>inert()</script></template>',
+  'a picture as data': '<img src="data:image/svg+xml,%3Csvg/%3E">',
+}
+
+const CLICK = `<script>for (const e of document.querySelectorAll('a, area, button, svg a'))
+  e.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true }))</script>`
+let folders = 0
+/** A known site's requests are sent ahead of its pages. */
+const elsewhere = () => `snapshot-${folders}.example`
+const slug = () => `/${++folders}/`
+/** A form without its address is sent to its page. */
+const STAY = `<script>addEventListener('submit', (event) => event.preventDefault())</script>`
+
+async function hasRun(
+  folder: string,
+  page: string,
+  domain = 'scripts.example',
+): Promise<{ html: string; ran: boolean }> {
+  const before = renderer.asked.filter((path) => path === `${folder}ran`).length
+  renderer.routes.set(folder, page)
+  renderer.routes.set(
+    `${folder}ran`,
+    (_request, response) => void response.setHeader('content-type', 'text/javascript').end(''),
+  )
+  const html = await renderer.html(folder, { domain })
+  return { html, ran: renderer.asked.filter((path) => path === `${folder}ran`).length > before }
+}
+
+describe('what runs in a page does not run in its snapshot', { concurrency: 4 }, () => {
+  for (const [name, markup] of Object.entries(runs)) {
+    it(name, async () => {
+      const folder = slug()
+      const first = await hasRun(folder, `<!doctype html><p>text</p>${markup}${CLICK}`)
+      assert(first.ran, 'it runs in the page')
+      const again = await hasRun(folder, first.html + STAY + CLICK, elsewhere())
+      assert(!again.ran, first.html)
+      assert.match(first.html, /<p>text<\/p>/)
+      assert.doesNotMatch(first.html, /\bran\b/)
+    })
+  }
+})
+
+describe('what would run in the snapshot only', { concurrency: 4 }, () => {
+  for (const [name, script] of Object.entries(awakes)) {
+    it(name, async () => {
+      const folder = slug()
+      const page = `<!doctype html><p>text</p><div id="at"></div><script>${script.replaceAll('RUN', `fetch("ran")`)}</script>`
+      const first = await hasRun(folder, page)
+      const again = await hasRun(folder, first.html + STAY + CLICK, elsewhere())
+      assert(!again.ran, first.html)
+      assert.match(first.html, /<p>text<\/p>/)
+    })
+  }
+})
+
+describe('what is data stays', { concurrency: 4 }, () => {
+  for (const [name, markup] of Object.entries(isData)) {
+    it(name, async () => {
+      const { html } = await hasRun(slug(), `<!doctype html><p>text</p>${markup}`)
+      assert(html.includes(markup), html)
+    })
+  }
+})
