@@ -183,8 +183,8 @@ describe('repository rules', () => {
     const most: Record<string, [files: number, lines: number]> = {
       'src/edge/request/handler.ts': [14, 1_550],
       'src/edge/edge.ts': [72, 8_320],
-      'src/queue/jobs/worker.ts': [39, 4_700],
-      'src/render/renderer.ts': [30, 4_250],
+      'src/queue/jobs/worker.ts': [39, 4_760],
+      'src/render/renderer.ts': [32, 4_600],
       'src/gateway/gateway.ts': [28, 3_460],
     }
     const grown = Object.entries(most).flatMap(([entry, [files, lines]]) => {
