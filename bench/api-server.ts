@@ -72,7 +72,7 @@ const app = await createApiServer({
   checkOrigin: async (raw) => ({ ok: true, originUrl: raw }),
   vault: createVault({ pool, keys: null, dataDir: tmpdir() }),
   readClient: createClientReader([]),
-  doors: { answer: () => {}, offer: () => {} },
+  integrations: { answer: () => {}, offer: () => {} },
   caughtUp: listener.caughtUp,
   checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
   version: 'bench',

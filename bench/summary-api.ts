@@ -28,7 +28,7 @@ export async function openSummaryApi(checkout: string, pool: pg.Pool, nowMs: num
     checkOrigin: async (raw) => ({ ok: true, originUrl: raw }),
     vault: createVault({ pool, keys: null, dataDir: tmpdir() }),
     readClient: createClientReader([]),
-    doors: { answer: () => {}, offer: () => {} },
+    integrations: { answer: () => {}, offer: () => {} },
     caughtUp: async () => {},
     checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
     version: 'bench',

@@ -43,7 +43,7 @@ describe('a backup', () => {
 
   const command = (args: string[], dir: string) =>
     runJson(args, { ...settings, PREPAINT_DATA_DIR: dir, PREPAINT_API_PORT: '0', PREPAINT_EDGE_PORT: '0' })
-  // Proves decided "A backup"
+  // Proves decided "Backup"
   it('that is made under load holds everything that was acknowledged before it, and a new folder serves it', async (t) => {
     await registerDomain(node, key, { customDomain: 'kept.example', originUrl: origin.url })
     const ledger = openLedger()

@@ -97,7 +97,7 @@ describe('draining the edge', { timeout: 240_000 }, () => {
     })
   }
 
-  // Proves decided "A node that stops"
+  // Proves decided "Shutdown"
   it('HTTP/2: what was asked is answered, the client is told of the end at once, and then the session ends', async (t) => {
     const { edge, drain, asked, answer } = await start(t)
     const connect = () => {
@@ -143,7 +143,7 @@ describe('draining the edge', { timeout: 240_000 }, () => {
     assert(!frames.some(({ type, stream }) => type === FRAME.headers && stream === 3))
   })
 
-  // Proves decided "A node that stops"
+  // Proves decided "Shutdown"
   it('disconnects WebSocket clients at once, and their origins', async (t) => {
     const { edge, drain } = await start(t)
     const origins: Duplex[] = []

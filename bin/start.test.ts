@@ -39,7 +39,7 @@ describe('a port that is in use', () => {
     })
   }
 
-  it('one port for both doors is found as well', async () => {
+  it('one port for API and edge is found as well', async () => {
     const free = http.createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => free.once('listening', resolve))
     const port = String((free.address() as AddressInfo).port)

@@ -100,7 +100,7 @@ describe('TLS of whole nodes', () => {
     }
   })
 
-  // Proves decided "A node with another master key"
+  // Proves decided "Wrong master key"
   it('a node with another master key, or without one, does not start, and says what to do', async () => {
     for (const PREPAINT_SECRET_KEY of ['', randomBytes(32).toString('base64')]) {
       const stranger = { ...settings, PREPAINT_DATA_DIR: dirs[2], PREPAINT_SECRET_KEY }

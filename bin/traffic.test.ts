@@ -7,7 +7,7 @@ import { testDatabase } from '../test/support/database.ts'
 import { edgeRequest } from '../test/support/edge-request.ts'
 import { startNodeProcess } from '../test/support/node-process.ts'
 
-// Proves decided "Counts that are not lost"
+// Proves decided "Traffic counts"
 it('a node that is asked to end writes the traffic that it has counted until its last answer', async () => {
   const database = await testDatabase()
   const origin = http.createServer((_req, res) => res.end('origin'))

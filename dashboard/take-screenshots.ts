@@ -145,8 +145,8 @@ async function fill(tab: Tab, site: string): Promise<void> {
     await until(async () => (await call('GET', '/api/domains/${DOMAIN}/warm')).warm.ended_at !== null)
     for (let version = 1; version <= 3; version++) {
       await call('POST', '/api/cache/refresh', { domain: '${DOMAIN}', paths: ['${RAKES}'] })
-      const lens = '/api/domains/${DOMAIN}/pages/lens?path=${RAKES}'
-      await until(async () => (await call('GET', lens)).history.length >= version)
+      const details = '/api/domains/${DOMAIN}/pages/details?path=${RAKES}'
+      await until(async () => (await call('GET', details)).history.length >= version)
     }
     const { inspection } = await call('POST', '/api/domains/${DOMAIN}/inspections', { path: '${RAKES}' })
     const found = '/api/domains/${DOMAIN}/inspections/' + inspection.id

@@ -9,7 +9,7 @@ import { createApiServer } from '../src/api/server.ts'
 import { createClientReader } from '../src/http/client-address.ts'
 import type { DomainName } from '../src/ids.ts'
 import { silentLog } from '../src/log.ts'
-import { testDoors, testVault } from './support/api.ts'
+import { testIntegrations, testVault } from './support/api.ts'
 import { startTestEdge, type TestEdge } from './support/edge.ts'
 
 // Edge and API of one node, on one listener: who was answered by the API meets
@@ -28,7 +28,7 @@ before(async () => {
     plans: DEFAULT_PLANS,
     clock: { nowMs: edge.nowMs },
     log: silentLog(),
-    doors: testDoors,
+    integrations: testIntegrations,
     vault: testVault(pool),
     readClient: createClientReader([]),
     caughtUp: listener.caughtUp,

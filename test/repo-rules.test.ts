@@ -288,14 +288,14 @@ const TABLES: Record<string, readonly string[]> = {
       'render_record',
       'render_tally',
       'warm',
-      'warm_held',
+      'warm_paused',
     ],
-    ...['warm_sitemap', 'warm_tally'],
+    ...['warm_sitemap', 'warm_count'],
   ],
   'src/notifications': [
     ...['confirmation', 'delivery', 'endpoint', 'evaluation', 'event', 'health', 'incident', 'recipient'],
   ],
-  'src/sites': ['domain', 'inspection', 'reach_word'],
+  'src/sites': ['domain', 'inspection', 'reachability_check'],
   'src/store': [
     ...['known_path', 'last_render', 'last_visit', 'page', 'page_digest', 'redirect', 'sitemap'],
     'unstored_page',

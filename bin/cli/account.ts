@@ -20,8 +20,11 @@ const accountCreate = defineCommand({
     const password = values['password-stdin']
       ? await readStdin()
       : (values.password ?? (canAsk() && !around.json ? await askPassword() : null))
-    const account = await withDatabase(around, ({ pool }) =>
-      createAccount(pool, around.config.plans, { email: values.email, plan: values.plan, password }),
+    const account = await withDatabase(
+      around,
+      ({ pool }) =>
+        createAccount(pool, around.config.plans, { email: values.email, plan: values.plan, password }),
+      { create: true },
     )
     const without = password === null ? ' without a password: it cannot sign in to the dashboard' : ''
     return {
@@ -65,10 +68,20 @@ const accountList = defineCommand({
   options: {},
   async run(_values, around) {
     const accounts = await withDatabase(around, ({ pool }) => listAccounts(pool))
-    const rows = accounts.map(({ id, email, plan, created_at }) => [String(id), email, plan, created_at])
+    const rows = accounts.map(({ id, email, plan, role, created_at }) => [
+      String(id),
+      email,
+      plan,
+      role,
+      created_at,
+    ])
     return {
       json: { accounts },
-      text: table([{ heading: 'id', right: true }, 'email', 'plan', 'created'], rows, 'No accounts yet.'),
+      text: table(
+        [{ heading: 'id', right: true }, 'email', 'plan', 'role', 'created'],
+        rows,
+        'No accounts yet.',
+      ),
     }
   },
 })

@@ -62,7 +62,7 @@ const restore = defineCommand({
   operand: { name: 'FILE', text: 'a file written by "prepaint backup"' },
   async run(_values, { config, say }, file) {
     const { dataDir, secretKeys: keys } = config
-    const database = await openCommandDatabase(config, say)
+    const database = await openCommandDatabase(config, say, { create: true })
     try {
       const { head, rows } = await restoreBackup(database.connection, readBackupFile(file), silentLog())
       if (head.master_key !== null && keys === null) writeMasterKeyText(dataDir, head.master_key)

@@ -41,18 +41,27 @@ const cachePurge = defineCommand({
   },
   async run(values, around) {
     const name = parseDomainOption(values.domain)
-    const keysDeleted = await withDatabase(around, async ({ pool }) => {
+    const { what, keysDeleted } = await withDatabase(around, async ({ pool }) => {
       const domain = await domainNamed(pool, name)
       const what = purgeWhat(values.path, domain.settings.query)
       const ahead = await purgeAhead(pool, domain.id, what)
-      return ahead + (await transaction(pool, (client) => purgePages(client, domain.id, what)))
+      const keysDeleted = ahead + (await transaction(pool, (client) => purgePages(client, domain.id, what)))
+      return { what, keysDeleted }
     })
-    return {
-      json: { domain: name, keysDeleted },
-      text: `Deleted ${keysDeleted} stored ${keysDeleted === 1 ? 'entry' : 'entries'} of ${name}.`,
-    }
+    const deleted = `Deleted ${keysDeleted} stored ${keysDeleted === 1 ? 'entry' : 'entries'} of ${name}.`
+    const hint = keysDeleted === 0 ? nothingPurged(what, name) : ''
+    return { json: { domain: name, keysDeleted }, text: deleted + hint }
   },
 })
+
+function nothingPurged(what: PurgeWhat, name: DomainName): string {
+  const list = `"prepaint cache list --domain ${name}" lists the stored paths.`
+  if (what.kind === 'prefix') return `\nNo stored path begins with ${what.prefix}. ${list}`
+  if (what.kind !== 'path') return ''
+  const other = what.path.endsWith('/') ? what.path.slice(0, -1) : `${what.path}/`
+  const slash = what.path === '/' || what.path.includes('?') ? '' : ` ${other} is another page.`
+  return `\nNo page is stored as ${what.path}.${slash} ${list}`
+}
 
 function purgeWhat(raw: string | null, query: QueryRule): PurgeWhat {
   if (raw === null) return { kind: 'all' }
@@ -123,7 +132,10 @@ const cacheWarm = defineCommand({
       const isWatched = action === null || action === 'resume' || (action === 'status' && values.wait)
       if (isWatched) return watchWarm({ pool, around }, { domain, since, wait: values.wait })
       const warm = await readWarm(pool, domain.id)
-      const text = warm === null ? `${name} has never been warmed.` : warmText(warm)
+      const text =
+        warm === null
+          ? `${name} has never been warmed.`
+          : `${warmText(warm)}\n"prepaint jobs --domain ${name}" lists its renders.`
       return { json: { domain: name, warm }, text }
     })
   },

@@ -9,6 +9,7 @@ import {
 import type { CertificateView } from '../../src/certificates/stored-certificate.ts'
 import { deleteSealedSecrets } from '../../src/certificates/vault/delete-secrets.ts'
 import { createVault } from '../../src/certificates/vault/vault.ts'
+import type { Config } from '../../src/config.ts'
 import { CommandError, type Commands, defineCommand } from '../command-line/command.ts'
 import { withDatabase } from '../command-line/open-database.ts'
 import { DOMAIN_OPTION, parseDomainOption } from '../command-line/options.ts'
@@ -25,7 +26,7 @@ const certificateForget = defineCommand({
     const { dataDir, secretKeys: keys } = around.config
     if (!values['lost-key']) {
       throw new CommandError(
-        'This deletes all certificates, the account at the CA and the secret that signs cookies. Stop all nodes, then add --lost-key.',
+        'This deletes all certificates and the account at the CA. Stop all nodes, then add --lost-key.',
       )
     }
     const { ordered, supplied } = await withDatabase(around, async ({ pool, nowMs }) => {
@@ -78,7 +79,7 @@ const certificateSet = defineCommand({
       const account = await ownerOfDomain(pool, name)
       return supplyCertificate({ pool, vault }, account, name, supplied, nowMs)
     })
-    return { json: { domain: name, ...view }, text: certificateText(name, view) }
+    return { json: { domain: name, ...view }, text: certificateText(name, view, around.config) }
   },
 })
 
@@ -100,11 +101,15 @@ const certificateShow = defineCommand({
     const view = await withDatabase(around, async ({ pool }) =>
       foundCertificate(pool, await ownerOfDomain(pool, name), name),
     )
-    return { json: { domain: name, ...view }, text: certificateText(name, view) }
+    return { json: { domain: name, ...view }, text: certificateText(name, view, around.config) }
   },
 })
 
-function certificateText(domain: string, { certificate, order }: CertificateView): string {
+function certificateText(
+  domain: string,
+  { certificate, order }: CertificateView,
+  { acme }: Pick<Config, 'acme'>,
+): string {
   const shown =
     certificate === null
       ? [['certificate', 'none'] as const]
@@ -121,7 +126,13 @@ function certificateText(domain: string, { certificate, order }: CertificateView
     order.last_error === null
       ? []
       : [[`failed (${order.failures})`, `${order.last_error_at}: ${order.last_error}`] as const]
-  return fields([['domain', domain], ...shown, ['next attempt', order.next_attempt_at ?? '-'], ...trouble])
+  const nextOrder =
+    certificate?.source === 'own'
+      ? 'none: your own certificate is used'
+      : acme.directory === null
+        ? 'none: PREPAINT_ACME_DIRECTORY is not set'
+        : (order.next_attempt_at ?? 'none')
+  return fields([['domain', domain], ...shown, ['next order', nextOrder], ...trouble])
 }
 
 export const commands: Commands = {

@@ -110,9 +110,15 @@ function parseSettings(raw: string): Partial<DomainSettings> {
   } catch (error) {
     throw new UsageError(`--settings is not JSON: ${(error as Error).message}`)
   }
+  if (isWrapped(json)) json = json.settings
   const parsed = domainSettingsPatchSchema.safeParse(json)
   if (parsed.success) return parsed.data as Partial<DomainSettings>
   throw new UsageError(`--settings: ${firstProblem(domainSettingsPatchSchema, json, 'JSON') ?? 'not valid'}`)
+}
+
+/** The body of `PUT /api/domains/:domain` is accepted as well. */
+function isWrapped(json: unknown): json is { settings: unknown } {
+  return typeof json === 'object' && json !== null && Object.keys(json).join() === 'settings'
 }
 
 const domainShow = defineCommand({

@@ -56,7 +56,9 @@ const nodes = defineCommand({
     const fleet = await withDatabase(around, ({ pool }) => readFleet(pool))
     const right = (heading: string) => ({ heading, right: true as const })
     const columns = [
-      ...['host', 'state', 'roles', 'version', 'started', 'last seen', right('running'), right('slots')],
+      'host',
+      right('API port'),
+      ...['state', 'roles', 'version', 'started', 'last seen', right('running'), right('slots')],
       ...[right('load'), right('cores'), right('MiB'), 'browser', 'schema'],
     ]
     return { json: fleet, text: table(columns, fleet.nodes.map(row), 'No node is running.') }
@@ -64,9 +66,20 @@ const nodes = defineCommand({
 })
 
 function row(node: FleetNode): string[] {
-  const { host, state, roles, version, started_at, seen_at, running, slots, load, cores, browser } = node
+  const { host, api_port, state, roles, version, started_at, seen_at, running, slots, load, cores, browser } =
+    node
   return [
-    ...[host, state, roles.join(','), version, started_at, seen_at, String(running), String(slots)],
+    ...[
+      host,
+      String(api_port ?? '-'),
+      state,
+      roles.join(','),
+      version,
+      started_at,
+      seen_at,
+      String(running),
+      String(slots),
+    ],
     ...[load.toFixed(2), String(cores), String(Math.round(node.memory_bytes / MIB)), browser, node.schema],
   ]
 }
@@ -74,7 +87,7 @@ function row(node: FleetNode): string[] {
 const migrateCommand = defineCommand({
   options: {},
   async run(_values, { config, say }) {
-    const database = await openCommandDatabase(config, say)
+    const database = await openCommandDatabase(config, say, { create: true })
     try {
       const applied = await migrate(database.connection, silentLog())
       const text =

@@ -24,6 +24,7 @@ const serve = defineCommand({
         'shutting down: the database was migrated by a newer Prepaint; run that version',
       )
     await node.close()
+    log.info('stopped')
     return newer === null ? null : { json: {}, text: '', exitCode: 1 }
   },
 })

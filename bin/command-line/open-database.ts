@@ -1,18 +1,24 @@
+import path from 'node:path'
 import type { Config } from '../../src/config.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { migrate } from '../../src/db/migrate.ts'
+import { hasDatabase } from '../../src/db/private-postgres/home.ts'
 import { databaseNow } from '../../src/db/transaction.ts'
 import { silentLog } from '../../src/log.ts'
-import type { Surroundings } from './command.ts'
+import { CommandError, type Surroundings } from './command.ts'
 
 type OpenStore = Database & { nowMs: number }
+
+/** `create`: a missing private database is created. Otherwise it is an error: the data directory is probably wrong. */
+type Missing = { create?: boolean }
 
 /** Migrates the database and runs `work`. Without DATABASE_URL: the private PostgreSQL, started if not running. */
 export async function withDatabase<T>(
   { config, say }: Pick<Surroundings, 'config' | 'say'>,
   work: (store: OpenStore) => Promise<T>,
+  options: Missing = {},
 ): Promise<T> {
-  const database = await openCommandDatabase(config, say)
+  const database = await openCommandDatabase(config, say, options)
   try {
     await migrate(database.connection, silentLog())
     return await work({ ...database, nowMs: (await databaseNow(database.pool)).getTime() })
@@ -21,7 +27,21 @@ export async function withDatabase<T>(
   }
 }
 
-export function openCommandDatabase(config: Config, say: (line: string) => void): Promise<Database> {
+export async function openCommandDatabase(
+  config: Config,
+  say: (line: string) => void,
+  { create = false }: Missing = {},
+): Promise<Database> {
+  if (config.databaseUrl === null && !hasDatabase(config.dataDir)) {
+    const where = path.resolve(config.dataDir)
+    if (!create) {
+      throw new CommandError(
+        `There is no database in ${where}. Run the command in the directory of the node, or with the same ` +
+          'PREPAINT_DATA_DIR or DATABASE_URL as the node. "prepaint serve" creates a new database.',
+      )
+    }
+    say(`Creating a new database in ${where}.`)
+  }
   return openDatabase({
     databaseUrl: config.databaseUrl,
     dataDir: config.dataDir,

@@ -1,4 +1,5 @@
 import type net from 'node:net'
+import type { AddressInfo } from 'node:net'
 import type pg from 'pg'
 import { createVault, type Vault } from '../../src/certificates/vault/vault.ts'
 import { type Clock, systemClock } from '../../src/clock.ts'
@@ -7,7 +8,6 @@ import { type Database, openDatabase } from '../../src/db/database.ts'
 import { DatabaseTimeouts } from '../../src/db/database-timeouts.ts'
 import { createListener, type Listener } from '../../src/db/listener.ts'
 import { migrate } from '../../src/db/migrate.ts'
-import type { Integrations } from '../../src/edge/request/integrations.ts'
 import { warnOfSettings } from '../../src/ignored-settings.ts'
 import { startDatabaseClock } from '../../src/insight/fleet/database-clock.ts'
 import type { Registration } from '../../src/insight/fleet/registration.ts'
@@ -73,6 +73,7 @@ export async function startNode(start: Start): Promise<Node> {
   const opened = createClosingStack({ clock: systemClock, log })
   let draining = false
   let registration: Registration | null = null
+  let apiPort: number | null = null
   const close = async () => {
     draining = true
     void registration?.beat()
@@ -85,12 +86,21 @@ export async function startNode(start: Start): Promise<Node> {
     const waiter = isServing ? createJobWaiter(base.listener, base.database.pool, log) : null
     const rendering = await openRendering(base, waiter)
     registration = await wireRegistration({
-      ...{ config, pool: base.database.pool, log, id: base.id, isDraining: base.isDraining },
+      ...{
+        config,
+        pool: base.database.pool,
+        log,
+        id: base.id,
+        isDraining: base.isDraining,
+        apiPort: () => apiPort,
+      },
       worker: rendering?.worker ?? null,
       renderer: rendering?.renderer ?? null,
     })
     opened.add('registration', registration.close)
     const addresses = await openServers(base, rendering, waiter, ports)
+    apiPort = Number(new URL(addresses.api).port || 80)
+    void registration.beat()
     return { ...addresses, pool: base.database.pool, outdated: registration.outdated, close }
   } catch (error) {
     await close()
@@ -182,7 +192,7 @@ async function openServers(
   const enqueueLive = rendering?.worker.enqueueLive ?? null
   const live =
     waiter && wireEdge({ ...base, pool, certificates, metrics: base.metrics.edge, waiter, enqueueLive })
-  const apiHttp = await openApi(base, rendering, live?.integrations ?? null)
+  const apiHttp = await openApi(base, rendering, live)
   opened.add('API', apiHttp.close)
   if (live !== null) opened.add('edge', live.close)
   await listener.settled()
@@ -205,12 +215,21 @@ async function openServers(
   return { api, edge, edgeTls }
 }
 
-function openApi(base: Base, rendering: Rendering, doors: Integrations | null) {
+function openApi(base: Base, rendering: Rendering, live: ReturnType<typeof wireEdge> | null) {
   const { config, database, metrics } = base
   const renderer = rendering?.renderer ?? null
   const checkReadiness = createReadinessCheck({ pool: database.pool, renderer, isDraining: base.isDraining })
-  if (config.roles.has('api') && doors !== null) {
-    return wireApi({ ...base, pool: database.pool, checkReadiness, doors, readMetrics: metrics.text })
+  if (config.roles.has('api') && live !== null) {
+    const { integrations, server } = live
+    const edgePort = () => (server.address() as AddressInfo | null)?.port ?? null
+    return wireApi({
+      ...base,
+      pool: database.pool,
+      checkReadiness,
+      integrations,
+      edgePort,
+      readMetrics: metrics.text,
+    })
   }
   const server = createReadinessServer(checkReadiness, metrics.text, config.metricsToken)
   return { server, endStreams: () => {}, close: async () => {} }

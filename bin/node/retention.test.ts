@@ -7,7 +7,7 @@ import { until } from '../../test/support/condition.ts'
 import { testDatabase } from '../../test/support/database.ts'
 import { startRetention } from './retention.ts'
 
-// Proves decided "What is removed in time"
+// Proves decided "Retention"
 it('every table is tidied at the start and again after a while; one that fails holds none of the others up', async () => {
   const database = await testDatabase()
   const { pool } = database

@@ -18,7 +18,7 @@ import type { AddressGuard } from '../../src/outbound/address-guard.ts'
 import { checkOriginUrl } from '../../src/outbound/origin-url.ts'
 import { CHECK_RATE, createChecks } from '../../src/sites/reachability/checks.ts'
 import { readDnsState } from '../../src/sites/reachability/dns-state.ts'
-import { publishWord } from '../../src/sites/reachability/published-word.ts'
+import { publishAnswer } from '../../src/sites/reachability/published-answer.ts'
 import { tryOrigin } from '../../src/sites/reachability/try-origin.ts'
 
 const NAME_SERVERS_WITHIN_MS = 5_000
@@ -32,7 +32,9 @@ export async function wireApi(deps: {
   clock: Clock
   log: Log
   checkReadiness: CheckReadiness
-  doors: Integrations
+  integrations: Integrations
+  /** null: no edge listens here. */
+  edgePort(): number | null
   readMetrics: ReadMetrics
   vault: Vault
 }): Promise<{ server: Server; endStreams(): void; close(): Promise<void> }> {
@@ -53,7 +55,7 @@ export async function wireApi(deps: {
       clock: deps.clock,
       take: (account) => takeOfRate(deps.pool, account, CHECK_RATE),
       readDns: (account, name) =>
-        readDnsState({ guard, publish: (...whose) => publishWord(deps.pool, ...whose) }, account, name),
+        readDnsState({ guard, publish: (...whose) => publishAnswer(deps.pool, ...whose) }, account, name),
       tryOrigin: (url) => tryOrigin(url, { guard }),
     }),
     // Edge and integrations cache what a change invalidates.

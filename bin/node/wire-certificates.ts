@@ -14,7 +14,7 @@ import type { Queryable } from '../../src/db/transaction.ts'
 import type { EdgeTls } from '../../src/edge/server/servers.ts'
 import type { Log } from '../../src/log.ts'
 import type { AddressGuard } from '../../src/outbound/address-guard.ts'
-import { findWord } from '../../src/sites/reachability/published-word.ts'
+import { findAnswer } from '../../src/sites/reachability/published-answer.ts'
 import type { Held } from '../../src/store/invalidation.ts'
 import { CommandError } from '../command-line/command.ts'
 
@@ -74,7 +74,7 @@ export function wireCertificates({
     tls: contexts,
     held: contexts.held,
     findChallenge: async (host, token) =>
-      (await findHttpChallenge(db, host, token)) ?? findWord(db, host, token),
+      (await findHttpChallenge(db, host, token)) ?? findAnswer(db, host, token),
   }
 }
 

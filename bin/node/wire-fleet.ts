@@ -25,10 +25,11 @@ export function wireRegistration(deps: {
   log: Log
   id: string
   isDraining(): boolean
+  apiPort(): number | null
   worker: { readonly running: number } | null
   renderer: { readonly healthy: boolean; readonly browsers: { alive: number; started: number } } | null
 }): Promise<Registration> {
-  const { config, pool, log, id, isDraining, worker, renderer } = deps
+  const { config, pool, log, id, isDraining, apiPort, worker, renderer } = deps
   let beats = 0
   let memoryBytes = 0
   const pulse = () => {
@@ -36,6 +37,7 @@ export function wireRegistration(deps: {
       memoryBytes = Object.values(treeMemory()).reduce((sum, bytes) => sum + bytes, 0)
     }
     return {
+      apiPort: apiPort(),
       draining: isDraining(),
       running: worker?.running ?? 0,
       load: loadavg()[0] ?? 0,

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test'
 import { KNOWN_CRAWLERS } from '../../src/edge/crawlers/known-crawlers.ts'
 import { CRAWLER_AGENTS, PEOPLE_AGENTS, TOOL_AGENTS } from '../../test/support/user-agents.ts'
 
-// Whoever is a crawler for a site's front gets a page without scripts: at the door of middlewares nobody looks again.
+// The middleware route does not check again who is a crawler: a client that the front counts as one gets a page without scripts.
 
 const { mayBeForUs } = await import(path.join(import.meta.dirname, 'prepaint-page.mjs'))
 const CONF = readFileSync(path.join(import.meta.dirname, 'nginx.conf'), 'utf8')

@@ -14,7 +14,7 @@ import { hasProgram } from '../../test/support/program.ts'
 import { callApi, openAccount, registerDomain } from '../../test/support/tenant.ts'
 import { PEOPLE_AGENTS } from '../../test/support/user-agents.ts'
 
-// The doors as sites use them: a real node with a real Chromium, and before it the
+// The integrations as sites use them: a real node with a real Chromium, and before it the
 // guides' own configurations, of which each site is its own origin: the renderer
 // comes back through the same front.
 
@@ -24,7 +24,7 @@ const WAIT_MS = 3_000
 const here = (file: string) => path.join(import.meta.dirname, file)
 
 const dataDir = makeDataDir()
-const siteDir = mkdtempSync(path.join(tmpdir(), 'prepaint-doors-'))
+const siteDir = mkdtempSync(path.join(tmpdir(), 'prepaint-integrations-'))
 const closing: (() => void)[] = []
 let node: NodeProcess
 let key: string
@@ -66,7 +66,7 @@ function promises(start: () => Promise<Site>, moods: readonly Mood[] = MOODS): v
     assert.equal(line.asked, 0)
   })
 
-  // Proves decided "Door of middlewares"
+  // Proves decided "Middleware integration"
   it('a crawler gets the finished page, rendered once, though the renderer comes through the same front', async () => {
     const first = await get('/shoes?size=38', GOOGLEBOT)
     assert.deepEqual([first.status, first.verdict], [200, 'rendered'])

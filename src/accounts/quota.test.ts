@@ -66,7 +66,7 @@ describe('taking a render', () => {
     assert.equal(await take(domain, 5), false)
   })
 
-  // Proves decided "Renders of the month"
+  // Proves decided "Monthly renders"
   it('counts by UTC day too, and no day has one that was refused', async () => {
     const domain = await newDomain(db)
     const evening = Date.UTC(2026, 10, 21, 23, 59, 59, 999)

@@ -20,7 +20,7 @@ const names = async (table: string) => {
   return rows.map(({ name }) => name)
 }
 
-// Proves decided "What is removed in time"
+// Proves decided "Retention"
 it('keys go 90 days after they were revoked or, if nobody did, expired; one that works stays, however old', async () => {
   // Ago, in minutes; null: it was not, or never ends by itself.
   const days = (count: number) => count * 1_440
@@ -53,7 +53,7 @@ it('keys go 90 days after they were revoked or, if nobody did, expired; one that
   assert.equal(await removeOldSecrets(database.pool), 0)
 })
 
-// Proves decided "What is removed in time"
+// Proves decided "Retention"
 it('tokens go 90 days after they were revoked', async () => {
   const limit = 90 * 1_440
   for (const [name, revoked] of [

@@ -11,7 +11,7 @@ before(async () => {
 })
 after(() => database.close())
 
-// Proves decided "What is removed in time"
+// Proves decided "Retention"
 it('sessions, links and failures go half an hour after they have ended', async () => {
   const { pool } = database
   // In minutes: the first two are still good, or may be to another node.

@@ -15,7 +15,7 @@ before(async () => {
 })
 after(() => database.close())
 
-// Proves decided "What is removed in time"
+// Proves decided "Retention"
 it('months stay for a year beside the one that runs', async () => {
   await database.pool.query(
     `insert into render_count (domain_id, month, renders)

@@ -87,7 +87,7 @@ export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
   certificates(app, deps) // /api/domains/:domain/certificate
   renders(app, deps) // /api/domains/:domain/renders
   pages(app, deps) // /api/domains/:domain/pages, .../pages/purge, .../pages/refresh
-  inspections(app, deps) // /api/domains/:domain/pages/lens, .../pages/source, /api/domains/:domain/inspections
+  inspections(app, deps) // /api/domains/:domain/pages/details, .../pages/source, /api/domains/:domain/inspections
   warms(app, deps) // /api/domains/:domain/warm
   cache(app, deps) // /api/cache/list, stats, purge, purge-all, refresh, refresh-all
   renderJobs(app, deps) // /api/jobs/:jobId

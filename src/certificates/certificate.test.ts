@@ -47,7 +47,7 @@ describe('a certificate that is supplied', () => {
     assert.match(facts.fingerprint, /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/)
   })
 
-  // Proves decided "A certificate of the owner's"
+  // Proves decided "Own certificates"
   it('is refused for another name', () => {
     assert.match(
       reasonOf(check({ names: ['example.com'] })),

@@ -180,7 +180,7 @@ describe('migrate', () => {
       )
     }))
 
-  // Proves decided "Nodes of two versions"
+  // Proves decided "Rolling upgrade"
   it('applies what breaks older nodes only when none of them runs', () =>
     withDatabase(async () => {
       put('0002-second.sql', 'create table node (id text, schema text, seen_at timestamptz);')
@@ -240,7 +240,7 @@ describe('migrate', () => {
       await assert.rejects(migrate(database.connection, log, directory), /no two with one number/)
     }))
 
-  it('says how to move the data of a version from before the first release', () =>
+  it('refuses the database of a development version from before the first release', () =>
     withDatabase(async () => {
       await migrate(database.connection, log, directory)
       await database.pool.query(
@@ -248,7 +248,7 @@ describe('migrate', () => {
       )
       await assert.rejects(
         migrate(database.connection, log, directory),
-        /from before the first release, .*Make a backup with that version .* restore it with this one/,
+        /from before the first release, which cannot be upgraded\. Use an empty database/,
       )
     }))
 

@@ -20,9 +20,8 @@ export function lastMigration(): string {
   return readMigrations().at(-1)!.name
 }
 
-/** Migrations of unreleased versions; `schema.sql` is their sum. */
+/** The first migration of development versions before the first release. */
 const FIRST_UNRELEASED = '0001-first.sql'
-export const LAST_UNRELEASED = '0024-traffic-summary.sql'
 
 const MIGRATION_LOCK = 7_226_411_028
 
@@ -125,9 +124,8 @@ function readMigration(name: string, file: string): Migration {
 function pending(migrations: Migration[], record: Applied[], log: Log): Migration[] {
   if (record[0]?.name === FIRST_UNRELEASED) {
     throw new DatabaseError(
-      'The database was made by a Prepaint from before the first release, which this version cannot upgrade. ' +
-        'Make a backup with that version (prepaint backup) and restore it with this one (prepaint restore) into ' +
-        'an empty database: set PREPAINT_DATA_DIR to a new directory, or DATABASE_URL to a new database.',
+      'The database was made by a development version from before the first release, which cannot be upgraded. ' +
+        'Use an empty database: set PREPAINT_DATA_DIR to a new directory, or DATABASE_URL to a new database.',
     )
   }
   const known = new Map(migrations.map((migration) => [migration.name, migration]))

@@ -91,26 +91,26 @@ create table account_rate (
 
 -- Event streams outlive the request that opened them. These triggers notify nodes when a session ends, a key is
 -- revoked, or an account's plan, role or suspension changes, so that they check the stream's access again.
-create function tell_access_ended() returns trigger language plpgsql as $$
+create function notify_access_ended() returns trigger language plpgsql as $$
 begin
   perform pg_notify('access_ended', old.account_id::text);
   return null;
 end
 $$;
-create function tell_account_changed() returns trigger language plpgsql as $$
+create function notify_account_changed() returns trigger language plpgsql as $$
 begin
   perform pg_notify('access_ended', old.id::text);
   return null;
 end
 $$;
 create trigger session_ended after delete on sign_in_session
-  for each row execute function tell_access_ended();
+  for each row execute function notify_access_ended();
 create trigger key_revoked after update of revoked_at on api_key
-  for each row when (old.revoked_at is distinct from new.revoked_at) execute function tell_access_ended();
+  for each row when (old.revoked_at is distinct from new.revoked_at) execute function notify_access_ended();
 create trigger account_changed after update of plan, role, suspended_at on account
   for each row when (old.plan is distinct from new.plan or old.role is distinct from new.role
                      or old.suspended_at is distinct from new.suspended_at)
-  execute function tell_account_changed();
+  execute function notify_account_changed();
 
 
 ------------------------------------------------------------------------------------------------------------------------
@@ -149,11 +149,11 @@ create table webhook_window (
   requests   integer not null
 );
 
--- A random word that a node requests under the domain's name, to find out whether the name leads to this fleet.
-create table reach_word (
+-- A node requests `token` under the domain's name. If `answer` comes back, the name leads to this fleet.
+create table reachability_check (
   domain_id  integer primary key references domain on delete cascade,
   token      text not null,
-  word       text not null,
+  answer     text not null,
   expires_at timestamptz not null
 );
 
@@ -194,7 +194,7 @@ create table page (
   stale_since          timestamptz,
   -- The amount of text, and since when newer renders with far less are refused; src/queue/judging/judge-page.ts.
   text_chars           integer,
-  doubted_at           timestamptz,
+  refused_since        timestamptz,
   -- When its text last changed; null: when it was rendered.
   changed_at           timestamptz,
   -- The build of the site's application, named by src/render/visit/recorder.ts, and the one before it. Several pages
@@ -235,7 +235,7 @@ create table sitemap (
 create table known_path (
   domain_id integer not null references domain on delete cascade,
   path      text collate "C" not null,
-  source    text not null check (source in ('asked', 'sitemap')),
+  source    text not null check (source in ('crawler', 'sitemap')),
   seen_at   timestamptz not null,
   -- Of the sitemap's entry.
   lastmod   timestamptz,
@@ -243,8 +243,8 @@ create table known_path (
 ) with (autovacuum_vacuum_scale_factor = 0.02);
 -- Expired rows are found by age. Paths of sitemaps expire domain by domain: without its index each run read all rows
 -- (a second for half a million), and with fifteen million it was cut off and removed nothing.
-create index known_path_asked on known_path (seen_at) where source = 'asked';
-create index known_path_named on known_path (domain_id, seen_at) where source = 'sitemap';
+create index known_path_crawler on known_path (seen_at) where source = 'crawler';
+create index known_path_sitemap on known_path (domain_id, seen_at) where source = 'sitemap';
 
 -- The last crawler of each page that was served. Not in `page`: it outlives a refresh, and an edge that notes visits
 -- never waits for a page that is being stored or purged. src/store/last-visits.ts.
@@ -253,10 +253,10 @@ create table last_visit (
   path      text collate "C" not null,
   crawler   text not null,
   category  text not null,
-  asked_at  timestamptz not null,
+  visited_at timestamptz not null,
   primary key (domain_id, path)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
-create index last_visit_asked on last_visit (domain_id, asked_at, path);
+create index last_visit_time on last_visit (domain_id, visited_at, path);
 
 -- The outcome of the last render of each path, kept longer than its record.
 create table last_render (
@@ -389,14 +389,14 @@ create index unstored_page_made on unstored_page (made_at);
 -- How a domain's site looks where there is no page; src/queue/judging/soft-404.ts. `finding` is null until the first
 -- probe has ended, and kept while the next one runs.
 create table probe (
-  domain_id  integer primary key references domain on delete cascade,
+  domain_id    integer primary key references domain on delete cascade,
   -- The open job of the probe; the job's row may be gone.
-  job_id     uuid,
-  asked_at   timestamptz not null,
-  -- The next probe; an earlier one if the application has changed.
-  renew_at   timestamptz not null,
-  patient_to timestamptz not null,
-  finding    jsonb
+  job_id       uuid,
+  requested_at timestamptz not null,
+  -- The next probe. One after a change of the application comes earlier, but not before `not_before`.
+  renew_at     timestamptz not null,
+  not_before   timestamptz not null,
+  finding      jsonb
 );
 create index probe_job on probe (job_id);
 
@@ -814,7 +814,7 @@ create table warm (
 create index warm_under_way on warm (moved_at) where state in ('reading', 'queueing', 'rendering');
 
 -- Counts of ended renders. Not in `warm`, so that they never wait for the step that queues.
-create table warm_tally (
+create table warm_count (
   domain_id integer primary key references domain on delete cascade,
   run       bigint not null,
   done      integer not null default 0,
@@ -836,7 +836,7 @@ create table warm_sitemap (
 );
 
 -- Paths that a pause took back from the queue.
-create table warm_held (
+create table warm_paused (
   domain_id integer not null references domain on delete cascade,
   path      text collate "C" not null,
   primary key (domain_id, path)
@@ -846,7 +846,7 @@ create table warm_held (
 -- nothing waits for a job while it has the counts locked.
 create function count_warmed() returns trigger language plpgsql as $$
 begin
-  update warm_tally set
+  update warm_count set
     done = done + (new.state = 'done')::integer,
     unchanged = unchanged + (new.state = 'done' and new.detail is not distinct from 'unchanged')::integer,
     failed = failed + (new.state <> 'done')::integer
@@ -1101,6 +1101,8 @@ create table node (
   -- The name under which it holds jobs (job.node).
   id               text primary key,
   host             text not null,
+  -- Null: not listening yet.
+  api_port         integer,
   version          text not null,
   roles            text[] not null,
   started_at       timestamptz not null default clock_timestamp(),

@@ -60,12 +60,12 @@ export async function askAddresses(
   }
 }
 
-export function findsWord(name: string, path: string, word: string): LookForUs {
+export function findsAnswer(name: string, path: string, answer: string): LookForUs {
   return async (socket) => {
     const head = `GET ${path} HTTP/1.1\r\nHost: ${name}\r\nUser-Agent: Prepaint\r\nAccept: */*\r\nConnection: close\r\n\r\n`
     socket.write(head)
     let text = ''
-    const isFound = () => text.startsWith('HTTP/1.1 200') && text.includes(word)
+    const isFound = () => text.startsWith('HTTP/1.1 200') && text.includes(answer)
     for await (const part of socket as AsyncIterable<Buffer>) {
       text += part.toString('latin1')
       if (text.length > ANSWER_LIMIT_BYTES || isFound()) break
@@ -74,7 +74,7 @@ export function findsWord(name: string, path: string, word: string): LookForUs {
   }
 }
 
-/** Opens TLS first and accepts any certificate: the word inside is the proof. */
+/** Opens TLS first and accepts any certificate: the answer inside is the proof. */
 export function insideTls(
   name: string,
   ALPNProtocols: string[],

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 
 import { identityOf } from './identity.ts'
 
-// Proves decided "How the site sees a render"
+// Proves decided "Identity of renders"
 describe('what a render says of itself', () => {
   const cases: [publicUrl: string | null, identity: string][] = [
     [null, 'Prepaint/1.2.3'],

@@ -94,7 +94,7 @@ describe('the entries of a sitemap', () => {
 })
 
 describe('a sitemap of hundreds of thousands of entries', () => {
-  // Proves decided "Warm by hand"
+  // Proves decided "Warm"
   it('is read as it streams: the first batch is taken before the origin has sent the last, and none is larger than 1,000', async () => {
     const taken = Promise.withResolvers<void>()
     const step = (from: number, count: number) =>

@@ -6,7 +6,7 @@ import { parseDomainName } from './domain-name.ts'
 const label = (chars: number) => 'a'.repeat(chars)
 const LONGEST = `${label(63)}.${label(63)}.${label(63)}.${label(61)}`
 
-// Proves decided "Names"
+// Proves decided "Domain names"
 describe('names that are taken, in their one spelling', () => {
   const cases: [string, string][] = [
     ['example.com', 'example.com'],
@@ -27,7 +27,7 @@ describe('names that are taken, in their one spelling', () => {
   }
 })
 
-// Proves decided "Names"
+// Proves decided "Domain names"
 describe('names that are refused, with the reason', () => {
   const cases: [string, RegExp][] = [
     ['', /empty/],

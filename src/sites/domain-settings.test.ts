@@ -120,7 +120,7 @@ describe('crawlers of a domain', () => {
     assert.deepEqual([remove('a'.repeat(100)), remove('a'.repeat(101)) === null], [null, false])
   })
 
-  // Proves decided "Who is a crawler"
+  // Proves decided "Crawler detection"
   it('are at most 100 of each list', () => {
     const lists = (count: number) => [
       problem({ crawlers: { remove: Array(count).fill('abc') } }),

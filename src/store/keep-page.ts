@@ -46,7 +46,7 @@ type LastGoodRow = {
   status: number | null
   text_chars: number | null
   rendered_at: Date
-  doubted_at: Date | null
+  refused_since: Date | null
   settings: unknown
 }
 
@@ -56,12 +56,12 @@ function lastGoodOf(row: LastGoodRow | undefined): LastGood | null {
     status: row.status,
     textChars: row.text_chars,
     renderedAtMs: row.rendered_at.getTime(),
-    refusedAtMs: row.doubted_at?.getTime() ?? null,
+    refusedAtMs: row.refused_since?.getTime() ?? null,
     keepMs: readDomainSettings(row.settings).keep_seconds * 1_000,
   }
 }
 
-const LAST_GOOD = `select page.status, page.text_chars, page.rendered_at, page.doubted_at, domain.settings,
+const LAST_GOOD = `select page.status, page.text_chars, page.rendered_at, page.refused_since, domain.settings,
        probe.renew_at::text as probe,
        case when probe.finding->>'kind' = 'soft' and coalesce(domain.settings->>'soft_404', 'refuse') = 'refuse'
             then probe.finding end as finding
@@ -119,7 +119,7 @@ stored as (
     status = excluded.status, headers = excluded.headers,
     body_br = case when known.etag = excluded.etag then known.body_br else excluded.body_br end,
     html_bytes = excluded.html_bytes, etag = excluded.etag, rendered_at = excluded.rendered_at,
-    stale_since = null, text_chars = excluded.text_chars, doubted_at = null,
+    stale_since = null, text_chars = excluded.text_chars, refused_since = null,
     changed_at = case when known.etag = excluded.etag and known.status = excluded.status
                       then coalesce(known.changed_at, known.rendered_at) else excluded.changed_at end,
     application = excluded.application,
@@ -166,7 +166,7 @@ export async function keepPage(
 
 export async function noteRefusal(client: Queryable, page: PageId, atMs: number): Promise<void> {
   await client.query(
-    'update page set doubted_at = $3 where domain_id = $1 and path = $2 and doubted_at is null',
+    'update page set refused_since = $3 where domain_id = $1 and path = $2 and refused_since is null',
     [page.domain, page.path, new Date(atMs)],
   )
 }

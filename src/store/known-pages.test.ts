@@ -18,7 +18,7 @@ const store = (domain: DomainId, paths: readonly string[]) =>
      select $1, path, 200, '{}', '\\x00', 1, 'e', now() from unnest($2::text[]) as path`,
     [domain, paths],
   )
-const know = (domain: DomainId, source: 'asked' | 'sitemap', paths: readonly string[], age = '1 day') =>
+const know = (domain: DomainId, source: 'crawler' | 'sitemap', paths: readonly string[], age = '1 day') =>
   queue.pool.query(
     `insert into known_path (domain_id, path, source, seen_at)
      select $1, path, $2, now() - $4::interval from unnest($3::text[]) as path`,
@@ -43,7 +43,7 @@ describe('known paths', () => {
     const domain = await queue.domain()
     const purge = (what: PurgeWhat) => transaction(queue.pool, (client) => purgePages(client, domain, what))
     await store(domain, ['/a', '/b/1', '/b/2', '/c'])
-    await know(domain, 'asked', ['/c'], '31 days')
+    await know(domain, 'crawler', ['/c'], '31 days')
     await queue.pool.query(`update page set status = 404 where domain_id = $1 and path = '/b/2'`, [domain])
     assert.equal(await purge({ kind: 'path', path: '/a' as PagePath }), 1)
     assert.equal(await purge({ kind: 'prefix', prefix: '/b/' }), 2)
@@ -61,9 +61,9 @@ describe('known paths', () => {
   it('are those that are stored, in sitemaps, or were asked for in the last 30 days; each once, in order', async () => {
     const [domain, other] = [await queue.domain(), await queue.domain()]
     await store(domain, ['/stored', '/both'])
-    await know(domain, 'asked', ['/asked', '/both', '/B'])
-    await know(domain, 'asked', ['/just'], '29 days 23 hours')
-    await know(domain, 'asked', ['/forgotten'], '30 days 1 hour')
+    await know(domain, 'crawler', ['/asked', '/both', '/B'])
+    await know(domain, 'crawler', ['/just'], '29 days 23 hours')
+    await know(domain, 'crawler', ['/forgotten'], '30 days 1 hour')
     await know(domain, 'sitemap', ['/mapped', '/both', '/asked'], '100 days')
     await store(other, ['/other'])
     for (const limit of [1, 2, 3, 100]) {
@@ -83,7 +83,7 @@ describe('known paths', () => {
     )
     await know(
       domain,
-      'asked',
+      'crawler',
       paths.filter((_, n) => n % 2 === 0),
     )
     await know(
@@ -107,7 +107,7 @@ describe('known paths', () => {
        values ($1, '/moved', 301, '/to', '2026-01-04T00:00:00Z')`,
       [domain],
     )
-    await know(domain, 'asked', ['/moved', '/page'])
+    await know(domain, 'crawler', ['/moved', '/page'])
     await recordInSitemap(
       queue.pool,
       domain,

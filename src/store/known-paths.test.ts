@@ -27,14 +27,14 @@ async function count(): Promise<number> {
 }
 
 async function seenAt(path: string): Promise<number | undefined> {
-  const sql = `select seen_at from known_path where path = $1 and source = 'asked'`
+  const sql = `select seen_at from known_path where path = $1 and source = 'crawler'`
   const { rows } = await database.pool.query<{ seen_at: Date }>(sql, [path])
   return rows[0]?.seen_at.getTime()
 }
 
 it('writes a path again once its row is older than a day', async () => {
   const record = (nowMs: number) =>
-    recordKnown(database.pool, 'asked', [pageId(domain, '/a' as PagePath)], nowMs)
+    recordKnown(database.pool, 'crawler', [pageId(domain, '/a' as PagePath)], nowMs)
   await record(1_000)
   await record(1_000 + DAY)
   assert.equal(await seenAt('/a'), 1_000)
@@ -48,7 +48,7 @@ it('a domain that is gone costs the others of the batch nothing', async () => {
     pageId(domain, '/still' as PagePath),
     pageId(domain, '/still' as PagePath),
   ]
-  await recordKnown(database.pool, 'asked', known, 5_000)
+  await recordKnown(database.pool, 'crawler', known, 5_000)
   assert.equal(await seenAt('/gone'), undefined)
   assert.equal(await seenAt('/still'), 5_000)
 })

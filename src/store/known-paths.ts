@@ -6,7 +6,7 @@ import type { DomainId, PagePath } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { PageId } from './page-id.ts'
 
-type KnownSource = 'asked' | 'sitemap'
+type KnownSource = 'crawler' | 'sitemap'
 
 /** Skips rows less than a day old: `seen_at` only decides about 30 days. */
 export async function recordKnown(
@@ -60,7 +60,7 @@ export function createAskedPaths(options: {
 }) {
   const { db, nowMs, log, flushEveryMs } = options
   const failed = 'paths that crawlers asked for could not be noted'
-  const writes = new BufferedWrites<PageId>((pages) => recordKnown(db, 'asked', pages, nowMs()), {
+  const writes = new BufferedWrites<PageId>((pages) => recordKnown(db, 'crawler', pages, nowMs()), {
     ...{ log, failed, flushEveryMs },
   })
   const flush = () => writes.flush()

@@ -26,7 +26,7 @@ const start = () => createLastVisits({ pool: database.pool, log: silentLog() })
 const stored = async () =>
   (
     await database.pool.query<{ path: string; crawler: string; at: number }>(
-      'select path, crawler, extract(epoch from asked_at)::integer as at from last_visit order by path',
+      'select path, crawler, extract(epoch from visited_at)::integer as at from last_visit order by path',
     )
   ).rows.map(({ path, crawler, at }) => `${path} ${crawler} ${at}`)
 
@@ -75,7 +75,7 @@ describe('last visits', () => {
     await visits.close()
   })
 
-  // Proves decided "Who asked last for a page"
+  // Proves decided "Last crawler of a page"
   it('those of more than 30 days ago are removed', async () => {
     await database.pool.query(
       `insert into last_visit values (1, '/old', 'a', 'ai', now() - interval '30 days 1 minute'),

@@ -39,15 +39,15 @@ export type LastVisits = ReturnType<typeof createLastVisits>
 async function record(db: Queryable, visits: readonly Visit[]): Promise<void> {
   await db.query(
     `with quick as (select set_config('synchronous_commit', 'off', true))
-     insert into last_visit as known (domain_id, path, crawler, category, asked_at)
-     select seen.domain_id, seen.path, seen.crawler, seen.category, seen.asked_at
+     insert into last_visit as known (domain_id, path, crawler, category, visited_at)
+     select seen.domain_id, seen.path, seen.crawler, seen.category, seen.visited_at
        from quick, unnest($1::integer[], $2::text[], $3::text[], $4::text[], $5::timestamptz[])
-         as seen (domain_id, path, crawler, category, asked_at)
+         as seen (domain_id, path, crawler, category, visited_at)
        join domain on domain.id = seen.domain_id
       order by seen.domain_id, seen.path collate "C"
      on conflict (domain_id, path) do update set
-       crawler = excluded.crawler, category = excluded.category, asked_at = excluded.asked_at
-       where known.asked_at < excluded.asked_at`,
+       crawler = excluded.crawler, category = excluded.category, visited_at = excluded.visited_at
+       where known.visited_at < excluded.visited_at`,
     [
       visits.map(({ page }) => page.domain),
       visits.map(({ page }) => page.path),
@@ -60,7 +60,7 @@ async function record(db: Queryable, visits: readonly Visit[]): Promise<void> {
 
 /** Returns how many. */
 export function removeOldVisits(pool: pg.Pool, steps?: Steps): Promise<number> {
-  return removeOldPaths(pool, { table: 'last_visit', at: 'asked_at', keptDays: VISITS_KEPT_DAYS }, steps)
+  return removeOldPaths(pool, { table: 'last_visit', at: 'visited_at', keptDays: VISITS_KEPT_DAYS }, steps)
 }
 
 /** Payload: domain ids separated by commas. */
@@ -93,8 +93,8 @@ const REMEMBERED = 1_000
 export type VisitBounds = { all: number; piece: number }
 const BOUNDS: VisitBounds = { all: 100_000, piece: 10_000 }
 
-type Place = { asked: string; path: string }
-const FIRST: Place = { asked: 'infinity', path: '' }
+type Place = { visitedAt: string; path: string }
+const FIRST: Place = { visitedAt: 'infinity', path: '' }
 
 type StaleWanted = { domain: DomainId; freshSeconds: number; limit: number; nowMs: number }
 
@@ -141,12 +141,12 @@ async function placeBehind(
 ): Promise<Place | null> {
   const { rows } = await db.query<Place>(
     `with piece as (
-       select asked_at, path from last_visit
-        where domain_id = $1 and (asked_at, path) < ($2::timestamptz, $3)
-        order by asked_at desc, path desc offset $4::integer - 1 limit 2)
-     select asked_at::text as asked, path from piece where (select count(*) from piece) = 2
-      order by asked_at desc, path desc limit 1`,
-    [domain, from.asked, from.path, count],
+       select visited_at, path from last_visit
+        where domain_id = $1 and (visited_at, path) < ($2::timestamptz, $3)
+        order by visited_at desc, path desc offset $4::integer - 1 limit 2)
+     select visited_at::text as "visitedAt", path from piece where (select count(*) from piece) = 2
+      order by visited_at desc, path desc limit 1`,
+    [domain, from.visitedAt, from.path, count],
   )
   return rows[0] ?? null
 }
@@ -160,9 +160,9 @@ async function among(
   const visits =
     piece === null
       ? 'last_visit'
-      : `(select domain_id, path, asked_at from last_visit
-           where domain_id = $1 and (asked_at, path) < ($6::timestamptz, $7)
-           order by asked_at desc, path desc limit $8)`
+      : `(select domain_id, path, visited_at from last_visit
+           where domain_id = $1 and (visited_at, path) < ($6::timestamptz, $7)
+           order by visited_at desc, path desc limit $8)`
   const { rows } = await db.query<{ path: PagePath }>(
     `select v.path from ${visits} v join page p on p.domain_id = v.domain_id and p.path = v.path
       where v.domain_id = $1 and p.status < 400
@@ -171,10 +171,10 @@ async function among(
                          and j.state in ('queued', 'running'))
         and not exists (select from last_render r where r.domain_id = $1 and r.path = v.path and r.outcome <> 'rendered'
                          and r.ended_at > now() - make_interval(mins => $5))
-      order by v.asked_at desc limit $2`,
+      order by v.visited_at desc limit $2`,
     [
       ...[domain, limit, new Date(nowMs), freshSeconds, AGAIN_AFTER_MINUTES],
-      ...(piece === null ? [] : [from.asked, from.path, piece]),
+      ...(piece === null ? [] : [from.visitedAt, from.path, piece]),
     ],
   )
   return rows.map(({ path }) => path)

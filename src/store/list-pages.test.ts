@@ -80,7 +80,7 @@ const KEYS: Record<(typeof PAGE_ORDERS)[number], (page: ListedPage) => string | 
   size: ({ htmlBytes }) => htmlBytes,
   rendered: ({ renderedAt }) => renderedAt.getTime(),
   fresh_until: ({ freshUntilMs }) => freshUntilMs,
-  last_crawler: ({ lastCrawler }) => lastCrawler?.askedAt.getTime() ?? null,
+  last_crawler: ({ lastCrawler }) => lastCrawler?.visitedAt.getTime() ?? null,
   last_render: ({ lastRender }) => lastRender?.outcome ?? null,
 }
 

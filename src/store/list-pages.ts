@@ -27,7 +27,7 @@ export type ListedPage = {
   renderedAt: Date
   freshUntilMs: number
   freshness: Freshness
-  lastCrawler: { name: string; category: string; askedAt: Date } | null
+  lastCrawler: { name: string; category: string; visitedAt: Date } | null
   lastRender: { outcome: string; endedAt: Date } | null
 }
 
@@ -41,7 +41,7 @@ export type ListWanted = {
 }
 
 const BESIDE = {
-  last_crawler: { table: 'last_visit', key: 'asked_at', type: 'timestamptz' },
+  last_crawler: { table: 'last_visit', key: 'visited_at', type: 'timestamptz' },
   last_render: { table: 'last_render', key: 'outcome', type: 'text' },
 } as const
 
@@ -116,7 +116,7 @@ type Row = {
   fresh_seconds: number
   crawler: string | null
   category: string | null
-  asked_at: Date | null
+  visited_at: Date | null
   outcome: string | null
   ended_at: Date | null
 }
@@ -158,7 +158,7 @@ async function query(
         order by ${ordered}f.path ${direction} limit ${put(limit)})
      select found.key::text as key, f.path, f.status, f.html_bytes, octet_length(f.body_br) as stored_bytes,
             f.rendered_at, f.stale_since, ${fresh} as fresh_seconds,
-            v.crawler, v.category, v.asked_at, r.outcome, r.ended_at
+            v.crawler, v.category, v.visited_at, r.outcome, r.ended_at
        from found
        join page f on f.domain_id = $1 and f.path = found.path
        left join last_visit v on v.domain_id = $1 and v.path = found.path
@@ -187,7 +187,7 @@ function keyOf(order: PageOrder, fresh: string): { sql: string; type: string } {
         type: 'timestamptz',
       }
     case 'last_crawler':
-      return { sql: 'f.asked_at', type: 'timestamptz' }
+      return { sql: 'f.visited_at', type: 'timestamptz' }
     case 'last_render':
       return { sql: 'f.outcome', type: 'text' }
   }
@@ -232,9 +232,9 @@ function toListed(row: Row, settings: DomainSettings, nowMs: number): ListedPage
     freshUntilMs: freshUntil(aged, lifetimes),
     freshness: freshnessOf(aged, lifetimes, nowMs),
     lastCrawler:
-      row.crawler === null || row.asked_at === null
+      row.crawler === null || row.visited_at === null
         ? null
-        : { name: row.crawler, category: row.category ?? 'other', askedAt: row.asked_at },
+        : { name: row.crawler, category: row.category ?? 'other', visitedAt: row.visited_at },
     lastRender:
       row.outcome === null || row.ended_at === null ? null : { outcome: row.outcome, endedAt: row.ended_at },
   }

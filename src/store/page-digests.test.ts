@@ -55,7 +55,7 @@ const titles = async (of: string) =>
 const page = (title: string) => `<title>${title}</title><p>Text of ${title}</p><a href="/x">x</a>`
 
 describe('the history of a page', () => {
-  // Proves decided "One page"
+  // Proves decided "Page details"
   it('has what each different snapshot said, newest first, and so many of them', async () => {
     for (let n = 0; n < DIGESTS_A_PAGE; n++) assert.equal(await render('/', page(`${n}`)), true)
     assert.equal(await render('/', page('4')), false, 'the same document again')

@@ -122,7 +122,7 @@ describe('a purge', () => {
     })
   }
 
-  // Proves decided "Purge and refresh of some pages"
+  // Proves decided "Purge and refresh of selected pages"
   it('tells every node what it was, once it is committed', async () => {
     const listener = await createListener(database.connection, silentLog())
     const heard: Invalidation[] = []

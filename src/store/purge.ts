@@ -42,7 +42,7 @@ function supersede(where: string): string {
 /** Deleted pages stay known, so that a warm renders them again. */
 const REMEMBER_GONE = `remembered as (
   insert into known_path (domain_id, path, source, seen_at)
-  select domain_id, path, 'asked', now() from gone where status < 400 order by domain_id, path
+  select domain_id, path, 'crawler', now() from gone where status < 400 order by domain_id, path
   on conflict (domain_id, path, source) do update set seen_at = excluded.seen_at
     where known_path.seen_at < excluded.seen_at - interval '1 day')`
 

@@ -53,7 +53,7 @@ async function left(table: 'page' | 'redirect' | 'known_path' | 'sitemap'): Prom
 }
 
 describe('pages and redirects', () => {
-  // Proves decided "What is removed in time"
+  // Proves decided "Retention"
   it('go at the age to which their domain keeps them, not before', async () => {
     const usual = await domain('usual.example')
     const brief = await domain('brief.example', { keep_seconds: 60 })
@@ -113,23 +113,23 @@ describe('pages and redirects', () => {
 })
 
 describe('known paths', () => {
-  // Proves decided "What is removed in time"
+  // Proves decided "Retention"
   it('go when no crawler asked for them in 30 days', async () => {
     const id = await domain('asked.example')
-    await known(id, '/in-time', 'asked', '29 days 23:59')
-    await known(id, '/past', 'asked', '30 days 00:01')
+    await known(id, '/in-time', 'crawler', '29 days 23:59')
+    await known(id, '/past', 'crawler', '30 days 00:01')
     await removeExpired(database.pool)
     assert.deepEqual(await left('known_path'), ['/in-time'])
   })
 
-  // Proves decided "What is removed in time"
+  // Proves decided "Retention"
   it('of a sitemap go when every sitemap was read two days later and did not name them', async () => {
     const id = await domain('map.example')
     await sitemap(id, '/sitemap.xml', '1 day')
     await sitemap(id, '/sitemap-2.xml', '4 days')
     await known(id, '/named-by-the-older', 'sitemap', '5 days 23:59')
     await known(id, '/named-by-none', 'sitemap', '6 days 00:01')
-    await known(id, '/asked', 'asked', '10 days')
+    await known(id, '/asked', 'crawler', '10 days')
     await known(await domain('unread.example'), '/never-read-again', 'sitemap', '80 days')
     assert.equal(await removeExpired(database.pool), 1)
     assert.deepEqual(await left('known_path'), ['/asked', '/named-by-the-older', '/never-read-again'])

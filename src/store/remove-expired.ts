@@ -29,10 +29,10 @@ const STEPS: readonly { sql: string; values: readonly unknown[] }[] = [
   {
     sql: `with old as materialized (
             select domain_id, path from known_path
-             where source = 'asked' and seen_at < now() - make_interval(days => $2)
+             where source = 'crawler' and seen_at < now() - make_interval(days => $2)
              order by seen_at limit $1 for update skip locked)
           delete from known_path k using old
-           where k.domain_id = old.domain_id and k.path = old.path and k.source = 'asked'`,
+           where k.domain_id = old.domain_id and k.path = old.path and k.source = 'crawler'`,
     values: [ASKED_FOR_DAYS],
   },
   {

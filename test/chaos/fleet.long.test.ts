@@ -72,7 +72,7 @@ describe('two nodes on one PostgreSQL', { concurrency: false }, () => {
       PATIENCE_MS,
     )
 
-  // Proves decided "Time over several nodes"
+  // Proves decided "Clocks"
   it('ages, windows and ends go by the clock of the database, not by those of the machines', async () => {
     const [fast, slow] = fleet.members as [Member, Member]
     await rendered('/aged', slow)
@@ -193,7 +193,7 @@ describe('two nodes on one PostgreSQL', { concurrency: false }, () => {
     }
   })
 
-  // Proves decided "While PostgreSQL is gone or silent"
+  // Proves decided "PostgreSQL failure"
   it('while PostgreSQL is stopped, hits go on, people pass and the API answers 500; then all is as before', async () => {
     const [one] = fleet.members as [Member]
     for (const member of fleet.members) {
@@ -210,7 +210,7 @@ describe('two nodes on one PostgreSQL', { concurrency: false }, () => {
     await rendered('/after-the-stop', one)
   })
 
-  // Proves decided "While PostgreSQL is gone or silent"
+  // Proves decided "PostgreSQL failure"
   it('while the network of a node swallows everything, it does the same, and keeps nobody waiting', async () => {
     const [one, two] = fleet.members as [Member, Member]
     await until('it is in memory', async () => (await crawl(one, '/aged')).verdict === 'hit', PATIENCE_MS)
@@ -317,7 +317,7 @@ describe('two nodes on one PostgreSQL', { concurrency: false }, () => {
     assert.equal(rows[0]?.renders, TIGHT_MOST)
   })
 
-  // Proves decided "Nodes of two versions"
+  // Proves decided "Rolling upgrade"
   it('an upgrade rolls: what it adds to the tables is survived under load, what breaks older nodes ends them', async () => {
     const directory = path.join(folder, 'schema')
     mkdirSync(path.join(directory, 'migrations'), { recursive: true })

@@ -84,7 +84,7 @@ it('statements: rows without their head, sentences of prose and lists; no headin
 it('proofs: the comment above a test, with the title of that test', () => {
   const text = [
     '  // Proves interface 4.1/3, interface 7/2',
-    '  // Proves decided "Names"',
+    '  // Proves decided "Domain names"',
     "  it('201: it is there', () => {",
   ].join('\n')
   assert.deepEqual(
@@ -92,7 +92,7 @@ it('proofs: the comment above a test, with the title of that test', () => {
     [
       'interface 4.1/3 201: it is there',
       'interface 7/2 201: it is there',
-      'decided "Names" 201: it is there',
+      'decided "Domain names" 201: it is there',
     ],
   )
 })

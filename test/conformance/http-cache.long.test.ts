@@ -26,7 +26,7 @@ for (const as of ['person', 'crawler'] as const) {
       assert.equal(new Set(exceptions).size, exceptions.length)
     })
 
-    // Proves decided "What a crawler asks for"
+    // Proves decided "Conditional and range requests"
     it('holds but for the exceptions in docs/http-cache-tests.md', () => {
       const failed = [...results].filter(([, result]) => result !== true)
       const unlisted = failed.filter(([id]) => !exceptions.includes(id)).map(([id, why]) => `${id}: ${why}`)

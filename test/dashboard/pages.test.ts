@@ -169,7 +169,7 @@ describe('a hostile page', { timeout: 300_000 }, () => {
     })
   }
 
-  // Proves decided "One page"
+  // Proves decided "Page details"
   it('its source is text to the browser, too', async () => {
     fetched.length = 0
     await tab.run(`location.href = '/api/domains/${SITE}/pages/source?path=${HOSTILE}'`)

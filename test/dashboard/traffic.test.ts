@@ -123,10 +123,10 @@ describe('the traffic of a domain', () => {
 
   it('failing pages link to their inspection; everything can be downloaded as CSV', async () => {
     await tab.until(`[...document.querySelectorAll('a')].some((each) => each.textContent === '/slow?a=1')`)
-    const lens = await tab.run<string>(
+    const pageUrl = await tab.run<string>(
       `[...document.querySelectorAll('a')].find((each) => each.textContent === '/slow?a=1').getAttribute('href')`,
     )
-    assert.equal(lens, '/domains/shop.example.com/pages?path=%2Fslow%3Fa%3D1')
+    assert.equal(pageUrl, '/domains/shop.example.com/pages?path=%2Fslow%3Fa%3D1')
     const files = await tab.run<[string, string][]>(
       `Promise.all([...document.querySelectorAll('a[download]')].map(async ({ href }) => {
         const answer = await fetch(href)

@@ -100,7 +100,7 @@ it('nothing secret is logged, whatever is done with it', async () => {
     ...person,
     headers: { ...more, connection: 'Upgrade', upgrade: 'websocket' },
   })
-  // The doors of a site's own front take the key in other places.
+  // Integrations take the key in other headers.
   for (const bearer of [key, wrong]) {
     await fetch(`${node.api}/api/render`, {
       method: 'POST',

@@ -10,7 +10,7 @@ import { DEFAULT_PLANS, type PlanCatalogue } from '../../src/accounts/plans.ts'
 import { startSession } from '../../src/accounts/sign-in/sessions.ts'
 import type { ApiDeps } from '../../src/api/http/app.ts'
 import { cookieName } from '../../src/api/http/session-access.ts'
-import type { PageDoors } from '../../src/api/pages/integration.ts'
+import type { PageIntegrations } from '../../src/api/pages/integration.ts'
 import { createApiServer } from '../../src/api/server.ts'
 import type { Readiness } from '../../src/api/service/health.ts'
 import { parseMasterKeys } from '../../src/certificates/vault/master-key.ts'
@@ -28,7 +28,7 @@ import { checkOriginUrl } from '../../src/outbound/origin-url.ts'
 import { createDomain } from '../../src/sites/domain-changes.ts'
 import { parseDomainName } from '../../src/sites/domain-name.ts'
 import { CHECK_RATE, createChecks } from '../../src/sites/reachability/checks.ts'
-import { publishWord } from '../../src/sites/reachability/published-word.ts'
+import { publishAnswer } from '../../src/sites/reachability/published-answer.ts'
 import { type Contract, readContract } from './api-contract.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
 
@@ -51,9 +51,9 @@ export type TestApi = Awaited<ReturnType<typeof startTestApi>>
 /** The start of the tests' clock: in the middle of a month, a day and an hour. */
 export const TEST_START_MS = Date.parse('2026-11-15T12:30:00.000Z')
 
-export const testDoors: PageDoors = {
-  answer: (_req, res, asked) => sendTestPage(res, asked),
-  offer: (_req, res, asked) => sendTestPage(res, asked),
+export const testIntegrations: PageIntegrations = {
+  answer: (_req, res, page) => sendTestPage(res, page),
+  offer: (_req, res, page) => sendTestPage(res, page),
 }
 
 export function testVault(pool: pg.Pool): Vault {
@@ -103,7 +103,7 @@ export async function startTestApi({
       clock,
       take: (account) => takeOfRate(pool, account, CHECK_RATE),
       readDns: async (account, name) =>
-        (await publishWord(pool, account, name)) === null
+        (await publishAnswer(pool, account, name)) === null
           ? null
           : { state: 'elsewhere', addresses: ['93.184.216.34'], aliases: [] },
       tryOrigin: async () => ({ status: 200, problem: null }),
@@ -114,7 +114,7 @@ export async function startTestApi({
     clock,
     log: silentLog(),
     caughtUp: async () => {},
-    doors: testDoors,
+    integrations: testIntegrations,
     vault: testVault(pool),
     readClient: createClientReader([]),
     checkReadiness: async () => {
@@ -213,8 +213,8 @@ export function cookieOf(lines: readonly string[]): string {
   return lines.map((line) => line.split(';', 1)[0]).join('; ')
 }
 
-function sendTestPage(res: ServerResponse, asked: Parameters<PageDoors['answer']>[2]): void {
-  const { url, userAgent } = asked
+function sendTestPage(res: ServerResponse, page: Parameters<PageIntegrations['answer']>[2]): void {
+  const { url, userAgent } = page
   res.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'X-Prepaint': 'hit' })
   res.end(`<p>${url.scheme} ${url.host} ${url.path} for ${userAgent}</p>`)
 }

@@ -74,7 +74,7 @@ export const inspectionQuery = (domain: string, path: string) =>
   queryOptions({
     queryKey: ['domains', domain, 'renders', 'inspection', path],
     queryFn: ({ signal }) =>
-      request<PageInspection>('GET', `${domainUrl(domain)}/pages/lens?${new URLSearchParams({ path })}`, {
+      request<PageInspection>('GET', `${domainUrl(domain)}/pages/details?${new URLSearchParams({ path })}`, {
         signal,
       }),
     refetchInterval: ({ state }) => (isUnderWay(state.data?.inspection ?? null) ? 1_500 : false),

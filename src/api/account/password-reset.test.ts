@@ -35,7 +35,7 @@ it('where no mail is set up there is no such way, and the form is told', async (
   assert.deepEqual((await api.get('/api/password-reset')).body, { by_mail: true })
 })
 
-// Proves decided "A forgotten password"
+// Proves decided "Password reset"
 it('204: the owner gets a link that leads to this installation, whatever the request says; nobody else gets anything', async () => {
   const owner = await api.account()
   const forged = { ...headers, host: 'evil.example', 'x-forwarded-host': 'evil.example' }
@@ -67,7 +67,7 @@ it('204: the owner gets a link that leads to this installation, whatever the req
   assert.deepEqual(mails, [])
 })
 
-// Proves decided "A forgotten password"
+// Proves decided "Password reset"
 it('three mails of an account and ten requests of an address in a quarter of an hour, and not one more', async () => {
   api.clock.atMs += 3_600_000
   const owner = await api.account()

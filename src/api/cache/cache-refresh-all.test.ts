@@ -102,7 +102,7 @@ describe('POST /api/cache/refresh-all', () => {
     assert.equal((await api.get('/api/cache/stats', owner.key)).body['totalKeys'], 1)
   })
 
-  // Proves decided "Several domains in one request"
+  // Proves decided "Atomicity"
   it('503: a queue that fills up halfway leaves every page where it was', async () => {
     for (const name of ['a.example.com', 'b.example.com']) {
       await storePages(api, (await api.domain(owner, name)).id, ['/'])

@@ -95,7 +95,7 @@ describe('POST /api/cache/purge', () => {
     await updateDomain(api.pool, owner.id, domain.name, { isActive: true }, view)
   })
 
-  // Proves interface 7/17, decided "A required field that is null or empty"
+  // Proves interface 7/17, decided "Null or empty required fields"
   it('404: a domain that nobody has, and what is no name', async () => {
     for (const name of ['unknown.example.com', '127.0.0.1', 'x', '', 'a\0b.com', 'x'.repeat(5_000)]) {
       const { status, body } = await purge({ domain: name })
@@ -104,7 +104,7 @@ describe('POST /api/cache/purge', () => {
   })
 
   // Proves interface 4.2/2, interface 7/17, decided "Missing or wrong fields in a body"
-  // Proves decided "A required field that is null or empty"
+  // Proves decided "Null or empty required fields"
   describe('400: a field that is wrong is named', () => {
     const cases: [unknown, string][] = [
       [undefined, 'domain is required'],

@@ -137,7 +137,7 @@ describe('POST /api/cache/refresh', () => {
     assert.deepEqual(await column('select path from page where domain_id = $1'), [])
   })
 
-  // Proves interface 4.2/3, decided "`paths` of a refresh", decided "A path that no page can have"
+  // Proves interface 4.2/3, decided "`paths` of a refresh", decided "Invalid paths"
   describe('400: a field that is wrong is named, and nothing happens', () => {
     const cases: [unknown, string][] = [
       [undefined, 'domain is required'],
@@ -167,7 +167,7 @@ describe('POST /api/cache/refresh', () => {
     }
   })
 
-  // Proves decided "A path that no page can have"
+  // Proves decided "Invalid paths"
   it('200: a path of 2,048 characters is the longest', async () => {
     const { status } = await refresh({ domain: domain.name, paths: [`/${'a'.repeat(2_047)}`] })
     assert.equal(status, 200)
@@ -197,7 +197,7 @@ describe('POST /api/cache/refresh', () => {
     assert.deepEqual(await column('select path from job where domain_id = $1'), [])
   })
 
-  // Proves decided "A full queue"
+  // Proves decided "Full queue"
   it('503: the queue is full: nothing is deleted', async () => {
     await storePages(api, domain.id, ['/'])
     await api.pool.query(`update queue_depth set queued = 1000000, counted_at = now() + interval '1 hour'`)

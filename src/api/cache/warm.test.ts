@@ -25,7 +25,7 @@ before(async () => {
 after(() => api.close())
 beforeEach(async () => {
   await api.pool.query(
-    'truncate warm, warm_tally, warm_held, warm_sitemap, render_count, job, unstored_page, page',
+    'truncate warm, warm_count, warm_paused, warm_sitemap, render_count, job, unstored_page, page',
   )
   await api.pool.query('update domain set is_active = true')
 })
@@ -65,7 +65,7 @@ describe('a warm of a domain', () => {
     }
   })
 
-  // Proves decided "Warm by hand"
+  // Proves decided "Warm"
   it('200: paused and resumed, each as often as wanted; cancelled, once', async () => {
     await call('POST')
     await queue()
@@ -98,7 +98,7 @@ describe('a warm of a domain', () => {
     assert.equal((await call('GET')).warm?.paused_at, null)
   })
 
-  // Proves decided "Warm by hand"
+  // Proves decided "Warm"
   it('403: a domain that is not active, or whose month is used up', async () => {
     await api.pool.query('update domain set is_active = false')
     assert.deepEqual(await refused('POST'), [403, 'Domain is not active'])

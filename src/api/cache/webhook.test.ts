@@ -12,6 +12,7 @@ import { createToken, listTokens, revokeToken } from '../../accounts/keys.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import type { DomainId, DomainName } from '../../ids.ts'
 import { updateDomain } from '../../sites/domain-changes.ts'
+import { nextKnownPages } from '../../store/known-paths.ts'
 
 const PLANS = { ...DEFAULT_PLANS, agency_plus: { ...DEFAULT_PLANS['agency_plus']!, monthly_render_limit: 7 } }
 const NO_BODY = 'Provide "urls" array or "all": true'
@@ -71,7 +72,7 @@ describe('POST /api/webhook/refresh', () => {
     assert.equal((await api.get(`/api/cache/list/${domain.name}`, owner.key)).body['cachedPages'], 1)
   })
 
-  // Proves interface 4.3/1, decided "A full warm"
+  // Proves interface 4.3/1, decided "Full warm"
   it('200: all: true answers at once, and what it promised outlives this node', async () => {
     const { status, body } = await hook({ all: true })
     assert.equal(status, 200)
@@ -80,8 +81,18 @@ describe('POST /api/webhook/refresh', () => {
     assert.deepEqual(rows, [{ state: 'reading', which: 'all' }])
   })
 
+  // Proves decided "Purged paths"
+  it('200: all: true right after a purge warms the purged page', async () => {
+    await storePages(api, domain.id, ['/stored'])
+    const purged = await api.post('/api/cache/purge', owner.key, { domain: domain.name, path: '/stored' })
+    assert.equal(purged.body['keysDeleted'], 1)
+    assert.equal((await hook({ all: true })).status, 200)
+    const known = await nextKnownPages(api.pool, domain.id, '', 10)
+    assert.deepEqual(known, [{ path: '/stored', stored: null, changedAtMs: null }])
+  })
+
   // Proves interface 4.3/5, interface 4.3/10, decided "Webhook, mixed paths"
-  // Proves decided "A path that no page can have"
+  // Proves decided "Invalid paths"
   it('200: of mixed paths the valid ones are queued and the others listed', async () => {
     const { body } = await hook({
       urls: ['/a', 'b', '/a', '', 5, null, { '/': 1 }, '/c\0', '//evil.example'],
@@ -120,7 +131,7 @@ describe('POST /api/webhook/refresh', () => {
       ['all that is false', { all: false }, NO_BODY],
       // Proves interface 4.3/4
       ['urls that is no array', { urls: '/a' }, NO_BODY],
-      // Proves decided "`urls` that is empty"
+      // Proves decided "Empty `urls`"
       ['no urls', { urls: [] }, NO_PATHS],
       // Proves interface 4.3/5, interface 7/9
       ['no path among the urls', { urls: ['a', 'https://x.example/', 5] }, NO_PATHS],

@@ -37,7 +37,7 @@ const sslEnabled = async () =>
   ]
 
 describe('the certificate of a domain', () => {
-  // Proves decided "A certificate of the owner's"
+  // Proves decided "Own certificates"
   it('200: none at first; then what was supplied, without its key; ssl_enabled follows', async () => {
     const none = await api.get(PATH, owner.key)
     assert.equal(none.status, 200)
@@ -66,7 +66,7 @@ describe('the certificate of a domain', () => {
     api.clock.atMs -= 90 * DAY_MS
   })
 
-  // Proves decided "A certificate of the owner's"
+  // Proves decided "Own certificates"
   it('200: replaced by another, and removed; from then on another one may be ordered', async () => {
     const serialOf = ({ body }: TestAnswer) => (body['certificate'] as Record<string, unknown>)['serial']
     const first = await put(middle.leaf())
@@ -106,7 +106,7 @@ describe('the certificate of a domain', () => {
     assert.doesNotMatch(await dump(), /BEGIN CERTIFICATE/)
   })
 
-  // Proves decided "A certificate of the owner's"
+  // Proves decided "Own certificates"
   it('400: what is wrong is named by its field', async () => {
     const leaf = middle.leaf()
     const cases: [Partial<TestLeaf>, RegExp][] = [
@@ -150,7 +150,7 @@ describe('the certificate of a domain', () => {
     assert.equal((await api.get(PATH, owner.key)).body['certificate'], null)
   })
 
-  // Proves decided "A node with another master key"
+  // Proves decided "Wrong master key"
   it('503: at a node whose master key is not that of the database', async () => {
     await put(middle.leaf())
     const vault = createVault({ pool: api.pool, keys: null, dataDir: '/nowhere' })

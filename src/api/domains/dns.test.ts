@@ -12,7 +12,7 @@ before(async () => {
 })
 after(() => api.close())
 
-// Proves decided "Where a name leads"
+// Proves decided "DNS state"
 it('200 and 404: where the name of a domain leads', async () => {
   const { status, body } = await api.get('/api/domains/ONE.example.com/dns', owner.key)
   assert.equal(status, 200)
@@ -23,12 +23,13 @@ it('200 and 404: where the name of a domain leads', async () => {
     aliases: [],
     checked_at: '2026-11-15T12:30:00.000Z',
     target: null,
+    edge_port: null,
   })
   const other = await api.account()
   assert.equal((await api.get('/api/domains/one.example.com/dns', other.key)).status, 404)
 })
 
-// Proves decided "What would be wrong with a domain"
+// Proves decided "Domain check"
 it('200: what would be wrong with a new domain, of the fields that are given', async () => {
   const check = async (fields: object) =>
     (await api.post('/api/domains/check', owner.key, fields)).body as Record<string, unknown>

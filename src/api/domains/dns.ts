@@ -34,6 +34,10 @@ export const dnsStateSchema = apiSchema(
     aliases: z.array(z.string()).describe('CNAMEs that it leads to'),
     checked_at: z.string(),
     target: targetSchema,
+    edge_port: z
+      .int()
+      .nullable()
+      .describe('HTTP port on which this node takes live traffic; null: it takes none'),
   }),
 )
 
@@ -82,7 +86,7 @@ export function dns(app: ApiApp, deps: ApiDeps): void {
       const domain = domainNameFrom(request.params.domain)
       const found = await checks().dns(callerOf(request).account, domain)
       if (found === null) throw new AppError('domain_not_found')
-      return { domain, ...found, target }
+      return { domain, ...found, target, edge_port: deps.edgePort?.() ?? null }
     },
   })
 

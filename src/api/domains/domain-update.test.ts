@@ -69,7 +69,7 @@ describe('PUT /api/domains/:domain', () => {
     })
   })
 
-  // Proves decided "Fields that nobody knows"
+  // Proves decided "Unknown fields"
   it('200: the whole domain can be sent back: fields that cannot be changed are not looked at', async () => {
     const before = await current()
     const { status } = await put({ ...before, renders_used: 99, custom_domain: 'other.example.com', id: 0 })
@@ -91,7 +91,7 @@ describe('PUT /api/domains/:domain', () => {
     }
   })
 
-  // Proves decided "Update", decided "Fields that nobody knows"
+  // Proves decided "Update", decided "Unknown fields"
   describe('400: what is wrong is named', () => {
     const cases: [unknown, string | RegExp][] = [
       [undefined, 'origin_url, is_active or settings is required'],

@@ -47,7 +47,7 @@ describe('POST /api/domains', () => {
     assert.equal(domain['origin_url'], 'http://origin.example.com:8080')
   })
 
-  // Proves interface 4.1/2, interface 7/3, decided "A required field that is null or empty"
+  // Proves interface 4.1/2, interface 7/3, decided "Null or empty required fields"
   describe('400: required fields are missing', () => {
     const bodies = [
       undefined,
@@ -75,7 +75,7 @@ describe('POST /api/domains', () => {
     assert.deepEqual([status, body['error']], [400, 'origin_url must be a string'])
   })
 
-  // Proves decided "Names"
+  // Proves decided "Domain names"
   it('400: what is no domain name, with the reason, before the origin is looked at', async () => {
     const { status, body } = await create({ custom_domain: '127.0.0.1', origin_url: 'ftp://x' })
     assert.deepEqual(

@@ -30,7 +30,7 @@ before(async () => {
 after(() => api.close())
 
 describe('GET /api/domains/:domain/renders', () => {
-  // Proves decided "How renders went"
+  // Proves decided "Render log"
   it('200: how renders went, the domain in any case', async () => {
     const { status, body } = await api.get('/api/domains/SHOP.example.com/renders', owner.key)
     assert.equal(status, 200)

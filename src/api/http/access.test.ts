@@ -5,7 +5,7 @@ import {
   startTestApi,
   type TestAccount,
   type TestApi,
-  testDoors,
+  testIntegrations,
   testVault,
 } from '../../../test/support/api.ts'
 import { until } from '../../../test/support/condition.ts'
@@ -167,7 +167,7 @@ it('500 at authentication when the database is away: an error body, and nothing 
     log: silentLog(),
     checkEndpoint: async () => ({ ok: true }),
     checkOrigin: async () => ({ ok: false, reason: 'not asked' }),
-    doors: testDoors,
+    integrations: testIntegrations,
     vault: testVault(pool),
     readClient: createClientReader([]),
     caughtUp: async () => {},

@@ -21,7 +21,7 @@ import type { ClientLimits } from '../../http/client-limits.ts'
 import type { Log } from '../../log.ts'
 import type { Mailer } from '../../mail/mailer.ts'
 import type { Checks } from '../../sites/reachability/checks.ts'
-import type { PageDoors } from '../pages/integration.ts'
+import type { PageIntegrations } from '../pages/integration.ts'
 import type { Subscribe } from '../service/events.ts'
 import type { CheckReadiness, ReadMetrics } from '../service/health.ts'
 
@@ -44,7 +44,7 @@ export type ApiDeps = {
   checkEndpoint: CheckEndpoint
   checkReadiness: CheckReadiness
   caughtUp: CaughtUp
-  doors: PageDoors
+  integrations: PageIntegrations
   mailer?: Pick<Mailer, 'send'>
   /** Absent: names and origins are not checked. */
   checks?: Checks
@@ -59,6 +59,8 @@ export type ApiDeps = {
   clients?: ClientLimits & { failures: number }
   /** Where domains' DNS records must point. Absent or null: not configured. */
   edgeTarget?: EdgeTarget | null
+  /** HTTP port of this node's edge. Absent or null: none. */
+  edgePort?(): number | null
   /** E-mail or URL on `/bot`; null: none. */
   contact: string | null
   /** For `GET /metrics`; null or absent: only from this machine. */

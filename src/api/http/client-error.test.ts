@@ -18,7 +18,7 @@ const raw = (options: RequestOptions, body?: string | Buffer) => rawRequest(api.
 const bytes = (text: string) => rawBytes(api.url, text)
 
 describe('malformed requests', () => {
-  // Proves decided "A URL that cannot be decoded"
+  // Proves decided "Malformed requests"
   it('400: URLs that cannot be decoded', async () => {
     for (const path of [
       '/api/domains/%',
@@ -34,7 +34,7 @@ describe('malformed requests', () => {
     }
   })
 
-  // Proves decided "A URL that cannot be decoded"
+  // Proves decided "Malformed requests"
   it('400: what is no HTTP, without a word of what it held', async () => {
     for (const text of [
       'GARBAGE\r\n\r\n',
@@ -55,7 +55,7 @@ describe('malformed requests', () => {
     assert.match(await bytes('GET /healthz HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200 /)
   })
 
-  // Proves decided "A URL that cannot be decoded"
+  // Proves decided "Malformed requests"
   it('431: headers without end', async () => {
     const answer = await raw({ path: '/healthz', headers: { 'x-filler': 'x'.repeat(200_000) } }).catch(
       (error) => error,

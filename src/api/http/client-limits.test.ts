@@ -36,7 +36,7 @@ async function connect(localAddress: string) {
   return { socket, said }
 }
 
-// Proves decided "Too much of one client address at a time"
+// Proves decided "Client limits"
 it('requests: at the limit answered, one past it 429 in JSON', async () => {
   const answering = Promise.withResolvers<void>()
   api.readiness.held = answering.promise
@@ -59,7 +59,7 @@ it('requests: at the limit answered, one past it 429 in JSON', async () => {
   assert.match(await second.said(/\}$/), /^HTTP\/1\.1 200 /)
 })
 
-// Proves decided "Too much of one client address at a time"
+// Proves decided "Client limits"
 it('connections: one past the limit is told 429 in JSON', async () => {
   for (let at = 0; at < 3; at++) await connect('127.0.0.3')
   const { socket, said } = await connect('127.0.0.3')

@@ -6,7 +6,7 @@ import {
   startTestApi,
   type TestAccount,
   type TestApi,
-  testDoors,
+  testIntegrations,
   testVault,
 } from '../../../test/support/api.ts'
 import { createKey, createToken } from '../../accounts/keys.ts'
@@ -49,7 +49,7 @@ it('the log tells what went wrong, on which route, and no key, token, query or b
       checkEndpoint: async () => ({ ok: true }),
       checkOrigin: async () => ({ ok: false, reason: 'no' }),
       checkReadiness: async () => api.readiness.found,
-      doors: testDoors,
+      integrations: testIntegrations,
       vault: testVault(pool),
       readClient: createClientReader([]),
       caughtUp: async () => {},

@@ -41,7 +41,7 @@ async function useUp(headers = mine()): Promise<void> {
 }
 
 describe('failed attempts of one client', () => {
-  // Proves decided "Too much of one client address at a time"
+  // Proves decided "Client limits"
   it('at the limit 401; one past it 429 with the time that is left, even for a key that is good', async () => {
     await useUp()
     api.clock.atMs += 1_000
@@ -61,7 +61,7 @@ describe('failed attempts of one client', () => {
     assert.equal(await tryKey(owner.key), 200)
   })
 
-  // Proves decided "Too much of one client address at a time"
+  // Proves decided "Client limits"
   it('a key that was good before is checked as ever: behind the same address others go on', async () => {
     assert.equal(await tryKey(owner.key), 200)
     await useUp()

@@ -107,7 +107,7 @@ async function furnish(api: TestApi, account: TestAccount, colour: string): Prom
     ...(await stockNotifications(api, account, domain, colour)),
   }
   const inspectionId = randomUUID()
-  await stockLens(api, account, inspectionId, colour)
+  await storeInspectedPage(api, account, inspectionId, colour)
   return { ...account, token, jobId, inspectionId, spare }
 }
 
@@ -135,7 +135,7 @@ async function stockNotifications(
 }
 
 /** A page that can be read, and an inspection with a picture. */
-async function stockLens(api: TestApi, { id }: TestAccount, inspectionId: string, colour: string) {
+async function storeInspectedPage(api: TestApi, { id }: TestAccount, inspectionId: string, colour: string) {
   await api.pool.query(
     `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
      select id, '/', 200, '[]', $2, 1, 'e', now() from domain where account_id = $1
@@ -242,7 +242,7 @@ async function rowsOfAmber({ api, amber }: World): Promise<string> {
       'traffic_last',
       'traffic_summary',
       'warm',
-      'warm_tally',
+      'warm_count',
       'render_record',
       'last_visit',
       'last_render',
@@ -378,5 +378,5 @@ async function restock({ api, amber }: World): Promise<void> {
      on conflict do nothing`,
     [amber!.id],
   )
-  await stockLens(api, amber!, amber!.inspectionId, 'amber')
+  await storeInspectedPage(api, amber!, amber!.inspectionId, 'amber')
 }

@@ -50,7 +50,7 @@ describe('request lines', () => {
 })
 
 describe('hosts', () => {
-  // Proves decided "A request that could be read in two ways"
+  // Proves decided "Ambiguous requests"
   it('two: 400, the connection ends, and what stands behind is not answered', async () => {
     for (const second of ['a', 'b', 'A']) {
       const got = await raw(`GET /healthz HTTP/1.1\r\nHost: a\r\nHost: ${second}\r\n\r\n${smuggled()}`)
@@ -61,7 +61,7 @@ describe('hosts', () => {
     }
   })
 
-  // Proves decided "A request that could be read in two ways"
+  // Proves decided "Ambiguous requests"
   it('none: 400 in HTTP/1.1, also with a whole URL; HTTP/1.0 needs none', async () => {
     assert.match(await raw('GET /healthz HTTP/1.1\r\n\r\n'), REFUSED)
     assert.match(await raw('GET http://a/healthz HTTP/1.1\r\n\r\n'), REFUSED)

@@ -129,7 +129,7 @@ describe('accounts', () => {
     assert.equal((await api.call('POST', '/api/operator/accounts/99999/reset-link', { cookie })).status, 404)
   })
 
-  // Proves decided "A suspended account"
+  // Proves decided "Suspended account"
   it('200: a suspended account is shut to everybody, and its sites pass; afterwards all is as before', async () => {
     const tenant = await api.account('agency_plus')
     await setPassword(api.pool, tenant.id, 'correct horse')

@@ -20,7 +20,14 @@ it('GET /api/operator/nodes: operators see every node, owners none', async () =>
   const get = (as: { cookie?: string; key?: string }) => api.call('GET', '/api/operator/nodes', as)
   assert.deepEqual((await get({ cookie })).body, { schema: lastMigration(), nodes: [] })
 
-  const pulse = { draining: false, running: 1, load: 0.25, memoryBytes: 1e9, browser: 'none' as const }
+  const pulse = {
+    apiPort: 3000,
+    draining: false,
+    running: 1,
+    load: 0.25,
+    memoryBytes: 1e9,
+    browser: 'none' as const,
+  }
   const node = await startRegistration(
     { pool: api.pool, log: silentLog(), pulse: () => pulse },
     {
@@ -39,7 +46,16 @@ it('GET /api/operator/nodes: operators see every node, owners none', async () =>
   assert.match(String(started_at), /Z$/)
   assert.match(String(seen_at), /Z$/)
   assert.deepEqual(listed, {
-    ...{ id: 'n:1', host: 'n', version: '1.0.0', roles: ['edge'], state: 'serving', slots: 0, running: 1 },
+    ...{
+      id: 'n:1',
+      host: 'n',
+      api_port: 3000,
+      version: '1.0.0',
+      roles: ['edge'],
+      state: 'serving',
+      slots: 0,
+      running: 1,
+    },
     ...{
       cores: 4,
       load: 0.25,

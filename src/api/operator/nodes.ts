@@ -9,6 +9,7 @@ const fleetNodeSchema = apiSchema(
   z.object({
     id: z.string().describe('Changes with each restart'),
     host: z.string(),
+    api_port: z.int().nullable().describe('Port of its API, or of `/readyz`; null: not listening yet'),
     version: z.string(),
     roles: z.array(z.string()).describe('Some of `edge`, `api`, `render`'),
     state: z.enum(NODE_STATES).describe('`draining`: shutting down; `dead`: no heartbeat for 15 seconds'),

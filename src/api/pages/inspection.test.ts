@@ -62,10 +62,10 @@ const inspect = (path: unknown, key = owner.key) =>
 const inspection = (id: string, key = owner.key) =>
   api.get(`/api/domains/shop.example.com/inspections/${id}`, key)
 
-describe('GET /api/domains/:domain/pages/lens', () => {
-  // Proves decided "One page"
+describe('GET /api/domains/:domain/pages/details', () => {
+  // Proves decided "Page details"
   it('200: what the page says, its renders, its history', async () => {
-    const { status, body } = await ask('lens', '/rakes?utm_source=y&x=1')
+    const { status, body } = await ask('details', '/rakes?utm_source=y&x=1')
     assert.equal(status, 200)
     const { stored, facts, renders, history, path } = body as {
       path: string
@@ -90,32 +90,32 @@ describe('GET /api/domains/:domain/pages/lens', () => {
   })
 
   it('200: a path that nothing is stored under, and one that leads elsewhere', async () => {
-    const { body } = await ask('lens', '/nothing')
+    const { body } = await ask('details', '/nothing')
     assert.deepEqual(
       [body['stored'], body['facts'], body['redirect'], body['renders'], body['history']],
       [null, null, null, [], []],
     )
-    const redirected = await ask('lens', '/old')
+    const redirected = await ask('details', '/old')
     assert.deepEqual(redirected.body['redirect'], {
       status: 301,
       location: 'https://shop.example.com/new',
       stored_at: '2026-11-15T12:30:00.000Z',
     })
-    assert.equal((await ask('lens', null)).body['path'], '/')
+    assert.equal((await ask('details', null)).body['path'], '/')
   })
 
   it("400 and 404: no path of a page, and another account's", async () => {
     for (const path of ['x', '//host/x', `/${'x'.repeat(2_048)}`]) {
-      const { status, body } = await ask('lens', path)
+      const { status, body } = await ask('details', path)
       assert.equal(status, 400)
       assert.match(String(body['error']), /^path /)
     }
-    assert.equal((await ask('lens', '/rakes?x=1', stranger.key)).status, 404)
+    assert.equal((await ask('details', '/rakes?x=1', stranger.key)).status, 404)
   })
 })
 
 describe('GET /api/domains/:domain/pages/source', () => {
-  // Proves decided "One page"
+  // Proves decided "Page details"
   it('200: the HTML as it is, which no browser takes for a page', async () => {
     const { status, headers, text } = await ask('source', '/rakes?x=1')
     assert.deepEqual([status, text], [200, HOSTILE])
@@ -144,7 +144,7 @@ describe('GET /api/domains/:domain/pages/source', () => {
     )
     for (const path of ['/broken', '/bomb']) {
       assert.equal((await ask('source', path)).status, 500)
-      assert.equal((await ask('lens', path)).status, 500)
+      assert.equal((await ask('details', path)).status, 500)
     }
   })
 })
@@ -165,7 +165,7 @@ describe('inspections', () => {
     const { body } = await inspection(id)
     const found = body['inspection'] as { crawler: null; person: { reason: string } }
     assert.deepEqual([found.crawler, found.person.reason], [null, 'net::ERR_FAILED'])
-    const { inspection: last } = (await ask('lens', '/rakes?x=1')).body as { inspection: { id: string } }
+    const { inspection: last } = (await ask('details', '/rakes?x=1')).body as { inspection: { id: string } }
     assert.equal(last.id, id)
 
     const picture = await inspection(`${id}/person`)

@@ -64,10 +64,10 @@ export function inspections(app: ApiApp, deps: ApiDeps): void {
 
   app.route({
     method: 'GET',
-    url: '/api/domains/:domain/pages/lens',
+    url: '/api/domains/:domain/pages/details',
     config: { access: 'key', refuses: ['domain_not_found'] },
     schema: {
-      operationId: 'lookAtPage',
+      operationId: 'getPageDetails',
       tags: ['Pages'],
       summary: 'Details of one page: its content, its renders, its earlier content',
       params: domainParams,

@@ -17,7 +17,7 @@ const ask = (path: string, headers: Record<string, string> = {}, method = 'GET')
   rawRequest(api.url, { method, path, headers: { 'x-prerender-token': owner.key, ...headers } })
 
 describe('GET /https://host/path', () => {
-  // Proves decided "Door of middlewares"
+  // Proves decided "Middleware integration"
   it('200: the page of the URL, as it was spelt', async () => {
     const CASES: [path: string, page: string][] = [
       ['/https://shop.example.com', 'https shop.example.com /'],
@@ -47,7 +47,7 @@ describe('GET /https://host/path', () => {
     assertError(wrong, 'Method not allowed')
   })
 
-  // Proves decided "Door of middlewares"
+  // Proves decided "Middleware integration"
   it('401: no key, one in another header, or a wrong one', async () => {
     const path = '/https://shop.example.com/'
     for (const headers of [{}, { 'x-api-key': owner.key }, { authorization: `Bearer ${owner.key}` }]) {

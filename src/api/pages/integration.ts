@@ -8,15 +8,15 @@ import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { emptyResponse, htmlResponse } from '../http/responses.ts'
 
 /** Implemented by the edge for sites with their own server or CDN. Both take over request and response. */
-export type PageDoors = {
-  answer: PageDoor
-  offer: PageDoor
+export type PageIntegrations = {
+  answer: PageIntegration
+  offer: PageIntegration
 }
 
-type PageDoor = (
+type PageIntegration = (
   req: IncomingMessage,
   res: ServerResponse,
-  asked: { url: PageUrl; userAgent: string | null },
+  page: { url: PageUrl; userAgent: string | null },
 ) => void
 
 /** Above the limits of stored paths and of the User-Agent part in use. */
@@ -33,7 +33,7 @@ const bodySchema = z.object({
 })
 
 export function integrations(app: ApiApp, deps: ApiDeps): void {
-  const { doors, pool } = deps
+  const { pool } = deps
 
   app.route({
     method: 'GET',
@@ -51,7 +51,10 @@ export function integrations(app: ApiApp, deps: ApiDeps): void {
     handler: async (request, reply) => {
       const url = await ownedPage(pool, callerOf(request).account, request.params.url)
       reply.hijack()
-      doors.answer(request.raw, reply.raw, { url, userAgent: request.headers['user-agent'] ?? null })
+      deps.integrations.answer(request.raw, reply.raw, {
+        url,
+        userAgent: request.headers['user-agent'] ?? null,
+      })
       return reply
     },
   })
@@ -79,7 +82,7 @@ export function integrations(app: ApiApp, deps: ApiDeps): void {
       const url = await ownedPage(pool, callerOf(request).account, raw)
       reply.hijack()
       // An explicit null is not a crawler.
-      doors.offer(request.raw, reply.raw, { url, userAgent: userAgent ?? null })
+      deps.integrations.offer(request.raw, reply.raw, { url, userAgent: userAgent ?? null })
       return reply
     },
   })

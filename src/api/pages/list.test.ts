@@ -58,7 +58,7 @@ describe('GET /api/domains/:domain/pages', () => {
       rendered_at: '2026-11-15T11:30:00.000Z',
       fresh_until: '2026-11-16T11:30:00.000Z',
       freshness: 'fresh',
-      last_crawler: { name: 'Googlebot', category: 'search', asked_at: '2026-11-15T12:29:00.000Z' },
+      last_crawler: { name: 'Googlebot', category: 'search', visited_at: '2026-11-15T12:29:00.000Z' },
       last_render: { outcome: 'timed-out', ended_at: '2026-11-15T12:29:59.000Z' },
     })
     const others = (body['pages'] as Record<string, unknown>[]).slice(1)

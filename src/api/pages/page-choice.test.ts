@@ -57,7 +57,7 @@ describe('POST /api/domains/:domain/pages/purge', () => {
     assert.equal((await pages(other.id)).length, 5)
   })
 
-  // Proves decided "Purge and refresh of some pages"
+  // Proves decided "Purge and refresh of selected pages"
   it('200: all that a search finds, and a render that began before brings none of them back', async () => {
     await api.pool.query(
       `insert into job (domain_id, account_id, path, priority, turn, state)
@@ -111,7 +111,7 @@ describe('POST /api/domains/:domain/pages/refresh', () => {
     assert.equal((await jobs()).length, REFRESH_LIMIT)
   })
 
-  // Proves decided "Purge and refresh of some pages"
+  // Proves decided "Purge and refresh of selected pages"
   it('403: an inactive domain', async () => {
     await api.pool.query('update domain set is_active = false where id = $1', [shop.id])
     assert.deepEqual((await refresh({ paths: ['/'] })).body, { error: 'Domain is not active' })

@@ -40,7 +40,7 @@ export const listedPageSchema = apiSchema(
       .object({
         name: z.string().describe('Its name in the user agent'),
         category: z.string(),
-        asked_at: time,
+        visited_at: time,
       })
       .nullable()
       .describe('The last crawler in 30 days; up to one minute old'),
@@ -232,7 +232,7 @@ export function listedPageView(page: ListedPage): z.infer<typeof listedPageSchem
     last_crawler: lastCrawler && {
       name: lastCrawler.name,
       category: lastCrawler.category,
-      asked_at: lastCrawler.askedAt.toISOString(),
+      visited_at: lastCrawler.visitedAt.toISOString(),
     },
     last_render: lastRender && { outcome: lastRender.outcome, ended_at: lastRender.endedAt.toISOString() },
   }

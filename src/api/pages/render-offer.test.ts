@@ -18,7 +18,7 @@ const render = (body: unknown, token: string | undefined = owner.key) =>
   api.call('POST', '/api/render', { token, body })
 
 describe('POST /api/render', () => {
-  // Proves decided "Door of edge workers"
+  // Proves decided "Edge worker integration"
   it('200: the page of the URL, for a crawler or for who is named', async () => {
     assert.equal((await render({ url: URL })).text, '<p>https shop.example.com /a?b=c for null</p>')
     const named = await render({ url: `${URL}#d`, user_agent: 'bingbot' })

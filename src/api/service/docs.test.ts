@@ -39,7 +39,7 @@ describe('GET /openapi.json', () => {
         'GET /api/domains/{domain}/inspections/{inspectionId}',
         'GET /api/domains/{domain}/inspections/{inspectionId}/{picture}',
         'GET /api/domains/{domain}/pages',
-        'GET /api/domains/{domain}/pages/lens',
+        'GET /api/domains/{domain}/pages/details',
         'GET /api/domains/{domain}/pages/source',
         'GET /api/domains/{domain}/renders',
         'GET /api/domains/{domain}/tokens',

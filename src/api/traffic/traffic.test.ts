@@ -70,7 +70,7 @@ async function traffic(path: string, key = owner.key): Promise<Traffic & { from:
 const totals = (listed: readonly Listed[]) => listed.map(({ name, total }) => `${name} ${total}`)
 
 describe('GET /api/domains/:domain/traffic', () => {
-  // Proves decided "Live traffic"
+  // Proves decided "Traffic"
   it('200: the last 24 hours, by category, crawler, verdict and status; people beside them', async () => {
     const found = await traffic('/api/domains/SHOP.example.com/traffic')
     assert.deepEqual([found.step, found.from], ['hour', '2026-11-14T12:00:00.000Z'])
@@ -105,7 +105,7 @@ describe('GET /api/domains/:domain/traffic', () => {
     assert.deepEqual(found.verdicts[1]!.visits.slice(-2), [1, 1])
   })
 
-  // Proves decided "Live traffic"
+  // Proves decided "Traffic"
   it('200: by UTC days, as far back as it is kept', async () => {
     const found = await traffic('/api/domains/shop.example.com/traffic?from=2026-08-18&step=day')
     assert.deepEqual([found.times.length, found.times[0]], [90, '2026-08-18T00:00:00.000Z'])
@@ -164,7 +164,7 @@ describe('GET /api/domains/:domain/traffic', () => {
     assert.equal(await typeFor('text/csv', '&format=json'), 'application/json')
   })
 
-  // Proves decided "Live traffic"
+  // Proves decided "Traffic"
   it('400: what is wrong with the range is named', async () => {
     const cases = {
       'from=yesterday': 'from must be a day (2026-11-01) or a moment in UTC (2026-11-01T12:00:00Z)',
@@ -201,7 +201,7 @@ describe('GET /api/domains/:domain/traffic/paths', () => {
   const paths = async (query = '') =>
     (await api.get(`/api/domains/shop.example.com/traffic/paths${query}`, owner.key)).body
 
-  // Proves decided "Paths of crawlers"
+  // Proves decided "Traffic by path"
   it('200: what was asked for most, and what failed most, in whole days', async () => {
     assert.deepEqual(await paths('?from=2026-11-15'), {
       domain: 'shop.example.com',
@@ -237,7 +237,7 @@ describe('GET /api/domains/:domain/traffic/paths', () => {
     )
   })
 
-  // Proves decided "Paths of crawlers"
+  // Proves decided "Traffic by path"
   it('400: as many paths as may be asked for, and one more', async () => {
     for (const limit of [1, 300]) {
       assert.equal(
@@ -269,7 +269,7 @@ describe('GET /api/domains/:domain/traffic/renders', () => {
     assert.equal((body['days'] as unknown[]).length, 15)
   })
 
-  // Proves decided "Renders of the month"
+  // Proves decided "Monthly renders"
   it('200: the forecast is of the last seven whole days; of today only what has been counts', async () => {
     await api.pool.query(`update domain set created_at = '2026-01-01' where id = $1`, [shop])
     await api.pool.query(
@@ -302,7 +302,7 @@ describe('GET /api/domains/:domain/traffic/renders', () => {
 })
 
 describe('GET /api/traffic and /api/traffic/domains', () => {
-  // Proves decided "Live traffic"
+  // Proves decided "Traffic"
   it("200: all domains of the account together, and no other's", async () => {
     const found = await traffic('/api/traffic')
     assert.deepEqual([found.totals['visits'], found.totals['people']], [14, 4])
@@ -313,7 +313,7 @@ describe('GET /api/traffic and /api/traffic/domains', () => {
     assert.deepEqual((await api.get('/api/traffic?to=1', owner.key)).status, 400)
   })
 
-  // Proves decided "Domains at a glance"
+  // Proves decided "Traffic summary of domains"
   it('200: each domain by name, with what its last day and week were like and who came last', async () => {
     const { body } = await api.get('/api/traffic/domains', owner.key)
     const domains = body['domains'] as Record<string, unknown>[]
@@ -371,7 +371,7 @@ it("what is read is the account's own, each time by SQL: also where another's do
 })
 
 describe('GET /api/plan', () => {
-  // Proves decided "The plan"
+  // Proves decided "Plan"
   it('200: what the plan allows and how much of it is in use', async () => {
     const { body } = await api.get('/api/plan', owner.key)
     assert.deepEqual(body['plan'], {

@@ -4,7 +4,7 @@ import type { AddressGuard } from '../../outbound/address-guard.ts'
 import {
   type Answering,
   askAddresses,
-  findsWord,
+  findsAnswer,
   insideTls,
   type LookForUs,
 } from '../../outbound/ask-addresses.ts'
@@ -37,7 +37,7 @@ export async function reachesUs(
   if (addresses.length === 0) return { unreachable: `${name} has no address in the DNS` }
 
   await publish({ kind: 'http-01', token, keyAuthorization: word })
-  const plain = await ask(ports.http, findsWord(name, `${CHALLENGE_PREFIX}${token}`, word))
+  const plain = await ask(ports.http, findsAnswer(name, `${CHALLENGE_PREFIX}${token}`, word))
   if (plain === null) return { unreachable: `${name} leads to an address that is not public` }
   if (isOnlyHere(plain)) return { kind: 'http-01' }
   await publish({ kind: 'tls-alpn-01', token, keyAuthorization: word })

@@ -59,7 +59,7 @@ export function createVault({ pool, keys: given, dataDir }: VaultOptions): Vault
 
   function known(): MasterKeys {
     keys ??= readMasterKeyFile(dataDir)
-    if (keys === null) throw new MasterKeyError(mismatch('another'))
+    if (keys === null) throw new MasterKeyError(mismatch(null))
     return keys
   }
 
@@ -112,9 +112,9 @@ async function registeredId(db: Queryable): Promise<string | null> {
   return rows[0]?.id ?? null
 }
 
-function mismatch(id: string): string {
+function mismatch(id: string | null): string {
   return (
-    `The private keys in this database are encrypted with a master key (${id}) that this node does not have. ` +
+    `The private keys in this database are encrypted with a master key${id === null ? '' : ` (fingerprint ${id})`} that this node does not have. ` +
     'Use the same key on all nodes: set PREPAINT_SECRET_KEY to the content of the file secret-key in the data directory of the first node.'
   )
 }

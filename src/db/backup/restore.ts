@@ -2,7 +2,7 @@ import pg from 'pg'
 
 import type { Log } from '../../log.ts'
 import { DatabaseError } from '../connection.ts'
-import { LAST_UNRELEASED, migrate } from '../migrate.ts'
+import { migrate } from '../migrate.ts'
 import type { BackupHead, EndLine, TableLine } from './backup.ts'
 import { tablesInOrder } from './backup.ts'
 
@@ -19,8 +19,6 @@ export async function restoreBackup(
 ): Promise<Restored> {
   const reader = lines[Symbol.asyncIterator]()
   const head = readHead((await reader.next()).value)
-  const unreleased = head.migrations.at(-1) === LAST_UNRELEASED
-  if (unreleased) head.migrations = ['0001-schema.sql']
   const last = head.migrations.at(-1) ?? ''
   const client = new pg.Client(connection)
   client.on('error', () => {})
@@ -31,7 +29,6 @@ export async function restoreBackup(
     await migrate(connection, log, undefined, last)
     await refuseOtherSchema(client, head)
     await client.query('begin')
-    if (unreleased) await client.query(UNRELEASED_TABLES)
     const tables = await tablesInOrder(client)
     // Migrations insert some rows.
     await client.query(`truncate ${tables.map(({ name }) => client.escapeIdentifier(name)).join(', ')}`)
@@ -39,7 +36,6 @@ export async function restoreBackup(
     await setTriggers(client, tables, 'disable')
     const rows = await insertAll(client, reader, new Set(tables.map(({ name }) => name)))
     await setTriggers(client, tables, 'enable')
-    if (unreleased) await client.query(CONVERT_UNRELEASED)
     // The nodes that were running when the backup was made have sent them.
     await client.query(`update delivery set state = 'cancelled', lease = null where state = 'waiting'`)
     for (const { name, columns } of await tablesInOrder(client)) await continueNumbers(client, name, columns)
@@ -51,32 +47,6 @@ export async function restoreBackup(
     await client.end()
   }
 }
-
-/** Tables of unreleased versions. Passwords are kept, sessions are not. */
-const UNRELEASED_TABLES = `
-  alter table account add name text, add email_verified boolean, add image text, add updated_at timestamptz;
-  create table sign_in_method (id integer, account_id integer, provider text, provider_account text, password text,
-    access_token text, refresh_token text, id_token text, access_token_expires_at timestamptz,
-    refresh_token_expires_at timestamptz, scope text, created_at timestamptz, updated_at timestamptz);
-  create table sign_in_check (id integer, identifier text, value text, expires_at timestamptz, created_at timestamptz,
-    updated_at timestamptz);
-  create table sign_in_secret (one_row boolean, key_sealed bytea);
-  create table warm_run (domain_id integer, after_path text, requested_at timestamptz, moved_at timestamptz);
-  alter table sign_in_session add token text, add ip_address text, add updated_at timestamptz, alter token_hash drop not null,
-    alter address drop not null, alter user_agent drop not null, alter used_at drop not null;
-  create table queue_clock (priority smallint, turn bigint);
-  alter table job alter account_id drop not null`
-const CONVERT_UNRELEASED = `
-  update account a set password_hash = m.password from sign_in_method m where m.account_id = a.id;
-  delete from sign_in_session where token_hash is null;
-  drop table sign_in_method, sign_in_check, sign_in_secret, warm_run;
-  alter table account drop name, drop email_verified, drop image, drop updated_at;
-  alter table sign_in_session drop token, drop ip_address, drop updated_at, alter token_hash set not null,
-    alter address set not null, alter user_agent set not null, alter used_at set not null;
-  update job j set account_id = d.account_id from domain d where d.id = j.domain_id;
-  alter table job alter account_id set not null;
-  drop table queue_clock;
-  insert into queue_account (priority, account_id) values (0, 0), (1, 0), (2, 0)`
 
 function readHead(line: string | undefined): BackupHead {
   const head = parsed<Partial<BackupHead>>(line)

@@ -41,6 +41,11 @@ export function databaseHome(dataDir: string): DatabaseHome {
   }
 }
 
+/** Whether a private database was ever created in the data directory. */
+export function hasDatabase(dataDir: string): boolean {
+  return lstatSync(insideOf(dataDir), { throwIfNoEntry: false }) !== undefined
+}
+
 function insideOf(dataDir: string): string {
   return path.join(path.resolve(dataDir), NAME)
 }

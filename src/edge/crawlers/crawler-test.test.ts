@@ -22,7 +22,7 @@ describe('tools are no crawlers', () => {
   it('no header at all', () => assert.equal(categoryOf(undefined), null))
 })
 
-// Proves decided "Who is a crawler"
+// Proves decided "Crawler detection"
 it('the table has 150 user agents, none of them twice', () => {
   const all = [...Object.values(CRAWLER_AGENTS).flat(), ...PEOPLE_AGENTS, ...TOOL_AGENTS]
   assert(all.length >= 150, `${all.length}`)

@@ -23,7 +23,7 @@ describe('who is a crawler on a domain, and what its kind gets', () => {
   }
   const verdict = (agent: string, options: object = {}) => edge.verdict('/a', { agent, ...options })
 
-  // Proves decided "Who is a crawler"
+  // Proves decided "Crawler detection"
   it('an addition gets pages, here and nowhere else', async () => {
     assert.equal(await verdict('MyShop/1.0'), 'pass; not-a-crawler')
     await set({ crawlers: { add: [{ pattern: 'myshop', category: 'other' }] } })

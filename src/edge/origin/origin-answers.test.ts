@@ -35,7 +35,7 @@ function originAnswers(then: (res: http.ServerResponse) => void): void {
 }
 
 describe('what names the origin by itself', () => {
-  // Proves decided "What names the origin in its answers"
+  // Proves decided "Rewritten headers"
   it('Content-Location, Refresh and Link lead to the custom domain, others stay', async () => {
     const { host } = new URL(edge.origin)
     originAnswers((res) => {
@@ -58,7 +58,7 @@ describe('what names the origin by itself', () => {
     )
   })
 
-  // Proves decided "What names the origin in its answers"
+  // Proves decided "Rewritten headers"
   it('Alt-Svc is dropped: it would lead people past us', async () => {
     originAnswers((res) => res.writeHead(200, { 'alt-svc': 'h3=":443"; ma=86400' }).end())
     assert.equal((await ask('/')).headers['alt-svc'], undefined)
@@ -79,7 +79,7 @@ describe('what names the origin by itself', () => {
     for (const name of names) assert.equal(rawHeaders[rawHeaders.indexOf(name) + 1], 'as it is', name)
   })
 
-  // Proves decided "What names the origin in its answers"
+  // Proves decided "Rewritten headers"
   it("the site's own policies stay: HSTS, CSP, CORS, Date and Server", async () => {
     const { host } = new URL(edge.origin)
     const kept = {
@@ -107,7 +107,7 @@ describe('cookies', () => {
       'pass; method',
     )[1]
 
-  // Proves decided "What names the origin in its answers"
+  // Proves decided "Rewritten headers"
   it("for the origin's host, or for a name above it, become the custom domain's", () => {
     assert.equal(row('shop.host.example', 'shop.host.example'), 'a=1; Domain=www.red.example; Secure')
     assert.equal(row('.SHOP.host.example', 'shop.host.example'), 'a=1; Domain=www.red.example; Secure')
@@ -182,7 +182,7 @@ describe('framing', () => {
 })
 
 describe('methods', () => {
-  // Proves decided "What goes no further than to us"
+  // Proves decided "Methods that are not passed on"
   it('TRACE goes no further, nor does CONNECT: 405', async () => {
     originAnswers((res) => res.end())
     for (const line of ['TRACE /', 'CONNECT red.example:443']) {
@@ -192,7 +192,7 @@ describe('methods', () => {
     assert.deepEqual(asked, [])
   })
 
-  // Proves decided "What goes no further than to us"
+  // Proves decided "Methods that are not passed on"
   it('OPTIONS with Max-Forwards: 0 is answered here, with more it is counted down; others keep theirs', async () => {
     originAnswers((res) => res.end('from the origin'))
     const here = await ask('*', { method: 'OPTIONS', headers: { 'max-forwards': '0' } })
@@ -206,7 +206,7 @@ describe('methods', () => {
 })
 
 describe('connections to the origin', () => {
-  // Proves decided "An origin that fails"
+  // Proves decided "Origin failure"
   it('a request that may not be sent twice is not lost to one that the origin closes meanwhile', async () => {
     const sockets = new Set<unknown>()
     let nowAndThen = true

@@ -330,7 +330,7 @@ describe('when somebody goes away', () => {
     await assert.rejects(ask('/'), /aborted|ECONNRESET/)
   })
 
-  // Proves decided "An origin that fails"
+  // Proves decided "Origin failure"
   it('an idle connection that the origin has closed meanwhile is no error for the next request', async () => {
     originAnswers((res) => res.end('once'))
     await ask('/first')
@@ -349,7 +349,7 @@ describe('when somebody goes away', () => {
 })
 
 describe('origins that fail get people a page of ours, and the log a line', () => {
-  // Proves decided "An origin that fails"
+  // Proves decided "Origin failure"
   it('502: nobody listens', async () => {
     const { port } = new URL(edge.origin)
     const closed = http.createServer()
@@ -392,7 +392,7 @@ describe('origins that fail get people a page of ours, and the log a line', () =
     })
   }
 
-  // Proves decided "An origin that fails"
+  // Proves decided "Origin failure"
   it('504: it is silent for too long', async () => {
     answer = () => {}
     const got = await ask('/')

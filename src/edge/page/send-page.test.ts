@@ -120,7 +120,7 @@ describe('headers', () => {
 })
 
 describe('conditions', () => {
-  // Proves decided "What a crawler asks for"
+  // Proves decided "Conditional and range requests"
   it('If-None-Match: 304 without a body for the same encoding, weakly compared, in lists', async () => {
     const { etag } = (await ask({ 'accept-encoding': 'gzip' })).headers
     for (const value of [etag!, `W/${etag}`, `"other", ${etag}`, '*']) {
@@ -159,7 +159,7 @@ describe('conditions', () => {
     assert.equal(head.body.length, 0)
   })
 
-  // Proves decided "What a crawler asks for"
+  // Proves decided "Conditional and range requests"
   it('a range gets the whole, whatever its condition', async () => {
     const { etag } = (await ask()).headers
     for (const more of [{}, { 'if-range': etag! }, { 'if-range': '"other"' }] as Record<string, string>[]) {
@@ -169,7 +169,7 @@ describe('conditions', () => {
     }
   })
 
-  // Proves decided "What a crawler asks for"
+  // Proves decided "Conditional and range requests"
   it('what a crawler says about caching changes nothing', async () => {
     for (const directive of ['no-cache', 'no-store', 'max-age=0', 'min-fresh=9999999', 'only-if-cached']) {
       assert.equal((await ask({ 'cache-control': directive, pragma: 'no-cache' })).verdict, 'hit', directive)

@@ -87,10 +87,10 @@ describe('where crawlers are verified', () => {
     assert.equal(await edge.verdict('/kept'), 'pass; forged')
   })
 
-  it('behind a door stands the front of the site, whose address says nothing', async (t) => {
+  it('integrations: the address is that of the front and proves nothing', async (t) => {
     await names(t, FORGED)
     const front = http.createServer((req, res) => {
-      const url = parsePageUrl('https://red.example/door')
+      const url = parsePageUrl('https://red.example/page')
       edge.integrations.answer(req, res, { url: url!, userAgent: GOOGLEBOT })
     })
     const port = await listening(front)

@@ -319,7 +319,7 @@ describe('known paths', () => {
     await edge.ask('/known-c')
     await edge.asked.flush()
     const { rows } = await edge.pool.query<{ path: string }>(
-      `select path from known_path where domain_id = $1 and source = 'asked' and path like '%known%' order by path`,
+      `select path from known_path where domain_id = $1 and source = 'crawler' and path like '%known%' order by path`,
       [edge.red],
     )
     assert.deepEqual(

@@ -39,7 +39,7 @@ describe('https_redirect', () => {
     assert.deepEqual(await ask('/x', { agent: PERSON }), [200, undefined, 'pass; not-a-crawler'])
   })
 
-  // Proves decided "Plain http"
+  // Proves decided "Plain HTTP"
   it('people and crawlers are sent to the same address by https, other methods with what they carry', async () => {
     await certify(60_000)
     const there = 'https://red.example/x?b=1&a=%2F'
@@ -96,7 +96,7 @@ describe('https_redirect', () => {
     await behind.close()
   })
 
-  // Proves decided "Plain http"
+  // Proves decided "Plain HTTP"
   it('a CA that asks is answered before all that; what is not ours goes on like everything else', async () => {
     await certify(60_000)
     const proof = await edge.ask(`/.well-known/acme-challenge/${TOKEN}`, {

@@ -37,11 +37,11 @@ before(async () => {
       res.end('<div id="app"></div>')
     },
   })
-  // As the API hands requests on: whose the domain is has been found out.
+  // As the API calls it, after it has checked who owns the domain.
   front = http.createServer((req, res) => {
-    const [, door, rest = ''] = /^\/(answer|offer)\/(.*)$/.exec(req.url ?? '') ?? []
+    const [, route, rest = ''] = /^\/(answer|offer)\/(.*)$/.exec(req.url ?? '') ?? []
     const asked = { url: parsePageUrl(rest)!, userAgent: req.headers['user-agent'] ?? null }
-    if (door === 'answer') edge.integrations.answer(req, res, asked)
+    if (route === 'answer') edge.integrations.answer(req, res, asked)
     else edge.integrations.offer(req, res, asked)
   })
   port = await listening(front)
@@ -62,8 +62,8 @@ beforeEach(async () => {
 })
 
 type How = { agent?: string | null; method?: string; headers?: Record<string, string>; scheme?: string }
-const ask = (door: string, path: string, { scheme = 'https', ...how }: How = {}): Promise<Answer> =>
-  request(port, `/${door}/${scheme}://red.example${path}`, { host: 'service.example', ...how })
+const ask = (route: string, path: string, { scheme = 'https', ...how }: How = {}): Promise<Answer> =>
+  request(port, `/${route}/${scheme}://red.example${path}`, { host: 'service.example', ...how })
 const answer = (path: string, how?: How) => ask('answer', path, how)
 const offer = (path: string, how?: How) => ask('offer', path, { method: 'POST', ...how })
 
@@ -74,8 +74,8 @@ const page = (status: number, headers: Record<string, string> = {}): RenderOutco
   html: `<h1>page ${status}</h1>`,
 })
 
-describe('the door of middlewares', () => {
-  // Proves decided "Door of middlewares"
+describe('the middleware integration', () => {
+  // Proves decided "Middleware integration"
   it('answers from the same pages as the edge: rendered there, a hit here, and the other way round', async () => {
     assert.equal(await edge.verdict('/a'), 'rendered')
     const hit = await answer('/a')
@@ -123,18 +123,18 @@ describe('the door of middlewares', () => {
   })
 
   it('a redirect to the origin leads to the site, by the scheme that visitors use, which is not how we are asked', async () => {
-    for (const [door, scheme] of [
+    for (const [integration, scheme] of [
       [answer, 'https'],
       [answer, 'http'],
       [offer, 'https'],
     ] as const) {
       await edge.purge({ kind: 'all' }).then(edge.settled)
       edge.script({ kind: 'redirect', status: 302, location: `${edge.origin}/new` })
-      assert.equal((await door('/old', { scheme })).headers.location, `${scheme}://red.example/new`)
+      assert.equal((await integration('/old', { scheme })).headers.location, `${scheme}://red.example/new`)
     }
   })
 
-  // Proves decided "Door of middlewares"
+  // Proves decided "Middleware integration"
   it('what fails or is late is the stale page, else the origin, never an error of ours', async () => {
     edge.script({ kind: 'timed-out', afterMs: 1 })
     const passed = await answer('/a')
@@ -187,8 +187,8 @@ describe('the door of middlewares', () => {
   })
 })
 
-describe('the door of edge workers', () => {
-  // Proves decided "Door of edge workers"
+describe('the edge worker integration', () => {
+  // Proves decided "Edge worker integration"
   it('200 with the page, its own status beside it', async () => {
     edge.script(page(404, { 'x-robots-tag': 'noindex' }))
     const missing = await offer('/none', { agent: null })
@@ -232,7 +232,7 @@ describe('the door of edge workers', () => {
     }
   })
 
-  // Proves decided "Door of edge workers"
+  // Proves decided "Edge worker integration"
   it('204 for all that the worker is to ask its origin; the origin is not asked by us', async () => {
     const cases: [path: string, how: How, verdict: string][] = [
       ['/a', { agent: PERSON }, 'pass; not-a-crawler'],

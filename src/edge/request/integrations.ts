@@ -16,9 +16,9 @@ export type FrontRequest = {
  * `req` and `res`; `offer` reads only the accepted encodings from `req`.
  */
 export type Integrations = {
-  answer(req: IncomingMessage, res: ServerResponse, asked: FrontRequest): void
+  answer(req: IncomingMessage, res: ServerResponse, page: FrontRequest): void
   /** 200 with the page or sitemap and its status in `X-Prepaint-Status`; 204: the front asks the origin. */
-  offer(req: IncomingMessage, res: ServerResponse, asked: FrontRequest): void
+  offer(req: IncomingMessage, res: ServerResponse, page: FrontRequest): void
 }
 
 const PAGE_STATUS = 'X-Prepaint-Status'

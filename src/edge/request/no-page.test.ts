@@ -87,7 +87,7 @@ describe('a page that says itself that it is an error of the moment', () => {
     html: '<h1>Back soon</h1>',
   }
 
-  // Proves decided "A page that asks for an error of the moment"
+  // Proves decided "Temporary errors set by a page"
   it('is given with its status to who waits, and rendered anew for the next', async () => {
     edge.script(SORRY, SORRY)
     for (let asked = 0; asked < 2; asked++) {
@@ -101,7 +101,7 @@ describe('a page that says itself that it is an error of the moment', () => {
     assert.equal(edge.rendered.length, 3)
   })
 
-  // Proves decided "A page that asks for an error of the moment"
+  // Proves decided "Temporary errors set by a page"
   it('also where the renderer is at another node, to all who wait at any', async () => {
     const other = await edge.node()
     const before = waiting
@@ -150,7 +150,7 @@ describe('a page that reads like none', () => {
   before(async () => {
     const finding = findingOf(look('/p-a', 'Nothing here'), look('/p-b', 'Nothing here'), look('/', 'Home'))
     await edge.pool.query(
-      `insert into probe (domain_id, asked_at, renew_at, patient_to, finding)
+      `insert into probe (domain_id, requested_at, renew_at, not_before, finding)
        values ($1, now(), now(), now(), $2)`,
       [edge.red, JSON.stringify(finding)],
     )

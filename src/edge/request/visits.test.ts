@@ -13,7 +13,7 @@ describe('who asked last for a page', () => {
   })
   after(() => edge.close())
 
-  // Proves decided "Who asked last for a page"
+  // Proves decided "Last crawler of a page"
   it('is told of pages that crawlers were given, once a minute for each; never of people', async () => {
     const agents = [GOOGLEBOT, GOOGLEBOT, PERSON, GPTBOT, GPTBOT]
     for (const agent of agents) await edge.verdict('/visited', { agent })

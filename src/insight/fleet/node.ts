@@ -19,6 +19,8 @@ export type NodeSelf = {
 }
 
 export type NodePulse = {
+  /** Of the API or /readyz. null or missing: not listening yet. */
+  apiPort?: number | null
   draining: boolean
   running: number
   /** Machine load over the last minute. */
@@ -33,6 +35,7 @@ export type NodePulse = {
 export type FleetNode = {
   id: string
   host: string
+  api_port: number | null
   version: string
   roles: string[]
   state: NodeState
@@ -68,7 +71,7 @@ type Row = Omit<FleetNode, 'started_at' | 'seen_at' | 'memory_bytes'> & {
 /** Includes recently dead nodes; by host, the oldest first. */
 export async function readFleet(db: Queryable): Promise<Fleet> {
   const { rows } = await db.query<Row>(
-    `select id, host, version, roles, started_at, seen_at, slots, running, cores, load, memory_bytes, browser, browsers, browsers_started,
+    `select id, host, api_port, version, roles, started_at, seen_at, slots, running, cores, load, memory_bytes, browser, browsers, browsers_started,
             schema,
             case when seen_at < clock_timestamp() - $1 * interval '1 millisecond' then 'dead'
                  when draining then 'draining' else 'serving' end as state

@@ -54,6 +54,7 @@ it('a node is listed with what it says, from its start to its end', async () => 
   assert.deepEqual(rest, {
     id: 'one',
     host: 'amber',
+    api_port: null,
     version: '1.2.3',
     roles: ['edge', 'render'],
     state: 'serving',
@@ -69,7 +70,7 @@ it('a node is listed with what it says, from its start to its end', async () => 
   })
   assert.equal((await readFleet(database.pool)).schema, lastMigration())
 
-  pulse = { draining: true, running: 2, load: 1, memoryBytes: 5.4, browser: 'broken' }
+  pulse = { apiPort: 3000, draining: true, running: 2, load: 1, memoryBytes: 5.4, browser: 'broken' }
   await silence('one', 10)
   await node.beat()
   const [later] = await listed()

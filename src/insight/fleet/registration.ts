@@ -17,12 +17,12 @@ const QUERY_TIMEOUT_MS = 4_000
 const BEAT = `
   with quickly as materialized (select set_config('synchronous_commit', 'off', true))
   insert into node as known (id, host, version, roles, cores, slots, schema, draining, running, load, memory_bytes, browser,
-                             browsers, browsers_started)
-  select $1, $2, $3, $4::text[], $5, $6, $7, $8, $9, $10, $11, $12, $13, $14 from quickly
+                             browsers, browsers_started, api_port)
+  select $1, $2, $3, $4::text[], $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15 from quickly
   on conflict (id) do update set
     seen_at = clock_timestamp(), draining = excluded.draining, running = excluded.running,
     load = excluded.load, memory_bytes = excluded.memory_bytes, browser = excluded.browser,
-    browsers = excluded.browsers, browsers_started = excluded.browsers_started`
+    browsers = excluded.browsers, browsers_started = excluded.browsers_started, api_port = excluded.api_port`
 
 /** Updates this node's row every five seconds. Logs later errors: others see the node as dead until the next beat. */
 export async function startRegistration(
@@ -37,10 +37,10 @@ export async function startRegistration(
 
   async function write(): Promise<void> {
     const { id, host, version, roles, cores, slots, schema } = self
-    const { draining, running, load, memoryBytes, browser, browsers } = pulse()
+    const { draining, running, load, memoryBytes, browser, browsers, apiPort = null } = pulse()
     const once = [id, host, version, [...roles], cores, slots, schema]
     const now = [draining, running, load, Math.round(memoryBytes), browser]
-    await query(BEAT, [...once, ...now, browsers?.alive ?? 0, browsers?.started ?? 0])
+    await query(BEAT, [...once, ...now, browsers?.alive ?? 0, browsers?.started ?? 0, apiPort])
     // Dead nodes cannot delete their rows.
     await query(`delete from node where seen_at < clock_timestamp() - $1 * interval '1 millisecond'`, [
       REMOVED_AFTER_MS,

@@ -7,7 +7,7 @@ import { forecastRenders } from './read-renders.ts'
 const NOW = Date.UTC(2026, 10, 21)
 
 describe('the forecast of a month', () => {
-  // Proves decided "Renders of the month"
+  // Proves decided "Monthly renders"
   it('is month-to-date and the median of the last days for each day that is left', () => {
     assert.deepEqual(
       forecastRenders({ used: 400, limit: 1_000, days: [10, 20, 30, 40, 50, 60, 70], nowMs: NOW }),

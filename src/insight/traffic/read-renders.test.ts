@@ -29,7 +29,7 @@ const days = async (renders: Record<string, number>) => {
 const pace = async () =>
   (await readRenders(database.pool, of, 10_000, NOW, DEFAULT_PLANS))[0]?.forecast?.per_day
 
-// Proves decided "Renders of the month"
+// Proves decided "Monthly renders"
 it('days on which a smaller plan was used up do not count for the pace', async () => {
   await days({ '2026-11-01': 700, '2026-11-02': 500, '2026-11-08': 690, '2026-11-09': 710 })
   // 1,200 by the second: at 120 % of `starter` until the seventh, on another plan from the eighth on.

@@ -5,7 +5,7 @@ import { testDatabase } from '../../../test/support/database.ts'
 import { addTestDomain } from '../../../test/support/traffic.ts'
 import { DAYS_KEPT, HOURS_KEPT_DAYS, removeOldTraffic, SUMMARY_DAYS_KEPT } from './retention.ts'
 
-// Proves decided "Live traffic", decided "What is removed in time"
+// Proves decided "Traffic", decided "Retention"
 it('what has outlived its time goes, in steps, and what has not stays', async () => {
   const { pool, close } = await testDatabase()
   try {

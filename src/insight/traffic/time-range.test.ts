@@ -37,7 +37,7 @@ describe('the range that is asked for', () => {
     )
   })
 
-  // Proves decided "Live traffic"
+  // Proves decided "Traffic"
   it('at the longest and one step past it, in each step', () => {
     for (const step of ['hour', 'day'] as const) {
       const most = MAX_DAYS[step] * DAY_MS

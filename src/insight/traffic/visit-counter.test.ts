@@ -156,7 +156,7 @@ describe('counting live traffic', () => {
 })
 
 describe('the bounds of what is counted', () => {
-  // Proves decided "Counts that are not lost"
+  // Proves decided "Traffic counts"
   it('names past those of one domain count as other; lines past all are lost, and nothing else is', async () => {
     const [crowded, quiet] = [await newDomain(), await newDomain()]
     const limits = { domainLines: 2, lines: 4, domainPaths: 1, paths: 1 }
@@ -185,7 +185,7 @@ describe('the bounds of what is counted', () => {
     assert.equal((await storedLines(database.pool, quiet)).length, 2)
   })
 
-  // Proves decided "Counts that are not lost"
+  // Proves decided "Traffic counts"
   it('ever new paths leave few rows, those that come often, and the number of the rest', async () => {
     const domain = await newDomain()
     const traffic = startTestTraffic(database.pool)
@@ -212,7 +212,7 @@ describe('the bounds of what is counted', () => {
 })
 
 describe('writing what was counted', () => {
-  // Proves decided "Counts that are not lost"
+  // Proves decided "Traffic counts"
   it('nodes add up, whatever they write at the same time', async () => {
     const all = await Promise.all(Array.from({ length: 10 }, newDomain))
     const nodes = Array.from({ length: 4 }, () => startTestTraffic(database.pool))
@@ -230,7 +230,7 @@ describe('writing what was counted', () => {
     }
   })
 
-  // Proves decided "Counts that are not lost"
+  // Proves decided "Traffic counts"
   it('while PostgreSQL is away nothing is lost: the counts wait and go on', async () => {
     const domain = await newDomain()
     const { pool, away } = poolThatGoesAway(database)
@@ -254,7 +254,7 @@ describe('writing what was counted', () => {
     ])
   })
 
-  // Proves decided "Counts that are not lost"
+  // Proves decided "Traffic counts"
   it('a batch whose commit was not answered is not added twice', async () => {
     const domain = await newDomain()
     const { pool, away } = poolThatGoesAway(database)

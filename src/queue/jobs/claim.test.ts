@@ -69,7 +69,7 @@ describe('the order of claims', () => {
     assert(ofLine >= 8 && ofLine <= 12, `the line got ${ofLine} of 20`)
   })
 
-  // Proves decided "Render slots and accounts"
+  // Proves decided "Fair shares of render slots"
   it('accounts take turns, however many domains they have, and so do the domains of an account', async () => {
     const [first, other] = [await queue.domain(), await queue.domain()]
     const account = await queue.accountOf(first)
@@ -141,7 +141,7 @@ describe('the order of claims', () => {
 })
 
 describe("an account's renders on one node", () => {
-  // Proves decided "Render slots and accounts"
+  // Proves decided "Fair shares of render slots"
   it('are capped, those of all its domains and priorities together; other nodes and accounts have their own', async () => {
     const [first, other] = [await queue.domain(), await queue.domain()]
     const second = await queue.domain({ account: await queue.accountOf(first) })
@@ -158,7 +158,7 @@ describe("an account's renders on one node", () => {
     assert.deepEqual(await domains(), [first, second, second], 'live first')
   })
 
-  // Proves decided "Render slots and accounts"
+  // Proves decided "Fair shares of render slots"
   it('are not capped while no other account has a domain', async () => {
     const alone = await testQueue()
     try {

@@ -54,7 +54,7 @@ async function patiently(runs: readonly Run[], freeSlots = 0, accountCap = 100):
 }
 
 describe('a live job without a slot', () => {
-  // Proves decided "A crawler beside background work"
+  // Proves decided "Live renders before background work"
   it('is patient for a while; then the youngest background render goes back into the queue, without a fault', async () => {
     const domain = await queue.domain()
     const runs = await run(domain, ['/old', '/young'], 'warm')
@@ -106,7 +106,7 @@ describe('a live job without a slot', () => {
     assert.deepEqual(await patiently(runs, 1), ['/b'])
   })
 
-  // Proves decided "A crawler beside background work"
+  // Proves decided "Live renders before background work"
   it('a live render never goes, nor one that a crawler has come to wait for', async () => {
     const domain = await queue.domain()
     const runs = [...(await run(domain, ['/live'], 'live')), ...(await run(domain, ['/warm'], 'warm'))]
@@ -177,7 +177,7 @@ describe('a long render', () => {
     assert.deepEqual([job?.state, job?.priority], ['queued', 1])
   })
 
-  // Proves decided "Render slots and accounts"
+  // Proves decided "Fair shares of render slots"
   it('of the account with most of them goes for an account that has none, and stays live', async () => {
     const [many, one] = [await queue.domain(), await queue.domain()]
     const runs = [...(await run(many, ['/a', '/b'], 'live')), ...(await run(one, ['/c'], 'live'))]
@@ -196,7 +196,7 @@ describe('a long render', () => {
     )
   })
 
-  // Proves decided "Render slots and accounts"
+  // Proves decided "Fair shares of render slots"
   it('that was given back may take twice as long the next time', async () => {
     const domain = await queue.domain()
     const [first] = await run(domain, ['/slow'], 'live')
@@ -211,7 +211,7 @@ describe('a long render', () => {
 })
 
 describe('a live job whose domain is at its cap', () => {
-  // Proves decided "A crawler beside background work"
+  // Proves decided "Live renders before background work"
   it('has a render of its own domain make room, also where slots are free', async () => {
     const [capped, other] = [await queue.domain(), await queue.domain()]
     const runs = [

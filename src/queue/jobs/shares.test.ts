@@ -49,7 +49,7 @@ describe("beside another account's pages, a crawler's page is rendered while the
   timeout: 240_000,
 }, () => {
   for (const page of ['/never-ready', '/loops']) {
-    // Proves decided "Render slots and accounts"
+    // Proves decided "Fair shares of render slots"
     it(`ten crawlers on pages of one domain, ${page}`, async () => {
       const worker = await start()
       await crawl(worker, [await queue.domain()], 10, page)
@@ -70,7 +70,7 @@ describe("beside another account's pages, a crawler's page is rendered while the
     await missesAreRendered(worker)
   })
 
-  // Proves decided "Render slots and accounts"
+  // Proves decided "Fair shares of render slots"
   it('a refresh of a thousand, and crawlers on pages of the same account', async () => {
     const worker = await start()
     const [refreshed, crawled] = await domainsOfOneAccount(2)
@@ -80,7 +80,7 @@ describe("beside another account's pages, a crawler's page is rendered while the
     await missesAreRendered(worker)
   })
 
-  // Proves decided "Render slots and accounts"
+  // Proves decided "Fair shares of render slots"
   it('two nodes on one database', async () => {
     const [worker] = [await start(), await start()]
     await crawl(worker, await domainsOfOneAccount(20), 20, '/never-ready')
@@ -88,7 +88,7 @@ describe("beside another account's pages, a crawler's page is rendered while the
     await missesAreRendered(worker)
   })
 
-  // Proves decided "Render slots and accounts"
+  // Proves decided "Fair shares of render slots"
   it('a node with one slot', async () => {
     const worker = await start(1)
     await crawl(worker, [await queue.domain()], 10, '/never-ready')

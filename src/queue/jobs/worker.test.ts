@@ -85,7 +85,7 @@ describe('a worker', () => {
     assert.equal(worker.requests.length, 1)
   })
 
-  // Proves decided "A crawler beside background work"
+  // Proves decided "Live renders before background work"
   it('keeps a slot for live, and never runs more than its slots', async () => {
     await using worker = await start({ slots: 3, domainCap: 10, domainBackgroundCap: 10 }, 'held')
     const domain = await queue.domain()
@@ -111,7 +111,7 @@ describe('a worker', () => {
     assert.equal(worker.requests[1]?.signal.aborted, true, 'the youngest was given back')
   })
 
-  // Proves decided "Render slots and accounts"
+  // Proves decided "Fair shares of render slots"
   it('gives the slot of a live render back once its crawlers have left and another waits', async () => {
     await using worker = await start({ slots: 1, pollMs: 50 }, 'held')
     const [left, waiting] = [await queue.domain(), await queue.domain()]
@@ -247,7 +247,7 @@ describe('a worker', () => {
     assert.equal(worker.requests.length, 1)
   })
 
-  // Proves decided "A crawler beside background work"
+  // Proves decided "Live renders before background work"
   it('beside a live render that takes the last slot but one, background work begins now and then', async () => {
     const clock = { atMs: 1_000_000, nowMs: () => clock.atMs }
     let looks = 0

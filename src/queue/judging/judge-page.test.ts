@@ -32,7 +32,7 @@ async function looked(domain: DomainId) {
 async function probed(domain: DomainId, html: string): Promise<void> {
   const finding = { kind: 'soft', application: null, words: wordsOf(html), spare: 0, echoes: false }
   await queue.pool.query(
-    `insert into probe (domain_id, asked_at, renew_at, patient_to, finding) values ($1, now(), now(), now(), $2)
+    `insert into probe (domain_id, requested_at, renew_at, not_before, finding) values ($1, now(), now(), now(), $2)
      on conflict (domain_id) do update set renew_at = clock_timestamp(), finding = excluded.finding`,
     [domain, JSON.stringify(finding)],
   )

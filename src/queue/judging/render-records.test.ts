@@ -82,7 +82,7 @@ describe('records of renders', () => {
     assert.equal((await shown(domain))?.length, 1)
   })
 
-  // Proves decided "How renders went"
+  // Proves decided "Render log"
   it('the last of each page are kept, others untouched', async () => {
     const domain = await queue.domain()
     await rendered(domain, '/b' as PagePath)
@@ -94,7 +94,7 @@ describe('records of renders', () => {
     assert.deepEqual([details?.[0], details?.at(-1)], ['last', '1'])
   })
 
-  // Proves decided "Who asked last for a page"
+  // Proves decided "Last crawler of a page"
   it('how the last one of a path ended is known for longer, not of probes, and for 30 days', async () => {
     const domain = await queue.domain()
     await rendered(domain, HOME)
@@ -136,7 +136,7 @@ describe('records of renders', () => {
     assert.equal((await shown(domain))?.[0]?.path, '/')
   })
 
-  // Proves decided "How renders went"
+  // Proves decided "Render log"
   it('go after a week, in steps, and with their domain', async () => {
     const domain = await queue.domain()
     for (const path of paths(5)) await rendered(domain, path)

@@ -127,7 +127,7 @@ async function used(domain: DomainId): Promise<number> {
 }
 
 describe('a new domain', () => {
-  // Proves decided "A page that reads like none"
+  // Proves decided "Soft 404"
   it('its first page is stored without waiting; then the site is looked at, once, for nothing', async () => {
     const domain = await newDomain()
     assert.deepEqual(await render(domain, '/'), ['rendered', 'probed'])
@@ -142,7 +142,7 @@ describe('a new domain', () => {
     assert.deepEqual(rows, [{ path: '/' }, { path: '/bags' }])
   })
 
-  // Proves decided "A page that reads like none"
+  // Proves decided "Soft 404"
   it('a page that is none and came first is removed as soon as that is known', async () => {
     const domain = await newDomain()
     assert.deepEqual(await render(domain, '/gone'), ['rendered', 'probed'])
@@ -162,7 +162,7 @@ describe('a new domain', () => {
     assert.equal(await step(), 'rendered')
     const copy = (path: string, status: number) =>
       `insert into page select domain_id, ${path}, ${status}, headers, body_br, html_bytes, etag,
-         rendered_at - interval '1 minute' * n, stale_since, text_chars, doubted_at
+         rendered_at - interval '1 minute' * n, stale_since, text_chars, refused_since
          from page, generate_series(1, ${SWEEP_LIMIT}) n where domain_id = $1 and path = '/gone'`
     await queue.pool.query(copy(`'/gone-' || n`, 200), [domain])
     await queue.pool.query(`${copy(`'/410-' || n`, 410)} and n = 1`, [domain])
@@ -174,7 +174,7 @@ describe('a new domain', () => {
     assert.deepEqual(rows, [{ path: '/' }, { path: '/410-1' }, { path: `/gone-${SWEEP_LIMIT}` }])
   })
 
-  // Proves decided "A page that reads like none"
+  // Proves decided "Soft 404"
   it('is not looked at while its owner wants such pages stored, nor judged', async () => {
     const domain = await newDomain('{"soft_404": "store"}')
     assert.deepEqual(await render(domain, '/gone'), ['rendered'])
@@ -186,7 +186,7 @@ describe('a new domain', () => {
 })
 
 describe('a page that reads like none', () => {
-  // Proves decided "A page that reads like none"
+  // Proves decided "Soft 404"
   it('is refused, the reason is kept, the last good copy is served on, and nothing is counted', async () => {
     const domain = await newDomain()
     await render(domain, '/')
@@ -238,7 +238,7 @@ describe('not judged', () => {
     await notJudged(/no soft 404: status 404/)
   })
 
-  // Proves decided "A page that reads like none"
+  // Proves decided "Soft 404"
   it('a site with one text for every page', async () => {
     site.show = shows(SORRY, 'null')
     await notJudged(/the home page reads the same/)
@@ -279,7 +279,7 @@ describe('what is known grows old', () => {
     assert.deepEqual(await render(domain, '/bags'), ['rendered'])
   })
 
-  // Proves decided "A page that reads like none"
+  // Proves decided "Soft 404"
   it('after a deploy: what is known of the old build judges no page of the new one, and is looked at anew', async () => {
     const domain = await newDomain()
     await render(domain, '/')

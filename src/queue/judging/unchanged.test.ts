@@ -30,7 +30,7 @@ async function render(domain: DomainId, found: RenderOutcome = RENDERED) {
   return { ...rows[0], page }
 }
 
-// Proves decided "The same snapshot again"
+// Proves decided "Unchanged snapshot"
 it('the same snapshot: rendered now, unchanged since, with the bytes that it had', async () => {
   const domain = await queue.domain()
   const firstMs = clock.atMs
@@ -71,7 +71,7 @@ it('a page of an older version changed when it was rendered', async () => {
   assert.equal((await render(domain)).page.changedAtMs, firstMs)
 })
 
-// Proves decided "The same snapshot again"
+// Proves decided "Unchanged snapshot"
 it('it counts as a render: the browser was at work', async () => {
   const domain = await queue.domain()
   for (let n = 0; n < 3; n++) await render(domain)

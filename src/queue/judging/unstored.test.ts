@@ -88,7 +88,7 @@ describe('a page that is given once', () => {
     assert.equal(await rows(domain), 1)
   })
 
-  // Proves decided "A page that asks for an error of the moment"
+  // Proves decided "Temporary errors set by a page"
   it('not beside a good copy, which is served on until the end of its keep time', async () => {
     const domain = await queue.domain()
     const clock = { atMs: systemClock.nowMs(), nowMs: () => clock.atMs }

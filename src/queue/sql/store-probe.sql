@@ -3,8 +3,8 @@
 update probe set
   finding = coalesce($3::jsonb, finding), job_id = null,
   renew_at = $4::timestamptz + case when $3::jsonb is null then interval '1 hour' else interval '1 day' end,
-  patient_to = asked_at + case
+  not_before = requested_at + case
     when finding->>'kind' = 'soft' and finding->>'application' is not distinct from $3::jsonb->>'application'
-      then least(2 * (patient_to - asked_at), interval '1 day')
+      then least(2 * (not_before - requested_at), interval '1 day')
     else interval '10 minutes' end
  where domain_id = $1 and job_id = $2

@@ -57,7 +57,7 @@ const later = (domain: DomainId, interval: string) =>
   )
 
 describe('a deploy', () => {
-  // Proves decided "A deploy of the site"
+  // Proves decided "Deploy detection"
   it('is seen when three pages have the new build; then those of the old one are stale, and every node hears of it', async () => {
     const domain = await site(6)
     const listener = await createListener(queue.connection, silentLog())
@@ -120,7 +120,7 @@ describe('a deploy', () => {
 })
 
 describe('no deploy', () => {
-  // Proves decided "A deploy of the site"
+  // Proves decided "Deploy detection"
   it('documents that are never the same twice', async () => {
     const domain = await site(0)
     for (let round = 0; round < 3; round++) {
@@ -129,7 +129,7 @@ describe('no deploy', () => {
     assert.deepEqual(await stale(domain), [])
   })
 
-  // Proves decided "A deploy of the site"
+  // Proves decided "Deploy detection"
   it('two variants, one here and one there', async () => {
     const domain = await site(40)
     for (let n = 0; n < 60; n++) await stored(domain, `/p${n % 20}`, n % 2 === 0 ? 'variant' : 'one')
@@ -154,7 +154,7 @@ describe('no deploy', () => {
     assert.deepEqual(await stale(other), [])
   })
 
-  // Proves decided "A deploy of the site"
+  // Proves decided "Deploy detection"
   it('where the owner does not want it', async () => {
     const domain = await site(5)
     const set = (value: boolean) =>
@@ -170,7 +170,7 @@ describe('no deploy', () => {
     assert.deepEqual(await stale(domain), ['/p4'])
   })
 
-  // Proves decided "A deploy of the site"
+  // Proves decided "Deploy detection"
   it('more than so many a day: then pages grow old as without', async () => {
     const domain = await site(6, 'build-0')
     for (let deploy = 1; deploy <= DEPLOYS_A_DAY + 1; deploy++) {

@@ -50,7 +50,7 @@ const set = (domain: DomainId, settings: object) =>
   queue.pool.query('update domain set settings = $2 where id = $1', [domain, settings])
 
 describe('refreshing ahead', () => {
-  // Proves decided "Stale pages that nobody has asked for yet"
+  // Proves decided "Refresh ahead"
   it('stale pages, those that a crawler asked for last come first; none that nobody asks for', async () => {
     const domain = await site([30, 2, 40, 1])
     await queue.pool.query(`update page set stale_since = now() - interval '1 minute' where path = '/p3'`)
@@ -118,7 +118,7 @@ describe('refreshing ahead', () => {
     assert.equal((await look()).length, AHEAD_AT_ONCE)
   })
 
-  // Proves decided "Stale pages that nobody has asked for yet"
+  // Proves decided "Refresh ahead"
   it("a day takes a thirtieth of the owner's share of the month, and the next day as much again", async () => {
     // 1,000 a month: 10 % of it is 3 a day.
     await site(
@@ -147,7 +147,7 @@ describe('refreshing ahead', () => {
     assert.equal((await look()).length, 16)
   })
 
-  // Proves decided "Stale pages that nobody has asked for yet"
+  // Proves decided "Refresh ahead"
   it('never past 100 % of the month, which is for crawlers', async () => {
     const domain = await site([30, 30, 30], 'starter')
     await queue.pool.query(

@@ -72,7 +72,7 @@ export async function readWarm(db: Queryable, domain: DomainId): Promise<WarmPro
               where finished_at > clock_timestamp() - make_interval(secs => $3)
                 and domain_id = w.domain_id and warm = w.run) as lately,
             least($3, extract(epoch from clock_timestamp() - w.started_at))::float8 as lately_seconds
-       from warm w join warm_tally t on t.domain_id = w.domain_id
+       from warm w join warm_count t on t.domain_id = w.domain_id
       cross join lateral (
         select count(*) filter (where entries is not null)::int as read,
                count(*) filter (where entries is null and failure is null)::int as unread,

@@ -28,7 +28,7 @@ after(async () => {
 })
 afterEach(async () => {
   await queue.pool.query(
-    'truncate warm, warm_tally, warm_held, warm_sitemap, known_path, sitemap, job, unstored_page',
+    'truncate warm, warm_count, warm_paused, warm_sitemap, known_path, sitemap, job, unstored_page',
   )
   for (const one of Object.keys(origin.answers)) delete origin.answers[one]
   origin.asked.length = 0
@@ -63,7 +63,7 @@ async function known(domain: DomainId): Promise<string[]> {
 }
 
 describe('what a warm reads', () => {
-  // Proves decided "Warm by hand"
+  // Proves decided "Warm"
   it('robots.txt, the sitemaps that it names, and what those name; then it queues', async () => {
     const domain = await site({
       '/robots.txt': 'User-agent: *\nDisallow: /b\nSitemap: /one.xml\nSitemap: /index.xml.gz',
@@ -228,7 +228,7 @@ describe('a run whose sitemaps are read', () => {
     assert.equal((await warm.progress(domain)).state, 'queueing')
   })
 
-  // Proves decided "Warm by hand"
+  // Proves decided "Warm"
   it('killed with -9, the next node goes on with the sitemap that it was at', async () => {
     const { domain, asked, go } = await held()
     const node = spawn(

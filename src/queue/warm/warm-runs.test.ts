@@ -26,7 +26,7 @@ after(async () => {
   await listener.close()
   await queue.close()
 })
-afterEach(() => queue.pool.query('truncate warm, warm_tally, job, unstored_page'))
+afterEach(() => queue.pool.query('truncate warm, warm_count, job, unstored_page'))
 
 const start = (stopwatch: Stopwatch = systemStopwatch) =>
   startWarmRuns({
@@ -57,7 +57,7 @@ describe('startWarm', () => {
     assert.equal((await warm.progress(domain)).state, 'reading')
   })
 
-  // Proves decided "A full warm"
+  // Proves decided "Full warm"
   it('begins a run anew that is under way: what was done before may have changed', async () => {
     const domain = await warm.domainWith(700)
     await startWarm(queue.pool, domain)
@@ -71,7 +71,7 @@ describe('startWarm', () => {
 })
 
 describe('startWarmRuns', () => {
-  // Proves interface 4.3/7, decided "A full warm"
+  // Proves interface 4.3/7, decided "Full warm"
   it('goes on with what an earlier node left, and is woken by what is asked for later', async () => {
     const left = await domainOfSite(700)
     await startWarm(queue.pool, left)

@@ -16,7 +16,7 @@ before(async () => {
   warm = testWarm(queue)
 })
 after(() => queue.close())
-afterEach(() => queue.pool.query('truncate warm, warm_tally, warm_held, warm_sitemap, job, unstored_page'))
+afterEach(() => queue.pool.query('truncate warm, warm_count, warm_paused, warm_sitemap, job, unstored_page'))
 
 /** Started, with its sitemaps read. */
 async function started(count: number, { plan = 'enterprise', robots = '' } = {}): Promise<DomainId> {
@@ -249,7 +249,7 @@ describe('progress', () => {
 })
 
 describe('pause, resume, cancel', () => {
-  // Proves decided "Warm by hand"
+  // Proves decided "Warm"
   it('a pause takes back what waits; resumed, every page is rendered once', async () => {
     const domain = await started(700)
     await warm.step()
@@ -336,7 +336,7 @@ describe('the quota of the month', () => {
       [domain, renders],
     )
 
-  // Proves decided "Warm by hand"
+  // Proves decided "Warm"
   it('a warm stops at 100 %, so that crawlers have what is left, and says so; with room again it goes on', async () => {
     const domain = await started(600, { plan: 'starter' })
     await use(domain, limit - 20)

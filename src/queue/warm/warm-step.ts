@@ -95,8 +95,8 @@ async function stepPast(
 
 async function queueNext(client: Queryable, run: Run, limit: number, nowMs: number): Promise<void> {
   const { rows: held } = await client.query<{ path: PagePath }>(
-    `delete from warm_held where domain_id = $1 and path in (
-       select path from warm_held where domain_id = $1 order by path limit $2)
+    `delete from warm_paused where domain_id = $1 and path in (
+       select path from warm_paused where domain_id = $1 order by path limit $2)
      returning path`,
     [run.domain, limit],
   )
@@ -137,7 +137,7 @@ async function queueFor(client: Queryable, { domain, run }: Run, paths: readonly
   const ended = paths.length - (rowCount ?? 0)
   if (ended > 0) {
     const values = [domain, run, ended]
-    await client.query('update warm_tally set done = done + $3 where domain_id = $1 and run = $2', values)
+    await client.query('update warm_count set done = done + $3 where domain_id = $1 and run = $2', values)
   }
 }
 
@@ -163,9 +163,9 @@ async function finish(client: Queryable): Promise<void> {
   await client.query(
     `with ended as (
      update warm w set state = 'done', ended_at = clock_timestamp() where domain_id in (
-       select w.domain_id from warm w join warm_tally t on t.domain_id = w.domain_id
+       select w.domain_id from warm w join warm_count t on t.domain_id = w.domain_id
         where w.state = 'rendering' and w.paused_at is null
-          and not exists (select from warm_held h where h.domain_id = w.domain_id)
+          and not exists (select from warm_paused h where h.domain_id = w.domain_id)
           and (t.done + t.failed >= w.queued
                or not exists (select from job j where j.domain_id = w.domain_id and j.warm = w.run
                                and j.state in ('queued', 'running')))
@@ -175,7 +175,7 @@ async function finish(client: Queryable): Promise<void> {
             case when e.which = 'all' then
               record_event(d.account_id, d.id, null, 'warm.finished', 'warm ' || e.run, json_build_object(
                 'domain', d.custom_domain, 'rendered', t.done, 'failed', t.failed, 'unchanged', t.unchanged)) end
-       from ended e join domain d on d.id = e.domain_id join warm_tally t on t.domain_id = e.domain_id`,
+       from ended e join domain d on d.id = e.domain_id join warm_count t on t.domain_id = e.domain_id`,
   )
 }
 
@@ -200,7 +200,7 @@ async function takeRun(client: Queryable, passed: readonly DomainId[]): Promise<
               where j.domain_id = w.domain_id and j.warm = w.run and j.state in ('queued', 'running')) as open
        from warm w join domain d on d.id = w.domain_id join account a on a.id = d.account_id
       where (w.state = 'queueing'
-             or (w.state = 'rendering' and exists (select from warm_held h where h.domain_id = w.domain_id)))
+             or (w.state = 'rendering' and exists (select from warm_paused h where h.domain_id = w.domain_id)))
         and w.paused_at is null and w.domain_id <> all ($2)
         and (select count(*) from (
                select from job j where j.domain_id = w.domain_id and j.state = 'queued'

@@ -14,7 +14,7 @@ before(async () => {
   warm = testWarm(queue)
 })
 after(() => queue.close())
-afterEach(() => queue.pool.query('truncate warm, warm_tally, job, unstored_page'))
+afterEach(() => queue.pool.query('truncate warm, warm_count, job, unstored_page'))
 
 async function started(count: number, plan = 'enterprise'): Promise<DomainId> {
   const domain = await warm.domainWith(count, plan)

@@ -42,12 +42,12 @@ export async function startWarm(db: Queryable, domain: DomainId, which: WarmWhic
          lease_until = null, started_at = now(), moved_at = now(), ended_at = null
        returning domain_id, run
      ), tally as (
-       insert into warm_tally (domain_id, run) select domain_id, run from run
+       insert into warm_count (domain_id, run) select domain_id, run from run
        on conflict (domain_id) do update set run = excluded.run, done = 0, unchanged = 0, failed = 0
      ), sitemaps as (
        delete from warm_sitemap where domain_id = $1
      ), held as (
-       delete from warm_held where domain_id = $1
+       delete from warm_paused where domain_id = $1
      )
      select pg_notify($3, domain_id::text) from run`,
     [domain, which, WARM_CHANNEL],
@@ -72,7 +72,7 @@ export async function pauseWarm(
   if (rows[0] === undefined) return false
   await client.query(
     `with back as (${TAKE_BACK} returning path)
-     insert into warm_held (domain_id, path) select $1, path from back on conflict do nothing`,
+     insert into warm_paused (domain_id, path) select $1, path from back on conflict do nothing`,
     [domain, rows[0].run],
   )
   return true
@@ -104,7 +104,7 @@ export async function cancelWarm(
   )
   if (rows[0] === undefined) return false
   await client.query(TAKE_BACK, [domain, rows[0].run])
-  await client.query('delete from warm_held where domain_id = $1', [domain])
+  await client.query('delete from warm_paused where domain_id = $1', [domain])
   return true
 }
 

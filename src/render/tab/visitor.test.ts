@@ -53,7 +53,7 @@ const SWISS: Visitor = {
   timeZone: 'Europe/Zurich',
 }
 
-// Proves decided "How the site sees a render"
+// Proves decided "Identity of renders"
 it('the usual one is the same everywhere', async () => {
   const found = await seen()
   const { header, userAgent, language, languages, size, zone } = found
@@ -68,7 +68,7 @@ it('the usual one is the same everywhere', async () => {
   assert.deepEqual([found['number'], found['date']], ['1,234.5', '7/1/2026, 11:00:00 PM'])
 })
 
-// Proves decided "How the site sees a render"
+// Proves decided "Identity of renders"
 it('client hints and workers say the same as the user agent', async () => {
   const found = await seen()
   const major = /Chrome\/(\d+)/.exec(String(found['userAgent']))?.[1] ?? ''
@@ -83,7 +83,7 @@ it('client hints and workers say the same as the user agent', async () => {
   assert.deepEqual(found['worker'], [found['userAgent'], 'en-US', 'UTC'])
 })
 
-// Proves decided "How the site sees a render"
+// Proves decided "Identity of renders"
 it('the one that the owner asks for, also after the page was replaced, and not for others', async () => {
   for (let render = 0; render < 30; render++) {
     const found = await seen(SWISS)

@@ -9,7 +9,7 @@ import {
 } from './page-headers.ts'
 
 describe('headers that a page asks for', () => {
-  // Proves decided "Headers that a page asks for"
+  // Proves decided "Headers set by a page"
   it('are kept, whatever their name, as in the services that people come from', () => {
     assert.deepEqual(
       pageHeaders([
@@ -91,7 +91,7 @@ describe('headers that a page asks for', () => {
     assert.deepEqual(pageHeaders([`${name}n: 1`, `a: ${value}v`]), [])
   })
 
-  // Proves decided "Headers that a page asks for"
+  // Proves decided "Headers set by a page"
   it('up to the limit of their number', () => {
     const many = Array.from({ length: PAGE_HEADERS_LIMIT + 1 }, (_, at) => `x-${at}: 1`)
     assert.equal(pageHeaders(many).length, PAGE_HEADERS_LIMIT)

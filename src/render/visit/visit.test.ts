@@ -114,7 +114,7 @@ const ends: Record<string, { answer: Answer; expected: Expected }> = {
     answer:
       scripted(`const m = document.createElement('meta'); m.name = 'render:status_code'; m.content = '410'
       document.head.append(m); show('a')`),
-    // Proves decided "A page that asks for an error of the moment"
+    // Proves decided "Temporary errors set by a page"
     expected: { kind: 'rendered', status: 410 },
   },
   'prerender-status-code 503': {
@@ -132,7 +132,7 @@ const ends: Record<string, { answer: Answer; expected: Expected }> = {
   },
   'a status with which no page comes': {
     answer: '<!doctype html><meta name="prerender-status-code" content="204"><p>a',
-    // Proves decided "Headers that a page asks for"
+    // Proves decided "Headers set by a page"
     expected: { kind: 'rendered', status: 200 },
   },
   'headers with line breaks, and huge ones': {

@@ -53,7 +53,7 @@ it('what was found is kept: for ten seconds, or a minute where the name leads he
   }
 })
 
-// Proves decided "Where a name leads"
+// Proves decided "DNS state"
 it('sixty checks a minute of an account, and not one more, at whatever node; others are not held up', async () => {
   const database = await testDatabase()
   try {

@@ -9,7 +9,7 @@ import type { AccountId, DomainName } from '../../ids.ts'
 import { createAddressGuard } from '../../outbound/address-guard.ts'
 import { parseDomainName } from '../domain-name.ts'
 import { type DnsDeps, readDnsState } from './dns-state.ts'
-import { findWord, publishWord } from './published-word.ts'
+import { findAnswer, publishAnswer } from './published-answer.ts'
 import { tryOrigin } from './try-origin.ts'
 
 let database: TestDatabase
@@ -34,7 +34,7 @@ before(async () => {
   account = rows[0].id
   ours = await serve(async (req) => {
     const token = req.url!.slice('/.well-known/acme-challenge/'.length)
-    return findWord(database.pool, (req.headers.host ?? '').replace(/:\d+$/, ''), token)
+    return findAnswer(database.pool, (req.headers.host ?? '').replace(/:\d+$/, ''), token)
   })
   other = await serve(async () => 'I am somebody else')
 })
@@ -61,7 +61,7 @@ function look(port: number, more: Partial<DnsDeps> = {}, whose = account) {
   return readDnsState(
     {
       guard: allowed(port),
-      publish: (...of) => publishWord(database.pool, ...of),
+      publish: (...of) => publishAnswer(database.pool, ...of),
       records: async () => ({ addresses: ['93.184.216.34', '10.0.0.7'], aliases: ['edge.example.net'] }),
       lookup: async () => ['127.0.0.1'],
       ports: { http: port, https: port },
@@ -73,7 +73,7 @@ function look(port: number, more: Partial<DnsDeps> = {}, whose = account) {
   )
 }
 
-// Proves decided "Where a name leads"
+// Proves decided "DNS state"
 it('a name under which this fleet answers reaches us; of its addresses the public ones are told', async () => {
   const shown = { addresses: ['93.184.216.34'], aliases: ['edge.example.net'] }
   assert.deepEqual(await look(ours.port), { state: 'reaches-us', ...shown })
@@ -126,14 +126,14 @@ it('nothing is asked of an address that is not public', async () => {
   trap.server.close()
 })
 
-it("another account's domain is none; its word is not replaced", async () => {
-  const word = await publishWord(database.pool, account, name)
+it("another account's domain is none; its published answer is not replaced", async () => {
+  const published = await publishAnswer(database.pool, account, name)
   assert.equal(await look(ours.port, {}, (account + 1) as AccountId), null)
-  const token = word!.path.split('/').at(-1)!
-  assert.equal(await findWord(database.pool, name, token), word!.word)
-  assert.equal(await findWord(database.pool, 'else.example.com', token), null)
-  await database.pool.query(`update reach_word set expires_at = clock_timestamp()`)
-  assert.equal(await findWord(database.pool, name, token), null)
+  const token = published!.path.split('/').at(-1)!
+  assert.equal(await findAnswer(database.pool, name, token), published!.answer)
+  assert.equal(await findAnswer(database.pool, 'else.example.com', token), null)
+  await database.pool.query(`update reachability_check set expires_at = clock_timestamp()`)
+  assert.equal(await findAnswer(database.pool, name, token), null)
 })
 
 it('an origin: its status, or in words why there is none', async () => {

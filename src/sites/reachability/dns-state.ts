@@ -1,9 +1,9 @@
 import { Resolver } from 'node:dns/promises'
 import type { AccountId, DomainName } from '../../ids.ts'
 import { type AddressGuard, isPublicAddress } from '../../outbound/address-guard.ts'
-import { askAddresses, findsWord, insideTls } from '../../outbound/ask-addresses.ts'
+import { askAddresses, findsAnswer, insideTls } from '../../outbound/ask-addresses.ts'
 import { type Lookup, lookupAddresses } from '../../outbound/lookup.ts'
-import type { ReachWord } from './published-word.ts'
+import type { PublishedAnswer } from './published-answer.ts'
 
 /**
  * `reaches-us`: this fleet answers at every address that answers. `elsewhere`: another server answers, or none.
@@ -21,7 +21,7 @@ export type DnsState = {
 
 export type DnsDeps = {
   guard: AddressGuard
-  publish(account: AccountId, name: DomainName): Promise<ReachWord | null>
+  publish(account: AccountId, name: DomainName): Promise<PublishedAnswer | null>
   records?: DnsRecords
   lookup?: Lookup
   ports?: { http: number; https: number }
@@ -33,7 +33,7 @@ type DnsRecords = (name: string) => Promise<{ addresses: string[]; aliases: stri
 
 const MOST_SHOWN = 8
 
-/** Requests a published word at each address, over http and then TLS, as a CA does. */
+/** Requests a published answer at each address, over http and then TLS, as a CA does. */
 export async function readDnsState(
   {
     guard,
@@ -55,19 +55,19 @@ export async function readDnsState(
     addresses: isUnknown ? [] : found.addresses.filter(isPublicAddress).slice(0, MOST_SHOWN),
     aliases: isUnknown ? [] : found.aliases.slice(0, MOST_SHOWN),
   }
-  const { path, word } = published
-  const asked = {
+  const { path, answer } = published
+  const request = {
     addresses: await lookup(name).catch(() => []),
     guard,
     timeoutMs,
     signal: new AbortController().signal,
   }
   const looks = [
-    [ports.http, findsWord(name, path, word)],
-    [ports.https, insideTls(name, [], findsWord(name, path, word))],
+    [ports.http, findsAnswer(name, path, answer)],
+    [ports.https, insideTls(name, [], findsAnswer(name, path, answer))],
   ] as const
   for (const [port, look] of looks) {
-    const answering = await askAddresses({ ...asked, port }, look)
+    const answering = await askAddresses({ ...request, port }, look)
     if (answering === null || answering.here.length === 0) continue
     if (answering.other.length === 0) return { state: 'reaches-us', ...shown }
     const addresses = shown.addresses.filter((address) => !answering.here.includes(address))

@@ -242,7 +242,7 @@ function PageRow(props: {
               {crawler.name}
             </span>{' '}
             <span className="quiet">
-              <TimeText at={crawler.asked_at} />
+              <TimeText at={crawler.visited_at} />
             </span>
           </>
         )}

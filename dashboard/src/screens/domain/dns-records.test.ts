@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
-import { dnsText, recordsFor } from './dns-records.ts'
+import { crawlerCommand, dnsText, recordsFor } from './dns-records.ts'
 
 const to = (host: string | null, addresses: string[] = []) => ({ host, addresses })
 
@@ -27,6 +27,19 @@ it('without a target: the host of the dashboard, with a note', () => {
   assert.deepEqual(first('[2001:db8::5]'), { type: 'AAAA', value: '2001:db8::5' })
   assert.equal(first('localhost')!.value, '<address of this machine>')
   assert.match(recordsFor('www.a.example', null, 'b.example').note ?? '', /address of the dashboard/)
+})
+
+it('a request as a crawler: to the port of this edge, or to the target', () => {
+  const command = (...[target, edge_port]: [Parameters<typeof recordsFor>[1], number | null]) =>
+    crawlerCommand('www.a.example', { target, edge_port }, '127.0.0.1').split(' ')[5]
+  assert.equal(command(null, 8080), 'www.a.example:80:127.0.0.1:8080')
+  assert.equal(command(null, null), 'www.a.example:80:127.0.0.1:80')
+  assert.equal(command(to('edge.b.example'), 8080), 'www.a.example:80:edge.b.example:80')
+  assert.equal(command(to(null, ['2001:db8::5']), 8080), 'www.a.example:80:[2001:db8::5]:80')
+  assert.match(
+    crawlerCommand('www.a.example', undefined, 'b.example'),
+    /:b\.example:80 http:\/\/www\.a\.example\/$/,
+  )
 })
 
 it('where a name points, as text', () => {

@@ -32,6 +32,19 @@ export function recordsFor(
   }
 }
 
+/** Requests the domain from the edge as a crawler, even before the DNS points here. */
+export function crawlerCommand(
+  domain: string,
+  dns: Pick<Dns, 'target' | 'edge_port'> | undefined,
+  here: string,
+): string {
+  const target = dns?.target ?? null
+  const host = target?.host ?? target?.addresses[0] ?? here
+  // With a target, visitors reach the edge at the standard port, whatever port this node has.
+  const port = target === null ? (dns?.edge_port ?? 80) : 80
+  return `curl -sI -A Googlebot --connect-to ${domain}:80:${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port} http://${domain}/`
+}
+
 function addressRecord(value: string): DnsRecord {
   return { type: value.includes(':') ? 'AAAA' : 'A', value }
 }

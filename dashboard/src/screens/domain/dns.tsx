@@ -7,7 +7,7 @@ import { DnsBadge } from '../../parts/badges.tsx'
 import { CopyField } from '../../parts/copy-field.tsx'
 import { Note } from '../../parts/page.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
-import { dnsText, recordsFor } from './dns-records.ts'
+import { crawlerCommand, dnsText, recordsFor } from './dns-records.ts'
 
 export function DnsInstructions({ domain }: { domain: string }) {
   const dns = useQuery(dnsQuery(domain))
@@ -31,14 +31,13 @@ export function DnsInstructions({ domain }: { domain: string }) {
           Check again
         </Button>
       </Group>
-      {dns.data?.state !== 'reaches-us' && <Records domain={domain} target={dns.data?.target ?? null} />}
+      {dns.data?.state !== 'reaches-us' && <Records domain={domain} dns={dns.data} />}
     </Stack>
   )
 }
 
-function Records({ domain, target }: { domain: string; target: Dns['target'] }) {
-  const { records, note } = recordsFor(domain, target, location.hostname)
-  const edge = target?.host ?? target?.addresses[0] ?? location.hostname
+function Records({ domain, dns }: { domain: string; dns: Dns | undefined }) {
+  const { records, note } = recordsFor(domain, dns?.target ?? null, location.hostname)
   return (
     <>
       <Text size="sm">
@@ -54,10 +53,7 @@ function Records({ domain, target }: { domain: string; target: Dns['target'] }) 
         />
       ))}
       {note !== null && <Note size="sm">{note}</Note>}
-      <CopyField
-        label="Try it first, as a crawler"
-        value={`curl -sI -A Googlebot --connect-to ${domain}:80:${edge}:80 http://${domain}/`}
-      />
+      <CopyField label="Try it first, as a crawler" value={crawlerCommand(domain, dns, location.hostname)} />
     </>
   )
 }

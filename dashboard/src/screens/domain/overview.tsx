@@ -116,11 +116,13 @@ function CertificateFacts({ found: { certificate, order } }: { found: Certificat
           <span className="break">{order.last_error}</span>
         </Alert>
       )}
-      {order.next_attempt_at !== null && Date.parse(order.next_attempt_at) > Date.now() && (
-        <Note size="sm">
-          Next attempt: <TimeText at={order.next_attempt_at} />
-        </Note>
-      )}
+      {certificate?.source !== 'own' &&
+        order.next_attempt_at !== null &&
+        Date.parse(order.next_attempt_at) > Date.now() && (
+          <Note size="sm">
+            Next order: <TimeText at={order.next_attempt_at} />
+          </Note>
+        )}
     </Stack>
   )
 }

@@ -44,10 +44,11 @@ function NodeTable({ fleet: { nodes, schema } }: { fleet: Fleet }) {
         columns={[
           {
             title: 'Node',
-            cell: ({ id, host, roles }) => (
+            cell: ({ id, host, api_port, roles }) => (
               <>
                 <Text size="sm" fw={600} className="break" title={id}>
                   {host}
+                  {api_port !== null && <span className="quiet">:{api_port}</span>}
                 </Text>
                 <Note>{roles.join(', ')}</Note>
               </>

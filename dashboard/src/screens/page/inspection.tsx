@@ -132,7 +132,8 @@ function CacheState({ page: { stored, redirect, renders } }: { page: PageInspect
             {bytes(stored.html_bytes)}, rendered <TimeText at={stored.rendered_at} />
             {stored.last_crawler !== null && (
               <>
-                , last requested by {stored.last_crawler.name} <TimeText at={stored.last_crawler.asked_at} />
+                , last requested by {stored.last_crawler.name}{' '}
+                <TimeText at={stored.last_crawler.visited_at} />
               </>
             )}
           </Note>

@@ -3,6 +3,7 @@ import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Link, useSearchParams } from 'wouter'
 
+import { dnsQuery } from '../../api/queries.ts'
 import {
   csvUrl,
   monthOfRendersQuery,
@@ -22,6 +23,7 @@ import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { UsageBar } from '../../parts/usage-bar.tsx'
 import { domainPath, ROUTES } from '../../route-map.ts'
+import { crawlerCommand } from '../domain/dns-records.ts'
 import { Choice, TrafficCharts, TrafficTiles } from './charts.tsx'
 import { CsvButton, PathLists } from './paths.tsx'
 import { limitMarks, monthOfRenders } from './series.ts'
@@ -120,16 +122,13 @@ function Charts(props: {
 
 /** A command that visits the domain as a crawler, even before its DNS points here. */
 export function FirstVisit({ domain }: { domain: string }) {
-  const edge = location.hostname
+  const dns = useQuery(dnsQuery(domain))
   return (
     <Stack gap="sm" maw={720} mx="auto">
-      <CopyField
-        label="Visit as a crawler"
-        value={`curl -sI -A Googlebot --connect-to ${domain}:80:${edge}:80 http://${domain}/`}
-      />
+      <CopyField label="Visit as a crawler" value={crawlerCommand(domain, dns.data, location.hostname)} />
       <Note size="sm">
-        The response header X-Prepaint shows the verdict: rendered the first time, hit the second time. If the
-        edge listens on another port than 80, change the port after {edge}.
+        The response header X-Prepaint shows the verdict: rendered the first time, hit the second time. If a
+        proxy or container publishes the edge at another port, change the last port.
       </Note>
     </Stack>
   )
