@@ -44,6 +44,7 @@ describe('certificate commands', () => {
     const shown = await run('certificate show --domain shop.example.com')
     assert.deepEqual(shown.json, set.json)
     assert.match(shown.text, /supplied by the owner/)
+    assert.match(shown.text, /next order +none: your own certificate is used/)
     assert.doesNotMatch(JSON.stringify(set), /PRIVATE/)
     assert.match(readFileSync(path.join(dir, 'secret-key'), 'utf8'), /^[\w+/]{43}=\n$/)
     const list = await run('domain list')
@@ -60,6 +61,10 @@ describe('certificate commands', () => {
     assert.match(String(missing.json['error']), /\/none cannot be read/)
 
     assert.match((await run('certificate remove --domain shop.example.com')).text, /no longer used/)
+    assert.match(
+      (await run('certificate show --domain shop.example.com')).text,
+      /next order +none: PREPAINT_ACME_DIRECTORY is not set/,
+    )
     const none = await run('certificate remove --domain shop.example.com')
     assert.match(String(none.json['error']), /Certificate not found/)
     const unknown = await run('certificate show --domain nobody.example.com')

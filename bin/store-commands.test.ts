@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { WarmProgress } from '../src/queue/warm/warm-progress.ts'
 import { runJson, runPrepaint } from '../test/support/command-line.ts'
@@ -118,6 +121,8 @@ describe('commands on accounts, keys, tokens and domains', () => {
     )
     await refused(`${set} --settings []`, /--settings: JSON must be an object/, 2)
     await refused(`${set} --settings {`, /--settings is not JSON/, 2)
+    await refused(`${set} --settings {"settings":[]}`, /--settings: JSON must be an object/, 2)
+    await good(`${set} --settings {"settings":{"fresh_seconds":50}}`)
     await good(`${set} --active no --settings {"fresh_seconds":60}`)
     const shown = (await good('domain show --domain shop.example')) as {
       domain: { is_active: boolean; settings: { fresh_seconds: number; stale_seconds: number } }
@@ -211,6 +216,12 @@ describe('commands on accounts, keys, tokens and domains', () => {
     assert.equal(await purged(' --path /b?utm_source=mail'), 1)
     assert.equal(await purged(' --path /a/*'), 2)
     assert.equal(await purged(''), 1)
+    const text = async (path: string) =>
+      (await runCommandLine(`cache purge --domain shop.example${path}`.split(' '), settings))?.text ?? ''
+    assert.match(await text(' --path /b'), /No page is stored as \/b\. \/b\/ is another page\./)
+    assert.match(await text(' --path /b/?utm_source=x'), /No page is stored as \/b\/\. \/b is another page\./)
+    assert.match(await text(' --path /no*'), /No stored path begins with \/no\./)
+    assert.equal(await text(''), 'Deleted 0 stored entries of shop.example.')
 
     const removed = (await good('domain remove --domain shop.example')) as {
       deleted: { custom_domain: string }
@@ -218,4 +229,19 @@ describe('commands on accounts, keys, tokens and domains', () => {
     assert.equal(removed.deleted.custom_domain, 'shop.example')
     await refused('domain remove --domain shop.example', /Domain not found/)
   })
+})
+
+it('commands refuse to create a database, except where that is their purpose', async (t) => {
+  const dataDir = path.join(mkdtempSync(path.join(tmpdir(), 'prepaint-no-node-')), 'data')
+  t.after(() => rmSync(path.dirname(dataDir), { recursive: true }))
+  for (const args of ['jobs', 'nodes', 'account list', 'cache purge --domain a.example', 'backup file']) {
+    const result = await runCommandLine(args.split(' '), { PREPAINT_DATA_DIR: dataDir })
+    assert.match(
+      String(result?.json['error']),
+      /^There is no database in .*\/data\. Run the command in/,
+      args,
+    )
+    assert.equal(result?.exitCode, 1)
+  }
+  assert.equal(existsSync(dataDir), false)
 })
