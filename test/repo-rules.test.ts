@@ -31,10 +31,12 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'src/store': [
     'src/accounts/quota.ts',
     'src/db',
+    'src/rules',
     'src/sites/domain-settings.ts',
     'src/sites/inspection/facts.ts',
   ],
   'src/sitemaps': ['src/outbound', 'src/store'],
+  'src/rules': ['src/edge/crawlers/crawler-test.ts', 'src/store/path.ts'],
   'src/gateway': ['src/outbound'],
   'src/render': ['src/gateway/gateway.ts', 'src/outbound/headers.ts'],
   'src/accounts': [
@@ -46,10 +48,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'src/sites': [
     'src/accounts/plans.ts',
     'src/db',
-    'src/edge/crawlers/crawler-test.ts',
     'src/outbound',
     'src/queue/jobs/cancel.ts',
     'src/render/outcome.ts',
+    'src/rules',
     'src/store',
   ],
   'src/edge': [
@@ -59,6 +61,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'src/queue/jobs/await.ts',
     'src/queue/jobs/enqueue.ts',
     'src/queue/jobs/job.ts',
+    'src/rules',
     'src/sitemaps',
     'src/sites/domain-settings.ts',
     'src/sites/domains.ts',
@@ -71,6 +74,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'src/render/outcome.ts',
     'src/render/record.ts',
     'src/render/visit/page-text.ts',
+    'src/rules',
     'src/sitemaps',
     'src/sites/domain-settings.ts',
     'src/store',
@@ -94,6 +98,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'src/mail',
     'src/notifications',
     'src/queue',
+    'src/rules',
     'src/sites',
     'src/store',
   ],
@@ -181,9 +186,9 @@ describe('repository rules', () => {
   it('what an entry point loads does not grow unnoticed', () => {
     // Files and lines reached by imports of values. Lower a figure when it falls; raise one with a reason in the commit.
     const most: Record<string, [files: number, lines: number]> = {
-      'src/edge/request/handler.ts': [14, 1_550],
-      'src/edge/edge.ts': [72, 8_320],
-      'src/queue/jobs/worker.ts': [39, 4_760],
+      'src/edge/request/handler.ts': [14, 1_590],
+      'src/edge/edge.ts': [75, 8_850],
+      'src/queue/jobs/worker.ts': [42, 5_240],
       'src/render/renderer.ts': [32, 4_600],
       'src/gateway/gateway.ts': [28, 3_460],
     }

@@ -201,6 +201,9 @@ create table page (
   -- with a new build mean a deploy: src/queue/upkeep/deploy.ts.
   application          text,
   previous_application text,
+  -- What a rule did to its render, named by src/rules/rule-book.ts, and what that changed; empty and null: nothing.
+  rule_effect          text not null default '',
+  rule_changes         jsonb,
   primary key (domain_id, path)
 ) with (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);
 alter table page alter column body_br set storage external;
@@ -333,7 +336,9 @@ create table job (
   waiters     smallint not null default 0,
   wait_until  timestamptz,
   -- The warm run that it counts for.
-  warm        bigint
+  warm        bigint,
+  -- The kind of crawler that it is rendered for, where rules tell crawlers apart.
+  crawler     text
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 
 -- One open job for each page: a second request joins it.
@@ -520,7 +525,8 @@ $$;
 -- locked the row while the woken node looked for work: `claim_jobs` skipped it, and the crawler waited up to a second
 -- for the next poll. For the same reason a job that is joined wakes the nodes again.
 create function enqueue_live_job(
-  for_domain integer, for_path text, bound bigint, for_request text, waits interval) returns uuid
+  for_domain integer, for_path text, bound bigint, for_request text, waits interval, for_crawler text)
+returns uuid
 language plpgsql as $$
 declare
   asked uuid;
@@ -528,6 +534,7 @@ begin
   select job_id into asked from enqueue_jobs(for_domain, array[for_path], 0::smallint, bound);
   update job j set
     request_id = coalesce(request_id, for_request),
+    crawler = case when state = 'queued' then coalesce(crawler, for_crawler) else crawler end,
     waiters = greatest(waiters, 0) + 1,
     wait_until = greatest(wait_until, clock_timestamp() + waits)
    where id = asked and state in ('queued', 'running');
@@ -717,12 +724,14 @@ $$;
 -- claiming statement's is older than the lock it waits for, and missed settings that were saved meanwhile.
 create function claim_details(for_domain integer, for_job uuid)
 returns table (
-  visitor jsonb, query jsonb, origin_cache_control text, is_probe boolean, queued_ms float8, wait_left_ms float8)
+  visitor jsonb, query jsonb, origin_cache_control text, is_probe boolean, queued_ms float8, wait_left_ms float8,
+  rules jsonb, crawler text)
 language sql volatile as $$
   select settings -> 'render', settings -> 'query', settings ->> 'origin_cache_control',
          exists (select from probe where job_id = for_job),
          extract(epoch from clock_timestamp() - j.created_at) * 1000,
-         extract(epoch from j.wait_until - clock_timestamp()) * 1000
+         extract(epoch from j.wait_until - clock_timestamp()) * 1000,
+         settings -> 'rules', j.crawler
     from domain d
     left join job j on j.id = for_job
    where d.id = for_domain
@@ -1029,7 +1038,7 @@ create table traffic_summary (
 create function is_for_page(category text, verdict text) returns boolean language sql immutable as $$
   select category <> 'people' and verdict not in (
     'pass; not-a-crawler', 'pass; method', 'pass; category', 'pass; authorization', 'pass; asset', 'pass; excluded',
-    'pass; rule', 'pass; path', 'pass; inactive', 'pass; loop', 'pass; forged', 'sitemap')
+    'pass; rule', 'pass; path', 'pass; inactive', 'pass; loop', 'pass; forged', 'rule', 'sitemap')
 $$;
 
 -- Adds changes of rows. All nodes write in the same order, so that they cannot deadlock. Each of the 24 hours is

@@ -50,6 +50,8 @@ export type RenderOutcome =
       movedTo?: string | null
       /** Requests that stayed unanswered for the whole render. */
       missing?: string
+      /** As the page's rule wants it, after `html` was judged; absent: no rule. */
+      changed?: { html: string; headers: [name: string, value: string][]; changes: RuleChanges }
     }
   /**
    * Something that belongs to the page did not come in time; `reason` says what. `page` is served to the waiting
@@ -71,6 +73,18 @@ export type RenderOutcome =
   | { kind: 'too-large'; what: Excess }
   | { kind: 'crashed'; reason: string }
   | { kind: 'aborted' }
+
+/** What a rule changed, for the owner. Elements are counted by selector. */
+export type RuleChanges = {
+  /** Of the rule in the domain's list, from 0. */
+  rule: number
+  removed: { selector: string; elements: number }[]
+  /** Consent banners and their overlays. */
+  consent: number
+  /** `title`, `robots`, `canonical`, or the name of a meta element. */
+  head: string[]
+  headers: string[]
+}
 
 export type RenderOutcomeKind = RenderOutcome['kind']
 

@@ -1,25 +1,8 @@
 import { z } from 'zod'
-import { matchesWhole, parseGlob } from '../edge/crawlers/crawler-test.ts'
-
-const TEN_YEARS_SECONDS = 10 * 366 * 86_400
-
-const seconds = z.int().min(0).max(TEN_YEARS_SECONDS)
+import { checkedRules, seconds, storedRules, visitorFields } from '../rules/schema.ts'
 
 export const CRAWLER_CATEGORIES = ['search', 'ai', 'social', 'seo', 'other'] as const
 export type CrawlerCategory = (typeof CRAWLER_CATEGORIES)[number]
-
-/** `*` in `path` matches any characters, also none. The first matching rule decides alone. */
-const ruleSchema = z
-  .strictObject({
-    path: z.string().startsWith('/', 'must start with /').max(2_048),
-    /** `pass`: always the origin. `render`: also paths that look like assets. */
-    action: z.enum(['pass', 'render']).optional(),
-    fresh_seconds: seconds.optional(),
-  })
-  .refine(
-    ({ action, fresh_seconds }) => action !== undefined || fresh_seconds !== undefined,
-    'must have an action or fresh_seconds',
-  )
 
 /** Part of a user agent in any case; `*` matches any characters, also none. Not a regular expression. */
 const agentPattern = z
@@ -52,46 +35,8 @@ const querySchema = z.union(
   'must be "keep", "ignore" or a list of at most 100 names',
 )
 
-/** Refuses locales and zones that this machine's ICU does not know, instead of replacing them. */
-const knownTo = (make: (name: string) => unknown) => (name: string) => {
-  try {
-    make(name)
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** Absent fields have the default. Replaced as a whole. */
-const renderSchema = z.strictObject({
-  user_agent: z
-    .string()
-    .min(1)
-    .max(500)
-    .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII')
-    .optional(),
-  viewport: z
-    .strictObject({ width: z.int().min(200).max(4_000), height: z.int().min(200).max(4_000) })
-    .optional(),
-  locale: z
-    .string()
-    .max(35)
-    .regex(/^[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*$/, 'must be a BCP 47 language tag such as "de-CH"')
-    .refine(
-      knownTo((name) => Intl.getCanonicalLocales(name)),
-      'must be a BCP 47 language tag such as "de-CH"',
-    )
-    .optional(),
-  time_zone: z
-    .string()
-    .max(50)
-    .regex(/^[A-Za-z]/, 'must be an IANA time zone such as "Europe/Zurich"')
-    .refine(
-      knownTo((name) => new Intl.DateTimeFormat('en', { timeZone: name })),
-      'must be an IANA time zone such as "Europe/Zurich"',
-    )
-    .optional(),
-})
+const renderSchema = z.strictObject(visitorFields)
 
 const fields = {
   fresh_seconds: seconds,
@@ -100,7 +45,7 @@ const fields = {
   /** Maximum age at which it is served if the origin or the renderer fails. */
   keep_seconds: seconds,
   query: querySchema,
-  rules: z.array(ruleSchema).max(100),
+  rules: storedRules,
   crawlers: crawlersSchema,
   categories: categoriesSchema,
   origin_cache_control: z.enum(['ignore', 'respect']),
@@ -115,10 +60,9 @@ const fields = {
 export const domainSettingsSchema = z.strictObject(fields)
 
 /** Merge it over the stored settings. */
-export const domainSettingsPatchSchema = z.strictObject(fields).partial()
+export const domainSettingsPatchSchema = z.strictObject({ ...fields, rules: checkedRules }).partial()
 
 export type DomainSettings = z.infer<typeof domainSettingsSchema>
-export type PathRule = z.infer<typeof ruleSchema>
 
 export const DEFAULT_DOMAIN_SETTINGS: DomainSettings = Object.freeze({
   fresh_seconds: 86_400,
@@ -146,8 +90,4 @@ export function readDomainSettings(stored: unknown): DomainSettings {
     }
   }
   return merged as DomainSettings
-}
-
-export function ruleFor(rules: readonly PathRule[], path: string): PathRule | null {
-  return rules.find((rule) => matchesWhole(parseGlob(rule.path), path)) ?? null
 }

@@ -6,6 +6,7 @@ import { countRender } from '../accounts/quota.ts'
 import { utcDay, utcMonth } from '../clock.ts'
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId, JobId, PagePath } from '../ids.ts'
+import { lifetimesOf, RuleBook, USUAL_CATEGORY } from '../rules/rule-book.ts'
 import { readDomainSettings } from '../sites/domain-settings.ts'
 import type { PageId } from './page-id.ts'
 
@@ -50,14 +51,16 @@ type LastGoodRow = {
   settings: unknown
 }
 
-function lastGoodOf(row: LastGoodRow | undefined): LastGood | null {
+function lastGoodOf(row: LastGoodRow | undefined, path: string): LastGood | null {
   if (row === undefined || row.status === null) return null
+  const settings = readDomainSettings(row.settings)
+  const rule = new RuleBook(settings.rules).find(path, USUAL_CATEGORY)
   return {
     status: row.status,
     textChars: row.text_chars,
     renderedAtMs: row.rendered_at.getTime(),
     refusedAtMs: row.refused_since?.getTime() ?? null,
-    keepMs: readDomainSettings(row.settings).keep_seconds * 1_000,
+    keepMs: lifetimesOf(settings, rule).keepMs,
   }
 }
 
@@ -81,7 +84,9 @@ export async function readJudgement<Finding>(
     values: [page.domain, page.path],
   })
   const row = rows[0]
-  return row === undefined ? null : { last: lastGoodOf(row), probe: row.probe, finding: row.finding }
+  return row === undefined
+    ? null
+    : { last: lastGoodOf(row, page.path), probe: row.probe, finding: row.finding }
 }
 
 export type NewPage = {
@@ -90,6 +95,8 @@ export type NewPage = {
   body: PageBody
   textChars: number
   application: string | null
+  /** What a rule did to it; `changes` as in its render's record. */
+  rule?: { effect: string; changes: object | null }
 }
 
 type Fence = { id: JobId; node: string; attempts: number }
@@ -113,8 +120,8 @@ stored as (
   -- A snapshot that is the same as before lengthens the page's life, and nothing else: its bytes are not written again,
   -- and for crawlers it has not changed.
   insert into page as known (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at, text_chars,
-                             changed_at, application)
-  select ours.domain_id, ours.path, $8, $9, $10, $11, $12, $13, $14, $13, $15 from ours join counted using (domain_id)
+                             changed_at, application, rule_effect, rule_changes)
+  select ours.domain_id, ours.path, $8, $9, $10, $11, $12, $13, $14, $13, $15, $16, $17 from ours join counted using (domain_id)
   on conflict (domain_id, path) do update set
     status = excluded.status, headers = excluded.headers,
     body_br = case when known.etag = excluded.etag then known.body_br else excluded.body_br end,
@@ -122,7 +129,7 @@ stored as (
     stale_since = null, text_chars = excluded.text_chars, refused_since = null,
     changed_at = case when known.etag = excluded.etag and known.status = excluded.status
                       then coalesce(known.changed_at, known.rendered_at) else excluded.changed_at end,
-    application = excluded.application,
+    application = excluded.application, rule_effect = excluded.rule_effect, rule_changes = excluded.rule_changes,
     previous_application = case when known.application is distinct from excluded.application
                                 then known.application else known.previous_application end
   returning domain_id, path, changed_at < rendered_at as unchanged
@@ -145,7 +152,7 @@ select ours.superseded, ours.is_judged, stored.unchanged,
 export async function keepPage(
   pool: pg.Pool,
   job: Fence,
-  { status, headers, body, textChars, application }: NewPage,
+  { status, headers, body, textChars, application, rule }: NewPage,
   { probe, limit, nowMs }: { probe: string | null; limit: number; nowMs: number },
 ): Promise<KeepResult> {
   const stored = [status, JSON.stringify(headers), body.bodyBr, body.htmlBytes, body.etag, new Date(nowMs)]
@@ -155,6 +162,7 @@ export async function keepPage(
     values: [
       ...[job.id, job.node, job.attempts, probe, utcMonth(nowMs), limit, utcDay(nowMs)],
       ...[...stored, textChars, application],
+      ...[rule?.effect ?? '', rule?.changes ? JSON.stringify(rule.changes) : null],
     ],
   })
   const row = rows[0]

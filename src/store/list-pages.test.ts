@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
 import type { DomainId } from '../ids.ts'
-import { DEFAULT_DOMAIN_SETTINGS, type DomainSettings, ruleFor } from '../sites/domain-settings.ts'
+import { RuleBook, USUAL_CATEGORY } from '../rules/rule-book.ts'
+import { DEFAULT_DOMAIN_SETTINGS, type DomainSettings } from '../sites/domain-settings.ts'
 import { freshnessOf, freshUntil } from './freshness.ts'
 import {
   countPages,
@@ -190,7 +191,9 @@ describe('a listed page', () => {
     const listed = await all(of, { order: 'fresh_until' })
     assert.equal(listed.length, paths.length * 3)
     for (const page of listed) {
-      const seconds = ruleFor(of.settings.rules, page.path)?.fresh_seconds ?? of.settings.fresh_seconds
+      const seconds =
+        new RuleBook(of.settings.rules).find(page.path, USUAL_CATEGORY)?.fresh_seconds ??
+        of.settings.fresh_seconds
       const lifetimes = {
         freshMs: seconds * 1_000,
         staleMs: of.settings.stale_seconds * 1_000,

@@ -1,5 +1,7 @@
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId, PagePath } from '../ids.ts'
+import { isForUsual, lifetimesOf, queryTests, RuleBook, USUAL_CATEGORY } from '../rules/rule-book.ts'
+import type { Rule } from '../rules/schema.ts'
 import type { DomainSettings } from '../sites/domain-settings.ts'
 import { type Freshness, freshnessOf, freshUntil, NOT_FOUND_FRESH_MS } from './freshness.ts'
 import type { PageId } from './page-id.ts'
@@ -62,8 +64,9 @@ export async function listPages(
     rows = [...rows, ...(await query(db, domain, { ...wanted, after: from }, limit - rows.length, 'without'))]
   }
   const last = rows.at(-1)
+  const rules = new RuleBook(domain.settings.rules)
   return {
-    pages: rows.map((row) => toListed(row, domain.settings, wanted.nowMs)),
+    pages: rows.map((row) => toListed(row, domain.settings, rules, wanted.nowMs)),
     next: last === undefined || rows.length < limit ? null : { key: last.key, path: last.path },
   }
 }
@@ -196,28 +199,35 @@ function keyOf(order: PageOrder, fresh: string): { sql: string; type: string } {
 /** The first matching rule decides alone. */
 function freshSeconds(settings: DomainSettings, put: (value: unknown) => string): string {
   const usual = `${put(settings.fresh_seconds)}::float8`
-  const last = settings.rules.findLastIndex((rule) => rule.fresh_seconds !== undefined)
-  const cases = settings.rules
+  const rules = settings.rules.filter(isForUsual)
+  const last = rules.findLastIndex((rule) => rule.fresh_seconds !== undefined)
+  const cases = rules
     .slice(0, last + 1)
     .map(
       (rule) =>
-        `when f.path like ${put(likePattern(rule.path))} then ${
+        `when ${[`f.path like ${put(likePattern(rule.path))}`, ...querySql(rule, put)].join(' and ')} then ${
           rule.fresh_seconds === undefined ? usual : `${put(rule.fresh_seconds)}::float8`
         }`,
     )
   return cases.length === 0 ? usual : `case ${cases.join(' ')} else ${usual} end`
 }
 
+/** As `matchesQuery` of src/rules/rule-book.ts. */
+function querySql(rule: Rule, put: (value: unknown) => string): string[] {
+  return queryTests(rule).map(({ parameter, isAnyValue }) => {
+    const holds = (part: string) => `strpos('&' || split_part(f.path, '?', 2) || '&', ${put(part)}) > 0`
+    const exact = holds(`&${parameter}&`)
+    return isAnyValue ? `(${exact} or ${holds(`&${parameter}=`)})` : exact
+  })
+}
+
 function likePattern(glob: string): string {
   return glob.replace(/[\\%_]/g, (char) => `\\${char}`).replace(/\*+/g, '%')
 }
 
-function toListed(row: Row, settings: DomainSettings, nowMs: number): ListedPage {
-  const lifetimes = {
-    freshMs: row.fresh_seconds * 1_000,
-    staleMs: settings.stale_seconds * 1_000,
-    keepMs: settings.keep_seconds * 1_000,
-  }
+function toListed(row: Row, settings: DomainSettings, rules: RuleBook, nowMs: number): ListedPage {
+  const rule = rules.find(row.path, USUAL_CATEGORY)
+  const lifetimes = { ...lifetimesOf(settings, rule), freshMs: row.fresh_seconds * 1_000 }
   const aged = {
     status: row.status,
     renderedAtMs: row.rendered_at.getTime(),

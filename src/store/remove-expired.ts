@@ -11,8 +11,11 @@ const SITEMAP_SLACK_DAYS = 2
 const SITEMAP_DAYS = 90
 
 /** An unreadable setting counts as absent. */
-const KEEP = `make_interval(secs => case when jsonb_typeof(domain.settings -> 'keep_seconds') = 'number'
-  then (domain.settings ->> 'keep_seconds')::float8 else $2 end)`
+const KEEP = `make_interval(secs => greatest(
+  case when jsonb_typeof(domain.settings -> 'keep_seconds') = 'number'
+       then (domain.settings ->> 'keep_seconds')::float8 else $2 end,
+  -- A rule may keep its pages longer.
+  (select max(seconds::float8) from jsonb_path_query(domain.settings, '$.rules[*].keep_seconds ? (@.type() == "number")') seconds)))`
 
 const pastKeeping = (table: 'page' | 'redirect', at: 'rendered_at' | 'stored_at') =>
   `with old as materialized (

@@ -21,6 +21,9 @@ export type StoredPage = {
   changedAtMs?: number
   /** The uncompressed body, if a crawler waits for this render. */
   bodyHtml?: Buffer | undefined
+  /** Names what a rule did to its render; empty: nothing. */
+  ruleEffect?: string
+  ruleChanges?: unknown
 }
 
 export type StoredRedirect = {
@@ -41,6 +44,8 @@ type PageRow = {
   rendered_at: Date
   stale_since: Date | null
   changed_at: Date | null
+  rule_effect: string
+  rule_changes: unknown
 }
 
 type Row = PageRow & {
@@ -53,7 +58,7 @@ type Row = PageRow & {
 const READ = {
   name: 'stored-page-read',
   text: `select p.status, p.headers, p.body_br, p.html_bytes, p.etag, p.rendered_at, p.stale_since,
-                p.changed_at, r.status as redirect_status, r.location, r.stored_at
+                p.changed_at, p.rule_effect, p.rule_changes, r.status as redirect_status, r.location, r.stored_at
            from (select $1::integer as domain_id, $2::text as path) asked
            left join page p on p.domain_id = asked.domain_id and p.path = asked.path
            left join redirect r on r.domain_id = asked.domain_id and r.path = asked.path`,
@@ -98,6 +103,7 @@ function pageOf(row: PageRow, status: number): StoredPage {
     renderedAtMs: row.rendered_at.getTime(),
     staleSinceMs: row.stale_since?.getTime() ?? null,
     changedAtMs: (row.changed_at ?? row.rendered_at).getTime(),
+    ...(row.rule_effect !== '' && { ruleEffect: row.rule_effect, ruleChanges: row.rule_changes }),
   }
 }
 
@@ -157,7 +163,7 @@ export async function keepUnstored(
 const READ_UNSTORED = {
   name: 'unstored-page-read',
   text: `select status, headers, body_br, html_bytes, etag, made_at as rendered_at, null as stale_since,
-                null as changed_at
+                null as changed_at, '' as rule_effect, null as rule_changes
            from unstored_page where job_id = $1 and domain_id = $2`,
 }
 

@@ -138,8 +138,8 @@ export async function startTestEdge(
           if (name === 'queue-enqueue') refreshed.push(...(values[1] as string[]))
         }),
         notifications: listener,
-        enqueueLive: async (page, requestId) => {
-          const job = await enqueueLive(page, requestId)
+        enqueueLive: async (page, requestId, crawler) => {
+          const job = await enqueueLive(page, requestId, crawler)
           if (job === 'over-quota') return job
           if (scripted[0] === 'hang') scripted.shift()
           else void work(options.ended ?? waiter.ended)

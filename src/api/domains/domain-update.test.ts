@@ -120,13 +120,16 @@ describe('PUT /api/domains/:domain', () => {
       [{ settings: { rules: [{ path: 'a', action: 'pass' }] } }, 'settings.rules[0].path must start with /'],
       [
         { settings: { rules: [{ path: '/', action: 'stop' }] } },
-        'settings.rules[0].action must be "pass" or "render"',
+        'settings.rules[0].action must be "pass" or "render" or "not-found" or "gone" or "no-store"',
       ],
       [
-        { settings: { rules: Array(101).fill({ path: '/', action: 'pass' }) } },
-        'settings.rules must have at most 100 entries',
+        { settings: { rules: Array(201).fill({ path: '/', action: 'pass' }) } },
+        'settings.rules must have at most 200 entries',
       ],
-      [{ settings: { rules: [{ path: '/' }] } }, 'settings.rules[0] must have an action or fresh_seconds'],
+      [
+        { settings: { rules: [{ path: '/' }] } },
+        'settings.rules[0] must have an action, a lifetime, render or change',
+      ],
       [
         { settings: { crawlers: { add: [{ pattern: '*a*', category: 'ai' }] } } },
         'settings.crawlers.add[0].pattern must have 3 characters other than *',
@@ -159,6 +162,52 @@ describe('PUT /api/domains/:domain', () => {
     ]
     for (const { status, body } of answers)
       assert.deepEqual([status, body], [404, { error: 'Domain not found' }])
+    assert.deepEqual(await current(), before)
+  })
+})
+
+describe('rules in an update', () => {
+  const rules = (...list: object[]) => ({ settings: { rules: list } })
+  const store = (path: string, effect: string) =>
+    api.pool.query(
+      `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at, rule_effect)
+       select id, $1, 200, '[]', '', 0, 'a', now(), $2 from domain where custom_domain = 'shop.example.com'`,
+      [path, effect],
+    )
+
+  it('are answered with those that never match; other updates are not', async () => {
+    const { body } = await put(rules({ path: '/*', action: 'render' }, { path: '/a', action: 'pass' }))
+    assert.deepEqual([body['warnings'], body['outdated_pages']], [[{ rule: 1, covered_by: 0 }], 0])
+    assert.deepEqual(Object.keys((await put({ is_active: true })).body), ['domain'])
+  })
+
+  it('are answered with the number of pages of other rules, which ?refresh=true makes stale', async () => {
+    await put(rules())
+    await store('/x/1', '')
+    await store('/x/2', 'of an earlier rule')
+    await store('/y', '')
+    const changing = rules({ path: '/x/*', change: { consent: true } })
+    assert.equal((await put(changing)).body['outdated_pages'], 2)
+    const stale = async () =>
+      (await api.pool.query('select path from page where stale_since is not null order by path')).rows
+    assert.deepEqual(await stale(), [])
+    const refreshed = await api.call('PUT', '/api/domains/shop.example.com?refresh=true', {
+      key: owner.key,
+      body: changing,
+    })
+    assert.equal(refreshed.body['outdated_pages'], 2)
+    assert.deepEqual(await stale(), [{ path: '/x/1' }, { path: '/x/2' }])
+    // Nothing is rendered for these.
+    assert.equal((await put(rules({ path: '/*', action: 'gone' }))).body['outdated_pages'], 0)
+  })
+
+  it('names what is wrong, and saves nothing', async () => {
+    const before = await current()
+    const { status, body } = await put(
+      rules({ path: '/', action: 'pass' }, { path: '/', render: { wait_for: '..a' } }),
+    )
+    assert.equal(status, 400)
+    assert.match(String(body['error']), /^settings\.rules\[1\]\.render\.wait_for is not a CSS selector/)
     assert.deepEqual(await current(), before)
   })
 })

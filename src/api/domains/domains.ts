@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
+import { coveredRules } from '../../rules/rule-book.ts'
 import { checkSiteLimit, createDomain, deleteDomain, updateDomain } from '../../sites/domain-changes.ts'
 import { parseDomainName } from '../../sites/domain-name.ts'
 import { domainSettingsPatchSchema } from '../../sites/domain-settings.ts'
 import { findDomain, listDomains } from '../../sites/domains.ts'
+import { outdatedPages } from '../../store/stale-pages.ts'
 import { callerOf } from '../http/access.ts'
 import type { ApiApp, ApiDeps, CheckOrigin } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
@@ -19,6 +21,32 @@ import {
 const createSchema = z.object({
   custom_domain: z.string().describe('Name to register; IDN is turned into punycode'),
   origin_url: z.string().describe('Scheme, host and port of the site; no internal address'),
+})
+
+const updateQuery = z.object({
+  refresh: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe('`true`: pages that were rendered under other rules become stale'),
+})
+
+const updatedSchema = z.object({
+  domain: domainWithSettingsSchema,
+  warnings: z
+    .array(
+      z.object({
+        rule: z.int().describe('Counts from 0'),
+        covered_by: z.int().describe('The earlier rule that takes all that this one could'),
+      }),
+    )
+    .optional()
+    .describe('With `settings.rules`: rules that never match'),
+  outdated_pages: z
+    .int()
+    .optional()
+    .describe(
+      'With `settings.rules`: stored pages that were rendered under other rules. They stay until stale',
+    ),
 })
 
 const updateSchema = z
@@ -123,10 +151,9 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
       tags: ['Domains'],
       summary: 'Change the origin, state or settings of a domain',
       params: domainParams,
+      querystring: updateQuery,
       body: updateSchema,
-      response: {
-        200: jsonResponse('The domain after the change', z.object({ domain: domainWithSettingsSchema })),
-      },
+      response: { 200: jsonResponse('The domain after the change', updatedSchema) },
     },
     handler: async (request) => {
       const { origin_url: rawOrigin, is_active: isActive, settings } = request.body
@@ -140,8 +167,15 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
       const view = { plans: plans, nowMs: clock.nowMs() }
       const change = { originUrl, isActive, settings }
       const changed = await updateDomain(pool, account, domain.name, change, view)
+      const rules = settings?.rules
+      if (rules === undefined) {
+        await caughtUp()
+        return { domain: changed }
+      }
+      const staleAtMs = request.query.refresh === 'true' ? clock.nowMs() : null
+      const outdated = await outdatedPages(pool, changed.id, rules, staleAtMs)
       await caughtUp()
-      return { domain: changed }
+      return { domain: changed, warnings: coveredRules(rules), outdated_pages: outdated }
     },
   })
 

@@ -4,6 +4,8 @@ import type { EdgeResponse } from '../server/exchange.ts'
 /** Our own pages: short, and without internal details. */
 const PAGES = {
   'unknown-host': [404, 'Unknown site', 'No site is registered here under this name.'],
+  'not-found': [404, 'Page not found', 'There is no such page on this site.'],
+  gone: [410, 'Page gone', 'This page is no longer on this site.'],
   'bad-request': [400, 'Bad request', 'This request could not be understood.'],
   'slow-request': [408, 'The request took too long', 'It was not sent to its end in time.'],
   'too-many-requests': [429, 'Too many requests', 'Too many requests at once come from your address.'],

@@ -31,6 +31,8 @@ export type ServedPage = Pick<StoredPage, 'kind' | 'status' | 'renderedAtMs' | '
   bytes: number
   /** Whole seconds, as in `Last-Modified`. */
   lastModifiedMs: number
+  /** Names what a rule did to its render; empty: nothing. */
+  effect: string
   /** False: given once, not stored. */
   isStored: boolean
   readonly ready: Partial<Record<Encoding, Representation>>
@@ -86,6 +88,7 @@ function preparePage(page: StoredPage): ServedPage {
     staleSinceMs: page.staleSinceMs,
     bytes: page.bodyBr.length + 3_000,
     lastModifiedMs,
+    effect: oneOfMany(page.ruleEffect ?? ''),
     isStored: true,
     ready: {
       br: represent('br', page.bodyBr),

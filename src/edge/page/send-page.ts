@@ -12,7 +12,8 @@ import {
   type ServedRedirect,
 } from './prepared-page.ts'
 
-export type ServedVerdict = 'hit' | 'stale' | 'rendered'
+/** `rule`: with a status that the owner's rule sets. */
+export type ServedVerdict = 'hit' | 'stale' | 'rendered' | 'rule'
 
 const chosen = createEncodingChoice()
 

@@ -2,10 +2,10 @@ import { VIA_NAME } from '../../outbound/headers.ts'
 import type { CrawlerCategory } from '../../sites/domain-settings.ts'
 import type { RequestHead } from '../server/exchange.ts'
 import type { EdgeDomain } from './domain.ts'
-import type { PageTarget, Target } from './target.ts'
+import type { MissingTarget, PageTarget, Target } from './target.ts'
 import type { PassReason } from './verdict.ts'
 
-type Decision = PageTarget | { kind: 'pass'; why: PassReason }
+type Decision = PageTarget | MissingTarget | { kind: 'pass'; why: PassReason }
 
 /** Page or pass. Pure: a table test covers every rule. */
 export function decide(

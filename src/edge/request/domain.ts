@@ -2,7 +2,8 @@ import type { Queryable } from '../../db/transaction.ts'
 import type { DomainId, DomainName } from '../../ids.ts'
 import { type Origin, readOrigin } from '../../outbound/origin.ts'
 import { RecentMap } from '../../recent-map.ts'
-import type { DomainSettings, PathRule } from '../../sites/domain-settings.ts'
+import { lifetimesOf, RuleBook } from '../../rules/rule-book.ts'
+import type { DomainSettings } from '../../sites/domain-settings.ts'
 import { readDomainSettings } from '../../sites/domain-settings.ts'
 import { domainByHost } from '../../sites/domains.ts'
 import type { Lifetimes } from '../../store/freshness.ts'
@@ -30,7 +31,7 @@ export type EdgeDomain = {
   /** Redirect to https until the certificate ends (ms since epoch); 0: disabled or no certificate. */
   httpsUntilMs: number
   query: QueryRule
-  rules: readonly PathRule[]
+  rules: RuleBook
   crawlers: OwnCrawlers | null
   categories: DomainSettings['categories']
   lifetimes: Lifetimes
@@ -46,14 +47,10 @@ export function edgeDomain(row: DomainRow): EdgeDomain {
     isActive: row.is_active,
     httpsUntilMs: settings.https_redirect ? (row.certificate_ends_at?.getTime() ?? 0) : 0,
     query: settings.query,
-    rules: settings.rules,
+    rules: new RuleBook(settings.rules),
     crawlers: ownCrawlers(settings.crawlers),
     categories: settings.categories,
-    lifetimes: {
-      freshMs: settings.fresh_seconds * 1_000,
-      staleMs: settings.stale_seconds * 1_000,
-      keepMs: settings.keep_seconds * 1_000,
-    },
+    lifetimes: lifetimesOf(settings, null),
   }
 }
 

@@ -15,7 +15,7 @@ import { decide } from './decide.ts'
 import type { EdgeDomain } from './domain.ts'
 import type { LiveRenders } from './live-render.ts'
 import { answerHit, type HitParts, handledHit, readyHit } from './ready-hit.ts'
-import type { PageTarget } from './target.ts'
+import type { MissingTarget, PageTarget } from './target.ts'
 import { type Handled, handledAs, type PassReason, passVerdict, type Verdict } from './verdict.ts'
 
 export type HandlerParts = HitParts & {
@@ -83,10 +83,11 @@ export class EdgeHandler {
     if (this.#entrance.isInsecure(req, domain)) return redirectToHttps(req, res, domain)
 
     const crawler = this.#entrance.categoryOf(req.headers['user-agent'], domain.crawlers)
-    const target = decide(req, crawler, domain, targets.of(domain, req.url ?? '/'))
+    const target = decide(req, crawler, domain, targets.of(domain, req.url ?? '/', crawler))
     if (target.kind === 'pass') return this.#pass(req, res, domain, crawler, target.why)
     if (crawler === null) return this.#pass(req, res, domain, crawler, 'not-a-crawler')
 
+    if (target.kind === 'missing') return this.#missing(req, res, { domain, crawler, target })
     const exchange = { req, res, domain, crawler, target, nowMs: clock.nowMs() }
     if (target.kind === 'sitemap') return this.#sitemap(exchange)
     if (target.kind === 'xml') {
@@ -94,8 +95,7 @@ export class EdgeHandler {
       return this.#pass(req, res, domain, crawler, 'asset')
     }
 
-    const read = this.#findStored(target)
-    const stored = read instanceof Promise ? await read : read
+    const stored = target.isKept ? await this.#storedFor(target) : null
     if (stored === 'unreadable') return this.#pass(req, res, domain, crawler, 'database')
     const freshness = stored === null ? 'gone' : freshnessOf(stored, target.lifetimes, exchange.nowMs)
     if (stored !== null && freshness === 'fresh') return this.#serve(exchange, stored, 'hit')
@@ -106,7 +106,10 @@ export class EdgeHandler {
 
     if (await sitemaps.isNamed(domain, target.page.path)) return this.#sitemap(exchange)
     if (await this.#entrance.isForged(req, domain)) return this.#pass(req, res, domain, crawler, 'forged')
-    const rendered = await liveRenders.render(domain, target.page, res)
+    const rendered = await liveRenders.render(domain, target.page, res, {
+      ...target,
+      crawler: domain.rules.tellsCrawlersApart ? crawler : null,
+    })
     if (typeof rendered !== 'string') return this.#serve(exchange, rendered, 'rendered')
     // Over 120 % of the quota requests are passed; kept pages are for failures.
     if (stored !== null && freshness === 'kept' && rendered !== 'over-quota') {
@@ -117,8 +120,46 @@ export class EdgeHandler {
     return this.#pass(req, res, domain, crawler, rendered)
   }
 
+  /** Synchronous if in memory. null also for a page that another rule made, for other crawlers. */
+  #storedFor(target: PageTarget): Served | null | Promise<Served | null | 'unreadable'> {
+    const ownOnly = <T>(found: T | Served) =>
+      typeof found === 'object' &&
+      found !== null &&
+      'effect' in found &&
+      target.otherEffects.has(found.effect)
+        ? null
+        : found
+    const read = this.#findStored(target)
+    return read instanceof Promise ? read.then(ownOnly) : ownOnly(read)
+  }
+
+  /** 404 or 410 by the owner's rule, with the text of the stored page if there is one. */
+  async #missing(
+    req: EdgeRequest,
+    res: EdgeResponse,
+    { domain, crawler, target }: Pick<Exchange, 'domain' | 'crawler'> & { target: MissingTarget },
+  ): Promise<Handled> {
+    const { status, page, lifetimes } = target
+    const stored = await this.#findStored(target)
+    const nowMs = this.#parts.clock.nowMs()
+    const isUsable =
+      stored !== null && stored !== 'unreadable' && freshnessOf(stored, lifetimes, nowMs) !== 'gone'
+    try {
+      if (isUsable && stored.kind === 'page') {
+        await servePage(req, res, { ...stored, status }, stampOf(stored, lifetimes, nowMs, 'rule'))
+      } else sendPlainPage(res, status === 404 ? 'not-found' : 'gone', 'rule')
+    } catch (error) {
+      this.#parts.log.error(
+        { err: error, domain: domain.name, path: page.path },
+        'a stored page cannot be served',
+      )
+      sendPlainPage(res, status === 404 ? 'not-found' : 'gone', 'rule')
+    }
+    return { verdict: 'rule', domain, page, crawler }
+  }
+
   /** Synchronous if in memory. Never rejects. */
-  #findStored({ page }: PageTarget): Served | Promise<Served | null | 'unreadable'> {
+  #findStored({ page }: Pick<PageTarget, 'page'>): Served | Promise<Served | null | 'unreadable'> {
     const read = this.#parts.pages.find(page)
     if (!(read instanceof Promise)) return read
     return read.catch((error: Error) => {

@@ -24,9 +24,13 @@ type LiveRenderParts = {
   pages: Pick<PageCache<Served>, 'reread' | 'admission'>
   waiter: Pick<JobWaiter, 'wait'>
   /** This node's worker, or the queue. `over-quota`: at 120 %. Throws AppError('queue_full'). */
-  enqueueLive(page: PageId, requestId: string): Promise<JobId | 'over-quota'>
+  enqueueLive(page: PageId, requestId: string, crawler: string | null): Promise<JobId | 'over-quota'>
   liveWaitMs: number
 }
+
+/** Where rules tell crawlers apart: the kind of crawler, what its rule does to the render, and what others do. */
+type RenderedFor = { crawler: string | null; effect: string; otherEffects: ReadonlySet<string> }
+const FOR_ALL: RenderedFor = { crawler: null, effect: '', otherEffects: new Set() }
 
 type Attempt = { waiting: number; abandoned: AbortController; result: Promise<Served | PassReason> }
 
@@ -43,13 +47,19 @@ export class LiveRenders {
    * Queues or joins a live job; returns its page, or why there is none. Stops waiting at the deadline or when the
    * crawler disconnects; the job continues. Never rejects.
    */
-  async render(domain: EdgeDomain, page: PageId, res: EdgeResponse): Promise<Served | PassReason> {
+  async render(
+    domain: EdgeDomain,
+    page: PageId,
+    res: EdgeResponse,
+    rendered: RenderedFor = FOR_ALL,
+  ): Promise<Served | PassReason> {
     const leave = this.#places.enter(domain.account)
     if (leave === null) return 'busy'
     const gone = Promise.withResolvers<'late'>()
     const disconnect = () => gone.resolve('late')
     res.once('close', disconnect)
-    const attempt = this.#attempts.get(page.key) ?? this.#begin(domain, page, requestIdOf(res.req))
+    const key = `${page.key} ${rendered.effect}`
+    const attempt = this.#attempts.get(key) ?? this.#begin(key, domain, page, rendered, requestIdOf(res.req))
     attempt.waiting++
     try {
       return await within(this.#parts.liveWaitMs, Promise.race([attempt.result, gone.promise]), 'late')
@@ -60,12 +70,27 @@ export class LiveRenders {
     }
   }
 
-  #begin(domain: EdgeDomain, page: PageId, requestId: string): Attempt {
+  #begin(
+    key: string,
+    domain: EdgeDomain,
+    page: PageId,
+    { crawler, otherEffects }: RenderedFor,
+    requestId: string,
+  ): Attempt {
     const abandoned = new AbortController()
-    const attempt = { waiting: 0, abandoned, result: this.#run(domain, page, requestId, abandoned.signal) }
-    this.#attempts.set(page.key, attempt)
+    const run = () => this.#run(domain, page, crawler, requestId, abandoned.signal)
+    const isOfOthers = (found: Served | PassReason) =>
+      typeof found !== 'string' && found.kind === 'page' && otherEffects.has(found.effect)
+    // It joined a job for a crawler that another rule is for.
+    const result = run().then(async (found) => (isOfOthers(found) ? run() : found))
+    const attempt = {
+      waiting: 0,
+      abandoned,
+      result: result.then((found) => (isOfOthers(found) ? 'busy' : found)),
+    }
+    this.#attempts.set(key, attempt)
     const forget = () => {
-      if (this.#attempts.get(page.key) === attempt) this.#attempts.delete(page.key)
+      if (this.#attempts.get(key) === attempt) this.#attempts.delete(key)
     }
     attempt.result.then(forget)
     abandoned.signal.addEventListener('abort', forget)
@@ -75,13 +100,14 @@ export class LiveRenders {
   async #run(
     domain: EdgeDomain,
     page: PageId,
+    crawler: string | null,
     requestId: string,
     signal: AbortSignal,
   ): Promise<Served | PassReason> {
     const { log, db, pages, waiter, enqueueLive } = this.#parts
     try {
       const admit = pages.admission(page)
-      const job = await enqueueLive(page, requestId)
+      const job = await enqueueLive(page, requestId, crawler)
       if (job === 'over-quota') return 'over-quota'
       const end = await waiter.wait(job, signal)
       if (end === 'late') return end

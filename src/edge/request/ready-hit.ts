@@ -40,11 +40,12 @@ export function readyHit(parts: HitParts, entrance: Entrance, head: RequestHead)
   const domain = parts.domains.inMemory(head.headers.host ?? '')
   if (domain === undefined || entrance.isInsecure(head, domain)) return null
   const category = entrance.categoryOf(head.headers['user-agent'], domain.crawlers)
-  const target = decide(head, category, domain, parts.targets.of(domain, head.url ?? '/'))
-  if (category === null || target.kind !== 'page') return null
+  const target = decide(head, category, domain, parts.targets.of(domain, head.url ?? '/', category))
+  if (category === null || target.kind !== 'page' || !target.isKept) return null
   const page = parts.pages.inMemory(target.page)
   const nowMs = parts.clock.nowMs()
-  if (page?.kind !== 'page' || freshnessOf(page, target.lifetimes, nowMs) !== 'fresh') return null
+  if (page?.kind !== 'page' || target.otherEffects.has(page.effect)) return null
+  if (freshnessOf(page, target.lifetimes, nowMs) !== 'fresh') return null
   const representation = readyFor(head, page)
   if (representation === undefined) return null
   return { domain, category, target, page, representation, nowMs }

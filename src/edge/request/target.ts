@@ -1,23 +1,31 @@
 import { RecentMap } from '../../recent-map.ts'
-import { ruleFor } from '../../sites/domain-settings.ts'
+import { lifetimesUnder, USUAL_CATEGORY } from '../../rules/rule-book.ts'
 import type { Lifetimes } from '../../store/freshness.ts'
 import { type PageId, pageId } from '../../store/page-id.ts'
 import { normalisePath } from '../../store/path.ts'
 import type { EdgeDomain } from './domain.ts'
 
-/** The meaning of a URL. Depends only on domain and URL, so it is cached. */
-export type Target = PageTarget | { kind: 'asset' | 'excluded' | 'rule' | 'path' }
+/** The meaning of a URL. Depends only on domain, URL and the kind of crawler, so it is cached. */
+export type Target = PageTarget | MissingTarget | { kind: 'asset' | 'excluded' | 'rule' | 'path' }
 
 export type PageTarget = {
   /** `xml`: an asset, unless the site names it as a sitemap. */
   kind: 'page' | 'sitemap' | 'xml'
   page: PageId
   lifetimes: Lifetimes
+  /** False: rendered for each crawler (rule `no-store`). */
+  isKept: boolean
+  /** What the path's rule does to its render, and what those for other crawlers do. */
+  effect: string
+  otherEffects: ReadonlySet<string>
   /** Day (since epoch) on which this node last recorded the path. */
   notedDay: number
   refreshedMs: number
   visit: { userAgent: string; atMs: number }
 }
+
+/** A rule says that there is no such page; the stored one is the text of the answer. */
+export type MissingTarget = { kind: 'missing'; status: 404 | 410; page: PageId; lifetimes: Lifetimes }
 
 // Page resources and downloads. Extensions such as html, php and aspx are pages.
 const ASSET =
@@ -40,33 +48,38 @@ const REMEMBERED = 50_000
 export class Targets {
   readonly #remembered = new RecentMap<{ domain: EdgeDomain; target: Target }>({ limit: REMEMBERED })
 
-  of(domain: EdgeDomain, url: string): Target {
-    const key = `${domain.id}${url}` // digits, then `/`
+  of(domain: EdgeDomain, url: string, crawler: string | null = null): Target {
+    const category = crawler ?? USUAL_CATEGORY
+    // Digits, maybe letters, then `/`.
+    const key = domain.rules.tellsCrawlersApart ? `${domain.id}${category}${url}` : `${domain.id}${url}`
     const found = this.#remembered.get(key)
     // Changed settings create a new domain object.
     if (found !== undefined && found.domain === domain) return found.target
-    const target = targetOf(domain, url)
+    const target = targetOf(domain, url, category)
     if (url.length <= 2_048) this.#remembered.set(key, { domain, target })
     return target
   }
 }
 
-function targetOf(domain: EdgeDomain, url: string): Target {
+function targetOf(domain: EdgeDomain, url: string, category: string): Target {
   // URLs must be ASCII; node:http refuses other bytes itself.
   const path = NOT_ASCII.test(url) ? null : normalisePath(url, domain.query)
   if (path === null) return { kind: 'path' }
 
   const name = path.split('?', 1)[0]!
   if (EXCLUDED.test(name)) return { kind: 'excluded' }
-  const rule = ruleFor(domain.rules, path)
+  const { rules } = domain
+  const rule = rules.find(path, category)
   if (rule?.action === 'pass') return { kind: 'rule' }
-  const lifetimes =
-    rule?.fresh_seconds === undefined
-      ? domain.lifetimes
-      : { ...domain.lifetimes, freshMs: rule.fresh_seconds * 1_000 }
-  const visit = { userAgent: '', atMs: 0 }
+  const lifetimes = lifetimesUnder(domain.lifetimes, rule)
   const id = pageId(domain.id, path)
-  const page: PageTarget = { kind: 'page', page: id, lifetimes, notedDay: 0, refreshedMs: 0, visit }
+  if (rule?.action === 'not-found') return { kind: 'missing', status: 404, page: id, lifetimes }
+  if (rule?.action === 'gone') return { kind: 'missing', status: 410, page: id, lifetimes }
+  const page: PageTarget = {
+    ...{ kind: 'page', page: id, lifetimes, isKept: rule?.action !== 'no-store' },
+    ...{ effect: rules.effect(path, category), otherEffects: rules.otherEffects(path, category) },
+    ...{ notedDay: 0, refreshedMs: 0, visit: { userAgent: '', atMs: 0 } },
+  }
   if (rule?.action === 'render') return page
   if (SITEMAP.test(name)) return { ...page, kind: 'sitemap' }
   if (XML.test(name)) return { ...page, kind: 'xml' }

@@ -26,7 +26,7 @@ export type PassReason =
   | JobOutcome
 
 /** The result of a request, as in `X-Prepaint`, logs and metrics. */
-export type Verdict = 'hit' | 'stale' | 'rendered' | `pass; ${PassReason}`
+export type Verdict = 'hit' | 'stale' | 'rendered' | 'rule' | `pass; ${PassReason}`
 
 /** Without a site: unknown host, lookup failed, refused, or redirected to https. */
 export type NoVerdict =

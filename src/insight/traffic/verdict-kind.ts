@@ -15,6 +15,7 @@ const BY_RULE: readonly Verdict[] = [
   'pass; inactive',
   'pass; loop',
   'pass; forged',
+  'rule',
 ]
 
 const BY_RULE_SET: ReadonlySet<string> = new Set(BY_RULE)

@@ -50,7 +50,8 @@ export class AfterRender {
     const storedMs = clock.nowMs() - startedMs
     const outcome = 'outcome' in completion ? completion.outcome : found.kind
     const isStored = completion.state === 'done' && completion.outcome === 'rendered'
-    if (isStored && found.kind === 'rendered') this.#digester.note({ ...job, html: found.html })
+    if (isStored && found.kind === 'rendered')
+      this.#digester.note({ ...job, html: (found.changed ?? found).html })
 
     const line = { job: id, domain: customDomain, path: page.path, priority, attempts, outcome }
     const requestId = await requestOf(pool, id)

@@ -4,6 +4,8 @@ import { utcMonth } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import type { AccountId, DomainId, DomainName, JobId, PagePath } from '../../ids.ts'
 import type { Visitor } from '../../render/outcome.ts'
+import { RuleBook, USUAL_CATEGORY } from '../../rules/rule-book.ts'
+import type { Rule, RuleRender } from '../../rules/schema.ts'
 import { readDomainSettings } from '../../sites/domain-settings.ts'
 import { type PageId, pageId } from '../../store/page-id.ts'
 import type { QueryRule } from '../../store/path.ts'
@@ -27,12 +29,17 @@ export type ClaimedJob = {
   isActive: boolean
   query: QueryRule
   visitor: Visitor
+  /** That of the path. null: none, or a probe. */
+  rule: JobRule | null
   /** Finds out how the site responds where it has no page. Nothing is stored. */
   isProbe: boolean
   respectsNoStore: boolean
   plan: string
   rendersUsed: number
 }
+
+/** `effect` names what it does to the render; `index` counts from 0. */
+export type JobRule = { rule: Rule; effect: string; index: number }
 
 type ClaimRules = {
   /** Slots of this node that one account may hold, unless it is the only account. */
@@ -64,6 +71,8 @@ type ClaimedRow = {
   origin_cache_control: string | null
   queued_ms: number
   wait_left_ms: number | null
+  rules: unknown
+  crawler: string | null
 }
 
 /** `backgroundSlots`: for `refresh` and `warm`. `occupied`: accounts of the renders in this node's other slots. */
@@ -110,6 +119,7 @@ export function captureByMs(
 }
 
 function claimedJob(row: ClaimedRow, node: string, captureByMs: number | null): ClaimedJob {
+  const rule = row.is_probe ? null : jobRule(row)
   return {
     captureByMs,
     id: row.job_id,
@@ -125,23 +135,33 @@ function claimedJob(row: ClaimedRow, node: string, captureByMs: number | null): 
     plan: row.plan,
     rendersUsed: row.renders,
     query: readDomainSettings({ query: row.query }).query,
-    visitor: visitorOf(row.visitor),
+    visitor: {
+      ...visitorOf(readDomainSettings({ render: row.visitor }).render),
+      ...visitorOf(rule?.rule.render),
+    },
+    rule,
     isProbe: row.is_probe,
     respectsNoStore: row.origin_cache_control === 'respect',
   }
 }
 
-function visitorOf(stored: unknown): Visitor {
-  const {
-    user_agent: userAgent,
-    viewport,
-    locale,
-    time_zone: timeZone,
-  } = readDomainSettings({ render: stored }).render
-  return { userAgent, viewport, locale, timeZone }
+function jobRule({ rules, path, crawler }: Pick<ClaimedRow, 'rules' | 'path' | 'crawler'>): JobRule | null {
+  if (!Array.isArray(rules) || rules.length === 0) return null
+  return new RuleBook(readDomainSettings({ rules }).rules).chosen(path, crawler ?? USUAL_CATEGORY)
 }
 
-type Miss = { page: PageId; requestId: string }
+/** Only what is given, so that a rule's fields replace the domain's. */
+export function visitorOf(given: Omit<RuleRender, 'wait_for' | 'wait_ms' | 'block'> = {}): Visitor {
+  const { user_agent: userAgent, viewport, locale, time_zone: timeZone } = given
+  return {
+    ...(userAgent !== undefined && { userAgent }),
+    ...(viewport !== undefined && { viewport }),
+    ...(locale !== undefined && { locale }),
+    ...(timeZone !== undefined && { timeZone }),
+  }
+}
+
+type Miss = { page: PageId; requestId: string; crawler?: string | null }
 
 type ClaimedLive = { job: JobId | 'over-quota'; claimed: ClaimedJob[] }
 
@@ -158,7 +178,7 @@ export function createClaimLive(
   const limits = JSON.stringify(
     Object.fromEntries(Object.entries(deps.plans).map(([name, plan]) => [name, plan.monthly_render_limit])),
   )
-  return async ({ page, requestId }, { slots, backgroundSlots, occupied }, nowMs) => {
+  return async ({ page, requestId, crawler = null }, { slots, backgroundSlots, occupied }, nowMs) => {
     const miss = [
       page.domain,
       page.path,
@@ -180,6 +200,7 @@ export function createClaimLive(
         domainCap,
         domainBackgroundCap,
         leaseMs,
+        crawler,
       ],
     })
     const first = rows[0]

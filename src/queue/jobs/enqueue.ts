@@ -22,7 +22,7 @@ const ENQUEUE = {
 }
 const ENQUEUE_LIVE = {
   name: 'queue-enqueue-live',
-  text: `select enqueue_live_job($1, $2, $3, $4, $5 * interval '1 millisecond') as job_id`,
+  text: `select enqueue_live_job($1, $2, $3, $4, $5 * interval '1 millisecond', $6) as job_id`,
 }
 
 /**
@@ -63,8 +63,12 @@ export async function refreshPages(
   return enqueue(client, domain, paths, 'refresh')
 }
 
-/** Throws as `enqueueLive` does. */
-export type EnqueueLive = (page: PageId, requestId: string) => Promise<JobId | 'over-quota'>
+/** `crawler`: its kind, where rules tell crawlers apart. Throws as `enqueueLive` does. */
+export type EnqueueLive = (
+  page: PageId,
+  requestId: string,
+  crawler?: string | null,
+) => Promise<JobId | 'over-quota'>
 
 /** For a node that does not render. `db` has database timeouts, see src/db/database-timeouts.ts. */
 export function createEnqueueLive(deps: {
@@ -74,10 +78,10 @@ export function createEnqueueLive(deps: {
   clock: Clock
   liveWaitMs: number
 }): EnqueueLive {
-  return async (page, requestId) => {
+  return async (page, requestId, crawler) => {
     const quota = await readQuota(deps.db, deps.plans, page.domain, deps.clock.nowMs())
     if (quota !== null && overQuota(quota)) return 'over-quota'
-    return enqueueLive(deps.pool, page, requestId, deps.liveWaitMs)
+    return enqueueLive(deps.pool, page, requestId, deps.liveWaitMs, crawler)
   }
 }
 
@@ -87,8 +91,9 @@ export async function enqueueLive(
   page: PageId,
   requestId: string,
   liveWaitMs: number,
+  crawler: string | null = null,
 ): Promise<JobId> {
-  const values = [page.domain, page.path, LIVE_BOUND, requestId, countedWaitMs(liveWaitMs)]
+  const values = [page.domain, page.path, LIVE_BOUND, requestId, countedWaitMs(liveWaitMs), crawler]
   const { rows } = await ofDomain(db.query<{ job_id: JobId | null }>({ ...ENQUEUE_LIVE, values }))
   const job = rows[0]?.job_id ?? null
   if (job === null) throw new AppError('queue_full', { detail: 'no room for a live job' })

@@ -128,14 +128,18 @@ class QueueWorker implements Worker {
     return this.#runs.size
   }
 
-  enqueueLive: EnqueueLive = async (page, requestId) => {
+  enqueueLive: EnqueueLive = async (page, requestId, crawler = null) => {
     const canClaim = !this.#isClaiming && !this.#isClosing && this.#lease.held && this.#deps.canRender()
     if (!canClaim || this.#runs.size >= this.#options.slots) {
-      const job = await this.#enqueueOnly(page, requestId)
+      const job = await this.#enqueueOnly(page, requestId, crawler)
       this.#wakeForCrawlers()
       return job
     }
-    const claiming = this.#claimLive({ page, requestId }, this.#freeSlots(), this.#deps.clock.nowMs())
+    const claiming = this.#claimLive(
+      { page, requestId, crawler },
+      this.#freeSlots(),
+      this.#deps.clock.nowMs(),
+    )
     this.#isClaiming = true
     this.#claimed = claiming
       .then(

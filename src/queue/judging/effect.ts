@@ -37,20 +37,25 @@ const DETAIL_LIMIT_CHARS = 500
 
 /** Faults are retried, outcomes are final. */
 export async function effectOf(
-  job: Pick<ClaimedJob, 'faults' | 'page' | 'respectsNoStore'>,
+  job: Pick<ClaimedJob, 'faults' | 'page' | 'respectsNoStore' | 'rule'>,
   found: Found,
 ): Promise<Effect> {
   switch (found.kind) {
     case 'rendered': {
-      const headers = storableHeaders(found.headers)
-      if (job.respectsNoStore && forbidsStoring(headers)) {
-        return { do: 'give-once', outcome: 'no-store', page: await givenOnce(found), detail: '' }
+      // What the origin says counts, not what a rule adds.
+      const isForbidden = job.respectsNoStore && forbidsStoring(found.headers)
+      const given = { ...found, ...found.changed }
+      if (isForbidden || job.rule?.rule.action === 'no-store') {
+        return { do: 'give-once', outcome: 'no-store', page: await givenOnce(given), detail: '' }
       }
       const { status, html, application = null, missing = null } = found
-      const body = pageBody(html)
+      const headers = storableHeaders(given.headers)
+      const body = pageBody(given.html)
       const textChars = pageText(html).length
       const look = lookOf(job, found)
-      return { do: 'store-page', body: await body, status, headers, textChars, application, look, missing }
+      const rule = { effect: job.rule?.effect ?? '', changes: found.changed?.changes ?? null }
+      const page = { status, headers, textChars, application, look, missing, rule }
+      return { do: 'store-page', ...page, body: await body }
     }
     case 'site-error':
       return { do: 'give-once', outcome: found.kind, page: await givenOnce(found), detail: detailOf(found) }

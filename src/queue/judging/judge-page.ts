@@ -53,9 +53,10 @@ export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; cl
         case 'unchanged':
           return { kept: 'stored', page: null }
         case 'stored': {
-          const { status, headers, body } = page
+          const { status, headers, body, rule } = page
           const times = { renderedAtMs: nowMs, changedAtMs: nowMs, staleSinceMs: null }
-          return { kept: 'stored', page: { kind: 'page', status, headers, ...body, ...times } }
+          const ruleEffect = rule?.effect ?? ''
+          return { kept: 'stored', page: { kind: 'page', status, headers, ...body, ...times, ruleEffect } }
         }
         case 'judge-again':
           judgement = await judge(job, page.look)

@@ -6,8 +6,9 @@ import { type Queryable, retriedTransaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { DomainId, DomainName, PagePath } from '../../ids.ts'
 import { readOrigin } from '../../outbound/origin.ts'
+import { lifetimesOf, RuleBook, USUAL_CATEGORY } from '../../rules/rule-book.ts'
 import { type Robots, readRobots } from '../../sitemaps/robots.ts'
-import { type DomainSettings, readDomainSettings, ruleFor } from '../../sites/domain-settings.ts'
+import { type DomainSettings, readDomainSettings } from '../../sites/domain-settings.ts'
 import { freshnessOf } from '../../store/freshness.ts'
 import { type KnownPage, nextKnownPages } from '../../store/known-paths.ts'
 import { enqueue } from '../jobs/enqueue.ts'
@@ -111,9 +112,12 @@ async function queueNext(client: Queryable, run: Run, limit: number, nowMs: numb
     origin: readOrigin(run.originUrl, run.domain),
     query: run.settings.query,
   })
+  const rules = new RuleBook(run.settings.rules)
   const chosen: Record<WarmChoice, PagePath[]> = { queue: [], forbidden: [], passed: [], fresh: [] }
   for (const page of pages) {
-    chosen[warmChoice(page, { which: run.which, robots, settings: run.settings, nowMs })].push(page.path)
+    chosen[warmChoice(page, { which: run.which, robots, settings: run.settings, rules, nowMs })].push(
+      page.path,
+    )
   }
   await queueFor(client, run, chosen.queue)
   await move(client, run.domain, {
@@ -243,26 +247,25 @@ function warmChoice(
     which,
     robots,
     settings,
+    rules,
     nowMs,
   }: {
     which: WarmWhich
     robots: Pick<Robots, 'allows'>
-    settings: Pick<DomainSettings, 'rules' | 'fresh_seconds' | 'stale_seconds' | 'keep_seconds'>
+    settings: Pick<DomainSettings, 'fresh_seconds' | 'stale_seconds' | 'keep_seconds'>
+    rules: RuleBook
     nowMs: number
   },
 ): WarmChoice {
-  const rule = ruleFor(settings.rules, page.path)
-  if (rule?.action === 'pass') return 'passed'
+  const rule = rules.find(page.path, USUAL_CATEGORY)
+  // Nothing would serve what is rendered.
+  if (rule?.action !== undefined && rule.action !== 'render') return 'passed'
   if (!robots.allows(page.path)) return 'forbidden'
   const { stored, changedAtMs } = page
   if (which === 'all' || stored === null) return 'queue'
   const isChanged =
     changedAtMs !== null && changedAtMs > stored.renderedAtMs && changedAtMs <= nowMs + AHEAD_MS
   if (isChanged) return 'queue'
-  const lifetimes = {
-    freshMs: (rule?.fresh_seconds ?? settings.fresh_seconds) * 1_000,
-    staleMs: settings.stale_seconds * 1_000,
-    keepMs: settings.keep_seconds * 1_000,
-  }
+  const lifetimes = lifetimesOf(settings, rule)
   return freshnessOf(stored, lifetimes, nowMs) === 'fresh' ? 'fresh' : 'queue'
 }

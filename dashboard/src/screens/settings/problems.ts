@@ -11,7 +11,7 @@ import {
 } from './values.ts'
 
 /** As on the server. */
-export const MAX_RULES = 100
+export const MAX_RULES = 200
 export const MAX_PATTERNS = 100
 const MAX_PATTERN_CHARS = 100
 const MAX_QUERY_NAMES = 100
@@ -40,12 +40,12 @@ export function settingsProblems(
 
 function ruleProblems(rules: readonly RuleForm[]): Record<string, string | null> {
   const problems: Record<string, string | null> = {}
-  for (const [at, { path, action, freshHours }] of rules.entries()) {
+  for (const [at, { path, action, freshHours, stored }] of rules.entries()) {
     problems[`rules.${at}.path`] = path.trim().startsWith('/') ? null : 'Begin with /'
     problems[`rules.${at}.freshHours`] =
       freshHours !== ''
         ? ageProblem(freshHours, HOUR_SECONDS)
-        : action === ''
+        : action === '' && (stored === undefined || Object.keys(stored).length < 2)
           ? 'Choose what crawlers get, or enter a time'
           : null
   }

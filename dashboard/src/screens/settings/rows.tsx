@@ -42,6 +42,9 @@ export function RuleRows({ form }: { form: Form }) {
                 { value: '', label: 'the default' },
                 { value: 'pass', label: 'the origin' },
                 { value: 'render', label: 'rendered pages' },
+                { value: 'no-store', label: 'a new render each time' },
+                { value: 'not-found', label: '404, not found' },
+                { value: 'gone', label: '410, gone' },
               ]}
               {...form.getInputProps(`${row}.action`)}
             />

@@ -1,11 +1,15 @@
 import type { DomainWithSettings, Settings } from '../../api/types.ts'
 import { CATEGORIES, type Category } from '../../crawler-categories.ts'
 
+type Rule = Settings['rules'][number]
+
 export type RuleForm = {
   key: string
   path: string
-  action: '' | 'pass' | 'render'
+  action: '' | NonNullable<Rule['action']>
   freshHours: number | string
+  /** What this form does not show. */
+  stored?: Partial<Rule>
 }
 
 /** Crawlers that are defined, or not treated as crawlers, only on this domain. */
@@ -67,6 +71,7 @@ export function formOf({
       path: rule.path,
       action: rule.action ?? '',
       freshHours: rule.fresh_seconds === undefined ? '' : rule.fresh_seconds / HOUR_SECONDS,
+      stored: rule,
     })),
     rendered: Object.fromEntries(
       CATEGORIES.map(({ category }) => [category, isRendered(category)]),
@@ -101,7 +106,8 @@ export function settingsOf(form: SettingsForm, stored: Settings): Partial<Settin
     stale_seconds: seconds(form.staleHours, HOUR_SECONDS),
     keep_seconds: seconds(form.keepDays, DAY_SECONDS),
     query: form.query === 'list' ? words(form.queryNames) : form.query,
-    rules: form.rules.map(({ path, action, freshHours }) => ({
+    rules: form.rules.map(({ path, action, freshHours, stored = {} }) => ({
+      ...hiddenFields(stored),
       path: path.trim(),
       ...(action !== '' && { action }),
       ...(freshHours !== '' && { fresh_seconds: seconds(freshHours, HOUR_SECONDS) }),
@@ -115,6 +121,15 @@ export function settingsOf(form: SettingsForm, stored: Settings): Partial<Settin
     refresh_on_deploy: form.refreshesOnDeploy,
     refresh_ahead_percent: Number(form.aheadPercent),
   }
+}
+
+function hiddenFields({
+  path: _path,
+  action: _action,
+  fresh_seconds: _fresh,
+  ...hidden
+}: Partial<Rule>): Partial<Rule> {
+  return hidden
 }
 
 function crawlersOf({ added, removed }: CrawlersForm): Settings['crawlers'] {

@@ -1,5 +1,8 @@
+import { setImmediate as breathe } from 'node:timers/promises'
 import type pg from 'pg'
 import type { DomainId } from '../ids.ts'
+import { RuleBook, USUAL_CATEGORY } from '../rules/rule-book.ts'
+import type { Rule } from '../rules/schema.ts'
 import type { PageId } from './page-id.ts'
 
 // A build is identified by the scripts and style sheets that its document loads.
@@ -66,4 +69,54 @@ export async function markBuildStale(
   }
   await pool.query(`select pg_notify('invalidate', json_build_object('domain', $1::integer)::text)`, [domain])
   return marked
+}
+
+/** Matching a step of paths with 200 rules takes some milliseconds. */
+const RULES_STEP = 1_000
+
+/**
+ * Counts the pages that were rendered under other rules. `staleAtMs`: makes those stale too, which are still fresh.
+ * Pages that no crawler gets rendered any more (`pass` and such) are not counted.
+ */
+export async function outdatedPages(
+  pool: pg.Pool,
+  domain: DomainId,
+  rules: readonly Rule[],
+  staleAtMs: number | null,
+): Promise<number> {
+  const book = new RuleBook(rules)
+  let outdated = 0
+  for (let after = ''; ; ) {
+    const { rows } = await pool.query<{ path: string; rule_effect: string }>(
+      'select path, rule_effect from page where domain_id = $1 and path > $2 order by path limit $3',
+      [domain, after, RULES_STEP],
+    )
+    const paths = rows.filter((row) => isOutdated(book, row)).map(({ path }) => path)
+    outdated += paths.length
+    if (staleAtMs !== null && paths.length > 0) {
+      await pool.query(
+        'update page set stale_since = coalesce(stale_since, $3) where domain_id = $1 and path = any ($2)',
+        [domain, paths, new Date(staleAtMs)],
+      )
+    }
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < RULES_STEP) break
+    after = last.path
+    await breathe()
+  }
+  if (staleAtMs !== null && outdated > 0) {
+    await pool.query(`select pg_notify('invalidate', json_build_object('domain', $1::integer)::text)`, [
+      domain,
+    ])
+  }
+  return outdated
+}
+
+function isOutdated(
+  book: RuleBook,
+  { path, rule_effect: effect }: { path: string; rule_effect: string },
+): boolean {
+  const rule = book.find(path, USUAL_CATEGORY)
+  if (rule?.action !== undefined && rule.action !== 'render') return false
+  return book.effect(path, USUAL_CATEGORY) !== effect && !book.otherEffects(path, USUAL_CATEGORY).has(effect)
 }

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { edgeDomain } from '../edge/request/domain.ts'
+import { Targets } from '../edge/request/target.ts'
+import { coveredRules, RuleBook } from './rule-book.ts'
+import type { Rule } from './schema.ts'
+
+const targets = new Targets()
+const ruleFor = (rules: Rule[], path: string, category = 'search') => new RuleBook(rules).find(path, category)
+const target = (url: string, rules: Rule[]) =>
+  targets.of(
+    edgeDomain({
+      id: 1,
+      account_id: 1,
+      custom_domain: 'red.example',
+      origin_url: 'http://o.example',
+      is_active: true,
+      settings: { rules },
+    }),
+    url,
+  )
+
+describe('a rule by its path', () => {
+  const matches = (pattern: string, path: string) => {
+    const rule: Rule = { path: pattern, action: 'pass' }
+    return ruleFor([rule], path) === rule
+  }
+  const rows: [string, string, boolean][] = [
+    ['/a', '/a', true],
+    ['/a', '/A', false],
+    ['/a', '/a/b', false],
+    ['/a*', '/a/b', true],
+    ['/a*', '/a', true],
+    ['/a*', '/b/a', false],
+    ['/*/edit', '/a/b/edit', true],
+    ['/*/edit', '/edit', false],
+    ['/*.json', '/a.json', true],
+    ['/*.json', '/a.json?x=1', false],
+    ['/a*b*c', '/a-b-b-c', true],
+    ['/a*b*c', '/a-c-b', false],
+    ['/a*b*c', '/a-c', false],
+    ['/a**', '/a', true],
+    ['/ab*bc', '/abc', false],
+    ['/ab*bc', '/abbc', true],
+    ['/a*x*c', '/a-cx', false],
+    ['/a*cx*cx', '/a-cx', false],
+    ['/a*cx*cx', '/a-cxcx', true],
+    ['/a.b', '/axb', false],
+    ['/*?page=*', '/list?page=2', true],
+  ]
+  for (const [pattern, path, match] of rows) {
+    it(`${pattern} ${match ? 'matches' : 'does not match'} ${path}`, () =>
+      assert.equal(matches(pattern, path), match))
+  }
+
+  // Proves decided "Rules of a domain"
+  it('the first that matches counts, alone', () => {
+    const rules: Rule[] = [
+      { path: '/a/b', action: 'render' },
+      { path: '/a*', action: 'pass' },
+    ]
+    assert.equal(ruleFor(rules, '/a/b')?.action, 'render')
+    assert.equal(ruleFor(rules, '/a/c')?.action, 'pass')
+    assert.equal(ruleFor(rules, '/b'), null)
+  })
+})
+
+describe('what a rule does', () => {
+  it('pass: the origin answers, also sitemaps', () => {
+    assert.equal(target('/cart/1', [{ path: '/cart*', action: 'pass' }]).kind, 'rule')
+    assert.equal(target('/sitemap.xml', [{ path: '/site*', action: 'pass' }]).kind, 'rule')
+    assert.equal(target('/shop', [{ path: '/cart*', action: 'pass' }]).kind, 'page')
+  })
+
+  it('render: may make a page of what looks like an asset, and never hides robots.txt', () => {
+    const rules: Rule[] = [{ path: '/*', action: 'render' }]
+    assert.equal(target('/docs/v1.json', rules).kind, 'page')
+    assert.equal(target('/robots.txt', rules).kind, 'excluded')
+  })
+
+  // Proves decided "Rules of a domain"
+  it('a fresh time alone makes no page of an asset, and leaves the other times', () => {
+    const rules: Rule[] = [{ path: '/news*', fresh_seconds: 60 }]
+    const news = target('/news/1', rules)
+    assert(news.kind === 'page')
+    assert.deepEqual(news.lifetimes, { freshMs: 60_000, staleMs: 604_800_000, keepMs: 2_592_000_000 })
+    assert.equal(target('/news/photo.jpg', rules).kind, 'asset')
+    const other = target('/shop', rules)
+    assert(other.kind === 'page')
+    assert.equal(other.lifetimes.freshMs, 86_400_000)
+  })
+
+  it('a fresh time of nothing: each answer is stale at once, and refreshed', () => {
+    const page = target('/live', [{ path: '/live', action: 'render', fresh_seconds: 0 }])
+    assert(page.kind === 'page')
+    assert.equal(page.lifetimes.freshMs, 0)
+  })
+})
+
+describe('a rule for some requests of its paths', () => {
+  const matches = (when: Rule['when'], path: string, category: string) =>
+    ruleFor([{ path: '/*', when, action: 'pass' }], path, category) !== null
+  const rows: [Rule['when'], path: string, category: string, boolean][] = [
+    [{ categories: ['search'] }, '/a', 'search', true],
+    [{ categories: ['search'] }, '/a', 'social', false],
+    [{ categories: ['ai'] }, '/a', 'ai', true],
+    [{ categories: ['ai'] }, '/a', 'ai-training', true],
+    [{ categories: ['ai-training'] }, '/a', 'ai-training', true],
+    [{ categories: ['ai-training'] }, '/a', 'ai-user', false],
+    [{ categories: ['ai-training'] }, '/a', 'ai', false],
+    [{ variant: 'desktop' }, '/a', 'search', true],
+    [{ variant: 'mobile' }, '/a', 'search', false],
+    [{ query: { lang: 'de' } }, '/a?lang=de', 'search', true],
+    [{ query: { lang: 'de' } }, '/a?b=1&lang=de&z=2', 'search', true],
+    [{ query: { lang: 'de' } }, '/a?lang=de-CH', 'search', false],
+    [{ query: { lang: 'de' } }, '/a?xlang=de', 'search', false],
+    [{ query: { lang: 'de' } }, '/a', 'search', false],
+    [{ query: { lang: '*' } }, '/a?lang=de', 'search', true],
+    [{ query: { lang: '*' } }, '/a?lang', 'search', true],
+    [{ query: { lang: '*' } }, '/a?language=de', 'search', false],
+    [{ query: { q: 'a b&c' } }, '/a?q=a%20b%26c', 'search', true],
+    [{ query: { a: '1', b: '2' } }, '/?a=1', 'search', false],
+    [{ query: { a: '1', b: '2' } }, '/?a=1&b=2', 'search', true],
+  ]
+  for (const [when, path, category, match] of rows) {
+    it(`${JSON.stringify(when)} ${match ? 'matches' : 'does not match'} ${path} for ${category}`, () =>
+      assert.equal(matches(when, path, category), match))
+  }
+
+  it('knows what rules for other crawlers do to the render', () => {
+    const book = new RuleBook([
+      { path: '/a*', when: { categories: ['social'] }, change: { consent: true } },
+      { path: '/a*', change: { remove: ['.x'] } },
+    ])
+    const [social, search] = [book.effect('/a', 'social'), book.effect('/a', 'search')]
+    assert.notEqual(social, search)
+    assert.deepEqual([...book.otherEffects('/a', 'search')], [social])
+    assert.deepEqual([...book.otherEffects('/a', 'social')], [search])
+    assert.equal(book.effect('/b', 'search'), '')
+    assert.deepEqual([...book.otherEffects('/b', 'search')], [])
+  })
+
+  it('is the same effect for the same render and change, in whatever order', () => {
+    const effect = (rule: Omit<Rule, 'path'>) => new RuleBook([{ path: '/*', ...rule }]).effect('/', 'search')
+    assert.equal(
+      effect({ action: 'render', render: { wait_ms: 1, wait_for: 'a' } }),
+      effect({ fresh_seconds: 9, render: { wait_for: 'a', wait_ms: 1 } }),
+    )
+    assert.notEqual(effect({ render: { wait_ms: 1 } }), effect({ render: { wait_ms: 2 } }))
+  })
+})
+
+describe('rules that never match', () => {
+  const rows: [string, Rule[], [number, number][]][] = [
+    ['none', [{ path: '/a' }, { path: '/b' }], []],
+    ['the same path', [{ path: '/a' }, { path: '/a' }], [[1, 0]]],
+    ['a wider pattern first', [{ path: '/a*' }, { path: '/a/b*' }], [[1, 0]]],
+    ['a narrower pattern first', [{ path: '/a/b*' }, { path: '/a*' }], []],
+    ['patterns that only overlap', [{ path: '/*b' }, { path: '/a*' }], []],
+    ['for some crawlers first', [{ path: '/*', when: { categories: ['search'] } }, { path: '/a' }], []],
+    [
+      'for the same crawlers first',
+      [
+        { path: '/*', when: { categories: ['search', 'ai'] } },
+        { path: '/a', when: { categories: ['ai-user'] } },
+      ],
+      [[1, 0]],
+    ],
+    ['with a parameter first', [{ path: '/*', when: { query: { a: '*' } } }, { path: '/a' }], []],
+    [
+      'with any value first',
+      [
+        { path: '/*', when: { query: { a: '*' } } },
+        { path: '/a', when: { query: { a: '1', b: '2' } } },
+      ],
+      [[1, 0]],
+    ],
+    ['for phones first', [{ path: '/*', when: { variant: 'mobile' } }, { path: '/a' }], []],
+  ]
+  for (const [name, rules, expected] of rows) {
+    it(name, () =>
+      assert.deepEqual(
+        coveredRules(rules).map(({ rule, covered_by }) => [rule, covered_by]),
+        expected,
+      ),
+    )
+  }
+})

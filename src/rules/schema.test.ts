@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { checkedRules, storedRules } from './schema.ts'
+import { selectorProblem } from './selector.ts'
+
+const problem = (rule: object) => {
+  const issue = checkedRules.safeParse([{ path: '/a', ...rule }]).error?.issues[0]
+  return issue === undefined ? null : `${issue.path.slice(1).join('.')} ${issue.message}`.trim()
+}
+
+it('takes the rule of the documents as a whole', () => {
+  const rule = {
+    path: '/product/*',
+    when: { categories: ['search', 'ai'], variant: 'mobile', query: { lang: 'de' } },
+    action: 'render',
+    ...{ fresh_seconds: 3600, stale_seconds: 86400, keep_seconds: 604800 },
+    render: { wait_for: '#price', wait_ms: 2000, block: ['chat', '*.example-widget.com'], locale: 'de-CH' },
+    change: {
+      remove: ['.cookie-banner', '#chat'],
+      consent: true,
+      head: {
+        ...{ title: '…', robots: 'noindex', canonical: 'self' },
+        meta: [{ property: 'og:type', content: 'product' }],
+      },
+      headers: { 'X-Robots-Tag': 'noarchive' },
+    },
+  }
+  assert.deepEqual(checkedRules.parse([rule]), [rule])
+  assert.deepEqual(storedRules.parse([rule]), [rule])
+})
+
+describe('limits of a rule, tested at each and one past it', () => {
+  const takes: [string, (size: number) => object, most: number][] = [
+    ['remove', (size) => ({ change: { remove: Array(size).fill('a') } }), 50],
+    ['block', (size) => ({ render: { block: Array(size).fill('ads') } }), 50],
+    ['wait_ms', (size) => ({ render: { wait_ms: size } }), 30_000],
+    ['a selector', (size) => ({ render: { wait_for: 'a'.repeat(size) } }), 500],
+    ['meta', (size) => ({ change: { head: { meta: Array(size).fill({ name: 'a', content: '' }) } } }), 50],
+    ['title', (size) => ({ change: { head: { title: 'a'.repeat(size) } } }), 1_000],
+    ['header value', (size) => ({ change: { headers: { 'x-a': 'a'.repeat(size) } } }), 2_048],
+    [
+      'headers',
+      (size) => ({
+        change: { headers: Object.fromEntries(Array.from({ length: size }, (_, n) => [`x-${n}`, ''])) },
+      }),
+      20,
+    ],
+    [
+      'query',
+      (size) => ({
+        action: 'pass',
+        when: { query: Object.fromEntries(Array.from({ length: size }, (_, n) => [`q${n}`, '*'])) },
+      }),
+      10,
+    ],
+  ]
+  for (const [name, rule, most] of takes) {
+    it(name, () => {
+      assert.equal(problem(rule(most)), null)
+      assert.notEqual(problem(rule(most + 1)), null)
+    })
+  }
+})
+
+describe('what is wrong is named', () => {
+  const rows: [object, RegExp][] = [
+    [{}, /^must have an action, a lifetime, render or change$/],
+    [{ render: { wait_for: 'a >' } }, /^render\.wait_for is not a CSS selector/],
+    [{ render: { wait_ms: -1 } }, /^render\.wait_ms /],
+    [{ render: { block: ['Ads!'] } }, /^render\.block\.0 must be "ads", /],
+    [{ render: { cookies: 'a' } }, /^render /],
+    [{ change: { remove: ['a', '..b'] } }, /^change\.remove\.1 is not a CSS selector/],
+    [{ change: { head: { canonical: '/a' } } }, /^change\.head\.canonical must be "self" or/],
+    [{ change: { head: { canonical: 'https://u@a.example/' } } }, /^change\.head\.canonical must be/],
+    [{ change: { head: { meta: [{ content: 'a' }] } } }, /^change\.head\.meta\.0 must have either/],
+    [{ change: { head: { meta: [{ name: 'render:status_code', content: '1' }] } } }, /only Prepaint reads/],
+    [{ change: { headers: { 'a b': 'c' } } }, /^change\.headers\.a b is not a header name/],
+    [{ change: { headers: { 'X-A': 'b\r\nSet-Cookie: c=d' } } }, /^change\.headers\.X-A must be printable/],
+    [{ when: { categories: ['people'] }, action: 'pass' }, /^when\.categories\.0 /],
+    [{ when: { categories: [] }, action: 'pass' }, /^when\.categories /],
+  ]
+  for (const [rule, expected] of rows)
+    it(JSON.stringify(rule), () => assert.match(problem(rule) ?? '', expected))
+
+  for (const name of [
+    ...['Connection', 'Transfer-Encoding', 'Content-Length', 'Content-Type', 'Set-Cookie', 'Location', 'TE'],
+    ...['X-Prepaint', 'X-Prepaint-Variant', 'X-Request-Id', 'Via', 'Age', 'ETag', 'Vary', 'Cache-Control'],
+    ...['Access-Control-Allow-Origin', 'Strict-Transport-Security', 'Upgrade', 'Refresh', 'Cache-Status'],
+  ]) {
+    it(`no rule sets ${name}`, () =>
+      assert.equal(
+        problem({ change: { headers: { [name]: 'a' } } }),
+        `change.headers.${name} must not be set by a rule`,
+      ))
+  }
+  for (const name of ['X-Robots-Tag', 'Link', 'Content-Language', 'Content-Security-Policy', 'X-Own']) {
+    it(`a rule may set ${name}`, () => assert.equal(problem({ change: { headers: { [name]: 'a' } } }), null))
+  }
+})
+
+describe('selectors, as browsers read them', () => {
+  const good = [
+    ...[
+      '#price',
+      '.a > .b',
+      'a[href^="x" i]',
+      ':has(> img)',
+      'li:nth-child(2n+1 of .x)',
+      'p:nth-child( -n + 3 )',
+    ],
+    ...[':not(.a,.b)', '.\\@md\\:x', ':lang(de)', '*|a', 'li:not(:first-child) ~ a', 'ünï', '[x=a]', '--x'],
+    ...['button[aria-label="x, (y]"]', 'a:hover', 'my-element', 'a , b'],
+  ]
+  for (const selector of good) it(selector, () => assert.equal(selectorProblem(selector), null))
+  const bad = [
+    ...[
+      '',
+      ' ',
+      '..a',
+      'a,,b',
+      'a >',
+      '> a',
+      ':is()',
+      'a[b!=c]',
+      'svg|a',
+      'a::before',
+      ':contains(x)',
+      '#1a',
+    ],
+    ...[
+      'a:nth-child(foo)',
+      '[data-x=1]',
+      '[x=a b]',
+      'a || b',
+      'a < b',
+      'div:nth-child(',
+      '"',
+      'a{b}',
+      ':host',
+    ],
+    ...['a]', 'a:eq(1)', 'a!b', '%', '@media', 'a;b', '$x', 'a\0b', '[a', '[a="b]', ':not()', 'a > > b'],
+    ...[':not(:not(:not(:not(a))))', ':has(a):has(b)'],
+  ]
+  for (const selector of bad)
+    it(`not ${JSON.stringify(selector)}`, () => assert.notEqual(selectorProblem(selector), null))
+})

@@ -1,0 +1,193 @@
+import { z } from 'zod'
+import { SELECTOR_LIMIT_CHARS, selectorProblem } from './selector.ts'
+
+const TEN_YEARS_SECONDS = 10 * 366 * 86_400
+
+export const seconds = z.int().min(0).max(TEN_YEARS_SECONDS)
+
+export const MAX_RULES = 200
+
+/** `ai` includes the purposes of AI crawlers. */
+export const RULE_CATEGORIES = [
+  ...(['search', 'ai', 'social', 'seo', 'other'] as const),
+  ...(['ai-training', 'ai-search', 'ai-user'] as const),
+] as const
+
+export const RULE_ACTIONS = ['pass', 'render', 'not-found', 'gone', 'no-store'] as const
+
+/** Lists of hosts, made by tools/block-lists.ts. */
+export const BLOCK_LISTS = ['ads', 'analytics', 'chat', 'fonts', 'media', 'consent'] as const
+export type BlockList = (typeof BLOCK_LISTS)[number]
+
+/** Refuses locales and zones that this machine's ICU does not know, instead of replacing them. */
+const knownTo = (make: (name: string) => unknown) => (name: string) => {
+  try {
+    make(name)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** As whom the browser visits. Absent fields have the default. */
+export const visitorFields = {
+  user_agent: z
+    .string()
+    .min(1)
+    .max(500)
+    .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII')
+    .optional(),
+  viewport: z
+    .strictObject({ width: z.int().min(200).max(4_000), height: z.int().min(200).max(4_000) })
+    .optional(),
+  locale: z
+    .string()
+    .max(35)
+    .regex(/^[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*$/, 'must be a BCP 47 language tag such as "de-CH"')
+    .refine(
+      knownTo((name) => Intl.getCanonicalLocales(name)),
+      'must be a BCP 47 language tag such as "de-CH"',
+    )
+    .optional(),
+  time_zone: z
+    .string()
+    .max(50)
+    .regex(/^[A-Za-z]/, 'must be an IANA time zone such as "Europe/Zurich"')
+    .refine(
+      knownTo((name) => new Intl.DateTimeFormat('en', { timeZone: name })),
+      'must be an IANA time zone such as "Europe/Zurich"',
+    )
+    .optional(),
+}
+
+/** Texts of a page: PostgreSQL stores neither NUL nor half surrogate pairs. */
+const text = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must be text without NUL')
+
+const whenSchema = z.strictObject({
+  categories: z.array(z.enum(RULE_CATEGORIES)).min(1).max(RULE_CATEGORIES.length).optional(),
+  /** Every crawler gets `desktop` today. */
+  variant: z.enum(['desktop', 'mobile']).optional(),
+  /** Of the stored path; `*` takes every value. */
+  query: z
+    .record(z.string().min(1).max(200), z.string().max(500))
+    .refine((query) => Object.keys(query).length <= 10, 'must have at most 10 entries')
+    .optional(),
+})
+
+const HOST_PATTERN = /^(?=.{1,253}$)[a-z0-9*_](?:[a-z0-9*._-]*[a-z0-9*_])?$/
+
+const block = z.union(
+  [z.enum(BLOCK_LISTS), z.string().regex(HOST_PATTERN)],
+  `must be ${BLOCK_LISTS.map((name) => JSON.stringify(name)).join(', ')} or a host such as *.example.com in lower case`,
+)
+
+const absoluteUrl = z
+  .string()
+  .max(2_048)
+  .refine(
+    (url) => url === 'self' || (/^https?:\/\/[^/?#@\s]+([/?#]\S*)?$/i.test(url) && URL.canParse(url)),
+    'must be "self" or an absolute http or https URL',
+  )
+
+const metaSchema = z
+  .strictObject({
+    name: text(200).min(1).optional(),
+    property: text(200).min(1).optional(),
+    content: text(5_000),
+  })
+  .refine(
+    ({ name, property }) => (name === undefined) !== (property === undefined),
+    'must have either name or property',
+  )
+  .refine(
+    ({ name = '' }) => !/^(?:prerender-|render:)/i.test(name),
+    'must not name a meta element that only Prepaint reads',
+  )
+
+const headSchema = z.strictObject({
+  title: text(1_000).optional(),
+  robots: text(500).optional(),
+  canonical: absoluteUrl.optional(),
+  meta: z.array(metaSchema).max(50).optional(),
+})
+
+// RFC 9110, section 5.1.
+const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}$/
+
+/** Set by the edge for each response, or acted on by caches, proxies and servers in front. */
+const NOT_IN_ANSWERS =
+  /^(?:connection|keep-alive|te|trailers?|transfer-encoding|upgrade|http2-settings|via|host|date|server|expect|content-(?!language$|disposition$|security-policy(?:-report-only)?$|signal$|usage$).*|set-cookie2?|cookie|location|refresh|status|age|etag|last-modified|expires|vary|pragma|warning|cache-control|cache-status|cdn-cache-control|clear-site-data|accept-ranges|alt-svc|www-authenticate|authentication-info|strict-transport-security|public-key-pins.*|service-worker-allowed|server-timing|x-request-id|x-sendfile|x-lighttpd-send-file|x-reproxy-url|(?:access-control-|cross-origin-|proxy-|sec-|surrogate-|x-accel-|x-forwarded-|x-litespeed-|x-prepaint).*)$/
+
+const answerHeaders = z.record(z.string(), z.string().max(2_048)).superRefine((headers, context) => {
+  const refuse = (name: string, message: string) =>
+    context.addIssue({ code: 'custom', path: [name], message })
+  if (Object.keys(headers).length > 20) {
+    context.addIssue({ code: 'custom', path: [], message: 'must have at most 20 entries' })
+  }
+  for (const [name, value] of Object.entries(headers)) {
+    if (!HEADER_NAME.test(name)) refuse(name, 'is not a header name')
+    else if (NOT_IN_ANSWERS.test(name.toLowerCase())) refuse(name, 'must not be set by a rule')
+    else if (!/^[\x20-\x7e]*$/.test(value)) refuse(name, 'must be printable ASCII without line breaks')
+  }
+})
+
+/** `selector`: checked when a rule is saved, and only a string when it is read. */
+function ruleOf(selector: z.ZodString) {
+  const renderSchema = z.strictObject({
+    /** The capture waits until an element matches. */
+    wait_for: selector.optional(),
+    /** Of the page's clock, after it is otherwise ready. */
+    wait_ms: z.int().min(0).max(30_000).optional(),
+    block: z.array(block).max(50).optional(),
+    ...visitorFields,
+  })
+  const changeSchema = z.strictObject({
+    remove: z.array(selector).max(50).optional(),
+    /** Known consent banners are removed, and their scroll locks undone. */
+    consent: z.boolean().optional(),
+    head: headSchema.optional(),
+    headers: answerHeaders.optional(),
+  })
+  return z
+    .strictObject({
+      /** `*` matches any characters, also none. The first matching rule decides alone. */
+      path: z.string().startsWith('/', 'must start with /').max(2_048),
+      when: whenSchema.optional(),
+      /**
+       * `pass`: always the origin. `render`: also paths that look like assets. `not-found`, `gone`: 404, 410.
+       * `no-store`: rendered for each crawler and not kept.
+       */
+      action: z.enum(RULE_ACTIONS).optional(),
+      fresh_seconds: seconds.optional(),
+      stale_seconds: seconds.optional(),
+      keep_seconds: seconds.optional(),
+      render: renderSchema.optional(),
+      change: changeSchema.optional(),
+    })
+    .refine(
+      ({ path: _path, when: _when, ...does }) => Object.values(does).some((value) => value !== undefined),
+      'must have an action, a lifetime, render or change',
+    )
+}
+
+const checkedSelector = z
+  .string()
+  .min(1)
+  .max(SELECTOR_LIMIT_CHARS)
+  .superRefine((selector, context) => {
+    const problem = selectorProblem(selector)
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem })
+  })
+
+/** As a client sends it. */
+export const checkedRules = z.array(ruleOf(checkedSelector)).max(MAX_RULES)
+/** As it is stored: a hostile list costs a node little to read. */
+export const storedRules = z.array(ruleOf(z.string())).max(MAX_RULES)
+
+export type Rule = z.infer<typeof storedRules>[number]
+export type RuleRender = NonNullable<Rule['render']>
+export type RuleChange = NonNullable<Rule['change']>
