@@ -185,7 +185,8 @@ describe('commands on accounts, keys, tokens and domains', () => {
     await until('the refresh is watched', async () => {
       const { rowCount } = await database.pool.query(
         `update job set state = 'done', outcome = 'rendered', finished_at = clock_timestamp()
-          where state = 'queued' and exists (select from pg_stat_activity where query like '%as warming%' and pid <> pg_backend_pid())`,
+          where state = 'queued' and exists (select from pg_stat_activity
+            where datname = current_database() and query like '%as warming%' and pid <> pg_backend_pid())`,
       )
       return (rowCount ?? 0) > 0
     })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { after, before, describe, it } from 'node:test'
+import { until } from '../../test/support/condition.ts'
 import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
-import { until } from '../../test/support/database-process.ts'
 import { silentLog } from '../log.ts'
 import { DatabaseError } from './connection.ts'
 import { openDatabase } from './database.ts'
@@ -42,7 +42,7 @@ describe('a server given by DATABASE_URL', () => {
   })
 
   it('without the database named: says which one, and what to do', async () => {
-    const message = await refusal(database.url.replace(/test_\d+/, 'absent'))
+    const message = await refusal(database.url.replace(/test_\d+_\d+/, 'absent'))
     assert.match(message, /Cannot use the database absent at .*Create the database/)
   })
 
@@ -50,7 +50,7 @@ describe('a server given by DATABASE_URL', () => {
     const name = 'latin'
     await database.pool.query(`create database ${name} encoding latin1 locale 'C' template template0`)
     assert.match(
-      await refusal(database.url.replace(/test_\d+/, name)),
+      await refusal(database.url.replace(/test_\d+_\d+/, name)),
       /encoding LATIN1; Prepaint needs .* UTF8/,
     )
     await database.pool.query(`drop database ${name}`)

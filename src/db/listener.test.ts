@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import net from 'node:net'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
-
 import type pg from 'pg'
+import { until } from '../../test/support/condition.ts'
 import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
-import { until } from '../../test/support/database-process.ts'
 import { silentLog } from '../log.ts'
 import { createListener, type ListenerTimes } from './listener.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import pg from 'pg'
 import { until } from '../../test/support/condition.ts'
-import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
+import { type TestDatabase, testDatabase, waitingForLocks } from '../../test/support/database.ts'
 import { createListener } from '../db/listener.ts'
 import { transaction } from '../db/transaction.ts'
 import type { DomainId, PagePath } from '../ids.ts'
@@ -182,12 +182,7 @@ describe('a purge', () => {
 })
 
 async function waiting(): Promise<void> {
-  await until("a session waits for another's lock", async () => {
-    const { rowCount } = await database.pool.query(
-      `select from pg_stat_activity where wait_event_type = 'Lock'`,
-    )
-    return rowCount !== 0
-  })
+  await until("a session waits for another's lock", async () => (await waitingForLocks(database.pool)) !== 0)
 }
 
 it('of a domain with very many pages takes its time', async () => {

@@ -3,11 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 /** How much longer a single probe may take. */
 const LOOK_MS = 60_000
 
-/** Probes every 20 ms until the result is not null, undefined or false. Throws after `timeoutMs`. */
+/** Probes every 10 ms until the result is not null, undefined or false. Throws after `timeoutMs`: enough for a busy machine. */
 export async function until<T>(
   what: string,
   probe: () => T | Promise<T>,
-  timeoutMs = 10_000,
+  timeoutMs = 30_000,
 ): Promise<NonNullable<T>> {
   const deadlineMs = performance.now() + timeoutMs
   const { promise: stuck, reject } = Promise.withResolvers<never>()
@@ -23,7 +23,7 @@ export async function until<T>(
         cause = error
       }
       if (performance.now() > deadlineMs) throw new Error(`not within ${timeoutMs} ms: ${what}`, { cause })
-      await delay(20)
+      await delay(10)
     }
   } finally {
     clearTimeout(timer)

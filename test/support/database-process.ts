@@ -14,7 +14,6 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
-import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { SystemUser } from '../../src/system-user.ts'
 
@@ -125,17 +124,5 @@ function isIn(pid: number, dir: string): boolean {
     return inArguments || readlinkSync(`/proc/${pid}/cwd`).startsWith(`${dir}/`)
   } catch {
     return false
-  }
-}
-
-export async function until(
-  what: string,
-  met: () => boolean | Promise<boolean>,
-  limitMs = 15_000,
-): Promise<void> {
-  const deadline = AbortSignal.timeout(limitMs)
-  while (!(await met())) {
-    if (deadline.aborted) throw new Error(`waited ${limitMs} ms in vain until ${what}`)
-    await sleep(20)
   }
 }

@@ -5,10 +5,10 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, it } from 'node:test'
-
 import { withClient } from '../../src/db/connection.ts'
+import { until } from './condition.ts'
 import { SHARED_SERVER, testDatabase } from './database.ts'
-import { processesIn, until } from './database-process.ts'
+import { processesIn } from './database-process.ts'
 
 describe('testDatabase', () => {
   it('gives each caller a database of its own, with the schema', async () => {

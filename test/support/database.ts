@@ -17,6 +17,14 @@ export type TestDatabase = {
 /** A failed test may hold a connection, and the pool would wait for it for ever. */
 const GIVEN_BACK_WITHIN_MS = 30_000
 
+/** How many sessions of this database wait for another's lock. */
+export async function waitingForLocks(pool: pg.Pool): Promise<number> {
+  const { rowCount } = await pool.query(
+    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  )
+  return rowCount!
+}
+
 /** Names the socket directory of the server that run-setup.ts has started. */
 export const SHARED_SERVER = 'PREPAINT_TEST_DATABASE_SERVER'
 

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 
 import { DEFAULT_PLANS } from '../../src/accounts/plans.ts'
 import { systemClock } from '../../src/clock.ts'
@@ -94,13 +93,5 @@ export async function testQueue(): Promise<TestQueue> {
       )
       return rows
     },
-  }
-}
-
-export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadlineMs = systemClock.nowMs() + 10_000
-  while (!(await holds())) {
-    if (systemClock.nowMs() > deadlineMs) throw new Error(`not within ten seconds: ${what}`)
-    await sleep(5)
   }
 }

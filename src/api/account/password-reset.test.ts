@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
 import { startTestApi, type TestApi } from '../../../test/support/api.ts'
-import { until } from '../../../test/support/queue.ts'
+import { until } from '../../../test/support/condition.ts'
 import { setRole } from '../../accounts/accounts.ts'
 import { MOST_RESETS } from '../../accounts/sign-in/attempts.ts'
 import type { Mail } from '../../mail/mailer.ts'

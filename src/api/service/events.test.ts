@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { startTestApi, TEST_START_MS, type TestAccount, type TestApi } from '../../../test/support/api.ts'
+import { until } from '../../../test/support/condition.ts'
+import { waitingForLocks } from '../../../test/support/database.ts'
 import { openStream, type TestReader } from '../../../test/support/event-reader.ts'
-import { until } from '../../../test/support/queue.ts'
 import { setPlan, setRole } from '../../accounts/accounts.ts'
 import { revokeKey } from '../../accounts/keys.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
@@ -78,7 +79,6 @@ describe('GET /api/events', () => {
     const near: net.Socket[] = []
     const take = (socket: net.Socket) => near.push(socket)
     api.app.server.on('connection', take)
-    const looks = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%api_key%'`
     await transaction(api.pool, async (client) => {
       await client.query('lock table api_key in access exclusive mode')
       const gone = Array.from({ length: 3 }, () => net.connect(Number(port), '127.0.0.1'))
@@ -86,20 +86,17 @@ describe('GET /api/events', () => {
         socket.on('error', () => {})
         socket.write(`GET /api/events HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${owner.key}\r\n\r\n`)
       }
-      await until(
-        'their keys are looked up',
-        async () => (await api.pool.query(looks)).rowCount === gone.length,
-      )
+      await until('their keys are looked up', async () => (await waitingForLocks(api.pool)) === gone.length)
       for (const socket of gone) socket.resetAndDestroy()
       await until('the node has heard of it', () => near.every(({ destroyed }) => destroyed))
       // Then the keys are found.
     })
     api.app.server.off('connection', take)
     assert.equal(near.length, 3)
-    await until('nobody holds a stream', async () => {
-      const { rowCount } = await api.pool.query(looks)
-      return rowCount === 0 && api.events!.open === 0
-    })
+    await until(
+      'nobody holds a stream',
+      async () => (await waitingForLocks(api.pool)) === 0 && api.events!.open === 0,
+    )
     for (let at = 0; at < 3; at++) await follow({ 'x-api-key': owner.key })
     await closed()
   })

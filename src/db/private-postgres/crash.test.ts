@@ -4,13 +4,13 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, afterEach, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../../../test/support/condition.ts'
 import {
   killTestProcesses,
   processesIn,
   removeDataDir,
   startTestProcess,
   testDataDir,
-  until,
 } from '../../../test/support/database-process.ts'
 import { readPidFile } from './owner-lock.ts'
 

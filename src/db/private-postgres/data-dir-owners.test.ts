@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { after, afterEach, describe, it } from 'node:test'
+import { until } from '../../../test/support/condition.ts'
 import {
   killTestProcesses,
   processesIn,
   removeDataDir,
   startTestProcess,
   testDataDir,
-  until,
 } from '../../../test/support/database-process.ts'
 import { silentLog } from '../../log.ts'
 import { openDatabase } from '../database.ts'

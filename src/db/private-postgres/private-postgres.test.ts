@@ -14,13 +14,13 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
+import { until } from '../../../test/support/condition.ts'
 import {
   killTestProcesses,
   processesIn,
   removeDataDir,
   startTestProcess,
   testDataDir,
-  until,
 } from '../../../test/support/database-process.ts'
 import { silentLog } from '../../log.ts'
 import { canTraverse, databaseUser, ownUid } from '../../system-user.ts'

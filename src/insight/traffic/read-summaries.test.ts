@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type TestDatabase, testDatabase } from '../../../test/support/database.ts'
+import { until } from '../../../test/support/condition.ts'
+import { type TestDatabase, testDatabase, waitingForLocks } from '../../../test/support/database.ts'
 import { addTestDomain, NOON_MS, startTestTraffic } from '../../../test/support/traffic.ts'
 import type { AccountId, DomainId } from '../../ids.ts'
 import { readSummaries } from './read-summaries.ts'
@@ -171,12 +172,7 @@ describe('summaries', () => {
       write(pool, [line(first, 'hit'), line(second, 'rendered')]),
       write(pool, [line(second, 'hit'), line(first, 'rendered')]),
     ]
-    for (let waiting = 0; waiting < 2; ) {
-      const { rows } = await pool.query<{ waiting: number }>(
-        'select count(distinct pid)::int as waiting from pg_locks where not granted',
-      )
-      waiting = rows[0]!.waiting
-    }
+    await until('both wait', async () => (await waitingForLocks(pool)) === 2)
     await holder.query('commit')
     holder.release()
     await Promise.all(nodes)

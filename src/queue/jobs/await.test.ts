@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import { HOME, paths, RENDERED, type TestQueue, testQueue, until } from '../../../test/support/queue.ts'
+import { until } from '../../../test/support/condition.ts'
+import { HOME, paths, RENDERED, type TestQueue, testQueue } from '../../../test/support/queue.ts'
 import { createListener, type Listener } from '../../db/listener.ts'
 import type { JobId, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
-import { paths, type TestQueue, testQueue, until } from '../../../test/support/queue.ts'
+import { until } from '../../../test/support/condition.ts'
+import { waitingForLocks } from '../../../test/support/database.ts'
+import { paths, type TestQueue, testQueue } from '../../../test/support/queue.ts'
 import { transaction } from '../../db/transaction.ts'
 import { cancelJobs } from './cancel.ts'
 import { enqueue } from './enqueue.ts'
@@ -11,12 +13,7 @@ before(async () => {
 })
 after(() => queue.close())
 
-const waitingForALock = async () => {
-  const { rows } = await queue.pool.query(
-    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-  )
-  return rows.length === 1
-}
+const waitingForALock = async () => (await waitingForLocks(queue.pool)) === 1
 
 it('what is queued in bulk at the same moment is cancelled too', async () => {
   const domain = await queue.domain()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import { HOME, paths, RENDERED, type TestQueue, testQueue, until } from '../../../test/support/queue.ts'
+import { until } from '../../../test/support/condition.ts'
+import { HOME, paths, RENDERED, type TestQueue, testQueue } from '../../../test/support/queue.ts'
 import type { AccountId, DomainId, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
 import { pageId } from '../../store/page-id.ts'

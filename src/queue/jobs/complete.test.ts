@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { brotliDecompressSync } from 'node:zlib'
 import type pg from 'pg'
-import { HOME, paths, RENDERED, type TestQueue, testQueue, until } from '../../../test/support/queue.ts'
+import { until } from '../../../test/support/condition.ts'
+import { waitingForLocks } from '../../../test/support/database.ts'
+import { HOME, paths, RENDERED, type TestQueue, testQueue } from '../../../test/support/queue.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { systemClock } from '../../clock.ts'
 import { createListener, type Listener } from '../../db/listener.ts'
@@ -266,10 +268,7 @@ describe('a purge wins over a render that began before it', () => {
     await transaction(queue.pool, async (client) => {
       await work(client)
       completing = queue.complete(job, RENDERED)
-      await until('the result waits for the row', async () => {
-        const { rowCount } = await queue.pool.query('select from pg_locks where not granted')
-        return rowCount === 1
-      })
+      await until('the result waits for the row', async () => (await waitingForLocks(queue.pool)) === 1)
     })
     return completing
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
-import { type TestQueue, testQueue, until } from '../../../test/support/queue.ts'
+import { until } from '../../../test/support/condition.ts'
+import { type TestQueue, testQueue } from '../../../test/support/queue.ts'
 import { startTestSite, type TestAnswer, type TestSite } from '../../../test/support/site.ts'
 import { testWarm } from '../../../test/support/warm.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
