@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import ipaddr from 'ipaddr.js'
 import { until } from '../../test/support/condition.ts'
-import { makeDataDir, removeDir } from '../../test/support/data-dir.ts'
+import { makeDataDir, removeDir, testChromium } from '../../test/support/data-dir.ts'
 import { TEST_IDENTITY } from '../../test/support/renderer.ts'
 import { systemClock } from '../clock.ts'
 import { startGateway } from '../gateway/gateway.ts'
@@ -27,7 +27,7 @@ describe('looking at a page', { timeout: 300_000 }, () => {
   const urlOf = (server: http.Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const start = (options: { idleMs?: number; inspectMs?: number } = {}) =>
     createInspector({
-      ...{ chromium: null, dataDir, requireSandbox: false, identity: TEST_IDENTITY },
+      ...{ chromium: testChromium, dataDir, requireSandbox: false, identity: TEST_IDENTITY },
       openGateway: () =>
         startGateway({
           allowed: [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: (origin.address() as AddressInfo).port }],
@@ -64,7 +64,7 @@ describe('looking at a page', { timeout: 300_000 }, () => {
     }
     dataDir = makeDataDir()
     // Unpacking it once takes longer than any look.
-    await findBrowser({ chromium: null, dataDir })
+    await findBrowser({ chromium: testChromium, dataDir })
     inspector = start()
   })
   after(async () => {

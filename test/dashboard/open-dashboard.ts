@@ -7,7 +7,7 @@ import path from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
 
 import { findBrowser } from '../../src/render/browser/browser-binary.ts'
-import { clearDataDir, makeDataDir } from '../support/data-dir.ts'
+import { clearDataDir, makeDataDir, testChromium } from '../support/data-dir.ts'
 import { type NodeProcess, startNodeProcess } from '../support/node-process.ts'
 
 export type OpenDashboard = {
@@ -81,7 +81,7 @@ const COUNT_JUMPS = `
   }).observe({ type: 'layout-shift', buffered: true })`
 
 async function launch(home: string): Promise<Browser> {
-  const { executable, libraryDir, fontsDir } = await findBrowser({ chromium: null, dataDir: home })
+  const { executable, libraryDir, fontsDir } = await findBrowser({ chromium: testChromium, dataDir: home })
   return chromium.launch({
     executablePath: executable,
     chromiumSandbox: false,

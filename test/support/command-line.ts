@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
+import { testChromium } from './data-dir.ts'
 
 export type Ran = { code: number | null; stdout: string; stderr: string }
 
@@ -11,7 +12,7 @@ const MAIN = path.join(import.meta.dirname, '../../bin/prepaint.ts')
 /** Contains no settings of the tests' user. */
 export function programEnvironment(): NodeJS.ProcessEnv {
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env
-  return { PATH, HOME, NODE_COMPILE_CACHE }
+  return { PATH, HOME, NODE_COMPILE_CACHE, ...(testChromium !== null && { PREPAINT_CHROMIUM: testChromium }) }
 }
 
 export function spawnPrepaint(args: readonly string[], settings: Record<string, string>): ChildProcess {

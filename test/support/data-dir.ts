@@ -17,6 +17,9 @@ import { processesOf } from './processes.ts'
 /** Names the directory of the browser that run-setup.ts has unpacked, if none is installed. */
 export const SHARED_BROWSER = 'PREPAINT_TEST_BROWSER'
 
+/** A browser to test with in place of the one that a node would find (see test/render/browsers.long.test.ts). */
+export const testChromium: string | null = process.env['PREPAINT_TEST_CHROMIUM'] ?? null
+
 /** A data directory that other users can enter: as root, PostgreSQL and browsers run as such. The browser is unpacked in it. */
 export function makeDataDir(): string {
   const dir = mkdtempSync(path.join(tmpdir(), 'prepaint-test-'))

@@ -1,9 +1,6 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import path from 'node:path'
 
 import pg from 'pg'
-import { findBrowser } from '../../src/render/browser/browser-binary.ts'
 import { clearDataDir, makeDataDir } from './data-dir.ts'
 import { type DatabaseProxy, startDatabaseProxy } from './database-proxy.ts'
 import { type NodeProcess, startNodeProcess } from './node-process.ts'
@@ -48,7 +45,6 @@ export async function startFleet(
   }
   try {
     dirs.push(...nodes.map(makeDataDir))
-    await unpackOnce(dirs)
     // One after the other: starts have a time limit, and concurrent ones are slow on a small machine.
     for (const [at, { settings = {}, clockAheadMs = 0 }] of nodes.entries()) {
       const dir = dirs[at]!
@@ -77,12 +73,4 @@ export async function startFleet(
     await close()
     throw error
   }
-}
-
-/** Unpacking the browser for each would take longer than most tests. */
-async function unpackOnce([first, ...others]: string[]): Promise<void> {
-  await findBrowser({ chromium: null, dataDir: first! })
-  const unpacked = path.join(first!, 'chromium')
-  if (!existsSync(unpacked)) return
-  for (const dir of others) execFileSync('cp', ['-a', '-l', unpacked, path.join(dir, 'chromium')])
 }

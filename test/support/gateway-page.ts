@@ -4,11 +4,11 @@ import { after, type TestContext } from 'node:test'
 import { silentLog } from '../../src/log.ts'
 import { findBrowser } from '../../src/render/browser/browser-binary.ts'
 import { launchBrowser } from '../../src/render/browser/browser-process.ts'
-import { makeDataDir, removeDir } from './data-dir.ts'
+import { makeDataDir, removeDir, testChromium } from './data-dir.ts'
 import { CUSTOM_DOMAIN, startTestGateway } from './gateway.ts'
 
 const dataDir = makeDataDir()
-const binary = await findBrowser({ chromium: null, dataDir })
+const binary = await findBrowser({ chromium: testChromium, dataDir })
 after(() => removeDir(dataDir))
 
 export type Answer = (request: http.IncomingMessage, response: http.ServerResponse) => string | undefined

@@ -2,7 +2,6 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
-
 import { pino } from 'pino'
 import { findBrowser } from '../../src/render/browser/browser-binary.ts'
 import { launchBrowser } from '../../src/render/browser/browser-process.ts'
@@ -10,12 +9,13 @@ import { commandWithView, viewOf } from '../../src/render/browser/confinement.ts
 import { PAGE_LIMITS } from '../../src/render/outcome.ts'
 import { openPage } from '../../src/render/tab/page.ts'
 import { ownUid } from '../../src/system-user.ts'
+import { testChromium } from './data-dir.ts'
 
 const USER = 65_431
 const [dataDir = '', requireSandbox = ''] = process.argv.slice(2)
 
 // Before dropping root, read everything that only root can enter.
-const real = await findBrowser({ chromium: null, dataDir })
+const real = await findBrowser({ chromium: testChromium, dataDir })
 // The sandbox cannot work with this path, but namespaces can.
 const executable = `${dataDir}/chromium/unusable`
 mkdirSync(`${dataDir}/chromium`, { recursive: true })

@@ -2,14 +2,13 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-
 import ipaddr from 'ipaddr.js'
-
 import { systemClock } from '../../src/clock.ts'
 import { startGateway } from '../../src/gateway/gateway.ts'
 import type { DomainName, PagePath } from '../../src/ids.ts'
 import { silentLog } from '../../src/log.ts'
 import { startRenderer } from '../../src/render/renderer.ts'
+import { testChromium } from './data-dir.ts'
 
 const log = silentLog()
 const origin = http.createServer((request, response) => {
@@ -21,7 +20,7 @@ origin.listen(0, '127.0.0.1')
 await once(origin, 'listening')
 const renderer = await startRenderer({
   identity: 'Prepaint/0.0.0-test',
-  chromium: null,
+  chromium: testChromium,
   dataDir: process.argv[2] ?? '',
   slots: 1,
   timeoutMs: 60_000,

@@ -10,7 +10,7 @@ import { silentLog } from '../../src/log.ts'
 import type { PageLimits, RenderOutcome } from '../../src/render/outcome.ts'
 import type { Rendering } from '../../src/render/record.ts'
 import { type Renderer, type RendererOptions, startRenderer } from '../../src/render/renderer.ts'
-import { makeDataDir, removeDir } from './data-dir.ts'
+import { makeDataDir, removeDir, testChromium } from './data-dir.ts'
 
 export const TEST_IDENTITY = 'Prepaint/0.0.0-test (+https://render.example/bot)'
 
@@ -62,7 +62,7 @@ export async function startTestRenderer(
   const log = silentLog()
   const renderer = await startRenderer({
     identity: TEST_IDENTITY,
-    chromium: null,
+    chromium: testChromium,
     dataDir,
     slots: options.slots ?? 2,
     timeoutMs: options.timeoutMs ?? 20_000,

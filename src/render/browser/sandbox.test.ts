@@ -5,7 +5,7 @@ import { chmod, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { pino } from 'pino'
-import { makeDataDir, removeDir } from '../../../test/support/data-dir.ts'
+import { makeDataDir, removeDir, testChromium } from '../../../test/support/data-dir.ts'
 import { PAGE_LIMITS } from '../outcome.ts'
 import { type BrowserBinary, findBrowser } from './browser-binary.ts'
 import { BrowserStartError, launchBrowser } from './browser-process.ts'
@@ -14,7 +14,7 @@ let dataDir: string
 let real: BrowserBinary
 before(async () => {
   dataDir = makeDataDir()
-  real = await findBrowser({ chromium: null, dataDir })
+  real = await findBrowser({ chromium: testChromium, dataDir })
 })
 after(() => removeDir(dataDir))
 

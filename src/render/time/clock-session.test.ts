@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { makeDataDir, removeDir } from '../../../test/support/data-dir.ts'
+import { makeDataDir, removeDir, testChromium } from '../../../test/support/data-dir.ts'
 
 import { silentLog } from '../../log.ts'
 import { findBrowser } from '../browser/browser-binary.ts'
@@ -20,7 +20,7 @@ describe('in Chromium', () => {
   before(async () => {
     dataDir = makeDataDir()
     browser = await launchBrowser({
-      binary: await findBrowser({ chromium: null, dataDir }),
+      binary: await findBrowser({ chromium: testChromium, dataDir }),
       dataDir,
       spkiHash: null,
       pageMemoryBytes: PAGE_LIMITS.memoryBytes,
