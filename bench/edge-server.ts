@@ -61,6 +61,7 @@ function edge(): { plain: net.Server; secure: net.Server | null } {
       waiter: { wait: async () => 'late' },
       knownPaths: { note: () => {} },
       lastVisits: { note: () => {} },
+      redirectUses: { note: () => {} },
       verifyCrawler: null,
       answered: (_req, answer) => metrics.answered(answer),
       tls: { contextFor: () => context },

@@ -50,6 +50,7 @@ const { plain, secure } = createEdge(
     },
     knownPaths: { note: () => {} },
     lastVisits: { note: () => {} },
+    redirectUses: { note: () => {} },
     verifyCrawler: null,
     answered: () => {},
     tls: { contextFor: () => context },

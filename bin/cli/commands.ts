@@ -38,6 +38,18 @@ const GROUPS: readonly Group[] = [
     },
   ],
   [
+    () => import('./site-files.ts'),
+    {
+      'redirect list': "List a domain's redirects and how often they were used",
+      'redirect set': "Replace a domain's redirects by those of a file",
+      'robots show': 'Show the robots.txt of a domain as it is served now',
+      'robots set': "Replace a domain's robots.txt, or append to the origin's",
+      'robots test': 'Say whether a crawler may request a path',
+      'version list': 'List what was changed: robots.txt, redirects, crawler policy, rules',
+      'version restore': 'Put a version back into force',
+    },
+  ],
+  [
     () => import('./certificate.ts'),
     {
       'certificate set': 'Serve a domain with your own certificate',

@@ -7,7 +7,7 @@ import { databaseNow } from '../../src/db/transaction.ts'
 import { silentLog } from '../../src/log.ts'
 import { CommandError, type Surroundings } from './command.ts'
 
-type OpenStore = Database & { nowMs: number }
+export type OpenStore = Database & { nowMs: number }
 
 /** `create`: a missing private database is created. Otherwise it is an error: the data directory is probably wrong. */
 type Missing = { create?: boolean }

@@ -15,7 +15,10 @@ import type { Log } from '../../src/log.ts'
 import { createMailer } from '../../src/mail/mailer.ts'
 import { checkEndpointUrl } from '../../src/notifications/delivery/endpoint-url.ts'
 import type { AddressGuard } from '../../src/outbound/address-guard.ts'
+import { createClient } from '../../src/outbound/client/pool.ts'
 import { checkOriginUrl } from '../../src/outbound/origin-url.ts'
+import { OriginRobots } from '../../src/site-files/origin-robots.ts'
+import { RobotsFiles } from '../../src/site-files/robots-files.ts'
 import { CHECK_RATE, createChecks } from '../../src/sites/reachability/checks.ts'
 import { readDnsState } from '../../src/sites/reachability/dns-state.ts'
 import { publishAnswer } from '../../src/sites/reachability/published-answer.ts'
@@ -40,9 +43,14 @@ export async function wireApi(deps: {
 }): Promise<{ server: Server; endStreams(): void; close(): Promise<void> }> {
   const { config, listener, guard, timeouts } = deps
   const mailer = config.mail === null ? null : createMailer(config.mail, deps.log)
+  const origins = createClient(guard)
+  const get = { origins, userAgent: 'Prepaint' }
+  const { pool, clock, log } = deps
+  const robots = new RobotsFiles(pool, new OriginRobots({ db: pool, pool, get, clock, log }))
   const events = createEvents({ ...deps, plans: config.plans })
   const app = await createApiServer({
     ...deps,
+    robots,
     plans: config.plans,
     // Responds with 500 if the key cannot be looked up in time.
     accessDb: timeouts.db,
@@ -72,6 +80,7 @@ export async function wireApi(deps: {
     endStreams: events.close,
     close: async () => {
       await app.close()
+      origins.close()
       await mailer?.close()
     },
   }

@@ -17,6 +17,7 @@ import { createClient } from '../../src/outbound/client/pool.ts'
 import { createFetchText } from '../../src/outbound/get.ts'
 import type { JobWaiter } from '../../src/queue/jobs/await.ts'
 import { createEnqueueLive, type EnqueueLive } from '../../src/queue/jobs/enqueue.ts'
+import { RedirectUses } from '../../src/site-files/redirect-uses.ts'
 import { invalidateOn } from '../../src/store/invalidation.ts'
 import { createAskedPaths } from '../../src/store/known-paths.ts'
 import { createLastVisits } from '../../src/store/last-visits.ts'
@@ -45,6 +46,7 @@ export function wireEdge(deps: {
   const traffic = createTraffic({ pool, clock, log })
   const knownPaths = createAskedPaths({ db: pool, nowMs: clock.nowMs, log })
   const lastVisits = createLastVisits({ pool, log })
+  const redirectUses = new RedirectUses({ db: pool, log })
   const { verify, rangesDir } = config.crawlers
   const fetchText = createFetchText(origins)
   const ranges = createCrawlerRanges({ dir: verify ? rangesDir : null, fetchText, log })
@@ -63,6 +65,7 @@ export function wireEdge(deps: {
       waiter,
       knownPaths,
       lastVisits,
+      redirectUses,
       verifyCrawler: verify ? createVerifyCrawler({ clock, rangesOf: ranges.rangesOf, reverseDns }) : null,
       answered(req, answer) {
         metrics.answered(answer)
@@ -90,6 +93,7 @@ export function wireEdge(deps: {
       await knownPaths.close()
       await traffic.close()
       await lastVisits.close()
+      await redirectUses.close()
       origins.close()
     },
   }

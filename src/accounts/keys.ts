@@ -49,6 +49,15 @@ export type ApiKey = Omit<WebhookToken, 'state'> & {
   expires_at: string | null
 }
 
+/** Names a change made with the key. */
+export async function keyName(db: Queryable, account: AccountId, id: number): Promise<string> {
+  const { rows } = await db.query<{ name: string }>(
+    'select name from api_key where account_id = $1 and id = $2',
+    [account, id],
+  )
+  return rows[0]?.name ?? `${id}`
+}
+
 /** `expiresAt` null: never. Throws `invalid_field`, `account_not_found`, `plan_without_api`, `api_key_limit`. */
 export async function createKey(
   pool: pg.Pool,

@@ -43,6 +43,9 @@ import { dashboard } from './service/dashboard.ts'
 import { docs } from './service/docs.ts'
 import { events } from './service/events.ts'
 import { health } from './service/health.ts'
+import { redirects } from './site-files/redirects.ts'
+import { robots } from './site-files/robots.ts'
+import { versions } from './site-files/versions.ts'
 import { traffic } from './traffic/traffic.ts'
 
 /** Not listening yet. Hooks run in registration order: headers, unknown routes, access, body, route. */
@@ -91,6 +94,9 @@ export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
   warms(app, deps) // /api/domains/:domain/warm
   cache(app, deps) // /api/cache/list, stats, purge, purge-all, refresh, refresh-all
   renderJobs(app, deps) // /api/jobs/:jobId
+  redirects(app, deps) // /api/domains/:domain/redirects
+  robots(app, deps) // /api/domains/:domain/robots, .../robots/test, .../robots/preview
+  versions(app, deps) // /api/domains/:domain/versions
   traffic(app, deps) // /api/traffic, /api/traffic/domains, /api/domains/:domain/traffic
   plan(app, deps) // /api/plan
   incidents(app, deps) // /api/incidents

@@ -11,6 +11,7 @@
 --   4 Queue                     8 Traffic
 --                               9 Nodes
 --                              10 Notifications
+--                              11 Site files
 
 
 ------------------------------------------------------------------------------------------------------------------------
@@ -124,6 +125,8 @@ create table domain (
   origin_url    text not null,
   is_active     boolean not null default true,
   settings      jsonb not null default '{}',
+  -- Made when IndexNow is first switched on; the key file proves the owner's consent.
+  indexnow_key  text,
   created_at    timestamptz not null default now(),
   updated_at    timestamptz not null default now()
 );
@@ -1038,7 +1041,8 @@ create table traffic_summary (
 create function is_for_page(category text, verdict text) returns boolean language sql immutable as $$
   select category <> 'people' and verdict not in (
     'pass; not-a-crawler', 'pass; method', 'pass; category', 'pass; authorization', 'pass; asset', 'pass; excluded',
-    'pass; rule', 'pass; path', 'pass; inactive', 'pass; loop', 'pass; forged', 'rule', 'sitemap')
+    'pass; rule', 'pass; path', 'pass; inactive', 'pass; loop', 'pass; forged', 'rule', 'redirect', 'site-file', 'blocked',
+    'payment', 'sitemap')
 $$;
 
 -- Adds changes of rows. All nodes write in the same order, so that they cannot deadlock. Each of the 24 hours is
@@ -1480,3 +1484,38 @@ create trigger account_has_recipient after insert on account
   for each row execute function expect_recipient();
 create trigger incident_changed after insert or update of state, summary, evidence on incident
   for each row execute function tell_incident();
+
+
+------------------------------------------------------------------------------------------------------------------------
+-- 11 Site files, redirects and crawler policy
+------------------------------------------------------------------------------------------------------------------------
+
+-- What owners changed, the last 20 of each kind. The newest robots.txt and list of redirects are the ones in force;
+-- policy and rules are in force as settings of the domain. src/site-files/versions.ts.
+create table site_version (
+  id         integer generated always as identity primary key,
+  domain_id  integer not null references domain on delete cascade,
+  kind       text not null check (kind in ('robots', 'redirects', 'policy', 'rules')),
+  content    json not null,
+  author     text not null,
+  created_at timestamptz not null default clock_timestamp()
+);
+create index site_version_newest on site_version (domain_id, kind, id);
+
+-- How often each redirect was used; `path` is its normalised `from`.
+create table redirect_use (
+  domain_id    integer not null references domain on delete cascade,
+  path         text collate "C" not null,
+  hits         bigint not null,
+  last_used_at timestamptz not null,
+  primary key (domain_id, path)
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+
+-- The origin's robots.txt as it was last fetched or passed on; it is served for a day while the origin fails.
+create table origin_robots (
+  domain_id  integer primary key references domain on delete cascade,
+  -- The origin that gave it: host and port.
+  origin     text not null,
+  text       text not null,
+  fetched_at timestamptz not null
+);

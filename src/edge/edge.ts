@@ -9,6 +9,9 @@ import type { Log } from '../log.ts'
 import type { OriginPool } from '../outbound/client/pool.ts'
 import type { JobWaiter } from '../queue/jobs/await.ts'
 import type { EnqueueLive } from '../queue/jobs/enqueue.ts'
+import { OriginRobots } from '../site-files/origin-robots.ts'
+import type { RedirectUses } from '../site-files/redirect-uses.ts'
+import { RobotsFiles } from '../site-files/robots-files.ts'
 import type { Held, Notifications } from '../store/invalidation.ts'
 import { type AskedPaths, recordKnown } from '../store/known-paths.ts'
 import type { LastVisits } from '../store/last-visits.ts'
@@ -29,6 +32,7 @@ import { EdgeHandler, type Entrance, type HandlerParts } from './request/handler
 import { createHandshakeHandler } from './request/handshake.ts'
 import { createIntegrations, type Integrations } from './request/integrations.ts'
 import { LiveRenders } from './request/live-render.ts'
+import { OwnAnswers } from './request/own-answers.ts'
 import { createFastHit } from './request/ready-hit.ts'
 import { type Answered, Report } from './request/report.ts'
 import { Targets } from './request/target.ts'
@@ -51,6 +55,7 @@ export type EdgeParts = {
   waiter: Pick<JobWaiter, 'wait'>
   knownPaths: Pick<AskedPaths, 'note'>
   lastVisits: Pick<LastVisits, 'note'>
+  redirectUses: Pick<RedirectUses, 'note'>
   verifyCrawler: VerifyCrawler | null
   answered(req: RequestHead, answer: Answered): void
   tls: EdgeTls | null
@@ -172,6 +177,7 @@ function createEntrance(
     },
     frontOf: passOptions.frontOf,
     pass: createPass(passOptions),
+    servesOwnAnswers: true,
   }
 }
 
@@ -185,6 +191,8 @@ function createHandlerParts(parts: EdgeParts, options: EdgeOptions, clients: Cli
     connected,
   })
   const { enqueueLive, waiter, knownPaths, lastVisits, answered } = parts
+  const get = { origins, userAgent: 'Prepaint' }
+  const robots = new RobotsFiles(db, new OriginRobots({ db, pool, get, clock, log }))
   return {
     clock,
     log,
@@ -192,7 +200,7 @@ function createHandlerParts(parts: EdgeParts, options: EdgeOptions, clients: Cli
     targets: new Targets(),
     pages,
     sitemaps: createSitemaps({
-      get: { origins, userAgent: 'Prepaint' },
+      get,
       clock,
       log,
       readSitemap: (page) => readSitemap(db, page),
@@ -204,6 +212,7 @@ function createHandlerParts(parts: EdgeParts, options: EdgeOptions, clients: Cli
         return recordKnown(pool, 'sitemap', known, clock.nowMs())
       },
     }),
+    ownAnswers: new OwnAnswers({ clock, log, redirectUses: parts.redirectUses, robots }),
     liveRenders: new LiveRenders({ log, db, pages, waiter, enqueueLive, liveWaitMs: options.liveWaitMs }),
     recorder: new VisitRecorder({ log, pool, knownPaths, lastVisits }),
     report: new Report({

@@ -33,6 +33,10 @@ export function createSitemapNames({ get, clock, log, namedInIndexes }: SitemapN
     return read(site).then(({ paths }) => paths.has(path))
   }
 
+  function isKnownAsNamed(site: Site, path: PagePath): boolean {
+    return known.get(site.id)?.paths.has(path) === true
+  }
+
   function learn(site: Site, paths: readonly string[]): void {
     const names = known.get(site.id)
     for (const path of paths) if (names !== undefined && names.paths.size < NAMES_LIMIT) names.paths.add(path)
@@ -64,5 +68,5 @@ export function createSitemapNames({ get, clock, log, namedInIndexes }: SitemapN
     return names
   }
 
-  return { isNamed, learn }
+  return { isNamed, isKnownAsNamed, learn }
 }

@@ -2,14 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { startTestSite, type TestSite } from '../../test/support/site.ts'
 import type { PagePath } from '../ids.ts'
-import {
-  fetchRobots,
-  ROBOTS_LIMIT_BYTES,
-  RULE_LIMIT_CHARS,
-  RULES_LIMIT,
-  readRobots,
-  WILDCARD_RULES_LIMIT,
-} from './robots.ts'
+import { fetchRobots, ROBOTS_LIMIT_BYTES, readRobots } from './robots.ts'
 
 let test: TestSite
 before(async () => {
@@ -49,20 +42,6 @@ describe('what robots.txt allows', () => {
   for (const [name, { text, allowed: expected }] of Object.entries(cases)) {
     it(name, () => assert.deepEqual(allowed(text, ...all), expected))
   }
-
-  it('up to its limits: so many rules, so many with wildcards, of such a length', () => {
-    const rules = (count: number, rule: (n: number) => string) =>
-      `User-agent: *\n${Array.from({ length: count }, (_, n) => `Disallow: ${rule(n)}`).join('\n')}`
-    const plain = rules(RULES_LIMIT + 1, (n) => `/p${n}x`)
-    assert.deepEqual(allowed(plain, `/p${RULES_LIMIT - 1}x`, `/p${RULES_LIMIT}x`), [`/p${RULES_LIMIT}x`])
-    const wild = rules(WILDCARD_RULES_LIMIT + 1, (n) => `/*w${n}x`)
-    assert.deepEqual(allowed(wild, `/w${WILDCARD_RULES_LIMIT - 1}x`, `/w${WILDCARD_RULES_LIMIT}x`), [
-      `/w${WILDCARD_RULES_LIMIT}x`,
-    ])
-    const long = `/${'l'.repeat(RULE_LIMIT_CHARS - 1)}`
-    assert.deepEqual(allowed(`User-agent: *\nDisallow: ${long}`, long), [])
-    assert.deepEqual(allowed(`User-agent: *\nDisallow: ${long}l`, `${long}l`), [`${long}l`])
-  })
 
   it("names the site's own sitemaps, each once", () => {
     const text = `Sitemap: ${test.origin}/one.xml\nsitemap:/two\nSitemap: https://else.example/x\nSitemap: https://red.example/one.xml # here`

@@ -5,9 +5,10 @@ import { type Queryable, retriedTransaction, transaction } from '../db/transacti
 import { AppError } from '../errors.ts'
 import type { AccountId, DomainId, DomainName } from '../ids.ts'
 import { cancelJobs, deleteJobs } from '../queue/jobs/cancel.ts'
+import { addVersion } from '../site-files/versions.ts'
 import { announceAccount, announceHost } from '../store/invalidation.ts'
 import { purgeAhead, purgePages } from '../store/purge.ts'
-import type { DomainSettings } from './domain-settings.ts'
+import { type DomainSettings, readDomainSettings } from './domain-settings.ts'
 import { type Domain, type DomainView, type DomainWithSettings, findDomain } from './domains.ts'
 
 export type DeletedDomain = {
@@ -21,6 +22,8 @@ export type DeletedDomain = {
 type DomainChange = {
   originUrl?: string | undefined
   isActive?: boolean | undefined
+  /** As versions name it. */
+  author?: string | undefined
   settings?: { [Field in keyof DomainSettings]?: DomainSettings[Field] | undefined } | undefined
 }
 
@@ -58,7 +61,7 @@ export async function createDomain(
     )
     if (rowCount === 0) throw new AppError('domain_exists')
     await announceHost(client, input.name)
-    const { settings: _, ...domain } = await foundDomain(client, account, input.name, view)
+    const { settings: _, indexnow_key: __, ...domain } = await foundDomain(client, account, input.name, view)
     return domain
   })
 }
@@ -72,6 +75,7 @@ export async function updateDomain(
   view: DomainView,
 ): Promise<DomainWithSettings> {
   return retriedTransaction(pool, async (client) => {
+    const before = await lockedSettings(client, account, name)
     await client.query(
       `update domain
        set origin_url = coalesce($3, origin_url), is_active = coalesce($4, is_active),
@@ -82,14 +86,68 @@ export async function updateDomain(
         name,
         change.originUrl ?? null,
         change.isActive ?? null,
-        JSON.stringify(change.settings ?? {}),
+        JSON.stringify(storedSettings(change.settings ?? {})),
       ],
     )
-    const changed = await foundDomain(client, account, name, view)
+    let changed = await foundDomain(client, account, name, view)
+    checkTerms(changed.settings)
+    if (changed.settings.indexnow && changed.indexnow_key === null) {
+      await client.query(
+        `update domain set indexnow_key = replace(gen_random_uuid()::text, '-', '') where id = $1`,
+        [changed.id],
+      )
+      changed = await foundDomain(client, account, name, view)
+    }
+    await keepVersions(client, changed, change, before)
     if (change.isActive === false) await cancelJobs(client, changed.id)
     await announceHost(client, name)
     return changed
   })
+}
+
+/** Locks the domain, so that versions are in the order of the changes. Throws `domain_not_found`. */
+async function lockedSettings(
+  client: Queryable,
+  account: AccountId,
+  name: DomainName,
+): Promise<DomainSettings> {
+  const { rows } = await client.query<{ settings: unknown }>(
+    'select settings from domain where account_id = $1 and custom_domain = $2 for no key update',
+    [account, name],
+  )
+  if (rows[0] === undefined) throw new AppError('domain_not_found')
+  return readDomainSettings(rows[0].settings)
+}
+
+/** The text of robots.txt is in its version only. */
+function storedSettings({ robots, ...others }: NonNullable<DomainChange['settings']>): object {
+  return robots === undefined ? others : { ...others, robots: { mode: robots.mode } }
+}
+
+function checkTerms({ categories, terms_url }: DomainSettings): void {
+  if (terms_url === null && Object.values(categories).includes('payment')) {
+    throw new AppError('invalid_field', { word: 'settings.terms_url is required for "payment"' })
+  }
+}
+
+async function keepVersions(
+  client: Queryable,
+  { id, settings: after }: DomainWithSettings,
+  { settings = {}, author = 'command line' }: DomainChange,
+  before: DomainSettings,
+): Promise<void> {
+  const policyOf = ({ categories, preferences, terms_url }: DomainSettings) => ({
+    ...{ categories, preferences, terms_url },
+  })
+  const { robots } = settings
+  if (robots !== undefined) {
+    const content = { mode: robots.mode, text: robots.text ?? '' }
+    await addVersion(client, id, { kind: 'robots', content, author, before: { mode: 'origin', text: '' } })
+  }
+  const policy = { content: policyOf(after), before: policyOf(before) }
+  await addVersion(client, id, { kind: 'policy', author, ...policy })
+  const rules = { content: { rules: after.rules }, before: { rules: before.rules } }
+  await addVersion(client, id, { kind: 'rules', author, ...rules })
 }
 
 /**

@@ -136,7 +136,8 @@ describe('crawlers of a domain', () => {
   it('are rendered for or passed by category', () => {
     assert.equal(problem({ categories: { ai: 'pass', search: 'render' } }), null)
     assert.equal(problem({ categories: {} }), null)
-    assert.match(problem({ categories: { ai: 'block' } }) ?? '', /^categories\.ai /)
+    assert.equal(problem({ categories: { ai: 'block', 'ai-user': 'payment' } }), null)
+    assert.match(problem({ categories: { ai: 'hide' } }) ?? '', /^categories\.ai /)
     assert.match(problem({ categories: { people: 'pass' } }) ?? '', /^categories /)
   })
 })

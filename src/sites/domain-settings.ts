@@ -1,8 +1,25 @@
 import { z } from 'zod'
 import { checkedRules, seconds, storedRules, visitorFields } from '../rules/schema.ts'
+import { beginsGroup, ROBOTS_TEXT_LIMIT_BYTES } from '../site-files/robots-text.ts'
 
-export const CRAWLER_CATEGORIES = ['search', 'ai', 'social', 'seo', 'other'] as const
+/** `ai`: without a known purpose. */
+export const CRAWLER_CATEGORIES = [
+  ...(['search', 'ai', 'social', 'seo', 'other'] as const),
+  ...(['ai-training', 'ai-search', 'ai-user'] as const),
+] as const
 export type CrawlerCategory = (typeof CRAWLER_CATEGORIES)[number]
+
+export const AI_PURPOSES = ['training', 'search', 'user'] as const
+
+/** null: none, or unknown. */
+export function purposeOf(category: string): (typeof AI_PURPOSES)[number] | null {
+  return AI_PURPOSES.find((purpose) => category === `ai-${purpose}`) ?? null
+}
+
+/** Without the purpose. */
+export function broadCategory(category: string): string {
+  return purposeOf(category) === null ? category : 'ai'
+}
 
 /** Part of a user agent in any case; `*` matches any characters, also none. Not a regular expression. */
 const agentPattern = z
@@ -20,15 +37,56 @@ const crawlersSchema = z.strictObject({
   remove: z.array(agentPattern).max(100).optional(),
 })
 
-const treatment = z.enum(['render', 'pass']).optional()
+const treatment = z.enum(['render', 'pass', 'block', 'payment']).optional()
+export type Treatment = NonNullable<z.infer<typeof treatment>>
 
-/** `pass`: this kind of crawler gets the origin. Replaced as a whole. */
+/**
+ * `pass`: this kind of crawler gets the origin; `block`: 403; `payment`: 402 with `terms_url`. A purpose's own entry
+ * wins over `ai`. Replaced as a whole.
+ */
 const categoriesSchema = z.strictObject(
   Object.fromEntries(CRAWLER_CATEGORIES.map((category) => [category, treatment])) as Record<
     CrawlerCategory,
     typeof treatment
   >,
 )
+
+/** The text is kept among the versions, and read only where it is shown or served. Replaced as a whole. */
+export const robotsSettingsSchema = z
+  .strictObject({
+    mode: z.enum(['origin', 'append', 'replace']),
+    text: z
+      .string()
+      .refine(
+        (text) => Buffer.byteLength(text) <= ROBOTS_TEXT_LIMIT_BYTES,
+        `must have at most ${ROBOTS_TEXT_LIMIT_BYTES} bytes`,
+      )
+      .refine(
+        (text) => !text.includes('\0') && text.isWellFormed(),
+        'must not contain NUL or broken characters',
+      )
+      .optional(),
+  })
+  .refine(({ mode, text = '' }) => mode !== 'append' || beginsGroup(text), {
+    path: ['text'],
+    message: 'must begin with a User-agent or Sitemap line',
+  })
+
+export type RobotsMode = z.infer<typeof robotsSettingsSchema>['mode']
+
+const preference = z.enum(['allow', 'deny']).optional()
+
+/** What crawlers are told they may use pages for. Replaced as a whole. */
+const preferencesSchema = z.strictObject({ search: preference, ai_input: preference, ai_train: preference })
+export type Preferences = z.infer<typeof preferencesSchema>
+
+/** Printable ASCII without characters that would end it in a `Link` header. */
+const termsUrl = z
+  .string()
+  .max(2_000)
+  .regex(/^https?:\/\/(?![^/?#]*@)[\x21\x23-\x3b\x3d\x3f-\x7e]+$/i, 'must be an http or https URL')
+  .refine((url) => URL.canParse(url), 'must be an http or https URL')
+  .nullable()
 
 const querySchema = z.union(
   [z.literal('keep'), z.literal('ignore'), z.array(z.string().min(1).max(200)).max(100)],
@@ -49,12 +107,18 @@ const fields = {
   crawlers: crawlersSchema,
   categories: categoriesSchema,
   origin_cache_control: z.enum(['ignore', 'respect']),
-  soft_404: z.enum(['refuse', 'store']),
+  soft_404: z.enum(['refuse', 'store', 'answer']),
   https_redirect: z.boolean(),
   refresh_on_deploy: z.boolean(),
   /** Share of the quota; a thirtieth of it each day. */
   refresh_ahead_percent: z.int().min(0).max(100),
   render: renderSchema,
+  robots: robotsSettingsSchema,
+  sitemap: z.enum(['origin', 'generate']),
+  indexnow: z.boolean(),
+  preferences: preferencesSchema,
+  /** Where the terms for paying crawlers stand. */
+  terms_url: termsUrl,
 }
 
 export const domainSettingsSchema = z.strictObject(fields)
@@ -64,7 +128,7 @@ export const domainSettingsPatchSchema = z.strictObject({ ...fields, rules: chec
 
 export type DomainSettings = z.infer<typeof domainSettingsSchema>
 
-export const DEFAULT_DOMAIN_SETTINGS: DomainSettings = Object.freeze({
+export const DEFAULT_DOMAIN_SETTINGS: DomainSettings = Object.freeze<DomainSettings>({
   fresh_seconds: 86_400,
   stale_seconds: 7 * 86_400,
   keep_seconds: 30 * 86_400,
@@ -78,6 +142,11 @@ export const DEFAULT_DOMAIN_SETTINGS: DomainSettings = Object.freeze({
   refresh_on_deploy: true,
   refresh_ahead_percent: 10,
   render: {},
+  robots: { mode: 'origin' },
+  sitemap: 'origin',
+  indexnow: false,
+  preferences: {},
+  terms_url: null,
 })
 
 /** Absent and unreadable fields have the default: an older version can run beside a newer one. */
@@ -90,4 +159,9 @@ export function readDomainSettings(stored: unknown): DomainSettings {
     }
   }
   return merged as DomainSettings
+}
+
+/** A purpose's own entry wins over `ai`, which also covers AI crawlers of unknown purpose. */
+export function treatmentOf(categories: DomainSettings['categories'], category: CrawlerCategory): Treatment {
+  return categories[category] ?? (purposeOf(category) === null ? undefined : categories.ai) ?? 'render'
 }

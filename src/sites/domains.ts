@@ -2,6 +2,7 @@ import { type PlanCatalogue, planNamed } from '../accounts/plans.ts'
 import { utcMonth } from '../clock.ts'
 import type { Queryable } from '../db/transaction.ts'
 import type { AccountId, DomainId, DomainName } from '../ids.ts'
+import type { Redirect } from '../site-files/redirects.ts'
 import { type DomainSettings, readDomainSettings } from './domain-settings.ts'
 
 /** Times are ISO 8601 UTC with milliseconds. */
@@ -18,7 +19,8 @@ export type Domain = {
   updated_at: string
 }
 
-export type DomainWithSettings = Domain & { settings: DomainSettings }
+/** `indexnow_key` null: never switched on. */
+export type DomainWithSettings = Domain & { settings: DomainSettings; indexnow_key: string | null }
 
 export type DomainView = { plans: PlanCatalogue; nowMs: number }
 
@@ -26,7 +28,9 @@ export type OwnedDomain = {
   id: DomainId
   name: DomainName
   isActive: boolean
+  originUrl: string
   settings: DomainSettings
+  indexnowKey: string | null
 }
 
 export async function listDomains(db: Queryable, account: AccountId, view: DomainView): Promise<Domain[]> {
@@ -49,7 +53,9 @@ export async function findDomain(
     [utcMonth(view.nowMs), new Date(view.nowMs), account, name],
   )
   const row = rows[0]
-  return row === undefined ? null : { ...toDomain(row, view), settings: readDomainSettings(row.settings) }
+  if (row === undefined) return null
+  const { settings, indexnow_key } = row
+  return { ...toDomain(row, view), indexnow_key, settings: readDomainSettings(settings) }
 }
 
 /** Operator only: domains of every account. */
@@ -72,7 +78,7 @@ export async function findOwnedDomain(
 ): Promise<OwnedDomain | null> {
   const { rows } = await db.query<OwnedRow>({
     name: 'owned-domain',
-    text: `select id, custom_domain, is_active, settings from domain
+    text: `select id, custom_domain, is_active, origin_url, settings, indexnow_key from domain
            where account_id = $1 and custom_domain = $2`,
     values: [account, name],
   })
@@ -83,20 +89,25 @@ export async function findOwnedDomain(
 /** By id: the order in which their rows are locked. */
 export async function listOwnedDomains(db: Queryable, account: AccountId): Promise<OwnedDomain[]> {
   const { rows } = await db.query<OwnedRow>(
-    'select id, custom_domain, is_active, settings from domain where account_id = $1 order by id',
+    'select id, custom_domain, is_active, origin_url, settings, indexnow_key from domain where account_id = $1 order by id',
     [account],
   )
   return rows.map(toOwnedDomain)
 }
 
-type OwnedRow = { id: DomainId; custom_domain: DomainName; is_active: boolean; settings: unknown }
+type OwnedRow = Pick<
+  DomainRow,
+  'id' | 'custom_domain' | 'is_active' | 'origin_url' | 'settings' | 'indexnow_key'
+>
 
 function toOwnedDomain(row: OwnedRow): OwnedDomain {
   return {
     id: row.id,
     name: row.custom_domain,
     isActive: row.is_active,
+    originUrl: row.origin_url,
     settings: readDomainSettings(row.settings),
+    indexnowKey: row.indexnow_key,
   }
 }
 
@@ -107,6 +118,7 @@ type DomainRow = {
   ssl_enabled: boolean
   is_active: boolean
   settings: unknown
+  indexnow_key: string | null
   created_at: Date
   updated_at: Date
   email: string
@@ -115,7 +127,7 @@ type DomainRow = {
 }
 
 const SELECT_DOMAIN = `
-  select d.id, d.custom_domain, d.origin_url, d.is_active, d.settings, d.created_at, d.updated_at,
+  select d.id, d.custom_domain, d.origin_url, d.is_active, d.settings, d.indexnow_key, d.created_at, d.updated_at,
          a.email, a.plan, coalesce(c.renders, 0) as renders,
          exists (select from certificate t
                   where t.domain_id = d.id and $2 < t.not_after) as ssl_enabled
@@ -152,15 +164,19 @@ type HostedDomain = {
   settings: unknown
   /** The certificate may have expired; null: there is none. */
   certificate_ends_at: Date | null
+  redirects: Redirect[] | null
+  indexnow_key: string | null
 }
 
 /** `host`: lower case, without a port. null: not registered. */
 export async function domainByHost(db: Queryable, host: string): Promise<HostedDomain | null> {
   const { rows } = await db.query<HostedDomain>({
     name: 'domain-by-host',
-    text: `select d.id, d.account_id, d.custom_domain, d.origin_url, d.settings,
+    text: `select d.id, d.account_id, d.custom_domain, d.origin_url, d.settings, d.indexnow_key,
                   d.is_active and a.suspended_at is null as is_active,
-                  c.not_after as certificate_ends_at
+                  c.not_after as certificate_ends_at,
+                  (select v.content from site_version v where v.domain_id = d.id and v.kind = 'redirects'
+                    order by v.id desc limit 1) as redirects
              from domain d join account a on a.id = d.account_id
              left join certificate c on c.domain_id = d.id
             where d.custom_domain = $1`,

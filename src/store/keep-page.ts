@@ -66,27 +66,42 @@ function lastGoodOf(row: LastGoodRow | undefined, path: string): LastGood | null
 
 const LAST_GOOD = `select page.status, page.text_chars, page.rendered_at, page.refused_since, domain.settings,
        probe.renew_at::text as probe,
-       case when probe.finding->>'kind' = 'soft' and coalesce(domain.settings->>'soft_404', 'refuse') = 'refuse'
-            then probe.finding end as finding
+       case when probe.finding->>'kind' = 'soft' and coalesce(domain.settings->>'soft_404', 'refuse') <> 'store'
+            then probe.finding end as finding,
+       domain.settings->>'soft_404' is not distinct from 'answer' as answers_404
   from domain
   left join page on page.domain_id = domain.id and page.path = $2
   left join probe on probe.domain_id = domain.id
  where domain.id = $1`
 
-/** `finding` null: the owner disabled soft-404 checks. `probe` identifies it for `keepPage`. null: domain deleted. */
+/**
+ * `finding` null: the owner disabled soft-404 checks. `answers404`: such pages are stored with status 404. `probe`
+ * identifies the finding for `keepPage`. null: domain deleted.
+ */
 export async function readJudgement<Finding>(
   db: Queryable,
   page: PageId,
-): Promise<{ last: LastGood | null; probe: string | null; finding: Finding | null } | null> {
-  const { rows } = await db.query<LastGoodRow & { probe: string | null; finding: Finding | null }>({
+): Promise<{
+  last: LastGood | null
+  probe: string | null
+  finding: Finding | null
+  answers404: boolean
+} | null> {
+  const { rows } = await db.query<
+    LastGoodRow & { probe: string | null; finding: Finding | null; answers_404: boolean }
+  >({
     name: 'store-last-good',
     text: LAST_GOOD,
     values: [page.domain, page.path],
   })
   const row = rows[0]
-  return row === undefined
-    ? null
-    : { last: lastGoodOf(row, page.path), probe: row.probe, finding: row.finding }
+  if (row === undefined) return null
+  return {
+    last: lastGoodOf(row, page.path),
+    probe: row.probe,
+    finding: row.finding,
+    answers404: row.answers_404,
+  }
 }
 
 export type NewPage = {

@@ -58,6 +58,19 @@ async function record(db: Queryable, visits: readonly Visit[]): Promise<void> {
   )
 }
 
+/** Paths in these ranges (from, before) are answered without their pages: they are not refreshed ahead. */
+export async function forgetVisits(
+  db: Queryable,
+  domain: DomainId,
+  ranges: readonly (readonly [from: string, before: string])[],
+): Promise<void> {
+  await db.query(
+    `delete from last_visit using unnest($2::text[], $3::text[]) as covered (low, high)
+      where domain_id = $1 and path >= covered.low and path < covered.high`,
+    [domain, ranges.map(([low]) => low), ranges.map(([, high]) => high)],
+  )
+}
+
 /** Returns how many. */
 export function removeOldVisits(pool: pg.Pool, steps?: Steps): Promise<number> {
   return removeOldPaths(pool, { table: 'last_visit', at: 'visited_at', keptDays: VISITS_KEPT_DAYS }, steps)

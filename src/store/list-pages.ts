@@ -3,6 +3,7 @@ import type { DomainId, PagePath } from '../ids.ts'
 import { isForUsual, lifetimesOf, queryTests, RuleBook, USUAL_CATEGORY } from '../rules/rule-book.ts'
 import type { Rule } from '../rules/schema.ts'
 import type { DomainSettings } from '../sites/domain-settings.ts'
+import { broadCategory } from '../sites/domain-settings.ts'
 import { type Freshness, freshnessOf, freshUntil, NOT_FOUND_FRESH_MS } from './freshness.ts'
 import type { PageId } from './page-id.ts'
 import { PATH_LIMIT_CHARS } from './path.ts'
@@ -244,7 +245,7 @@ function toListed(row: Row, settings: DomainSettings, rules: RuleBook, nowMs: nu
     lastCrawler:
       row.crawler === null || row.visited_at === null
         ? null
-        : { name: row.crawler, category: row.category ?? 'other', visitedAt: row.visited_at },
+        : { name: row.crawler, category: broadCategory(row.category ?? 'other'), visitedAt: row.visited_at },
     lastRender:
       row.outcome === null || row.ended_at === null ? null : { outcome: row.outcome, endedAt: row.ended_at },
   }

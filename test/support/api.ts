@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { brotliCompressSync } from 'node:zlib'
 
+import ipaddr from 'ipaddr.js'
 import type pg from 'pg'
 import { createAccount } from '../../src/accounts/accounts.ts'
 import { createKey } from '../../src/accounts/keys.ts'
@@ -24,7 +25,10 @@ import type { StreamLimits } from '../../src/insight/events/streams.ts'
 import { silentLog } from '../../src/log.ts'
 import { checkEndpointUrl } from '../../src/notifications/delivery/endpoint-url.ts'
 import { createAddressGuard } from '../../src/outbound/address-guard.ts'
+import { createClient } from '../../src/outbound/client/pool.ts'
 import { checkOriginUrl } from '../../src/outbound/origin-url.ts'
+import { OriginRobots } from '../../src/site-files/origin-robots.ts'
+import { RobotsFiles } from '../../src/site-files/robots-files.ts'
 import { createDomain } from '../../src/sites/domain-changes.ts'
 import { parseDomainName } from '../../src/sites/domain-name.ts'
 import { CHECK_RATE, createChecks } from '../../src/sites/reachability/checks.ts'
@@ -97,6 +101,12 @@ export async function startTestApi({
   const events = listener && createEvents({ pool, plans, listener, clock, log: silentLog(), ...eventLimits })
   await listener?.settled()
 
+  // Only origins on loopback can be reached.
+  const origins = createClient(createAddressGuard([{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }]), {
+    lookup: async () => ['127.0.0.1'],
+  })
+  const get = { origins, userAgent: 'Prepaint' }
+
   const deps: ApiDeps = {
     pool,
     checks: createChecks({
@@ -115,6 +125,7 @@ export async function startTestApi({
     log: silentLog(),
     caughtUp: async () => {},
     integrations: testIntegrations,
+    robots: new RobotsFiles(pool, new OriginRobots({ db: pool, pool, get, clock, log: silentLog() })),
     vault: testVault(pool),
     readClient: createClientReader([]),
     checkReadiness: async () => {

@@ -148,6 +148,7 @@ export async function startTestEdge(
         waiter,
         knownPaths: asked,
         lastVisits: { note: () => {} },
+        redirectUses: { note: () => {} },
         verifyCrawler: null,
         answered: () => {},
         tls: options.tls === true ? testTls() : null,

@@ -29,7 +29,10 @@ export const settingsSchema = apiSchema('DomainSettings', domainSettingsSchema)
 
 export const domainWithSettingsSchema = apiSchema(
   'DomainWithSettings',
-  fields.extend({ settings: settingsSchema }),
+  fields.extend({
+    settings: settingsSchema,
+    indexnow_key: z.string().nullable().describe('Null: IndexNow was never switched on'),
+  }),
 )
 
 export const deletedDomainSchema = apiSchema(

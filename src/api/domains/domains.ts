@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
 import { coveredRules } from '../../rules/rule-book.ts'
+import { ownRobotsText } from '../../site-files/robots-files.ts'
 import { checkSiteLimit, createDomain, deleteDomain, updateDomain } from '../../sites/domain-changes.ts'
 import { parseDomainName } from '../../sites/domain-name.ts'
 import { domainSettingsPatchSchema } from '../../sites/domain-settings.ts'
@@ -8,6 +9,7 @@ import { findDomain, listDomains } from '../../sites/domains.ts'
 import { outdatedPages } from '../../store/stale-pages.ts'
 import { callerOf } from '../http/access.ts'
 import type { ApiApp, ApiDeps, CheckOrigin } from '../http/app.ts'
+import { authorOf } from '../http/author.ts'
 import { jsonResponse } from '../http/responses.ts'
 import {
   deletedDomainSchema,
@@ -129,7 +131,7 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
     schema: {
       operationId: 'getDomain',
       tags: ['Domains'],
-      summary: 'One domain, with its settings',
+      summary: 'One domain, with its settings and the text of its robots.txt',
       params: domainParams,
       response: { 200: jsonResponse('The domain', z.object({ domain: domainWithSettingsSchema })) },
     },
@@ -138,7 +140,10 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
       const view = { plans: plans, nowMs: clock.nowMs() }
       const domain = await findDomain(pool, account, domainNameFrom(request.params.domain), view)
       if (domain === null) throw new AppError('domain_not_found')
-      return { domain }
+      const { mode } = domain.settings.robots
+      const text = await ownRobotsText(pool, domain.id)
+      const robots = mode === 'origin' && text === '' ? { mode } : { mode, text }
+      return { domain: { ...domain, settings: { ...domain.settings, robots } } }
     },
   })
 
@@ -165,7 +170,7 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
       const domain = await ownedDomain(pool, account, request.params.domain)
       const originUrl = rawOrigin === undefined ? undefined : await checkedOrigin(checkOrigin, rawOrigin)
       const view = { plans: plans, nowMs: clock.nowMs() }
-      const change = { originUrl, isActive, settings }
+      const change = { originUrl, isActive, settings, author: await authorOf(pool, request) }
       const changed = await updateDomain(pool, account, domain.name, change, view)
       const rules = settings?.rules
       if (rules === undefined) {

@@ -35,6 +35,8 @@ declare module 'fastify' {
     access?: Access
     /** The route's own errors for the OpenAPI document; access and input errors are added. */
     refuses?: readonly ErrorCode[]
+    /** Takes `text/csv` beside JSON, and gives the route its text. */
+    takesCsv?: boolean
   }
   interface FastifyRequest {
     caller: Caller | null

@@ -20,6 +20,7 @@ import { clientBlock, type ReadClient } from '../../http/client-address.ts'
 import type { ClientLimits } from '../../http/client-limits.ts'
 import type { Log } from '../../log.ts'
 import type { Mailer } from '../../mail/mailer.ts'
+import type { RobotsFiles } from '../../site-files/robots-files.ts'
 import type { Checks } from '../../sites/reachability/checks.ts'
 import type { PageIntegrations } from '../pages/integration.ts'
 import type { Subscribe } from '../service/events.ts'
@@ -45,6 +46,8 @@ export type ApiDeps = {
   checkReadiness: CheckReadiness
   caughtUp: CaughtUp
   integrations: PageIntegrations
+  /** What is served as robots.txt. Absent: only texts that are sent along are judged. */
+  robots?: RobotsFiles
   mailer?: Pick<Mailer, 'send'>
   /** Absent: names and origins are not checked. */
   checks?: Checks

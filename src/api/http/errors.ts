@@ -23,7 +23,7 @@ export function sendError(
   reply: FastifyReply,
   log: Log,
 ): FastifyReply {
-  const known = toAppError(error)
+  const known = toAppError(error, request.routeOptions?.config?.takesCsv === true)
   const { status, body, headers } = publicError(known)
   // The route's pattern, because URLs may contain secrets.
   const where = { method: request.method, route: request.routeOptions?.url ?? null, requestId: request.id }
@@ -32,10 +32,11 @@ export function sendError(
   return reply.code(status).headers(headers).type('application/json; charset=utf-8').send(body)
 }
 
-function toAppError(error: unknown): unknown {
+function toAppError(error: unknown, takesCsv: boolean): unknown {
   if (error instanceof AppError || !(error instanceof Error)) return error
   const { code, statusCode } = error as Error & { code?: unknown; statusCode?: unknown }
   const row = typeof code === 'string' ? FRAMEWORK_ERRORS[code] : undefined
+  if (row === 'body_too_large' && takesCsv) return new AppError('redirects_too_large', { cause: error })
   if (row !== undefined) return new AppError(row, { cause: error })
   const isClients = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500
   return isClients ? new AppError('malformed_request', { cause: error }) : error

@@ -80,15 +80,27 @@ export const BODY_LIMIT_BYTES = 1_048_576
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
 
+const CSV_TYPE = /^text\/csv\s*(?:;|$)/i
+
 /** JSON in UTF-8. An empty body may have any type, because curl sends one. A missing type means JSON. */
 export function readJsonBodies(app: ApiApp): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
     if (body.length === 0) return undefined
     const type = request.headers['content-type']
+    const takesCsv = request.routeOptions.config.takesCsv === true && CSV_TYPE.test(type ?? '')
+    if (takesCsv) return textOf(body)
     if (type !== undefined && !JSON_TYPE.test(type)) throw new AppError('content_type')
     return parse(body)
   })
+}
+
+function textOf(body: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body)
+  } catch (cause) {
+    throw new AppError('invalid_field', { word: 'body must be in UTF-8', cause })
+  }
 }
 
 function parse(body: Buffer): unknown {

@@ -29,7 +29,14 @@ type World = { api: TestApi; blue: Furnished; amber: Furnished | null }
 
 /** `spare`: ids of a key, a webhook token and a session that can be ended and leave the others. */
 type Furnished = TestAccount & { token: string; jobId: string; inspectionId: string; spare: Spare }
-type Spare = { keys: number; tokens: number; sessions: number; endpoints: number; deliveries: number }
+type Spare = {
+  keys: number
+  tokens: number
+  sessions: number
+  endpoints: number
+  deliveries: number
+  versions: number
+}
 
 const RENDER_RECORD = JSON.stringify({
   phases: { slot: 0, tab: 0, navigate: 0, firstResponse: 0, settled: 0, snapshot: 0 },
@@ -49,6 +56,7 @@ const NOTHING: Spare = {
   sessions: 987_654,
   endpoints: 987_654,
   deliveries: 987_654,
+  versions: 987_654,
 }
 const NO_JOB = '00000000-0000-4000-8000-000000000000'
 
@@ -105,6 +113,7 @@ async function furnish(api: TestApi, account: TestAccount, colour: string): Prom
     tokens: (await createToken(api.pool, account.id, domain.name, `${colour} spare`, DEFAULT_PLANS)).id,
     sessions: await spareSession(api, account, colour),
     ...(await stockNotifications(api, account, domain, colour)),
+    versions: await spareVersion(api, domain.id, colour),
   }
   const inspectionId = randomUUID()
   await storeInspectedPage(api, account, inspectionId, colour)
@@ -150,6 +159,17 @@ async function storeInspectedPage(api: TestApi, { id }: TestAccount, inspectionI
   )
 }
 
+/** Redirects in force, and one use of them. */
+async function spareVersion(api: TestApi, domain: number, colour: string): Promise<number> {
+  const content = JSON.stringify([{ from: `/${colour}-old`, to: `/${colour}-new`, status: 301 }])
+  await api.pool.query(`insert into redirect_use values ($1, $2, 1, now())`, [domain, `/${colour}-old`])
+  const { rows } = await api.pool.query<{ id: number }>(
+    `insert into site_version (domain_id, kind, content, author) values ($1, 'redirects', $2, $3) returning id`,
+    [domain, content, `${colour}@example.com`],
+  )
+  return rows[0]!.id
+}
+
 async function spareSession(api: TestApi, account: TestAccount, colour: string): Promise<number> {
   const client = { address: '192.0.2.1', userAgent: `${colour} spare` }
   return (await startSession(api.pool, account.id, client, api.clock.nowMs()))!.session.id
@@ -186,6 +206,8 @@ async function ask(
     .replace('sessions/{id}', `sessions/${about.spare.sessions}`)
     .replace('endpoints/{id}', `endpoints/${about.spare.endpoints}`)
     .replace('deliveries/{id}', `deliveries/${about.spare.deliveries}`)
+    .replace('versions/{id}', `versions/${about.spare.versions}`)
+    .replace(/versions$/, 'versions?kind=redirects')
     .replace('{inspectionId}', about.inspectionId)
     .replace('{picture}', 'person')
     .replace('{url}', encodeURIComponent(url))
@@ -211,6 +233,10 @@ async function ask(
     user_agent: 'Googlebot',
     name: 'amber new',
     expires_at: null,
+    redirects: [{ from: '/amber-moved', to: '/amber-new' }],
+    crawler: 'Googlebot',
+    mode: 'replace',
+    text: 'User-agent: *\nDisallow: /amber-1',
     current_password: PASSWORD,
     new_password: PASSWORD,
   })
@@ -250,6 +276,9 @@ async function rowsOfAmber({ api, amber }: World): Promise<string> {
       'inspection',
       'certificate',
       'certificate_order',
+      'redirect_use',
+      'site_version',
+      'origin_robots',
     ].map((table) => `select t::text as row from ${table} t where domain_id ${of} order by 1`),
     ...['incident', 'endpoint', 'recipient', 'event', 'delivery', 'confirmation'].map(
       (table) => `select t::text as row from ${table} t where account_id = ${amber!.id} order by 1`,

@@ -38,6 +38,10 @@ const errorSchema = apiSchema(
   z.object({
     error: z.string().describe('What is wrong, for people; these texts do not change'),
     current: z.int().optional().describe('With the site limit: number of domains'),
+    lines: z
+      .array(z.object({ line: z.int(), error: z.string() }))
+      .optional()
+      .describe('With a list of redirects: the first 100 entries that are refused'),
     allowed: z.int().optional().describe('With the site limit: domains that the plan allows'),
   }),
 )

@@ -77,8 +77,18 @@ export const trafficSchema = apiSchema(
       })
       .describe('Of crawlers, except `people`'),
     categories: z.array(z.object({ name: z.string(), ...series })),
+    purposes: z
+      .array(z.object({ name: z.string(), ...series }))
+      .describe('Of AI crawlers: `training`, `search`, `user`'),
     crawlers: z
-      .array(z.object({ name: z.string(), category: z.string(), ...series }))
+      .array(
+        z.object({
+          name: z.string(),
+          category: z.string(),
+          purpose: z.string().nullable().describe('Of an AI crawler; null: none, or unknown'),
+          ...series,
+        }),
+      )
       .describe('By a list of known names; others are `other`'),
     verdicts: z.array(z.object({ name: z.string(), kind, ...series, p50_ms: ms, p95_ms: ms })),
     statuses: z.array(z.object({ name: z.enum(['2xx', '3xx', '4xx', '5xx', 'none']), ...series })),

@@ -44,7 +44,7 @@ describe('what a domain says', () => {
     ['MyShop/9.0', null],
     ['Acme Link-Tester/2', 'social'],
     ['Tester of acme', null],
-    [CRAWLER_AGENTS.ai[0]!, 'search'],
+    [CRAWLER_AGENTS['ai-training'][0]!, 'search'],
     [CRAWLER_AGENTS.seo[0]!, null],
     [CRAWLER_AGENTS.seo[2]!, 'seo'],
     [chrome, null],

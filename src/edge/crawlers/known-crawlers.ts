@@ -8,14 +8,22 @@ type KnownCrawler = readonly [
   name: string,
   pattern: Pattern,
   category: CrawlerCategory,
-  /** Absent: cannot be verified. */
-  owner?: OwnerName,
+  /** Absent or null: cannot be verified. */
+  owner?: OwnerName | null,
+  /** Of an AI crawler's purpose. */
+  source?: string,
 ]
+
+// Where companies say what their crawlers are for.
+const OPENAI = 'platform.openai.com/docs/bots'
+const ANTHROPIC = 'support.claude.com/en/articles/8896518'
+const PERPLEXITY = 'docs.perplexity.ai/guides/bots'
+const META = 'developers.facebook.com/docs/sharing/webmasters/web-crawlers'
 
 /**
  * The only table of crawlers. The first match counts, because some name others (`TelegramBot (like TwitterBot)`).
- * `examples/integrations` is tested against it. ai: training, answers, pages for an assistant's user · social: link
- * previews · seo: tools for site owners · other: archives, feeds, advertising, verification.
+ * `examples/integrations` is tested against it. ai-training: collects text for models · ai-search: for answers of an
+ * assistant · ai-user: pages that an assistant's user asked for · ai: unknown which · social: link previews · seo: tools for site owners · other: archives, feeds, advertising, verification.
  */
 export const KNOWN_CRAWLERS: readonly KnownCrawler[] = [
   // Preview fetchers only: apps of the same name show pages to people.
@@ -47,35 +55,39 @@ export const KNOWN_CRAWLERS: readonly KnownCrawler[] = [
   ['Microsoft Teams', 'msteams-preview', 'social'],
   ['Google page renderer', 'google-pagerenderer', 'social'],
 
-  ['GPTBot', 'gptbot', 'ai', 'gptbot'],
-  ['OAI-SearchBot', 'oai-searchbot', 'ai', 'oai-searchbot'],
-  ['ChatGPT-User', 'chatgpt-user', 'ai', 'chatgpt-user'],
-  ['ClaudeBot', 'claudebot', 'ai'],
-  ['Claude-User', 'claude-user', 'ai'],
-  ['Claude-SearchBot', 'claude-searchbot', 'ai'],
+  ['GPTBot', 'gptbot', 'ai-training', 'gptbot', OPENAI],
+  ['OAI-SearchBot', 'oai-searchbot', 'ai-search', 'oai-searchbot', OPENAI],
+  ['ChatGPT-User', 'chatgpt-user', 'ai-user', 'chatgpt-user', OPENAI],
+  ['ClaudeBot', 'claudebot', 'ai-training', null, ANTHROPIC],
+  ['Claude-User', 'claude-user', 'ai-user', null, ANTHROPIC],
+  ['Claude-SearchBot', 'claude-searchbot', 'ai-search', null, ANTHROPIC],
   ['Claude-web', 'claude-web', 'ai'],
   ['anthropic-ai', 'anthropic-ai', 'ai'],
-  ['PerplexityBot', 'perplexitybot', 'ai', 'perplexitybot'],
-  ['Perplexity-User', 'perplexity-user', 'ai', 'perplexity-user'],
-  ['Google-Extended', 'google-extended', 'ai'],
+  ['PerplexityBot', 'perplexitybot', 'ai-search', 'perplexitybot', PERPLEXITY],
+  ['Perplexity-User', 'perplexity-user', 'ai-user', 'perplexity-user', PERPLEXITY],
   ['Google-CloudVertexBot', 'google-cloudvertexbot', 'ai', 'googlebot'],
   ['Google NotebookLM', 'google-notebooklm', 'ai', 'google-user-triggered'],
-  ['Applebot-Extended', 'applebot-extended', 'ai', 'applebot'],
-  ['Meta-ExternalAgent', 'meta-externalagent', 'ai'],
-  ['Meta-ExternalFetcher', 'meta-externalfetcher', 'ai'],
-  ['Meta-WebIndexer', 'meta-webindexer', 'ai'],
+  ['Meta-ExternalAgent', 'meta-externalagent', 'ai-training', null, META],
+  ['Meta-ExternalFetcher', 'meta-externalfetcher', 'ai-user', null, META],
+  ['Meta-WebIndexer', 'meta-webindexer', 'ai-search', null, META],
   ['FacebookBot', 'facebookbot', 'ai'],
-  ['Amazonbot', 'amazonbot', 'ai', 'amazonbot'],
-  ['Bytespider', 'bytespider', 'ai'],
-  ['CCBot', 'ccbot', 'ai', 'ccbot'],
-  ['cohere-ai', 'cohere-ai', 'ai'],
+  ['Amazonbot', 'amazonbot', 'ai-training', 'amazonbot', 'developer.amazon.com/amazonbot'],
+  ['Bytespider', 'bytespider', 'ai-training', null, 'darkvisitors.com/agents/bytespider'],
+  ['CCBot', 'ccbot', 'ai-training', 'ccbot', 'commoncrawl.org/ccbot'],
+  ['cohere-ai', 'cohere-ai', 'ai-training', null, 'darkvisitors.com/agents/cohere-ai'],
   ['Diffbot', 'diffbot', 'ai'],
-  ['DuckAssistBot', 'duckassistbot', 'ai', 'duckassistbot'],
-  ['MistralAI-User', 'mistralai-user', 'ai', 'mistralai-user'],
+  [
+    'DuckAssistBot',
+    'duckassistbot',
+    'ai-search',
+    'duckassistbot',
+    'duckduckgo.com/duckduckgo-help-pages/results/duckassistbot',
+  ],
+  ['MistralAI-User', 'mistralai-user', 'ai-user', 'mistralai-user', 'docs.mistral.ai/robots'],
   ['YouBot', 'youbot', 'ai'],
   ['Timpibot', 'timpibot', 'ai'],
   ['ImagesiftBot', 'imagesiftbot', 'ai'],
-  ['AI2Bot', 'ai2bot', 'ai'],
+  ['AI2Bot', 'ai2bot', 'ai-training', null, 'allenai.org/crawler'],
   ['Phindbot', 'phindbot', 'ai'],
   ['Gemini Deep Research', 'gemini-deep-research', 'ai'],
   ['PanguBot', 'pangubot', 'ai'],

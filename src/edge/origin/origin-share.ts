@@ -31,11 +31,11 @@ export function createOriginShare(clientOf: (req: EdgeRequest) => string | null)
   return {
     enter,
     limit(pass: Pass): Pass {
-      return (req, res, domain, verdict) => {
+      return (req, res, domain, verdict, watch) => {
         const leave = enter(req, domain)
         if (leave === null) return sendPlainPage(res, 'too-many-requests', verdict)
         res.on('close', leave)
-        pass(req, res, domain, verdict)
+        pass(req, res, domain, verdict, watch)
       }
     },
   }

@@ -23,7 +23,23 @@ export type PassOptions = {
 
 export type FrontOf = (req: EdgeRequest, domain: EdgeDomain) => Front
 
-export type Pass = (req: EdgeRequest, res: EdgeResponse, domain: EdgeDomain, verdict: Verdict) => void
+export type Pass = (
+  req: EdgeRequest,
+  res: EdgeResponse,
+  domain: EdgeDomain,
+  verdict: Verdict,
+  watch?: PassWatch,
+) => void
+
+/** Sees a response on its way, and may answer instead of it. */
+export type PassWatch = {
+  /** False: this response is not sent. */
+  takes(head: AnswerHead): boolean
+  data(part: Buffer): void
+  end(): void
+  /** Without a response, or with one that is not sent. True: it has answered. */
+  instead(): boolean
+}
 
 /** Fewer passes through us are only a misconfiguration; more would be a loop. */
 export const MAX_TIMES_THROUGH_US = 3
@@ -41,12 +57,12 @@ const EXPECTS_BODY = new Set(['POST', 'PUT', 'PATCH'])
 export function createPass(options: PassOptions): Pass {
   const { origins, answerWaitMs, idleMs, bodyLookMs, frontOf, onFault } = options
 
-  return (req, res, domain, verdict) => {
+  return (req, res, domain, verdict, watch) => {
     if (timesThroughUs(req.headers.via) >= MAX_TIMES_THROUGH_US) sendPlainPage(res, 'loop', verdict)
-    else if (!lastHop(req, res, verdict)) attempt(req, res, domain, verdict, false)
+    else if (!lastHop(req, res, verdict)) attempt(false, req, res, domain, verdict, watch)
   }
 
-  function attempt(...[req, res, domain, verdict, again]: [...Parameters<Pass>, boolean]): void {
+  function attempt(again: boolean, ...[req, res, domain, verdict, watch]: Parameters<Pass>): void {
     const front = frontOf(req, domain)
     const { body, framing } = bodyOf(req)
     const repeatable = body === 'none' && REPEATABLE.has(req.method ?? '')
@@ -60,8 +76,9 @@ export function createPass(options: PassOptions): Pass {
       if (res.destroyed) return
       // The origin closed an idle connection as it was reused.
       if (repeatable && !again && call.onKeptConnection && !call.isAnswered) {
-        return attempt(req, res, domain, verdict, true)
+        return attempt(true, req, res, domain, verdict, watch)
       }
+      if (watch?.instead() === true) return
       const page = pageFor(error)
       const reference = onFault({ domain: domain.name, page, error })
       // The rest of the body would be parsed as the next request.
@@ -74,13 +91,20 @@ export function createPass(options: PassOptions): Pass {
       // HTTP/1.0 has no interim responses.
       continued: () => req.httpVersion !== '1.0' && res.writeContinue(),
       head(head) {
+        if (watch?.takes(head) === false) throw new NotTaken()
         writeHead(head)
         begun = true
         if (body !== 'none') res.on('finish', () => req.complete || endBody(req, call))
         stream.begin(head)
       },
-      data: stream.data,
-      end: stream.end,
+      data(part) {
+        watch?.data(part)
+        return stream.data(part)
+      },
+      end(trailers) {
+        watch?.end()
+        stream.end(trailers)
+      },
       ready: () => sendBody(req, call),
       drain: () => req.resume(),
       fail,
@@ -103,6 +127,10 @@ export function createPass(options: PassOptions): Pass {
     req.on('end', () => call.end(passedTrailers(req.rawTrailers)))
     watchBodyPace(req, call, bodyLookMs, () => call.destroy(new ClientSlow()))
   }
+}
+
+class NotTaken extends Error {
+  override name = 'NotTaken'
 }
 
 class ClientSlow extends Error {

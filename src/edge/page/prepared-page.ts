@@ -4,6 +4,7 @@ import type { Encoding } from '../../http/accept-encoding.ts'
 import { RecentMap } from '../../recent-map.ts'
 import type { StoredEntry, StoredPage, StoredRedirect } from '../../store/stored-page.ts'
 import { headerLines } from './plain-page.ts'
+import { type OriginUsage, originUsage } from './usage-headers.ts'
 
 const brotliDecompress = promisify(zlib.brotliDecompress)
 const gzip = promisify(zlib.gzip)
@@ -35,6 +36,7 @@ export type ServedPage = Pick<StoredPage, 'kind' | 'status' | 'renderedAtMs' | '
   effect: string
   /** False: given once, not stored. */
   isStored: boolean
+  usage: OriginUsage | null
   readonly ready: Partial<Record<Encoding, Representation>>
   /** Created on first use; concurrent calls share the promise. */
   make(encoding: Encoding): Promise<Representation>
@@ -62,7 +64,8 @@ function prepareRedirect(entry: StoredRedirect): ServedRedirect {
 
 function preparePage(page: StoredPage): ServedPage {
   const lastModifiedMs = Math.floor((page.changedAtMs ?? page.renderedAtMs) / 1_000) * 1_000
-  const stored = servableHeaders(page.headers).map(oneOfMany)
+  const { others, usage } = originUsage(servableHeaders(page.headers))
+  const stored = others.map(oneOfMany)
   const described = [
     ...['Cache-Control', CACHE_CONTROL, 'Vary', 'Accept-Encoding, User-Agent'],
     ...['Last-Modified', oneOfMany(new Date(lastModifiedMs).toUTCString())],
@@ -90,6 +93,7 @@ function preparePage(page: StoredPage): ServedPage {
     lastModifiedMs,
     effect: oneOfMany(page.ruleEffect ?? ''),
     isStored: true,
+    usage,
     ready: {
       br: represent('br', page.bodyBr),
       ...(page.bodyHtml !== undefined && { identity: represent('identity', page.bodyHtml) }),

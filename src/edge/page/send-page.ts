@@ -11,6 +11,7 @@ import {
   type ServedPage,
   type ServedRedirect,
 } from './prepared-page.ts'
+import { type OwnUsage, usageHeaders } from './usage-headers.ts'
 
 /** `rule`: with a status that the owner's rule sets. */
 export type ServedVerdict = 'hit' | 'stale' | 'rendered' | 'rule'
@@ -40,11 +41,12 @@ export function servePage(
   res: EdgeResponse,
   page: ServedPage,
   stamp: Stamp,
+  usage: OwnUsage | null,
 ): void | Promise<void> {
   const encoding = encodingFor(req)
   const ready = page.ready[encoding]
-  if (ready !== undefined) return write(req, res, page, ready, stamp)
-  return page.make(encoding).then((made) => write(req, res, page, made, stamp))
+  if (ready !== undefined) return write(req, res, page, ready, stamp, usage)
+  return page.make(encoding).then((made) => write(req, res, page, made, stamp, usage))
 }
 
 function write(
@@ -53,8 +55,9 @@ function write(
   page: ServedPage,
   representation: Representation,
   stamp: Stamp,
+  usage: OwnUsage | null,
 ): void {
-  sendPageAnswer(res, pageAnswer(req, page, representation, stamp))
+  sendPageAnswer(res, pageAnswer(req, page, representation, stamp, usage))
 }
 
 export function sendPageAnswer(res: EdgeResponse, { status, same, own, body }: PageAnswer): void {
@@ -71,10 +74,12 @@ export function pageAnswer(
   page: ServedPage,
   { whole, notModified, etag, body }: Representation,
   stamp: Stamp,
+  usage: OwnUsage | null,
 ): PageAnswer {
   // Conditions apply only to a 200 (RFC 9110, section 13.2.1).
   const isKnown = page.status === 200 && isNotModified(req.headers, etag, page.lastModifiedMs)
   const own = ['Age', age(stamp), 'Cache-Status', cacheStatus(stamp, page.isStored)]
+  if (usage !== null || page.usage !== null) own.push(...usageHeaders(usage, page.usage))
   own.push('X-Prepaint', stamp.verdict, 'X-Request-Id', requestIdOf(req))
   if (isKnown) return { status: 304, same: notModified, own, body: null }
   return { status: page.status, same: whole, own, body: req.method === 'HEAD' ? null : body }

@@ -27,6 +27,8 @@ export type Sitemaps = {
   serve(req: EdgeRequest, res: EdgeResponse, domain: EdgeDomain, page: PageId): Promise<SitemapVerdict | null>
   /** Whether robots.txt or an index names the path. Never rejects. */
   isNamed(domain: EdgeDomain, path: PagePath): boolean | Promise<boolean>
+  /** `isNamed` without asking anybody. */
+  isKnownAsNamed(domain: EdgeDomain, path: PagePath): boolean
   held: Held
 }
 
@@ -66,7 +68,7 @@ export function createSitemaps(deps: SitemapDeps): Sitemaps {
     return fetched
   }
 
-  return { serve, isNamed: names.isNamed, held: cache.held }
+  return { serve, isNamed: names.isNamed, isKnownAsNamed: names.isKnownAsNamed, held: cache.held }
 }
 
 async function write(

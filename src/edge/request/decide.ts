@@ -11,12 +11,12 @@ type Decision = PageTarget | MissingTarget | { kind: 'pass'; why: PassReason }
 export function decide(
   { method, headers }: Pick<RequestHead, 'method' | 'headers'>,
   crawler: CrawlerCategory | null,
-  domain: Pick<EdgeDomain, 'isActive' | 'categories'>,
+  domain: Pick<EdgeDomain, 'isActive' | 'treatments'>,
   target: Target,
 ): Decision {
   if (crawler === null) return pass('not-a-crawler')
   if (method !== 'GET' && method !== 'HEAD') return pass('method')
-  if (domain.categories[crawler] === 'pass') return pass('category')
+  if (domain.treatments[crawler] !== 'render') return pass('category')
   // A stored page is for everyone; a request with a password is for one user (RFC 9111, section 3.5).
   if (headers.authorization !== undefined) return pass('authorization')
   if (!('page' in target)) return pass(target.kind)

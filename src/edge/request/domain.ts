@@ -3,13 +3,22 @@ import type { DomainId, DomainName } from '../../ids.ts'
 import { type Origin, readOrigin } from '../../outbound/origin.ts'
 import { RecentMap } from '../../recent-map.ts'
 import { lifetimesOf, RuleBook } from '../../rules/rule-book.ts'
-import type { DomainSettings } from '../../sites/domain-settings.ts'
-import { readDomainSettings } from '../../sites/domain-settings.ts'
+import { barePath, keyFileOf, type Redirect, RedirectMap } from '../../site-files/redirects.ts'
+import { type SiteFileSettings, siteFileSettings } from '../../site-files/robots-files.ts'
+import {
+  CRAWLER_CATEGORIES,
+  type CrawlerCategory,
+  type DomainSettings,
+  readDomainSettings,
+  type Treatment,
+  treatmentOf,
+} from '../../sites/domain-settings.ts'
 import { domainByHost } from '../../sites/domains.ts'
 import type { Lifetimes } from '../../store/freshness.ts'
 import { CacheTrust, type Held, type Invalidation } from '../../store/invalidation.ts'
 import type { QueryRule } from '../../store/path.ts'
 import { type OwnCrawlers, ownCrawlers } from '../crawlers/crawler-test.ts'
+import { type OwnUsage, ownUsage } from '../page/usage-headers.ts'
 
 export type DomainRow = {
   id: number
@@ -20,6 +29,8 @@ export type DomainRow = {
   settings: unknown
   /** End of the current certificate; null or absent: none. */
   certificate_ends_at?: Date | null
+  redirects?: readonly Redirect[] | null
+  indexnow_key?: string | null
 }
 
 export type EdgeDomain = {
@@ -33,12 +44,23 @@ export type EdgeDomain = {
   query: QueryRule
   rules: RuleBook
   crawlers: OwnCrawlers | null
-  categories: DomainSettings['categories']
+  treatments: Readonly<Record<CrawlerCategory, Treatment>>
+  termsUrl: string | null
+  /** Of `termsUrl`, if it is on this domain: open to crawlers that shall pay. */
+  termsPath: string | null
+  usage: OwnUsage | null
+  files: SiteFileSettings
+  /** While IndexNow is on. */
+  indexNowKey: string | null
   lifetimes: Lifetimes
+  /** null: none, or the domain is inactive. */
+  redirects: RedirectMap | null
 }
 
 export function edgeDomain(row: DomainRow): EdgeDomain {
   const settings = readDomainSettings(row.settings)
+  const terms = settings.terms_url === null ? null : URL.parse(settings.terms_url)
+  const redirects = row.is_active ? (row.redirects ?? []) : []
   return {
     id: row.id as DomainId,
     account: row.account_id,
@@ -49,9 +71,20 @@ export function edgeDomain(row: DomainRow): EdgeDomain {
     query: settings.query,
     rules: new RuleBook(settings.rules),
     crawlers: ownCrawlers(settings.crawlers),
-    categories: settings.categories,
+    treatments: treatmentsOf(settings.categories),
+    termsUrl: settings.terms_url,
+    termsPath: terms?.hostname === row.custom_domain ? barePath(terms.pathname) : null,
+    usage: row.is_active ? ownUsage(settings.preferences) : null,
+    files: siteFileSettings(settings),
+    indexNowKey: settings.indexnow ? (row.indexnow_key ?? null) : null,
     lifetimes: lifetimesOf(settings, null),
+    redirects: redirects.length === 0 ? null : new RedirectMap(redirects, keyFileOf(row.indexnow_key)),
   }
+}
+
+function treatmentsOf(categories: DomainSettings['categories']): EdgeDomain['treatments'] {
+  const each = CRAWLER_CATEGORIES.map((category) => [category, treatmentOf(categories, category)])
+  return Object.fromEntries(each) as EdgeDomain['treatments']
 }
 
 type DomainsOptions = {
@@ -61,7 +94,11 @@ type DomainsOptions = {
 
 /** Caches domains, also unknown ones. Outdated entries are used only while PostgreSQL is unreachable. */
 export function createDomains({ db, connected }: DomainsOptions) {
-  const known = new RecentMap<EdgeDomain>({ limit: 100_000 })
+  const known = new RecentMap<EdgeDomain>({
+    limit: 100_000,
+    // In about 2 kB: 200 MB in all.
+    weigh: ({ redirects }) => 1 + Math.ceil((redirects?.chars ?? 0) / 2_000),
+  })
   // Separate, so that a scan of random names evicts no domain.
   const unknown = new RecentMap<true>({ limit: 10_000 })
   const trust = new CacheTrust(connected, clear)

@@ -5,22 +5,25 @@ import { storedLocation } from '../../outbound/headers.ts'
 import type { CrawlerCategory } from '../../sites/domain-settings.ts'
 import { freshnessOf } from '../../store/freshness.ts'
 import type { OwnCrawlers } from '../crawlers/crawler-test.ts'
-import type { FrontOf, Pass } from '../origin/pass.ts'
+import type { FrontOf, Pass, PassWatch } from '../origin/pass.ts'
 import { sendPlainPage } from '../page/plain-page.ts'
 import type { Served } from '../page/prepared-page.ts'
 import { type ServedVerdict, sendPageAnswer, servePage, serveRedirect, stampOf } from '../page/send-page.ts'
 import type { Sitemaps } from '../page/send-sitemap.ts'
 import type { EdgeRequest, EdgeResponse, RequestHead } from '../server/exchange.ts'
+import { refusalOf, sendRefusal } from './crawler-policy.ts'
 import { decide } from './decide.ts'
 import type { EdgeDomain } from './domain.ts'
 import type { LiveRenders } from './live-render.ts'
+import type { OwnAnswers } from './own-answers.ts'
 import { answerHit, type HitParts, handledHit, readyHit } from './ready-hit.ts'
-import type { MissingTarget, PageTarget } from './target.ts'
+import type { MissingTarget, PageTarget, Target } from './target.ts'
 import { type Handled, handledAs, type PassReason, passVerdict, type Verdict } from './verdict.ts'
 
 export type HandlerParts = HitParts & {
   log: Log
   sitemaps: Sitemaps
+  ownAnswers: OwnAnswers
   liveRenders: LiveRenders
 }
 
@@ -33,6 +36,8 @@ export type Entrance = {
   isForged(req: RequestHead, domain: EdgeDomain): boolean | Promise<boolean>
   frontOf: FrontOf
   pass: Pass
+  /** Redirects and site files: not at a site's own front, which sees people too. */
+  servesOwnAnswers: boolean
 }
 
 type Exchange = {
@@ -83,8 +88,20 @@ export class EdgeHandler {
     if (this.#entrance.isInsecure(req, domain)) return redirectToHttps(req, res, domain)
 
     const crawler = this.#entrance.categoryOf(req.headers['user-agent'], domain.crawlers)
-    const target = decide(req, crawler, domain, targets.of(domain, req.url ?? '/', crawler))
-    if (target.kind === 'pass') return this.#pass(req, res, domain, crawler, target.why)
+    const meant = targets.of(domain, req.url ?? '/', crawler)
+    let watch: PassWatch | undefined
+    if (meant.own !== null && this.#entrance.servesOwnAnswers) {
+      const sent = await this.#parts.ownAnswers.send(req, res, domain, meant.own)
+      if (typeof sent === 'string') return { verdict: sent, domain, page: null, crawler }
+      watch = sent ?? undefined
+    }
+    const refusal = refusalOf(domain, crawler, { url: req.url ?? '/', target: meant })
+    if (refusal !== null && crawler !== null && !(await this.#isSitemap(domain, meant))) {
+      const verdict = sendRefusal(req, res, domain, { refusal, crawler })
+      return { verdict, domain, page: null, crawler }
+    }
+    const target = decide(req, crawler, domain, meant)
+    if (target.kind === 'pass') return this.#pass(req, res, domain, crawler, target.why, watch)
     if (crawler === null) return this.#pass(req, res, domain, crawler, 'not-a-crawler')
 
     if (target.kind === 'missing') return this.#missing(req, res, { domain, crawler, target })
@@ -146,7 +163,7 @@ export class EdgeHandler {
       stored !== null && stored !== 'unreadable' && freshnessOf(stored, lifetimes, nowMs) !== 'gone'
     try {
       if (isUsable && stored.kind === 'page') {
-        await servePage(req, res, { ...stored, status }, stampOf(stored, lifetimes, nowMs, 'rule'))
+        await servePage(req, res, { ...stored, status }, stampOf(stored, lifetimes, nowMs, 'rule'), null)
       } else sendPlainPage(res, status === 404 ? 'not-found' : 'gone', 'rule')
     } catch (error) {
       this.#parts.log.error(
@@ -178,7 +195,7 @@ export class EdgeHandler {
         const front = this.#entrance.frontOf(req, domain)
         serveRedirect(res, entry, storedLocation(entry.location, req.url ?? '/', front, domain), stamp)
       } else {
-        const encoding = servePage(req, res, entry, stamp)
+        const encoding = servePage(req, res, entry, stamp, domain.usage)
         if (encoding !== undefined) {
           await encoding
           pages.grown(target.page, entry)
@@ -191,15 +208,23 @@ export class EdgeHandler {
     }
   }
 
+  /** By name. The origin is asked for names only for what looks like a sitemap. */
+  #isSitemap(domain: EdgeDomain, target: Target): boolean | Promise<boolean> {
+    const { sitemaps } = this.#parts
+    if (target.kind === 'xml') return sitemaps.isNamed(domain, target.page.path)
+    return target.kind === 'page' && sitemaps.isKnownAsNamed(domain, target.page.path)
+  }
+
   #pass(
     req: EdgeRequest,
     res: EdgeResponse,
     domain: EdgeDomain,
     crawler: CrawlerCategory | null,
     why: PassReason,
+    watch?: PassWatch,
   ): Handled {
     const verdict = passVerdict(why)
-    if (!res.destroyed) this.#entrance.pass(req, res, domain, verdict)
+    if (!res.destroyed) this.#entrance.pass(req, res, domain, verdict, watch)
     return { verdict, domain, page: null, crawler }
   }
 

@@ -43,7 +43,7 @@ export function createIntegrations(
     return { ...front, scheme: schemes.get(req) ?? front.scheme }
   }
   // The known address is the front's, so crawlers are not verified and the front is not limited.
-  const entrance = { isForged: () => false, isInsecure: () => false, frontOf }
+  const entrance = { isForged: () => false, isInsecure: () => false, frontOf, servesOwnAnswers: false }
   const answering = new EdgeHandler(parts, {
     ...entrance,
     // The front chose a crawler: only look up its category, and whether the owner removed it.

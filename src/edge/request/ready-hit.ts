@@ -40,7 +40,9 @@ export function readyHit(parts: HitParts, entrance: Entrance, head: RequestHead)
   const domain = parts.domains.inMemory(head.headers.host ?? '')
   if (domain === undefined || entrance.isInsecure(head, domain)) return null
   const category = entrance.categoryOf(head.headers['user-agent'], domain.crawlers)
-  const target = decide(head, category, domain, parts.targets.of(domain, head.url ?? '/', category))
+  const meant = parts.targets.of(domain, head.url ?? '/', category)
+  if (meant.own !== null && entrance.servesOwnAnswers) return null
+  const target = decide(head, category, domain, meant)
   if (category === null || target.kind !== 'page' || !target.isKept) return null
   const page = parts.pages.inMemory(target.page)
   const nowMs = parts.clock.nowMs()
@@ -52,9 +54,9 @@ export function readyHit(parts: HitParts, entrance: Entrance, head: RequestHead)
 }
 
 export function answerHit({ recorder }: HitParts, head: RequestHead, hit: ReadyHit): PageAnswer {
-  const { target, category, page, representation, nowMs } = hit
+  const { domain, target, category, page, representation, nowMs } = hit
   recorder.served({ target, category, userAgent: head.headers['user-agent'] ?? '', nowMs }, page)
-  return pageAnswer(head, page, representation, stampOf(page, target.lifetimes, nowMs, 'hit'))
+  return pageAnswer(head, page, representation, stampOf(page, target.lifetimes, nowMs, 'hit'), domain.usage)
 }
 
 export function handledHit({ domain, category, target }: ReadyHit): Handled {

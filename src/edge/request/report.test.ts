@@ -24,7 +24,7 @@ describe('the report of live requests', () => {
       )
       assert.deepEqual(
         told.map(({ crawler }) => crawler),
-        ['search', 'search', null, 'ai', null],
+        ['search', 'search', null, 'ai-training', null],
       )
       assert(told.every(({ seconds }) => seconds >= 0 && seconds < 60))
     } finally {

@@ -1,16 +1,24 @@
 import { RecentMap } from '../../recent-map.ts'
 import { lifetimesUnder, USUAL_CATEGORY } from '../../rules/rule-book.ts'
+import { barePath, type CompiledRedirect, keyFileOf } from '../../site-files/redirects.ts'
 import type { Lifetimes } from '../../store/freshness.ts'
 import { type PageId, pageId } from '../../store/page-id.ts'
 import { normalisePath } from '../../store/path.ts'
 import type { EdgeDomain } from './domain.ts'
 
 /** The meaning of a URL. Depends only on domain, URL and the kind of crawler, so it is cached. */
-export type Target = PageTarget | MissingTarget | { kind: 'asset' | 'excluded' | 'rule' | 'path' }
+export type Target =
+  | PageTarget
+  | MissingTarget
+  | { kind: 'asset' | 'excluded' | 'rule' | 'path'; own: OwnAnswer | null }
+
+/** What the owner has put in front of the site, for everybody. */
+export type OwnAnswer = { kind: 'redirect'; redirect: CompiledRedirect } | { kind: 'robots' | 'key' }
 
 export type PageTarget = {
   /** `xml`: an asset, unless the site names it as a sitemap. */
   kind: 'page' | 'sitemap' | 'xml'
+  own: OwnAnswer | null
   page: PageId
   lifetimes: Lifetimes
   /** False: rendered for each crawler (rule `no-store`). */
@@ -25,7 +33,13 @@ export type PageTarget = {
 }
 
 /** A rule says that there is no such page; the stored one is the text of the answer. */
-export type MissingTarget = { kind: 'missing'; status: 404 | 410; page: PageId; lifetimes: Lifetimes }
+export type MissingTarget = {
+  kind: 'missing'
+  own: OwnAnswer | null
+  status: 404 | 410
+  page: PageId
+  lifetimes: Lifetimes
+}
 
 // Page resources and downloads. Extensions such as html, php and aspx are pages.
 const ASSET =
@@ -63,25 +77,36 @@ export class Targets {
 
 function targetOf(domain: EdgeDomain, url: string, category: string): Target {
   // URLs must be ASCII; node:http refuses other bytes itself.
-  const path = NOT_ASCII.test(url) ? null : normalisePath(url, domain.query)
-  if (path === null) return { kind: 'path' }
+  const isAscii = !NOT_ASCII.test(url)
+  const own = isAscii ? ownAnswer(domain, url) : null
+  const path = isAscii ? normalisePath(url, domain.query) : null
+  if (path === null) return { kind: 'path', own }
 
   const name = path.split('?', 1)[0]!
-  if (EXCLUDED.test(name)) return { kind: 'excluded' }
+  if (EXCLUDED.test(name)) return { kind: 'excluded', own }
   const { rules } = domain
   const rule = rules.find(path, category)
-  if (rule?.action === 'pass') return { kind: 'rule' }
+  if (rule?.action === 'pass') return { kind: 'rule', own }
   const lifetimes = lifetimesUnder(domain.lifetimes, rule)
   const id = pageId(domain.id, path)
-  if (rule?.action === 'not-found') return { kind: 'missing', status: 404, page: id, lifetimes }
-  if (rule?.action === 'gone') return { kind: 'missing', status: 410, page: id, lifetimes }
+  if (rule?.action === 'not-found') return { kind: 'missing', own, status: 404, page: id, lifetimes }
+  if (rule?.action === 'gone') return { kind: 'missing', own, status: 410, page: id, lifetimes }
   const page: PageTarget = {
-    ...{ kind: 'page', page: id, lifetimes, isKept: rule?.action !== 'no-store' },
+    ...{ kind: 'page', own, page: id, lifetimes, isKept: rule?.action !== 'no-store' },
     ...{ effect: rules.effect(path, category), otherEffects: rules.otherEffects(path, category) },
     ...{ notedDay: 0, refreshedMs: 0, visit: { userAgent: '', atMs: 0 } },
   }
   if (rule?.action === 'render') return page
   if (SITEMAP.test(name)) return { ...page, kind: 'sitemap' }
   if (XML.test(name)) return { ...page, kind: 'xml' }
-  return ASSET.test(name) ? { kind: 'asset' } : page
+  return ASSET.test(name) ? { kind: 'asset', own } : page
+}
+
+function ownAnswer({ isActive, redirects, indexNowKey }: EdgeDomain, url: string): OwnAnswer | null {
+  const path = isActive ? barePath(url) : null
+  if (path === null) return null
+  const redirect = redirects?.find(path) ?? null
+  if (redirect !== null) return { kind: 'redirect', redirect }
+  if (path === '/robots.txt') return { kind: 'robots' }
+  return indexNowKey !== null && path === keyFileOf(indexNowKey) ? { kind: 'key' } : null
 }

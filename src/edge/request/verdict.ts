@@ -26,7 +26,11 @@ export type PassReason =
   | JobOutcome
 
 /** The result of a request, as in `X-Prepaint`, logs and metrics. */
-export type Verdict = 'hit' | 'stale' | 'rendered' | 'rule' | `pass; ${PassReason}`
+export type Verdict =
+  | ('hit' | 'stale' | 'rendered')
+  | ('rule' | 'redirect' | 'site-file')
+  | `${'blocked' | 'payment'}; ${CrawlerCategory}`
+  | `pass; ${PassReason}`
 
 /** Without a site: unknown host, lookup failed, refused, or redirected to https. */
 export type NoVerdict =

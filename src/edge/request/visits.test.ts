@@ -21,7 +21,7 @@ describe('who asked last for a page', () => {
       seen.map(({ page, crawler, category }) => [page.path, crawler, category]),
       [
         ['/visited', 'Googlebot', 'search'],
-        ['/visited', 'GPTBot', 'ai'],
+        ['/visited', 'GPTBot', 'ai-training'],
       ],
     )
   })

@@ -1,6 +1,7 @@
 import { utcDay } from '../../clock.ts'
 import type { Queryable } from '../../db/transaction.ts'
 import type { AccountId, DomainName } from '../../ids.ts'
+import { broadCategory } from '../../sites/domain-settings.ts'
 import type { TrafficOf } from './read-traffic.ts'
 
 export type TrafficSummary = {
@@ -62,7 +63,7 @@ export async function readSummaries(
     last_crawler:
       row.crawler === null || row.category === null || row.seen_at === null
         ? null
-        : { name: row.crawler, category: row.category, at: row.seen_at.toISOString() },
+        : { name: row.crawler, category: broadCategory(row.category), at: row.seen_at.toISOString() },
   }))
 }
 

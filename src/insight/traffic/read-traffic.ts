@@ -1,5 +1,6 @@
 import type { Queryable } from '../../db/transaction.ts'
 import type { AccountId, DomainId } from '../../ids.ts'
+import { broadCategory, purposeOf } from '../../sites/domain-settings.ts'
 import { quantileMs, roundedMs, startsOf, TIME_STEPS, type TimeRange } from './time-range.ts'
 import {
   hitRatio,
@@ -26,7 +27,9 @@ export type TrafficView = {
     p95_ms: number | null
   }
   categories: (Series & { name: string })[]
-  crawlers: (Series & { name: string; category: string })[]
+  /** AI crawlers of known purpose. */
+  purposes: (Series & { name: string })[]
+  crawlers: (Series & { name: string; category: string; purpose: string | null })[]
   verdicts: (Series & { name: string; kind: VerdictKind; p50_ms: number | null; p95_ms: number | null })[]
   /** Responses to crawlers; `none`: the client disconnected before. */
   statuses: (Series & { name: '2xx' | '3xx' | '4xx' | '5xx' | 'none' })[]
@@ -106,7 +109,8 @@ function shape(times: string[], counts: readonly CountRow[], timed: readonly Tim
 
   const people = none()
   const categories = new Map<string, Series & { name: string }>()
-  const crawlers = new Map<string, Series & { name: string; category: string }>()
+  const purposes = new Map<string, Series & { name: string }>()
+  const crawlers = new Map<string, Series & { name: string; category: string; purpose: string | null }>()
   const verdicts = new Map<string, Series & { name: string; kind: VerdictKind }>()
   const statuses = (['2xx', '3xx', '4xx', '5xx', 'none'] as const).map((name) => ({ name, ...none() }))
   const byStep = times.map(noVisits)
@@ -115,17 +119,15 @@ function shape(times: string[], counts: readonly CountRow[], timed: readonly Tim
     if (category === PEOPLE) {
       if (verdict !== null) add(people, at, visits)
     } else if (crawler !== null) {
-      add(
-        upsert(categories, category, () => ({ name: category, ...none() })),
-        at,
-        visits,
-      )
-      const of = `${category} ${crawler}`
-      add(
-        upsert(crawlers, of, () => ({ name: crawler, category, ...none() })),
-        at,
-        visits,
-      )
+      const [broad, purpose] = [broadCategory(category), purposeOf(category)]
+      const made = () => ({ name: crawler, category: broad, purpose, ...none() })
+      const ofCategory = upsert(categories, broad, () => ({ name: broad, ...none() }))
+      add(ofCategory, at, visits)
+      if (purpose !== null) {
+        const ofPurpose = upsert(purposes, purpose, () => ({ name: purpose, ...none() }))
+        add(ofPurpose, at, visits)
+      }
+      add(upsert(crawlers, `${category} ${crawler}`, made), at, visits)
     } else if (verdict !== null) {
       const kind = kindOfVerdict(verdict)
       add(
@@ -171,6 +173,7 @@ function shape(times: string[], counts: readonly CountRow[], timed: readonly Tim
       ...quantiles(allPages),
     },
     categories: sorted(categories),
+    purposes: sorted(purposes),
     crawlers: sorted(crawlers),
     verdicts: sorted(verdicts).map((each) => ({ ...each, ...quantiles(ofVerdict.get(each.name)) })),
     statuses,

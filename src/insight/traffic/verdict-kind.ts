@@ -3,7 +3,7 @@ import type { Verdict } from '../../edge/request/verdict.ts'
 /** `hit`, `stale`, `rendered`: a finished page. `failed`: the origin had to respond. `passed`: by rule. */
 export type VerdictKind = 'hit' | 'stale' | 'rendered' | 'failed' | 'passed' | 'sitemap'
 
-const BY_RULE: readonly Verdict[] = [
+const BY_RULE: readonly (Verdict | 'blocked' | 'payment')[] = [
   'pass; not-a-crawler',
   'pass; method',
   'pass; category',
@@ -16,6 +16,10 @@ const BY_RULE: readonly Verdict[] = [
   'pass; loop',
   'pass; forged',
   'rule',
+  'redirect',
+  'site-file',
+  'blocked',
+  'payment',
 ]
 
 const BY_RULE_SET: ReadonlySet<string> = new Set(BY_RULE)

@@ -18,7 +18,7 @@ type CountedRequest = {
   headers: { 'user-agent'?: string | undefined; via?: string | undefined }
 }
 
-type CountedVerdict = Verdict | NoVerdict | 'sitemap'
+type CountedVerdict = Verdict | NoVerdict | 'sitemap' | 'blocked' | 'payment'
 
 type CountedAnswer = {
   verdict: Verdict | NoVerdict
@@ -65,14 +65,16 @@ export function createTraffic(deps: {
     const nowMs = clock.nowMs()
     const of = counts.hourOf(domain.id, nowMs)
     if (of === null) return
-    if (verdict === 'pass; not-a-crawler') {
+    // People are redirected and read site files too.
+    const isOfPeople = crawler === null && (verdict === 'redirect' || verdict === 'site-file')
+    if (verdict === 'pass; not-a-crawler' || isOfPeople) {
       counts.add(of, keyOf(PEOPLE, OTHER_CRAWLER, counts.verdictNumber(verdict)), status, seconds)
       return
     }
     // A sitemap is not a page, however it was served.
     const isOfCache = verdict === 'hit' || verdict === 'stale'
     const isSitemap = verdict === 'pass; sitemap' || (isOfCache && page === null)
-    const counted: CountedVerdict = isSitemap ? 'sitemap' : verdict
+    const counted: CountedVerdict = isSitemap ? 'sitemap' : withoutCategory(verdict)
     const name = crawlerNumber(headers['user-agent'])
     const key = keyOf(crawler ?? 'other', name, counts.verdictNumber(counted))
     counts.add(of, key, status, seconds)
@@ -131,6 +133,12 @@ export function createTraffic(deps: {
 function countPath(of: DomainHour, path: PagePath, verdict: CountedVerdict, status: number): void {
   of.top.add(path, verdict, status)
   if (hasFailed(verdict) || status >= 400) of.failing.add(path, verdict, status)
+}
+
+/** The category has a column of its own. */
+function withoutCategory(verdict: Verdict | NoVerdict): CountedVerdict {
+  if (verdict.startsWith('blocked')) return 'blocked'
+  return verdict.startsWith('payment') ? 'payment' : verdict
 }
 
 function hasFailed(verdict: CountedVerdict): boolean {

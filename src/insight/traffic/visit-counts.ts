@@ -124,9 +124,9 @@ export class VisitCounts {
   }
 
   readonly named = (key: number) => ({
-    category: CATEGORIES[key & 7]!,
-    crawler: (key & 7) === PEOPLE_AT ? '' : CRAWLER_NAMES[(key >> 3) & 255]!,
-    verdict: this.#verdicts[key >> 11]!,
+    category: CATEGORIES[key & 15]!,
+    crawler: (key & 15) === PEOPLE_AT ? '' : CRAWLER_NAMES[(key >> 4) & 255]!,
+    verdict: this.#verdicts[key >> 12]!,
   })
 
   #begin(domain: DomainId, hour: number): DomainHour | null {
@@ -154,13 +154,13 @@ export class VisitCounts {
   }
 }
 
-/** Bits: three for the category, eight for the crawler, the rest for the verdict. */
+/** Bits: four for the category, eight for the crawler, the rest for the verdict. */
 export function keyOf(category: string, crawler: number, verdict: number): number {
-  return (verdict << 11) | (crawler << 3) | CATEGORIES.indexOf(category)
+  return (verdict << 12) | (crawler << 4) | CATEGORIES.indexOf(category)
 }
 
 function withoutName(key: number): number {
-  return (key & ~(255 << 3)) | (OTHER_CRAWLER << 3)
+  return (key & ~(255 << 4)) | (OTHER_CRAWLER << 4)
 }
 
 export type Room = { left: number }

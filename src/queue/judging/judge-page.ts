@@ -8,7 +8,13 @@ import type { ClaimedJob } from '../jobs/claim.ts'
 import type { JobOutcome } from '../jobs/job.ts'
 import { type Finding, type Look, type Soft404, soft404Of } from './soft-404.ts'
 
-type Judgement = { last: LastGood | null; probe: string | null; soft404: Soft404 | null }
+type Judgement = {
+  last: LastGood | null
+  probe: string | null
+  soft404: Soft404 | null
+  /** A soft 404 is given with status 404. */
+  answers404: boolean
+}
 
 export type Kept =
   /** The job has ended. `page` null: the same content, with a longer life. */
@@ -28,21 +34,22 @@ export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; cl
   async function judge({ page }: ClaimedJob, look: Look | null): Promise<Judgement | null> {
     const known = await readJudgement<Finding>(pool, page)
     if (known === null) return null
-    const { last, probe, finding } = known
-    return { last, probe, soft404: soft404Of(finding, look) }
+    const { finding, ...others } = known
+    return { ...others, soft404: soft404Of(finding, look) }
   }
 
   async function keep(
     job: ClaimedJob,
-    page: NewPage & { look: Look | null; missing: string | null },
+    rendered: NewPage & { look: Look | null; missing: string | null },
     first: Judgement | null,
   ): Promise<Kept> {
     const limit = planNamed(plans, job.plan).monthly_render_limit
     let judgement = first
     for (let tries = 1; tries <= TRIES && judgement !== null; tries++) {
       const nowMs = clock.nowMs()
-      const { last, probe, soft404 } = judgement
-      if (soft404 !== null) return { kept: 'refused', ...soft404, isWorse: false }
+      const { last, probe, soft404, answers404 } = judgement
+      if (soft404 !== null && !answers404) return { kept: 'refused', ...soft404, isWorse: false }
+      const page = soft404 === null ? rendered : { ...rendered, status: 404 }
       const refusal = refusalOf(page, last, nowMs)
       if (refusal !== null) return { kept: 'refused', ...refusal, isWorse: true }
       switch (await retried(() => keepPage(pool, job, page, { probe, limit, nowMs }))) {
@@ -59,7 +66,7 @@ export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; cl
           return { kept: 'stored', page: { kind: 'page', status, headers, ...body, ...times, ruleEffect } }
         }
         case 'judge-again':
-          judgement = await judge(job, page.look)
+          judgement = await judge(job, rendered.look)
       }
     }
     if (judgement === null) return { kept: 'nothing' }

@@ -7,6 +7,7 @@ import { retriedTransaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { DomainId } from '../../ids.ts'
 import type { Log } from '../../log.ts'
+import { redirectMapOf } from '../../site-files/stored-redirects.ts'
 import { readDomainSettings } from '../../sites/domain-settings.ts'
 import { createStaleFinder, type FindStale } from '../../store/last-visits.ts'
 import { enqueue } from '../jobs/enqueue.ts'
@@ -75,11 +76,13 @@ async function refreshDue({ pool, plans, clock, stalest }: Deps): Promise<boolea
       const { domain, freshSeconds } = due
       const { paths, isMore } =
         room <= 0 ? NOTHING : await stalest(client, { domain, freshSeconds, limit: room, nowMs })
-      if (paths.length > 0) await enqueue(client, domain, paths, 'refresh')
+      const redirects = paths.length === 0 ? null : await redirectMapOf(client, domain)
+      const wanted = paths.filter((path) => redirects?.find(path.split('?', 1)[0]!) == null)
+      if (wanted.length > 0) await enqueue(client, domain, wanted, 'refresh')
       await client.query(
         `update freshness set day = $2, ahead = $3, next_at = now() + make_interval(secs => $4)
           where domain_id = $1`,
-        [domain, today, due.ahead + paths.length, paths.length > 0 || isMore ? SOON_SECONDS : LATER_SECONDS],
+        [domain, today, due.ahead + wanted.length, paths.length > 0 || isMore ? SOON_SECONDS : LATER_SECONDS],
       )
       return true
     })

@@ -7,6 +7,7 @@ import { AppError } from '../../errors.ts'
 import type { DomainId, DomainName, PagePath } from '../../ids.ts'
 import { readOrigin } from '../../outbound/origin.ts'
 import { lifetimesOf, RuleBook, USUAL_CATEGORY } from '../../rules/rule-book.ts'
+import { redirectMapOf } from '../../site-files/stored-redirects.ts'
 import { type Robots, readRobots } from '../../sitemaps/robots.ts'
 import { type DomainSettings, readDomainSettings } from '../../sites/domain-settings.ts'
 import { freshnessOf } from '../../store/freshness.ts'
@@ -113,11 +114,14 @@ async function queueNext(client: Queryable, run: Run, limit: number, nowMs: numb
     query: run.settings.query,
   })
   const rules = new RuleBook(run.settings.rules)
+  const redirects = await redirectMapOf(client, run.domain)
   const chosen: Record<WarmChoice, PagePath[]> = { queue: [], forbidden: [], passed: [], fresh: [] }
   for (const page of pages) {
-    chosen[warmChoice(page, { which: run.which, robots, settings: run.settings, rules, nowMs })].push(
-      page.path,
-    )
+    const isRedirected = redirects?.find(page.path.split('?', 1)[0]!) != null
+    const choice = isRedirected
+      ? 'passed'
+      : warmChoice(page, { which: run.which, robots, settings: run.settings, rules, nowMs })
+    chosen[choice].push(page.path)
   }
   await queueFor(client, run, chosen.queue)
   await move(client, run.domain, {

@@ -138,7 +138,7 @@ function cacheControlOf(headers: readonly ResponseHeader[]): { cacheControl?: st
   return found.length === 0 ? {} : { cacheControl: found.map(({ value }) => value).join(', ') }
 }
 
-const KEPT_HEADERS = ['content-language', 'link', 'x-robots-tag']
+const KEPT_HEADERS = ['content-language', 'content-signal', 'content-usage', 'link', 'x-robots-tag']
 
 export function keptHeaders(headers: readonly ResponseHeader[]): [name: string, value: string][] {
   return headers.flatMap(({ name, value }): [string, string][] => {

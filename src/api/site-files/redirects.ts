@@ -1,0 +1,108 @@
+import { z } from 'zod'
+import { AppError } from '../../errors.ts'
+import { checkRedirects, checkRedirectsCsv, redirectsCsv } from '../../site-files/redirect-list.ts'
+import { keyFileOf, REDIRECT_STATUSES } from '../../site-files/redirects.ts'
+import { listRedirects, redirectsETag, replaceRedirects } from '../../site-files/stored-redirects.ts'
+import { domainParams, ownedDomain } from '../domains/domain-schema.ts'
+import { callerOf } from '../http/access.ts'
+import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
+import { authorOf } from '../http/author.ts'
+import { csvResponse, formatParam, sendCsv, wantsCsv } from '../http/csv.ts'
+
+const BODY_LIMIT_BYTES = 8 * 1_048_576
+
+const address = z.string().max(2_048)
+const status = z
+  .union(REDIRECT_STATUSES.map((code) => z.literal(code)))
+  .describe('Default: 301. 410 has no `to`')
+
+const entrySchema = z.object({
+  from: address.describe('A path without query; `*` at its end matches any further characters'),
+  to: address
+    .nullish()
+    .describe('A path, or an address with http or https; `*` stands for the text that matched'),
+  status: status.optional(),
+})
+
+const redirectSchema = apiSchema(
+  'Redirect',
+  z.object({
+    from: z.string(),
+    to: z.string().nullable().describe('Null: gone (410)'),
+    status,
+    hits: z.int().describe('Counted within 10 seconds; kept while `from` stays'),
+    last_used_at: z.iso.datetime({ precision: 3 }).nullable(),
+    external: z.boolean().describe('It leads to another host'),
+    shadows_page: z.boolean().describe('A stored page is behind it and is no longer served'),
+  }),
+)
+
+const listSchema = z.object({ domain: z.string(), redirects: z.array(redirectSchema) })
+
+export function redirects(app: ApiApp, deps: ApiDeps): void {
+  const { caughtUp, pool } = deps
+
+  app.route({
+    method: 'GET',
+    url: '/api/domains/:domain/redirects',
+    config: { access: 'key', refuses: ['domain_not_found'] },
+    schema: {
+      operationId: 'listRedirects',
+      tags: ['Site files'],
+      summary: 'The redirects of a domain, in the order of the last change. `ETag` names this list',
+      params: domainParams,
+      querystring: z.object({ format: formatParam }),
+      response: { 200: csvResponse('The redirects', listSchema) },
+    },
+    handler: async (request, reply) => {
+      const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
+      const listed = await listRedirects(pool, domain)
+      reply.header('ETag', redirectsETag(listed))
+      if (!wantsCsv(request, request.query.format)) return { domain: domain.name, redirects: listed }
+      return sendCsv(reply, `redirects-${domain.name}`, redirectsCsv(listed))
+    },
+  })
+
+  app.route({
+    method: 'PUT',
+    url: '/api/domains/:domain/redirects',
+    config: {
+      access: 'key',
+      takesCsv: true,
+      refuses: ['invalid_field', 'domain_not_found', 'changed_meanwhile', 'redirects_too_large'],
+    },
+    bodyLimit: BODY_LIMIT_BYTES,
+    // Each entry that is refused is named with its line.
+    validatorCompiler: () => () => true,
+    schema: {
+      operationId: 'replaceRedirects',
+      tags: ['Site files'],
+      summary: 'Replace all redirects of a domain (at most 10,000), as JSON or as CSV (`from,to,status`)',
+      description:
+        'Nothing is saved if an entry is refused. With `If-Match`, only if the list is the one with that `ETag`.',
+      params: domainParams,
+      body: z.object({ redirects: z.array(entrySchema).max(10_000) }),
+      response: { 200: csvResponse('The redirects after the change', listSchema) },
+    },
+    handler: async (request, reply) => {
+      const { account } = callerOf(request)
+      const domain = await ownedDomain(pool, account, (request.params as { domain: string }).domain)
+      const body: unknown = request.body
+      const site = { name: domain.name, keyFile: keyFileOf(domain.indexnowKey) }
+      const checked = typeof body === 'string' ? checkRedirectsCsv(body, site) : checkRedirects(body, site)
+      if (!checked.ok) {
+        const { error: word, lines } = checked
+        throw new AppError('invalid_field', { word, ...(lines.length > 0 && { fields: { lines } }) })
+      }
+      const author = await authorOf(pool, request)
+      await replaceRedirects(pool, domain, checked.redirects, {
+        author,
+        ifMatch: request.headers['if-match'],
+      })
+      await caughtUp()
+      const listed = await listRedirects(pool, domain)
+      reply.header('ETag', redirectsETag(listed))
+      return { domain: domain.name, redirects: listed }
+    },
+  })
+}

@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { startTestApi, storePages, type TestAccount, type TestApi } from '../../../test/support/api.ts'
+
+let api: TestApi
+let owner: TestAccount
+const at = '/api/domains/red.example.com'
+before(async () => {
+  api = await startTestApi()
+  owner = await api.account()
+  await api.domain(owner, 'red.example.com')
+})
+after(() => api.close())
+
+const put = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+  api.call('PUT', at + path, { key: owner.key, body, headers })
+const set = (settings: object) => put('', { settings })
+const get = (path: string) => api.get(at + path, owner.key)
+type Listed = {
+  from: string
+  hits: number
+  external: boolean
+  shadows_page: boolean
+  last_used_at: string | null
+}
+const listed = async () => (await get('/redirects')).body['redirects'] as Listed[]
+
+describe('GET and PUT /api/domains/:domain/redirects', () => {
+  it('gives the list as it was put, with uses, other hosts and hidden pages', async () => {
+    assert.deepEqual((await get('/redirects')).body, { domain: 'red.example.com', redirects: [] })
+    const { rows } = await api.pool.query<{ id: number }>('select id from domain')
+    await storePages(api, rows[0]!.id as never, ['/old?x=1', '/shop/a'])
+    await api.pool.query(`insert into last_visit values ($1, '/shop/a', 'a', 'search', now())`, [rows[0]!.id])
+    const redirects = [
+      { from: '/z', to: 'https://else.example/', hits: 7, external: false },
+      { from: '/old', to: '/new', status: 302 },
+      { from: '/shop/*', to: 'https://red.example.com/*' },
+      { from: '/gone', to: null, status: 410 },
+    ]
+    const answer = await put('/redirects', { redirects })
+    assert.equal(answer.status, 200)
+    const none = { hits: 0, last_used_at: null }
+    assert.deepEqual(answer.body['redirects'], [
+      { from: '/z', to: 'https://else.example/', status: 301, ...none, external: true, shadows_page: false },
+      { from: '/old', to: '/new', status: 302, ...none, external: false, shadows_page: true },
+      {
+        from: '/shop/*',
+        to: 'https://red.example.com/*',
+        status: 301,
+        ...none,
+        external: false,
+        shadows_page: true,
+      },
+      { from: '/gone', to: null, status: 410, ...none, external: false, shadows_page: false },
+    ])
+    assert.deepEqual((await get('/redirects')).body, answer.body)
+    assert.equal((await api.pool.query('select from last_visit')).rowCount, 0, 'it is not refreshed ahead')
+  })
+
+  it('keeps the uses of what stays', async () => {
+    await api.pool.query(
+      `insert into redirect_use select id, path, 3, now() from domain, unnest('{/old,/shop/*}'::text[]) path`,
+    )
+    await put('/redirects', { redirects: [{ from: '/old', to: '/other' }] })
+    assert.equal((await listed())[0]?.hits, 3)
+    await put('/redirects', { redirects: [] })
+    await put('/redirects', { redirects: [{ from: '/old', to: '/other' }] })
+    assert.equal((await listed())[0]?.hits, 0)
+  })
+
+  it('refuses bad entries with their lines, and saves nothing', async () => {
+    const answer = await put('/redirects', {
+      redirects: [{ from: '/fine', to: '/x' }, { from: 'a', to: '/x' }, {}],
+    })
+    assert.equal(answer.status, 400)
+    assert.match(answer.body['error'] as string, /^Line 2: from must be a path/)
+    assert.deepEqual(
+      (answer.body['lines'] as { line: number }[]).map(({ line }) => line),
+      [2, 3],
+    )
+    assert.equal((await listed())[0]?.from, '/old')
+    assert.equal((await put('/redirects', { redirects: 'x' })).body['error'], 'redirects must be an array')
+    const many = Array.from({ length: 10_001 }, (_, n) => ({ from: `/${n}`, to: '/x' }))
+    const tooMany = await put('/redirects', { redirects: many })
+    assert.deepEqual(
+      [tooMany.status, tooMany.body],
+      [400, { error: 'redirects has more than 10000 entries' }],
+    )
+  })
+
+  it('takes 8 MiB and no more', async () => {
+    const size = 8 * 1_048_576
+    const fits = '{"redirects":[]}'.padEnd(size)
+    assert.equal((await put('/redirects', fits)).status, 200)
+    const answer = await put('/redirects', `${fits} `)
+    assert.deepEqual([answer.status, answer.body], [413, { error: 'Request body too large (maximum 8 MiB)' }])
+  })
+
+  it('comes and goes as CSV', async () => {
+    const csv = { 'content-type': 'text/csv' }
+    assert.equal((await put('/redirects', 'to,from\n/b,/a\n', csv)).status, 200)
+    const text = await get('/redirects?format=csv')
+    assert.equal(text.text, 'from,to,status\r\n/a,/b,301\r\n')
+    const accepted = await api.call('GET', `${at}/redirects`, {
+      key: owner.key,
+      headers: { accept: 'text/csv' },
+    })
+    assert.equal(accepted.text, text.text)
+    const bad = await put('/redirects', 'from,to\n/a,/b\n\n/c,//d', csv)
+    assert.equal(bad.status, 400)
+    assert.match(bad.body['error'] as string, /^Line 4: to must be a path/)
+    assert.equal((await put('', 'x', csv)).status, 415)
+  })
+
+  it('changes a list only if it is the one that was read', async () => {
+    const tag = (await get('/redirects')).headers.get('etag')!
+    const first = await put('/redirects', { redirects: [{ from: '/1', to: '/b' }] }, { 'if-match': tag })
+    assert.equal(first.status, 200)
+    const late = await put('/redirects', { redirects: [] }, { 'if-match': tag })
+    assert.deepEqual([late.status, late.body], [412, { error: 'It was changed since it was read' }])
+    assert.equal((await put('/redirects', { redirects: [] }, { 'if-match': '*' })).status, 200)
+  })
+})
+
+describe('settings of site files', () => {
+  const refused: Record<string, [settings: object, error: string]> = {
+    'text in the middle of a group': [
+      { robots: { mode: 'append', text: '# x\nDisallow: /' } },
+      'settings.robots.text must begin with a User-agent or Sitemap line',
+    ],
+    'too long a text': [
+      { robots: { mode: 'replace', text: 'x'.repeat(512_001) } },
+      'settings.robots.text must have at most 512000 bytes',
+    ],
+    NUL: [
+      { robots: { mode: 'replace', text: 'a\0' } },
+      'settings.robots.text must not contain NUL or broken characters',
+    ],
+    'an unknown mode': [
+      { robots: { mode: 'off' } },
+      'settings.robots.mode must be "origin" or "append" or "replace"',
+    ],
+    'an unknown field': [
+      { preferences: { train: 'deny' } },
+      'settings.preferences has unknown fields: "train"',
+    ],
+    'payment without terms': [
+      { categories: { ai: 'payment' } },
+      'settings.terms_url is required for "payment"',
+    ],
+    'terms with a user': [
+      { terms_url: 'https://u@x.example/' },
+      'settings.terms_url must be an http or https URL',
+    ],
+    'terms that end the header': [
+      { terms_url: 'https://x.example/>;' },
+      'settings.terms_url must be an http or https URL',
+    ],
+  }
+  for (const [name, [settings, error]] of Object.entries(refused)) {
+    it(`refuses ${name}`, async () => {
+      const answer = await set(settings)
+      assert.deepEqual([answer.status, answer.body], [400, { error }])
+    })
+  }
+
+  it('shows the text of robots.txt only where one domain is read', async () => {
+    const text = 'x'.repeat(512_000)
+    assert.equal((await set({ robots: { mode: 'replace', text } })).status, 200)
+    const one = (await get('')).body['domain'] as { settings: { robots: object }; indexnow_key: null }
+    assert.deepEqual(one.settings.robots, { mode: 'replace', text })
+    assert.equal(one.indexnow_key, null)
+    const changed = (await set({ fresh_seconds: 60 })).body['domain'] as typeof one
+    assert.deepEqual(changed.settings.robots, { mode: 'replace' })
+  })
+
+  it('terms cannot go while payment needs them; the key of IndexNow is made once', async () => {
+    const terms_url = 'https://red.example.com/terms'
+    assert.equal((await set({ categories: { ai: 'payment' }, terms_url })).status, 200)
+    assert.equal((await set({ terms_url: null })).status, 400)
+    assert.equal((await set({ categories: { 'ai-user': 'block' }, terms_url: null })).status, 200)
+    const keys = []
+    for (const indexnow of [true, false, true]) {
+      keys.push(((await set({ indexnow })).body['domain'] as { indexnow_key: string }).indexnow_key)
+    }
+    assert.match(keys[0]!, /^[0-9a-f]{32}$/)
+    assert.equal(new Set(keys).size, 1)
+    const file = await put('/redirects', { redirects: [{ from: `/${keys[0]}.txt`, to: '/x' }] })
+    assert.match(file.body['error'] as string, /is never redirected/)
+  })
+})
+
+describe('POST /api/domains/:domain/robots/test', () => {
+  const judge = (body: object) => api.post(`${at}/robots/test`, owner.key, body)
+
+  it('judges a text, what is served, and says when there is nothing to judge by', async () => {
+    const text = 'User-agent: *\nDisallow: /private # mine'
+    const verdict = await judge({ path: '/private/x', crawler: 'Googlebot', text })
+    assert.deepEqual(verdict.body, { allowed: false, line: 2, rule: 'Disallow: /private # mine' })
+    await set({ robots: { mode: 'replace', text: 'User-agent: GPTBot\nDisallow: /' } })
+    const agent = 'Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)'
+    assert.equal((await judge({ path: '/', crawler: agent })).body['allowed'], false)
+    const { body } = await get('/robots')
+    assert.equal(body['served'], 'User-agent: GPTBot\nDisallow: /')
+    await set({ robots: { mode: 'origin' } })
+    const answer = await judge({ path: '/', crawler: 'x' })
+    assert.deepEqual([answer.status, answer.body], [502, { error: 'Origin cannot be reached' }])
+    assert.equal((await judge({ path: 'x', crawler: 'x' })).body['error'], 'path must start with /')
+  })
+
+  it('shows what would be served, and which search engines it shuts out', async () => {
+    const body = { mode: 'replace', text: 'User-agent: Bingbot\nDisallow: /' }
+    const preview = await api.post(`${at}/robots/preview`, owner.key, body)
+    assert.deepEqual(preview.body, { text: body.text, forbids: ['Bingbot'] })
+  })
+})
+
+describe('versions', () => {
+  type Version = { id: number; kind: string; author: string; content?: unknown }
+  const versions = async (kind: string) => (await get(`/versions?kind=${kind}`)).body['versions'] as Version[]
+  const restore = (id: number) => api.post(`${at}/versions/${id}/restore`, owner.key)
+
+  it('keeps the last 20 of each kind with their authors; no change, no version', async () => {
+    for (let n = 0; n < 21; n++) await put('/redirects', { redirects: [{ from: `/v${n}`, to: '/x' }] })
+    await put('/redirects', { redirects: [{ from: '/v20', to: '/x' }] })
+    const kept = await versions('redirects')
+    assert.equal(kept.length, 20)
+    assert.equal(kept[0]!.author, 'key test')
+    const cookie = await api.session(owner)
+    await api.call('PUT', `${at}/redirects`, { cookie, body: { redirects: [] } })
+    assert.equal((await versions('redirects'))[0]!.author, owner.email)
+    const before = (await versions('policy')).length
+    await set({ fresh_seconds: 61 })
+    assert.equal((await versions('policy')).length, before)
+    assert.equal((await get('/versions?kind=other')).status, 400)
+  })
+
+  it('puts any of them back into force', async () => {
+    const [, before] = await versions('redirects')
+    const made = await restore(before!.id)
+    assert.equal(made.status, 200)
+    assert.deepEqual(made.body['content'], [{ from: '/v20', to: '/x', status: 301 }])
+    assert.notEqual(made.body['id'], before!.id)
+    assert.equal((await listed())[0]?.from, '/v20')
+    assert.equal(
+      (await restore(made.body['id'] as number)).body['id'],
+      made.body['id'],
+      'the current one makes none',
+    )
+
+    await set({ preferences: { search: 'deny' }, rules: [{ path: '/a', action: 'pass' }] })
+    await set({ preferences: {}, rules: [] })
+    await set({ robots: { mode: 'replace', text: 'one' } })
+    await set({ robots: { mode: 'replace', text: 'two' } })
+    for (const kind of ['policy', 'rules', 'robots']) await restore((await versions(kind))[1]!.id)
+    const { settings } = (await get('')).body['domain'] as { settings: Record<string, unknown> }
+    assert.deepEqual(settings['preferences'], { search: 'deny' })
+    assert.deepEqual(settings['rules'], [{ path: '/a', action: 'pass' }])
+    assert.deepEqual(settings['robots'], { mode: 'replace', text: 'one' })
+  })
+
+  it('are not told to others, and unknown ones are not found', async () => {
+    const [first] = await versions('robots')
+    const found = await get(`/versions/${first!.id}`)
+    assert.deepEqual(found.body['content'], { mode: 'replace', text: 'one' })
+    const other = await api.account()
+    await api.domain(other, 'blue.example.com')
+    const foreign = await api.get(`/api/domains/blue.example.com/versions/${first!.id}`, other.key)
+    assert.deepEqual([foreign.status, foreign.body], [404, { error: 'Version not found' }])
+    assert.equal((await restore(2_147_483_648)).status, 404)
+  })
+})

@@ -1,0 +1,58 @@
+import { requestIdOf } from '../../http/request-id.ts'
+import { barePath } from '../../site-files/redirects.ts'
+import type { CrawlerCategory, Treatment } from '../../sites/domain-settings.ts'
+import { KNOWN_CRAWLERS, knownCrawlerIndex } from '../crawlers/known-crawlers.ts'
+import type { EdgeRequest, EdgeResponse } from '../server/exchange.ts'
+import type { EdgeDomain } from './domain.ts'
+import type { Target } from './target.ts'
+import type { Verdict } from './verdict.ts'
+
+type Refusal = Extract<Treatment, 'block' | 'payment'>
+
+/** null: the owner lets this crawler in, or the path is open to every crawler. `isNamed`: as a sitemap. */
+export function refusalOf(
+  domain: Pick<EdgeDomain, 'isActive' | 'treatments' | 'termsPath'>,
+  crawler: CrawlerCategory | null,
+  { url, target }: { url: string; target: Target },
+): Refusal | null {
+  if (crawler === null || !domain.isActive) return null
+  const treatment = domain.treatments[crawler]
+  if (treatment !== 'block' && treatment !== 'payment') return null
+  const path = barePath(url)
+  const isOpen =
+    path !== null && (path === '/robots.txt' || path.startsWith('/.well-known/') || path === domain.termsPath)
+  return isOpen || target.kind === 'sitemap' ? null : treatment
+}
+
+const ENDINGS = {
+  block: [403, 'blocked', 'may not read this site. The owner of the site decided this.'],
+  payment: [402, 'payment', 'may read this site only for payment. The owner of the site decided this.'],
+} as const
+
+/** Names the crawler by our own table: a user agent is the client's text. */
+export function sendRefusal(
+  req: EdgeRequest,
+  res: EdgeResponse,
+  { termsUrl }: Pick<EdgeDomain, 'termsUrl'>,
+  { refusal, crawler }: { refusal: Refusal; crawler: CrawlerCategory },
+): Verdict {
+  const [status, word, words] = ENDINGS[refusal]
+  const verdict: Verdict = `${word}; ${crawler}`
+  const name = KNOWN_CRAWLERS[knownCrawlerIndex(req.headers['user-agent'] ?? '')]?.[0] ?? 'This crawler'
+  const terms = refusal === 'payment' && termsUrl !== null ? termsUrl : null
+  const body = `${name} ${words}\n${terms === null ? '' : `Terms: ${terms}\n`}`
+  const headers = [
+    'Content-Type',
+    'text/plain; charset=utf-8',
+    'Content-Length',
+    `${Buffer.byteLength(body)}`,
+  ]
+  headers.push('Cache-Control', 'no-store', 'Vary', 'User-Agent', 'X-Content-Type-Options', 'nosniff')
+  if (terms !== null) headers.push('Link', `<${terms}>; rel="license"`)
+  headers.push('X-Prepaint', verdict, 'X-Request-Id', requestIdOf(req))
+  // An unread body would be parsed as the next request.
+  if (!req.complete && req.method !== 'GET' && req.method !== 'HEAD') res.shouldKeepAlive = false
+  res.writeHead(status, headers)
+  res.end(req.method === 'HEAD' ? undefined : body)
+  return verdict
+}

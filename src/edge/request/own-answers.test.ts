@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { after, before, describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { GOOGLEBOT, PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+
+const GPTBOT = 'Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)'
+let edge: TestEdge
+let robots = (_req: IncomingMessage, res: ServerResponse): void => void res.end()
+const seen: string[] = []
+const uses: string[] = []
+before(async () => {
+  edge = await startTestEdge({
+    origin: (req, res) => {
+      seen.push(req.url!)
+      if (req.url === '/robots.txt') robots(req, res)
+      else res.end('from the origin')
+    },
+    parts: { redirectUses: { note: (_domain, name) => void uses.push(name) } },
+  })
+})
+after(() => edge.close())
+
+const settings = (set: object, name = 'red.example') => edge.set(`settings = '${JSON.stringify(set)}'`, name)
+async function version(kind: string, content: unknown, domain = edge.red) {
+  await edge.pool.query(
+    `insert into site_version (domain_id, kind, content, author) values ($1, $2, $3, 'a test')`,
+    [domain, kind, JSON.stringify(content)],
+  )
+  await edge.set('is_active = is_active')
+  await edge.settled()
+}
+
+describe('redirects at the edge', () => {
+  before(() =>
+    version('redirects', [
+      { from: '/old', to: '/new', status: 301 },
+      { from: '/moved/*', to: 'https://blue.example/*', status: 302 },
+      { from: '/gone', to: null, status: 410 },
+      { from: '/hit', to: '/new', status: 308 },
+    ]),
+  )
+
+  it('answer people and crawlers, before the origin and before a stored page', async () => {
+    for (const agent of [PERSON, GOOGLEBOT]) {
+      const moved = await edge.ask('/old?a=1', { agent })
+      assert.equal(moved.status, 301)
+      assert.equal(moved.headers.location, '/new?a=1')
+      assert.equal(moved.verdict, 'redirect')
+      assert.equal(moved.headers['cache-control'], 'max-age=300')
+    }
+    const other = await edge.ask('/moved/x', { method: 'POST', body: 'x', agent: PERSON })
+    assert.equal(other.status, 302)
+    assert.equal(other.headers.location, 'https://blue.example/x')
+    assert.equal(other.headers['cache-control'], 'no-cache')
+    const gone = await edge.ask('/gone', { method: 'HEAD' })
+    assert.equal(gone.status, 410)
+    assert.equal(gone.headers.location, undefined)
+    assert.deepEqual(seen, [])
+    assert.deepEqual(uses, ['/old', '/old', '/moved/*', '/gone'])
+  })
+
+  it('win over a page that is in memory, at once, and end at once', async () => {
+    await edge.ask('/page')
+    assert.equal(await edge.verdict('/page'), 'hit')
+    await version('redirects', [{ from: '/page', to: '/new', status: 301 }])
+    assert.equal(await edge.verdict('/page'), 'redirect')
+    await version('redirects', [])
+    assert.equal(await edge.verdict('/page'), 'hit')
+  })
+
+  it('do nothing for another domain, an inactive one, or a request by a site’s own front', async () => {
+    await version('redirects', [{ from: '/old', to: '/new', status: 301 }])
+    assert.equal(await edge.verdict('/old', { host: 'blue.example', agent: PERSON }), 'pass; not-a-crawler')
+    await edge.set('is_active = false')
+    await edge.settled()
+    assert.equal(await edge.verdict('/old', { agent: PERSON }), 'pass; not-a-crawler')
+    await edge.set('is_active = true')
+    await edge.settled()
+    assert.equal(await edge.verdict('/old', { agent: PERSON }), 'redirect')
+    await version('redirects', [])
+  })
+})
+
+describe('robots.txt at the edge', () => {
+  const at = (options = {}) => edge.ask('/robots.txt', { agent: PERSON, ...options })
+
+  it('passes the origin’s, and gives the last good one for a day while the origin fails', async () => {
+    robots = (_req, res) => void res.writeHead(503).end('down')
+    assert.equal((await at()).status, 503)
+    robots = (_req, res) =>
+      void res.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('User-agent: *\nAllow: /'))
+    const passed = await at()
+    assert.equal(passed.verdict, 'pass; not-a-crawler')
+    assert.equal((await edge.ask('/robots.txt')).verdict, 'pass; excluded')
+    for (const fail of [
+      (_req: IncomingMessage, res: ServerResponse) => void res.writeHead(500).end('down'),
+      (_req: IncomingMessage, res: ServerResponse) => void res.writeHead(429).end('busy'),
+      (req: IncomingMessage) => void req.socket.destroy(),
+    ]) {
+      robots = fail
+      const kept = await at()
+      assert.equal(kept.status, 200)
+      assert.equal(kept.verdict, 'site-file')
+      assert.equal(String(kept.body), 'User-agent: *\nAllow: /')
+    }
+    edge.wait(86_400_000)
+    robots = (_req, res) => void res.writeHead(503).end('down')
+    assert.equal((await at()).status, 503)
+  })
+
+  it('is ours when it is replaced: type, validator, HEAD, other methods', async () => {
+    await version('robots', { mode: 'replace', text: 'User-agent: GPTBot\nDisallow: /\n' })
+    await settings({ robots: { mode: 'replace' } })
+    await edge.settled()
+    const whole = await at()
+    assert.equal(String(whole.body), 'User-agent: GPTBot\nDisallow: /\n')
+    assert.equal(whole.headers['content-type'], 'text/plain; charset=utf-8')
+    assert.equal(whole.headers['cache-control'], 'no-cache')
+    assert.equal(whole.verdict, 'site-file')
+    const headers = { 'if-none-match': whole.headers.etag! }
+    assert.equal((await at({ headers })).status, 304)
+    assert.equal((await at({ method: 'HEAD' })).headers['content-length'], `${whole.body.length}`)
+    robots = (_req, res) => void res.writeHead(405).end()
+    assert.equal((await at({ method: 'POST' })).status, 405)
+  })
+
+  it('is appended to the origin’s, which is asked once a minute; 503 without it', async () => {
+    await version('robots', { mode: 'append', text: 'User-agent: GPTBot\nDisallow: /\n' })
+    await settings({ robots: { mode: 'append' } })
+    await edge.settled()
+    edge.wait(86_400_000)
+    robots = (_req, res) => void res.writeHead(500).end()
+    assert.equal((await at()).status, 503)
+    edge.wait(60_000)
+    robots = (_req, res) => void res.end('User-agent: *\nDisallow: /x')
+    seen.length = 0
+    for (let n = 0; n < 3; n++) {
+      assert.equal(
+        String((await at()).body),
+        'User-agent: *\nDisallow: /x\n\nUser-agent: GPTBot\nDisallow: /\n',
+      )
+    }
+    assert.deepEqual(seen, ['/robots.txt'])
+    edge.wait(60_000)
+    robots = (_req, res) => void res.end('<!doctype html><title>an application</title>')
+    assert.equal(String((await at()).body), 'User-agent: GPTBot\nDisallow: /\n')
+  })
+})
+
+describe('crawler policy at the edge', () => {
+  before(async () => {
+    const terms = 'https://red.example/terms'
+    await settings({ categories: { 'ai-training': 'block', ai: 'payment', seo: 'pass' }, terms_url: terms })
+    await edge.settled()
+    seen.length = 0
+  })
+
+  it('blocks by purpose, on every path and method, without asking the origin', async () => {
+    for (const [path, method] of [
+      ['/', 'GET'],
+      ['/app.js', 'HEAD'],
+      ['/form', 'POST'],
+    ] as const) {
+      const refused = await edge.ask(path, { agent: GPTBOT, method })
+      assert.equal(refused.status, 403)
+      assert.equal(refused.verdict, 'blocked; ai-training')
+      assert.equal(refused.headers['cache-control'], 'no-store')
+      assert.equal(refused.headers.vary, 'User-Agent')
+      if (method === 'GET') assert.match(String(refused.body), /^GPTBot may not .* owner/)
+    }
+    assert.deepEqual(seen, [])
+    assert.deepEqual(
+      edge.rendered.filter((page) => page.endsWith('/')),
+      [],
+    )
+  })
+
+  it('asks AI crawlers without an entry of their own for payment, and names the terms', async () => {
+    for (const [agent, category] of [
+      ['Mozilla/5.0 (compatible; OAI-SearchBot/1.0; +https://openai.com/searchbot)', 'ai-search'],
+      ['Mozilla/5.0 (compatible; YouBot/1.0; +https://about.you.com/youbot/)', 'ai'],
+    ] as const) {
+      const refused = await edge.ask('/', { agent })
+      assert.equal(refused.status, 402)
+      assert.equal(refused.verdict, `payment; ${category}`)
+      assert.equal(refused.headers.link, '<https://red.example/terms>; rel="license"')
+    }
+    assert.equal(await edge.verdict('/page', { agent: GOOGLEBOT }), 'stale')
+    assert.equal(await edge.verdict('/', { agent: PERSON }), 'pass; not-a-crawler')
+  })
+
+  it('leaves robots.txt, well-known paths, sitemaps and the terms open', async () => {
+    robots = (_req, res) => void res.end('')
+    for (const path of ['/robots.txt', '/.well-known/x', '/sitemap.xml', '/terms?x=1']) {
+      assert.equal(await edge.verdict(path, { agent: GPTBOT }), 'pass; category', path)
+    }
+  })
+
+  it('does nothing for an inactive domain', async () => {
+    await edge.set('is_active = false')
+    await edge.settled()
+    assert.equal((await edge.ask('/', { agent: GPTBOT })).status, 200)
+    await edge.set('is_active = true')
+    await edge.settled()
+  })
+})
+
+describe('preferences', () => {
+  it('stand with hits, rendered pages and their 304, and never with passed answers', async () => {
+    await settings({ preferences: { search: 'allow', ai_train: 'deny' } })
+    await edge.settled()
+    const headers: [string, string][] = [
+      ['content-usage', 'search=n, other=y'],
+      ['content-signal', 'ai-input=no'],
+    ]
+    edge.script({ kind: 'rendered', status: 200, headers, html: '<p>said by the origin</p>' })
+    for (const verdict of ['rendered', 'hit']) {
+      const page = await edge.ask('/said')
+      assert.equal(page.verdict, verdict)
+      assert.equal(page.headers['content-usage'], 'other=y, search=y, train-ai=n')
+      assert.equal(page.headers['content-signal'], 'ai-input=no, search=yes, ai-train=no')
+    }
+    const plain = await edge.ask('/page')
+    assert.equal(plain.headers['content-usage'], 'search=y, train-ai=n')
+    const known = await edge.ask('/page', { headers: { 'if-none-match': plain.headers.etag! } })
+    assert.equal(known.status, 304)
+    assert.equal(known.headers['content-signal'], 'search=yes, ai-train=no')
+    assert.equal((await edge.ask('/page', { agent: PERSON })).headers['content-usage'], undefined)
+    await settings({})
+    await edge.settled()
+    assert.equal((await edge.ask('/said')).headers['content-usage'], 'search=n, other=y')
+    assert.equal((await edge.ask('/page')).headers['content-usage'], undefined)
+  })
+})

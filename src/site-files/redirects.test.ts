@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+
+import { checkRedirects, checkRedirectsCsv, redirectsCsv } from './redirect-list.ts'
+import { barePath, locationOf, type Redirect, RedirectMap } from './redirects.ts'
+
+const SITE = { name: 'red.example', keyFile: `/${'0'.repeat(32)}.txt` }
+const to = (from: string, target: string | null, status: Redirect['status'] = 301): Redirect => ({
+  from,
+  to: target,
+  status,
+})
+
+function answer(list: readonly Redirect[], url: string): string | number | null {
+  const found = new RedirectMap(list, SITE.keyFile).find(barePath(url) ?? '')
+  return found === null ? null : (locationOf(found, url) ?? found.status)
+}
+
+describe('a redirect', () => {
+  const list = [
+    to('/old', '/new'),
+    to('/gone', null, 410),
+    to('/shop/*', '/store/*'),
+    to('/shop/sale/*', 'https://sale.example/*'),
+    to('/shop/sale/today', '/today?x=1#top'),
+    to('/a b/ä', '/ä'),
+    to('/blog*', '/news'),
+    to('/up/*', '/*'),
+    to('/end', '/here#part'),
+  ]
+  const asked: Record<string, string | number | null> = {
+    '/old': '/new',
+    '/old?b=2&a=1': '/new?b=2&a=1',
+    '/old/': null,
+    '/OLD': null,
+    '/%6fld': '/new',
+    '/gone': 410,
+    '/shop/': '/store/',
+    '/shop': null,
+    '/shop/a/b?c': '/store/a/b?c',
+    '/shop/sale/x%2Fy': 'https://sale.example/x%2Fy',
+    '/shop/sale/today?q': '/today?x=1#top',
+    '/a%20b/%c3%a4': '/%C3%A4',
+    '/blog': '/news',
+    '/blogs/1': '/news',
+    '/up//evil.example/x': '/evil.example/x',
+    '/up/%5cevil.example': '/evil.example',
+    '/end?q=1': '/here?q=1#part',
+    '/other': null,
+  }
+  for (const [url, location] of Object.entries(asked)) {
+    it(`${url} leads to ${location}`, () => assert.equal(answer(list, url), location))
+  }
+
+  it('never covers what machines ask for by name, also not with *', () => {
+    const all = [to('/*', '/')]
+    for (const path of ['/robots.txt', '/.well-known/x', SITE.keyFile]) assert.equal(answer(all, path), null)
+    assert.equal(answer(all, '/x'), '/')
+  })
+
+  it('is found among nested and neighbouring wildcards, the longest first', () => {
+    const nested = ['/a*', '/a/b*', '/a/b/c*', '/a/c*', '/b*'].map((from) =>
+      to(from, `/to${from.slice(0, -1)}`),
+    )
+    for (const [url, target] of Object.entries({
+      '/a/b/cx': '/to/a/b/c',
+      '/a/bz': '/to/a/b',
+      '/a/zz': '/to/a',
+      '/az': '/to/a',
+      '/bz': '/to/b',
+      '/c': null,
+    })) {
+      assert.equal(answer(nested, url), target, url)
+    }
+  })
+})
+
+describe('a list of redirects', () => {
+  const refusals: Record<string, [entry: unknown, error: RegExp]> = {
+    'no from': [{ to: '/x' }, /^from is required/],
+    'a host': [{ from: 'https://a.example/x', to: '/x' }, /begins with one \//],
+    'two slashes': [{ from: '//x', to: '/x' }, /begins with one \//],
+    'a query': [{ from: '/x?y', to: '/x' }, /must not contain \?/],
+    'a fragment': [{ from: '/x#y', to: '/x' }, /must not contain \?/],
+    'a * inside': [{ from: '/x*y', to: '/x' }, /\* only at its end/],
+    'too long a from': [{ from: `/${'x'.repeat(2_048)}`, to: '/x' }, /from must have at most 2048/],
+    'robots.txt': [{ from: '/robots.txt', to: '/x' }, /never redirected/],
+    'a well-known path': [{ from: '/.well-known/x', to: '/x' }, /never redirected/],
+    'the key file': [{ from: SITE.keyFile, to: '/x' }, /never redirected/],
+    'an unknown status': [{ from: '/x', to: '/y', status: 303 }, /^status must be 301/],
+    'a status as text': [{ from: '/x', to: '/y', status: '301' }, /^status must be 301/],
+    'no to': [{ from: '/x' }, /^to is required/],
+    'a to with 410': [{ from: '/x', to: '/y', status: 410 }, /must be empty with status 410/],
+    'a to without slash': [{ from: '/x', to: 'y' }, /to must be a path/],
+    'another host without scheme': [{ from: '/x', to: '//evil.example' }, /to must be a path/],
+    'a backslash': [{ from: '/x', to: '/\\evil.example' }, /to must be a path/],
+    'another scheme': [{ from: '/x', to: 'javascript:alert(1)' }, /to must be a path/],
+    'a user': [{ from: '/x', to: 'https://u@a.example/' }, /no valid host/],
+    'a host with a backslash': [{ from: '/x', to: 'https://a.example\\@b.example/' }, /no valid host/],
+    'a * in the host': [{ from: '/x/*', to: 'https://*.example/' }, /no valid host/],
+    'a space': [{ from: '/x', to: '/a b' }, /spaces or control/],
+    'a line break': [{ from: '/x', to: '/a\r\nSet-Cookie: x' }, /spaces or control/],
+    'two *': [{ from: '/x/*', to: '/*/*' }, /\* once/],
+    'a * without one in from': [{ from: '/x', to: '/*' }, /only if from does/],
+    itself: [{ from: '/x', to: '/x?y=1' }, /leads back to itself/],
+    'itself by its own address': [{ from: '/x', to: 'http://red.example/x' }, /leads back to itself/],
+    'a wildcard that grows': [{ from: '/x*', to: '/x/y*' }, /leads back to itself/],
+    'a wildcard that covers its target': [{ from: '/x/*', to: '/x/y' }, /leads back to itself/],
+    'not an object': [7, /^from is required/],
+  }
+  for (const [name, [entry, error]] of Object.entries(refusals)) {
+    it(`refuses ${name}, and names the line`, () => {
+      const checked = checkRedirects({ redirects: [{ from: '/fine', to: '/ok' }, entry] }, SITE)
+      assert(!checked.ok)
+      assert.match(checked.lines[0]!.error, error)
+      assert.equal(checked.lines[0]!.line, 2)
+      assert.equal(checked.error, `Line 2: ${checked.lines[0]!.error}`)
+    })
+  }
+
+  it('refuses loops of several entries, chains of two exact ones, and duplicates', () => {
+    const errors = (...redirects: Redirect[]) => {
+      const checked = checkRedirects({ redirects }, SITE)
+      return checked.ok ? [] : checked.lines.map(({ line }) => line)
+    }
+    assert.deepEqual(errors(to('/a', '/b/x'), to('/b/*', '/c/*'), to('/c/x', '/a')), [1, 2, 3])
+    assert.deepEqual(errors(to('/a', '/b'), to('/b', '/c')), [1])
+    assert.deepEqual(errors(to('/a', 'https://red.example/b'), to('/b', null, 410)), [1])
+    assert.deepEqual(errors(to('/a', '/c'), to('/%61', '/d')), [2])
+    assert.deepEqual(errors(to('/a/*', '/b'), to('/b', '/c')), [], 'a wildcard may lead into another entry')
+    assert.deepEqual(errors(to('/a', 'https://blue.example/a'), to('/a*', '/b')), [])
+  })
+
+  it('takes 10,000 entries and no more', () => {
+    const many = Array.from({ length: 10_001 }, (_, n) => to(`/a${n}`, '/b'))
+    assert(checkRedirects({ redirects: many.slice(1) }, SITE).ok)
+    const checked = checkRedirects({ redirects: many }, SITE)
+    assert(!checked.ok)
+    assert.equal(checked.error, 'redirects has more than 10000 entries')
+    assert.deepEqual(checkRedirects({}, SITE), { ok: false, error: 'redirects is required', lines: [] })
+  })
+
+  it('shows the first 100 errors', () => {
+    const checked = checkRedirects({ redirects: Array.from({ length: 101 }, () => ({})) }, SITE)
+    assert(!checked.ok)
+    assert.equal(checked.lines.length, 100)
+  })
+
+  it('comes and goes as CSV: any order of columns, others ignored, empty lines, quotes, CRLF, a byte order mark', () => {
+    const csv = '\ufeffnote,status,To,from\r\n"a, ""b""\nc",302,/x,/y\r\n\r\n,,/z,"/q,1"\n,410,,/gone'
+    const checked = checkRedirectsCsv(csv, SITE)
+    assert(checked.ok, JSON.stringify(checked))
+    assert.deepEqual(checked.redirects, [to('/y', '/x', 302), to('/q,1', '/z'), to('/gone', null, 410)])
+    const again = checkRedirectsCsv(redirectsCsv(checked.redirects), SITE)
+    assert(again.ok)
+    assert.deepEqual(again.redirects, checked.redirects)
+  })
+
+  it('names the line of a CSV file', () => {
+    const lineOf = (csv: string) => {
+      const checked = checkRedirectsCsv(csv, SITE)
+      return checked.ok ? null : checked.lines.map(({ line }) => line)
+    }
+    assert.deepEqual(lineOf('from,to,status\n\n"/a\n",/b,\n/c,/d,9x9\n'), [3, 5])
+    assert.deepEqual(lineOf('to,status\n/a,301'), [1])
+    assert.deepEqual(lineOf('from,to\n/a,"/b'), [2])
+    assert.deepEqual(lineOf('from,to\n/a,"/b"x'), [2])
+    assert.equal(lineOf('from,to\n/a,/b'), null)
+  })
+})

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { forbiddenEngines } from './judge-crawler.ts'
+import { beginsGroup, composeRobots, type RobotsParts } from './robots-text.ts'
+
+const compose = (parts: Partial<RobotsParts>) =>
+  composeRobots({ mode: 'append', text: '', origin: '', preferences: {}, sitemapUrl: null, ...parts })
+const SITEMAP = 'https://red.example/sitemap.xml'
+
+describe('robots.txt in place of the origin’s', () => {
+  const own = 'User-agent: GPTBot\nDisallow: /\n'
+  const cases: Record<string, [parts: Partial<RobotsParts>, text: string]> = {
+    replaced: [{ mode: 'replace', text: own, origin: 'User-agent: *' }, own],
+    appended: [{ text: own, origin: 'User-agent: *\nAllow: /' }, `User-agent: *\nAllow: /\n\n${own}`],
+    'appended to nothing': [{ text: own, origin: ' \n' }, own],
+    'a sitemap behind it': [{ text: own, sitemapUrl: SITEMAP }, `${own}\nSitemap: ${SITEMAP}\n`],
+    'a sitemap that is named already': [
+      { mode: 'replace', text: `Sitemap: ${SITEMAP}`, sitemapUrl: SITEMAP },
+      `Sitemap: ${SITEMAP}`,
+    ],
+    'preferences in every group': [
+      {
+        mode: 'origin',
+        text: own,
+        origin:
+          'User-agent: a\nUser-agent: b\nDisallow: /x\n\nUser-agent: *\nContent-Signal: search=no\nAllow: /',
+        preferences: { search: 'allow', ai_input: 'deny', ai_train: 'deny' },
+      },
+      [
+        ...['User-agent: a', 'User-agent: b', 'Content-Signal: search=yes, ai-input=no, ai-train=no'],
+        ...['Content-Usage: / search=y, train-ai=n', 'Disallow: /x', '', 'User-agent: *'],
+        ...['Content-Usage: / search=y, train-ai=n', 'Content-Signal: search=no', 'Allow: /'],
+      ].join('\n'),
+    ],
+    'preferences in a group of their own': [
+      { mode: 'origin', preferences: { ai_train: 'deny' } },
+      'User-agent: *\nContent-Signal: ai-train=no\nContent-Usage: / train-ai=n\nAllow: /\n',
+    ],
+    'a preference that Content-Usage has no word for': [
+      { mode: 'replace', text: own, preferences: { ai_input: 'allow' } },
+      'User-agent: GPTBot\nContent-Signal: ai-input=yes\nDisallow: /\n\nUser-agent: *\nContent-Signal: ai-input=yes\nAllow: /\n',
+    ],
+  }
+  for (const [name, [parts, text]] of Object.entries(cases)) {
+    it(name, () => assert.equal(compose(parts), text))
+  }
+})
+
+it('what is appended begins a group or names a sitemap', () => {
+  for (const text of ['', '# note\n\nuser-agent : a', 'Sitemap: /x', '\ufeffUser-agent: *']) {
+    assert.equal(beginsGroup(text), true, text)
+  }
+  for (const text of ['Disallow: /', '# x\nAllow: /', 'words']) assert.equal(beginsGroup(text), false, text)
+})
+
+it('says which search engines a text shuts out', () => {
+  assert.deepEqual(forbiddenEngines('User-agent: Googlebot\nDisallow: /'), ['Googlebot', 'Applebot'])
+  assert.deepEqual(forbiddenEngines('User-agent: *\nDisallow: /private'), [])
+  assert.equal(forbiddenEngines('User-agent: *\nDisallow: /').length, 6)
+  assert.deepEqual(forbiddenEngines('User-agent: *\nDisallow: /\nAllow: /$'), [])
+})

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { agentToken, judgePath, parseRobots } from './robots-rules.ts'
+
+const judged = (text: string, path: string, token = 'examplebot') =>
+  judgePath(parseRobots(text), { tokens: [token], obeysAll: true }, path)
+const allows = (rules: string, path: string) => judged(`User-agent: *\n${rules}`, path).allowed
+
+describe('paths and rules', () => {
+  // RFC 9309, section 2.2.2, the table of encoded paths; section 2.2.3 for the special characters.
+  const encoded: [rule: string, path: string][] = [
+    ['/foo/bar?baz=quz', '/foo/bar?baz=quz'],
+    ['/foo/bar?baz=https://foo.bar', '/foo/bar?baz=https://foo.bar'],
+    ['/foo/bar?baz=http%3A%2F%2Ffoo.bar', '/foo/bar?baz=http%3a%2f%2ffoo.bar'],
+    ['/foo/bar/U+E38384', '/foo/bar/U+E38384'],
+    ['/foo/bar/ツ', '/foo/bar/%E3%83%84'],
+    ['/foo/bar/%E3%83%84', '/foo/bar/ツ'],
+    ['/foo/bar/%62%61%7A', '/foo/bar/baz'],
+    ['/path/file-with-a-%2A.html', '/path/file-with-a-*.html'],
+    ['/path/foo-%24', '/path/foo-$'],
+  ]
+  for (const [rule, path] of encoded) {
+    it(`RFC 9309: ${rule} covers ${path}`, () => assert.equal(allows(`Disallow: ${rule}`, path), false))
+  }
+  it('RFC 9309: an encoded reserved character is another one', () => {
+    assert.equal(allows('Disallow: /foo/bar?baz=http%3A%2F%2Ffoo.bar', '/foo/bar?baz=http://foo.bar'), true)
+  })
+
+  // developers.google.com/search/docs/crawling-indexing/robots/robots_txt, "URL matching based on path values".
+  const google: [rule: string, matches: string[], others: string[]][] = [
+    ['/', ['/', '/any'], []],
+    ['/*', ['/', '/any'], []],
+    ['/$', ['/'], ['/any']],
+    [
+      '/fish',
+      [
+        '/fish',
+        '/fish.html',
+        '/fish/salmon.html',
+        '/fishheads',
+        '/fishheads/yummy.html',
+        '/fish.php?id=anything',
+      ],
+      ['/Fish.asp', '/catfish', '/?id=fish', '/desert/fish'],
+    ],
+    [
+      '/fish*',
+      [
+        '/fish',
+        '/fish.html',
+        '/fish/salmon.html',
+        '/fishheads',
+        '/fishheads/yummy.html',
+        '/fish.php?id=anything',
+      ],
+      ['/Fish.asp', '/catfish', '/?id=fish', '/desert/fish'],
+    ],
+    [
+      '/fish/',
+      ['/fish/', '/fish/?id=anything', '/fish/salmon.htm'],
+      ['/fish', '/fish.html', '/animals/fish/', '/Fish/Salmon.asp'],
+    ],
+    [
+      '/*.php',
+      [
+        ...['/index.php', '/filename.php', '/folder/filename.php', '/folder/filename.php?parameters'],
+        ...['/folder/any.php.file.html', '/filename.php/'],
+      ],
+      ['/', '/windows.PHP'],
+    ],
+    [
+      '/*.php$',
+      ['/filename.php', '/folder/filename.php'],
+      ['/filename.php?parameters', '/filename.php/', '/filename.php5', '/windows.PHP'],
+    ],
+    ['/fish*.php', ['/fish.php', '/fishheads/catfish.php?parameters'], ['/Fish.PHP']],
+  ]
+  for (const [rule, matches, others] of google) {
+    for (const path of matches) {
+      it(`Google: ${rule} covers ${path}`, () => assert.equal(allows(`Disallow: ${rule}`, path), false))
+    }
+    for (const path of others) {
+      it(`Google: ${rule} does not cover ${path}`, () =>
+        assert.equal(allows(`Disallow: ${rule}`, path), true))
+    }
+  }
+
+  // The same page, "Order of precedence for rules".
+  const precedence: [path: string, rules: string, decides: string][] = [
+    ['/page', 'Allow: /p\nDisallow: /', 'Allow: /p'],
+    ['/folder/page', 'Allow: /folder\nDisallow: /folder', 'Allow: /folder'],
+    ['/page.htm', 'Allow: /page\nDisallow: /*.htm', 'Disallow: /*.htm'],
+    ['/page.php5', 'Allow: /page\nDisallow: /*.ph', 'Allow: /page'],
+    ['/', 'Allow: /$\nDisallow: /', 'Allow: /$'],
+    ['/page.htm', 'Allow: /$\nDisallow: /', 'Disallow: /'],
+  ]
+  for (const [path, rules, decides] of precedence) {
+    it(`Google: for ${path}, ${decides} decides`, () => {
+      const { allowed, rule } = judged(`User-agent: *\n${rules}`, path)
+      assert.equal(rule, decides)
+      assert.equal(allowed, decides.startsWith('Allow'))
+    })
+  }
+
+  it('pieces never overlap, and $ is meant only at the end', () => {
+    assert.equal(allows('Disallow: /a*ab$', '/ab'), true)
+    assert.equal(allows('Disallow: /a*ab$', '/aab'), false)
+    assert.equal(allows('Disallow: /a$b', '/a$b'), false)
+    assert.equal(allows('Disallow: /a$b', '/a'), true)
+  })
+
+  it('takes time in proportion: 46,000 rules with wildcards, and one of 500,000 characters', () => {
+    const many = `User-agent: *\n${'Disallow: *a*a*a*b\n'.repeat(26_000)}`
+    assert.equal(judged(many, `/${'a'.repeat(2_000)}`).allowed, true)
+    assert.equal(
+      judged(`User-agent: *\nDisallow: /${'*a'.repeat(250_000)}`, `/${'a'.repeat(2_000)}`).allowed,
+      true,
+    )
+  })
+})
+
+describe('groups', () => {
+  // RFC 9309, section 5.1.
+  const simple = `User-Agent: *
+Disallow: *.gif$
+Disallow: /example/
+Allow: /publications/
+
+User-Agent: foobot
+Disallow:/
+Allow:/example/page.html
+Allow:/example/allowed.gif
+
+User-Agent: barbot
+User-Agent: bazbot
+Disallow: /example/page.html
+
+User-Agent: quxbot
+
+EOF`
+  const rows: [token: string, path: string, allowed: boolean][] = [
+    ['otherbot', '/a.gif', false],
+    ['otherbot', '/a.gif?x', true],
+    ['otherbot', '/example/x', false],
+    ['otherbot', '/publications/', true],
+    ['foobot', '/x', false],
+    ['foobot', '/example/page.html', true],
+    ['foobot', '/example/allowed.gif', true],
+    ['barbot', '/example/page.html', false],
+    ['bazbot', '/example/page.html', false],
+    ['barbot', '/example/x', true],
+    ['quxbot', '/example/x', true],
+    ['quxbot', '/a.gif', true],
+  ]
+  for (const [token, path, allowed] of rows) {
+    it(`RFC 9309: ${token} ${allowed ? 'may' : 'may not'} request ${path}`, () =>
+      assert.equal(judged(simple, path, token).allowed, allowed))
+  }
+
+  it('RFC 9309, section 5.2: the longest match decides', () => {
+    const text = 'User-Agent: foobot\nAllow: /example/page/\nDisallow: /example/page/disallowed.gif'
+    assert.equal(judged(text, '/example/page/disallowed.gif', 'foobot').allowed, false)
+    assert.equal(judged(text, '/example/page/x', 'foobot').allowed, true)
+  })
+
+  it('Google: groups of one crawler count together, and other lines end no list of user agents', () => {
+    const text =
+      'user-agent: a\nsitemap: https://x.example/s.xml\n\nuser-agent: b\ndisallow: /c\n\nuser-agent: a\ndisallow: /d'
+    assert.equal(judged(text, '/c', 'a').allowed, false)
+    assert.equal(judged(text, '/d', 'a').allowed, false)
+    assert.equal(judged(text, '/d', 'b').allowed, true)
+    assert.deepEqual(parseRobots(text).sitemaps, ['https://x.example/s.xml'])
+  })
+
+  it('Google: versions and stars behind a name say nothing', () => {
+    for (const value of ['Googlebot/1.2', 'googlebot*', 'GOOGLEBOT'])
+      assert.equal(agentToken(value), 'googlebot')
+    assert.equal(agentToken('* everybody'), '*')
+  })
+
+  it('names the line that decided, in any line ending, behind a byte order mark', () => {
+    const text = '\ufeff# a\r\nUser-agent: *\rDisallow: /x # why\nAllow: /'
+    assert.deepEqual(judged(text, '/xy'), { allowed: false, line: 3, rule: 'Disallow: /x # why' })
+    assert.deepEqual(judged('User-agent: *\nDisallow:', '/'), { allowed: true, line: null, rule: null })
+  })
+
+  it('always allows /robots.txt', () => {
+    assert.deepEqual(judged('User-agent: *\nDisallow: /', '/robots.txt'), {
+      allowed: true,
+      line: null,
+      rule: null,
+    })
+  })
+})
