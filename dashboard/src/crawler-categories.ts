@@ -19,4 +19,23 @@ export const CATEGORIES = [
   { category: 'other', label: 'Other crawlers', description: 'Archives, monitors and others', colour: 7 },
 ] as const satisfies readonly { category: Category; label: string; description: string; colour: number }[]
 
+/** AI crawlers whose purpose is known; without an entry of their own they are treated as `ai`. */
+export const PURPOSES = [
+  {
+    category: 'ai-training',
+    label: 'AI: training',
+    description: 'Collect text for models: GPTBot, ClaudeBot, CCBot',
+  },
+  {
+    category: 'ai-search',
+    label: 'AI: search',
+    description: 'For answers that cite pages: OAI-SearchBot, PerplexityBot',
+  },
+  {
+    category: 'ai-user',
+    label: 'AI: for a user',
+    description: 'Read a page that someone asked about: ChatGPT-User',
+  },
+] as const satisfies readonly { category: Category; label: string; description: string }[]
+
 export type Category = keyof Settings['categories']

@@ -1,7 +1,7 @@
 import { Button, Group, NativeSelect, NumberInput, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import type { ReactNode } from 'react'
-import { CATEGORIES } from '../../crawler-categories.ts'
+import { CATEGORIES, PURPOSES } from '../../crawler-categories.ts'
 import { Note } from '../../parts/page.tsx'
 import { MAX_PATTERNS, MAX_RULES } from './problems.ts'
 import classes from './rows.module.css'
@@ -87,7 +87,7 @@ export function CrawlerRows({ form }: { form: Form }) {
             />
             <NativeSelect
               label="Category"
-              data={CATEGORIES.map(({ category, label }) => ({ value: category, label }))}
+              data={[...CATEGORIES, ...PURPOSES].map(({ category, label }) => ({ value: category, label }))}
               {...form.getInputProps(`${row}.category`)}
             />
           </>

@@ -17,6 +17,7 @@ const domainWith = (settings: Partial<Settings>): DomainWithSettings => ({
   created_at: '2026-11-15T12:30:00.000Z',
   updated_at: '2026-11-15T12:30:00.000Z',
   settings: { ...DEFAULT_DOMAIN_SETTINGS, ...settings },
+  indexnow_key: null,
 })
 
 const problemsOf = (change: Partial<ReturnType<typeof formOf>>) =>

@@ -77,7 +77,7 @@ export function formOf({
       CATEGORIES.map(({ category }) => [category, isRendered(category)]),
     ) as Record<Category, boolean>,
     respectsCacheControl: settings.origin_cache_control === 'respect',
-    refusesSoft404: settings.soft_404 === 'refuse',
+    refusesSoft404: settings.soft_404 !== 'store',
     crawlers: {
       added: (settings.crawlers.add ?? []).map((each, at) => ({ key: `stored-${at}`, ...each })),
       removed: (settings.crawlers.remove ?? []).join('\n'),
@@ -115,7 +115,7 @@ export function settingsOf(form: SettingsForm, stored: Settings): Partial<Settin
     categories,
     https_redirect: form.httpsRedirect,
     origin_cache_control: form.respectsCacheControl ? 'respect' : 'ignore',
-    soft_404: form.refusesSoft404 ? 'refuse' : 'store',
+    soft_404: form.refusesSoft404 ? (stored.soft_404 === 'answer' ? 'answer' : 'refuse') : 'store',
     crawlers: crawlersOf(form.crawlers),
     render: browserOf(form.visitor),
     refresh_on_deploy: form.refreshesOnDeploy,

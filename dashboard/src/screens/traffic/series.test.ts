@@ -21,6 +21,7 @@ const traffic = (parts: Partial<Traffic>): Traffic => ({
     ...{ hit_ratio: null, p50_ms: null, p95_ms: null },
   },
   categories: [],
+  purposes: [],
   crawlers: [],
   verdicts: [],
   statuses: [],
@@ -43,9 +44,13 @@ describe('charts of traffic', () => {
 
   it('shows the most frequent crawlers, and all others as one', () => {
     const crawlers = [
-      { ...named('other', 50), category: 'search' },
-      ...Array.from({ length: 9 }, (_, at) => ({ ...named(`bot${at}`, 20 - at), category: 'ai' })),
-      { ...named('other', 1), category: 'ai' },
+      { ...named('other', 50), category: 'search', purpose: null },
+      ...Array.from({ length: 9 }, (_, at) => ({
+        ...named(`bot${at}`, 20 - at),
+        category: 'ai',
+        purpose: null,
+      })),
+      { ...named('other', 1), category: 'ai', purpose: null },
     ]
     const found = byCrawler(traffic({ crawlers }))
     assert.equal(found.length, CRAWLERS_SHOWN - 1)
