@@ -22,26 +22,26 @@ describe('the explanation of a render', () => {
     assert.equal(
       explanation({ kind: 'rendered', details: ['status 200'] }, RECORD, ENDED_AT_MS),
       `outcome   rendered, status 200
-captured  budget: its virtual time was used up and no request was pending
+captured  when its timers had run (budget)
 size      23 kB (23,456 bytes)
-requests  7 made, of them 1 blocked and 2 failed; 1 picture not downloaded
+requests  7 sent, of these 1 blocked, 2 failed; 1 image not downloaded
 console   1 error
 ended     2026-11-21T16:05:12.123Z
 
-   at ms    took
-       0       0  slot free
-      80      80  tab ready           ############
-      90      10  navigation started  ##
-     130      40  first response      ######
-     290     160  page settled        ########################
-     300      10  outcome known       ##
+  end ms took ms
+       0       0  waiting for a slot
+      80      80  opening a clean tab       ############
+      90      10  requesting the page       ##
+     130      40  waiting for the response  ######
+     290     160  scripts and requests      ########################
+     300      10  snapshot                  ##
 
 blocked, failed and unanswered requests
   blocked https://t.example/a.js (its host is on the list of blocked hosts)
   failed https://shop.example/api (status 500)
   and 1 more
 
-errors on the console
+console errors
   TypeError: x is null at app.js:1`,
     )
   })
@@ -51,7 +51,7 @@ errors on the console
     const text = explanation({ kind: 'rendered', details: [] }, { ...RECORD, requests }, ENDED_AT_MS)
     assert.match(
       text,
-      /^requests {2}7 made, of them 1 blocked and 2 failed, 3 sent ahead; 1 picture not downloaded$/m,
+      /^requests {2}7 sent, of these 1 blocked, 2 failed, 3 sent ahead of the page; 1 image not downloaded$/m,
     )
   })
 
@@ -71,8 +71,8 @@ errors on the console
     )
     assert.match(text, /^outcome +timed-out\ncaptured +no\nsize +no page$/m)
     assert.match(text, /^console +no errors$/m)
-    assert.match(text, /^ {7}- {7}- {2}first response$/m)
-    assert.match(text, /^ {4}3060 {4}3000 {2}outcome known +#{24}$/m)
+    assert.match(text, /^ {7}- {7}- {2}waiting for the response$/m)
+    assert.match(text, /^ {4}3060 {4}3000 {2}snapshot +#{24}$/m)
     assert.match(text, /and 3 more$/)
   })
 

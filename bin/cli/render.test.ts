@@ -57,8 +57,8 @@ describe('render URL', () => {
     const { code, stdout } = await runPrepaint(['render', '--explain', `${shop.url}/`], settings)
     assert.equal(code, 0)
     assert.match(stdout, /outcome +rendered/)
-    assert.match(stdout, /captured +(budget|idle|ready-signal): /)
-    assert.match(stdout, /\d+ {2}first response/)
+    assert.match(stdout, /captured +when .* \((budget|idle|ready-signal)\)/)
+    assert.match(stdout, /\d+ {2}waiting for the response/)
     const { json } = await runJson(['render', '--explain', `${shop.url}/icon.svg`], settings)
     const record = json['record'] as { phases: Record<string, unknown>; capture: unknown }
     assert.equal(typeof record.phases['firstResponse'], 'number')

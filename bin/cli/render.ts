@@ -149,20 +149,20 @@ function reasonOf(outcome: Exclude<RenderOutcome, { kind: 'rendered' | 'site-err
 }
 
 const PHASE_TEXTS: Record<Phase, string> = {
-  slot: 'slot free',
-  tab: 'tab ready',
-  navigate: 'navigation started',
-  firstResponse: 'first response',
-  settled: 'page settled',
-  snapshot: 'outcome known',
+  slot: 'waiting for a slot',
+  tab: 'opening a clean tab',
+  navigate: 'requesting the page',
+  firstResponse: 'waiting for the response',
+  settled: 'scripts and requests',
+  snapshot: 'snapshot',
 }
 
 const CAPTURE_TEXTS: Record<NonNullable<RenderRecord['capture']>, string> = {
-  'ready-signal': 'the page signalled that it was ready',
-  budget: 'its virtual time was used up and no request was pending',
-  idle: 'only streams or endless requests were left',
-  cap: 'it never became idle',
-  deadline: 'a crawler waited for it',
+  'ready-signal': 'when the page reported that it was ready',
+  budget: 'when its timers had run',
+  idle: 'when no request or script was running, except streams',
+  cap: 'when the time limit was reached',
+  deadline: 'shortly before the crawler stopped waiting',
 }
 
 const BAR_CHARS = 24
@@ -177,14 +177,14 @@ export function explanation(
   return [
     fields([
       ['outcome', [outcome.kind, ...outcome.details].join(', ')],
-      ['captured', capture === null ? 'no' : `${capture}: ${CAPTURE_TEXTS[capture]}`],
+      ['captured', capture === null ? 'no' : `${CAPTURE_TEXTS[capture]} (${capture})`],
       ['size', htmlBytes === null ? 'no page' : sizeOf(htmlBytes)],
       [
         'requests',
-        `${requests.made} made, of them ${requests.blocked} blocked and ${requests.failed} failed` +
+        `${requests.made} sent, of these ${requests.blocked} blocked, ${requests.failed} failed` +
           (requests.missing ? `, ${requests.missing} without an answer` : '') +
-          (requests.preloaded ? `, ${requests.preloaded} sent ahead` : '') +
-          (requests.spared === 0 ? '' : `; ${counted(requests.spared, 'picture')} not downloaded`),
+          (requests.preloaded ? `, ${requests.preloaded} sent ahead of the page` : '') +
+          (requests.spared === 0 ? '' : `; ${counted(requests.spared, 'image')} not downloaded`),
       ],
       ['console', consoleErrors.count === 0 ? 'no errors' : counted(consoleErrors.count, 'error')],
       ['ended', new Date(endedAtMs).toISOString()],
@@ -196,7 +196,7 @@ export function explanation(
       troubles.map(({ url, kind, reason }) => `${kind} ${url} (${reason})`),
       trouble,
     ),
-    ...section('errors on the console', consoleErrors.texts, consoleErrors.count),
+    ...section('console errors', consoleErrors.texts, consoleErrors.count),
   ].join('\n')
 }
 
@@ -212,7 +212,7 @@ function phaseLines(phases: RenderRecord['phases']): string[] {
   const width = Math.max(...steps.map(({ text }) => text.length))
   const column = (ms: number | null) => String(ms ?? '-').padStart(8)
   return [
-    '   at ms    took',
+    '  end ms took ms',
     ...steps.map(({ text, atMs, tookMs }) => {
       const bar = '#'.repeat(Math.round(((tookMs ?? 0) / longestMs) * BAR_CHARS))
       return `${column(atMs)}${column(tookMs)}  ${text.padEnd(width)}  ${bar}`.trimEnd()

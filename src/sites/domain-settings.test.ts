@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { describe, it } from 'node:test'
 
 import {
@@ -154,4 +156,17 @@ it('a deploy is acted on or not; of the month 0 to 100 % is spent ahead', () => 
   assert.deepEqual(deploys, [true, true, false])
   const ahead = [0, 100, -1, 101, 1.5].map((value) => takes({ refresh_ahead_percent: value }))
   assert.deepEqual(ahead, [true, true, false, false, false])
+})
+
+it('docs/configuration.md has every setting once, with its default', () => {
+  const text = readFileSync(path.resolve(import.meta.dirname, '../../docs/configuration.md'), 'utf8')
+  const rows = [...text.matchAll(/^\| `([a-z][a-z0-9_]+)` \| `(.+?)` \|/gm)].map(([, name, value]) => [
+    name,
+    value,
+  ])
+  const defaults = Object.entries(DEFAULT_DOMAIN_SETTINGS).map(([name, value]) => [
+    name,
+    JSON.stringify(value),
+  ])
+  assert.deepEqual(rows.toSorted(), defaults.toSorted())
 })
