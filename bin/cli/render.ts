@@ -134,7 +134,7 @@ function reasonOf(outcome: Exclude<RenderOutcome, { kind: 'rendered' | 'site-err
     case 'blank':
       return 'it stayed blank'
     case 'challenge':
-      return `${outcome.mark} asks for a proof of being human`
+      return `${outcome.mark} shows a bot challenge`
     case 'error-page':
       return `it is only an error message (${outcome.mark})`
     case 'too-large':

@@ -44,7 +44,7 @@ export function explained(error: NodeJS.ErrnoException, { host, port, setting }:
   switch (error.code) {
     case 'EADDRINUSE':
       return new CommandError(
-        `Port ${port} on ${host} is in use. Is another node running? Else set ${setting}_PORT to another port, or to 0 for a free one.`,
+        `Port ${port} on ${host} is in use. Stop the program that uses it, or set ${setting}_PORT to another port, or to 0 for a free one.`,
       )
     case 'EACCES':
       return new CommandError(

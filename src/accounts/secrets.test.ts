@@ -30,7 +30,7 @@ it('blanks around it go, nothing else may be missing', () => {
 
 for (const wrong of ['a\0b', 'a\nb', 'a\x7f', 'a\ud800']) {
   it(`${JSON.stringify(wrong)} is no name`, () => {
-    assert.throws(() => parseSecretName(wrong), says('name must not hold control characters'))
+    assert.throws(() => parseSecretName(wrong), says('name must not contain control characters'))
   })
 }
 

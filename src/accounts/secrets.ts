@@ -33,7 +33,7 @@ export function parseSecretName(raw: string): string {
   const name = raw.trim()
   if (name === '') throw new AppError('invalid_field', { word: 'name is required' })
   if (CONTROL.test(name) || !name.isWellFormed()) {
-    throw new AppError('invalid_field', { word: 'name must not hold control characters' })
+    throw new AppError('invalid_field', { word: 'name must not contain control characters' })
   }
   if ([...name].length > SECRET_NAME_LIMIT_CHARS) {
     throw new AppError('invalid_field', {

@@ -58,7 +58,7 @@ export function checkCertificate(given: {
   try {
     createSecureContext({ cert: certificate.chain, key: keyPem(certificate.key) })
   } catch {
-    return refused('certificate_chain is not one that can be served: its keys or signatures are too weak')
+    return refused('certificate_chain cannot be served: its keys or signatures are too weak')
   }
   return { ok: true, certificate }
 }

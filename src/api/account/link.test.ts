@@ -15,7 +15,7 @@ const headers = { 'sec-fetch-site': 'same-origin' }
 const post = (what: 'read' | 'use', body: object) => api.call('POST', `/api/links/${what}`, { body, headers })
 const first = async () =>
   (await createLink(api.pool, DEFAULT_PLANS, { kind: 'first', plan: 'enterprise' }, api.clock.nowMs())).token
-const GONE = { error: 'This link was used, has ended, or never was one' }
+const GONE = { error: 'This link is used, expired or invalid' }
 
 it('200: says what it offers, makes the account and signs it in; then it is gone', async () => {
   const token = await first()

@@ -217,7 +217,7 @@ describe('GET /api/events', () => {
     const full = [429, 'Too many event streams (20 per account)']
     assert.deepEqual(await refused({ 'x-api-key': owner.key }), full)
     for (let n = 0; n < 2; n++) await follow({ 'x-api-key': other.key })
-    const unavailable = [503, 'Events cannot be followed here now, try again later']
+    const unavailable = [503, 'Live updates are not available now, try again later']
     assert.deepEqual(await refused({ 'x-api-key': other.key }), unavailable)
     await closed()
     await follow({ 'x-api-key': owner.key })

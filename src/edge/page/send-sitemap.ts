@@ -48,7 +48,7 @@ export function createSitemaps(deps: SitemapDeps): Sitemaps {
     ...[req, res, domain, page]: Parameters<Sitemaps['serve']>
   ): ReturnType<Sitemaps['serve']> {
     const stored = await deps.readSitemap(page).catch((error: Error) => {
-      log.error({ err: error }, 'the sitemap cache could not be asked')
+      log.error({ err: error }, 'the sitemap cache could not be read')
       return null
     })
     const ageMs = stored === null ? Number.POSITIVE_INFINITY : clock.nowMs() - stored.fetchedAtMs
