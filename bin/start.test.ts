@@ -31,7 +31,7 @@ describe('a port that is in use', () => {
       assert.deepEqual([code, stdout], [1, ''])
       assert.match(
         stderr,
-        new RegExp(`^prepaint: Port ${port} on 127.0.0.1 is in use.*${setting}_PORT.*\\n$`),
+        new RegExp(`^prepaint: Port ${port} on 127.0.0.1 is in use.*${setting}_PORT.*\\n$`, 'm'),
       )
       assert.equal(existsSync(path.join(dataDir, 'postgres')), false)
       other.close()
@@ -57,7 +57,7 @@ it('a data directory where none can be made is named', { skip: process.platform 
   const ports = { PREPAINT_API_PORT: '0', PREPAINT_EDGE_PORT: '0' }
   const { code, stdout, stderr } = await runPrepaint(['serve'], { ...ports, PREPAINT_DATA_DIR: '/proc/x' })
   assert.deepEqual([code, stdout], [1, ''])
-  assert.match(stderr, /^prepaint: The data directory \/proc\/x cannot be used: .*PREPAINT_DATA_DIR.*\n$/)
+  assert.match(stderr, /^prepaint: The data directory \/proc\/x cannot be used: .*PREPAINT_DATA_DIR.*\n$/m)
 })
 
 it('settings that have no effect are said before anything is made, each in a line', async () => {
