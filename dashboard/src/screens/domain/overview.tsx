@@ -67,7 +67,7 @@ function CurrentState({ domain }: { domain: DomainWithSettings }) {
             pages.data === undefined ? (
               '…'
             ) : (
-              <Anchor component={Link} href={domainPath('domainCache', name)}>
+              <Anchor component={Link} href={domainPath('domainCache', name)} size="sm">
                 {counted(pages.data, 'page')}
               </Anchor>
             ),
