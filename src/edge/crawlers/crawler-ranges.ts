@@ -63,7 +63,10 @@ export function createCrawlerRanges(options: CrawlerRangesOptions): CrawlerRange
         fetched.set(url, parseAddressList(await fetchText(url, LIST_LIMIT_BYTES)))
       } catch (error) {
         missed.add(url)
-        log.warn({ err: error, url }, 'the address ranges of a crawler could not be fetched; the last ones stay in use')
+        log.warn(
+          { err: error, url },
+          'the address ranges of a crawler could not be fetched; the last ones stay in use',
+        )
       }
     }
     if (missed.size > 0 && !closed) retry = setTimeout(() => void fetchAll(missed), retryAfterMs).unref()
