@@ -35,6 +35,7 @@ const PACKED = [
   /^dist\/dashboard\/dist\/(assets\/)?[\w.-]+\.(html|js|css|svg)(\.br|\.gz)?$/,
   /^dist\/examples\/shop\/(server|build|src\/catalogue)\.js$/,
   /^dist\/examples\/shop\/site\/(assets\/)?[\w.-]+\.(html|js|css|svg)$/,
+  /^deploy\/systemd\/prepaint\.(service|sysusers)$/,
   /^examples\/integrations\/[\w-]+\.(mjs|conf)$/,
   /^examples\/refresh-after-deploy\/(README\.md|action\.yml|refresh\.mjs|refresh\.sh)$/,
 ]

