@@ -36,7 +36,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'src/sites/inspection/facts.ts',
   ],
   'src/sitemaps': ['src/outbound', 'src/store'],
-  'src/rules': ['src/edge/crawlers/crawler-test.ts', 'src/store/path.ts'],
+  'src/rules': ['src/store/path.ts'],
   'src/site-files': [
     'src/db',
     'src/edge/crawlers/robots-tokens.ts',
@@ -46,7 +46,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'src/store',
   ],
   'src/gateway': ['src/outbound'],
-  'src/render': ['src/gateway/gateway.ts', 'src/outbound/headers.ts'],
+  'src/render': ['src/gateway/gateway.ts', 'src/outbound/headers.ts', 'src/rules/schema.ts'],
   'src/accounts': [
     'src/db',
     'src/store/invalidation.ts',

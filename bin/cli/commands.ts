@@ -50,6 +50,13 @@ const GROUPS: readonly Group[] = [
     },
   ],
   [
+    () => import('./rules.ts'),
+    {
+      'rules show': "Print a domain's rules as JSON",
+      'rules set': "Replace a domain's rules with those of a file",
+    },
+  ],
+  [
     () => import('./certificate.ts'),
     {
       'certificate set': 'Serve a domain with your own certificate',

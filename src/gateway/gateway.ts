@@ -5,7 +5,7 @@ import type { Lookup } from '../outbound/lookup.ts'
 import { RecentMap } from '../recent-map.ts'
 import { createKnowledge, type Knowledge } from './preload/knowledge.ts'
 import { GATEWAY_LIMITS, type GatewayLimits } from './request-counts.ts'
-import { type GatewaySite, openSite } from './site.ts'
+import { type GatewaySite, type OpenedSite, openSite } from './site.ts'
 import { createGatewayKey } from './tls-key.ts'
 
 /**
@@ -16,7 +16,7 @@ export type Gateway = {
   /** Base64 SHA-256 of the gateway's public key, for `--ignore-certificate-errors-spki-list`. */
   spkiHash: string
   /** `originUrl` must come from `checkOriginUrl`. */
-  openSite(site: { customDomain: string; originUrl: string }): Promise<GatewaySite>
+  openSite(site: OpenedSite): Promise<GatewaySite>
   close(): Promise<void>
 }
 

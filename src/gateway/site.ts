@@ -12,6 +12,7 @@ import type { Lookup } from '../outbound/lookup.ts'
 import type { Origin } from '../outbound/origin.ts'
 import { createDocumentWatch, type DocumentWatch } from './document-watch.ts'
 import { answer, countFault, type ExchangeDeps, exchange, explainFault, openUpstream } from './exchange.ts'
+import { createHostBlock, type HostBlock } from './host-block.ts'
 import { createOwnDomain, type OwnDomain } from './own-domain.ts'
 import type { Knowledge } from './preload/knowledge.ts'
 import { Preloads } from './preload/preloads.ts'
@@ -29,12 +30,21 @@ export type GatewaySite = {
   excess(): Excess | null
   /** Requests of the page that were answered by what the origin had been asked for before the page asked. */
   preloaded(): number
+  /** The list or pattern of the page's rule that blocks the address; null: none. */
+  blockedBy(url: string): string | null
   /** An address of the site itself, to which no answer is under way. */
   isDelivered(url: string): boolean
   /** What went through and what was refused since the last call; a page's limits begin anew. */
   takeCounts(): SiteCounts
   judgeNext: DocumentWatch['judgeNext']
   close(): Promise<void>
+}
+
+/** `block`: lists and patterns of hosts that its pages must not reach; never the domain itself. */
+export type OpenedSite = {
+  customDomain: string
+  originUrl: string
+  block?: readonly string[] | undefined
 }
 
 type SiteDeps = {
@@ -57,7 +67,7 @@ const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n'
  * requests for plain http. Everything else is refused and counted.
  */
 export async function openSite(
-  { customDomain, originUrl }: { customDomain: string; originUrl: string },
+  { customDomain, originUrl, block = [] }: OpenedSite,
   { guard, key, knowledge, preload, limits, log, lookup, ca }: SiteDeps,
 ): Promise<GatewaySite> {
   const site = readSite(customDomain, originUrl)
@@ -72,13 +82,18 @@ export async function openSite(
     openUpstream({ origin: site.origin, path, headers }, deps),
   )
   const ownDomain = createOwnDomain(site, key, documents, preloads, deps)
-  const proxy = new SiteProxy({ site, ownDomain, guard, lookup, log, ...deps })
+  const blockedBy = createHostBlock(block)
+  const proxy = new SiteProxy({ site, ownDomain, blockedBy, guard, lookup, log, ...deps })
   const port = await proxy.listen()
 
   return {
     proxyUrl: `http://127.0.0.1:${port}`,
     excess: counts.excess,
     preloaded: () => preloads.used,
+    blockedBy: (url) => {
+      const host = URL.parse(url)?.hostname ?? ''
+      return host === site.name ? null : blockedBy(host)
+    },
     isDelivered: ownDomain.isDelivered,
     takeCounts() {
       preloads.end()
@@ -106,6 +121,7 @@ export async function openSite(
 type ProxyParts = ExchangeDeps & {
   site: ProxiedSite
   ownDomain: OwnDomain
+  blockedBy: HostBlock
   guard: AddressGuard
   lookup: Lookup | undefined
   log: Log
@@ -162,7 +178,7 @@ class SiteProxy {
   }
 
   #connect(request: http.IncomingMessage, near: Duplex, head: Buffer) {
-    const { site, ownDomain, counts } = this.#parts
+    const { site, ownDomain, blockedBy, counts } = this.#parts
     near.on('error', ignore)
     const raw = request.url ?? ''
     const target = connectTarget(raw, site)
@@ -175,6 +191,7 @@ class SiteProxy {
         near.write(ESTABLISHED)
         return ownDomain.accept(near, target.scheme)
       case 'other':
+        if (blockedBy(target.origin.hostname) !== null) return answerRaw(near, 403, 'blocked')
         if (!counts.admit(raw)) return answerRaw(near, 403, 'limit')
         this.#openTunnel(near, target.origin).catch((error: unknown) => {
           const { status, why } = explainFault(error)
@@ -195,7 +212,7 @@ class SiteProxy {
   }
 
   #request(request: http.IncomingMessage, response: http.ServerResponse) {
-    const { site, ownDomain, counts } = this.#parts
+    const { site, ownDomain, blockedBy, counts } = this.#parts
     const raw = request.url ?? ''
     const { target, path } = requestTarget(raw, site)
     switch (target.kind) {
@@ -205,6 +222,7 @@ class SiteProxy {
       case 'own':
         return ownDomain.answer(request, response, path)
       case 'other': {
+        if (blockedBy(target.origin.hostname) !== null) return answer(response, 403, 'blocked')
         if (!counts.admit(raw)) return answer(response, 403, 'limit')
         const { origin } = target
         const headers = headersForOther(request.headers, origin.authority)

@@ -1,4 +1,5 @@
 import type { AccountId, DomainName, PagePath } from '../ids.ts'
+import type { RuleChange } from '../rules/schema.ts'
 
 export type RenderRequest = {
   /** Absent: `prepaint render`. */
@@ -9,10 +10,22 @@ export type RenderRequest = {
   originUrl: string
   path: PagePath
   visitor?: Visitor | undefined
+  /** That of the path; absent: it does nothing to renders. */
+  rule?: RenderRule | undefined
+  /** Lists and patterns of hosts that the page must not reach; part of the browser context. */
+  block?: readonly string[] | undefined
   /** A crawler waits until then: what is there is captured, as `incomplete`. Milliseconds since the Unix epoch. */
   captureByMs?: number | null
   /** Aborts the render: the node drains, or the job was taken away. */
   signal: AbortSignal
+}
+
+/** `index`: in the domain's list, from 0. */
+export type RenderRule = {
+  index: number
+  waitFor?: string | undefined
+  waitMs?: number | undefined
+  change?: RuleChange | undefined
 }
 
 export type Visitor = {

@@ -1,4 +1,4 @@
-import type { RenderOutcome } from './outcome.ts'
+import type { RenderOutcome, RuleChanges } from './outcome.ts'
 
 /**
  * `ready-signal`: the page asked for it. `budget`: virtual time was used up, nothing was pending. `idle`: only
@@ -33,6 +33,8 @@ export type RenderRecord = {
   troubles: Trouble[]
   consoleErrors: { count: number; texts: string[] }
   htmlBytes: number | null
+  /** What the page's rule changed; absent: no rule. */
+  rule?: RuleChanges
 }
 
 export type Rendering = { outcome: RenderOutcome; record: RenderRecord | null }

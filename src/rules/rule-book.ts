@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { matchesWhole, parseGlob } from '../edge/crawlers/crawler-test.ts'
+import { matchesWhole, parseGlob } from '../glob.ts'
 import { normalisePath } from '../store/path.ts'
 import { RULE_CATEGORIES, type Rule } from './schema.ts'
 

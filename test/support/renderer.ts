@@ -7,7 +7,7 @@ import { startGateway } from '../../src/gateway/gateway.ts'
 import type { GatewayLimits } from '../../src/gateway/request-counts.ts'
 import type { DomainName, PagePath } from '../../src/ids.ts'
 import { silentLog } from '../../src/log.ts'
-import type { PageLimits, RenderOutcome } from '../../src/render/outcome.ts'
+import type { PageLimits, RenderOutcome, RenderRequest } from '../../src/render/outcome.ts'
 import type { Rendering } from '../../src/render/record.ts'
 import { type Renderer, type RendererOptions, startRenderer } from '../../src/render/renderer.ts'
 import { makeDataDir, removeDir, testChromium } from './data-dir.ts'
@@ -30,7 +30,9 @@ export type TestRenderer = Renderer & {
   ): Promise<RenderOutcome>
   explained(
     path: string,
-    options?: { domain?: string; signal?: AbortSignal; originUrl?: string; captureByMs?: number },
+    options?: { domain?: string; signal?: AbortSignal; originUrl?: string } & Partial<
+      Pick<RenderRequest, 'captureByMs' | 'rule' | 'block' | 'visitor'>
+    >,
   ): Promise<Rendering>
   html(path: string, options?: { domain?: string }): Promise<string>
 }
@@ -85,6 +87,9 @@ export async function startTestRenderer(
       originUrl: given.originUrl ?? originUrl,
       path: pagePath as PagePath,
       captureByMs: given.captureByMs ?? null,
+      rule: given.rule,
+      block: given.block,
+      visitor: given.visitor,
       signal: given.signal ?? new AbortController().signal,
     })
   const page: TestRenderer['page'] = async (pagePath, given) => (await explained(pagePath, given)).outcome

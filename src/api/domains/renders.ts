@@ -8,6 +8,14 @@ import { domainNameFrom, domainParams } from './domain-schema.ts'
 
 const ms = z.int().nullable().describe('Milliseconds since the render was requested; null: not reached')
 
+export const ruleChangesSchema = z.object({
+  rule: z.int().describe('In `settings.rules` at that time, from 0'),
+  removed: z.array(z.object({ selector: z.string(), elements: z.int() })),
+  consent: z.int().describe('Elements of consent banners that were removed'),
+  head: z.array(z.string()).describe('`title`, `robots`, `canonical`, or names of meta elements'),
+  headers: z.array(z.string()).describe('Names of response headers'),
+})
+
 export const renderSchema = apiSchema(
   'Render',
   z.object({
@@ -53,6 +61,7 @@ export const renderSchema = apiSchema(
         .describe('The first `blocked`, `failed` or `missing` requests'),
       consoleErrors: z.object({ count: z.int(), texts: z.array(z.string()).describe('The first ones') }),
       htmlBytes: z.int().nullable().describe('Size of the HTML; null: none'),
+      rule: ruleChangesSchema.optional().describe('What a rule of the domain changed'),
     }),
   }),
 )

@@ -13,7 +13,7 @@ import { readSnapshot, storedFacts } from '../../sites/inspection/side.ts'
 import { findListed } from '../../store/list-pages.ts'
 import { listDigests } from '../../store/page-digests.ts'
 import { domainNameFrom, domainParams, ownedDomain } from '../domains/domain-schema.ts'
-import { renderSchema } from '../domains/renders.ts'
+import { renderSchema, ruleChangesSchema } from '../domains/renders.ts'
 import { callerOf } from '../http/access.ts'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { jsonResponse, pictureResponse, textResponse } from '../http/responses.ts'
@@ -36,6 +36,9 @@ export const pageDetailsSchema = z.object({
       headers: z
         .array(z.tuple([z.string(), z.string()]))
         .describe('Response headers for crawlers, besides those of Prepaint'),
+      changed_by_rule: ruleChangesSchema
+        .nullable()
+        .describe('What a rule of the domain changed for crawlers; null: nothing'),
     })
     .nullable()
     .describe('null: the page is not stored'),
@@ -95,6 +98,7 @@ export function inspections(app: ApiApp, deps: ApiDeps): void {
                 ...listedPageView(listed),
                 etag: stored.etag,
                 headers: stored.headers.map(([name, value]): [string, string] => [name, value]),
+                changed_by_rule: ruleChangesSchema.safeParse(stored.ruleChanges).data ?? null,
               },
         redirect:
           snapshot?.kind === 'redirect'

@@ -1,6 +1,7 @@
 import crawlerUserAgents from 'crawler-user-agents'
 import { isbot } from 'isbot'
 import { LRUCache } from 'lru-cache'
+import { type Glob, matchesWithin, parseGlob } from '../../glob.ts'
 import type { CrawlerCategory, DomainSettings } from '../../sites/domain-settings.ts'
 import { KNOWN_CRAWLERS, knownCrawlerIndex, READ_CHARS } from './known-crawlers.ts'
 
@@ -95,35 +96,4 @@ export function ownCrawlers({ add = [], remove = [] }: DomainSettings['crawlers'
 
 function globOf(pattern: string): Glob {
   return parseGlob(pattern.toLowerCase())
-}
-
-/** Pieces between `*`, which matches any characters or none. */
-type Glob = readonly string[]
-
-export function parseGlob(pattern: string): Glob {
-  return pattern.replace(/\*{2,}/g, '*').split('*')
-}
-
-/** Matches the whole text. Searches each piece once, so customers' patterns take linear time. */
-export function matchesWhole(glob: Glob, text: string): boolean {
-  const first = glob[0]!
-  if (glob.length === 1) return text === first
-  const last = glob.at(-1)!
-  if (!text.startsWith(first) || !text.endsWith(last)) return false
-  // Pieces must not overlap: `/ab*ba` is not `/aba`.
-  return inOrder(glob.slice(1, -1), text, first.length, text.length - last.length)
-}
-
-function matchesWithin(glob: Glob, text: string): boolean {
-  return inOrder(glob, text, 0, text.length)
-}
-
-function inOrder(pieces: Glob, text: string, from: number, to: number): boolean {
-  let at = from
-  for (const piece of pieces) {
-    const found = text.indexOf(piece, at)
-    if (found === -1) return false
-    at = found + piece.length
-  }
-  return at <= to
 }

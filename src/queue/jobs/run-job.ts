@@ -10,7 +10,7 @@ import type { Rendering, RenderRecord } from '../../render/record.ts'
 import { normalisePath } from '../../store/path.ts'
 import type { Found } from '../judging/effect.ts'
 import { probeSite } from '../judging/prober.ts'
-import type { ClaimedJob } from './claim.ts'
+import type { ClaimedJob, JobRule } from './claim.ts'
 import type { Complete, Completion } from './complete.ts'
 
 export type JobRun = { startedMs: number; found: Found; completion: Completion; record: RenderRecord | null }
@@ -45,9 +45,10 @@ async function renderJob(
   const limit = planNamed(plans, job.plan).monthly_render_limit
   if (overQuota({ used: job.rendersUsed, limit })) return { found: { kind: 'over-quota' }, record: null }
   const { account, customDomain, originUrl, visitor, captureByMs } = job
+  const toRender = { account, customDomain, originUrl, visitor, captureByMs, ...underRule(job.rule) }
   let record: RenderRecord | null = null
   const renderOne = async (path: PagePath) => {
-    const request = { account, customDomain, originUrl, visitor, captureByMs, path, signal: abort.signal }
+    const request = { ...toRender, path, signal: abort.signal }
     const rendered = await renderWithLimit(render, request, abort)
     record = rendered.record
     return rendered.outcome
@@ -59,6 +60,13 @@ async function renderJob(
     log.error({ err: error, job: job.id }, 'the renderer failed')
     return { found: { kind: 'crashed', reason: 'the renderer failed' }, record }
   }
+}
+
+export function underRule(found: JobRule | null): Pick<RenderRequest, 'rule' | 'block'> {
+  const { render = {}, change } = found?.rule ?? {}
+  const { wait_for: waitFor, wait_ms: waitMs, block } = render
+  if (found === null || found.effect === '') return {}
+  return { rule: { index: found.index, waitFor, waitMs, change }, block }
 }
 
 const RETRY_MS = 500

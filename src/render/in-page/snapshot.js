@@ -45,9 +45,9 @@ const page = {
   children: own('children'),
   adoptedStyleSheets: own('adoptedStyleSheets'),
 }
-/** @param {number} maxChars @param {number} maxElements */
+/** `change`: of the owner's rule, made after the snapshot; null: none. @param {number} maxChars @param {number} maxElements @param {Change | null} change */
 // biome-ignore lint/correctness/noUnusedVariables: src/render/visit/snapshot.ts calls it
-function takeSnapshot(maxChars, maxElements) {
+function takeSnapshot(maxChars, maxElements, change) {
   // Chromium shows images and texts in a generated document.
   const isHtml = doc.contentType === 'text/html' || doc.contentType === 'application/xhtml+xml'
   if (!isHtml || !(root instanceof HTMLHtmlElement)) return { kind: 'not-html' }
@@ -84,12 +84,20 @@ function takeSnapshot(maxChars, maxElements) {
   }
   declareUtf8()
 
+  const html = serialise(shadowRoots)
+  if (html.length > maxChars) return { kind: 'too-large', what: 'snapshot-bytes' }
+  const taken = { kind: 'html', html: asAscii(html), blank, ...metas }
+  if (change === null) return taken
+  const changes = changePage(change, scopes)
+  return { ...taken, changed: { html: asAscii(serialise(shadowRoots)), changes } }
+}
+
+/** @param {ShadowRoot[]} shadowRoots */
+function serialise(shadowRoots) {
   const inner = root.getHTML({ shadowRoots })
-  if (inner.length > maxChars) return { kind: 'too-large', what: 'snapshot-bytes' }
   const emptyRoot = /** @type {Element} */ (root.cloneNode(false)).outerHTML
   const openTag = emptyRoot.slice(0, emptyRoot.lastIndexOf('</'))
-  const html = `${doctype()}${openTag}${inner}</html>`
-  return { kind: 'html', html: asAscii(html), blank, ...metas }
+  return `${doctype()}${openTag}${inner}</html>`
 }
 
 /** @template {keyof Document} Name @param {Name} name @returns {Document[Name]} */

@@ -4,8 +4,13 @@ import { untilAborted } from '../browser/until-aborted.ts'
 import type { Visitor } from '../outcome.ts'
 import { type SiteProxy, Tab } from './tab.ts'
 
-/** Two domains never share a tab, nor do two origins or two visitors of one domain. */
-export type TabSite = { customDomain: string; originUrl: string; visitor?: Visitor | undefined }
+/** Two domains never share a tab, nor do two origins, visitors or lists of blocked hosts of one domain. */
+export type TabSite = {
+  customDomain: string
+  originUrl: string
+  visitor?: Visitor | undefined
+  block?: readonly string[] | undefined
+}
 
 /**
  * Replace the process before its clock is five minutes ahead: `PageDate` does not correct the load's start time. Each
@@ -35,7 +40,7 @@ export class TabPool {
   }
 
   async take(site: TabSite, signal: AbortSignal): Promise<Tab> {
-    const key = JSON.stringify([site.customDomain, site.originUrl, site.visitor])
+    const key = JSON.stringify([site.customDomain, site.originUrl, site.visitor, site.block])
     const known = this.#idle.findLast((tab) => tab.key === key)
     if (known !== undefined) {
       this.#notIdle(known)

@@ -10,6 +10,8 @@ export type SiteProxy = {
   proxyUrl: string
   excess(): Excess | null
   preloaded(): number
+  /** The list or pattern of the page's rule that blocks the address; null: none. */
+  blockedBy(url: string): string | null
   /** Whether the browser has received the whole response from this address. */
   isDelivered(url: string): boolean
   takeCounts(): unknown

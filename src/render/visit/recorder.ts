@@ -55,12 +55,13 @@ export class Recorder {
     if (record.phases.tab !== null) this.reached('snapshot')
     const page = outcome.kind === 'incomplete' ? outcome.page : 'html' in outcome ? outcome : null
     if (page !== null) record.htmlBytes = Buffer.byteLength(page.html)
+    if (outcome.kind === 'rendered' && outcome.changed !== undefined) record.rule = outcome.changed.changes
     if (outcome.kind !== 'rendered') return { outcome, record }
     const [application, movedTo] = [this.#application.name(), this.#movedTo]
     return { outcome: { ...outcome, application, movedTo }, record }
   }
 
-  listeners(mainFrameId: string): CdpListeners {
+  listeners(mainFrameId: string, blockedBy: (url: string) => string | null = () => null): CdpListeners {
     const isMain = (frameId: string | undefined) => frameId === mainFrameId
     return {
       'Network.requestWillBeSent': ({ requestId, frameId, type, initiator, request: { url } }) => {
@@ -90,8 +91,11 @@ export class Recorder {
         else if (blockedReason === 'csp' && type === 'Font') this.#trouble(requestId, 'blocked', 'not needed')
         else if (blockedReason !== undefined)
           this.#trouble(requestId, 'blocked', `by the browser: ${blockedReason}`)
-        else if (canceled !== true && errorText !== 'net::ERR_ABORTED')
-          this.#trouble(requestId, 'failed', errorText)
+        else if (canceled !== true && errorText !== 'net::ERR_ABORTED') {
+          const list = blockedBy(this.#urls.get(requestId) ?? '')
+          if (list === null) this.#trouble(requestId, 'failed', errorText)
+          else this.#trouble(requestId, 'blocked', `by the rule of this path: ${list}`)
+        }
       },
       'Runtime.consoleAPICalled': ({ type, args }) => {
         if (type === 'error' || type === 'assert') this.#consoleError(args.map(textOf).join(' '))

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import type { RuleChange } from '../../rules/schema.ts'
 import type { CdpSession } from '../browser/cdp.ts'
-import type { PageLimits } from '../outcome.ts'
+import type { PageLimits, RuleChanges } from '../outcome.ts'
 
 type Html = {
   kind: 'html'
@@ -12,19 +13,34 @@ type Html = {
   statusCode: string | null
   /** As written in `prerender-header` and `render:header`. */
   headers: string[]
+  changed?: { html: string; changes: PageChanges }
 }
+
+type PageChanges = Pick<RuleChanges, 'removed' | 'consent' | 'head'>
 
 export type Snapshot =
   | Html
   | { kind: 'too-large'; what: 'elements' | 'snapshot-bytes' }
   | { kind: 'not-html' }
 
-type Taken = Exclude<Snapshot, Html> | (Omit<Html, 'html'> & { html: AsciiText })
+type Taken =
+  | Exclude<Snapshot, Html>
+  | (Omit<Html, 'html' | 'changed'> & {
+      html: AsciiText
+      changed?: { html: AsciiText; changes: PageChanges }
+    })
 
 /** A named world is made once in each process. Unnamed ones are never freed: +0.7 ms for every earlier render. */
 export const WORLD = 'prepaint'
 
-const SCRIPT = readFileSync(path.join(import.meta.dirname, '../in-page', 'snapshot.js'), 'utf8')
+const SCRIPT = ['snapshot.js', 'change.js']
+  .map((file) => readFileSync(path.join(import.meta.dirname, '../in-page', file), 'utf8'))
+  .join('\n')
+
+/** Made by tools/block-lists.ts, with its source. */
+const CONSENT = JSON.parse(readFileSync(path.join(import.meta.dirname, 'consent.json'), 'utf8')) as {
+  selectors: string[]
+}
 
 /** Alters the document: call last. `world`: ours, if Chromium has already made it. */
 export async function takeSnapshot(
@@ -32,10 +48,16 @@ export async function takeSnapshot(
   frameId: string,
   { elements, snapshotBytes }: Pick<PageLimits, 'elements' | 'snapshotBytes'>,
   world?: number,
+  change: RuleChange | null = null,
 ): Promise<Snapshot> {
+  const asked = change && {
+    remove: change.remove ?? [],
+    consent: change.consent === true ? CONSENT.selectors : null,
+    head: change.head ?? {},
+  }
   const evaluate = (contextId: number) =>
     session.send('Runtime.evaluate', {
-      expression: `(() => {${AS_ASCII}${SCRIPT}\nreturn takeSnapshot(${snapshotBytes}, ${elements})})()`,
+      expression: `(() => {${AS_ASCII}${SCRIPT}\nreturn takeSnapshot(${snapshotBytes}, ${elements}, ${JSON.stringify(asked)})})()`,
       contextId,
       returnByValue: true,
     })
@@ -45,12 +67,19 @@ export async function takeSnapshot(
   }
   const taken = result.value as Taken
   if (taken.kind !== 'html') return taken
-  const snapshot = { ...taken, html: readAscii(taken.html) }
-  const isTooLarge = Buffer.byteLength(snapshot.html) > snapshotBytes
+  const { changed, ...whole } = taken
+  const snapshot = {
+    ...whole,
+    html: readAscii(taken.html),
+    ...(changed && { changed: { ...changed, html: readAscii(changed.html) } }),
+  }
+  const isTooLarge =
+    Buffer.byteLength(snapshot.html) > snapshotBytes ||
+    (changed !== undefined && Buffer.byteLength(snapshot.changed?.html ?? '') > snapshotBytes)
   return isTooLarge ? { kind: 'too-large', what: 'snapshot-bytes' } : snapshot
 }
 
-async function makeWorld(session: CdpSession, frameId: string): Promise<number> {
+export async function makeWorld(session: CdpSession, frameId: string): Promise<number> {
   const named = { frameId, worldName: WORLD }
   return (await session.send('Page.createIsolatedWorld', named)).executionContextId
 }

@@ -21,6 +21,7 @@ import {
 import { pageHeaders } from './page-headers.ts'
 import { pageText } from './page-text.ts'
 import { mergeListeners, type Recorder } from './recorder.ts'
+import { changeOf, lackOfRule, withChanges } from './rule.ts'
 import { type Snapshot, takeSnapshot } from './snapshot.ts'
 
 /** For the snapshot, at the end of a render's time. */
@@ -59,7 +60,10 @@ export async function visit(
     ...{ connection, activity, page: session },
     dateScript: () => page.date.workerScript(),
   })
-  const listeners = [recorder.listeners(page.frameId), main.listeners]
+  const listeners = [
+    recorder.listeners(page.frameId, (address) => tab.site.blockedBy(address)),
+    main.listeners,
+  ]
   listeners.push(limitListeners(page.frameId, url, request, limits, end))
   page.listen(mergeListeners([...listeners, workers.listeners, activity.listeners, ready.listeners]))
 
@@ -80,13 +84,25 @@ export async function visit(
     const watched = workers.follow(pageClock)
     const capture = await runUntilSettled(session, watched, activity, ready, clock.nowMs, captureByMs)
     recorder.captured(capture)
+    const lack = await lackOfRule(request, {
+      session,
+      clock: watched,
+      activity,
+      page,
+      captureByMs,
+      awaitUntilMs,
+      nowMs: clock.nowMs,
+      pageMs: timeoutMs,
+    })
     const missing = capture === 'ready-signal' ? [] : activity.missing()
     recorder.missed(missing)
-    const snapshot = await takeSnapshot(session, page.frameId, limits, page.ownWorld)
+    const snapshot = await takeSnapshot(session, page.frameId, limits, page.ownWorld, changeOf(request, url))
     page.canPark = activity.canPark()
     const headers = keptHeaders(main.headers)
-    const outcome = outcomeOfSnapshot(snapshot, { status: main.status, headers, url, site: request })
+    const found = outcomeOfSnapshot(snapshot, { status: main.status, headers, url, site: request })
+    const outcome = withChanges(found, snapshot, request.rule)
     const reason = reasonOfLack(missing, ready.state)
+    if (lack !== null) return withLack(outcome, lack)
     if (capture === 'deadline') return withLack(outcome, reason ?? 'the page was still busy')
     for (const { method, url } of missing) polls.learn(method, url)
     return reason !== null && outcome.kind === 'rendered' ? { ...outcome, missing: reason } : outcome
@@ -115,7 +131,8 @@ function withLack(outcome: RenderOutcome, reason: string): RenderOutcome {
   if (outcome.kind === 'blank' || outcome.kind === 'error-page')
     return { kind: 'incomplete', reason, page: null }
   if (outcome.kind !== 'rendered') return outcome
-  const { status, headers, html } = outcome
+  const { status } = outcome
+  const { headers, html } = outcome.changed ?? outcome
   return { kind: 'incomplete', reason, page: { status, headers, html } }
 }
 

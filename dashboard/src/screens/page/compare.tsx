@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 
 import { domainUrl, inspectionQuery, isUnderWay } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
-import type { Inspection } from '../../api/types.ts'
+import type { Inspection, PageInspection } from '../../api/types.ts'
 import { count } from '../../format.ts'
 import { notifyFailed } from '../../parts/notifications.tsx'
 import { Note, Section } from '../../parts/page.tsx'
@@ -13,6 +13,26 @@ import { TimeText } from '../../parts/time-text.tsx'
 import { DifferenceList } from './history.tsx'
 import classes from './inspection.module.css'
 import type { ViewProps } from './inspection.tsx'
+
+/** Differences that the owner made are not mistakes of a render. */
+function ChangedByRule({ changes }: { changes: RuleChanges | null }) {
+  if (changes === null) return null
+  const { rule, removed, consent, head, headers } = changes
+  const found = removed.filter(({ elements }) => elements > 0)
+  const words = [
+    ...found.map(({ selector, elements }) => `${count(elements)} elements removed (${selector})`),
+    ...(consent > 0 ? [`${count(consent)} elements of consent banners removed`] : []),
+    ...(head.length > 0 ? [`head: ${head.join(', ')}`] : []),
+    ...(headers.length > 0 ? [`headers: ${headers.join(', ')}`] : []),
+  ]
+  return (
+    <Alert color="yellow" title={`Crawlers get something else by your rule ${rule + 1}`}>
+      {words.length === 0 ? 'The rule found nothing to change on this page.' : `${words.join('; ')}.`}
+    </Alert>
+  )
+}
+
+type RuleChanges = NonNullable<NonNullable<PageInspection['stored']>['changed_by_rule']>
 
 type Side = NonNullable<Inspection['crawler']>
 
@@ -56,6 +76,7 @@ export function Compare({ domain, page }: ViewProps) {
       >
         <Screenshots name={name} inspection={inspection} />
       </Section>
+      <ChangedByRule changes={page.stored?.changed_by_rule ?? null} />
       {crawler?.facts != null && person?.facts != null && (
         <Section
           title="Differences"
