@@ -202,8 +202,8 @@ describe('repository rules', () => {
       'src/edge/request/handler.ts': [21, 2_540],
       'src/edge/edge.ts': [88, 10_500],
       'src/queue/jobs/worker.ts': [45, 5_650],
-      'src/render/renderer.ts': [32, 4_600],
-      'src/gateway/gateway.ts': [28, 3_460],
+      'src/render/renderer.ts': [34, 4_760],
+      'src/gateway/gateway.ts': [30, 3_540],
     }
     const grown = Object.entries(most).flatMap(([entry, [files, lines]]) => {
       const loaded = [...closureOf(entry)]

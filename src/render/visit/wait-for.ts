@@ -6,7 +6,7 @@ import type { CdpSession } from '../browser/cdp.ts'
 import type { NetworkActivity } from '../time/network-activity.ts'
 import type { RenderClock } from '../time/virtual-clock.ts'
 
-const SCRIPT = readFileSync(path.join(import.meta.dirname, '../in-page', 'wait-for.js'), 'utf8')
+const SCRIPT = readFileSync(path.join(import.meta.dirname, '../in-page', 'rule.js'), 'utf8')
 
 /** Different, so that an element which comes and goes at regular times is met. */
 const STEPS_MS = [100, 170, 130]
