@@ -44,7 +44,7 @@ const SETTINGS = {
   max_connections: '300',
 }
 const INITDB_ARGS = ['--no-sync', '--wal-segsize=1']
-const TEMPLATES_KEPT = 4
+const TEMPLATES_KEPT = 8
 const LOCK_POLL_MS = 50
 const LEFTOVER_MS = 3_600_000
 
@@ -165,7 +165,12 @@ function removeOldTemplates(place: string): void {
     .filter((name) => name.startsWith('template-'))
     .map((name) => path.join(place, name))
     .sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs)
-  for (const dir of templates.slice(TEMPLATES_KEPT - 1)) rmSync(dir, { recursive: true, force: true })
+  for (const dir of templates.slice(TEMPLATES_KEPT - 1)) {
+    // Who copies it sees that it is gone, and not half of it.
+    const removed = path.join(place, `removed-${path.basename(dir)}`)
+    renameSync(dir, removed)
+    rmSync(removed, { recursive: true, force: true })
+  }
 }
 
 /** Removes what a killed machine or watchdog left. */
