@@ -102,6 +102,8 @@ const fields = {
   stale_seconds: seconds,
   /** Maximum age at which it is served if the origin or the renderer fails. */
   keep_seconds: seconds,
+  /** How long a crawler waits in all, for a render and then for the head of the origin's response. */
+  crawler_wait_seconds: z.int().min(1).max(300),
   query: querySchema,
   rules: storedRules,
   crawlers: crawlersSchema,
@@ -132,6 +134,8 @@ export const DEFAULT_DOMAIN_SETTINGS: DomainSettings = Object.freeze<DomainSetti
   fresh_seconds: 86_400,
   stale_seconds: 7 * 86_400,
   keep_seconds: 30 * 86_400,
+  // Crawlers of search engines wait 30 seconds or longer.
+  crawler_wait_seconds: 25,
   query: 'keep',
   rules: [],
   crawlers: {},

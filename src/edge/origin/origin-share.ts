@@ -31,11 +31,11 @@ export function createOriginShare(clientOf: (req: EdgeRequest) => string | null)
   return {
     enter,
     limit(pass: Pass): Pass {
-      return (req, res, domain, verdict, watch) => {
+      return (req, res, domain, verdict, how) => {
         const leave = enter(req, domain)
         if (leave === null) return sendPlainPage(res, 'too-many-requests', verdict)
         res.on('close', leave)
-        pass(req, res, domain, verdict, watch)
+        pass(req, res, domain, verdict, how)
       }
     },
   }

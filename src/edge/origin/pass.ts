@@ -28,8 +28,14 @@ export type Pass = (
   res: EdgeResponse,
   domain: EdgeDomain,
   verdict: Verdict,
-  watch?: PassWatch,
+  how?: PassHow,
 ) => void
+
+export type PassHow = {
+  watch?: PassWatch | undefined
+  /** For the whole head of the response, however slowly it comes; null: no limit for the whole. */
+  headWithinMs?: number | null
+}
 
 /** Sees a response on its way, and may answer instead of it. */
 export type PassWatch = {
@@ -57,12 +63,13 @@ const EXPECTS_BODY = new Set(['POST', 'PUT', 'PATCH'])
 export function createPass(options: PassOptions): Pass {
   const { origins, answerWaitMs, idleMs, bodyLookMs, frontOf, onFault } = options
 
-  return (req, res, domain, verdict, watch) => {
+  return (req, res, domain, verdict, how) => {
     if (timesThroughUs(req.headers.via) >= MAX_TIMES_THROUGH_US) sendPlainPage(res, 'loop', verdict)
-    else if (!lastHop(req, res, verdict)) attempt(false, req, res, domain, verdict, watch)
+    else if (!lastHop(req, res, verdict)) attempt(false, req, res, domain, verdict, how)
   }
 
-  function attempt(again: boolean, ...[req, res, domain, verdict, watch]: Parameters<Pass>): void {
+  function attempt(again: boolean, ...[req, res, domain, verdict, how = {}]: Parameters<Pass>): void {
+    const { watch, headWithinMs = null } = how
     const front = frontOf(req, domain)
     const { body, framing } = bodyOf(req)
     const repeatable = body === 'none' && REPEATABLE.has(req.method ?? '')
@@ -72,11 +79,12 @@ export function createPass(options: PassOptions): Pass {
     let begun = false
 
     const fail = (error: Error) => {
+      clearTimeout(late)
       if (begun) return void res.destroy()
       if (res.destroyed) return
       // The origin closed an idle connection as it was reused.
       if (repeatable && !again && call.onKeptConnection && !call.isAnswered) {
-        return attempt(true, req, res, domain, verdict, watch)
+        return attempt(true, req, res, domain, verdict, how)
       }
       if (watch?.instead() === true) return
       const page = pageFor(error)
@@ -91,6 +99,7 @@ export function createPass(options: PassOptions): Pass {
       // HTTP/1.0 has no interim responses.
       continued: () => req.httpVersion !== '1.0' && res.writeContinue(),
       head(head) {
+        clearTimeout(late)
         if (watch?.takes(head) === false) throw new NotTaken()
         writeHead(head)
         begun = true
@@ -109,7 +118,10 @@ export function createPass(options: PassOptions): Pass {
       drain: () => req.resume(),
       fail,
     })
+    const late =
+      headWithinMs === null ? undefined : setTimeout(() => call.destroy(new OriginSilent()), headWithinMs)
     res.on('close', () => {
+      clearTimeout(late)
       if (!res.writableFinished) call.destroy()
     })
     origins.send(call, domain.origin, again ? 'none' : repeatable ? 'any' : 'lately')

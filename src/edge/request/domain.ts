@@ -55,6 +55,7 @@ export type EdgeDomain = {
   lifetimes: Lifetimes
   /** null: none, or the domain is inactive. */
   redirects: RedirectMap | null
+  crawlerWaitMs: number
 }
 
 export function edgeDomain(row: DomainRow): EdgeDomain {
@@ -79,6 +80,7 @@ export function edgeDomain(row: DomainRow): EdgeDomain {
     indexNowKey: settings.indexnow ? (row.indexnow_key ?? null) : null,
     lifetimes: lifetimesOf(settings, null),
     redirects: redirects.length === 0 ? null : new RedirectMap(redirects, keyFileOf(row.indexnow_key)),
+    crawlerWaitMs: settings.crawler_wait_seconds * 1_000,
   }
 }
 

@@ -101,7 +101,7 @@ export class EdgeHandler {
       return { verdict, domain, page: null, crawler }
     }
     const target = decide(req, crawler, domain, meant)
-    if (target.kind === 'pass') return this.#pass(req, res, domain, crawler, target.why, watch)
+    if (target.kind === 'pass') return this.#pass(req, res, domain, crawler, target.why, { watch })
     if (crawler === null) return this.#pass(req, res, domain, crawler, 'not-a-crawler')
 
     if (target.kind === 'missing') return this.#missing(req, res, { domain, crawler, target })
@@ -134,7 +134,7 @@ export class EdgeHandler {
     }
     // Do not warm missing pages.
     if (rendered !== 'soft-404') recorder.known(exchange)
-    return this.#pass(req, res, domain, crawler, rendered)
+    return this.#pass(req, res, domain, crawler, rendered, { waitedMs: clock.nowMs() - exchange.nowMs })
   }
 
   /** Synchronous if in memory. null also for a page that another rule made, for other crawlers. */
@@ -221,10 +221,12 @@ export class EdgeHandler {
     domain: EdgeDomain,
     crawler: CrawlerCategory | null,
     why: PassReason,
-    watch?: PassWatch,
+    how: { watch?: PassWatch | undefined; waitedMs?: number } = {},
   ): Handled {
     const verdict = passVerdict(why)
-    if (!res.destroyed) this.#entrance.pass(req, res, domain, verdict, watch)
+    const { watch, waitedMs = 0 } = how
+    const headWithinMs = crawler === null ? null : Math.max(domain.crawlerWaitMs - waitedMs, LAST_WAIT_MS)
+    if (!res.destroyed) this.#entrance.pass(req, res, domain, verdict, { watch, headWithinMs })
     return { verdict, domain, page: null, crawler }
   }
 
@@ -234,6 +236,9 @@ export class EdgeHandler {
     return { verdict, domain, page: null, crawler }
   }
 }
+
+/** A crawler that waited its whole time for a render gets an origin that answers at once. */
+const LAST_WAIT_MS = 1_000
 
 /** For requests without an origin. */
 function refuse(res: EdgeResponse, page: 'bad-request' | 'unknown-host'): Handled {

@@ -62,7 +62,8 @@ export class LiveRenders {
     const attempt = this.#attempts.get(key) ?? this.#begin(key, domain, page, rendered, requestIdOf(res.req))
     attempt.waiting++
     try {
-      return await within(this.#parts.liveWaitMs, Promise.race([attempt.result, gone.promise]), 'late')
+      const waitMs = Math.min(this.#parts.liveWaitMs, domain.crawlerWaitMs)
+      return await within(waitMs, Promise.race([attempt.result, gone.promise]), 'late')
     } finally {
       leave()
       if (--attempt.waiting === 0) attempt.abandoned.abort()

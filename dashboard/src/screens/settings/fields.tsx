@@ -98,6 +98,13 @@ function Freshness({ form, domain }: { form: Form; domain: DomainWithSettings })
             {...form.getInputProps(name)}
           />
         ))}
+        <NumberInput
+          label="Longest wait of a crawler, in seconds"
+          description="For a render and then for your server. After that, a crawler gets the last good copy or an error 504."
+          min={1}
+          max={300}
+          {...form.getInputProps('crawlerWaitSeconds')}
+        />
         <Toggle
           {...{ form, name: 'refreshesOnDeploy' }}
           label="A deploy makes pages stale"

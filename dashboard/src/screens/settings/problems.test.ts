@@ -13,6 +13,7 @@ it('an error of the server is shown at its field', () => {
     [{ fresh_seconds: -1 }, 'freshHours'],
     [{ stale_seconds: 'x' }, 'staleHours'],
     [{ keep_seconds: 1e12 }, 'keepDays'],
+    [{ crawler_wait_seconds: 0 }, 'crawlerWaitSeconds'],
     [{ refresh_ahead_percent: 101 }, 'aheadPercent'],
     [{ query: 'some' }, 'queryNames'],
     [

@@ -27,6 +27,9 @@ export function settingsProblems(
     freshHours: ageProblem(form.freshHours, HOUR_SECONDS),
     staleHours: ageProblem(form.staleHours, HOUR_SECONDS),
     keepDays: ageProblem(form.keepDays, DAY_SECONDS),
+    crawlerWaitSeconds: isWhole(form.crawlerWaitSeconds, 1, 300)
+      ? null
+      : 'Enter a whole number from 1 to 300',
     aheadPercent: isWhole(form.aheadPercent, 0, 100) ? null : 'Enter a whole number from 0 to 100',
     queryNames: form.query === 'list' ? namesProblem(words(form.queryNames)) : null,
     ...crawlerProblems(form.crawlers),
@@ -128,6 +131,7 @@ const FIELDS: readonly (readonly [RegExp, string])[] = [
   [/^settings\.fresh_seconds$/, 'freshHours'],
   [/^settings\.stale_seconds$/, 'staleHours'],
   [/^settings\.keep_seconds$/, 'keepDays'],
+  [/^settings\.crawler_wait_seconds$/, 'crawlerWaitSeconds'],
   [/^settings\.refresh_ahead_percent$/, 'aheadPercent'],
   [/^settings\.query(\[\d+\])?$/, 'queryNames'],
   [/^settings\.rules\[(\d+)\]\.fresh_seconds$/, 'rules.$1.freshHours'],

@@ -35,6 +35,7 @@ export type SettingsForm = {
   freshHours: number | string
   staleHours: number | string
   keepDays: number | string
+  crawlerWaitSeconds: number | string
   query: 'keep' | 'ignore' | 'list'
   queryNames: string
   rules: RuleForm[]
@@ -64,6 +65,7 @@ export function formOf({
     freshHours: settings.fresh_seconds / HOUR_SECONDS,
     staleHours: settings.stale_seconds / HOUR_SECONDS,
     keepDays: settings.keep_seconds / DAY_SECONDS,
+    crawlerWaitSeconds: settings.crawler_wait_seconds,
     query: typeof query === 'string' ? query : 'list',
     queryNames: typeof query === 'string' ? '' : query.join('\n'),
     rules: settings.rules.map((rule, at) => ({
@@ -105,6 +107,7 @@ export function settingsOf(form: SettingsForm, stored: Settings): Partial<Settin
     fresh_seconds: seconds(form.freshHours, HOUR_SECONDS),
     stale_seconds: seconds(form.staleHours, HOUR_SECONDS),
     keep_seconds: seconds(form.keepDays, DAY_SECONDS),
+    crawler_wait_seconds: Number(form.crawlerWaitSeconds),
     query: form.query === 'list' ? words(form.queryNames) : form.query,
     rules: form.rules.map(({ path, action, freshHours, stored = {} }) => ({
       ...hiddenFields(stored),

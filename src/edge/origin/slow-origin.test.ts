@@ -1,0 +1,79 @@
+/** An origin that hangs, or sends its head byte by byte, does not hold a crawler for longer than its owner says. */
+import assert from 'node:assert/strict'
+import type http from 'node:http'
+import { after, before, it } from 'node:test'
+import { PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { DEFAULT_DOMAIN_SETTINGS, domainSettingsPatchSchema } from '../../sites/domain-settings.ts'
+
+const DAY = 24 * 3_600_000
+
+let answer: http.RequestListener
+let edge: TestEdge
+before(async () => {
+  edge = await startTestEdge({
+    liveWaitMs: 200,
+    answerWaitMs: 60_000,
+    origin: (req, res) => answer(req, res),
+  })
+  await edge.pool.query(`update domain set settings = '{"crawler_wait_seconds": 1}'`)
+  await edge.pool.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ host: 'red.example' })])
+  await edge.settled()
+})
+after(() => edge.close())
+
+const hangs: http.RequestListener = () => {}
+/** Never silent, never done. */
+const drips: http.RequestListener = (req) => {
+  const { socket } = req
+  socket.write('HTTP/1.1 200 OK\r\nX-Long: ')
+  const drip = setInterval(() => socket.write('x'), 50)
+  socket.once('close', () => clearInterval(drip))
+}
+
+for (const [name, origin] of Object.entries({ hangs, drips })) {
+  it(`${name}: a crawler without a page gets 504`, async () => {
+    answer = origin
+    edge.script('hang')
+    const got = await edge.ask('/new')
+    assert.deepEqual([got.status, got.verdict, got.headers['retry-after']], [504, 'pass; late', '30'])
+  })
+
+  it(`${name}: also where a rule sends it to the origin`, async () => {
+    answer = origin
+    const got = await edge.ask('/feed.xml', { method: 'POST' })
+    assert.deepEqual([got.status, got.verdict], [504, 'pass; method'])
+  })
+
+  it(`${name}: a crawler of a page that was stored gets the last good copy`, async () => {
+    answer = hangs
+    const good = await edge.ask(`/${name}`)
+    assert.equal(good.verdict, 'rendered')
+    edge.wait(9 * DAY)
+    answer = origin
+    edge.script('hang')
+    const kept = await edge.ask(`/${name}`)
+    assert.deepEqual([kept.status, kept.verdict, kept.body], [200, 'stale', good.body])
+  })
+}
+
+it('a head in time is enough: the body may take longer', async () => {
+  answer = (_req, res) => {
+    res.write('slow ')
+    setTimeout(() => res.end('body'), 1_300)
+  }
+  const got = await edge.ask('/post', { method: 'POST' })
+  assert.deepEqual([got.status, String(got.body)], [200, 'slow body'])
+})
+
+it('people wait as long as the origin says something', async () => {
+  answer = (_req, res) => void setTimeout(() => res.end('late'), 1_300)
+  const got = await edge.ask('/', { agent: PERSON })
+  assert.deepEqual([got.status, String(got.body)], [200, 'late'])
+})
+
+it('is 25 seconds unless the owner says another time, from 1 to 300', () => {
+  assert.equal(DEFAULT_DOMAIN_SETTINGS.crawler_wait_seconds, 25)
+  const isValid = (crawler_wait_seconds: number) =>
+    domainSettingsPatchSchema.safeParse({ crawler_wait_seconds }).success
+  assert.deepEqual([0, 1, 300, 301, 1.5].map(isValid), [false, true, true, false, false])
+})
