@@ -7,7 +7,8 @@ import { PageDate, VirtualClock } from '../time/virtual-clock.ts'
 import { mergeListeners } from '../visit/recorder.ts'
 import { WORLD } from '../visit/snapshot.ts'
 import { blockedUrlPatterns } from './blocked-hosts.ts'
-import { emulateVisitor, setUserAgent } from './visitor.ts'
+import type { UserAgent } from './user-agent.ts'
+import { emulateVisitor, setUserAgent, userAgentOf } from './visitor.ts'
 import { ATTACH_WORKERS } from './workers.ts'
 
 export type Page = {
@@ -23,6 +24,7 @@ export type Page = {
   /** The page used HTTP credentials, which the browser remembers until the context ends. */
   readonly hasCredentials: boolean
   canPark: boolean
+  readonly userAgent: UserAgent
   listen(listeners: CdpListeners): void
   /** Prepares the next render in advance. Rejects if the page is gone. */
   prepareNext(): Promise<void>
@@ -113,6 +115,7 @@ export async function openPage(
       return hasCredentials
     },
     canPark: false,
+    userAgent: userAgentOf(browser, visitor),
     listen(listeners) {
       const limit = { bytes: PAGE_LIMITS.eventBytes, exceeded: () => lose(TOO_MANY_EVENTS) }
       session.listen(mergeListeners([credentials, { ...listeners, ...always }]), limit)

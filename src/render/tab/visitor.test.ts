@@ -89,6 +89,7 @@ it('the one that the owner asks for, also after the page was replaced, and not f
     const found = await seen(SWISS)
     assert.equal(found['header'], SWISS.userAgent)
     assert.equal(found['userAgent'], SWISS.userAgent)
+    // Only Chromium sends its brands.
     assert.equal(found['hints'], null)
     assert.deepEqual([found['language'], found['languages']], ['de-CH', 'de-CH,de;q=0.9'])
     assert.deepEqual([found['size'], found['zone'], found['hour']], [[412, 915], 'Europe/Zurich', 13])
@@ -102,3 +103,66 @@ it('the one that the owner asks for, also after the page was replaced, and not f
   assert.deepEqual([usual['size'], usual['zone'], usual['language']], [[1280, 1024], 'UTC', 'en-US'])
   assert.deepEqual(usual['screen'], [1280, 1024, 1])
 })
+
+const PHONE =
+  'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.1.2 Mobile Safari/537.36'
+renderer.routes.set('/headers', (request, response) => {
+  const { 'user-agent': userAgent, 'sec-ch-ua': brands, 'sec-ch-ua-mobile': mobile } = request.headers
+  const { 'sec-ch-ua-platform': platform } = request.headers
+  response.setHeader('content-type', 'application/json')
+  response.end(JSON.stringify([userAgent, brands ?? null, mobile ?? null, platform ?? null]))
+})
+const TELL = `const say = async () => { const { brands, mobile, platform } = navigator.userAgentData ?? {}
+  return [navigator.userAgent, navigator.platform, brands, mobile, platform, await (await fetch('/headers')).json()] }`
+renderer.routes.set('/said', (_request, response) => {
+  response.setHeader('content-type', 'text/javascript')
+  response.end(
+    `${TELL}; if ('postMessage' in self) say().then(postMessage); else onconnect = ({ ports }) => say().then((said) => ports[0].postMessage(said))`,
+  )
+})
+renderer.routes.set('/frame', `<script>${TELL}; say().then((said) => parent.postMessage(said, '*'))</script>`)
+renderer.routes.set(
+  '/everywhere',
+  scripted(`${TELL}; const tell = (where, said) => show(JSON.stringify({ where, said }))
+    say().then((said) => tell('page', said))
+    new Worker('/said').onmessage = ({ data }) => tell('worker', data)
+    new SharedWorker('/said').port.onmessage = ({ data }) => tell('shared worker', data)
+    addEventListener('message', ({ data }) => tell('frame', data))
+    document.body.insertAdjacentHTML('beforeend', '<iframe src="/frame"></iframe>')`),
+)
+
+for (const [userAgent, expected] of Object.entries({
+  [PHONE]: {
+    platform: 'Linux armv81',
+    brands: ['Chromium 140', 'Not.A/Brand 8'],
+    hints: ['"Chromium";v="140", "Not.A/Brand";v="8"', '?1', '"Android"'],
+    said: [true, 'Android'],
+  },
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36 Edg/141.0.0.0':
+    {
+      platform: 'Win32',
+      brands: ['Chromium 141', 'Not.A/Brand 8', 'Microsoft Edge 141'],
+      hints: ['"Chromium";v="141", "Not.A/Brand";v="8", "Microsoft Edge";v="141"', '?0', '"Windows"'],
+      said: [false, 'Windows'],
+    },
+})) {
+  it(`the page, its frames and its workers say the same: ${userAgent.slice(12, 40)}`, async () => {
+    const { outcome } = await renderer.render({
+      customDomain: 'shop.example' as DomainName,
+      originUrl: renderer.originUrl,
+      path: '/everywhere' as PagePath,
+      visitor: { userAgent },
+      signal: new AbortController().signal,
+    })
+    assert(outcome.kind === 'rendered', JSON.stringify(outcome))
+    const all = [...outcome.html.matchAll(/<li>(.*?)<\/li>/g)].map(([, text = '']) => JSON.parse(text))
+    assert.deepEqual(all.map(({ where }) => where).toSorted(), ['frame', 'page', 'shared worker', 'worker'])
+    for (const { where, said } of all) {
+      const [agent, platform, brands, mobile, system, headers] = said
+      const names = brands.map(({ brand, version }: Record<string, string>) => `${brand} ${version}`)
+      assert.deepEqual([agent, platform, names], [userAgent, expected.platform, expected.brands], where)
+      assert.deepEqual([mobile, system], expected.said, where)
+      assert.deepEqual(headers, [userAgent, ...expected.hints], where)
+    }
+  })
+}

@@ -1,6 +1,7 @@
 import type { BrowserProcess } from '../browser/browser-process.ts'
 import type { CdpSession } from '../browser/cdp.ts'
 import type { Visitor } from '../outcome.ts'
+import { hintsOf, type UserAgent } from './user-agent.ts'
 
 const USUAL_LOCALE = 'en-US'
 
@@ -23,20 +24,23 @@ export async function setUserAgent(
   browser: BrowserProcess,
   visitor: Visitor,
 ): Promise<void> {
-  await session.send('Emulation.setUserAgentOverride', userAgent(browser, visitor))
+  await session.send('Emulation.setUserAgentOverride', userAgentOf(browser, visitor))
 }
 
 function metricsOf({ width, height }: { width: number; height: number }) {
   return { width, height, screenWidth: width, screenHeight: height, deviceScaleFactor: 1, mobile: false }
 }
 
-function userAgent({ userAgent: own, product, identity }: BrowserProcess, visitor: Visitor) {
+export function userAgentOf(
+  { userAgent: own, product, identity }: BrowserProcess,
+  visitor: Visitor,
+): UserAgent {
   const locale = visitor.locale ?? USUAL_LOCALE
   const language = locale.split('-', 1)[0] ?? locale
   // Without weights: Chromium adds them to the header; scripts see the bare names.
   const acceptLanguage = language === locale ? locale : `${locale},${language}`
-  // A custom user agent sends no Chromium client hints.
-  if (visitor.userAgent !== undefined) return { userAgent: visitor.userAgent, acceptLanguage }
+  if (visitor.userAgent !== undefined)
+    return { userAgent: visitor.userAgent, acceptLanguage, ...hintsOf(visitor.userAgent) }
 
   const version = product.split('/')[1] ?? '0'
   const major = version.split('.')[0] ?? '0'

@@ -5,6 +5,7 @@ import { within } from '../../within.ts'
 import type { CdpConnection, CdpListeners, CdpSession } from '../browser/cdp.ts'
 import type { NetworkActivity } from '../time/network-activity.ts'
 import type { Policy, RenderClock } from '../time/virtual-clock.ts'
+import { navigatorScript, overrideUserAgent, type UserAgent } from './user-agent.ts'
 
 /** Workers wait for us before their first line. */
 const attachTo = (type: string) => ({
@@ -65,6 +66,8 @@ type WorkersOptions = {
   activity: NetworkActivity
   page: Pick<CdpSession, 'send'>
   dateScript?: () => string
+  /** Chromium overrides them for pages, and partly for dedicated workers. */
+  userAgent?: UserAgent
   limit?: number
 }
 
@@ -99,11 +102,17 @@ export class Workers {
     }
     return {
       'Target.attachedToTarget': ({ sessionId, targetInfo: { targetId } }) => {
-        const { connection, activity, dateScript = () => '', limit = WATCHED_LIMIT } = this.#options
+        const {
+          connection,
+          activity,
+          dateScript = () => '',
+          userAgent,
+          limit = WATCHED_LIMIT,
+        } = this.#options
         const worker = connection.session(sessionId)
         const script = nameOf(targetId)
         const isWatched = ++this.#watched <= limit
-        const begun = begin(worker, isWatched, dateScript()).catch(() => null)
+        const begun = begin(worker, isWatched, dateScript(), userAgent).catch(() => null)
         if (!isWatched) return activity.finished(script)
         this.#running.set(sessionId, async () => hasTimers(worker, await begun))
 
@@ -168,15 +177,21 @@ export class Workers {
 }
 
 /** Resolves with the id of the function that returns whether timers wait in the worker. */
-async function begin(worker: CdpSession, isWatched: boolean, dateScript: string): Promise<string | null> {
+async function begin(
+  worker: CdpSession,
+  isWatched: boolean,
+  dateScript: string,
+  userAgent: UserAgent | undefined,
+): Promise<string | null> {
   // One pipe keeps the order: everything is set before the worker runs.
   const set = isWatched
     ? [
         worker.send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }),
         worker.send('Target.setAutoAttach', ATTACH_WORKERS),
+        ...(userAgent === undefined ? [] : overrideUserAgent(worker, userAgent)),
       ]
     : []
-  const expression = `${SPINNING_CLOCK};${dateScript};${TIMERS}`
+  const expression = `${SPINNING_CLOCK};${dateScript};${userAgent === undefined ? '' : navigatorScript(userAgent)};${TIMERS}`
   const scripted = isWatched ? worker.send('Runtime.evaluate', { expression }) : null
   const [given] = await Promise.all([scripted, ...set, worker.send('Runtime.runIfWaitingForDebugger')])
   return given?.result.objectId ?? null

@@ -59,6 +59,7 @@ export async function visit(
   const workers = new Workers({
     ...{ connection, activity, page: session },
     dateScript: () => page.date.workerScript(),
+    userAgent: page.userAgent,
   })
   const listeners = [
     recorder.listeners(page.frameId, (address) => tab.site.blockedBy(address)),
