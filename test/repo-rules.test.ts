@@ -202,7 +202,7 @@ describe('repository rules', () => {
       'src/edge/request/handler.ts': [21, 2_540],
       'src/edge/edge.ts': [88, 10_500],
       'src/queue/jobs/worker.ts': [45, 5_650],
-      'src/render/renderer.ts': [34, 4_760],
+      'src/render/renderer.ts': [35, 4_900],
       'src/gateway/gateway.ts': [30, 3_540],
     }
     const grown = Object.entries(most).flatMap(([entry, [files, lines]]) => {
