@@ -96,6 +96,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'src/db',
     'src/edge/crawlers/known-crawlers.ts',
     'src/edge/request/verdict.ts',
+    'src/notifications/incidents/incidents.ts',
     'src/queue',
     'src/sites/domain-settings.ts',
     'src/store',

@@ -5,7 +5,11 @@ import type { Config } from '../../src/config.ts'
 import type { Listener } from '../../src/db/listener.ts'
 import type { Log } from '../../src/log.ts'
 import { startSender } from '../../src/notifications/delivery/sender.ts'
+import { startEvaluator } from '../../src/notifications/incidents/evaluator.ts'
 import type { AddressGuard } from '../../src/outbound/address-guard.ts'
+import { readDnsState } from '../../src/sites/reachability/dns-state.ts'
+import { publishWord } from '../../src/sites/reachability/published-word.ts'
+import { tryOrigin } from '../../src/sites/reachability/try-origin.ts'
 
 /** Every node with an API evaluates and sends; the database decides which one does what. */
 export function wireNotifications(deps: {
@@ -20,9 +24,16 @@ export function wireNotifications(deps: {
   const { config } = deps
   const speed = config.notifySpeed
   const sender = startSender({ ...deps, plans: config.plans, version: config.version, speed, sendMail: null })
+  const { pool, guard } = deps
+  const evaluator = startEvaluator({
+    ...{ pool, plans: config.plans, publicUrl: config.publicUrl, speed, log: deps.log },
+    tryOrigin: (url) => tryOrigin(url, { guard }),
+    readDns: (account, name) =>
+      readDnsState({ guard, publish: (...whose) => publishWord(pool, ...whose) }, account, name),
+  })
   return {
     async close() {
-      await sender.close()
+      await Promise.all([evaluator.close(), sender.close()])
     },
   }
 }

@@ -912,6 +912,8 @@ create table certificate_order (
   -- The present certificate is good until then; null: there is none.
   renew_at    timestamptz,
   failures    integer not null default 0,
+  -- The kind of the last failure: src/certificates/orders/back-off.ts.
+  failure     text,
   reason      text,
   failed_at   timestamptz,
   lease       uuid,

@@ -128,12 +128,18 @@ export function responseHeaders(
   const dropped = answer.statusCode === 204 ? NOT_IN_204 : NOT_FROM_ORIGINS
   const { kept, via } = withoutHops(answer.rawHeaders, dropped)
   rewrite(kept, front, site)
-  kept.push('Via', [...via, `${hop(answer)} ${VIA_NAME}`].join(', '), 'X-Prepaint', verdict)
+  kept.push('Via', [...via, `${hop(answer)} ${VIA_NAME}`].join(', '), ...verdictHeaders(verdict))
   return kept
 }
 
+/** Of a request that passed. `X-Prerender-Throttled`: only because the quota is used up. */
+export function verdictHeaders(verdict: string): string[] {
+  const throttled = verdict === 'pass; over-quota' ? ['X-Prerender-Throttled', 'true'] : []
+  return ['X-Prepaint', verdict, ...throttled]
+}
+
 /** `Alt-Svc` names the origin's ports, which our clients cannot reach. */
-const NOT_FROM_ORIGINS = new Set(['via', 'x-prepaint', 'x-request-id', 'alt-svc'])
+const NOT_FROM_ORIGINS = new Set(['via', 'x-prepaint', 'x-prerender-throttled', 'x-request-id', 'alt-svc'])
 /** RFC 9110, section 8.6 */
 const NOT_IN_204 = new Set([...NOT_FROM_ORIGINS, 'content-length'])
 

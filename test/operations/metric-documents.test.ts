@@ -46,6 +46,8 @@ before(async () => {
         quota: { under_80: 1, '80_to_100': 1, '100_to_120': 1, '120': 1 },
         rendersThisMonth: 1,
         certificates: { stored: 1, soonestEndSeconds: 1, failing: 1 },
+        incidents: [{ kind: 'blocked', count: 1 }],
+        deliveries: { waiting: 1, oldestSeconds: 2 },
         nodes: { serving: 2, draining: 0, dead: 1 },
       }),
       nowMs: () => 0,
@@ -159,6 +161,7 @@ describe('no metric', () => {
       'part',
       'state',
       'version',
+      'kind',
     ]
     for (const [name, has] of labels) {
       if (!name.startsWith('prepaint_')) continue

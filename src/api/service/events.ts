@@ -21,6 +21,7 @@ const DESCRIPTION = `Server-sent events with JSON data, without the content of p
 - \`visits\`: visits were counted, a few seconds after they happened: \`domain\`
 - \`quota\`: \`domain\`, \`renders_used\`, \`monthly_render_limit\`
 - \`domain\`: added or changed, or its certificate changed: \`domain\`, \`is_active\`, \`certificate_ends_at\`
+- \`incident\`: opened, changed or resolved: \`id\`, \`domain\`, \`kind\`, \`state\`
 - \`account\`: the plan changed, or a domain was deleted
 - \`hello\`: the stream is open. \`reread\`: events may have been lost; read your data again
 - \`end\`: the last event; \`reason\` is \`access\` (signed out, revoked, expired) or \`node\` (reconnect)

@@ -2,6 +2,7 @@ import type pg from 'pg'
 
 import { type Queryable, transaction } from '../../db/transaction.ts'
 import type { AccountId, DomainId, DomainName } from '../../ids.ts'
+import type { FailureKind } from './back-off.ts'
 
 /** A domain that one node works on until the lease ends. */
 export type OrderTask = {
@@ -99,7 +100,7 @@ export async function endOrderTask(
   db: Queryable,
   { domain, lease }: OrderTask,
   result:
-    | { kind: 'failed'; nextAtMs: number; reason: string; nowMs: number }
+    | { kind: 'failed'; nextAtMs: number; failure: FailureKind; reason: string; nowMs: number }
     | { kind: 'later'; nextAtMs: number; renewAtMs?: number },
 ): Promise<void> {
   const failed = result.kind === 'failed'
@@ -108,6 +109,7 @@ export async function endOrderTask(
         set next_at = $3, lease = null, lease_until = null,
             failures = case when $4 then failures + 1 else failures end,
             reason = case when $4 then $5 else reason end,
+            failure = case when $4 then $8 else failure end,
             failed_at = case when $4 then $6::timestamptz else failed_at end,
             renew_at = coalesce($7::timestamptz, renew_at)
       where domain_id = $1 and lease = $2`,
@@ -119,6 +121,7 @@ export async function endOrderTask(
       failed ? result.reason : null,
       failed ? new Date(result.nowMs) : null,
       result.kind === 'later' && result.renewAtMs !== undefined ? new Date(result.renewAtMs) : null,
+      failed ? result.failure : null,
     ],
   )
 }

@@ -212,7 +212,7 @@ export class Ordering {
     const leftMs = task.current === null ? null : task.current.notAfterMs - nowMs
     const nextAtMs = nowMs + (leftMs === null ? waitMs : renewalBackOffMs(waitMs, leftMs, wantedMs))
     log.warn({ domain: domain.name, failure, reason, next: nextAtMs }, 'no new certificate')
-    await endOrderTask(pool, task, { kind: 'failed', nextAtMs, reason, nowMs })
+    await endOrderTask(pool, task, { kind: 'failed', nextAtMs, failure, reason, nowMs })
   }
 
   /** Retries, because an issued certificate counts against the CA's limits. */

@@ -184,6 +184,7 @@ const NOT_STORED = new Set([
   'via',
   'www-authenticate',
   'x-prepaint',
+  'x-prerender-throttled',
   'x-request-id',
 ])
 

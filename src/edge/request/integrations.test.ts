@@ -254,10 +254,13 @@ describe('the edge worker integration', () => {
     edge.script({ kind: 'timed-out', afterMs: 1 })
     assert.equal((await offer('/a')).verdict, 'pass; timed-out')
     edge.script('hang')
-    assert.equal((await offer('/slow')).verdict, 'pass; late')
+    const late = await offer('/slow')
+    assert.deepEqual([late.verdict, late.headers['x-prerender-throttled']], ['pass; late', undefined])
     const used = [edge.red, utcMonth(edge.nowMs()), 1_200]
     await edge.pool.query('insert into render_count (domain_id, month, renders) values ($1, $2, $3)', used)
-    assert.equal((await offer('/b')).verdict, 'pass; over-quota')
+    const throttled = await offer('/b')
+    assert.equal(throttled.verdict, 'pass; over-quota')
+    assert.equal(throttled.headers['x-prerender-throttled'], 'true')
   })
 
   it('204 when the domain has gone in between', async () => {

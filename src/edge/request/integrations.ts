@@ -1,5 +1,5 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
-import type { Front } from '../../outbound/headers.ts'
+import { type Front, verdictHeaders } from '../../outbound/headers.ts'
 import type { PageUrl } from '../../store/path.ts'
 import { createPass, type FrontOf, type PassOptions } from '../origin/pass.ts'
 import { EdgeHandler, type Entrance, type HandlerParts } from './handler.ts'
@@ -111,7 +111,7 @@ function statusInHeader(res: ServerResponse): void {
 }
 
 function leaveToOrigin(res: ServerResponse, verdict: string): void {
-  head(res, 204, ['X-Prepaint', verdict])
+  head(res, 204, verdictHeaders(verdict))
   res.end()
 }
 

@@ -22,6 +22,8 @@ export type LiveEvent =
       event: 'domain'
       data: { domain: DomainName; is_active: boolean; certificate_ends_at: string | null }
     }
+  /** Opened, changed or resolved. */
+  | { event: 'incident'; data: { id: number; domain: DomainName; kind: string; state: 'open' | 'resolved' } }
   | { event: 'account'; data: Record<never, never> }
   /** For operators: ended jobs of all accounts. */
   | { event: 'fleet'; data: { jobs_ended: number } }

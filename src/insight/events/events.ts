@@ -5,6 +5,7 @@ import type { PlanCatalogue } from '../../accounts/plans.ts'
 import type { Clock } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
+import { INCIDENT_CHANNEL } from '../../notifications/incidents/incidents.ts'
 import { JOB_DONE_CHANNEL } from '../../queue/jobs/job.ts'
 import { WARM_CHANNEL, WARM_MOVED_CHANNEL } from '../../queue/warm/warm.ts'
 import { INVALIDATE_CHANNEL, type Notifications } from '../../store/invalidation.ts'
@@ -67,6 +68,7 @@ export function createEvents(deps: {
   listener.on(INVALIDATE_CHANNEL, whileOpen(gathering.invalidation))
   listener.on(WARM_CHANNEL, whileOpen(gathering.warm))
   listener.on(WARM_MOVED_CHANNEL, whileOpen(gathering.warm))
+  listener.on(INCIDENT_CHANNEL, whileOpen(gathering.incident))
   listener.on(VISITED_CHANNEL, whileOpen(gathering.visited))
   listener.on(ACCESS_ENDED_CHANNEL, (account) => {
     void check(streams.all().filter(({ subscriber }) => String(subscriber.account) === account))

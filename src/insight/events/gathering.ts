@@ -10,6 +10,7 @@ export type Gathered = {
   accounts: Set<number>
   warms: Set<DomainId>
   visited: Set<DomainId>
+  incidents: Set<number>
   jobsEnded: number
   /** Over the limit, or not understood by this version. */
   overflown: boolean
@@ -20,6 +21,7 @@ type Gathering = {
   invalidation(payload: string): void
   warm(payload: string): void
   visited(payload: string): void
+  incident(payload: string): void
   take(): Gathered
   pending(): boolean
 }
@@ -30,7 +32,8 @@ const VISITED_LIMIT = 100_000
 export function createGathering(most = 2_000): Gathering {
   let now = nothing()
   const room = () => {
-    now.overflown ||= now.jobs.size + now.pages.size + now.hosts.size + now.accounts.size >= most
+    now.overflown ||=
+      now.incidents.size + now.jobs.size + now.pages.size + now.hosts.size + now.accounts.size >= most
     return !now.overflown
   }
   return {
@@ -72,6 +75,9 @@ export function createGathering(most = 2_000): Gathering {
         if (now.visited.size < VISITED_LIMIT) now.visited.add(domain)
       }
     },
+    incident(payload) {
+      if (room()) now.incidents.add(Number(payload))
+    },
     take() {
       const taken = now
       now = nothing()
@@ -92,6 +98,7 @@ function nothing(): Gathered {
     accounts: new Set(),
     warms: new Set(),
     visited: new Set(),
+    incidents: new Set(),
     jobsEnded: 0,
     overflown: false,
   }

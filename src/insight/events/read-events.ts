@@ -32,7 +32,7 @@ type JobRow = {
 export async function readEvents(
   db: Queryable,
   accounts: readonly AccountId[],
-  { jobs, pages, hosts, accounts: changed, warms, visited }: Gathered,
+  { jobs, pages, hosts, accounts: changed, warms, visited, incidents }: Gathered,
   { plans, nowMs }: { plans: PlanCatalogue; nowMs: number },
 ): Promise<OwnedEvent[]> {
   const ended = jobs.size === 0 ? [] : await readJobs(db, accounts, [...jobs])
@@ -55,6 +55,7 @@ export async function readEvents(
       }),
     ),
     ...domains.flatMap((domain) => [...eventsOf(domain)]),
+    ...(incidents.size === 0 ? [] : await readIncidents(db, accounts, [...incidents])),
     ...[...changed]
       .filter((account) => (accounts as readonly number[]).includes(account))
       .map((account) => of(account as AccountId, { event: 'account', data: {} })),
@@ -125,6 +126,26 @@ async function readDomains(
     [accounts, ids, hosts, month],
   )
   return rows
+}
+
+async function readIncidents(
+  db: Queryable,
+  accounts: readonly AccountId[],
+  ids: readonly number[],
+): Promise<OwnedEvent[]> {
+  const { rows } = await db.query<{
+    account_id: AccountId
+    id: number
+    domain: DomainName
+    kind: string
+    state: 'open' | 'resolved'
+  }>(
+    `select i.account_id, i.id::float8 as id, d.custom_domain as domain, i.kind, i.state
+       from incident i join domain d on d.id = i.domain_id
+      where i.account_id = any ($1::integer[]) and i.id = any ($2::bigint[]) order by i.id`,
+    [accounts, ids],
+  )
+  return rows.map(({ account_id, ...data }) => of(account_id, { event: 'incident', data }))
 }
 
 type Progress = { queued: number; running: number; warming: boolean }

@@ -36,8 +36,17 @@ export function createFleetMetrics(
     'Until the first certificate of an active domain ends',
   )
   const failing = gauge('prepaint_certificate_orders_failing', 'Active domains whose last order failed')
-  const alone = [running, renders, certificates, soonestEnd, failing]
-  const all = [queued, age, domains, nodes, ...alone]
+  const incidents = gauge('prepaint_incidents_open', 'Open incidents of all accounts, by kind', ['kind'])
+  const waiting = gauge(
+    'prepaint_deliveries_waiting',
+    'Deliveries of events and e-mails that wait (at most 100000 are counted)',
+  )
+  const oldest = gauge(
+    'prepaint_delivery_oldest_seconds',
+    'How long the oldest delivery has waited; 0: none waits',
+  )
+  const alone = [waiting, oldest, running, renders, certificates, soonestEnd, failing]
+  const all = [incidents, queued, age, domains, nodes, ...alone]
   let readMs = Number.NEGATIVE_INFINITY
   let reading: Promise<void> | null = null
 
@@ -50,6 +59,10 @@ export function createFleetMetrics(
       }
       for (const used of QUOTA_RANGES) domains.set({ used }, figures.quota[used])
       for (const state of NODE_STATES) nodes.set({ state }, figures.nodes[state])
+      incidents.reset()
+      for (const { kind, count } of figures.incidents) incidents.set({ kind }, count)
+      waiting.set(figures.deliveries.waiting)
+      oldest.set(figures.deliveries.oldestSeconds)
       running.set(figures.running)
       renders.set(figures.rendersThisMonth)
       certificates.set(figures.certificates.stored)
@@ -83,6 +96,8 @@ export type FleetFigures = {
   rendersThisMonth: number
   certificates: CertificateFigures
   nodes: Record<NodeState, number>
+  incidents: { kind: string; count: number }[]
+  deliveries: { waiting: number; oldestSeconds: number }
 }
 
 const NODE_STATES = ['serving', 'draining', 'dead'] as const
@@ -151,7 +166,19 @@ export async function readFleetFigures(
     '120': 0,
     renders: 0,
   }
+  const incidents = await db.query<FleetFigures['incidents'][number]>({
+    name: 'metrics-incidents',
+    text: `select kind, count(*)::int as count from incident where state = 'open' group by kind`,
+  })
+  const deliveries = await db.query<FleetFigures['deliveries']>({
+    name: 'metrics-deliveries',
+    text: `select (select count(*)::int from (select from delivery where state = 'waiting' limit ${MAX_COUNTED}) d) as waiting,
+                  greatest(0, extract(epoch from now() - coalesce((select min(created_at) from delivery
+                                                                    where state = 'waiting'), now())))::float8 as "oldestSeconds"`,
+  })
   return {
+    incidents: incidents.rows,
+    deliveries: deliveries.rows[0]!,
     queue: queue.map(({ priority, queued, age }) => ({ priority, queued, headAgeSeconds: Math.max(0, age) })),
     running: running.rows[0]?.running ?? 0,
     quota,

@@ -10,6 +10,8 @@ const FIGURES = {
   quota: { under_80: 5, '80_to_100': 4, '100_to_120': 3, '120': 1 },
   rendersThisMonth: 1234,
   certificates: { stored: 2, soonestEndSeconds: 86_400, failing: 1 },
+  incidents: [{ kind: 'blocked', count: 1 }],
+  deliveries: { waiting: 1, oldestSeconds: 2 },
   nodes: { serving: 2, draining: 0, dead: 1 },
 }
 

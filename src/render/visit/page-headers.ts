@@ -18,7 +18,7 @@ const DENIED = new Set([
   ...['x-sendfile', 'x-lighttpd-send-file', 'x-reproxy-url'],
 ])
 const DENIED_FAMILIES =
-  /^(?:access-control-|cross-origin-|proxy-|sec-|surrogate-|x-accel-|x-forwarded-|x-litespeed-|x-prepaint|:)/
+  /^(?:access-control-|cross-origin-|proxy-|sec-|surrogate-|x-accel-|x-forwarded-|x-litespeed-|x-prepaint|x-prerender-throttled$|:)/
 
 // RFC 9110, section 5.1.
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]{1,100}$/

@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict'
+import { after, before, it } from 'node:test'
+import { startTestApi, type TestAccount, type TestApi } from '../../../test/support/api.ts'
+import { DEFAULT_PLANS } from '../../accounts/plans.ts'
+import type { DomainId } from '../../ids.ts'
+import { createEndpoint } from '../delivery/endpoints.ts'
+import type { Incident } from '../kinds.ts'
+import { evaluate } from './evaluator.ts'
+import { lookAtNames, lookAtOrigins, noteDns } from './looks.ts'
+
+let api: TestApi
+before(async () => {
+  api = await startTestApi()
+})
+after(() => api.close())
+
+/** Holding and quiet times become fractions of a millisecond: each round is later than them. */
+const SPEED = 10_000_000
+const round = () =>
+  evaluate({ pool: api.pool, plans: DEFAULT_PLANS, publicUrl: 'https://prepaint.example', speed: SPEED })
+const rounds = async (count = 3) => {
+  for (let n = 0; n < count; n++) await round()
+}
+
+let names = 0
+async function site(): Promise<{ account: TestAccount; id: DomainId; name: string }> {
+  const account = await api.account()
+  return { account, ...(await api.domain(account, `site-${++names}.example.com`)) }
+}
+
+async function rendered(
+  domain: DomainId,
+  outcomes: readonly string[],
+  path = (n: number) => `/${n}`,
+  detail = '<b>',
+) {
+  await api.pool.query(
+    `insert into render_record (domain_id, path, job_id, outcome, detail, queued_ms, stored_ms, record, ended_at)
+     select $1, path, gen_random_uuid(), outcome, $4, 0, 0, '{}', clock_timestamp()
+       from unnest($2::text[], $3::text[]) as t (path, outcome)`,
+    [domain, outcomes.map((_, n) => path(n)), outcomes, detail],
+  )
+  await api.pool.query(
+    `insert into render_tally select $1, (now() at time zone 'UTC')::date, outcome, count(*)
+       from unnest($2::text[]) outcome group by outcome
+     on conflict (domain_id, day, outcome) do update set renders = render_tally.renders + excluded.renders`,
+    [domain, outcomes],
+  )
+}
+const many = (count: number, outcome: string) => Array.from({ length: count }, () => outcome)
+
+async function incidents(account: TestAccount, query = ''): Promise<Incident[]> {
+  const { status, body } = await api.get(`/api/incidents${query}`, account.key)
+  assert.equal(status, 200)
+  return body['incidents'] as Incident[]
+}
+const kinds = async (account: TestAccount) =>
+  (await incidents(account)).map(({ kind, state }) => `${kind} ${state}`)
+
+it('renders that fail: one incident with evidence, two events, and its end', async () => {
+  const { account, id, name } = await site()
+  await createEndpoint(api.pool, api.deps.vault, account.id, { url: 'https://hooks.example.com/' })
+  await api.pool.query(
+    `insert into freshness (domain_id, deploys) values ($1, array[now() - interval '1 hour'])`,
+    [id],
+  )
+  await rendered(id, many(20, 'rendered'))
+  await rounds()
+  await rendered(id, many(3, 'origin-error'))
+  await rounds()
+  assert.deepEqual(await kinds(account), [])
+  await rendered(id, many(9, 'site-error'), (n) => `/new-${n}`, 'status 503')
+  await rounds()
+  const [incident, ...others] = await incidents(account)
+  assert.deepEqual(others, [])
+  assert.deepEqual([incident!.kind, incident!.state, incident!.domain], ['renders_failing', 'open', name])
+  assert.match(
+    incident!.summary,
+    /^10 of the last 10 renders failed, last with "site-error: status 503"; usual are \d+ %\.$/,
+  )
+  const { pages, changes, url, advice, count, level } = incident!.evidence
+  assert.equal(pages.length, 3)
+  assert.deepEqual(pages[0], {
+    path: '/new-8',
+    outcome: 'site-error',
+    detail: 'status 503',
+    at: pages[0]!.at,
+  })
+  assert.deepEqual(
+    changes.map(({ what }) => what),
+    ['deploy'],
+  )
+  assert.deepEqual([url, count, level], [`https://prepaint.example/domains/${name}/renders`, 10, null])
+  assert(advice.length > 20 && incident!.since < incident!.opened_at)
+  await rounds()
+  assert.equal((await incidents(account)).length, 1)
+
+  await rendered(id, ['rendered'])
+  await rounds(4)
+  const [ended] = await incidents(account)
+  assert.deepEqual([ended!.state, ended!.resolution], ['resolved', 'recovered'])
+  const { rows } = await api.pool.query(
+    `select e.type, count(d.endpoint_id)::int as endpoints, count(d.recipient_id)::int as mails
+       from event e left join delivery d on d.event_id = e.id where e.account_id = $1 group by e.id, e.type order by e.created_at`,
+    [account.id],
+  )
+  assert.deepEqual(
+    rows.filter(({ type }) => type !== 'mail.reminder'),
+    [
+      { type: 'incident.opened', endpoints: 1, mails: 1 },
+      { type: 'incident.resolved', endpoints: 1, mails: 1 },
+    ],
+  )
+})
+
+it('an origin that is away is one incident, which the own requests of the node end', async () => {
+  const { account, id } = await site()
+  await rendered(id, [...many(30, 'rendered')])
+  await rendered(id, ['origin-unreachable', 'timed-out'])
+  await rounds()
+  assert.deepEqual(await kinds(account), [])
+  const deps = (status: number | null) => ({
+    pool: api.pool,
+    tryOrigin: async () => ({ status, problem: null }),
+    readDns: async () => null,
+  })
+  await rendered(id, many(12, 'origin-unreachable'), (n) => `/x${n}`)
+  await round()
+  await lookAtOrigins(deps(null), SPEED)
+  await rounds()
+  assert.deepEqual(await kinds(account), ['origin_unreachable open'])
+  await lookAtOrigins(deps(503), SPEED)
+  await rounds()
+  assert.deepEqual(await kinds(account), ['origin_unreachable resolved'])
+})
+
+it('a bot challenge and pages that shrink', async () => {
+  const one = await site()
+  await rendered(one.id, [...many(3, 'rendered'), ...many(6, 'challenge')])
+  await rounds()
+  assert.deepEqual(await kinds(one.account), ['blocked open'])
+  const two = await site()
+  await rendered(two.id, [...many(20, 'rendered'), ...many(4, 'shrunk')], (n) => `/p${n % 20}`)
+  await rounds()
+  assert.deepEqual(await kinds(two.account), [])
+  await rendered(two.id, ['shrunk'], () => '/other')
+  await rounds()
+  assert.deepEqual(await kinds(two.account), ['pages_shrinking open'])
+})
+
+it('the quota: at once, one incident, each higher level reported, and ends with a larger plan', async () => {
+  const { account, id } = await site()
+  await api.pool.query(`update account set plan = 'starter' where id = $1`, [account.id])
+  const use = (renders: number) =>
+    api.pool.query(
+      `insert into render_count values ($1, date_trunc('month', now() at time zone 'UTC')::date, $2)
+       on conflict (domain_id, month) do update set renders = excluded.renders`,
+      [id, renders],
+    )
+  await use(799)
+  await round()
+  await use(800)
+  await round()
+  await use(1_005)
+  await round()
+  await round()
+  await api.pool.query(`update account set plan = 'agency_plus' where id = $1`, [account.id])
+  const [incident, ...others] = await incidents(account)
+  assert.deepEqual([incident!.kind, incident!.evidence.level, others.length], ['quota_reached', 100, 0])
+  await round()
+  assert.deepEqual(await kinds(account), ['quota_reached resolved'])
+  const { rows } = await api.pool.query(
+    `select type, body::json -> 'data' -> 'incident' -> 'evidence' ->> 'level' as level from event
+      where account_id = $1 and type <> 'mail.reminder' order by created_at`,
+    [account.id],
+  )
+  assert.deepEqual(
+    rows.map(({ type, level }) => `${type} ${level}`),
+    ['incident.opened 80', 'incident.updated 100', 'incident.resolved 100'],
+  )
+})
+
+it('a certificate that fails, a name that leads elsewhere, and neither for one that never led here', async () => {
+  const { account, id } = await site()
+  await api.pool.query(
+    `update certificate_order set failures = 5, failure = 'not-here' where domain_id = $1`,
+    [id],
+  )
+  await noteDns(api.pool, id, 'elsewhere', SPEED)
+  await noteDns(api.pool, id, 'elsewhere', SPEED)
+  await rounds()
+  assert.deepEqual(await kinds(account), [])
+  await api.pool.query(
+    `update certificate_order set failures = 2, failure = 'refused', reason = 'no' where domain_id = $1`,
+    [id],
+  )
+  await api.pool.query('update health set live_at = now() where domain_id = $1', [id])
+  const looks = (state: 'reaches-us' | 'elsewhere' | 'not-checked') =>
+    lookAtNames(
+      {
+        pool: api.pool,
+        tryOrigin: async () => ({ status: 200, problem: null }),
+        readDns: async () => ({ state, addresses: [], aliases: [] }),
+      },
+      SPEED,
+    )
+  await looks('reaches-us')
+  await looks('elsewhere')
+  await looks('not-checked')
+  await rounds()
+  assert.deepEqual(await kinds(account), ['certificate_failing open'])
+  await looks('elsewhere')
+  await rounds()
+  assert.deepEqual((await kinds(account)).sort(), ['certificate_failing open', 'dns_lost open'])
+  const other = await api.get(
+    `/api/incidents?domain=site-${names}.example.com&state=open`,
+    (await api.account()).key,
+  )
+  assert.deepEqual([other.status, other.body], [404, { error: 'Domain not found' }])
+
+  const before = await incidents(account)
+  await api.call('PUT', `/api/domains/site-${names}.example.com`, {
+    key: account.key,
+    body: { is_active: false },
+  })
+  assert(before.length === 2)
+  const ended = await incidents(account)
+  assert(ended.every(({ state, resolution }) => state === 'resolved' && resolution === 'inactive'))
+  await rounds()
+  assert.equal((await incidents(account, '?state=open')).length, 0)
+  await api.call('DELETE', `/api/domains/site-${names}.example.com`, { key: account.key })
+  assert.deepEqual(await incidents(account), [])
+})
+
+it('two rounds at once record everything once; pages of the list follow each other', async () => {
+  const { account } = await site()
+  const sites = []
+  for (let n = 0; n < 5; n++) sites.push(await api.domain(account, `many-${n}.example.com`))
+  for (const { id } of sites) await rendered(id, many(6, 'challenge'))
+  await Promise.all([rounds(), rounds(), rounds()])
+  const all = await incidents(account)
+  assert.equal(all.length, 5)
+  const first = await api.get('/api/incidents?limit=2', account.key)
+  const second = await api.get(`/api/incidents?limit=200&after=${first.body['next']}`, account.key)
+  const ids = [first, second].flatMap(({ body }) => (body['incidents'] as Incident[]).map(({ id }) => id))
+  assert.deepEqual(
+    ids,
+    all.map(({ id }) => id),
+  )
+  assert.equal(second.body['next'], null)
+  for (const [query, error] of [
+    ['limit=0', 'limit must be at least 1'],
+    ['limit=201', 'limit must be at most 200'],
+    ['limit=x', 'limit must be a whole number'],
+    ['state=x', 'state must be "open" or "resolved"'],
+  ]) {
+    const { status, body } = await api.get(`/api/incidents?${query}`, account.key)
+    assert.deepEqual([status, body], [400, { error }])
+  }
+})

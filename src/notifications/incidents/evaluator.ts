@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import type pg from 'pg'
+import type { PlanCatalogue } from '../../accounts/plans.ts'
+import { retriedTransaction } from '../../db/transaction.ts'
+import type { Log } from '../../log.ts'
+import { recordReports } from '../delivery/report.ts'
+import { type LookDeps, lookAtNames, lookAtOrigins } from './looks.ts'
+import { readSamples } from './read-facts.ts'
+import { writeAction } from './report-incident.ts'
+import { advance } from './watch.ts'
+
+const EVERY_MS = 60_000
+const LEAST_PAUSE_MS = 20
+const BATCH = 200
+const REMIND_AFTER_MS = 24 * 3_600_000
+
+export type EvaluatorDeps = LookDeps & {
+  plans: PlanCatalogue
+  publicUrl: string | null
+  /** Divides the times of docs/notifications.md. */
+  speed: number
+  log: Log
+}
+
+/** Every node tries once a minute; the database gives each round to one of them. */
+export function startEvaluator(deps: EvaluatorDeps): { close(): Promise<void> } {
+  const { pool, speed, log } = deps
+  const closing = new AbortController()
+  const { signal } = closing
+  let looking: Promise<void> | null = null
+
+  async function loop(): Promise<void> {
+    const everyMs = Math.max(LEAST_PAUSE_MS, EVERY_MS / speed)
+    while (!signal.aborted) {
+      try {
+        if (await isOurRound(pool, everyMs)) {
+          await evaluate(deps, signal)
+          // Not awaited: sites that do not answer must not delay the next round.
+          looking ??= look().finally(() => {
+            looking = null
+          })
+        }
+      } catch (error) {
+        log.warn({ err: error }, 'domains could not be evaluated; trying again')
+      }
+      await sleep(everyMs / 4, undefined, { signal }).catch(() => {})
+    }
+  }
+
+  async function look(): Promise<void> {
+    try {
+      await Promise.all([lookAtOrigins(deps, speed), lookAtNames(deps, speed)])
+    } catch (error) {
+      log.warn({ err: error }, 'origins and names could not be looked at')
+    }
+  }
+
+  const looped = loop()
+  return {
+    async close() {
+      closing.abort()
+      await looped
+      await looking
+    },
+  }
+}
+
+async function isOurRound(pool: pg.Pool, everyMs: number): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `update evaluation set started_at = clock_timestamp()
+      where started_at <= clock_timestamp() - $1 * interval '1 millisecond'`,
+    [everyMs * 0.9],
+  )
+  return rowCount === 1
+}
+
+/** One round over all domains, in short transactions. */
+export async function evaluate(
+  deps: Pick<EvaluatorDeps, 'pool' | 'plans' | 'publicUrl' | 'speed'>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { pool, plans, publicUrl, speed } = deps
+  for (let after: number | null = 0; after !== null && signal?.aborted !== true; ) {
+    const from: number = after
+    after = await retriedTransaction(pool, async (client) => {
+      const { samples, last } = await readSamples(client, plans, { after: from, limit: BATCH, speed })
+      for (const { facts, watch, open } of samples) {
+        const step = advance(facts, watch, open, speed)
+        for (const action of step.actions) await writeAction(client, facts, action, publicUrl)
+        if (isDeepStrictEqual(step.watch, watch)) continue
+        await client.query('update health set watch = $2 where domain_id = $1', [
+          facts.domain.id,
+          JSON.stringify(step.watch),
+        ])
+      }
+      return last
+    })
+  }
+  await pool.query(
+    `select resolve_incident(i.id, 'inactive') from incident i
+       join domain d on d.id = i.domain_id join account a on a.id = d.account_id
+      where i.state = 'open' and (not d.is_active or a.suspended_at is not null)`,
+  )
+  await remind(pool, speed)
+  await recordReports(pool)
+  await pool.query(
+    `update delivery set state = 'failed' where id in (
+       select id from delivery where state = 'waiting' and recipient_id is not null
+          and created_at < clock_timestamp() - interval '25 hours' limit 1000)`,
+  )
+}
+
+async function remind(pool: pg.Pool, speed: number): Promise<void> {
+  await pool.query(
+    `with due as (
+       update incident set reminded_at = clock_timestamp(), reminders = reminders + 1
+        where id in (select id from incident
+                      where state = 'open' and reminded_at <= clock_timestamp() - $1 * interval '1 millisecond'
+                      order by id limit 1000 for update skip locked)
+       returning id, reminders)
+     select record_incident(id, 'mail.reminder', 'incident ' || id || ' reminder ' || reminders) from due`,
+    [REMIND_AFTER_MS / speed],
+  )
+}
