@@ -8,7 +8,7 @@ import { startSender } from '../../src/notifications/delivery/sender.ts'
 import { startEvaluator } from '../../src/notifications/incidents/evaluator.ts'
 import type { AddressGuard } from '../../src/outbound/address-guard.ts'
 import { readDnsState } from '../../src/sites/reachability/dns-state.ts'
-import { publishWord } from '../../src/sites/reachability/published-word.ts'
+import { publishAnswer } from '../../src/sites/reachability/published-answer.ts'
 import { tryOrigin } from '../../src/sites/reachability/try-origin.ts'
 
 /** Every node with an API evaluates and sends; the database decides which one does what. */
@@ -29,7 +29,7 @@ export function wireNotifications(deps: {
     ...{ pool, plans: config.plans, publicUrl: config.publicUrl, speed, log: deps.log },
     tryOrigin: (url) => tryOrigin(url, { guard }),
     readDns: (account, name) =>
-      readDnsState({ guard, publish: (...whose) => publishWord(pool, ...whose) }, account, name),
+      readDnsState({ guard, publish: (...whose) => publishAnswer(pool, ...whose) }, account, name),
   })
   return {
     async close() {

@@ -15,6 +15,8 @@ after(() => database.close())
 
 it('an empty fleet', async () => {
   assert.deepEqual(await readFleetFigures(database.pool, MONTH, LIMITS), {
+    incidents: [],
+    deliveries: { waiting: 0, oldestSeconds: 0 },
     queue: ['live', 'refresh', 'warm'].map((priority) => ({ priority, queued: 0, headAgeSeconds: 0 })),
     running: 0,
     quota: { under_80: 0, '80_to_100': 0, '100_to_120': 0, '120': 0 },
