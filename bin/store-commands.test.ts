@@ -14,7 +14,11 @@ describe('commands on accounts, keys, tokens and domains', () => {
   let settings: Record<string, string>
   before(async () => {
     database = await testDatabase({ empty: true })
-    settings = { DATABASE_URL: database.url, PREPAINT_ALLOW_PRIVATE_ORIGINS: '127.0.0.1/32:4000' }
+    settings = {
+      DATABASE_URL: database.url,
+      PREPAINT_ALLOW_PRIVATE_ORIGINS: '127.0.0.1/32:4000',
+      PREPAINT_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+    }
   })
   after(() => database.close())
 
@@ -41,6 +45,44 @@ describe('commands on accounts, keys, tokens and domains', () => {
     const { applied } = (await good('migrate')) as { applied: string[] }
     assert.equal(applied[0], '0001-schema.sql')
     assert.deepEqual(await good('migrate'), { applied: [] })
+  })
+
+  it('adds, lists, tests and removes event endpoints; lists incidents', async () => {
+    await good('account create --email hooks@example.com --plan agency_plus')
+    await good('account create --email without@example.com --plan agency')
+    const url = 'http://127.0.0.1:4000/hook'
+    const { id, ...added } = await good(
+      `endpoint add --email hooks@example.com --url ${url} --events domain.live`,
+    )
+    assert.deepEqual(added, { url, secret: added['secret'] })
+    assert.match(String(added['secret']), /^whsec_/)
+    const { endpoints } = await good('endpoint list --email hooks@example.com')
+    const [listed] = endpoints as Record<string, unknown>[]
+    assert.deepEqual([listed!['id'], listed!['events'], listed!['secret']], [id, ['domain.live'], undefined])
+    const { delivery } = await good(`endpoint test --id ${id}`)
+    assert.deepEqual((delivery as Record<string, unknown>)['state'], 'waiting')
+    await refused(
+      `endpoint add --email without@example.com --url ${url}`,
+      /^Event endpoints require Agency\+ plan$/,
+    )
+    await refused(
+      'endpoint add --email hooks@example.com --url http://127.0.0.1:4001/',
+      /^Invalid endpoint URL: /,
+    )
+    await refused(
+      `endpoint add --email hooks@example.com --url ${url} --events x`,
+      /^--events must be some of/,
+      2,
+    )
+    await refused(`endpoint add --email hooks@example.com --url ${url} --format x`, /^--format must be/, 2)
+    const { deleted } = await good(`endpoint remove --id ${id}`)
+    assert.deepEqual(deleted, { id, url })
+    await refused(`endpoint remove --id ${id}`, /^Endpoint not found$/)
+    assert.deepEqual(await good('incidents --open'), { incidents: [] })
+    await refused('incidents --domain none.example', /^Domain not found$/)
+    await database.pool.query(
+      `delete from account where email in ('hooks@example.com', 'without@example.com')`,
+    )
   })
 
   it('creates accounts, lists them, changes their plan', async () => {

@@ -75,6 +75,16 @@ const GROUPS: readonly Group[] = [
     },
   ],
   [
+    () => import('./notifications.ts'),
+    {
+      'endpoint add': 'Add an event endpoint for an account and print its secret once',
+      'endpoint list': "List an account's event endpoints",
+      'endpoint remove': 'Remove an event endpoint with its deliveries',
+      'endpoint test': 'Send a test event to an endpoint',
+      incidents: 'List incidents of all domains or of one',
+    },
+  ],
+  [
     () => import('./fleet.ts'),
     {
       jobs: 'Show the render queue',

@@ -4,6 +4,8 @@ import type { Clock } from '../../src/clock.ts'
 import type { Config } from '../../src/config.ts'
 import type { Listener } from '../../src/db/listener.ts'
 import type { Log } from '../../src/log.ts'
+import { createMailer } from '../../src/mail/mailer.ts'
+import { createSendMail } from '../../src/notifications/delivery/send-mail.ts'
 import { startSender } from '../../src/notifications/delivery/sender.ts'
 import { startEvaluator } from '../../src/notifications/incidents/evaluator.ts'
 import type { AddressGuard } from '../../src/outbound/address-guard.ts'
@@ -23,7 +25,10 @@ export function wireNotifications(deps: {
 }): { close(): Promise<void> } {
   const { config } = deps
   const speed = config.notifySpeed
-  const sender = startSender({ ...deps, plans: config.plans, version: config.version, speed, sendMail: null })
+  // Settings with a mail server have a public URL.
+  const mailer = config.mail === null ? null : createMailer(config.mail, deps.log)
+  const sendMail = mailer && createSendMail({ ...deps, mailer, publicUrl: config.publicUrl ?? '' })
+  const sender = startSender({ ...deps, plans: config.plans, version: config.version, speed, sendMail })
   const { pool, guard } = deps
   const evaluator = startEvaluator({
     ...{ pool, plans: config.plans, publicUrl: config.publicUrl, speed, log: deps.log },
@@ -34,6 +39,7 @@ export function wireNotifications(deps: {
   return {
     async close() {
       await Promise.all([evaluator.close(), sender.close()])
+      await mailer?.close()
     },
   }
 }

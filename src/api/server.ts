@@ -30,6 +30,7 @@ import {
 } from './http/http-server.ts'
 import { describeRoutes } from './http/openapi.ts'
 import { checkAgainstSchema } from './http/validation.ts'
+import { channels } from './notifications/channels.ts'
 import { endpoints } from './notifications/endpoints.ts'
 import { incidents } from './notifications/incidents.ts'
 import { operatorAccounts } from './operator/accounts.ts'
@@ -100,6 +101,7 @@ export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
   traffic(app, deps) // /api/traffic, /api/traffic/domains, /api/domains/:domain/traffic
   plan(app, deps) // /api/plan
   incidents(app, deps) // /api/incidents
+  channels(app, deps) // /api/notifications, /api/report, /unsubscribe/:token
   endpoints(app, deps) // /api/endpoints, /api/deliveries/:id/replay
   events(app, deps) // /api/events, /api/operator/events
 

@@ -3,11 +3,23 @@ import type { Log } from '../log.ts'
 import { within } from '../within.ts'
 import type { MailSettings } from './mail-settings.ts'
 
-export type Mail = { to: string; subject: string; text: string; html: string }
+export type Mail = {
+  to: string
+  subject: string
+  text: string
+  html: string
+  messageId?: string
+  headers?: Record<string, string>
+}
+
+/** `refused`: by the server, for good (5xx for this recipient or this message). */
+export type MailOutcome = 'sent' | 'refused' | 'failed'
 
 export type Mailer = {
   /** True if the server accepted it. Never rejects: errors are logged. */
   send(mail: Mail): Promise<boolean>
+  /** As `send`, and says whether a repetition is in vain. */
+  attempt(mail: Mail): Promise<MailOutcome>
   close(): Promise<void>
 }
 
@@ -44,17 +56,17 @@ export function createMailer(
   })
   const underWay = new Set<Promise<unknown>>()
 
-  async function deliver({ to, subject, text, html }: Mail): Promise<boolean> {
+  async function attempt({ to, subject, text, html, messageId, headers = {} }: Mail): Promise<MailOutcome> {
     // Prevents header injection, in addition to earlier validation.
     if (/[\r\n\0<>,;"]/.test(to) || /[\r\n\0]/.test(subject)) {
       log.warn(
         'an e-mail was not sent: its address or subject has characters that are not allowed in a header',
       )
-      return false
+      return 'refused'
     }
     if (underWay.size >= AT_ONCE) {
       log.warn('an e-mail was not sent: too many are being sent')
-      return false
+      return 'failed'
     }
     const sending = transport.sendMail({
       from,
@@ -62,29 +74,37 @@ export function createMailer(
       subject,
       text,
       html,
-      headers: { 'Auto-Submitted': 'auto-generated' },
+      ...(messageId !== undefined && { messageId }),
+      headers: { ...headers, 'Auto-Submitted': 'auto-generated' },
     })
     underWay.add(sending)
     try {
-      if ((await within(times.wholeMs, sending, 'late')) !== 'late') return true
+      if ((await within(times.wholeMs, sending, 'late')) !== 'late') return 'sent'
       log.warn({ host, port }, 'an e-mail was not sent: the server took too long')
-      return false
+      return 'failed'
     } catch (error) {
       // The log must not reveal who has an account.
       log.warn({ host, port, reason: reasonOf(error) }, 'an e-mail was not sent')
-      return false
+      return isForGood(error) ? 'refused' : 'failed'
     } finally {
       void sending.catch(() => {}).finally(() => underWay.delete(sending))
     }
   }
 
   return {
-    send: deliver,
+    attempt,
+    send: async (mail) => (await attempt(mail)) === 'sent',
     async close() {
       await Promise.allSettled(underWay)
       transport.close()
     },
   }
+}
+
+/** Not after `AUTH` or `MAIL FROM`: those are about our settings. */
+function isForGood(error: unknown): boolean {
+  const { responseCode, command } = error as { responseCode?: unknown; command?: unknown }
+  return Number(responseCode) >= 500 && (command === 'RCPT TO' || command === 'DATA')
 }
 
 function reasonOf(error: unknown): string {

@@ -106,6 +106,10 @@ async function furnish(api: TestApi, account: TestAccount, colour: string): Prom
     [domain.id, `/${colour}-job`, jobId, RENDER_RECORD],
   )
   await api.pool.query('update account set email = $2 where id = $1', [account.id, `${colour}@example.com`])
+  await api.pool.query('update recipient set email = $2 where account_id = $1', [
+    account.id,
+    `${colour}@example.com`,
+  ])
   const spareKey = { name: `${colour} spare`, expiresAt: null }
   const now = { plans: DEFAULT_PLANS, nowMs: TEST_START_MS }
   const spare = {

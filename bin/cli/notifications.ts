@@ -1,0 +1,122 @@
+import { findAccount } from '../../src/accounts/accounts.ts'
+import { planNamed } from '../../src/accounts/plans.ts'
+import { createVault } from '../../src/certificates/vault/vault.ts'
+import { AppError } from '../../src/errors.ts'
+import { testEndpoint } from '../../src/notifications/delivery/deliveries.ts'
+import { checkEndpointUrl } from '../../src/notifications/delivery/endpoint-url.ts'
+import {
+  createEndpoint,
+  deleteEndpoint,
+  EVENT_TYPES,
+  type EventType,
+  listEndpoints,
+  ownerOfEndpoint,
+} from '../../src/notifications/delivery/endpoints.ts'
+import { listIncidents } from '../../src/notifications/incidents/incidents.ts'
+import { createAddressGuard } from '../../src/outbound/address-guard.ts'
+import { type Commands, defineCommand, UsageError } from '../command-line/command.ts'
+import { withDatabase } from '../command-line/open-database.ts'
+import { EMAIL_OPTION, parseDomainOption, parseIdOption } from '../command-line/options.ts'
+import { table } from '../command-line/output.ts'
+
+const ID_OPTION = { value: 'ID', text: 'the id that "endpoint list" shows', required: true } as const
+
+const endpointAdd = defineCommand({
+  options: {
+    email: EMAIL_OPTION,
+    url: { value: 'U', text: 'where events are sent: https, port 443 or from 1024 up', required: true },
+    format: { value: 'F', text: 'standard (the default) or slack' },
+    events: {
+      value: 'a,b',
+      text: `types of events: ${EVENT_TYPES.join(', ')}; default: all but report.weekly`,
+    },
+  },
+  async run({ email, url, format, events }, around) {
+    if (format !== null && format !== 'standard' && format !== 'slack') {
+      throw new UsageError(`--format must be standard or slack, got "${format}"`)
+    }
+    const types = events === null ? undefined : parseEvents(events)
+    const { config } = around
+    const check = await checkEndpointUrl(url, createAddressGuard(config.allowedPrivateOrigins))
+    if (!check.ok) throw new AppError('invalid_endpoint', { word: check.reason })
+    const made = await withDatabase(around, async ({ pool }) => {
+      const account = await findAccount(pool, email)
+      if (!planNamed(config.plans, account.plan).webhooks) throw new AppError('plan_without_endpoints')
+      const vault = createVault({ pool, keys: config.secretKeys, dataDir: config.dataDir })
+      return createEndpoint(pool, vault, account.id, { url, format: format ?? undefined, events: types })
+    })
+    around.say('Secret to verify deliveries with, shown only once:')
+    return { json: { id: made.id, url: made.url, secret: made.secret }, text: made.secret }
+  },
+})
+
+function parseEvents(raw: string): EventType[] {
+  const types = raw.split(',').map((type) => type.trim())
+  const wrong = types.find((type) => !EVENT_TYPES.some((known) => known === type))
+  if (wrong !== undefined) {
+    throw new UsageError(`--events must be some of ${EVENT_TYPES.join(', ')}, got "${wrong}"`)
+  }
+  return types as EventType[]
+}
+
+const endpointList = defineCommand({
+  options: { email: EMAIL_OPTION },
+  async run({ email }, around) {
+    const endpoints = await withDatabase(around, async ({ pool }) =>
+      listEndpoints(pool, (await findAccount(pool, email)).id),
+    )
+    const rows = endpoints.map(({ id, url, format, is_active: isActive, failing_since: since }) => {
+      return [String(id), url, format, isActive ? 'on' : 'off', since ?? '']
+    })
+    const headings = [{ heading: 'id', right: true }, 'url', 'format', 'state', 'failing since'] as const
+    return { json: { endpoints }, text: table([...headings], rows, 'No endpoints.') }
+  },
+})
+
+const endpointRemove = defineCommand({
+  options: { id: ID_OPTION },
+  async run(values, around) {
+    const id = parseIdOption(values.id)
+    const deleted = await withDatabase(around, async ({ pool }) =>
+      deleteEndpoint(pool, await ownerOfEndpoint(pool, id), id),
+    )
+    return { json: { deleted }, text: `Endpoint ${deleted.url} removed.` }
+  },
+})
+
+const endpointTest = defineCommand({
+  options: { id: ID_OPTION },
+  async run(values, around) {
+    const id = parseIdOption(values.id)
+    const delivery = await withDatabase(around, async ({ pool }) =>
+      testEndpoint(pool, await ownerOfEndpoint(pool, id), id),
+    )
+    return { json: { delivery }, text: `Test ${delivery.event_id} queued: a running node sends it at once.` }
+  },
+})
+
+const incidentsList = defineCommand({
+  options: {
+    domain: { value: 'D', text: 'only of this domain' },
+    open: { value: null, text: 'only open ones' },
+  },
+  async run({ domain, open }, around) {
+    const name = domain === null ? null : parseDomainOption(domain)
+    const { incidents } = await withDatabase(around, ({ pool }) =>
+      listIncidents(pool, null, { domain: name, state: open ? 'open' : null, limit: 200, after: null }),
+    )
+    const rows = incidents.map((each) => [each.domain, each.kind, each.state, each.since, each.summary])
+    return {
+      json: { incidents },
+      text: table(['domain', 'kind', 'state', 'since', 'summary'], rows, 'No incidents.'),
+    }
+  },
+})
+
+export const commands: Commands = {
+  'endpoint add': endpointAdd,
+  'endpoint list': endpointList,
+  'endpoint remove': endpointRemove,
+  'endpoint test': endpointTest,
+  incidents: incidentsList,
+}

@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict'
+import { after, before, it } from 'node:test'
+import { startTestApi, type TestAccount, type TestApi } from '../../../test/support/api.ts'
+import { until } from '../../../test/support/condition.ts'
+import { startTestSmtp, type TestSmtpOptions } from '../../../test/support/smtp-server.ts'
+import { DEFAULT_PLANS } from '../../accounts/plans.ts'
+import { systemClock } from '../../clock.ts'
+import { createListener, type Listener } from '../../db/listener.ts'
+import { silentLog } from '../../log.ts'
+import { createMailer, type Mailer } from '../../mail/mailer.ts'
+import { createAddressGuard } from '../../outbound/address-guard.ts'
+import { mondayOf, weekOf } from './report.ts'
+import { createSendMail } from './send-mail.ts'
+import { type Sender, startSender } from './sender.ts'
+
+const PUBLIC_URL = 'https://prepaint.example'
+const smtpOptions: TestSmtpOptions = {}
+
+let api: TestApi
+let listener: Listener
+let smtp: Awaited<ReturnType<typeof startTestSmtp>>
+let mailer: Mailer
+let senders: Sender[]
+before(async () => {
+  smtp = await startTestSmtp(smtpOptions)
+  const server = { host: '127.0.0.1', port: smtp.port, secure: false, requireTls: false, auth: null }
+  mailer = createMailer({ ...server, from: { name: 'Prepaint', address: 'p@example.com' } }, silentLog())
+  api = await startTestApi({ mailer, publicUrl: PUBLIC_URL })
+  listener = await createListener(api.database.connection, silentLog())
+  const sendMail = createSendMail({
+    pool: api.pool,
+    vault: api.deps.vault,
+    mailer,
+    publicUrl: PUBLIC_URL,
+    log: silentLog(),
+  })
+  const parts = {
+    pool: api.pool,
+    listener,
+    guard: createAddressGuard([]),
+    vault: api.deps.vault,
+    plans: DEFAULT_PLANS,
+  }
+  senders = [1, 2].map(() =>
+    startSender({ ...parts, clock: systemClock, log: silentLog(), version: '1', speed: 200, sendMail }),
+  )
+})
+after(async () => {
+  await Promise.all(senders.map((sender) => sender.close()))
+  await mailer.close()
+  smtp.close()
+  await listener.close()
+  await api.close()
+})
+
+const sentTo = (email: string) =>
+  smtp.mails.filter(({ to }) => to.includes(email)).map(({ data }) => decoded(data))
+
+function decoded(data: string): string {
+  const bytes = data
+    .replace(/=\r\n/g, '')
+    .replace(/(?:=[0-9A-F]{2})+/g, (hex) => Buffer.from(hex.replaceAll('=', ''), 'hex').toString('utf8'))
+  return bytes.replace(/\r\n[ \t]+/g, ' ')
+}
+
+async function incident(account: TestAccount, domain: string, kind = 'blocked', path = '/<b>x\u202e') {
+  const { id } = await api.domain(account, domain)
+  const page = { path, outcome: 'challenge', detail: 'a "reason"', at: '2026-11-22T20:00:00.000Z' }
+  const evidence = {
+    count: 5,
+    pages: [page],
+    changes: [],
+    level: null,
+    advice: 'Look.',
+    url: `${PUBLIC_URL}/domains/${domain}`,
+  }
+  const { rows } = await api.pool.query<{ id: number }>(
+    `insert into incident (account_id, domain_id, kind, since, summary, evidence)
+     values ($1, $2, $3, now(), 'It is <bad>.', $4) returning id`,
+    [account.id, id, kind, JSON.stringify(evidence)],
+  )
+  await api.pool.query(`select record_incident($1, 'incident.opened', $2)`, [
+    rows[0]!.id,
+    `incident ${rows[0]!.id} opened`,
+  ])
+  return rows[0]!.id
+}
+
+const put = (account: TestAccount, emails: unknown) =>
+  api.call('PUT', '/api/notifications', { key: account.key, body: { emails } })
+
+it("the account's own address is there from the start; several incidents of a minute are one e-mail", async () => {
+  const account = await api.account()
+  const { body } = await api.get('/api/notifications', account.key)
+  const [own] = body['emails'] as { email: string; kinds: string[]; weekly_report: boolean; state: string }[]
+  assert.deepEqual(
+    [own!.email, own!.kinds.length, own!.weekly_report, own!.state],
+    [account.email, 9, false, 'confirmed'],
+  )
+  assert.equal(body['by_mail'], true)
+  await incident(account, 'one.example.com')
+  await incident(account, 'two.example.com')
+  const [mail] = await until('the e-mail has come', () =>
+    sentTo(account.email).length > 0 ? sentTo(account.email) : null,
+  )
+  assert.match(mail!, /^Subject: 2 incidents on 2 domains\r$/m)
+  assert.match(mail!, /^Auto-Submitted: auto-generated\r$/m)
+  assert.match(mail!, /^Message-ID: <evt_[0-9a-f]{32}\.\d+@prepaint\.example>\r$/m)
+  assert.match(mail!, /^List-Unsubscribe: <https:\/\/prepaint\.example\/unsubscribe\/[\w.-]+>\r$/m)
+  assert.match(mail!, /^List-Unsubscribe-Post: List-Unsubscribe=One-Click\r$/m)
+  assert.match(mail!, /one\.example\.com/)
+  assert.match(mail!, /&#60;bad&#62;/)
+  assert(!mail!.includes('\u202e'))
+  assert.doesNotMatch(mail!, /<img|<script|<link|src=/)
+  await until('all is delivered', async () => {
+    const { rowCount } = await api.pool.query(
+      `select from delivery where account_id = $1 and state = 'waiting'`,
+      [account.id],
+    )
+    return rowCount === 0
+  })
+  assert.equal(sentTo(account.email).length, 1)
+})
+
+it('a new address gets nothing until it is confirmed; kinds are chosen; the link works once', async () => {
+  const account = await api.account()
+  const email = 'new@example.org'
+  const { status, body } = await put(account, [
+    { email: 'New@Example.org', kinds: ['blocked'], weekly_report: true },
+  ])
+  assert.deepEqual(
+    [status, body['emails']],
+    [200, [{ email, kinds: ['blocked'], weekly_report: true, state: 'waiting' }]],
+  )
+  const [mail] = await until('the link has come', () => (sentTo(email).length > 0 ? sentTo(email) : null))
+  assert.match(mail!, /^Subject: Confirm your address for Prepaint\r$/m)
+  const token = /\/confirm#([\w.-]+)/.exec(mail!)![1]!
+  const confirm = () => api.post('/api/notifications/confirm', undefined, { token })
+  const [first, second] = [await confirm(), await confirm()]
+  assert.deepEqual([first.status, first.body], [200, { email }])
+  assert.deepEqual(
+    [second.status, second.body],
+    [404, { error: 'This link was used, has ended, or never was one' }],
+  )
+  await incident(account, 'three.example.com', 'dns_lost')
+  await incident(account, 'four.example.com', 'blocked')
+  const mails = await until('the incident has come', () => (sentTo(email).length > 1 ? sentTo(email) : null))
+  assert.match(mails[1]!, /^Subject: four\.example\.com: blocked by a bot challenge\r$/m)
+  assert.equal(sentTo(account.email).length, 0)
+})
+
+it('one click unsubscribes, at once; opening the link changes nothing; naming it again sends a confirmation', async () => {
+  const account = await api.account()
+  await incident(account, 'five.example.com')
+  const [mail] = await until('the e-mail has come', () =>
+    sentTo(account.email).length > 0 ? sentTo(account.email) : null,
+  )
+  const path = /<https:\/\/prepaint\.example(\/unsubscribe\/[\w.-]+)>/.exec(mail!)![1]!
+  const shown = await fetch(api.url + path)
+  assert.match(await shown.text(), /<form method="post"><button>/)
+  const state = async () =>
+    ((await api.get('/api/notifications', account.key)).body['emails'] as { state: string }[]).map(
+      (each) => each.state,
+    )
+  assert.deepEqual([shown.status, await state()], [200, ['confirmed']])
+  const body = 'List-Unsubscribe=One-Click'
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  const done = await fetch(api.url + path, { method: 'POST', body, headers })
+  assert.deepEqual([done.status, await state()], [200, ['unsubscribed']])
+  for (const wrong of ['/unsubscribe/x', `${path}x`, path.replace(/\/\d+\./, '/987654.')]) {
+    assert.equal((await fetch(api.url + wrong)).status, 404)
+    assert.equal((await fetch(api.url + wrong, { method: 'POST' })).status, 404)
+  }
+  await put(account, [{ email: account.email }])
+  assert.deepEqual(await state(), ['unsubscribed'])
+  const again = await until('a link has come', () => sentTo(account.email)[1])
+  const token = /\/confirm#([\w.-]+)/.exec(again)![1]!
+  assert.equal((await api.post('/api/notifications/confirm', undefined, { token })).status, 200)
+  assert.deepEqual(await state(), ['confirmed'])
+})
+
+it('three confirmations for an address in 24 hours, and twenty for an account', async () => {
+  const email = 'often@example.org'
+  const account = await api.account()
+  for (let n = 0; n < 5; n++) {
+    assert.equal((await put(account, [{ email }])).status, 200)
+    await put(account, [])
+  }
+  const count = async (where: string, value: unknown) =>
+    (await api.pool.query(`select from confirmation where ${where} = $1`, [value])).rowCount
+  assert.equal(await count('email', email), 3)
+  for (let n = 0; n < 3; n++) {
+    await put(
+      account,
+      Array.from({ length: 9 }, (_, m) => ({ email: `many-${n}-${m}@example.org` })),
+    )
+  }
+  assert.equal(await count('account_id', account.id), 20)
+  for (const [emails, error] of [
+    [
+      Array.from({ length: 11 }, (_, n) => ({ email: `x${n}@example.org` })),
+      'emails must have at most 10 entries',
+    ],
+    [[{ email: 'a@example.org' }, { email: 'A@Example.org' }], 'emails[1].email is listed twice'],
+    [[{ email: 'nobody' }], 'emails[0].email must be an e-mail address'],
+    [[{ email: 'a@example.org', weekly_report: 'yes' }], 'emails[0].weekly_report must be a boolean'],
+  ] as const) {
+    const before = (await api.get('/api/notifications', account.key)).text
+    const { status, body } = await put(account, emails)
+    assert.deepEqual([status, body], [400, { error }])
+    assert.equal((await api.get('/api/notifications', account.key)).text, before)
+  }
+})
+
+it('an address that the server refuses', async () => {
+  const account = await api.account()
+  smtpOptions.rcpt = '550 no such person'
+  try {
+    await incident(account, 'six.example.com')
+    await until('it is refused', async () => {
+      const { body } = await api.get('/api/notifications', account.key)
+      return (body['emails'] as { state: string }[])[0]!.state === 'refused'
+    })
+  } finally {
+    delete smtpOptions.rcpt
+  }
+})
+
+it('weeks are those of ISO 8601, and the report adds one up', async () => {
+  assert.equal(mondayOf('2026-W47'), '2026-11-16')
+  assert.equal(mondayOf('2020-W53'), '2020-12-28')
+  for (const wrong of ['2026-W00', '2026-W54', '2021-W53', '2026-47', ''])
+    assert.equal(mondayOf(wrong), null, wrong)
+  assert.equal(weekOf(Date.parse('2027-01-03T23:59:59Z')), '2026-W53')
+  const account = await api.account()
+  const { id } = await api.domain(account, 'seven.example.com')
+  await api.pool.query(
+    `insert into traffic_day select $1, day::date, 'search', 'Googlebot', verdict, 5, 0, 0, 0, 0, '{}'
+       from unnest(array['2026-11-15', '2026-11-16', '2026-11-22', '2026-11-23']) day, unnest(array['hit', 'rendered']) verdict`,
+    [id],
+  )
+  const { status, body } = await api.get('/api/report?week=2026-W47', account.key)
+  assert.equal(status, 200)
+  const report = body['report'] as Record<string, unknown>
+  assert.deepEqual(
+    [report['visits'], report['visits_before'], report['hit_ratio'], report['to']],
+    [20, 10, 0.5, '2026-11-22'],
+  )
+  assert.deepEqual(report['crawlers'], [{ crawler: 'Googlebot', visits: 20 }])
+  const wrong = await api.get('/api/report?week=47', account.key)
+  assert.deepEqual([wrong.status, wrong.body], [400, { error: 'week must be a week such as 2026-W47' }])
+})
