@@ -75,7 +75,7 @@ const GROUPS: readonly Group[] = [
     },
   ],
   [
-    () => import('./notifications.ts'),
+    () => import('./notifications/commands.ts'),
     {
       'endpoint add': 'Add an event endpoint for an account and print its secret once',
       'endpoint list': "List an account's event endpoints",

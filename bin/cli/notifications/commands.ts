@@ -1,9 +1,9 @@
-import { findAccount } from '../../src/accounts/accounts.ts'
-import { planNamed } from '../../src/accounts/plans.ts'
-import { createVault } from '../../src/certificates/vault/vault.ts'
-import { AppError } from '../../src/errors.ts'
-import { testEndpoint } from '../../src/notifications/delivery/deliveries.ts'
-import { checkEndpointUrl } from '../../src/notifications/delivery/endpoint-url.ts'
+import { findAccount } from '../../../src/accounts/accounts.ts'
+import { planNamed } from '../../../src/accounts/plans.ts'
+import { createVault } from '../../../src/certificates/vault/vault.ts'
+import { AppError } from '../../../src/errors.ts'
+import { testEndpoint } from '../../../src/notifications/delivery/deliveries.ts'
+import { checkEndpointUrl } from '../../../src/notifications/delivery/endpoint-url.ts'
 import {
   createEndpoint,
   deleteEndpoint,
@@ -11,13 +11,13 @@ import {
   type EventType,
   listEndpoints,
   ownerOfEndpoint,
-} from '../../src/notifications/delivery/endpoints.ts'
-import { listIncidents } from '../../src/notifications/incidents/incidents.ts'
-import { createAddressGuard } from '../../src/outbound/address-guard.ts'
-import { type Commands, defineCommand, UsageError } from '../command-line/command.ts'
-import { withDatabase } from '../command-line/open-database.ts'
-import { EMAIL_OPTION, parseDomainOption, parseIdOption } from '../command-line/options.ts'
-import { table } from '../command-line/output.ts'
+} from '../../../src/notifications/delivery/endpoints.ts'
+import { listIncidents } from '../../../src/notifications/incidents/incidents.ts'
+import { createAddressGuard } from '../../../src/outbound/address-guard.ts'
+import { type Commands, defineCommand, UsageError } from '../../command-line/command.ts'
+import { withDatabase } from '../../command-line/open-database.ts'
+import { EMAIL_OPTION, parseDomainOption, parseIdOption } from '../../command-line/options.ts'
+import { table } from '../../command-line/output.ts'
 
 const ID_OPTION = { value: 'ID', text: 'the id that "endpoint list" shows', required: true } as const
 
