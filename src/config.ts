@@ -66,6 +66,8 @@ export type Config = {
   }
   render: { chromium: string | null; slots: number; timeoutMs: number; requireSandbox: boolean }
   preload: boolean
+  /** Told of changed pages of domains that want it; null: off. */
+  indexNowUrl: string | null
   /** Null: only this machine may read `GET /metrics`. */
   metricsToken: string | null
   accessLog: 'renders' | 'all' | 'none'
@@ -145,6 +147,10 @@ function readConfig(settings: SettingsReader): Omit<Config, 'underNpm' | 'ignore
       requireSandbox: settings.flag('PREPAINT_REQUIRE_SANDBOX', false),
     },
     preload: settings.flag('PREPAINT_PRELOAD', true),
+    indexNowUrl: settings.urlOrOff('PREPAINT_INDEXNOW_URL', 'https://api.indexnow.org/indexnow', [
+      'http:',
+      'https:',
+    ]),
     accessLog: settings.oneOf('PREPAINT_ACCESS_LOG', ['renders', 'all', 'none'], 'renders'),
     metricsToken: settings.parsed(
       'PREPAINT_METRICS_TOKEN',

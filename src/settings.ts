@@ -58,6 +58,17 @@ export class SettingsReader {
     return this.parsed(name, parse, () => words)
   }
 
+  /** An empty value switches it off: null. */
+  urlOrOff(name: string, fallback: string, schemes: readonly string[]): string | null {
+    if (this.#env[name] === '') {
+      this.defaults.set(name, fallback)
+      return null
+    }
+    const given = this.isGiven(name) ? this.url(name, schemes) : fallback
+    this.defaults.set(name, fallback)
+    return given
+  }
+
   parsed<T>(name: string, parse: (raw: string) => T | null, problem: (raw: string) => string): T | null {
     const raw = this.given(name)
     if (raw === null) return null

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import ipaddr from 'ipaddr.js'
 import type pg from 'pg'
 import type { Clock } from '../../src/clock.ts'
 import type { Config } from '../../src/config.ts'
@@ -9,6 +10,7 @@ import type { RenderMetrics } from '../../src/insight/metrics/render-metrics.ts'
 import type { Log } from '../../src/log.ts'
 import { createAddressGuard } from '../../src/outbound/address-guard.ts'
 import { createClient } from '../../src/outbound/client/pool.ts'
+import type { GetOptions } from '../../src/outbound/get.ts'
 import type { Ended } from '../../src/queue/jobs/await.ts'
 import { startWorker, type Worker } from '../../src/queue/jobs/worker.ts'
 import { createProber } from '../../src/queue/judging/prober.ts'
@@ -18,6 +20,9 @@ import { startWarmRuns } from '../../src/queue/warm/warm-runs.ts'
 import { identityOf } from '../../src/render/identity.ts'
 import { createInspector } from '../../src/render/inspector.ts'
 import { type Renderer, startRenderer } from '../../src/render/renderer.ts'
+import { startIndexNow } from '../../src/site-files/indexnow.ts'
+import { OriginRobots } from '../../src/site-files/origin-robots.ts'
+import { RobotsFiles } from '../../src/site-files/robots-files.ts'
 import { startInspectionWorker } from '../../src/sites/inspection/inspection-worker.ts'
 
 export function wireRenderer(deps: {
@@ -78,6 +83,7 @@ export async function wireWorker(deps: {
   const origins = createClient(createAddressGuard(config.allowedPrivateOrigins))
   const get = { origins, userAgent: identityOf(config) }
   const warmRuns = startWarmRuns({ pool, listener, plans: config.plans, get, clock, log })
+  const indexNow = wireIndexNow({ config, pool, get, clock, log })
   const ahead = startRefreshAhead({ pool, plans: config.plans, clock, log })
   return {
     get running() {
@@ -85,9 +91,37 @@ export async function wireWorker(deps: {
     },
     enqueueLive: worker.enqueueLive,
     async close(deadlineMs) {
-      await Promise.all([warmRuns.close(), ahead.close()])
+      await Promise.all([warmRuns.close(), ahead.close(), indexNow?.close()])
       origins.close()
       await worker.close(deadlineMs)
+    },
+  }
+}
+
+/** Runs where pages are rendered. The endpoint is the operator's, who may have it at any address. */
+function wireIndexNow({
+  config,
+  pool,
+  get,
+  clock,
+  log,
+}: {
+  config: Config
+  pool: pg.Pool
+  get: GetOptions
+  clock: Clock
+  log: Log
+}): { close(): Promise<void> } | null {
+  const url = config.indexNowUrl
+  if (url === null) return null
+  const anywhere = ['0.0.0.0/0', '::/0'].map((cidr) => ({ cidr: ipaddr.parseCIDR(cidr), port: null }))
+  const origins = createClient(createAddressGuard(anywhere))
+  const robots = new RobotsFiles(pool, new OriginRobots({ db: pool, pool, get, clock, log }))
+  const indexNow = startIndexNow({ pool, url, origins, robots, clock, log })
+  return {
+    async close() {
+      await indexNow.close()
+      origins.close()
     },
   }
 }

@@ -44,6 +44,7 @@ import { dashboard } from './service/dashboard.ts'
 import { docs } from './service/docs.ts'
 import { events } from './service/events.ts'
 import { health } from './service/health.ts'
+import { indexNow } from './site-files/indexnow.ts'
 import { redirects } from './site-files/redirects.ts'
 import { robots } from './site-files/robots.ts'
 import { versions } from './site-files/versions.ts'
@@ -98,6 +99,7 @@ export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
   redirects(app, deps) // /api/domains/:domain/redirects
   robots(app, deps) // /api/domains/:domain/robots, .../robots/test, .../robots/preview
   versions(app, deps) // /api/domains/:domain/versions
+  indexNow(app, deps) // /api/domains/:domain/indexnow
   traffic(app, deps) // /api/traffic, /api/traffic/domains, /api/domains/:domain/traffic
   plan(app, deps) // /api/plan
   incidents(app, deps) // /api/incidents

@@ -1521,3 +1521,37 @@ create table origin_robots (
   text       text not null,
   fetched_at timestamptz not null
 );
+
+-- What a generated sitemap says of a page. A row survives purges and the page's expiry. src/site-files/page-facts.ts.
+create table page_fact (
+  domain_id   integer not null references domain on delete cascade,
+  path        text collate "C" not null,
+  -- SHA-256 of title, description and text.
+  text_hash   bytea not null,
+  changed_at  timestamptz not null,
+  rendered_at timestamptz not null,
+  -- Indexable, and stored with status 200.
+  is_listed   boolean not null,
+  primary key (domain_id, path)
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+create index page_fact_listed on page_fact (domain_id, path) include (changed_at, rendered_at) where is_listed;
+
+-- Pages that appeared, changed or went and that search engines have not been told of.
+create table indexnow_url (
+  domain_id  integer not null references domain on delete cascade,
+  path       text collate "C" not null,
+  changed_at timestamptz not null,
+  primary key (domain_id, path)
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+
+create index indexnow_url_changed on indexnow_url (changed_at);
+
+-- The last batch of a domain. A node sends under a lease: until `next_at` no other one does.
+create table indexnow_state (
+  domain_id     integer primary key references domain on delete cascade,
+  next_at       timestamptz not null,
+  sent_at       timestamptz,
+  -- The answer; null: none came.
+  status        smallint,
+  failing_since timestamptz
+) with (fillfactor = 50);

@@ -212,7 +212,7 @@ function createHandlerParts(parts: EdgeParts, options: EdgeOptions, clients: Cli
         return recordKnown(pool, 'sitemap', known, clock.nowMs())
       },
     }),
-    ownAnswers: new OwnAnswers({ clock, log, redirectUses: parts.redirectUses, robots }),
+    ownAnswers: new OwnAnswers({ clock, log, redirectUses: parts.redirectUses, robots, db }),
     liveRenders: new LiveRenders({ log, db, pages, waiter, enqueueLive, liveWaitMs: options.liveWaitMs }),
     recorder: new VisitRecorder({ log, pool, knownPaths, lastVisits }),
     report: new Report({

@@ -283,6 +283,8 @@ async function rowsOfAmber({ api, amber }: World): Promise<string> {
       'redirect_use',
       'site_version',
       'origin_robots',
+      'page_fact',
+      'indexnow_url',
     ].map((table) => `select t::text as row from ${table} t where domain_id ${of} order by 1`),
     ...['incident', 'endpoint', 'recipient', 'event', 'delivery', 'confirmation'].map(
       (table) => `select t::text as row from ${table} t where account_id = ${amber!.id} order by 1`,

@@ -38,6 +38,7 @@ describe('GET /openapi.json', () => {
         'GET /api/domains/{domain}/dns',
         'GET /api/domains/{domain}/inspections/{inspectionId}',
         'GET /api/domains/{domain}/inspections/{inspectionId}/{picture}',
+        'GET /api/domains/{domain}/indexnow',
         'GET /api/domains/{domain}/pages',
         'GET /api/domains/{domain}/pages/details',
         'GET /api/domains/{domain}/pages/source',

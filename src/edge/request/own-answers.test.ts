@@ -233,3 +233,54 @@ describe('preferences', () => {
     assert.equal((await edge.ask('/page')).headers['content-usage'], undefined)
   })
 })
+
+describe('a generated sitemap at the edge', () => {
+  const list = (from: number, to: number) =>
+    edge.pool.query(
+      `insert into page_fact (domain_id, path, text_hash, changed_at, rendered_at, is_listed)
+       select $1, '/p' || lpad(n::text, 6, '0') || '?a&b', '', '2026-01-02T03:04:05.6Z', $4, true
+         from generate_series($2::int, $3::int) n on conflict do nothing`,
+      [edge.red, from, to, new Date(edge.nowMs())],
+    )
+  const at = (path: string) => edge.ask(path, { agent: PERSON })
+
+  it('has what is listed, in order; not what robots.txt forbids, a redirect covers or is too old', async () => {
+    await version('robots', { mode: 'replace', text: 'User-agent: *\nDisallow: /p000002' })
+    await version('redirects', [{ from: '/p000003', to: '/x', status: 301 }])
+    await settings({ sitemap: 'generate', robots: { mode: 'replace' } })
+    await edge.settled()
+    assert.equal((await at('/sitemap.xml')).status, 404)
+    await list(1, 4)
+    const map = await at('/sitemap.xml')
+    assert.equal(map.verdict, 'site-file')
+    assert.equal(map.headers['content-type'], 'application/xml; charset=utf-8')
+    assert.equal(
+      String(map.body),
+      `<?xml version="1.0" encoding="UTF-8"?>
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+<url><loc>https://red.example/p000001?a&amp;b</loc><lastmod>2026-01-02T03:04:05Z</lastmod></url>
+<url><loc>https://red.example/p000004?a&amp;b</loc><lastmod>2026-01-02T03:04:05Z</lastmod></url>
+</urlset>
+`,
+    )
+    assert.match(String((await at('/robots.txt')).body), /\nSitemap: https:\/\/red\.example\/sitemap\.xml\n$/)
+    await edge.pool.query(`update page_fact set rendered_at = rendered_at - interval '31 days'`)
+    assert.equal((await at('/sitemap.xml')).status, 404)
+    await edge.pool.query('delete from page_fact')
+  })
+
+  it('is an index above 50,000 pages', async () => {
+    await version('redirects', [])
+    await version('robots', { mode: 'replace', text: '' })
+    const urls = async (path: string) => String((await at(path)).body).split('<loc>').length - 1
+    await list(1, 50_000)
+    assert.equal(await urls('/sitemap.xml'), 50_000)
+    assert.equal((await at('/sitemap-1.xml')).verdict, 'pass; not-a-crawler')
+    await list(50_001, 50_001)
+    const index = String((await at('/sitemap.xml')).body)
+    assert.match(index, /<sitemapindex[^]*sitemap-1\.xml<[^]*sitemap-2\.xml</)
+    assert.equal(await urls('/sitemap-1.xml'), 50_000)
+    assert.equal(await urls('/sitemap-2.xml'), 1)
+    assert.equal((await at('/sitemap-3.xml')).verdict, 'pass; not-a-crawler')
+  })
+})

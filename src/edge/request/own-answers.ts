@@ -1,13 +1,23 @@
 import { createHash } from 'node:crypto'
+import { pipeline } from 'node:stream/promises'
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 import type { Clock } from '../../clock.ts'
+import type { Queryable } from '../../db/transaction.ts'
 import { requestIdOf } from '../../http/request-id.ts'
 import type { Log } from '../../log.ts'
 import { byName } from '../../outbound/headers.ts'
+import { judgeCrawler } from '../../site-files/judge-crawler.ts'
 import { isRobots, type OriginRobots } from '../../site-files/origin-robots.ts'
 import type { RedirectUses } from '../../site-files/redirect-uses.ts'
 import { type CompiledRedirect, locationOf } from '../../site-files/redirects.ts'
 import { isServedByUs, type RobotsFiles } from '../../site-files/robots-files.ts'
+import {
+  countListed,
+  type SitemapSite,
+  sitemapFile,
+  sitemapIndex,
+  URLS_A_FILE,
+} from '../../site-files/sitemap.ts'
 import { useName } from '../../site-files/stored-redirects.ts'
 import { ROBOTS_LIMIT_BYTES } from '../../sitemaps/robots.ts'
 import type { PassWatch } from '../origin/pass.ts'
@@ -23,6 +33,7 @@ type OwnAnswersParts = {
   log: Log
   redirectUses: Pick<RedirectUses, 'note'>
   robots: RobotsFiles
+  db: Queryable
 }
 
 /** The owner's redirects and site files, for people and crawlers. */
@@ -50,8 +61,31 @@ export class OwnAnswers {
     }
     if (req.method !== 'GET' && req.method !== 'HEAD') return null
     if (own.kind === 'robots') return this.#robots(req, res, domain)
+    if (own.kind === 'sitemap') return this.#sitemap(req, res, domain, own.file)
     sendText(req, res, domain.indexNowKey ?? '')
     return 'site-file'
+  }
+
+  async #sitemap(
+    req: EdgeRequest,
+    res: EdgeResponse,
+    domain: EdgeDomain,
+    file: number | null,
+  ): Promise<Verdict | null> {
+    const { robots, db, clock, log } = this.#parts
+    const { id, name, redirects, lifetimes } = domain
+    const rules = await robots.rules(domain).catch(() => null)
+    const lists = (path: string) =>
+      redirects?.find(path.split('?', 1)[0]!) == null &&
+      (rules === null || judgeCrawler(rules, 'Googlebot', path).allowed)
+    const site = { id, name, sinceMs: clock.nowMs() - lifetimes.keepMs, lists }
+    try {
+      return await sendSitemap(db, { req, res, site, file })
+    } catch (error) {
+      log.error({ err: error, domain: name }, 'a sitemap could not be generated')
+      sendPlainPage(res, 'unavailable', 'site-file')
+      return 'site-file'
+    }
   }
 
   async #robots(req: EdgeRequest, res: EdgeResponse, domain: EdgeDomain): Promise<Verdict | PassWatch> {
@@ -68,6 +102,45 @@ export class OwnAnswers {
     else sendText(req, res, text)
     return 'site-file'
   }
+}
+
+/** null: the request goes to the origin, which may have a file of this name. */
+async function sendSitemap(
+  db: Queryable,
+  { req, res, site, file }: { req: EdgeRequest; res: EdgeResponse; site: SitemapSite; file: number | null },
+): Promise<Verdict | null> {
+  const headers = ['Content-Type', 'application/xml; charset=utf-8', 'Cache-Control', 'no-cache']
+  headers.push(
+    'X-Content-Type-Options',
+    'nosniff',
+    'X-Prepaint',
+    'site-file',
+    'X-Request-Id',
+    requestIdOf(req),
+  )
+  const pages = await countListed(db, site)
+  const files = Math.ceil(pages / URLS_A_FILE)
+  if (file !== null && (files < 2 || file >= files)) return null
+  if (file === null && files > 1) {
+    const index = sitemapIndex(site, files)
+    sendShort(req, res, 200, [...headers, 'Content-Length', `${Buffer.byteLength(index)}`], index)
+    return 'site-file'
+  }
+  const pieces = sitemapFile(db, site, file ?? 0)
+  const first = await pieces.next()
+  if (first.done === true) {
+    sendPlainPage(res, 'not-found', 'site-file')
+    return 'site-file'
+  }
+  res.writeHead(200, headers)
+  if (req.method === 'HEAD') res.end()
+  else await pipeline(followed(first.value, pieces), res).catch(() => res.destroy())
+  return 'site-file'
+}
+
+async function* followed(first: string, others: AsyncIterable<string>): AsyncGenerator<string> {
+  yield first
+  yield* others
 }
 
 /** Remembers a good robots.txt as it passes. While the origin fails, the last good one is sent. */

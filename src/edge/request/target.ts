@@ -13,7 +13,11 @@ export type Target =
   | { kind: 'asset' | 'excluded' | 'rule' | 'path'; own: OwnAnswer | null }
 
 /** What the owner has put in front of the site, for everybody. */
-export type OwnAnswer = { kind: 'redirect'; redirect: CompiledRedirect } | { kind: 'robots' | 'key' }
+export type OwnAnswer =
+  | { kind: 'redirect'; redirect: CompiledRedirect }
+  | { kind: 'robots' | 'key' }
+  /** `file` null: the whole, or the index. */
+  | { kind: 'sitemap'; file: number | null }
 
 export type PageTarget = {
   /** `xml`: an asset, unless the site names it as a sitemap. */
@@ -102,11 +106,15 @@ function targetOf(domain: EdgeDomain, url: string, category: string): Target {
   return ASSET.test(name) ? { kind: 'asset', own } : page
 }
 
-function ownAnswer({ isActive, redirects, indexNowKey }: EdgeDomain, url: string): OwnAnswer | null {
+const OWN_SITEMAP = /^\/sitemap(?:-([1-9]\d{0,4}))?\.xml$/
+
+function ownAnswer({ isActive, redirects, indexNowKey, files }: EdgeDomain, url: string): OwnAnswer | null {
   const path = isActive ? barePath(url) : null
   if (path === null) return null
   const redirect = redirects?.find(path) ?? null
   if (redirect !== null) return { kind: 'redirect', redirect }
   if (path === '/robots.txt') return { kind: 'robots' }
+  const found = files.sitemap === 'generate' ? OWN_SITEMAP.exec(path) : null
+  if (found !== null) return { kind: 'sitemap', file: found[1] === undefined ? null : Number(found[1]) - 1 }
   return indexNowKey !== null && path === keyFileOf(indexNowKey) ? { kind: 'key' } : null
 }

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import type { Clock } from '../../clock.ts'
 import type { JobId } from '../../ids.ts'
 import type { Log } from '../../log.ts'
+import { factsForSitemap, notePage, notePageGone } from '../../site-files/page-facts.ts'
 import { createDigester } from '../../store/page-digests.ts'
 import { detailOf } from '../judging/effect.ts'
 import type { Prober } from '../judging/prober.ts'
@@ -44,6 +45,26 @@ export class AfterRender {
     await this.#digester.close()
   }
 
+  /** For the generated sitemap and IndexNow. Never rejects. */
+  async #noteFacts(
+    job: ClaimedJob,
+    found: JobRun['found'],
+    outcome: string,
+    isStored: boolean,
+  ): Promise<void> {
+    const { pool, clock, log } = this.#options
+    const { page, customDomain, query } = job
+    try {
+      if (isStored && found.kind === 'rendered' && !job.isProbe) {
+        const { html } = found.changed ?? found
+        const address = { name: customDomain, path: page.path, query }
+        await notePage(pool, page, factsForSitemap(html, found.headers, address), clock.nowMs())
+      } else if (outcome === 'redirect') await notePageGone(pool, page, clock.nowMs())
+    } catch (error) {
+      log.warn({ err: error, job: job.id }, 'the facts of a page could not be kept')
+    }
+  }
+
   async #follow(job: ClaimedJob, { startedMs, found, completion, record }: JobRun): Promise<void> {
     const { pool, prober, clock, log } = this.#options
     const { id, customDomain, page, priority, attempts } = job
@@ -52,6 +73,8 @@ export class AfterRender {
     const isStored = completion.state === 'done' && completion.outcome === 'rendered'
     if (isStored && found.kind === 'rendered')
       this.#digester.note({ ...job, html: (found.changed ?? found).html })
+
+    await this.#noteFacts(job, found, outcome, isStored)
 
     const line = { job: id, domain: customDomain, path: page.path, priority, attempts, outcome }
     const requestId = await requestOf(pool, id)

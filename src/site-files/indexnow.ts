@@ -1,0 +1,176 @@
+import { Readable } from 'node:stream'
+import type pg from 'pg'
+import type { Clock } from '../clock.ts'
+import type { DomainId, DomainName } from '../ids.ts'
+import type { Log } from '../log.ts'
+import type { OriginPool } from '../outbound/client/pool.ts'
+import { sendRequest } from '../outbound/client/request.ts'
+import { readOrigin } from '../outbound/origin.ts'
+import { readDomainSettings } from '../sites/domain-settings.ts'
+import { judgeCrawler } from './judge-crawler.ts'
+import { type RobotsFiles, robotsSiteOf } from './robots-files.ts'
+import { redirectMapOf } from './stored-redirects.ts'
+
+/** The protocol's limit of a batch. */
+const BATCH = 10_000
+const GATHER_MS = 10_000
+const LEASE_MS = 60_000
+const HOUR_MS = 3_600_000
+const RETRIED_MS = 24 * HOUR_MS
+const POLL_MS = 2_000
+const SILENCE_MS = 20_000
+
+type Deps = {
+  pool: pg.Pool
+  /** The operator's endpoint. */
+  url: string
+  origins: OriginPool
+  robots: RobotsFiles
+  clock: Clock
+  log: Log
+}
+
+/** Tells search engines of changed pages (indexnow.org). Nodes take different domains. */
+export function startIndexNow(deps: Deps): { close(): Promise<void> } {
+  let isClosed = false
+  let running = Promise.resolve()
+  const timer = setInterval(() => {
+    running = running.then(run)
+  }, POLL_MS)
+  async function run(): Promise<void> {
+    try {
+      while (!isClosed && (await sendDue(deps))) {}
+    } catch (error) {
+      deps.log.warn({ err: error }, 'changed pages could not be told to search engines; it is tried again')
+    }
+  }
+  return {
+    async close() {
+      isClosed = true
+      clearInterval(timer)
+      await running
+    },
+  }
+}
+
+type Changed = { path: string; changed_at: Date }
+
+/** False: no domain is due. */
+export async function sendDue(deps: Deps): Promise<boolean> {
+  const { pool, clock, log } = deps
+  const nowMs = clock.nowMs()
+  const domain = await claimDue(pool, nowMs)
+  if (domain === null) return false
+  const { rows: changed } = await pool.query<Changed>(
+    'select path, changed_at from indexnow_url where domain_id = $1 order by changed_at, path limit $2',
+    [domain, BATCH],
+  )
+  const batch = await batchOf(deps, domain, changed)
+  const status =
+    batch === null || batch.urlList.length === 0 ? 204 : await post(deps, batch).catch(() => null)
+  const { rows } = await pool.query<{ failing_since: Date | null }>(
+    'select failing_since from indexnow_state where domain_id = $1',
+    [domain],
+  )
+  const failingMs = nowMs - (rows[0]?.failing_since?.getTime() ?? nowMs)
+  const isRetried = (status === null || status === 429 || status >= 500) && failingMs < RETRIED_MS
+  if (isRetried) log.debug({ domain, status }, 'search engines took no changed pages')
+  else await forget(pool, domain, changed)
+  const pauseMs = isRetried ? Math.min(HOUR_MS, LEASE_MS + failingMs) : changed.length === BATCH ? HOUR_MS : 0
+  await pool.query(
+    `update indexnow_state set next_at = $2, status = $3, sent_at = $4,
+            failing_since = case when $5 then coalesce(failing_since, $4) end
+      where domain_id = $1`,
+    [domain, new Date(nowMs + pauseMs), status === 204 ? null : status, new Date(nowMs), isRetried],
+  )
+  return true
+}
+
+async function claimDue(pool: pg.Pool, nowMs: number): Promise<DomainId | null> {
+  const { rows } = await pool.query<{ domain_id: DomainId }>({
+    name: 'indexnow-claim',
+    text: `with due as (
+       select u.domain_id from indexnow_url u left join indexnow_state s using (domain_id)
+        where u.changed_at <= $2 and (s.next_at is null or s.next_at <= $1) limit 1)
+     insert into indexnow_state as known (domain_id, next_at) select domain_id, $3 from due
+     on conflict (domain_id) do update set next_at = excluded.next_at where known.next_at <= $1
+     returning domain_id`,
+    values: [new Date(nowMs), new Date(nowMs - GATHER_MS), new Date(nowMs + LEASE_MS)],
+  })
+  return rows[0]?.domain_id ?? null
+}
+
+type Batch = { host: string; key: string; keyLocation: string; urlList: string[] }
+
+/** null: switched off, or inactive. Without pages that no sitemap would list and none has listed. */
+async function batchOf(
+  { pool, robots }: Deps,
+  domain: DomainId,
+  changed: readonly Changed[],
+): Promise<Batch | null> {
+  const { rows } = await pool.query<{
+    custom_domain: DomainName
+    origin_url: string
+    settings: unknown
+    indexnow_key: string | null
+    is_active: boolean
+  }>(
+    `select d.custom_domain, d.origin_url, d.settings, d.indexnow_key, d.is_active and a.suspended_at is null as is_active
+       from domain d join account a on a.id = d.account_id where d.id = $1`,
+    [domain],
+  )
+  const row = rows[0]
+  const settings = readDomainSettings(row?.settings)
+  if (row === undefined || !row.is_active || !settings.indexnow || row.indexnow_key === null) return null
+  const { custom_domain: name, origin_url: originUrl, indexnow_key: key } = row
+  const [redirects, rules] = [
+    await redirectMapOf(pool, domain),
+    await robots.rules(robotsSiteOf({ id: domain, name, originUrl, settings })).catch(() => null),
+  ]
+  const listed = changed.filter(
+    ({ path }) =>
+      redirects?.find(path.split('?', 1)[0]!) == null &&
+      (rules === null || judgeCrawler(rules, 'Googlebot', path).allowed),
+  )
+  const urlList = listed.map(({ path }) => `https://${name}${path}`)
+  return { host: name, key, keyLocation: `https://${name}/${key}.txt`, urlList }
+}
+
+async function post({ url, origins }: Deps, batch: Batch): Promise<number> {
+  const { origin: base, pathname, search } = new URL(url)
+  const origin = readOrigin(base, 'own')
+  const content = Buffer.from(JSON.stringify(batch))
+  const headers = ['Host', origin.authority, 'User-Agent', 'Prepaint', 'Accept', '*/*']
+  headers.push('Content-Type', 'application/json; charset=utf-8', 'Content-Length', `${content.length}`)
+  const { statusCode, body } = await sendRequest(origins, origin, {
+    ...{ method: 'POST', path: `${pathname}${search}`, headers, silenceMs: SILENCE_MS },
+    body: { framing: { bytes: content.length }, content: Readable.from([content]) },
+    signal: AbortSignal.timeout(SILENCE_MS),
+  }).response
+  body.destroy()
+  return statusCode
+}
+
+/** Those that changed again meanwhile are told again. */
+async function forget(pool: pg.Pool, domain: DomainId, changed: readonly Changed[]): Promise<void> {
+  await pool.query(
+    `delete from indexnow_url using unnest($2::text[], $3::timestamptz[]) as sent (path, changed_at)
+      where indexnow_url.domain_id = $1 and indexnow_url.path = sent.path
+        and indexnow_url.changed_at < sent.changed_at + interval '1 millisecond'`,
+    [domain, changed.map(({ path }) => path), changed.map(({ changed_at }) => changed_at)],
+  )
+}
+
+/** `status` null: no answer, or nothing was sent yet. */
+export async function readIndexNow(
+  db: Pick<pg.Pool, 'query'>,
+  domain: DomainId,
+): Promise<{ waiting: number; sent_at: string | null; status: number | null }> {
+  const { rows } = await db.query<{ waiting: number; sent_at: Date | null; status: number | null }>(
+    `select (select count(*)::int from indexnow_url where domain_id = $1) as waiting, s.sent_at, s.status
+       from (select $1::integer as id) asked left join indexnow_state s on s.domain_id = asked.id`,
+    [domain],
+  )
+  const { waiting, sent_at, status } = rows[0]!
+  return { waiting, status, sent_at: sent_at?.toISOString() ?? null }
+}

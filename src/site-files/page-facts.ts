@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto'
+import { deleteInSteps } from '../db/remove-old.ts'
+import type { Queryable } from '../db/transaction.ts'
+import { pageText } from '../render/visit/page-text.ts'
+import { scanHtml } from '../sites/inspection/scan-html.ts'
+import type { PageId } from '../store/page-id.ts'
+import { normalisePath, type QueryRule } from '../store/path.ts'
+
+type Headers = readonly (readonly [name: string, value: string])[]
+
+/** What a sitemap needs to know of a render. `hash`: of title, description and text. */
+export type PageFacts = { hash: Buffer; isIndexable: boolean }
+
+type Address = { name: string; path: string; query: QueryRule }
+
+/** `html` as serialized by a browser. */
+export function factsForSitemap(html: string, headers: Headers, address: Address): PageFacts {
+  const body = html.search(/<body[\s>]/i)
+  const seen = { title: '', description: '', canonical: null as string | null, isForbidden: false }
+  scanHtml(body === -1 ? html : html.slice(0, body), {
+    text() {},
+    close() {},
+    open(tag, attribute) {
+      const rel = tag === 'link' ? attribute('rel')?.toLowerCase() : undefined
+      if (rel === 'canonical') seen.canonical ??= attribute('href')
+      const name = tag === 'meta' ? attribute('name')?.toLowerCase() : undefined
+      if (name === 'description') seen.description ||= attribute('content') ?? ''
+      const isRobots = name === 'robots' || name === 'googlebot'
+      if (isRobots && forbids(attribute('content') ?? '')) seen.isForbidden = true
+    },
+    raw(tag, contents) {
+      if (tag === 'title') seen.title ||= contents
+    },
+  })
+  const canonical = seen.canonical ?? canonicalLink(headers)
+  const tags = headers.filter(([name]) => name.toLowerCase() === 'x-robots-tag')
+  const isForbidden = seen.isForbidden || tags.some(([, value]) => headerForbids(value))
+  const text = [seen.title, seen.description, pageText(html)].map(folded).join('\n')
+  return {
+    hash: createHash('sha256').update(text).digest(),
+    isIndexable: !isForbidden && (canonical === null || isOwn(canonical, address)),
+  }
+}
+
+function folded(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
+}
+
+function forbids(directives: string): boolean {
+  return directives.split(',').some((one) => /^\s*(?:noindex|none)\s*$/i.test(one))
+}
+
+/** `X-Robots-Tag: otherbot: noindex` is about that crawler alone, until another one is named. */
+function headerForbids(value: string): boolean {
+  let isMeant = true
+  return value.split(',').some((one) => {
+    const [, name, rest] = /^\s*([a-z][\w-]*)\s*:(.*)$/i.exec(one) ?? []
+    const isDirective = name !== undefined && /^(?:max-|unavailable_after$)/i.test(name)
+    if (name !== undefined && !isDirective) isMeant = name.toLowerCase() === 'googlebot'
+    return isMeant && forbids(name === undefined ? one : isDirective ? '' : rest!)
+  })
+}
+
+function canonicalLink(headers: Headers): string | null {
+  for (const [name, value] of headers) {
+    if (name.toLowerCase() !== 'link') continue
+    const found = /<([^>]*)>\s*;[^,]*\brel\s*=\s*"?canonical\b/i.exec(value)
+    if (found !== null) return found[1]!
+  }
+  return null
+}
+
+/** http and https of the domain are the same page. */
+function isOwn(canonical: string, { name, path, query }: Address): boolean {
+  const url = URL.parse(canonical, `https://${name}${path}`)
+  return url !== null && url.host === name && normalisePath(`${url.pathname}${url.search}`, query) === path
+}
+
+// Told to search engines: what appeared, changed or went, while the owner wants it.
+const TELL = `
+  insert into indexnow_url as waiting (domain_id, path, changed_at)
+  select noted.domain_id, noted.path, $3 from noted join domain d on d.id = noted.domain_id
+    left join before using (domain_id, path)
+   where d.settings->'indexnow' = 'true'
+     and (noted.is_listed and (noted.is_changed or before.is_listed is not true)
+          or before.is_listed and not noted.is_listed)
+  on conflict (domain_id, path) do update set changed_at = excluded.changed_at`
+
+/** After a page was stored. One that was stored with another status than 200 is not listed. */
+export async function notePage(db: Queryable, page: PageId, facts: PageFacts, nowMs: number): Promise<void> {
+  await db.query({
+    name: 'page-fact-note',
+    text: `with before as (
+       select domain_id, path, is_listed from page_fact where domain_id = $1 and path = $2
+     ), noted as (
+       insert into page_fact as known (domain_id, path, text_hash, changed_at, rendered_at, is_listed)
+       select id, $2, $4, $3, $3, $5 and not exists (
+                select from page where domain_id = $1 and path = $2 and status <> 200)
+         from domain where id = $1
+       on conflict (domain_id, path) do update set
+         changed_at = case when known.text_hash = excluded.text_hash then known.changed_at else excluded.changed_at end,
+         text_hash = excluded.text_hash, rendered_at = excluded.rendered_at, is_listed = excluded.is_listed
+       returning domain_id, path, is_listed, changed_at = $3 as is_changed
+     )${TELL}`,
+    values: [page.domain, page.path, new Date(nowMs), facts.hash, facts.isIndexable],
+  })
+}
+
+/** After a redirect: the path is no page. */
+export async function notePageGone(db: Queryable, page: PageId, nowMs: number): Promise<void> {
+  await db.query(
+    `with before as (
+       select domain_id, path, is_listed from page_fact where domain_id = $1 and path = $2
+     ), noted as (
+       update page_fact set is_listed = false where domain_id = $1 and path = $2 and is_listed
+       returning domain_id, path, is_listed, true as is_changed
+     )${TELL}`,
+    [page.domain, page.path, new Date(nowMs)],
+  )
+}
+
+/** No domain may keep pages longer than its `keep_seconds`, at most ten years; the list itself looks at those. */
+export function removeOldFacts(
+  pool: Parameters<typeof deleteInSteps>[0],
+  signal: AbortSignal,
+): Promise<number> {
+  return deleteInSteps(
+    pool,
+    `delete from page_fact where ctid in (
+       select f.ctid from page_fact f join domain d on d.id = f.domain_id
+        where f.rendered_at < now() - make_interval(secs => coalesce((d.settings->>'keep_seconds')::float8, 2592000))
+        limit $1)`,
+    [],
+    { signal },
+  )
+}
