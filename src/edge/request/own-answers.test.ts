@@ -278,7 +278,7 @@ describe('a generated sitemap at the edge', () => {
     assert.equal((await at('/sitemap-1.xml')).verdict, 'pass; not-a-crawler')
     await list(50_001, 50_001)
     const index = String((await at('/sitemap.xml')).body)
-    assert.match(index, /<sitemapindex[^]*sitemap-1\.xml<[^]*sitemap-2\.xml</)
+    assert.match(index, /<sitemapindex.*sitemap-1\.xml<.*sitemap-2\.xml</s)
     assert.equal(await urls('/sitemap-1.xml'), 50_000)
     assert.equal(await urls('/sitemap-2.xml'), 1)
     assert.equal((await at('/sitemap-3.xml')).verdict, 'pass; not-a-crawler')
