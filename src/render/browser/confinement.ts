@@ -8,7 +8,11 @@ import type { Sandbox } from './browser-process.ts'
 export const BROWSER_RLIMITS = {
   openFiles: 8_192,
   fileBytes: 1024 * 1024 * 1024,
+  /** Chromium lays out nested boxes by recursion, about 5 KiB for each: 8 MiB end at 1,500 boxes. */
+  stackBytes: 64 * 1024 * 1024,
 } as const
+
+const KIB = 1024
 
 /** dash and bash count blocks of 512 bytes when they run as `sh`. */
 const BLOCK_BYTES = 512
@@ -24,9 +28,9 @@ export function confined(
   view: FileView | null = null,
 ): { file: string; args: string[] } {
   if (process.platform !== 'linux') return { file: executable, args: [...args] }
-  const { openFiles, fileBytes } = BROWSER_RLIMITS
+  const { openFiles, fileBytes, stackBytes } = BROWSER_RLIMITS
   // A hard limit that is already lower must not prevent the start.
-  const limits = `ulimit -c 0; ulimit -n ${openFiles}; ulimit -f ${fileBytes / BLOCK_BYTES}`
+  const limits = `ulimit -c 0; ulimit -n ${openFiles}; ulimit -f ${fileBytes / BLOCK_BYTES}; ulimit -S -s ${stackBytes / KIB}`
   // With the sandbox on, Chromium sets this itself after its set-user-id helper.
   const noNewPrivileges = sandbox === 'off' && SETPRIV !== undefined ? [SETPRIV, '--no-new-privs', '--'] : []
   const before = view === null ? noNewPrivileges : commandWithView(view)

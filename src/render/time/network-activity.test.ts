@@ -300,3 +300,78 @@ describe('streams hold nothing but a moment', () => {
     assert.equal(activity.takeLostTime(), false)
   })
 })
+
+describe('late answers are awaited', () => {
+  function awaiting(known: readonly string[] = []) {
+    const clock = { ms: 0 }
+    const forgotten: string[] = []
+    const polls = {
+      isKnown: (_method: string, url: string) => known.includes(url),
+      learn: () => {},
+      forget: (_method: string, url: string) => void forgotten.push(url),
+    }
+    const activity = new NetworkActivity(
+      () => clock.ms,
+      () => false,
+      { untilMs: 18_500, polls },
+    )
+    const start = (id: string, type = 'Fetch') =>
+      activity.started(id, { method: 'GET', url: `https://a.example/${id}`, type })
+    return { activity, clock, start, forgotten }
+  }
+
+  for (const type of ['Fetch', 'XHR', 'Script', 'Stylesheet']) {
+    it(`${type}, until the limit`, () => {
+      const { activity, clock, start } = awaiting()
+      start('1', type)
+      clock.ms = 18_499
+      assert.deepEqual(
+        [activity.isAwaiting(), activity.isBusy(), activity.isClockHeld()],
+        [true, false, true],
+      )
+      clock.ms = 18_500
+      assert.equal(activity.isAwaiting(), false)
+      assert.deepEqual(activity.missing(), [{ method: 'GET', url: 'https://a.example/1', ageMs: 18_500 }])
+    })
+  }
+
+  it('neither streams nor beacons nor known long polls', () => {
+    const { activity, start } = awaiting(['https://a.example/poll'])
+    for (const type of ['EventSource', 'WebSocket', 'Ping', 'Image']) start(type, type)
+    start('poll')
+    assert.deepEqual([activity.isAwaiting(), activity.missing()], [false, []])
+  })
+
+  it('a body until it has paused three times', () => {
+    const { activity, clock, start } = awaiting()
+    start('1', 'XHR')
+    activity.progressed('1')
+    for (let pause = 1; pause <= 3; pause++) {
+      assert.equal(activity.isAwaiting(), true, `${pause}`)
+      clock.ms += 400
+      activity.progressed('1')
+    }
+    assert.equal(activity.isAwaiting(), false)
+  })
+
+  it('the body of a fetch only while the page reads one', () => {
+    const { activity, start } = awaiting()
+    start('1')
+    activity.progressed('1')
+    assert.equal(activity.isAwaiting(), false)
+    activity.hear('reading')
+    assert.equal(activity.isAwaiting(), true)
+  })
+
+  it('one that comes gives the page its time again, and is no long poll', () => {
+    const { activity, clock, start, forgotten } = awaiting()
+    start('soon')
+    start('late')
+    clock.ms = 4_999
+    activity.finished('soon')
+    assert.equal(activity.takeLostTime(), false)
+    clock.ms = 5_000
+    activity.finished('late')
+    assert.deepEqual([activity.takeLostTime(), forgotten], [true, ['https://a.example/late']])
+  })
+})

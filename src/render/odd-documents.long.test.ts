@@ -1,0 +1,72 @@
+/** Documents that no person writes: deep, wide, long, full of frames or attributes. Another page is rendered after each. */
+import assert from 'node:assert/strict'
+import { after, it } from 'node:test'
+import { scripted, startTestRenderer } from '../../test/support/renderer.ts'
+import { factsOf } from '../sites/inspection/facts.ts'
+import type { RenderOutcome } from './outcome.ts'
+
+const renderer = await startTestRenderer({ timeoutMs: 12_000, slots: 2 })
+after(() => renderer.close())
+renderer.routes.set('/sound', '<!doctype html><p>sound</p>')
+
+async function rendered(script: string): Promise<RenderOutcome> {
+  renderer.routes.set('/odd', scripted(script))
+  const outcome = await renderer.page('/odd', { domain: 'odd.example' })
+  assert.match(await renderer.html('/sound', { domain: 'odd.example' }), /<p>sound<\/p>/)
+  return outcome
+}
+
+const nested = (depth: number) =>
+  `let at = document.body; for (let n = 0; n < ${depth}; n++) at = at.appendChild(document.createElement('div')); at.textContent = 'deep'`
+
+for (const depth of [3_000, 8_000]) {
+  it(`${depth} boxes in each other, and the inspection of them`, async () => {
+    const outcome = await rendered(nested(depth))
+    assert(outcome.kind === 'rendered', JSON.stringify(outcome).slice(0, 200))
+    assert.equal(outcome.html.split('<div>').length - 1, depth)
+    assert.deepEqual(factsOf(outcome.html, 'https://odd.example/').text, ['deep'])
+  })
+}
+
+it('100,000 boxes in each other are refused', async () => {
+  const { kind } = await rendered(nested(100_000))
+  assert(kind === 'crashed' || kind === 'timed-out', kind)
+})
+
+it('500 shadow roots in each other', async () => {
+  const outcome = await rendered(
+    `let at = document.body; for (let n = 0; n < 500; n++) at = at.appendChild(document.createElement('div')).attachShadow({ mode: 'open' }); at.append('deep')`,
+  )
+  assert(outcome.kind === 'rendered', JSON.stringify(outcome).slice(0, 200))
+  assert.match(outcome.html, /deep/)
+})
+
+it('a million elements beside each other are too many', async () => {
+  const outcome = await rendered(`document.body.innerHTML = '<b></b>'.repeat(1e6)`)
+  assert.equal(outcome.kind, 'too-large')
+})
+
+it('50 MB of text are too much', async () => {
+  const outcome = await rendered(`document.body.append('long text '.repeat(5e6))`)
+  assert.equal(outcome.kind, 'too-large')
+})
+
+for (const [name, script] of Object.entries({
+  '10,000 attributes': `for (let n = 0; n < 10000; n++) document.body.setAttribute('data-' + n, n); show('end')`,
+  'an attribute of 5 MB': `document.body.setAttribute('data-x', 'x'.repeat(5e6)); show('end')`,
+  '10,000 handlers': `for (let n = 0; n < 10000; n++) out.insertAdjacentHTML('beforeend', '<li onclick="1" onload="2" href="java&#10;script:1">'); show('end')`,
+})) {
+  it(`${name} are rendered`, async () => {
+    const outcome = await rendered(script)
+    assert(outcome.kind === 'rendered', JSON.stringify(outcome).slice(0, 200))
+    assert.match(outcome.html, /<li>end/)
+    assert.doesNotMatch(outcome.html, /onclick/)
+  })
+}
+
+it('10,000 frames end the render of this page only', async () => {
+  const outcome = await rendered(
+    `document.body.insertAdjacentHTML('beforeend', '<iframe srcdoc="<p>x"></iframe>'.repeat(10000))`,
+  )
+  assert(['too-large', 'timed-out', 'crashed', 'rendered'].includes(outcome.kind), outcome.kind)
+})
