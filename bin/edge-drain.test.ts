@@ -7,6 +7,7 @@ import net from 'node:net'
 import type { Duplex } from 'node:stream'
 import { describe, it, type TestContext } from 'node:test'
 import tls from 'node:tls'
+import { until } from '../test/support/condition.ts'
 
 import { GOOGLEBOT, startTestEdge } from '../test/support/edge.ts'
 import { FRAME, frame, get, rawHttp2 } from '../test/support/http2-frames.ts'
@@ -27,14 +28,11 @@ async function start(t: TestContext) {
   })
   const { drain } = drainable(edge.server, { secure: edge.edge.secure, begin: edge.edge.endSessions })
   t.after(() => edge.close())
-  const until = async (holds: () => boolean) => {
-    while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5))
-  }
   return {
     edge,
     drain: () => drain(FAR_OFF),
     waiting: () => waiting.length,
-    asked: (count: number) => until(() => waiting.length >= count),
+    asked: (count: number) => until(`${count} requests wait`, () => waiting.length >= count),
     answer: () => waiting.splice(0).forEach((res) => void res.end('late, but whole')),
   }
 }

@@ -6,8 +6,8 @@ import http2 from 'node:http2'
 import net from 'node:net'
 import { after, describe, it, type TestContext } from 'node:test'
 import tls from 'node:tls'
-
 import ipaddr from 'ipaddr.js'
+import { until as untilWithin } from '../../test/support/condition.ts'
 
 import { loadConfig } from '../config.ts'
 import { createSelfSigned } from '../gateway/tls-key.ts'
@@ -23,9 +23,7 @@ const LIMITS: ClientLimits = {
 const REFUSAL = 'HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'
 
 /** Counting is undone when a socket has closed; nothing says when that is. */
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((next) => setTimeout(next, 5))
-}
+const until = (holds: () => boolean) => untilWithin(String(holds), holds)
 
 /** A server that answers when it is told so, and 429 to what the gate refuses. */
 async function start(t: TestContext, limits: Partial<ClientLimits> = {}) {
