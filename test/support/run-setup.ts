@@ -2,16 +2,20 @@
  * What the files of one test run share: Node's test runner calls this once (`--test-global-setup`). A file that is
  * run alone makes its own.
  */
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
+import { systemClock } from '../../src/clock.ts'
 import { findBrowser } from '../../src/render/browser/browser-binary.ts'
 import { SHARED_BROWSER } from './data-dir.ts'
 import { SHARED_SERVER } from './database.ts'
 import { startTestCluster } from './postgres-server.ts'
 
-const dir = mkdtempSync(path.join(tmpdir(), 'prepaint-tests-'))
+const PREFIX = 'prepaint-tests-'
+const LEFTOVER_MS = 6 * 3_600_000
+
+const dir = mkdtempSync(path.join(tmpdir(), PREFIX))
 
 export async function globalSetup(): Promise<void> {
   // Processes compile, and strip types of, what another one has loaded before only once.
@@ -19,6 +23,7 @@ export async function globalSetup(): Promise<void> {
     import.meta.dirname,
     '../../node_modules/.cache/compiled',
   )
+  removeLeftovers()
   // Browsers run as another user.
   chmodSync(dir, 0o711)
   const [server, browser] = await Promise.all([
@@ -31,4 +36,14 @@ export async function globalSetup(): Promise<void> {
 
 export function globalTeardown(): void {
   rmSync(dir, { recursive: true, force: true })
+}
+
+/** Removes what killed runs left. */
+function removeLeftovers(): void {
+  for (const name of readdirSync(tmpdir()).filter((entry) => entry.startsWith(PREFIX))) {
+    const left = path.join(tmpdir(), name)
+    const { mtimeMs } = statSync(left, { throwIfNoEntry: false }) ?? {}
+    if (mtimeMs !== undefined && systemClock.nowMs() - mtimeMs > LEFTOVER_MS)
+      rmSync(left, { recursive: true, force: true })
+  }
 }

@@ -262,7 +262,9 @@ it('a claim brings all that a render needs', async () => {
     respectsNoStore: false,
     isProbe: false,
     query: 'keep',
-    visitor: { userAgent: undefined, viewport: undefined, locale: undefined, timeZone: undefined },
+    captureByMs: null,
+    rule: null,
+    visitor: {},
   })
 })
 

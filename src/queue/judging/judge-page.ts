@@ -63,7 +63,17 @@ export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; cl
           const { status, headers, body, rule } = page
           const times = { renderedAtMs: nowMs, changedAtMs: nowMs, staleSinceMs: null }
           const ruleEffect = rule?.effect ?? ''
-          return { kept: 'stored', page: { kind: 'page', status, headers, ...body, ...times, ruleEffect } }
+          return {
+            kept: 'stored',
+            page: {
+              kind: 'page',
+              status,
+              headers,
+              ...body,
+              ...times,
+              ...(ruleEffect !== '' && { ruleEffect }),
+            },
+          }
         }
         case 'judge-again':
           judgement = await judge(job, rendered.look)
