@@ -18,8 +18,9 @@ describe('GET /api/domains/:domain', () => {
   it('200: the domain of the list, and its settings', async () => {
     const { status, body } = await api.get('/api/domains/shop.example.com', owner.key)
     assert.equal(status, 200)
-    const { settings, ...domain } = body['domain'] as Record<string, unknown>
+    const { settings, indexnow_key, ...domain } = body['domain'] as Record<string, unknown>
     assert.deepEqual(settings, DEFAULT_DOMAIN_SETTINGS)
+    assert.equal(indexnow_key, null)
     const list = (await api.get('/api/domains', owner.key)).body['domains'] as Record<string, unknown>[]
     assert.deepEqual(
       domain,

@@ -82,8 +82,10 @@ export class Targets {
 function targetOf(domain: EdgeDomain, url: string, category: string): Target {
   // URLs must be ASCII; node:http refuses other bytes itself.
   const isAscii = !NOT_ASCII.test(url)
-  const own = isAscii ? ownAnswer(domain, url) : null
   const path = isAscii ? normalisePath(url, domain.query) : null
+  // Too long with its query, it may still be redirected.
+  const bare = path?.split('?', 1)[0] ?? (isAscii ? barePath(url) : null)
+  const own = bare === null ? null : ownAnswer(domain, bare)
   if (path === null) return { kind: 'path', own }
 
   const name = path.split('?', 1)[0]!
@@ -108,9 +110,8 @@ function targetOf(domain: EdgeDomain, url: string, category: string): Target {
 
 const OWN_SITEMAP = /^\/sitemap(?:-([1-9]\d{0,4}))?\.xml$/
 
-function ownAnswer({ isActive, redirects, indexNowKey, files }: EdgeDomain, url: string): OwnAnswer | null {
-  const path = isActive ? barePath(url) : null
-  if (path === null) return null
+function ownAnswer({ isActive, redirects, indexNowKey, files }: EdgeDomain, path: string): OwnAnswer | null {
+  if (!isActive) return null
   const redirect = redirects?.find(path) ?? null
   if (redirect !== null) return { kind: 'redirect', redirect }
   if (path === '/robots.txt') return { kind: 'robots' }
