@@ -37,6 +37,7 @@ describe('GET /openapi.json', () => {
         'GET /api/domains/{domain}',
         'GET /api/domains/{domain}/certificate',
         'GET /api/domains/{domain}/dns',
+        'GET /api/domains/{domain}/indexnow',
         'GET /api/domains/{domain}/inspections/{inspectionId}',
         'GET /api/domains/{domain}/inspections/{inspectionId}/{picture}',
         'GET /api/domains/{domain}/pages',
