@@ -15,6 +15,10 @@ const DomainScreen = lazy(() => import('./screens/domain/domain.tsx'))
 const TrafficOfAccount = lazy(async () => ({
   default: (await import('./screens/traffic/traffic.tsx')).TrafficOfAccount,
 }))
+const Confirm = lazy(() => import('./screens/notifications/confirm.tsx'))
+const Incidents = lazy(() => import('./screens/notifications/incidents.tsx'))
+const Notifications = lazy(() => import('./screens/notifications/channels.tsx'))
+const ReportScreen = lazy(() => import('./screens/notifications/report.tsx'))
 const PlanScreen = lazy(() => import('./screens/account/plan.tsx'))
 const Keys = lazy(() => import('./screens/account/keys.tsx'))
 const Account = lazy(() => import('./screens/account/account.tsx'))
@@ -28,6 +32,7 @@ export function App() {
     <Suspense fallback={null}>
       <Switch>
         <Route path={ROUTES.welcome} component={Welcome} />
+        <Route path={ROUTES.confirm} component={Confirm} />
         <Route path={ROUTES.forgotten} component={ForgottenPassword} />
         <Route path={ROUTES.signIn} component={SignIn} />
         <Route path="/">
@@ -57,6 +62,9 @@ function Screens() {
         {({ domain, part }) => <DomainScreen key={domain} domain={domain} part={part} />}
       </Route>
       <Route path={ROUTES.traffic} component={TrafficOfAccount} />
+      <Route path={ROUTES.incidents} component={Incidents} />
+      <Route path={ROUTES.notifications} component={Notifications} />
+      <Route path={ROUTES.report} component={ReportScreen} />
       <Route path={ROUTES.keys} component={Keys} />
       <Route path={ROUTES.plan} component={PlanScreen} />
       <Route path={ROUTES.account} component={Account} />

@@ -11,6 +11,10 @@ export const ROUTES = {
   domainTokens: '/domains/:domain/tokens',
   domainTraffic: '/domains/:domain/traffic',
   traffic: '/traffic',
+  incidents: '/incidents',
+  notifications: '/notifications',
+  report: '/report',
+  confirm: '/confirm',
   keys: '/keys',
   plan: '/plan',
   account: '/account',
@@ -52,7 +56,11 @@ export function nextPath(search: string): string {
   const known = Object.values(ROUTES).some((route) =>
     new RegExp(`^${route.replace(':domain', '[^/?#]+')}$`).test(next),
   )
-  return known && next !== ROUTES.signIn && next !== ROUTES.welcome && next !== ROUTES.forgotten
+  return known &&
+    next !== ROUTES.signIn &&
+    next !== ROUTES.welcome &&
+    next !== ROUTES.confirm &&
+    next !== ROUTES.forgotten
     ? next
     : ROUTES.domains
 }

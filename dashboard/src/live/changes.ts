@@ -8,6 +8,7 @@ export type Outdated =
   | { kind: 'warm'; domain: string }
   | { kind: 'visits'; domain: string }
   | { kind: 'domain'; domain: string }
+  | { kind: 'incident' }
   | { kind: 'account' }
   | { kind: 'fleet' }
 
@@ -21,6 +22,8 @@ export function outdatedBy(event: LiveEvent): Outdated | null {
       return { kind: event.event, domain: event.data.domain }
     case 'domain':
       return { kind: 'domain', domain: event.data.domain }
+    case 'incident':
+      return { kind: 'incident' }
     case 'account':
       return { kind: 'account' }
     case 'fleet':
@@ -59,8 +62,15 @@ export function isOutdated(outdated: Outdated, key: readonly unknown[]): boolean
       )
     case 'domain':
       return first === 'domains' && (name === undefined || name === outdated.domain)
+    case 'incident':
+      return first === 'incidents'
     case 'account':
-      return first === 'session' || first === 'plan' || (first === 'domains' && name === undefined)
+      return (
+        first === 'incidents' ||
+        first === 'session' ||
+        first === 'plan' ||
+        (first === 'domains' && name === undefined)
+      )
     case 'fleet':
       return first === 'operator'
   }

@@ -1,4 +1,5 @@
 import IconAlertTriangle from '@tabler/icons-react/dist/esm/icons/IconAlertTriangle.mjs'
+import IconBell from '@tabler/icons-react/dist/esm/icons/IconBell.mjs'
 import IconBook from '@tabler/icons-react/dist/esm/icons/IconBook.mjs'
 import IconChartLine from '@tabler/icons-react/dist/esm/icons/IconChartLine.mjs'
 import IconCreditCard from '@tabler/icons-react/dist/esm/icons/IconCreditCard.mjs'
@@ -7,6 +8,7 @@ import IconHistory from '@tabler/icons-react/dist/esm/icons/IconHistory.mjs'
 import IconKey from '@tabler/icons-react/dist/esm/icons/IconKey.mjs'
 import IconLayoutDashboard from '@tabler/icons-react/dist/esm/icons/IconLayoutDashboard.mjs'
 import IconListDetails from '@tabler/icons-react/dist/esm/icons/IconListDetails.mjs'
+import IconMail from '@tabler/icons-react/dist/esm/icons/IconMail.mjs'
 import IconServer from '@tabler/icons-react/dist/esm/icons/IconServer.mjs'
 import IconSettings from '@tabler/icons-react/dist/esm/icons/IconSettings.mjs'
 import IconUserCircle from '@tabler/icons-react/dist/esm/icons/IconUserCircle.mjs'
@@ -21,6 +23,8 @@ export const SCREENS: readonly { title: string; to: string; Icon: Icon; group?: 
   [
     { title: 'Domains', to: ROUTES.domains, Icon: IconWorld },
     { title: 'Traffic', to: ROUTES.traffic, Icon: IconChartLine },
+    { title: 'Incidents', to: ROUTES.incidents, Icon: IconBell },
+    { title: 'Notifications', to: ROUTES.notifications, Icon: IconMail },
     { title: 'API keys', to: ROUTES.keys, Icon: IconKey },
     { title: 'Plan', to: ROUTES.plan, Icon: IconCreditCard },
     { title: 'Account', to: ROUTES.account, Icon: IconUserCircle },

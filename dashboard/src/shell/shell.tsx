@@ -9,6 +9,7 @@ import { switchAccount, useMe } from '../api/session.ts'
 import { LiveMark, useLiveFigures } from '../live/live-figures.tsx'
 import { notifyFailed } from '../parts/notifications.tsx'
 import { ROUTES } from '../route-map.ts'
+import { Bell } from './bell.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { SchemeToggle, Wordmark } from './frame.tsx'
 import { SCREENS } from './navigation.ts'
@@ -45,6 +46,7 @@ export function Shell({ children }: { children: ReactNode }) {
       <header className={classes.top}>
         <Burger opened={isOpen} onClick={() => setOpen(true)} aria-label="Open the menu" size="sm" />
         <Wordmark />
+        <Bell />
       </header>
       <aside className={classes.side}>
         <Navigation onSearch={openSearch} />
@@ -98,7 +100,10 @@ function Navigation({ isInDrawer = false, onSearch }: { isInDrawer?: boolean; on
         ))}
       </nav>
       <div className={classes.foot}>
-        <LiveMark />
+        <Group justify="space-between" wrap="nowrap">
+          <LiveMark />
+          <Bell />
+        </Group>
         <Text size="sm" className="break" fw={500}>
           {me.email}
         </Text>

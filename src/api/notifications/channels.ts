@@ -9,7 +9,7 @@ import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { kindSchema } from './incidents.ts'
 
-const channelsSchema = apiSchema(
+export const channelsSchema = apiSchema(
   'Notifications',
   z.object({
     emails: z.array(
@@ -38,7 +38,7 @@ const bodySchema = z.object({
     .max(RECIPIENTS_LIMIT),
 })
 
-const reportSchema = apiSchema(
+export const reportSchema = apiSchema(
   'Report',
   z.object({
     week: z.string().describe('ISO 8601, Monday to Sunday in UTC'),

@@ -36,13 +36,13 @@ const endpointFields = {
   failing_since: time.nullable().describe('Since when no delivery succeeded; null: the last one did'),
   switched_off_at: time.nullable().describe('Switched off after three days of failures, or by status 410'),
 }
-const endpointSchema = apiSchema('Endpoint', z.object(endpointFields))
+export const endpointSchema = apiSchema('Endpoint', z.object(endpointFields))
 const newEndpointSchema = apiSchema(
   'NewEndpoint',
   z.object({ ...endpointFields, secret: z.string().describe('Signs deliveries; shown only once') }),
 )
 
-const deliverySchema = apiSchema(
+export const deliverySchema = apiSchema(
   'Delivery',
   z.object({
     id: z.int(),

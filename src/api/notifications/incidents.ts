@@ -22,7 +22,7 @@ export const afterParameter = wholeNumber(Number.MAX_SAFE_INTEGER)
 
 export const kindSchema = z.enum(INCIDENT_KINDS)
 
-const incidentSchema = apiSchema(
+export const incidentSchema = apiSchema(
   'Incident',
   z.object({
     id: z.int(),

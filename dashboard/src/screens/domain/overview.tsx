@@ -10,6 +10,7 @@ import { Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { UsageBar } from '../../parts/usage-bar.tsx'
 import { domainPath } from '../../route-map.ts'
+import { HealthSentence } from '../notifications/incidents.tsx'
 import { DnsInstructions } from './dns.tsx'
 import { DomainSteps } from './getting-started.tsx'
 
@@ -25,6 +26,7 @@ export function DomainOverview({ domain }: { domain: DomainWithSettings }) {
         </Alert>
       )}
       {!domain.ssl_enabled && <DomainSteps domain={name} />}
+      <HealthSentence domain={name} />
       <div className="columns">
         <CurrentState domain={domain} />
         <Section

@@ -1,0 +1,113 @@
+import { Anchor, Badge, List, Stack, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import { incidentsQuery } from '../../api/notification-queries.ts'
+import type { Incident } from '../../api/types.ts'
+import { Facts, Note, Page, Section } from '../../parts/page.tsx'
+import { Empty, Loaded } from '../../parts/states.tsx'
+import { TimeText } from '../../parts/time-text.tsx'
+import { domainPath, pagePath, ROUTES } from '../../route-map.ts'
+import { KIND_TITLES } from './words.ts'
+
+export default function Incidents() {
+  const incidents = useQuery(incidentsQuery())
+  return (
+    <Page
+      title="Incidents"
+      lead={
+        <>
+          What is wrong, compared with each domain's own past. Choose who is told in{' '}
+          <Anchor component={Link} href={ROUTES.notifications} underline="always">
+            notifications
+          </Anchor>
+          .
+        </>
+      }
+    >
+      <Loaded query={incidents}>
+        {(list) =>
+          list.length === 0 ? (
+            <div className="sheet">
+              <Empty title="No incidents">
+                Everything is as usual. Incidents of the last 400 days are listed here.
+              </Empty>
+            </div>
+          ) : (
+            <Stack gap="md">
+              {list.map((incident) => (
+                <OneIncident key={incident.id} incident={incident} />
+              ))}
+            </Stack>
+          )
+        }
+      </Loaded>
+    </Page>
+  )
+}
+
+function OneIncident({ incident }: { incident: Incident }) {
+  const { domain, kind, state, since, resolved_at, resolution, summary, evidence } = incident
+  const isOpen = state === 'open'
+  return (
+    <Section
+      title={`${domain}: ${KIND_TITLES[kind]}`}
+      lead={summary}
+      actions={<Badge color={isOpen ? 'red' : 'paint'}>{isOpen ? 'Open' : 'Resolved'}</Badge>}
+    >
+      <Facts
+        rows={[
+          ['Since', <TimeText key="since" at={since} />],
+          ...(resolved_at === null
+            ? []
+            : [[`Ended (${resolution})`, <TimeText key="ended" at={resolved_at} />] as const]),
+          ...evidence.changes.map(
+            ({ what, at }) => [`Before: ${what}`, <TimeText key={at} at={at} />] as const,
+          ),
+        ]}
+      />
+      {evidence.pages.length > 0 && (
+        <List size="sm">
+          {evidence.pages.map(({ path, outcome, detail }) => (
+            <List.Item key={path} className="break">
+              <Anchor component={Link} href={pagePath(domain, path)} size="sm" underline="always">
+                {path}
+              </Anchor>
+              : {outcome}
+              {detail === null || detail === '' ? '' : ` (${detail})`}
+            </List.Item>
+          ))}
+        </List>
+      )}
+      {isOpen && (
+        <Text size="sm">
+          <strong>Try first:</strong> {evidence.advice}
+        </Text>
+      )}
+    </Section>
+  )
+}
+
+/** The health of a domain in one sentence. */
+export function HealthSentence({ domain }: { domain: string }) {
+  const { data } = useQuery(incidentsQuery(domain))
+  if (data === undefined) return null
+  const open = data.filter(({ state }) => state === 'open')
+  const [first] = open
+  return (
+    <div className="sheet" role="status" aria-label="Health">
+      {first === undefined ? (
+        <Text>Everything is as usual.</Text>
+      ) : (
+        <Text className="break">
+          <strong>{KIND_TITLES[first.kind]}.</strong> {first.summary}{' '}
+          <Anchor component={Link} href={ROUTES.incidents} underline="always">
+            {open.length === 1 ? 'Show the incident' : `Show ${open.length} incidents`}
+          </Anchor>
+        </Text>
+      )}
+      <Note>
+        <Link href={domainPath('domainRenders', domain)}>Renders of the last week</Link>
+      </Note>
+    </div>
+  )
+}

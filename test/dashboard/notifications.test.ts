@@ -1,0 +1,150 @@
+/** Incidents, who is told of them, deliveries and the weekly report, as their owner sees them. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, before, it } from 'node:test'
+import { startBrowser, type Tab } from '../../dashboard/shots/browser.ts'
+import { setPassword } from '../../src/accounts/sign-in/passwords.ts'
+import { DASHBOARD_DIR } from '../../src/api/service/dashboard.ts'
+import { confirmToken, secretOf } from '../../src/notifications/delivery/links.ts'
+import { startTestApi, type TestAccount, type TestApi } from '../support/api.ts'
+
+const PASSWORD = 'seven quiet otters paint'
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+let api: TestApi
+let tab: Tab
+let owner: TestAccount
+const closing: (() => Promise<unknown>)[] = []
+const complaints: string[] = []
+
+before(async () => {
+  api = await startTestApi({ dashboardDir: DASHBOARD_DIR, events: {} })
+  closing.unshift(api.close)
+  api.clock.atMs = Date.now()
+  owner = await api.account()
+  await setPassword(api.pool, owner.id, PASSWORD)
+  const { id } = await api.domain(owner, 'shop.example.com')
+  const at = new Date().toISOString()
+  const evidence = {
+    count: 9,
+    pages: [{ path: '/<b>cart', outcome: 'origin-error', detail: 'status 500', at }],
+    changes: [{ what: 'deploy', at }],
+    level: null,
+    advice: 'Open one of the example pages.',
+    url: '/domains/shop.example.com/renders',
+  }
+  await api.pool.query(
+    `insert into incident (account_id, domain_id, kind, since, summary, evidence)
+     values ($1, $2, 'renders_failing', now(), '9 of the last 10 renders failed.', $3)`,
+    [owner.id, id, JSON.stringify(evidence)],
+  )
+  await api.pool.query(
+    `insert into traffic_day values ($1, '2026-11-17', 'search', 'Googlebot', 'hit', 7, 0, 0, 0, 0, '{}')`,
+    [id],
+  )
+  const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-notifications-'))
+  await chmod(dir, 0o711)
+  closing.push(() => rm(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }))
+  const browser = await startBrowser(dir, (line) => complaints.push(line))
+  closing.unshift(browser.close)
+  tab = browser.tab
+  await tab.show({ width: 1280, height: 800, scheme: 'light' })
+  await tab.open(`${api.url}/sign-in`)
+  await tab.run(`fetch('/api/session', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: ${JSON.stringify(JSON.stringify({ email: owner.email, password: PASSWORD }))},
+  })`)
+  complaints.length = 0
+})
+after(async () => {
+  for (const close of closing) await close()
+})
+
+const shows = (text: string) => tab.until(`document.body.innerText.includes(${JSON.stringify(text)})`)
+const click = async (name: string) => {
+  const found = `[...document.querySelectorAll('button, a')].find((each) =>
+    each.textContent.trim() === ${JSON.stringify(name)} || each.ariaLabel === ${JSON.stringify(name)})`
+  await tab.until(found)
+  await tab.run(`${found}.click()`)
+}
+const type = (selector: string, value: string) =>
+  tab.run(`(() => {
+    const field = document.querySelector(${JSON.stringify(selector)})
+    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, ${JSON.stringify(value)})
+    field.dispatchEvent(new Event('input', { bubbles: true }))
+  })()`)
+
+async function isClean(): Promise<void> {
+  for (const view of [
+    { width: 1280, height: 800, scheme: 'light' },
+    { width: 390, height: 844, scheme: 'dark' },
+  ] as const) {
+    await tab.show(view)
+    await tab.run(`${axe};0`)
+    const found = await tab.run<string[]>(
+      `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ target }) => target).join()))`,
+    )
+    assert.deepEqual(found, [], JSON.stringify(view))
+    const width = await tab.run<number>('document.documentElement.scrollWidth')
+    assert(width <= view.width, `${width} pixels wide`)
+  }
+  await tab.show({ width: 1280, height: 800, scheme: 'light' })
+  assert.deepEqual(complaints, [])
+}
+
+it('the overview states the health of a domain, and the bell leads to the incident', async () => {
+  await tab.open(`${api.url}/domains/shop.example.com`)
+  await shows('Renders failing. 9 of the last 10 renders failed.')
+  await isClean()
+  await click('Open incidents: 1')
+  await shows('shop.example.com: Renders failing')
+  await shows('/<b>cart')
+  await shows('Try first: Open one of the example pages.')
+  await isClean()
+  await api.pool.query(`select resolve_incident(id, 'recovered') from incident`)
+  await tab.until(`document.querySelector('[aria-label="Open incidents: 0"]')`)
+})
+
+it('addresses are added, endpoints tested, and deliveries replayed', async () => {
+  await tab.open(`${api.url}/notifications`)
+  await shows(owner.email)
+  await type('input[type=email]', 'team@example.org')
+  await click('Add')
+  await shows('Waits for its confirmation')
+  await tab.open(`${api.url}/notifications`)
+  await type('input[type=url]', 'https://hooks.example.com/x')
+  await tab.run(`document.querySelector('input[type=url]').form.requestSubmit()`)
+  await shows('whsec_')
+  await click('I have copied it')
+  await click('Send a test')
+  await shows('endpoint.test')
+  await api.pool.query(
+    `update delivery set state = 'failed', error = 'timed-out' where endpoint_id is not null`,
+  )
+  await tab.open(`${api.url}/notifications`)
+  await shows('timed-out')
+  await isClean()
+  await click('Replay endpoint.test')
+  await shows('waiting')
+})
+
+it('the weekly report, and the link that confirms an address', async () => {
+  await tab.open(`${api.url}/report?week=2026-W47`)
+  await shows('Googlebot 7')
+  await isClean()
+  const { rows } = await api.pool.query<{ id: number; confirm_round: number }>(
+    `select id, confirm_round from recipient where email = 'team@example.org'`,
+  )
+  const { id, confirm_round: round } = rows[0]!
+  const token = confirmToken(await secretOf(api.pool, api.deps.vault, id), id, round)
+  await tab.open(`${api.url}/confirm#${token}`)
+  assert.equal(await tab.run('location.hash'), '')
+  await isClean()
+  await click('Confirm this address')
+  await shows('team@example.org is told from now on.')
+})
