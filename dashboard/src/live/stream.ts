@@ -10,7 +10,18 @@ export type EventStream = {
   close(): void
 }
 
-const NAMES = ['render', 'pages', 'warm', 'visits', 'quota', 'domain', 'account', 'fleet', 'reread'] as const
+const NAMES = [
+  'render',
+  'pages',
+  'warm',
+  'visits',
+  'incident',
+  'quota',
+  'domain',
+  'account',
+  'fleet',
+  'reread',
+] as const
 
 const PAUSES_MS = [1_000, 2_000, 5_000, 15_000, 30_000]
 
