@@ -38,7 +38,13 @@ const rulesSet = defineCommand({
     const rules = parseRules(values.file === '-' ? await readStdin() : await textOf(values.file))
     return withDatabase(around, async ({ pool, nowMs }) => {
       const owner = await ownerOfDomain(pool, name)
-      const domain = await updateDomain(pool, owner, name, { settings: { rules } }, { plans, nowMs })
+      const domain = await updateDomain(
+        pool,
+        owner,
+        name,
+        { settings: { rules }, author: 'command line' },
+        { plans, nowMs },
+      )
       const outdated = await outdatedPages(pool, domain.id, rules, values.refresh ? nowMs : null)
       const warnings = coveredRules(rules)
       const never = warnings.map(

@@ -214,6 +214,34 @@ describe('a page in detail', () => {
 })
 
 describe('settings', () => {
+  it('a rule says what it does, names what is wrong with it, and is saved with what to know about it', async () => {
+    await visit(`/domains/${DOMAIN}/settings`)
+    for (const at of [1, 2]) {
+      await button('Add a rule').click()
+      const rule = page.getByRole('group', { name: `Rule ${at}`, exact: true })
+      await rule.getByLabel('Path').fill('/product*')
+      await rule.getByText('Crawlers that ask for /product* get the origin.').waitFor()
+    }
+    const first = page.getByRole('group', { name: 'Rule 1', exact: true })
+    await first.getByLabel('Crawlers get').selectOption('no-store')
+    await first.getByRole('button', { name: 'Conditions, rendering and changes' }).click()
+    const more = first.getByLabel('Further fields, as JSON')
+    await more.fill('{"render": {"wait_for": "..price"}}')
+    await button('Save').click()
+    await first.getByText('is not a CSS selector').waitFor()
+    assert.deepEqual(await axeEverywhere(page), [])
+    await more.fill('{"render": {"wait_for": ".price"}}')
+    await first.getByText('get pages only once .price is there').waitFor()
+    await button('Save').click()
+    await page.getByText('Rule 2 never matches: rule 1 takes all that it could.').waitFor()
+    assert.deepEqual(await axeEverywhere(page), [])
+    await page.reload()
+    assert.match(await more.inputValue(), /"wait_for": "\.price"/)
+    for (const _rule of [1, 2]) await button('Remove rule 1').click()
+    await button('Save').click()
+    await page.getByText('Saved. The settings apply from the next request.').waitFor()
+  })
+
   it('are saved and survive a reload; unsaved changes are not lost without a question', async () => {
     await visit(`/domains/${DOMAIN}/settings`)
     await field('Fresh, in hours').fill('12')

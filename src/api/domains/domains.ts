@@ -32,7 +32,7 @@ const updateQuery = z.object({
     .describe('`true`: pages that were rendered under other rules become stale'),
 })
 
-const updatedSchema = z.object({
+export const updatedSchema = z.object({
   domain: domainWithSettingsSchema,
   warnings: z
     .array(

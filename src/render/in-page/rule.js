@@ -15,18 +15,21 @@ function changePage(change, scopes) {
   const removed = change.remove.map((selector) => ({ selector, elements: removeAll([selector], scopes) }))
   let consent = 0
   if (change.consent !== null) {
-    consent = removeAll(change.consent, scopes)
+    consent = removeBanners(change.consent, scopes)
     for (const element of [root, doc.body]) if (element instanceof HTMLElement) unlock(element)
   }
   return { removed, consent, head: changeHead(change.head) }
 }
 
-/** @param {string[]} selectors @param {Part[]} scopes */
-function removeAll(selectors, scopes) {
-  let count = 0
+/** Ids and classes are looked up: matching each element with 200 selectors takes twenty times as long. @param {string[]} selectors @param {Part[]} scopes */
+function removeBanners(selectors, scopes) {
+  const names = new Set(selectors.filter((selector) => /^[#.][\w-]+$/.test(selector)))
+  let count = removeAll([selectors.filter((selector) => !names.has(selector)).join(',')], scopes)
   for (const scope of scopes) {
-    for (const element of matching(scope, selectors)) {
-      if (element === root || element === doc.head || element === doc.body) continue
+    for (const element of matching(scope, '[id], [class]')) {
+      const isNamed =
+        names.has(`#${element.id}`) || [...element.classList].some((name) => names.has(`.${name}`))
+      if (!isNamed || isFixed(element)) continue
       element.remove()
       count++
     }
@@ -34,10 +37,28 @@ function removeAll(selectors, scopes) {
   return count
 }
 
-/** Chromium may not know a selector. @param {Part} scope @param {string[]} selectors */
-function matching(scope, selectors) {
+/** @param {Element} element */
+function isFixed(element) {
+  return element === root || element === doc.head || element === doc.body
+}
+
+/** @param {string[]} selectors @param {Part[]} scopes */
+function removeAll(selectors, scopes) {
+  let count = 0
+  for (const scope of scopes) {
+    for (const element of matching(scope, selectors.join(','))) {
+      if (isFixed(element)) continue
+      element.remove()
+      count++
+    }
+  }
+  return count
+}
+
+/** Chromium may not know a selector. @param {Part} scope @param {string} selector */
+function matching(scope, selector) {
   try {
-    return scope.querySelectorAll(selectors.join(','))
+    return scope.querySelectorAll(selector)
   } catch {
     return []
   }

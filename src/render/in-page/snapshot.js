@@ -89,7 +89,10 @@ function takeSnapshot(maxChars, maxElements, change) {
   const taken = { kind: 'html', html: asAscii(html), blank, ...metas }
   if (change === null) return taken
   const changes = changePage(change, scopes)
-  return { ...taken, changed: { html: asAscii(serialise(shadowRoots)), changes } }
+  // Half of what a change costs, which a rule that finds nothing need not.
+  const isSame =
+    changes.head.length + changes.consent === 0 && changes.removed.every((one) => one.elements === 0)
+  return { ...taken, changed: { html: isSame ? null : asAscii(serialise(shadowRoots)), changes } }
 }
 
 /** @param {ShadowRoot[]} shadowRoots */

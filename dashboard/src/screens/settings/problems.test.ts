@@ -26,6 +26,7 @@ it('an error of the server is shown at its field', () => {
       'rules.1.path',
     ],
     [{ rules: [{ path: '/a' }] }, 'rules.0.path'],
+    [{ rules: [{ path: '/a', render: { wait_for: '..a' } }] }, 'rules.0.more'],
     [{ rules: [{ path: '/a', fresh_seconds: -1 }] }, 'rules.0.freshHours'],
     [{ crawlers: { add: [{ pattern: 'x', category: 'ai' }] } }, 'crawlers.added.0.pattern'],
     [{ crawlers: { remove: ['abc', 'x'] } }, 'crawlers.removed'],

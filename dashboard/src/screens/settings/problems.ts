@@ -43,16 +43,33 @@ export function settingsProblems(
 
 function ruleProblems(rules: readonly RuleForm[]): Record<string, string | null> {
   const problems: Record<string, string | null> = {}
-  for (const [at, { path, action, freshHours, stored }] of rules.entries()) {
+  for (const [at, { path, action, freshHours, more }] of rules.entries()) {
     problems[`rules.${at}.path`] = path.trim().startsWith('/') ? null : 'Begin with /'
+    problems[`rules.${at}.more`] = moreProblem(more)
     problems[`rules.${at}.freshHours`] =
       freshHours !== ''
         ? ageProblem(freshHours, HOUR_SECONDS)
-        : action === '' && (stored === undefined || Object.keys(stored).length < 2)
+        : action === '' && more.trim() === ''
           ? 'Choose what crawlers get, or enter a time'
           : null
   }
   return problems
+}
+
+const MORE_FIELDS = ['when', 'stale_seconds', 'keep_seconds', 'render', 'change']
+
+function moreProblem(more: string): string | null {
+  if (more.trim() === '') return null
+  let fields: unknown
+  try {
+    fields = JSON.parse(more)
+  } catch (error) {
+    return `This is not JSON: ${(error as Error).message}`
+  }
+  if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
+    return 'Enter a JSON object: {…}'
+  const unknown = Object.keys(fields).find((name) => !MORE_FIELDS.includes(name))
+  return unknown === undefined ? null : `Unknown field ${unknown}: use ${MORE_FIELDS.join(', ')}`
 }
 
 function crawlerProblems({ added, removed }: CrawlersForm): Record<string, string | null> {
@@ -136,6 +153,7 @@ const FIELDS: readonly (readonly [RegExp, string])[] = [
   [/^settings\.query(\[\d+\])?$/, 'queryNames'],
   [/^settings\.rules\[(\d+)\]\.fresh_seconds$/, 'rules.$1.freshHours'],
   [/^settings\.rules\[(\d+)\](\.path)?$/, 'rules.$1.path'],
+  [/^settings\.rules\[(\d+)\]\.\S+$/, 'rules.$1.more'],
   [/^settings\.crawlers\.add\[(\d+)\](\.pattern)?$/, 'crawlers.added.$1.pattern'],
   [/^settings\.crawlers\.remove(\[\d+\])?$/, 'crawlers.removed'],
   [/^settings\.render\.user_agent$/, 'visitor.userAgent'],

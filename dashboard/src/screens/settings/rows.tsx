@@ -1,10 +1,11 @@
 import { Button, Group, NativeSelect, NumberInput, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
-import type { ReactNode } from 'react'
+import { type DragEvent, type ReactNode, useState } from 'react'
 import { CATEGORIES, PURPOSES } from '../../crawler-categories.ts'
 import { Note } from '../../parts/page.tsx'
 import { MAX_PATTERNS, MAX_RULES } from './problems.ts'
 import classes from './rows.module.css'
+import { ruleSentence } from './rule-sentence.ts'
 import type { CrawlersForm, RuleForm, SettingsForm } from './values.ts'
 
 type Form = UseFormReturnType<SettingsForm>
@@ -25,9 +26,9 @@ export function RuleRows({ form }: { form: Form }) {
         rows={rules}
         max={MAX_RULES}
         isOrdered
-        newRow={{ path: '', action: 'pass', freshHours: '' }}
+        newRow={{ path: '', action: 'pass', freshHours: '', more: '' }}
       >
-        {(row) => (
+        {(row, at) => (
           <>
             <TextInput
               label="Path"
@@ -55,9 +56,42 @@ export function RuleRows({ form }: { form: Form }) {
               decimalScale={2}
               {...form.getInputProps(`${row}.freshHours`)}
             />
+            <RuleDetails form={form} rule={rules[at]} row={row} />
           </>
         )}
       </Rows>
+    </Stack>
+  )
+}
+
+/** What the rule does in words, and the fields that have no input of their own. */
+function RuleDetails({ form, rule, row }: { form: Form; rule: RuleForm | undefined; row: string }) {
+  const [isOpen, setOpen] = useState(rule !== undefined && rule.more !== '')
+  const error = form.errors[`${row}.more`] !== undefined
+  return (
+    <Stack gap="xs" className={classes.details}>
+      <Group gap="sm" justify="space-between">
+        <Note size="sm">{rule === undefined ? '' : ruleSentence(rule)}</Note>
+        <Button
+          size="compact-sm"
+          variant="default"
+          aria-expanded={isOpen || error}
+          onClick={() => setOpen(!isOpen)}
+        >
+          Conditions, rendering and changes
+        </Button>
+      </Group>
+      {(isOpen || error) && (
+        <Textarea
+          label="Further fields, as JSON"
+          description='For example {"when": {"categories": ["search"]}, "render": {"wait_for": "#price", "block": ["chat"]}, "change": {"remove": [".banner"], "consent": true}}'
+          autosize
+          minRows={3}
+          spellCheck={false}
+          ff="monospace"
+          {...form.getInputProps(`${row}.more`)}
+        />
+      )}
     </Stack>
   )
 }
@@ -114,9 +148,10 @@ function Rows(props: {
   max: number
   isOrdered?: boolean
   newRow: Omit<RuleForm, 'key'> | Omit<CrawlersForm['added'][number], 'key'>
-  children: (row: string) => ReactNode
+  children: (row: string, at: number) => ReactNode
 }) {
   const { form, list, noun, rows, isOrdered = false } = props
+  const [dragged, setDragged] = useState<string | null>(null)
   return (
     <>
       {rows.map(({ key }, at) => {
@@ -132,14 +167,34 @@ function Rows(props: {
           </Button>
         )
         const moveTo = (to: number) => () => form.reorderListItem(list, { from: at, to })
+        const drop = (event: DragEvent) => {
+          event.preventDefault()
+          const from = rows.findIndex((row) => row.key === dragged)
+          if (from !== -1) form.reorderListItem(list, { from, to: at })
+          setDragged(null)
+        }
         return (
           <fieldset
             key={key}
             className={classes.row}
+            onDragOver={(event) => dragged !== null && event.preventDefault()}
+            onDrop={drop}
             aria-label={`${noun.charAt(0).toUpperCase()}${noun.slice(1)} ${at + 1}`}
           >
-            {props.children(`${list}.${at}`)}
+            {props.children(`${list}.${at}`, at)}
             <Group gap={4} wrap="nowrap" className={classes.actions}>
+              {isOrdered && (
+                <span
+                  draggable
+                  aria-hidden
+                  className={classes.handle}
+                  title="Drag to order"
+                  onDragStart={() => setDragged(key)}
+                  onDragEnd={() => setDragged(null)}
+                >
+                  ⠿
+                </span>
+              )}
               {isOrdered && action('Move % up', '↑', moveTo(at - 1), at === 0)}
               {isOrdered && action('Move % down', '↓', moveTo(at + 1), at === rows.length - 1)}
               {action('Remove %', 'Remove', () => form.removeListItem(list, at))}

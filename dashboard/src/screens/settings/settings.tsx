@@ -1,14 +1,16 @@
-import { Button, Group, Stack, Text } from '@mantine/core'
+import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-
+import type { z } from 'zod'
+import type { updatedSchema } from '../../../../src/api/domains/domains.ts'
 import { domainQuery, domainsQuery, domainUrl } from '../../api/queries.ts'
 import { messageOf, request } from '../../api/request.ts'
 import type { DomainWithSettings } from '../../api/types.ts'
+import { count } from '../../format.ts'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
-import { notifyDone } from '../../parts/notifications.tsx'
+import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
 import { Note, Section } from '../../parts/page.tsx'
 import { Refusal } from '../../parts/states.tsx'
 import { ROUTES } from '../../route-map.ts'
@@ -30,6 +32,9 @@ export default function DomainSettings({ domain }: { domain: DomainWithSettings 
         <Stack gap="lg">
           <SettingsSections form={form} domain={domain} />
           <Refusal error={save.error} />
+          {save.data !== undefined && !isDirty && (
+            <RulesAnswer name={domain.custom_domain} saved={save.data} />
+          )}
           <Group className={classes.save} data-dirty={isDirty || undefined}>
             <Button type="submit" loading={save.isPending} disabled={!isDirty}>
               Save
@@ -50,6 +55,51 @@ export default function DomainSettings({ domain }: { domain: DomainWithSettings 
   )
 }
 
+type Saved = z.infer<typeof updatedSchema>
+
+/** What to know about rules that were saved just now. */
+function RulesAnswer({ name, saved }: { name: string; saved: Saved }) {
+  const { domain, warnings = [], outdated_pages: outdated = 0 } = saved
+  const refresh = useMutation({
+    mutationFn: () =>
+      request<Saved>('PUT', `${domainUrl(name)}?refresh=true`, {
+        body: { settings: { rules: domain.settings.rules } },
+      }),
+    onSuccess: () =>
+      notifyDone('These pages are stale now: each is rendered again after its next crawler visit.'),
+    onError: (error) => notifyFailed('The pages were not made stale', error),
+  })
+  if (warnings.length === 0 && outdated === 0) return null
+  return (
+    <Alert color="yellow" title="Saved, with notes about your rules">
+      <Stack gap="xs" align="start">
+        {warnings.map(({ rule, covered_by: by }) => (
+          <Text size="sm" key={rule}>
+            Rule {rule + 1} never matches: rule {by + 1} takes all that it could.
+          </Text>
+        ))}
+        {outdated > 0 && (
+          <>
+            <Text size="sm">
+              {count(outdated)} cached pages were made under other rules. They are served until they are
+              stale.
+            </Text>
+            <Button
+              size="xs"
+              variant="default"
+              loading={refresh.isPending}
+              disabled={refresh.isSuccess}
+              onClick={() => refresh.mutate()}
+            >
+              Make them stale now
+            </Button>
+          </>
+        )}
+      </Stack>
+    </Alert>
+  )
+}
+
 function useSettingsForm(domain: DomainWithSettings) {
   const name = domain.custom_domain
   const queries = useQueryClient()
@@ -60,7 +110,7 @@ function useSettingsForm(domain: DomainWithSettings) {
   })
   const save = useMutation({
     mutationFn: (values: SettingsForm) =>
-      request<{ domain: DomainWithSettings }>('PUT', domainUrl(name), {
+      request<Saved>('PUT', domainUrl(name), {
         body: {
           // Sent only if changed: the server connects to the origin, which is slow and can fail.
           ...(values.origin.trim() !== domain.origin_url && { origin_url: values.origin.trim() }),

@@ -58,7 +58,9 @@ describe('the settings form', () => {
     const form = formOf(domainWith({}))
     form.query = 'list'
     form.queryNames = ' page\ncolor, page '
-    form.rules = [{ key: 'a', path: ' /cart* ', action: 'pass', freshHours: 0.5 }]
+    form.rules = [
+      { key: 'a', path: ' /cart* ', action: 'pass', freshHours: 0.5, more: '{"render": {"wait_for": "#a"}}' },
+    ]
     form.rendered.seo = false
     assert.deepEqual(
       settingsProblems(form, () => null),
@@ -67,12 +69,14 @@ describe('the settings form', () => {
     const sent = settingsOf(form, DEFAULT_DOMAIN_SETTINGS)
     assert.deepEqual(domainSettingsPatchSchema.parse(sent), sent)
     assert.deepEqual(sent.query, ['page', 'color'])
-    assert.deepEqual(sent.rules, [{ path: '/cart*', action: 'pass', fresh_seconds: 1_800 }])
+    assert.deepEqual(sent.rules, [
+      { render: { wait_for: '#a' }, path: '/cart*', action: 'pass', fresh_seconds: 1_800 },
+    ])
     assert.deepEqual(sent.categories, { seo: 'pass' })
   })
 
   it('names the field that is wrong', () => {
-    const rule = { key: 'a', path: 'cart', action: '', freshHours: '' } as const
+    const rule = { key: 'a', path: 'cart', action: '', freshHours: '', more: '' } as const
     const crawlers = { added: [{ key: 'a', pattern: 'x*', category: 'ai' as const }], removed: 'abc\nx' }
     assert.deepEqual(Object.keys(problemsOf({ crawlers })), ['crawlers.added.0.pattern', 'crawlers.removed'])
     const visitor = { userAgent: 'ü', width: 199, height: '', locale: '-', timeZone: 'Mars' }

@@ -1,15 +1,15 @@
 import type { DomainWithSettings, Settings } from '../../api/types.ts'
 import { CATEGORIES, type Category } from '../../crawler-categories.ts'
 
-type Rule = Settings['rules'][number]
+export type Rule = Settings['rules'][number]
 
 export type RuleForm = {
   key: string
   path: string
   action: '' | NonNullable<Rule['action']>
   freshHours: number | string
-  /** What this form does not show. */
-  stored?: Partial<Rule>
+  /** The other fields, as a JSON object; empty: none. */
+  more: string
 }
 
 /** Crawlers that are defined, or not treated as crawlers, only on this domain. */
@@ -73,7 +73,7 @@ export function formOf({
       path: rule.path,
       action: rule.action ?? '',
       freshHours: rule.fresh_seconds === undefined ? '' : rule.fresh_seconds / HOUR_SECONDS,
-      stored: rule,
+      more: moreOf(rule),
     })),
     rendered: Object.fromEntries(
       CATEGORIES.map(({ category }) => [category, isRendered(category)]),
@@ -109,12 +109,7 @@ export function settingsOf(form: SettingsForm, stored: Settings): Partial<Settin
     keep_seconds: seconds(form.keepDays, DAY_SECONDS),
     crawler_wait_seconds: Number(form.crawlerWaitSeconds),
     query: form.query === 'list' ? words(form.queryNames) : form.query,
-    rules: form.rules.map(({ path, action, freshHours, stored = {} }) => ({
-      ...hiddenFields(stored),
-      path: path.trim(),
-      ...(action !== '' && { action }),
-      ...(freshHours !== '' && { fresh_seconds: seconds(freshHours, HOUR_SECONDS) }),
-    })),
+    rules: form.rules.map(ruleOf),
     categories,
     https_redirect: form.httpsRedirect,
     origin_cache_control: form.respectsCacheControl ? 'respect' : 'ignore',
@@ -126,13 +121,17 @@ export function settingsOf(form: SettingsForm, stored: Settings): Partial<Settin
   }
 }
 
-function hiddenFields({
-  path: _path,
-  action: _action,
-  fresh_seconds: _fresh,
-  ...hidden
-}: Partial<Rule>): Partial<Rule> {
-  return hidden
+export function ruleOf({ path, action, freshHours, more }: RuleForm): Rule {
+  return {
+    ...(more.trim() === '' ? {} : (JSON.parse(more) as Partial<Rule>)),
+    path: path.trim(),
+    ...(action !== '' && { action }),
+    ...(freshHours !== '' && { fresh_seconds: seconds(freshHours, HOUR_SECONDS) }),
+  }
+}
+
+function moreOf({ path: _path, action: _action, fresh_seconds: _fresh, ...more }: Rule): string {
+  return Object.keys(more).length === 0 ? '' : JSON.stringify(more, null, 2)
 }
 
 function crawlersOf({ added, removed }: CrawlersForm): Settings['crawlers'] {
