@@ -530,7 +530,7 @@ describe('leaving', () => {
 
   it('no window has logged anything but expected refusals', () => {
     assert.deepEqual(
-      dashboard.complaints.filter((line) => !/status of (401|404)/.test(line)),
+      dashboard.complaints.filter((line) => !/status of (400|401|404)/.test(line)),
       [],
     )
   })
