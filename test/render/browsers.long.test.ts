@@ -1,26 +1,22 @@
-/**
- * Everything that depends on the browser, with each browser of Debian that is installed: the rest of a run uses the one
- * that a node finds, in CI the packaged one.
- */
+/** What depends on the browser's program, with each that is named; the rest of a run uses the one that a node finds. */
 import assert from 'node:assert/strict'
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { it } from 'node:test'
 
-import { hasProgram } from '../support/program.ts'
-
 const ROOT = path.resolve(import.meta.dirname, '../..')
-const FILES = globSync('src/render/{browser,tab,time,visit}/*.test.ts', { cwd: ROOT }).concat(
-  'test/roles.test.ts',
-  'test/security/secrets.test.ts',
-)
+const FILES = [
+  ...globSync('src/render/browser/*.test.ts', { cwd: ROOT }),
+  ...['src/render/visit/visit.test.ts', 'test/roles.test.ts', 'test/security/secrets.test.ts'],
+]
 
-for (const name of ['chromium', 'chromium-headless-shell']) {
-  if (!hasProgram(name, name)) continue
-  it(`with ${name}`, { timeout: 280_000 }, async () => {
-    const executable = execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim()
+/** Programs, as `PREPAINT_TEST_BROWSERS=/usr/bin/chromium:/usr/bin/chromium-headless-shell`. */
+const browsers = process.env['PREPAINT_TEST_BROWSERS']?.split(':') ?? []
+
+for (const executable of browsers) {
+  it(`with ${executable}`, { timeout: 290_000 }, async () => {
     const run = spawn(process.execPath, ['--test', '--test-reporter=dot', '--test-concurrency=2', ...FILES], {
       cwd: ROOT,
       stdio: ['ignore', 'pipe', 'inherit'],
