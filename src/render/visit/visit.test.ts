@@ -253,3 +253,10 @@ describe('how a render ends', () => {
     assert.match(await renderer.html('/after'), /content/)
   })
 })
+
+it('a blank page that states its status by meta is believed', async () => {
+  const meta = '<meta name="prerender-status-code" content="410">'
+  renderer.routes.set('/blank', `<!doctype html>${meta}<div id="app"></div>`)
+  const outcome = await renderer.page('/blank')
+  assert.deepEqual([outcome.kind, 'status' in outcome && outcome.status], ['rendered', 410])
+})

@@ -67,12 +67,6 @@ export const status: Theme = {
       expect: { status: 404, reads: ['page'], headers: { 'x-robots-tag': 'noindex' } },
     },
     {
-      name: 'nothing to see, with a status of its own',
-      why: 'The page says what it is, and is believed.',
-      routes: { '': page('<div id="app"></div>', '<meta name="prerender-status-code" content="410">') },
-      expect: { status: 410 },
-    },
-    {
       name: 'a body without anything',
       why: '200 and nothing to see: a failure of scripts, most of the time.',
       routes: { '': '<!DOCTYPE html><title>t</title><div id="app"></div><script>null.x</script>' },
