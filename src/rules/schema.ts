@@ -80,10 +80,12 @@ const whenSchema = z.strictObject({
 
 const HOST_PATTERN = /^(?=.{1,253}$)[a-z0-9*_](?:[a-z0-9*._-]*[a-z0-9*_])?$/
 
-const block = z.union(
-  [z.enum(BLOCK_LISTS), z.string().regex(HOST_PATTERN)],
-  `must be ${BLOCK_LISTS.map((name) => JSON.stringify(name)).join(', ')} or a host such as *.example.com in lower case`,
-)
+const block = z
+  .string()
+  .regex(
+    HOST_PATTERN,
+    `must be ${BLOCK_LISTS.map((name) => JSON.stringify(name)).join(', ')} or a host such as *.example.com in lower case`,
+  )
 
 const absoluteUrl = z
   .string()

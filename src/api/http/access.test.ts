@@ -135,12 +135,13 @@ describe('API key', () => {
 })
 
 // Proves interface 5/2
-it('routes that need no key: by which somebody signs in, and what a node says of itself', () => {
+it('routes that need no key: signing in, confirming an address, and the state of a node', () => {
   assert.deepEqual(
     api.contract.operations
       .filter(({ security }) => security === null)
       .map(({ method, url }) => `${method} ${url}`),
     [
+      'POST /api/notifications/confirm',
       'POST /api/session',
       'GET /api/password-reset',
       'POST /api/password-reset',

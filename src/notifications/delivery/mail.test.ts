@@ -138,10 +138,7 @@ it('a new address gets nothing until it is confirmed; kinds are chosen; the link
   const confirm = () => api.post('/api/notifications/confirm', undefined, { token })
   const [first, second] = [await confirm(), await confirm()]
   assert.deepEqual([first.status, first.body], [200, { email }])
-  assert.deepEqual(
-    [second.status, second.body],
-    [404, { error: 'This link was used, has ended, or never was one' }],
-  )
+  assert.deepEqual([second.status, second.body], [404, { error: 'This link is used, expired or invalid' }])
   await incident(account, 'three.example.com', 'dns_lost')
   await incident(account, 'four.example.com', 'blocked')
   const mails = await until('the incident has come', () => (sentTo(email).length > 1 ? sentTo(email) : null))
