@@ -22,7 +22,8 @@ const listed = run('npm', ['sbom', '--sbom-format=cyclonedx'])
 // Files that are read at runtime, found from the compiled place as from the source.
 cpSync(path.join(root, 'src'), path.join(dist, 'src'), {
   recursive: true,
-  filter: (file) => /(^|\/)[^.]+$|\.(sql|css|json)$|\/in-page\/[\w-]+\.js$/.test(path.relative(root, file)),
+  filter: (file) =>
+    /(^|\/)[^.]+$|(?<!\/tsconfig)\.(sql|css|json)$|\/in-page\/[\w-]+\.js$/.test(path.relative(root, file)),
 })
 cpSync(await buildShop(), path.join(dist, 'examples/shop/site'), { recursive: true })
 
