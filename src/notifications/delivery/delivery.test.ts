@@ -85,8 +85,8 @@ async function deliveries(account: TestAccount, endpoint: number) {
   return body['deliveries'] as Record<string, unknown>[]
 }
 
-const ended = (account: TestAccount, endpoint: number) =>
-  until('the delivery has ended', async () => {
+const ended = (account: TestAccount, endpoint: number, of = '') =>
+  until(`the delivery has ended ${of}`, async () => {
     const [last] = await deliveries(account, endpoint)
     return last === undefined || last['state'] === 'waiting' ? null : last
   })
@@ -174,7 +174,7 @@ it('what goes wrong is said', async () => {
     const { status: asked, body } = await api.post(`/api/endpoints/${endpoint.id}/test`, account.key)
     assert.equal(asked, 202)
     assert.equal((body['delivery'] as { type: string }).type, 'endpoint.test')
-    const delivery = await ended(account, endpoint.id)
+    const delivery = await ended(account, endpoint.id, url)
     assert.deepEqual([delivery['state'], delivery['attempts']], ['failed', 1], url)
     assert.deepEqual([delivery['error'], delivery['status']], [error, status], url)
     if (url === big.url) assert.match(String(delivery['answer']), /^(x ){500}$/)

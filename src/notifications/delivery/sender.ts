@@ -118,20 +118,9 @@ export class Sender {
   /** Returns whether there was any. */
   async #claim(): Promise<boolean> {
     const { pool, speed, sendMail } = this.#deps
-    const { rows } = await pool.query<ClaimedRow>({
+    const { rows: claimed } = await pool.query<{ id: string }>({
       name: 'claim-deliveries',
-      text: `with claimed as materialized (
-               select * from claim_deliveries($1, $2, $3, $4 * interval '1 millisecond', $5 * interval '1 second')
-                 with ordinality)
-             select c.id, c.lease, c.account_id, c.endpoint_id, c.recipient_id, c.attempts, c.replay_of, c.event_id,
-                    extract(epoch from c.last_attempt_at - c.created_at)::float8 * 1000 as age_ms,
-                    floor(extract(epoch from c.last_attempt_at))::float8 as seconds,
-                    v.type, v.body, a.plan, e.url, e.format, e.is_active, e.key_sealed
-               from claimed c
-               join event v on v.id = c.event_id
-               join account a on a.id = c.account_id
-               left join endpoint e on e.id = c.endpoint_id
-              order by c.ordinality`,
+      text: `select id from claim_deliveries($1, $2, $3, $4 * interval '1 millisecond', $5 * interval '1 second')`,
       values: [
         AT_ONCE - this.#running.size,
         this.#lastAccount,
@@ -140,9 +129,25 @@ export class Sender {
         LEASE_SECONDS,
       ],
     })
+    if (claimed.length === 0) return false
+    // Not in the statement that claims: its snapshot may be older than a row that the function finds.
+    const { rows } = await pool.query<ClaimedRow>({
+      name: 'claimed-deliveries',
+      text: `select d.id, d.lease, d.account_id, d.endpoint_id, d.recipient_id, d.attempts, d.replay_of, d.event_id,
+                    extract(epoch from d.last_attempt_at - d.created_at)::float8 * 1000 as age_ms,
+                    floor(extract(epoch from d.last_attempt_at))::float8 as seconds,
+                    v.type, v.body, a.plan, e.url, e.format, e.is_active, e.key_sealed
+               from unnest($1::bigint[]) with ordinality as c (id, place)
+               join delivery d on d.id = c.id
+               join event v on v.id = d.event_id
+               join account a on a.id = d.account_id
+               left join endpoint e on e.id = d.endpoint_id
+              order by c.place`,
+      values: [claimed.map(({ id }) => id)],
+    })
     this.#lastAccount = rows.at(-1)?.account_id ?? this.#lastAccount
     for (const unit of Map.groupBy(rows, ({ lease }) => lease).values()) this.#begin(unit)
-    return rows.length > 0
+    return true
   }
 
   #begin(unit: readonly ClaimedRow[]): void {
