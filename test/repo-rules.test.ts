@@ -307,7 +307,7 @@ const TABLES: Record<string, readonly string[]> = {
       'queue_depth',
       'queue_domain',
       'render_record',
-      'render_tally',
+      'render_outcome_day',
       'warm',
       'warm_paused',
     ],
@@ -345,7 +345,7 @@ const READ_ELSEWHERE: Record<string, readonly string[]> = {
   // The rules compare what all folders record of a domain, and the report adds it up.
   'src/notifications': [
     ...['certificate', 'certificate_order', 'freshness', 'last_render', 'page', 'render_count', 'render_day'],
-    ...['render_record', 'render_tally', 'traffic_day', 'traffic_hour'],
+    ...['render_record', 'render_outcome_day', 'traffic_day', 'traffic_hour'],
   ],
   // Live events and operators' figures join what all folders own.
   'src/insight/events': [

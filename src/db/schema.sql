@@ -276,7 +276,7 @@ create index last_render_outcome on last_render (domain_id, outcome, path);
 create index last_render_ended on last_render (domain_id, ended_at);
 
 -- Ended renders by day and outcome: what is usual for a domain. Kept for nine days.
-create table render_tally (
+create table render_outcome_day (
   domain_id integer not null references domain on delete cascade,
   day       date    not null,
   outcome   text    not null,
@@ -1159,11 +1159,11 @@ create table health (
   usual           jsonb not null default '{}',
   usual_at        timestamptz not null default '-infinity',
   -- The node's own requests to the origin while it seems to be away.
-  origin_asked_at timestamptz not null default '-infinity',
+  origin_checked_at timestamptz not null default '-infinity',
   origin_good_at  timestamptz,
   origin_bad_at   timestamptz,
   -- Whether the name leads here: `led_here_at` is the last time it did, `lost_at` the first time since that it did not.
-  dns_asked_at    timestamptz not null default now(),
+  dns_checked_at    timestamptz not null default now(),
   led_here_at     timestamptz,
   lost_at         timestamptz,
   lost_again_at   timestamptz,

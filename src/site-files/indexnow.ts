@@ -6,6 +6,7 @@ import type { Log } from '../log.ts'
 import type { OriginPool } from '../outbound/client/pool.ts'
 import { sendRequest } from '../outbound/client/request.ts'
 import { readOrigin } from '../outbound/origin.ts'
+import { startWhileDue } from '../queue/upkeep/while-due.ts'
 import { readDomainSettings } from '../sites/domain-settings.ts'
 import { judgeCrawler } from './judge-crawler.ts'
 import { type RobotsFiles, robotsSiteOf } from './robots-files.ts'
@@ -32,25 +33,12 @@ type Deps = {
 
 /** Tells search engines of changed pages (indexnow.org). Nodes take different domains. */
 export function startIndexNow(deps: Deps): { close(): Promise<void> } {
-  let isClosed = false
-  let running = Promise.resolve()
-  const timer = setInterval(() => {
-    running = running.then(run)
-  }, POLL_MS)
-  async function run(): Promise<void> {
-    try {
-      while (!isClosed && (await sendDue(deps))) {}
-    } catch (error) {
-      deps.log.warn({ err: error }, 'changed pages could not be told to search engines; it is tried again')
-    }
-  }
-  return {
-    async close() {
-      isClosed = true
-      clearInterval(timer)
-      await running
-    },
-  }
+  return startWhileDue(
+    POLL_MS,
+    () => sendDue(deps),
+    (error) =>
+      deps.log.warn({ err: error }, 'changed pages could not be told to search engines; it is tried again'),
+  )
 }
 
 type Changed = { path: string; changed_at: Date }

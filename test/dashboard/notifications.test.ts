@@ -1,18 +1,14 @@
 /** Incidents, who is told of them, deliveries and the weekly report, as their owner sees them. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { after, before, it } from 'node:test'
-import { startBrowser, type Tab } from '../../dashboard/shots/browser.ts'
-import { setPassword } from '../../src/accounts/sign-in/passwords.ts'
+import type { Tab } from '../../dashboard/shots/browser.ts'
 import { DASHBOARD_DIR } from '../../src/api/service/dashboard.ts'
 import { confirmToken, secretOf } from '../../src/notifications/delivery/links.ts'
 import { startTestApi, type TestAccount, type TestApi } from '../support/api.ts'
+import { openDashboardTab } from '../support/dashboard-tab.ts'
 
-const PASSWORD = 'seven quiet otters paint'
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 let api: TestApi
@@ -26,7 +22,6 @@ before(async () => {
   closing.unshift(api.close)
   api.clock.atMs = Date.now()
   owner = await api.account()
-  await setPassword(api.pool, owner.id, PASSWORD)
   const { id } = await api.domain(owner, 'shop.example.com')
   const at = new Date().toISOString()
   const evidence = {
@@ -46,19 +41,9 @@ before(async () => {
     `insert into traffic_day values ($1, '2026-11-17', 'search', 'Googlebot', 'hit', 7, 0, 0, 0, 0, '{}')`,
     [id],
   )
-  const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-notifications-'))
-  await chmod(dir, 0o711)
-  closing.push(() => rm(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }))
-  const browser = await startBrowser(dir, (line) => complaints.push(line))
-  closing.unshift(browser.close)
-  tab = browser.tab
-  await tab.show({ width: 1280, height: 800, scheme: 'light' })
-  await tab.open(`${api.url}/sign-in`)
-  await tab.run(`fetch('/api/session', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: ${JSON.stringify(JSON.stringify({ email: owner.email, password: PASSWORD }))},
-  })`)
+  const opened = await openDashboardTab(api, owner, (line) => complaints.push(line))
+  closing.unshift(opened.close)
+  tab = opened.tab
   complaints.length = 0
 })
 after(async () => {

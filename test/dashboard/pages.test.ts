@@ -1,14 +1,10 @@
 /** The cache of a domain by keyboard, and hostile pages, of which nothing runs and nothing is fetched. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import { startBrowser, type Tab } from '../../dashboard/shots/browser.ts'
-import { setPassword } from '../../src/accounts/sign-in/passwords.ts'
+import type { Tab } from '../../dashboard/shots/browser.ts'
 import { DASHBOARD_DIR } from '../../src/api/service/dashboard.ts'
 import type { DomainId, DomainName, PagePath } from '../../src/ids.ts'
 import { factsOf } from '../../src/sites/inspection/facts.ts'
@@ -18,8 +14,8 @@ import { keepDigest } from '../../src/store/page-digests.ts'
 import { pageId } from '../../src/store/page-id.ts'
 import { startTestApi, type TestAccount, type TestApi } from '../support/api.ts'
 import { until } from '../support/condition.ts'
+import { openDashboardTab } from '../support/dashboard-tab.ts'
 
-const PASSWORD = 'seven quiet otters paint'
 const SITE = 'shop.example.com' as DomainName
 const HOSTILE = '/hostile' as PagePath
 /** Sets `window.ran` if it is run or parsed as markup. */
@@ -66,7 +62,6 @@ before(async () => {
   closing.unshift(api.close)
   api.clock.atMs = Date.now()
   owner = await api.account()
-  await setPassword(api.pool, owner.id, PASSWORD)
   shop = (await api.domain(owner, SITE)).id
   for (const word of ['first', 'second']) {
     const html = hostilePage(url, word)
@@ -119,19 +114,9 @@ before(async () => {
     [shop],
   )
 
-  const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-pages-'))
-  await chmod(dir, 0o711)
-  closing.push(() => rm(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }))
-  const browser = await startBrowser(dir, (line) => complaints.push(line))
-  closing.unshift(browser.close)
-  tab = browser.tab
-  await tab.show({ width: 1280, height: 800, scheme: 'light' })
-  await tab.open(`${api.url}/sign-in`)
-  await tab.run(`fetch('/api/session', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: ${JSON.stringify(JSON.stringify({ email: owner.email, password: PASSWORD }))},
-  })`)
+  const opened = await openDashboardTab(api, owner, (line) => complaints.push(line))
+  closing.unshift(opened.close)
+  tab = opened.tab
 })
 after(async () => {
   for (const close of closing) await close()

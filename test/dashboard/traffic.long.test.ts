@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 
-import { startBrowser, type Tab } from '../../dashboard/shots/browser.ts'
-import { setPassword } from '../../src/accounts/sign-in/passwords.ts'
+import type { Tab } from '../../dashboard/shots/browser.ts'
 import { DASHBOARD_DIR } from '../../src/api/service/dashboard.ts'
 import { startTestApi, type TestAccount, type TestApi } from '../support/api.ts'
+import { openDashboardTab } from '../support/dashboard-tab.ts'
 import { GPTBOT, startTestTraffic } from '../support/traffic.ts'
-
-const PASSWORD = 'seven quiet otters paint'
 
 let api: TestApi
 let tab: Tab
@@ -24,7 +19,6 @@ before(async () => {
   // The browser's clock is the real one.
   api.clock.atMs = Date.now()
   owner = await api.account()
-  await setPassword(api.pool, owner.id, PASSWORD)
   const shop = await api.domain(owner, 'shop.example.com')
   await api.domain(owner, 'quiet.example.com')
   const traffic = startTestTraffic(api.pool, { nowMs: api.clock.nowMs })
@@ -35,19 +29,9 @@ before(async () => {
   traffic.visit(shop.id, { path: '/', crawler: 'ai', agent: GPTBOT })
   await traffic.close()
 
-  const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-dashboard-'))
-  await chmod(dir, 0o711)
-  closing.push(() => rm(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }))
-  const browser = await startBrowser(dir, (line) => complaints.push(line))
-  closing.unshift(browser.close)
-  tab = browser.tab
-  await tab.show({ width: 1280, height: 800, scheme: 'light' })
-  await tab.open(`${api.url}/sign-in`)
-  await tab.run(`fetch('/api/session', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: ${JSON.stringify(JSON.stringify({ email: owner.email, password: PASSWORD }))},
-  })`)
+  const opened = await openDashboardTab(api, owner, (line) => complaints.push(line))
+  closing.unshift(opened.close)
+  tab = opened.tab
   complaints.length = 0
 })
 after(async () => {

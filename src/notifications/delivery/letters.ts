@@ -68,7 +68,7 @@ function blockOf(type: string, { domain, kind, since, resolved_at, summary, evid
 
 export function confirmationLetter(url: string, unsubscribeUrl: string): Letter {
   const lines = [
-    'Somebody entered this address to be told by Prepaint when something is wrong with a site. Confirm that it is yours:',
+    'This address was entered to receive e-mail from Prepaint when something is wrong with a site. Confirm that it is yours:',
   ]
   const link = { url, label: 'Confirm this address' }
   const last =

@@ -41,9 +41,9 @@ async function rendered(
     [domain, outcomes.map((_, n) => path(n)), outcomes, detail],
   )
   await api.pool.query(
-    `insert into render_tally select $1, (now() at time zone 'UTC')::date, outcome, count(*)
+    `insert into render_outcome_day select $1, (now() at time zone 'UTC')::date, outcome, count(*)
        from unnest($2::text[]) outcome group by outcome
-     on conflict (domain_id, day, outcome) do update set renders = render_tally.renders + excluded.renders`,
+     on conflict (domain_id, day, outcome) do update set renders = render_outcome_day.renders + excluded.renders`,
     [domain, outcomes],
   )
 }

@@ -26,9 +26,9 @@ export async function lookAtOrigins({ pool, tryOrigin }: LookDeps, speed: number
           and (h.watch -> 'origin_unreachable' ? 'heldMs'
                or exists (select from incident i where i.domain_id = h.domain_id and i.state = 'open'
                            and i.kind = 'origin_unreachable'))
-          and h.origin_asked_at <= clock_timestamp() - $1 * interval '1 millisecond'
-        order by h.origin_asked_at limit 500 for update of h skip locked)
-     update health h set origin_asked_at = clock_timestamp() from due, domain d
+          and h.origin_checked_at <= clock_timestamp() - $1 * interval '1 millisecond'
+        order by h.origin_checked_at limit 500 for update of h skip locked)
+     update health h set origin_checked_at = clock_timestamp() from due, domain d
       where h.domain_id = due.domain_id and d.id = h.domain_id
      returning d.id, d.account_id, d.custom_domain, d.origin_url`,
     [ORIGIN_EVERY_MS / speed],
@@ -49,10 +49,10 @@ export async function lookAtNames({ pool, readDns }: LookDeps, speed: number): P
     `with due as (
        select h.domain_id from health h join domain d on d.id = h.domain_id join account a on a.id = d.account_id
         where h.live_at is not null and d.is_active and a.suspended_at is null
-          and h.dns_asked_at <= clock_timestamp()
+          and h.dns_checked_at <= clock_timestamp()
               - case when h.lost_at is null then $1::float8 else $2 end * interval '1 millisecond'
-        order by h.dns_asked_at limit 2000 for update of h skip locked)
-     update health h set dns_asked_at = clock_timestamp() from due, domain d
+        order by h.dns_checked_at limit 2000 for update of h skip locked)
+     update health h set dns_checked_at = clock_timestamp() from due, domain d
       where h.domain_id = due.domain_id and d.id = h.domain_id
      returning d.id, d.account_id, d.custom_domain, d.origin_url`,
     [DNS_EVERY_MS / speed, DNS_AGAIN_MS / speed],

@@ -68,7 +68,7 @@ const RENDERS = `
 const USUAL = `
   select d as id,
          (select coalesce(json_object_agg(outcome, renders), '{}') from (
-            select outcome, sum(renders)::integer as renders from render_tally
+            select outcome, sum(renders)::integer as renders from render_outcome_day
              where domain_id = d and day > (now() at time zone 'UTC')::date - 7 group by outcome) tally) as outcomes,
          (select case when count(*) >= 5 then percentile_disc(0.5) within group (order by text_chars) end from (
             select text_chars from page

@@ -135,7 +135,7 @@ export class AnswerReader {
 
   #interim({ statusCode }: AnswerHead): void {
     this.#interims += 1
-    if (statusCode === 101) throw new BadAnswer('The origin changes to a protocol that nobody asked for')
+    if (statusCode === 101) throw new BadAnswer('The origin changes to a protocol that was not requested')
     if (this.#interims > INTERIM_ANSWERS) throw new BadAnswer('Too many interim answers')
     this.#take!.interim(statusCode)
   }

@@ -104,7 +104,7 @@ export async function removeOldRecords(pool: pg.Pool, steps?: Steps): Promise<nu
 const OLD_TALLIES = `
   with old as materialized (
     select o.* from domain d cross join lateral (
-      select domain_id, day, outcome from render_tally t
+      select domain_id, day, outcome from render_outcome_day t
        where t.domain_id = d.id and t.day < (now() at time zone 'UTC')::date - 9 limit $1 for update skip locked) o
      limit $1)
-  delete from render_tally t using old where (t.domain_id, t.day, t.outcome) = (old.domain_id, old.day, old.outcome)`
+  delete from render_outcome_day t using old where (t.domain_id, t.day, t.outcome) = (old.domain_id, old.day, old.outcome)`

@@ -12,7 +12,7 @@ with kept as (
   select job.domain_id, job.path, $2, now() from job where job.id = $1 and $2 <> 'probed'
   on conflict (domain_id, path) do update set outcome = excluded.outcome, ended_at = excluded.ended_at
 ), usual as (
-  insert into render_tally as t (domain_id, day, outcome, renders)
+  insert into render_outcome_day as t (domain_id, day, outcome, renders)
   select job.domain_id, (now() at time zone 'UTC')::date, $2, 1 from job where job.id = $1 and $2 <> 'probed'
   on conflict (domain_id, day, outcome) do update set renders = t.renders + 1
 )

@@ -11,6 +11,7 @@ import { redirectMapOf } from '../../site-files/stored-redirects.ts'
 import { readDomainSettings } from '../../sites/domain-settings.ts'
 import { createStaleFinder, type FindStale } from '../../store/last-visits.ts'
 import { enqueue } from '../jobs/enqueue.ts'
+import { startWhileDue } from './while-due.ts'
 
 /** Queued refreshes per domain, so that crawler requests are never far behind them. */
 export const AHEAD_AT_ONCE = 20
@@ -32,26 +33,11 @@ export function startRefreshAhead(deps: {
   log: Log
 }): RefreshAhead {
   const stalest = createStaleFinder()
-  let isClosed = false
-  let running = Promise.resolve()
-  const timer = setInterval(() => {
-    running = running.then(run)
-  }, POLL_MS)
-
-  async function run(): Promise<void> {
-    try {
-      while (!isClosed && (await refreshAhead({ ...deps, stalest }))) {}
-    } catch (error) {
-      deps.log.warn({ err: error }, 'stale pages could not be refreshed ahead; it is tried again')
-    }
-  }
-  return {
-    async close() {
-      isClosed = true
-      clearInterval(timer)
-      await running
-    },
-  }
+  return startWhileDue(
+    POLL_MS,
+    () => refreshAhead({ ...deps, stalest }),
+    (error) => deps.log.warn({ err: error }, 'stale pages could not be refreshed ahead; it is tried again'),
+  )
 }
 
 type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock; stalest: FindStale }

@@ -106,7 +106,7 @@ function Emails({ emails: stored, by_mail: byMail }: Channels) {
           </Group>
         </fieldset>
       ))}
-      {emails.length === 0 && <Text size="sm">Nobody is told by e-mail.</Text>}
+      {emails.length === 0 && <Text size="sm">No address receives e-mail.</Text>}
       <Group align="end">
         <TextInput
           type="email"
