@@ -1,6 +1,6 @@
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId } from '../ids.ts'
-import { escapeXml } from '../xml-text.ts'
+import { escapeXml } from '../sitemaps/xml-text.ts'
 
 /** The sitemap protocol's limits. */
 export const URLS_A_FILE = 50_000

@@ -10,8 +10,8 @@ import type { Log } from '../../log.ts'
 import { redirectMapOf } from '../../site-files/stored-redirects.ts'
 import { readDomainSettings } from '../../sites/domain-settings.ts'
 import { createStaleFinder, type FindStale } from '../../store/last-visits.ts'
+import { startWhileDue } from '../../while-due.ts'
 import { enqueue } from '../jobs/enqueue.ts'
-import { startWhileDue } from './while-due.ts'
 
 /** Queued refreshes per domain, so that crawler requests are never far behind them. */
 export const AHEAD_AT_ONCE = 20
