@@ -19,6 +19,8 @@ describe('names that are taken, in their one spelling', () => {
     ['1.2.3.4.example', '1.2.3.4.example'],
     [`${label(63)}.com`, `${label(63)}.com`],
     [LONGEST, LONGEST],
+    // Soft hyphens are left out of names (UTS 46): 1,000 characters as given.
+    [`a${'\u00ad'.repeat(991)}.example`, 'a.example'],
   ]
   for (const [raw, name] of cases) {
     it(`${raw.slice(0, 40)} is ${name.slice(0, 40)}`, () => {
@@ -31,6 +33,7 @@ describe('names that are taken, in their one spelling', () => {
 describe('names that are refused, with the reason', () => {
   const cases: [string, RegExp][] = [
     ['', /empty/],
+    [`a${'\u00ad'.repeat(992)}.example`, /at most 253 characters/],
     ['localhost', /two labels/],
     ['com.', /two labels/],
     ['127.0.0.1', /not an IP address/],

@@ -94,6 +94,13 @@ describe('signing in', () => {
     assert.notEqual(await startSession(database.pool, id, CLIENT, NOW), null)
   })
 
+  it('a session that outlived the suspension of its account is refused', async () => {
+    await owner()
+    const { token } = await start()
+    await database.pool.query('update account set suspended_at = now()')
+    await assert.rejects(read(token), { code: 'account_suspended' })
+  })
+
   it('a token that is changed, unknown, or none', async () => {
     await owner()
     const { token } = await start()
