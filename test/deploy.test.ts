@@ -1,9 +1,10 @@
-/** compose.yaml, the Kubernetes manifests, the unit and the Dockerfile agree with each other and with the product. */
+/** compose.yaml, the Kubernetes manifests, the unit, the Dockerfile and the lock file agree with each other and with the product. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { parse, parseAllDocuments } from 'yaml'
 import { settingDefaults } from '../src/config.ts'
 
@@ -32,6 +33,7 @@ type Pod = {
   securityContext: { runAsNonRoot: boolean; runAsUser: number; seccompProfile: { type: string } }
 }
 type Manifest = {
+  apiVersion: string
   kind: string
   metadata: { name: string }
   spec: {
@@ -146,12 +148,60 @@ describe('the Kubernetes manifests', () => {
     }
   })
 
+  it('have fields and types of Kubernetes 1.30, and no others', (t) => {
+    assert.deepEqual(typeErrors(manifests, t), [])
+    const misspelt = structuredClone(deployments[0]!)
+    Object.assign(misspelt.spec.template.spec.containers[0], { readinesProbe: {} })
+    assert.match(typeErrors([misspelt], t).join(), /'"readinesProbe"' does not exist/)
+  })
+
   it('build with kustomize', () => {
     if (!isInstalled('kubectl')) return
     const { status, stderr } = spawnSync('kubectl', ['kustomize', path.join(ROOT, folder)], {
       encoding: 'utf8',
     })
     assert.equal(status, 0, stderr)
+  })
+})
+
+/** What the compiler says of these manifests as values of the types that are made from Kubernetes' own API description. */
+function typeErrors(checked: readonly Manifest[], t: TestContext): string[] {
+  const place = mkdtempSync(path.join(tmpdir(), 'prepaint-manifests-'))
+  t.after(() => rmSync(place, { recursive: true }))
+  const source = checked.map((manifest, index) => {
+    const [group, version] = `core/${manifest.apiVersion}`.split('/').slice(-2)
+    const types = path.join(ROOT, 'node_modules/kubernetes-types', group!.split('.')[0]!, `${version}.js`)
+    return `export const m${index}: import('${types}').${manifest.kind} = ${JSON.stringify(manifest)}\n`
+  })
+  const file = path.join(place, 'manifests.ts')
+  writeFileSync(file, source.join(''))
+  const { stdout } = spawnSync(
+    path.join(ROOT, 'node_modules/.bin/tsc'),
+    ['--noEmit', '--strict', '--skipLibCheck', '--types', '', '--module', 'nodenext', file],
+    { cwd: place, encoding: 'utf8' },
+  )
+  return stdout.split('\n').filter((line) => line !== '')
+}
+
+describe('arm64', () => {
+  it('has every native package of x64, in the same version, and a Dockerfile without a processor in it', () => {
+    const { packages } = JSON.parse(read('package-lock.json')) as {
+      packages: Record<
+        string,
+        { version: string; cpu?: string | string[]; dev?: boolean; optional?: boolean }
+      >
+    }
+    const shipped = Object.entries(packages).filter(([, { cpu, dev }]) => cpu !== undefined && dev !== true)
+    const ofProcessor = (processor: string) =>
+      shipped
+        .filter(([, { cpu }]) => [cpu].flat().includes(processor))
+        .map(([at, { version }]) => [at, version])
+    const named = (list: ReturnType<typeof ofProcessor>) =>
+      list.map(([at, version]) => `${at!.replace(/x64|arm64/, '')} ${version}`).sort()
+    assert.equal(ofProcessor('x64').length, 2, 'Node and PostgreSQL')
+    assert.deepEqual(named(ofProcessor('arm64')), named(ofProcessor('x64')))
+    assert.equal(shipped.length, 4)
+    assert.doesNotMatch(dockerfile, /amd64|arm64|x86[_-]64|x64|aarch64/)
   })
 })
 
