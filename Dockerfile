@@ -13,7 +13,7 @@ RUN npm ci --ignore-scripts \
  && npm ci --omit=dev --omit=optional --ignore-scripts \
  && rm -r node_modules/@sparticuz node_modules/prepaint-dashboard dashboard package-lock.json
 
-FROM node:24-bookworm-slim
+FROM debian:bookworm-slim
 
 LABEL org.opencontainers.image.title="Prepaint" \
       org.opencontainers.image.description="Self-hosted pre-render service: people get the site, crawlers get finished HTML" \
@@ -21,17 +21,23 @@ LABEL org.opencontainers.image.title="Prepaint" \
       org.opencontainers.image.licenses="MIT"
 
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends chromium-headless-shell ca-certificates tini \
+ && apt-get install --yes --no-install-recommends chromium-headless-shell ca-certificates libstdc++6 tini \
  && apt-get clean && rm -rf /var/lib/apt/lists/* \
- # Mesa's drivers, 180 MB: the headless shell draws by itself.
- && rm -rf /usr/lib/*/dri /usr/lib/*/libLLVM* /usr/lib/*/libz3* /usr/lib/chromium/libVkLayer* \
- && mkdir --mode=0711 --parents /var/lib/prepaint && chown node:node /var/lib/prepaint
+ # 260 MB for drawing with a graphics card and for desktops: the headless shell draws by itself.
+ && dpkg-query --show --showformat='${Package}\n' \
+  | grep --extended-regexp '^(libgl1-mesa-dri|libllvm[0-9]+|libz3-4|libxml2|libicu[0-9]+|perl|perl-modules-.*|libperl5.*)$' \
+  | xargs dpkg --purge --force-depends \
+ && useradd --uid 1000 --home-dir /var/lib/prepaint prepaint \
+ && install --directory --mode=0711 --owner=prepaint --group=prepaint /var/lib/prepaint
 
+# Node without npm.
+COPY --from=build /usr/local/LICENSE /usr/local/LICENSE
+COPY --from=build /usr/local/bin/node /usr/local/bin/node
 COPY --from=build /app /app
 
 ENV PREPAINT_DATA_DIR=/var/lib/prepaint PREPAINT_API_HOST=0.0.0.0 PREPAINT_EDGE_HOST=0.0.0.0
 VOLUME /var/lib/prepaint
-USER node
+USER prepaint
 EXPOSE 3000 8080 8443
 HEALTHCHECK --start-period=20s CMD ["node", "--eval", "fetch('http://127.0.0.1:3000/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["tini", "--", "node", "/app/dist/bin/prepaint.js"]

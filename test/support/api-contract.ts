@@ -16,13 +16,16 @@ export type Operation = {
 
 type BodySchema = { properties?: Record<string, unknown>; anyOf?: BodySchema[] }
 
-export type Contract = { check(exchange: Exchange): void; operations: Operation[] }
+export type Contract = { check(exchange: Exchange): void; operations: Operation[]; compileAll(): void }
 
 type Json = { [key: string]: Json } & { schema?: Json }
 
 export function readContract(document: unknown): Contract {
   const { paths } = document as { paths: Record<string, Record<string, Json>> }
-  const ajv = new Ajv2020({ allErrors: true, strict: false, validateFormats: false })
+  const ajv = new Ajv2020({
+    ...{ allErrors: true, strict: false, validateFormats: false, validateSchema: false },
+    code: { optimize: false },
+  })
   ajv.addSchema(document as object, 'openapi')
 
   const operations: Operation[] = []
@@ -30,7 +33,8 @@ export function readContract(document: unknown): Contract {
     url: string
     matches: RegExp
     method: string
-    answers: Map<string, ValidateFunction>
+    /** Compiled on first use: all together take two seconds. */
+    answers: Map<string, () => ValidateFunction>
     others: Map<string, string | null>
     /** Statuses whose response may be CSV. */
     alsoCsv: Set<string>
@@ -49,7 +53,7 @@ export function readContract(document: unknown): Contract {
         body: (operation['requestBody']?.['content']?.['application/json']?.schema ??
           null) as BodySchema | null,
       })
-      const answers = new Map<string, ValidateFunction>()
+      const answers = new Map<string, () => ValidateFunction>()
       const others = new Map<string, string | null>()
       const alsoCsv = new Set<string>()
       for (const [status, response] of Object.entries(operation['responses'] ?? {})) {
@@ -61,10 +65,8 @@ export function readContract(document: unknown): Contract {
         }
         const pointer = ['paths', url, method, 'responses', status, 'content', 'application/json', 'schema']
         const reference = pointer.map((part) => part.replaceAll('~', '~0').replaceAll('/', '~1')).join('/')
-        answers.set(
-          status,
-          ajv.compile({ $ref: `openapi#/${encodeURI(reference)}`, unevaluatedProperties: false }),
-        )
+        const schema = { $ref: `openapi#/${encodeURI(reference)}`, unevaluatedProperties: false }
+        answers.set(status, () => ajv.compile(schema))
       }
       routes.push({ url, matches, method: method.toUpperCase(), answers, others, alsoCsv })
     }
@@ -72,13 +74,16 @@ export function readContract(document: unknown): Contract {
 
   return {
     operations,
+    compileAll() {
+      for (const { answers } of routes) for (const compiled of answers.values()) compiled()
+    },
     check({ method, path, status, type, text }) {
       const pathname = path.split('?', 1)[0]!
       const where = `${method} ${pathname.slice(0, 80)} answered ${status}`
       const route = routes.find(
         (each) => each.matches.test(pathname) && each.method === (method === 'HEAD' ? 'GET' : method),
       )
-      const answer = route?.answers.get(String(status))
+      const answer = route?.answers.get(String(status))?.()
       if (type?.startsWith('text/csv') === true && route?.alsoCsv.has(String(status)) === true) return
       if (route === undefined) {
         // Without a route, the body is an error and nothing else.
