@@ -54,6 +54,7 @@ const GROUPS: readonly Group[] = [
     {
       'rules show': "Print a domain's rules as JSON",
       'rules set': "Replace a domain's rules with those of a file",
+      'rules try': 'Render pages under the rules of a file, and say what changes, without saving them',
     },
   ],
   [

@@ -1,17 +1,21 @@
-import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ownerOfDomain } from '../../src/accounts/keys.ts'
 import { firstProblem } from '../../src/api/http/validation.ts'
 import { AppError } from '../../src/errors.ts'
+import type { PagePath } from '../../src/ids.ts'
+import { mostAskedPaths } from '../../src/insight/traffic/read-summaries.ts'
+import { findTry, type RuleTry, requestTry, TRIED_AT_ONCE } from '../../src/queue/tries/rule-tries.ts'
 import { coveredRules } from '../../src/rules/rule-book.ts'
 import type { Rule } from '../../src/rules/schema.ts'
 import { updateDomain } from '../../src/sites/domain-changes.ts'
 import { domainSettingsPatchSchema } from '../../src/sites/domain-settings.ts'
 import { findDomain } from '../../src/sites/domains.ts'
+import { normalisePath, type QueryRule } from '../../src/store/path.ts'
 import { outdatedPages } from '../../src/store/stale-pages.ts'
-import { type Commands, defineCommand, UsageError } from '../command-line/command.ts'
+import { CommandError, type Commands, defineCommand, UsageError } from '../command-line/command.ts'
 import { withDatabase } from '../command-line/open-database.ts'
-import { DOMAIN_OPTION, parseDomainOption } from '../command-line/options.ts'
-import { readStdin } from '../command-line/output.ts'
+import { DOMAIN_OPTION, domainNamed, parseDomainOption, readFileOption } from '../command-line/options.ts'
+import { table } from '../command-line/output.ts'
 
 const rulesShow = defineCommand({
   options: { domain: DOMAIN_OPTION },
@@ -26,16 +30,22 @@ const rulesShow = defineCommand({
   },
 })
 
+const FILE_OPTION = {
+  value: 'F',
+  text: 'a JSON file with the list of all rules; - reads stdin',
+  required: true,
+} as const
+
 const rulesSet = defineCommand({
   options: {
     domain: DOMAIN_OPTION,
-    file: { value: 'F', text: 'a JSON file with the list of all rules; - reads stdin', required: true },
+    file: FILE_OPTION,
     refresh: { value: null, text: 'make the pages stale that other rules made' },
   },
   async run(values, around) {
     const name = parseDomainOption(values.domain)
     const { plans } = around.config
-    const rules = parseRules(values.file === '-' ? await readStdin() : await textOf(values.file))
+    const rules = parseRules(await readFileOption(values.file))
     return withDatabase(around, async ({ pool, nowMs }) => {
       const owner = await ownerOfDomain(pool, name)
       const domain = await updateDomain(
@@ -57,12 +67,57 @@ const rulesSet = defineCommand({
   },
 })
 
-async function textOf(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8')
-  } catch (error) {
-    throw new UsageError(`--file cannot be read: ${(error as Error).message}`)
-  }
+const TRY_POLL_MS = 500
+const TRY_WAIT_MS = 600_000
+
+const rulesTry = defineCommand({
+  options: {
+    domain: DOMAIN_OPTION,
+    file: FILE_OPTION,
+    path: {
+      value: 'P',
+      text: 'a page to try, at most 20 times; default: those asked for most',
+      many: true,
+    },
+  },
+  async run(values, around) {
+    const name = parseDomainOption(values.domain)
+    const rules = parseRules(await readFileOption(values.file))
+    if (values.path.length > TRIED_AT_ONCE) throw new UsageError('--path can be given 20 times')
+    return withDatabase(around, async ({ pool, nowMs }) => {
+      const domain = await domainNamed(pool, name)
+      const account = await ownerOfDomain(pool, name)
+      const paths =
+        values.path.length === 0
+          ? await mostAskedPaths(pool, { account, domain: domain.id }, nowMs, TRIED_AT_ONCE)
+          : [...new Set(values.path.map((raw) => pagePathOption(raw, domain.settings.query)))]
+      const id = await requestTry(pool, domain, rules, paths)
+      for (let waitedMs = 0; waitedMs < TRY_WAIT_MS; waitedMs += TRY_POLL_MS) {
+        const found = await findTry(pool, account, name, id)
+        if (found?.state === 'done') return { json: { ...found }, text: triedText(found) }
+        await sleep(TRY_POLL_MS)
+      }
+      throw new CommandError('No rendering node has tried the rules within 10 minutes')
+    })
+  },
+})
+
+function pagePathOption(raw: string, query: QueryRule): PagePath {
+  const path = normalisePath(raw, query)
+  if (path === null) throw new UsageError(`--path must be the path of a page, got "${raw}"`)
+  return path
+}
+
+function triedText({ pages }: RuleTry): string {
+  const rule = (index: number | null) => (index === null ? 'none' : `${index + 1}`)
+  const rows = pages.map(({ path, rule_before, rule_after, outcome, ms, differences }) => [
+    path,
+    `${rule(rule_before)} -> ${rule(rule_after)}`,
+    outcome ?? '',
+    ms === null ? '' : `${ms} ms`,
+    differences.map(({ of }) => of).join(', ') || 'none',
+  ])
+  return table(['path', 'rule', 'outcome', { heading: 'time', right: true }, 'differences'], rows, '')
 }
 
 /** A list, or an object with it as the API takes it. */
@@ -83,4 +138,4 @@ function parseRules(text: string): Rule[] {
   )
 }
 
-export const commands: Commands = { 'rules show': rulesShow, 'rules set': rulesSet }
+export const commands: Commands = { 'rules show': rulesShow, 'rules set': rulesSet, 'rules try': rulesTry }

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { text } from 'node:stream/consumers'
 import { ownerOfDomain } from '../../src/accounts/keys.ts'
 import { firstProblem } from '../../src/api/http/validation.ts'
 import type { Config } from '../../src/config.ts'
@@ -24,7 +22,13 @@ import type { OwnedDomain } from '../../src/sites/domains.ts'
 import { restoreVersion } from '../../src/sites/restore-version.ts'
 import { type Commands, defineCommand, UsageError } from '../command-line/command.ts'
 import { type OpenStore, withDatabase } from '../command-line/open-database.ts'
-import { DOMAIN_OPTION, domainNamed, parseDomainOption, parseIdOption } from '../command-line/options.ts'
+import {
+  DOMAIN_OPTION,
+  domainNamed,
+  parseDomainOption,
+  parseIdOption,
+  readFileOption,
+} from '../command-line/options.ts'
 import { table } from '../command-line/output.ts'
 
 /** How versions name a change by a command. */
@@ -50,7 +54,7 @@ const redirectSet = defineCommand({
   },
   async run(values, around) {
     const name = parseDomainOption(values.domain)
-    const given = await readGiven(values.file)
+    const given = await readFileOption(values.file)
     const isCsv = values.csv || /\.csv$/i.test(values.file)
     const redirects = await withDatabase(around, async ({ pool }) => {
       const domain = await domainNamed(pool, name)
@@ -66,16 +70,6 @@ const redirectSet = defineCommand({
     return { json: { domain: name, redirects }, text: redirectsText(redirects) }
   },
 })
-
-/** `-`: standard input. */
-async function readGiven(file: string): Promise<string> {
-  if (file === '-') return text(process.stdin)
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new UsageError(`--file cannot be read: ${(error as Error).message}`)
-  }
-}
 
 /** A list alone is taken as well. */
 function parsed(given: string): unknown {
@@ -126,7 +120,10 @@ const robotsSet = defineCommand({
   },
   async run(values, around) {
     const name = parseDomainOption(values.domain)
-    const given = { mode: values.mode, ...(values.file !== null && { text: await readGiven(values.file) }) }
+    const given = {
+      mode: values.mode,
+      ...(values.file !== null && { text: await readFileOption(values.file) }),
+    }
     const parsed = robotsSettingsSchema.safeParse(given)
     if (!parsed.success) throw new UsageError(firstProblem(robotsSettingsSchema, given) ?? 'not valid')
     const { plans } = around.config
@@ -153,7 +150,7 @@ const robotsTest = defineCommand({
         ? await withDatabase(around, async (store) =>
             servedText(around.config, store, await domainNamed(store.pool, name)),
           )
-        : await readGiven(values.file)
+        : await readFileOption(values.file)
     if (text === null) throw new AppError('origin_not_reached')
     const verdict = judgeText(text, values.crawler, values.path)
     const by = verdict.line === null ? 'no rule matches' : `line ${verdict.line}: ${verdict.rule?.trim()}`

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
 import type pg from 'pg'
 import { ownerOfDomain } from '../../src/accounts/keys.ts'
 import type { Config } from '../../src/config.ts'
@@ -48,6 +50,16 @@ export function parseCountOption(option: string, raw: string, limit: number): nu
   const count = Number(raw)
   if (/^\d+$/.test(raw) && count >= 1 && count <= limit) return count
   throw new UsageError(`--${option} must be a whole number in 1..${limit}, got "${raw}"`)
+}
+
+/** `-`: standard input. */
+export async function readFileOption(file: string): Promise<string> {
+  if (file === '-') return text(process.stdin)
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new UsageError(`--file cannot be read: ${(error as Error).message}`)
+  }
 }
 
 const DNS_TIMEOUT_MS = 5_000

@@ -7,6 +7,7 @@ import { removeOldEvents } from '../../src/notifications/delivery/deliveries.ts'
 import { removeOldIncidents } from '../../src/notifications/incidents/incidents.ts'
 import { removeOldJobs } from '../../src/queue/jobs/job.ts'
 import { removeOldRecords } from '../../src/queue/judging/render-records.ts'
+import { removeOldTries } from '../../src/queue/tries/rule-tries.ts'
 import { removeOldFacts } from '../../src/site-files/page-facts.ts'
 import { removeOldInspections } from '../../src/sites/inspection/inspections.ts'
 import { removeOldVisits } from '../../src/store/last-visits.ts'
@@ -31,6 +32,7 @@ export function startRetention(deps: { pool: pg.Pool; clock: Clock; log: Log; ev
     pages: () => removeExpired(pool, { signal }),
     digests: () => removeOldDigests(pool, { signal }),
     inspections: () => removeOldInspections(pool, { signal }),
+    'rule tries': () => removeOldTries(pool, { signal }),
     'page facts': () => removeOldFacts(pool, signal),
     visits: () => removeOldVisits(pool, { signal }),
     counts: () => removeOldCounts(pool, { signal }),

@@ -16,6 +16,7 @@ import { certificates } from './domains/certificate.ts'
 import { dns } from './domains/dns.ts'
 import { domains } from './domains/domains.ts'
 import { renders } from './domains/renders.ts'
+import { ruleTries } from './domains/rule-tries.ts'
 import { guardRoutes } from './http/access.ts'
 import type { ApiApp, ApiDeps } from './http/app.ts'
 import { handleErrors, refuseUnknownRoutes, sendClientError, sendError } from './http/errors.ts'
@@ -91,6 +92,7 @@ export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
   dns(app, deps) // /api/domains/check, /api/domains/:domain/dns
   certificates(app, deps) // /api/domains/:domain/certificate
   renders(app, deps) // /api/domains/:domain/renders
+  ruleTries(app, deps) // /api/domains/:domain/rules/try
   pages(app, deps) // /api/domains/:domain/pages, .../pages/purge, .../pages/refresh
   inspections(app, deps) // /api/domains/:domain/pages/details, .../pages/source, /api/domains/:domain/inspections
   warms(app, deps) // /api/domains/:domain/warm

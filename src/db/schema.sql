@@ -408,6 +408,28 @@ create table probe (
 );
 create index probe_job on probe (job_id);
 
+-- An owner tries rules before saving them; src/queue/tries/rule-tries.ts. Kept for a day. Each page is rendered under the
+-- present rules and under the tried ones, by a job of its own whose path is no page's.
+create table rule_try (
+  id           uuid primary key default gen_random_uuid(),
+  domain_id    integer not null references domain on delete cascade,
+  requested_at timestamptz not null default now()
+);
+create index rule_try_domain on rule_try (domain_id, requested_at);
+create index rule_try_age on rule_try (requested_at);
+create table rule_try_page (
+  try_id uuid not null references rule_try on delete cascade,
+  place  smallint not null,
+  -- The job's row may be gone.
+  job_id uuid not null unique,
+  path   text collate "C" not null,
+  -- The rules that the path has before and after, with their places and effects; null: none.
+  before jsonb,
+  after  jsonb,
+  result jsonb,
+  primary key (try_id, place)
+);
+
 -- The first and the last turn of a domain's waiting jobs in one priority; null for none. Comparing rows and ordering by
 -- all columns forces the index `job_line`: with `=` the planner may take another and read the jobs of all domains.
 create function first_turn(lane smallint, account integer, domain integer) returns bigint
@@ -728,13 +750,15 @@ $$;
 create function claim_details(for_domain integer, for_job uuid)
 returns table (
   visitor jsonb, query jsonb, origin_cache_control text, is_probe boolean, queued_ms float8, wait_left_ms float8,
-  rules jsonb, crawler text)
+  rules jsonb, crawler text, tried jsonb)
 language sql volatile as $$
   select settings -> 'render', settings -> 'query', settings ->> 'origin_cache_control',
          exists (select from probe where job_id = for_job),
          extract(epoch from clock_timestamp() - j.created_at) * 1000,
          extract(epoch from j.wait_until - clock_timestamp()) * 1000,
-         settings -> 'rules', j.crawler
+         settings -> 'rules', j.crawler,
+         (select jsonb_build_object('path', path, 'before', before, 'after', after)
+            from rule_try_page where job_id = for_job)
     from domain d
     left join job j on j.id = for_job
    where d.id = for_domain

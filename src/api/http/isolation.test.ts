@@ -36,6 +36,7 @@ type Spare = {
   endpoints: number
   deliveries: number
   versions: number
+  tries: string
 }
 
 const RENDER_RECORD = JSON.stringify({
@@ -50,6 +51,7 @@ const CERTIFICATE = createTestCa('ca', TEST_START_MS).leaf({
   names: ['amber.example.com', 'blue.example.com'],
 })
 const PASSWORD = 'correct horse'
+const NO_JOB = '00000000-0000-4000-8000-000000000000'
 const NOTHING: Spare = {
   keys: 987_654,
   tokens: 987_654,
@@ -57,8 +59,8 @@ const NOTHING: Spare = {
   endpoints: 987_654,
   deliveries: 987_654,
   versions: 987_654,
+  tries: NO_JOB,
 }
-const NO_JOB = '00000000-0000-4000-8000-000000000000'
 
 let alone: World
 let together: World
@@ -118,6 +120,7 @@ async function furnish(api: TestApi, account: TestAccount, colour: string): Prom
     sessions: await spareSession(api, account, colour),
     ...(await stockNotifications(api, account, domain, colour)),
     versions: await spareVersion(api, domain.id, colour),
+    tries: await spareTry(api, domain.id, colour),
   }
   const inspectionId = randomUUID()
   await storeInspectedPage(api, account, inspectionId, colour)
@@ -174,6 +177,16 @@ async function spareVersion(api: TestApi, domain: number, colour: string): Promi
   return rows[0]!.id
 }
 
+async function spareTry(api: TestApi, domain: number, colour: string): Promise<string> {
+  const { rows } = await api.pool.query<{ id: string }>(
+    `with made as (insert into rule_try (domain_id) values ($1) returning id)
+     insert into rule_try_page (try_id, place, job_id, path)
+     select id, 0, gen_random_uuid(), $2 from made returning try_id as id`,
+    [domain, `/${colour}-tried`],
+  )
+  return rows[0]!.id
+}
+
 async function spareSession(api: TestApi, account: TestAccount, colour: string): Promise<number> {
   const client = { address: '192.0.2.1', userAgent: `${colour} spare` }
   return (await startSession(api.pool, account.id, client, api.clock.nowMs()))!.session.id
@@ -212,6 +225,7 @@ async function ask(
     .replace('deliveries/{id}', `deliveries/${about.spare.deliveries}`)
     .replace('versions/{id}', `versions/${about.spare.versions}`)
     .replace(/versions$/, 'versions?kind=redirects')
+    .replace('{tryId}', about.spare.tries)
     .replace('{inspectionId}', about.inspectionId)
     .replace('{picture}', 'person')
     .replace('{url}', encodeURIComponent(url))
@@ -239,6 +253,7 @@ async function ask(
     expires_at: null,
     redirects: [{ from: '/amber-moved', to: '/amber-new' }],
     crawler: 'Googlebot',
+    rules: [{ path: '/amber-1', action: 'pass' }],
     mode: 'replace',
     text: 'User-agent: *\nDisallow: /amber-1',
     current_password: PASSWORD,
@@ -278,6 +293,7 @@ async function rowsOfAmber({ api, amber }: World): Promise<string> {
       'last_render',
       'page_digest',
       'inspection',
+      'rule_try',
       'certificate',
       'certificate_order',
       'redirect_use',

@@ -71,6 +71,7 @@ const OUTCOMES: Readonly<Record<JobOutcome, true>> = {
   'no-store': true,
   'soft-404': true,
   probed: true,
+  tried: true,
   'redirect-loop': true,
   'over-quota': true,
   'domain-gone': true,

@@ -1,6 +1,6 @@
 import { utcDay } from '../../clock.ts'
 import type { Queryable } from '../../db/transaction.ts'
-import type { AccountId, DomainName } from '../../ids.ts'
+import type { AccountId, DomainName, PagePath } from '../../ids.ts'
 import { broadCategory } from '../../sites/domain-settings.ts'
 import type { TrafficOf } from './read-traffic.ts'
 
@@ -110,4 +110,16 @@ export async function readPaths(
     failing: listed(true),
     others: { top: others(false), failing: others(true) },
   }
+}
+
+/** By crawlers, in the last week; `/` if they asked for none. */
+export async function mostAskedPaths(
+  db: Queryable,
+  of: TrafficOf,
+  nowMs: number,
+  limit: number,
+): Promise<PagePath[]> {
+  const days = { from: utcDay(nowMs - 7 * 86_400_000), to: utcDay(nowMs) }
+  const { top } = await readPaths(db, of, days, limit)
+  return (top.length === 0 ? ['/'] : top.map(({ path }) => path)) as PagePath[]
 }

@@ -80,6 +80,7 @@ export class AfterRender {
     const requestId = await requestOf(pool, id)
     log.info({ ...line, requestId, state: completion.state, ms: storedMs }, 'job')
 
+    if (job.tried !== null) return
     const learnt = await prober?.after(job, found, completion, clock.nowMs()).catch((error: Error) => {
       log.warn({ err: error, job: id }, 'a site could not be probed')
       return null

@@ -264,6 +264,7 @@ it('a claim brings all that a render needs', async () => {
     query: 'keep',
     captureByMs: null,
     rule: null,
+    tried: null,
     visitor: {},
   })
 })

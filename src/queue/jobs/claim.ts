@@ -28,9 +28,12 @@ export type ClaimedJob = {
   originUrl: string
   isActive: boolean
   query: QueryRule
+  /** Of the domain. */
   visitor: Visitor
-  /** That of the path. null: none, or a probe. */
+  /** That of the path. null: none, or no page is stored. */
   rule: JobRule | null
+  /** Renders this path under two rules, for an owner who tries them. Nothing is stored. */
+  tried: TriedRules | null
   /** Finds out how the site responds where it has no page. Nothing is stored. */
   isProbe: boolean
   respectsNoStore: boolean
@@ -40,6 +43,8 @@ export type ClaimedJob = {
 
 /** `effect` names what it does to the render; `index` counts from 0. */
 export type JobRule = { rule: Rule; effect: string; index: number }
+
+export type TriedRules = { path: PagePath; before: JobRule | null; after: JobRule | null }
 
 type ClaimRules = {
   /** Slots of this node that one account may hold, unless it is the only account. */
@@ -73,6 +78,7 @@ type ClaimedRow = {
   wait_left_ms: number | null
   rules: unknown
   crawler: string | null
+  tried: TriedRules | null
 }
 
 /** `backgroundSlots`: for `refresh` and `warm`. `occupied`: accounts of the renders in this node's other slots. */
@@ -119,7 +125,7 @@ export function captureByMs(
 }
 
 function claimedJob(row: ClaimedRow, node: string, captureByMs: number | null): ClaimedJob {
-  const rule = row.is_probe ? null : jobRule(row)
+  const rule = row.is_probe || row.tried !== null ? null : jobRule(row)
   return {
     captureByMs,
     id: row.job_id,
@@ -135,11 +141,9 @@ function claimedJob(row: ClaimedRow, node: string, captureByMs: number | null): 
     plan: row.plan,
     rendersUsed: row.renders,
     query: readDomainSettings({ query: row.query }).query,
-    visitor: {
-      ...visitorOf(readDomainSettings({ render: row.visitor }).render),
-      ...visitorOf(rule?.rule.render),
-    },
+    visitor: visitorOf(readDomainSettings({ render: row.visitor }).render),
     rule,
+    tried: row.tried,
     isProbe: row.is_probe,
     respectsNoStore: row.origin_cache_control === 'respect',
   }

@@ -9,6 +9,7 @@ import { keepUnstored } from '../../store/stored-page.ts'
 import { effectOf, type Found, lookOf, MAX_FAULTS } from '../judging/effect.ts'
 import { createPageKeeper } from '../judging/judge-page.ts'
 import { readStatement, type Statement } from '../statement.ts'
+import { keepTried } from '../tries/rule-tries.ts'
 import type { Ended } from './await.ts'
 import type { ClaimedJob } from './claim.ts'
 import { enqueue } from './enqueue.ts'
@@ -71,6 +72,9 @@ export function createComplete(deps: CompleteDeps): Complete {
           await run(client, sql.storeProbe, [job.page.domain, job.id, finding, new Date(nowMs)])
           return end(client, { state: 'done', outcome: 'probed' }, effect.detail)
         }
+        case 'store-try':
+          await keepTried(client, job.id, effect.result)
+          return end(client, { state: 'done', outcome: 'tried' })
         case 'store-redirect':
           await keepRedirect(client, job.page, effect, nowMs)
           return end(client, { state: 'done', outcome: 'redirect' })

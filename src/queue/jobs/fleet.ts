@@ -102,7 +102,7 @@ const GROUPS_SHOWN = 100
 const LAST_SHOWN = 50
 const REASON_CHARS = 200
 
-const GOOD = ['rendered', 'redirect', 'probed']
+const GOOD = ['rendered', 'redirect', 'probed', 'tried']
 
 export type FleetFailures = {
   since: string | null

@@ -43,6 +43,7 @@ export type JobOutcome =
   | 'no-store'
   | 'soft-404'
   | 'probed'
+  | 'tried'
   /** The site redirects in circles between spellings of the page. */
   | 'redirect-loop'
   | 'over-quota'

@@ -7,10 +7,12 @@ import type { PagePath } from '../../ids.ts'
 import type { Log } from '../../log.ts'
 import type { RenderOutcome, RenderRequest } from '../../render/outcome.ts'
 import type { Rendering, RenderRecord } from '../../render/record.ts'
+import { pageId } from '../../store/page-id.ts'
 import { normalisePath } from '../../store/path.ts'
 import type { Found } from '../judging/effect.ts'
 import { probeSite } from '../judging/prober.ts'
-import type { ClaimedJob, JobRule } from './claim.ts'
+import { type RenderTried, tryRules } from '../tries/try-rules.ts'
+import { type ClaimedJob, type JobRule, visitorOf } from './claim.ts'
 import type { Complete, Completion } from './complete.ts'
 
 export type JobRun = { startedMs: number; found: Found; completion: Completion; record: RenderRecord | null }
@@ -37,25 +39,36 @@ export async function runJob(
 }
 
 async function renderJob(
-  { render, plans, log }: RunJobOptions,
+  { render, plans, clock, log }: RunJobOptions,
   job: ClaimedJob,
   abort: AbortController,
 ): Promise<{ found: Found; record: RenderRecord | null }> {
-  if (!job.isActive) return { found: { kind: 'domain-inactive' }, record: null }
-  const limit = planNamed(plans, job.plan).monthly_render_limit
-  if (overQuota({ used: job.rendersUsed, limit })) return { found: { kind: 'over-quota' }, record: null }
   const { account, customDomain, originUrl, visitor, captureByMs } = job
-  const toRender = { account, customDomain, originUrl, visitor, captureByMs, ...underRule(job.rule) }
+  const toRender = { account, customDomain, originUrl, captureByMs, signal: abort.signal }
   let record: RenderRecord | null = null
-  const renderOne = async (path: PagePath) => {
-    const request = { ...toRender, path, signal: abort.signal }
+  const renderOne = async (path: PagePath, rule = job.rule) => {
+    const wanted = { ...visitor, ...visitorOf(rule?.rule.render) }
+    const request = { ...toRender, path, visitor: wanted, ...underRule(rule) }
     const rendered = await renderWithLimit(render, request, abort)
     record = rendered.record
     return rendered.outcome
   }
+  const find = async (): Promise<Found> => {
+    // Owners try rules on domains without traffic too, and for nothing.
+    if (job.tried !== null) return tryRules(job.tried, renderTried)
+    if (!job.isActive) return { kind: 'domain-inactive' }
+    const limit = planNamed(plans, job.plan).monthly_render_limit
+    if (overQuota({ used: job.rendersUsed, limit })) return { kind: 'over-quota' }
+    return job.isProbe ? probeSite(job, renderOne) : renderSpelling(job, renderOne)
+  }
+  const renderTried: RenderTried = async (path, rule) => {
+    const beganMs = clock.nowMs()
+    const address = { ...job, page: pageId(job.page.domain, path) }
+    const outcome = await renderSpelling(address, (spelling) => renderOne(spelling, rule))
+    return { outcome, ms: clock.nowMs() - beganMs, requests: record?.requests.made ?? 0 }
+  }
   try {
-    const found = await (job.isProbe ? probeSite(job, renderOne) : renderSpelling(job, renderOne))
-    return { found, record }
+    return { found: await find(), record }
   } catch (error) {
     log.error({ err: error, job: job.id }, 'the renderer failed')
     return { found: { kind: 'crashed', reason: 'the renderer failed' }, record }

@@ -4,6 +4,7 @@ import { pageText } from '../../render/visit/page-text.ts'
 import { type NewPage, pageBody } from '../../store/keep-page.ts'
 import type { UnstoredPage } from '../../store/stored-page.ts'
 import type { ClaimedJob } from '../jobs/claim.ts'
+import type { TriedResult } from '../tries/try-rules.ts'
 import { probeDetail } from './prober.ts'
 import type { Finding, Look } from './soft-404.ts'
 
@@ -15,6 +16,8 @@ export type Found =
   | { kind: 'redirect-loop'; location: string }
   /** The job was a probe. `finding` null: it failed, see `why`. */
   | { kind: 'probed'; finding: Finding | null; why?: string }
+  /** The job tried rules. */
+  | { kind: 'tried'; result: TriedResult }
 
 /** Decided before checking that the job is still this node's. */
 export type Effect =
@@ -27,6 +30,7 @@ export type Effect =
       page: UnstoredPage | null
       detail: string
     }
+  | { do: 'store-try'; result: TriedResult }
   | { do: 'store-probe'; finding: Finding | null; detail: string }
   | { do: 'store-redirect'; status: number; location: string }
   | { do: 'end'; state: 'failed' | 'cancelled'; detail: string }
@@ -87,6 +91,8 @@ export async function effectOf(
       return { do: 'requeue', fault: false }
     case 'probed':
       return { do: 'store-probe', finding: found.finding, detail: detailOf(found) }
+    case 'tried':
+      return { do: 'store-try', result: found.result }
     case 'domain-inactive':
       return { do: 'end', state: 'cancelled', detail: '' }
     default:

@@ -14,7 +14,7 @@ with quota as (
 )
 select asked.*, claimed.*, details.visitor, details.query, details.origin_cache_control,
        coalesce(details.is_probe, false) as is_probe, details.queued_ms, details.wait_left_ms,
-       details.rules, details.crawler
+       details.rules, details.crawler, details.tried
   from asked
   left join lateral (
     -- `offset 0` keeps the planner from inlining this: without a job the function is not called.

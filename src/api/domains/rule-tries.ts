@@ -1,0 +1,100 @@
+import { z } from 'zod'
+import { AppError } from '../../errors.ts'
+import { parseJobId } from '../../ids.ts'
+import { mostAskedPaths } from '../../insight/traffic/read-summaries.ts'
+import { findTry, requestTry, TRIED_AT_ONCE } from '../../queue/tries/rule-tries.ts'
+import { DIFFERENCES } from '../../queue/tries/try-rules.ts'
+import { checkedRules } from '../../rules/schema.ts'
+import { callerOf } from '../http/access.ts'
+import type { ApiApp, ApiDeps } from '../http/app.ts'
+import { jsonResponse } from '../http/responses.ts'
+import { pagePathsOf } from '../pages/page-choice.ts'
+import { domainNameFrom, domainParams, ownedDomain } from './domain-schema.ts'
+
+const bodySchema = z.object({
+  rules: checkedRules.describe('As in `settings.rules`, whole'),
+  paths: z
+    .array(z.string().startsWith('/', 'must start with /'))
+    .min(1)
+    .max(TRIED_AT_ONCE)
+    .optional()
+    .describe('Default: those that crawlers asked for most in the last week'),
+})
+
+const ruleIndex = z.int().nullable().describe('The rule that applies, counting from 0; null: none')
+
+export const ruleTrySchema = z.object({
+  state: z.enum(['queued', 'running', 'done']),
+  pages: z.array(
+    z.object({
+      path: z.string().describe('As it is stored'),
+      rule_before: ruleIndex,
+      rule_after: ruleIndex,
+      outcome: z
+        .string()
+        .nullable()
+        .describe(
+          'Under the new rules: an outcome of renders, or `pass`, `not-found`, `gone`; null: not there yet',
+        ),
+      ms: z.int().nullable().describe('Of the render under the new rules; null: none'),
+      differences: z
+        .array(
+          z.object({
+            of: z.enum(DIFFERENCES),
+            before: z.string().describe('At most 20,000 characters, a line for each thing'),
+            after: z.string(),
+          }),
+        )
+        .describe('Empty: crawlers get the same'),
+    }),
+  ),
+})
+
+export function ruleTries(app: ApiApp, { clock, pool }: ApiDeps): void {
+  app.route({
+    method: 'POST',
+    url: '/api/domains/:domain/rules/try',
+    config: { access: 'key', refuses: ['domain_not_found', 'rule_try_limit', 'queue_full'] },
+    schema: {
+      operationId: 'tryRules',
+      tags: ['Domains'],
+      summary: 'Render pages under other rules, without saving them',
+      description:
+        'Renders each page under the present and under the given rules, at priority `refresh`, and compares what a search crawler gets. Nothing is stored or counted. At most 200 pages a domain and day.',
+      params: domainParams,
+      body: bodySchema,
+      response: { 202: jsonResponse('Its id', z.object({ id: z.string() })) },
+    },
+    handler: async (request, reply) => {
+      const { account } = callerOf(request)
+      const domain = await ownedDomain(pool, account, request.params.domain)
+      const { rules, paths } = request.body
+      const wanted =
+        paths === undefined
+          ? await mostAskedPaths(pool, { account, domain: domain.id }, clock.nowMs(), TRIED_AT_ONCE)
+          : pagePathsOf(domain, paths)
+      const id = await requestTry(pool, domain, rules, wanted)
+      return reply.code(202).send({ id })
+    },
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/api/domains/:domain/rules/try/:tryId',
+    config: { access: 'key', refuses: ['domain_not_found', 'rule_try_not_found'] },
+    schema: {
+      operationId: 'getRuleTry',
+      tags: ['Domains'],
+      summary: 'What the tried rules change; kept for a day',
+      params: domainParams.extend({ tryId: z.string() }),
+      response: { 200: jsonResponse('The pages', ruleTrySchema) },
+    },
+    handler: async (request) => {
+      const id = parseJobId(request.params.tryId)
+      const domain = domainNameFrom(request.params.domain)
+      const found = id === null ? null : await findTry(pool, callerOf(request).account, domain, id)
+      if (found === null) throw new AppError('rule_try_not_found')
+      return found
+    },
+  })
+}

@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto'
+import type pg from 'pg'
+import { removeOld, type Steps } from '../../db/remove-old.ts'
+import { type Queryable, transaction } from '../../db/transaction.ts'
+import { AppError } from '../../errors.ts'
+import type { AccountId, DomainId, DomainName, JobId, PagePath } from '../../ids.ts'
+import { RuleBook, USUAL_CATEGORY } from '../../rules/rule-book.ts'
+import type { Rule } from '../../rules/schema.ts'
+import { storableJson } from '../../sites/inspection/side.ts'
+import { enqueue } from '../jobs/enqueue.ts'
+import type { JobState } from '../jobs/job.ts'
+import type { TriedResult } from './try-rules.ts'
+
+export const TRIED_AT_ONCE = 20
+/** Of a domain. */
+export const TRIED_A_DAY = 200
+const KEPT_DAYS = 1
+const LOCK = 7231
+
+/** Of the jobs that try: no page of a site. */
+const PATH_PREFIX = '/prepaint-try-'
+
+/** `state` is that of the whole. Rules count from 0; null: the path has none. */
+export type RuleTry = {
+  state: 'queued' | 'running' | 'done'
+  pages: (Pick<TriedResult, 'ms' | 'differences'> & {
+    path: PagePath
+    rule_before: number | null
+    rule_after: number | null
+    /** null: not rendered yet. */
+    outcome: string | null
+  })[]
+}
+
+/** `paths`: all different. Returns its id. Throws `rule_try_limit`, `queue_full` and `domain_not_found`. */
+export async function requestTry(
+  pool: pg.Pool,
+  domain: { id: DomainId; settings: { rules: Rule[] } },
+  rules: readonly Rule[],
+  paths: readonly PagePath[],
+): Promise<string> {
+  const [before, after] = [new RuleBook(domain.settings.rules), new RuleBook(rules)]
+  return transaction(pool, async (client) => {
+    // One at a time for a domain, so that its limit is exact.
+    await client.query('select pg_advisory_xact_lock($1, $2)', [LOCK, domain.id])
+    await checkLimit(client, domain.id, paths.length)
+    const prefix = `${PATH_PREFIX}${randomBytes(12).toString('hex')}-`
+    const jobs = await enqueue(
+      client,
+      domain.id,
+      paths.map((_path, place) => `${prefix}${place}` as PagePath),
+      'refresh',
+    )
+    const { rows } = await client.query<{ id: string }>(
+      'insert into rule_try (domain_id) values ($1) returning id',
+      [domain.id],
+    )
+    const pages = paths.map((path, place) => ({
+      ...{ place, path, job_id: jobs[place]?.jobId },
+      before: before.chosen(path, USUAL_CATEGORY),
+      after: after.chosen(path, USUAL_CATEGORY),
+    }))
+    await client.query(
+      `insert into rule_try_page (try_id, place, job_id, path, before, after)
+       select $1, place, job_id, path, nullif(before, 'null'), nullif(after, 'null')
+         from jsonb_to_recordset($2) as p (place smallint, job_id uuid, path text, before jsonb, after jsonb)`,
+      [rows[0]!.id, JSON.stringify(pages)],
+    )
+    return rows[0]!.id
+  })
+}
+
+async function checkLimit(client: Queryable, domain: DomainId, more: number): Promise<void> {
+  const { rows } = await client.query<{ tried: number; seconds: number | null }>(
+    `select count(*)::integer as tried,
+            ceil(extract(epoch from min(t.requested_at) + interval '1 day' - now()))::integer as seconds
+       from rule_try t join rule_try_page p on p.try_id = t.id
+      where t.domain_id = $1 and t.requested_at > now() - interval '1 day'`,
+    [domain],
+  )
+  const { tried, seconds } = rows[0]!
+  if (tried + more <= TRIED_A_DAY) return
+  throw new AppError('rule_try_limit', { headers: { 'Retry-After': String(Math.max(1, seconds ?? 1)) } })
+}
+
+type Row = {
+  path: PagePath
+  rule_before: number | null
+  rule_after: number | null
+  result: TriedResult | null
+  state: JobState | null
+  outcome: string | null
+}
+
+/** null: unknown, another account's, or removed. */
+export async function findTry(
+  db: Queryable,
+  account: AccountId,
+  domain: DomainName,
+  id: string,
+): Promise<RuleTry | null> {
+  const { rows } = await db.query<Row>(
+    `select p.path, (p.before ->> 'index')::integer as rule_before, (p.after ->> 'index')::integer as rule_after,
+            p.result, j.state, j.outcome
+       from rule_try t join domain d on d.id = t.domain_id join rule_try_page p on p.try_id = t.id
+       left join job j on j.id = p.job_id
+      where d.account_id = $1 and d.custom_domain = $2 and t.id = $3
+        and t.requested_at > now() - make_interval(days => $4)
+      order by p.place`,
+    [account, domain, id, KEPT_DAYS],
+  )
+  if (rows.length === 0) return null
+  const isOver = ({ result, state }: Row) => result !== null || !(state === 'queued' || state === 'running')
+  const hasBegun = rows.some((row) => isOver(row) || row.state === 'running')
+  return {
+    state: rows.every(isOver) ? 'done' : hasBegun ? 'running' : 'queued',
+    pages: rows.map((row) => {
+      const { path, rule_before, rule_after, result, outcome } = row
+      // A job that was cancelled or crashed has no result.
+      const ended = isOver(row) ? (outcome ?? 'cancelled') : null
+      return { path, rule_before, rule_after, ...(result ?? { outcome: ended, ms: null, differences: [] }) }
+    }),
+  }
+}
+
+export async function keepTried(client: Queryable, job: JobId, result: TriedResult): Promise<void> {
+  await client.query('update rule_try_page set result = $2 where job_id = $1', [job, storableJson(result)])
+}
+
+export function removeOldTries(pool: pg.Pool, steps?: Steps): Promise<number> {
+  return removeOld(pool, { table: 'rule_try', at: 'requested_at', keptDays: KEPT_DAYS }, steps)
+}

@@ -1,0 +1,116 @@
+import { unreachable } from '../../errors.ts'
+import type { PagePath } from '../../ids.ts'
+import type { GivenPage } from '../../render/outcome.ts'
+import type { Rule } from '../../rules/schema.ts'
+import { DIGEST_FACTS, factsOf } from '../../sites/inspection/facts.ts'
+import { decoded, scanHtml } from '../../sites/inspection/scan-html.ts'
+import type { JobRule, TriedRules } from '../jobs/claim.ts'
+import { detailOf, type Found } from '../judging/effect.ts'
+
+export const DIFFERENCES = ['outcome', 'status', 'head', 'text', 'headers', 'html_bytes', 'requests'] as const
+
+/** `ms`: of the render under the new rules; null: these render nothing. */
+export type TriedResult = {
+  outcome: string
+  ms: number | null
+  differences: { of: (typeof DIFFERENCES)[number]; before: string; after: string }[]
+}
+
+/** `requests`: made by the page. */
+type Tried = { outcome: Found; ms: number; requests: number }
+
+export type RenderTried = (path: PagePath, rule: JobRule | null) => Promise<Tried>
+
+/** What crawlers get under a rule, before and after. `page` null: none to compare. */
+type Answer = { outcome: string; detail: string; ms: number | null; requests: number; page: GivenPage | null }
+
+const READ_CHARS = 4_000_000
+const TEXT_CHARS = 20_000
+
+/** Renders under both rules. Returns a fault, which is retried, as it is. */
+export async function tryRules(
+  { path, before: present, after: wanted }: TriedRules,
+  render: RenderTried,
+): Promise<Found> {
+  const after = await answerUnder(wanted)
+  if ('kind' in after) return after
+  const isSame = present?.effect === wanted?.effect && present?.rule.action === wanted?.rule.action
+  const before = isSame ? after : await answerUnder(present)
+  if ('kind' in before) return before
+  const { outcome, ms } = after
+  return { kind: 'tried', result: { outcome, ms, differences: isSame ? [] : compared(before, after, path) } }
+
+  async function answerUnder(rule: JobRule | null): Promise<Answer | Found> {
+    const own = ownAnswer(rule?.rule)
+    if (own !== null) return { outcome: own, detail: '', ms: null, requests: 0, page: null }
+    const { outcome: found, ms, requests } = await render(path, rule)
+    if (found.kind === 'aborted' || found.kind === 'crashed') return found
+    const page = found.kind === 'rendered' ? { ...found, ...found.changed } : pageOf(found)
+    return { outcome: found.kind, detail: detailOf(found), ms, requests, page }
+  }
+}
+
+function pageOf(found: Found): GivenPage | null {
+  if (found.kind === 'incomplete') return found.page
+  return found.kind === 'site-error' ? found : null
+}
+
+/** null: it is rendered. */
+function ownAnswer({ action = 'render' }: Pick<Rule, 'action'> = {}): string | null {
+  switch (action) {
+    case 'pass':
+    case 'not-found':
+    case 'gone':
+      return action
+    case 'render':
+    case 'no-store':
+      return null
+    default:
+      return unreachable(action)
+  }
+}
+
+function compared(before: Answer, after: Answer, path: PagePath): TriedResult['differences'] {
+  const [old, fresh] = [described(before, path), described(after, path)]
+  return DIFFERENCES.flatMap((of) => {
+    const [was, is] = [old[of], fresh[of]]
+    const isComparable = of === 'outcome' || (before.page !== null && after.page !== null)
+    return was === is || !isComparable ? [] : [{ of, before: was, after: is }]
+  })
+}
+
+function described({ outcome, detail, requests, page }: Answer, path: PagePath) {
+  const html = page?.html.slice(0, READ_CHARS) ?? ''
+  const headers = page?.headers.map(([name, value]) => `${name.toLowerCase()}: ${value}`) ?? []
+  const lines = (all: readonly string[]) => all.join('\n').slice(0, TEXT_CHARS)
+  return {
+    outcome: detail === '' ? outcome : `${outcome}: ${detail}`,
+    status: String(page?.status ?? ''),
+    head: lines(headOf(html)),
+    text: lines(factsOf(html, `https://site.invalid${path}`, DIGEST_FACTS).text),
+    headers: lines(headers.sort()),
+    html_bytes: String(Buffer.byteLength(page?.html ?? '')),
+    requests: String(requests),
+  } satisfies Record<(typeof DIFFERENCES)[number], string>
+}
+
+/** Lines such as `robots: noindex`: the title, and what crawlers read of `meta` and `link`. */
+function headOf(html: string): string[] {
+  const lines: string[] = []
+  const end = html.search(/<body[\s>]/)
+  scanHtml(end === -1 ? html : html.slice(0, end), {
+    text: () => {},
+    close: () => {},
+    raw: (name, contents) => name === 'title' && lines.push(`title: ${decoded(contents).trim()}`),
+    open(name, attribute) {
+      const of =
+        name === 'meta' ? (attribute('name') ?? attribute('property') ?? attribute('http-equiv')) : null
+      if (of !== null) lines.push(`${of}: ${attribute('content') ?? ''}`)
+      const rel = name === 'link' ? attribute('rel') : null
+      if (rel !== null && !/stylesheet|preload|preconnect|prefetch/i.test(rel)) {
+        lines.push(`${rel}: ${attribute('href') ?? ''}`)
+      }
+    },
+  })
+  return lines
+}
