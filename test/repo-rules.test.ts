@@ -101,6 +101,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'src/edge/request/verdict.ts',
     'src/notifications/incidents/incidents.ts',
     'src/queue',
+    'src/site-files',
+    'src/sitemaps/robots-rules.ts',
     'src/sites/domain-settings.ts',
     'src/store',
   ],
@@ -296,8 +298,8 @@ const TABLES: Record<string, readonly string[]> = {
   ],
   'src/db': ['account_rate'],
   'src/insight': [
-    ...['node', 'traffic_batch', 'traffic_day', 'traffic_hour', 'traffic_last', 'traffic_path'],
-    'traffic_summary',
+    ...['node', 'traffic_batch', 'traffic_day', 'traffic_forbidden', 'traffic_hour', 'traffic_last'],
+    ...['traffic_path', 'traffic_summary'],
   ],
   'src/queue': [
     ...[

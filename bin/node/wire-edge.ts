@@ -10,6 +10,7 @@ import { createEdge, type Edge } from '../../src/edge/edge.ts'
 import { createAccessLog } from '../../src/edge/request/report.ts'
 import { renewTicketKeys } from '../../src/edge/server/servers.ts'
 import type { EdgeMetrics } from '../../src/insight/metrics/edge-metrics.ts'
+import { Compliance } from '../../src/insight/traffic/compliance.ts'
 import { createTraffic } from '../../src/insight/traffic/visit-counter.ts'
 import type { Log } from '../../src/log.ts'
 import type { AddressGuard } from '../../src/outbound/address-guard.ts'
@@ -69,7 +70,11 @@ export function wireEdge(deps: {
       verifyCrawler: verify ? createVerifyCrawler({ clock, rangesOf: ranges.rangesOf, reverseDns }) : null,
       answered(req, answer) {
         metrics.answered(answer)
-        traffic.count(req, answer)
+        const isVisit = traffic.count(req, answer)
+        const { domain, crawler } = answer
+        if (isVisit && domain !== null && crawler !== null) {
+          compliance.note(domain, crawler, req.headers['user-agent'] ?? '', req.url ?? '/')
+        }
         accessLog(req, answer)
       },
       tls: certificates?.tls ?? null,
@@ -77,7 +82,8 @@ export function wireEdge(deps: {
     },
     { memoryBytes, liveWaitMs, clients: config.clients },
   )
-  const { server, secure, endSessions, integrations } = edge
+  const { server, secure, endSessions, integrations, robots } = edge
+  const compliance = new Compliance({ pool, robots, clock, log })
   const tickets = secure === null ? null : renewTicketKeys(secure)
   invalidateOn(listener, certificates === null ? edge.held : [...edge.held, certificates.held])
   metrics.holds(edge.pagesInMemory)
@@ -92,6 +98,7 @@ export function wireEdge(deps: {
       waiter.close()
       await knownPaths.close()
       await traffic.close()
+      await compliance.close()
       await lastVisits.close()
       await redirectUses.close()
       origins.close()

@@ -102,7 +102,7 @@ export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
   robots(app, deps) // /api/domains/:domain/robots, .../robots/test, .../robots/preview
   versions(app, deps) // /api/domains/:domain/versions
   indexNow(app, deps) // /api/domains/:domain/indexnow
-  traffic(app, deps) // /api/traffic, /api/traffic/domains, /api/domains/:domain/traffic
+  traffic(app, deps) // /api/traffic, /api/traffic/domains, /api/domains/:domain/traffic, .../compliance
   plan(app, deps) // /api/plan
   incidents(app, deps) // /api/incidents
   channels(app, deps) // /api/notifications, /api/report, /unsubscribe/:token

@@ -1031,6 +1031,17 @@ create table traffic_path (
   primary key (domain_id, day, is_failing, path)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 
+-- Visits to paths that robots.txt forbids the crawler, with three of the paths.
+create table traffic_forbidden (
+  domain_id integer not null references domain on delete cascade,
+  day       date    not null,
+  category  text    not null,
+  crawler   text    not null,
+  visits    bigint  not null,
+  paths     text[]  not null,
+  primary key (domain_id, day, category, crawler)
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+
 -- The last crawler of a domain.
 create table traffic_last (
   domain_id integer primary key references domain on delete cascade,

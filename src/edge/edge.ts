@@ -7,6 +7,7 @@ import { type ClientLimits, createClientGate, NO_CLIENT_LIMITS } from '../http/c
 import { createRequestIds } from '../http/request-id.ts'
 import type { Log } from '../log.ts'
 import type { OriginPool } from '../outbound/client/pool.ts'
+import type { GetOptions } from '../outbound/get.ts'
 import type { JobWaiter } from '../queue/jobs/await.ts'
 import type { EnqueueLive } from '../queue/jobs/enqueue.ts'
 import { OriginRobots } from '../site-files/origin-robots.ts'
@@ -82,6 +83,7 @@ export type Edge = EdgeServers & {
   integrations: Integrations
   /** Caches to pass to `invalidateOn`. */
   held: readonly Held[]
+  robots: RobotsFiles
   pagesInMemory(): { pages: number; bytes: number }
 }
 
@@ -103,7 +105,9 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
   const passOptions = createPassOptions(parts, options, readClient)
   const webSockets = new WebSockets(passOptions)
   const entrance = createEntrance(parts, readClient, passOptions)
-  const handlerParts = createHandlerParts(parts, options, clients)
+  const get = { origins: parts.origins, userAgent: 'Prepaint' }
+  const robots = new RobotsFiles(parts.db, new OriginRobots({ ...parts, get }))
+  const handlerParts = createHandlerParts({ ...parts, get, robots }, options, clients)
   const { report, domains, pages, sitemaps } = handlerParts
 
   // A front requests for all visitors, so it has no client limit.
@@ -134,6 +138,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
     },
     integrations,
     held: [domains.held, pages.held, sitemaps.held],
+    robots,
     pagesInMemory: () => ({ pages: pages.entries(), bytes: pages.bytes() }),
   }
 }
@@ -181,8 +186,12 @@ function createEntrance(
   }
 }
 
-function createHandlerParts(parts: EdgeParts, options: EdgeOptions, clients: ClientLimits): HandlerParts {
-  const { clock, log, db, pool, origins, notifications } = parts
+function createHandlerParts(
+  parts: EdgeParts & { get: GetOptions; robots: RobotsFiles },
+  options: EdgeOptions,
+  clients: ClientLimits,
+): HandlerParts {
+  const { clock, log, db, pool, get, robots, notifications } = parts
   const connected = () => notifications.connected
   const pages = createPageCache({
     limitBytes: options.memoryBytes,
@@ -191,8 +200,6 @@ function createHandlerParts(parts: EdgeParts, options: EdgeOptions, clients: Cli
     connected,
   })
   const { enqueueLive, waiter, knownPaths, lastVisits, answered } = parts
-  const get = { origins, userAgent: 'Prepaint' }
-  const robots = new RobotsFiles(db, new OriginRobots({ db, pool, get, clock, log }))
   return {
     clock,
     log,

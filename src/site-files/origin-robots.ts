@@ -33,27 +33,32 @@ export class OriginRobots {
     this.#deps = deps
   }
 
-  /** null: the origin cannot be reached, and there is no copy of the last day. Never rejects. */
-  read(site: Site): Promise<string | null> {
+  /**
+   * null: the origin cannot be reached, and there is no copy of the last day. `maxAgeMs`: how old a copy may be; at
+   * least a minute. Never rejects.
+   */
+  read(site: Site, maxAgeMs = FETCH_EVERY_MS): Promise<string | null> {
     const held = this.#heldOf(site)
     const nowMs = this.#deps.clock.nowMs()
-    if (held !== undefined && nowMs - held.triedMs < FETCH_EVERY_MS) {
+    const isRecent = held?.known != null && nowMs - held.known.fetchedMs < maxAgeMs
+    if (held !== undefined && (isRecent || nowMs - held.triedMs < FETCH_EVERY_MS)) {
       return Promise.resolve(textOf(held.known, nowMs))
     }
-    const key = `${site.id} ${site.origin.authority}`
+    const key = `${site.id} ${maxAgeMs} ${site.origin.authority}`
     const open = this.#reading.get(key)
     if (open !== undefined) return open
-    const reading = this.#read(site, held?.known ?? null).finally(() => this.#reading.delete(key))
+    const before = held?.known ?? null
+    const reading = this.#read(site, before, maxAgeMs).finally(() => this.#reading.delete(key))
     this.#reading.set(key, reading)
     return reading
   }
 
-  async #read(site: Site, before: Known | null): Promise<string | null> {
+  async #read(site: Site, before: Known | null, maxAgeMs: number): Promise<string | null> {
     const { get, clock, log } = this.#deps
     const stored = await this.#stored(site, before)
     const triedMs = clock.nowMs()
-    // Another node fetched it within the minute.
-    if (stored !== null && triedMs - stored.fetchedMs < FETCH_EVERY_MS) {
+    // Another node fetched it.
+    if (stored !== null && triedMs - stored.fetchedMs < maxAgeMs) {
       this.#held.set(site.id, { origin: stored.origin, known: stored, triedMs: stored.fetchedMs })
       return stored.text
     }

@@ -60,20 +60,21 @@ export class RobotsFiles {
     this.origin = origin
   }
 
-  /** null: the origin cannot be reached. */
-  async served(site: RobotsSite): Promise<string | null> {
+  /** null: the origin cannot be reached. `maxAgeMs`: of the origin's part; absent: a minute. */
+  async served(site: RobotsSite, maxAgeMs?: number): Promise<string | null> {
     const { robotsMode: mode } = site.files
     const text = mode === 'origin' ? '' : await this.#ownText(site)
-    return this.wouldServe(site, { mode, text })
+    return this.wouldServe(site, { mode, text }, maxAgeMs)
   }
 
   /** What would be served with other settings. null: the origin cannot be reached. */
   async wouldServe(
     site: RobotsSite,
     { mode, text }: { mode: RobotsMode; text: string },
+    maxAgeMs?: number,
   ): Promise<string | null> {
     const { preferences, sitemap } = site.files
-    const origin = mode === 'replace' ? '' : await this.origin.read(site)
+    const origin = mode === 'replace' ? '' : await this.origin.read(site, maxAgeMs)
     if (origin === null) return null
     if (!isServedByUs({ ...site.files, robotsMode: mode })) return origin
     const sitemapUrl = sitemap === 'generate' ? `https://${site.name}/sitemap.xml` : null
@@ -81,8 +82,8 @@ export class RobotsFiles {
   }
 
   /** `served`, read. */
-  async rules(site: RobotsSite): Promise<RobotsText | null> {
-    const text = await this.served(site)
+  async rules(site: RobotsSite, maxAgeMs?: number): Promise<RobotsText | null> {
+    const text = await this.served(site, maxAgeMs)
     if (text === null) return null
     const known = this.#parsed.get(site.id)
     if (known?.text === text) return known.robots

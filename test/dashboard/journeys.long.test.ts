@@ -300,6 +300,9 @@ describe('traffic', () => {
       link('Download the counts as CSV').click(),
     ])
     assert.match(file.suggestedFilename(), /\.csv$/)
+    await region('Against robots.txt')
+      .getByRole('row', { name: /^Googlebot Search .*\/broken$/ })
+      .waitFor()
     await visit('/traffic')
     await heading('Traffic').waitFor()
   })

@@ -95,7 +95,7 @@ async function launch(home: string): Promise<Browser> {
 
 async function startSite(): Promise<{ url: string; close(): Promise<void> }> {
   const server = http.createServer((request, response) => {
-    if (request.url === '/robots.txt') return void response.writeHead(404).end()
+    if (request.url === '/robots.txt') return void response.end('User-agent: *\nDisallow: /broken')
     if (request.url === '/broken') return void response.writeHead(500).end('sorry')
     response.writeHead(request.url === '/missing' ? 404 : 200, { 'content-type': 'text/html' })
     response.end(`<!doctype html><html lang="en"><title>Loading</title><div id="app"></div><script>

@@ -28,6 +28,10 @@ before(async () => {
   traffic.visit(shop.id, { crawler: null, verdict: 'pass; not-a-crawler' })
   traffic.visit(shop.id, { path: '/', crawler: 'ai', agent: GPTBOT })
   await traffic.close()
+  await api.pool.query(
+    `insert into traffic_forbidden values ($1, $2, 'ai', 'GPTBot', 1, '{/members,/drafts?id=1}')`,
+    [shop.id, new Date(api.clock.atMs)],
+  )
 
   const opened = await openDashboardTab(api, owner, (line) => complaints.push(line))
   closing.unshift(opened.close)
@@ -123,6 +127,14 @@ describe('the traffic of a domain', () => {
       [csv, 'list'],
       [csv, 'day'],
     ])
+  })
+
+  it('shows which crawlers asked for what robots.txt forbids them', async () => {
+    await tab.until(`document.querySelector('main').innerText.includes('/members, /drafts?id=1')`)
+    const row = await tab.run<string>(
+      `[...document.querySelectorAll('tr')].find((each) => each.innerText.includes('/members')).innerText`,
+    )
+    assert.match(row, /^GPTBot\s+AI\s+1\s+1\s+\/members, \/drafts\?id=1$/)
   })
 
   it('without visits, shows a command for the first one', async () => {

@@ -2,7 +2,7 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 
 import { domainUrl } from './queries.ts'
 import { request } from './request.ts'
-import type { MonthOfRenders, Traffic, TrafficPaths, TrafficSummary } from './types.ts'
+import type { Compliance, MonthOfRenders, Traffic, TrafficPaths, TrafficSummary } from './types.ts'
 
 export const RANGES = [
   { name: '24h', label: '24 hours', steps: 24, step: 'hour' },
@@ -57,6 +57,19 @@ export const trafficPathsQuery = (domain: string, range: Range) =>
       const params = new URLSearchParams(rangeParams(range, Date.now()))
       params.delete('step')
       return request<TrafficPaths>('GET', `${domainUrl(domain)}/traffic/paths?${params}`, { signal })
+    },
+    refetchInterval: POLL_MS,
+    placeholderData: keepPreviousData,
+  })
+
+export const complianceQuery = (domain: string, range: Range) =>
+  queryOptions({
+    queryKey: ['domains', domain, 'compliance', range.name],
+    queryFn: async ({ signal }) => {
+      const params = new URLSearchParams(rangeParams(range, Date.now()))
+      params.delete('step')
+      const url = `${domainUrl(domain)}/compliance?${params}`
+      return (await request<Compliance>('GET', url, { signal })).crawlers
     },
     refetchInterval: POLL_MS,
     placeholderData: keepPreviousData,

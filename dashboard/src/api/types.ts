@@ -28,6 +28,7 @@ import type { factsSchema, inspectionSchema } from '../../../src/api/pages/inspe
 import type { listedPageSchema } from '../../../src/api/pages/pages.ts'
 import type { summaryWithRendersSchema } from '../../../src/api/traffic/traffic.ts'
 import type {
+  complianceSchema,
   monthOfRendersSchema,
   trafficPathsSchema,
   trafficSchema,
@@ -57,6 +58,7 @@ export type Certificate = z.infer<typeof certificateViewSchema>
 export type Render = z.infer<typeof renderSchema>
 export type QueuedJob = z.infer<typeof queuedJobSchema>
 export type Traffic = z.infer<typeof trafficSchema>
+export type Compliance = z.infer<typeof complianceSchema>
 export type TrafficPaths = z.infer<typeof trafficPathsSchema>
 export type TrafficSummary = z.infer<typeof summaryWithRendersSchema>
 export type MonthOfRenders = z.infer<typeof monthOfRendersSchema>

@@ -97,6 +97,10 @@ async function furnish(api: TestApi, account: TestAccount, colour: string): Prom
     `insert into traffic_hour values ($1, date_trunc('hour', $2::timestamptz), 'search', $3, 'hit', 1, 0, 0, 0, 0, '{1}')`,
     [domain.id, new Date(TEST_START_MS), `${colour} crawler`],
   )
+  await api.pool.query(
+    `insert into traffic_forbidden values ($1, $2, 'search', 'Googlebot', 1, array['/' || $3::text])`,
+    [domain.id, new Date(TEST_START_MS), colour],
+  )
   await api.pool.query(`insert into traffic_path values ($1, $2, false, $3, 1, 'hit', 200)`, [
     domain.id,
     new Date(TEST_START_MS),
@@ -285,6 +289,7 @@ async function rowsOfAmber({ api, amber }: World): Promise<string> {
       'traffic_day',
       'traffic_path',
       'traffic_last',
+      'traffic_forbidden',
       'traffic_summary',
       'warm',
       'warm_count',

@@ -122,6 +122,25 @@ export const trafficPathsSchema = apiSchema(
   }),
 )
 
+export const complianceSchema = apiSchema(
+  'Compliance',
+  z.object({
+    domain: z.string(),
+    from: time,
+    to: time.describe('End, exclusive'),
+    crawlers: z.array(
+      z.object({
+        name: z.string(),
+        category: z.string(),
+        purpose: z.string().nullable().describe('Of an AI crawler; null: none, or unknown'),
+        visits: z.number(),
+        forbidden: z.number().describe('Visits to paths that robots.txt forbids this crawler'),
+        paths: z.array(z.string()).describe('Up to three of these paths'),
+      }),
+    ),
+  }),
+)
+
 export const monthOfRendersSchema = apiSchema(
   'MonthOfRenders',
   z.object({

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { utcDay } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
+import { readCompliance } from '../../insight/traffic/compliance.ts'
 import { readMonths, readRenders } from '../../insight/traffic/read-renders.ts'
 import { readPaths, readSummaries } from '../../insight/traffic/read-summaries.ts'
 import { readTraffic } from '../../insight/traffic/read-traffic.ts'
@@ -11,6 +12,7 @@ import { csvResponse, formatParam, sendCsv, wantsCsv } from '../http/csv.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { pathsCsv, rendersCsv, trafficCsv } from './traffic-csv.ts'
 import {
+  complianceSchema,
   monthOfRendersSchema,
   rangeFields,
   rangeFieldsSchema,
@@ -94,6 +96,30 @@ export function traffic(app: ApiApp, deps: ApiDeps): void {
       const paths = await readPaths(pool, { account, domain: domain.id }, days, limit)
       if (!wantsCsv(request, format)) return { domain: domain.name, ...days, ...paths }
       return sendCsv(reply, `paths-${domain.name}-${days.from}`, pathsCsv(paths))
+    },
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/api/domains/:domain/compliance',
+    config: { access: 'key', refuses: ['domain_not_found'] },
+    schema: {
+      operationId: 'getCompliance',
+      tags: ['Traffic'],
+      summary: 'Which crawlers asked for paths that robots.txt forbids them, in whole UTC days',
+      description:
+        'Visits are judged by the robots.txt that was served at the time. Default: the last 30 days.',
+      params: domainParams,
+      querystring: rangeQuery.pick({ from: true, to: true }),
+      response: { 200: jsonResponse('The crawlers, those with most such visits first', complianceSchema) },
+    },
+    handler: async (request) => {
+      const { account } = callerOf(request)
+      const domain = await ownedDomain(pool, account, request.params.domain)
+      const range = rangeOf({ ...request.query, step: 'day' }, clock.nowMs())
+      const crawlers = await readCompliance(pool, { account, domain: domain.id }, range)
+      const { from, to } = rangeFields(range)
+      return { domain: domain.name, from, to, crawlers }
     },
   })
 

@@ -5,6 +5,7 @@ import net from 'node:net'
 import type { Duplex } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 import { PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { GPTBOT } from '../../../test/support/traffic.ts'
 import { requestIdOf } from '../../http/request-id.ts'
 import type { EdgeParts } from '../edge.ts'
 
@@ -13,7 +14,8 @@ let seen: string[]
 /** Verdict and request id of all that was counted. */
 const told: string[] = []
 before(async () => {
-  const answered: EdgeParts['answered'] = (req, { verdict }) => told.push(`${verdict} ${requestIdOf(req)}`)
+  const answered: EdgeParts['answered'] = (req, { verdict, status }) =>
+    told.push(`${status === 0 ? '' : `${status} `}${verdict} ${requestIdOf(req)}`)
   edge = await startTestEdge({
     parts: { answered },
     origin: (_req, res) => res.writeHead(426, { 'x-why': 'no' }).end('not here'),
@@ -232,6 +234,38 @@ describe('no WebSocket', () => {
     const socket = connect()
     socket.write(handshake('Via: 1.1 prepaint, 1.1 prepaint, 1.1 prepaint\r\n'))
     assert.match(await readUntil(socket, /<\/html>/), /^HTTP\/1\.1 508 /)
+  })
+
+  it('where the owner redirects, or blocks the crawler: as every request', async () => {
+    await allClosed()
+    told.length = 0
+    await edge.pool.query(
+      `insert into site_version (domain_id, kind, content, author) values ($1, 'redirects', $2, 'a test')`,
+      [edge.red, JSON.stringify([{ from: '/live', to: 'https://blue.example/live', status: 308 }])],
+    )
+    await edge.set(`settings = '{"categories": {"ai-training": "block"}}'`)
+    await edge.settled()
+    const other = handshake().replace('/live', '/other')
+    for (const [text, head] of [
+      [handshake(), /^HTTP\/1\.1 308 .*\r\nLocation: https:\/\/blue\.example\/live\?x=1\r\n/s],
+      [other.replace(PERSON, GPTBOT), /^HTTP\/1\.1 403 .*\r\nX-Prepaint: blocked; ai-training\r\n/s],
+      [other, /^HTTP\/1\.1 426 /],
+      [other.replace(PERSON, GPTBOT).replace('/other', '/robots.txt'), /^HTTP\/1\.1 426 /],
+    ] as const) {
+      const socket = connect()
+      socket.write(text)
+      const got = await readUntil(socket, /\r\n\r\n/)
+      assert.match(got, head)
+      assert.match(got, /\r\nConnection: close\r\n/)
+      await once(socket.resume(), 'close')
+    }
+    await allClosed()
+    assert.deepEqual(told.map((line) => line.replace(/ [\w-]+$/, '')).sort(), [
+      '308 redirect',
+      '403 blocked; ai-training',
+      'pass; method',
+      'pass; not-a-crawler',
+    ])
   })
 
   it('another protocol is ignored: the request is answered as if it had not been asked for', async () => {

@@ -1,31 +1,42 @@
+import { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { toOriginForm } from '../../http/origin-form.ts'
 import type { Log } from '../../log.ts'
+import type { CrawlerCategory } from '../../sites/domain-settings.ts'
 import type { OriginShare } from '../origin/origin-share.ts'
 import { type Handshake, refuseHandshake, type WebSockets } from '../origin/upgrade.ts'
 import type { PlainPage } from '../page/plain-page.ts'
-import type { Domains } from './domain.ts'
+import { refusalOf, sendRefusal } from './crawler-policy.ts'
+import type { Domains, EdgeDomain } from './domain.ts'
 import type { Entrance } from './handler.ts'
+import type { OwnAnswers } from './own-answers.ts'
 import type { Report } from './report.ts'
+import type { Targets } from './target.ts'
 import { type Handled, handledAs, passVerdict } from './verdict.ts'
 
 type HandshakeParts = {
   log: Log
   domains: Domains
+  targets: Targets
+  ownAnswers: OwnAnswers
   report: Report
   share: OriginShare
   webSockets: WebSockets
 }
 
-/** Passes WebSocket handshakes to the origin and reports the result. Never throws. */
+/** May be called more than once. `status` 0: nothing was sent, or it became a WebSocket. */
+type Settled = (handled: Handled, status?: number) => void
+
+/** Passes WebSocket handshakes to the origin, unless the owner decided otherwise, and reports the result. Never throws. */
 export function createHandshakeHandler(parts: HandshakeParts, entrance: Entrance) {
-  const { log, domains, report, share, webSockets } = parts
+  const { log, domains, targets, ownAnswers, report, share, webSockets } = parts
 
   return (handshake: Handshake): void => {
     const { req } = handshake
     const started = report.begin(req)
     let isReported = false
-    const settled = (handled: Handled) => {
-      if (!isReported) report.end(req, started, handled, 0)
+    const settled: Settled = (handled, status = 0) => {
+      if (!isReported) report.end(req, started, handled, status)
       isReported = true
     }
     pass(handshake, settled).catch((error: Error) => {
@@ -34,13 +45,13 @@ export function createHandshakeHandler(parts: HandshakeParts, entrance: Entrance
     })
   }
 
-  /** `settled` may be called more than once. */
-  async function pass(handshake: Handshake, settled: (handled: Handled) => void): Promise<void> {
+  async function pass(handshake: Handshake, settled: Settled): Promise<void> {
     const { req } = handshake
     if (!toOriginForm(req)) return refuse(handshake, 'bad-request', handledAs('none; bad-request'), settled)
     const domain = await domains.find(req.headers.host ?? '')
     if (domain === null) return refuse(handshake, 'unknown-host', handledAs('none; unknown-host'), settled)
     const crawler = entrance.categoryOf(req.headers['user-agent'], domain.crawlers)
+    if (await answerOwn(handshake, domain, { crawler, settled })) return
     const verdict = passVerdict(crawler === null ? 'not-a-crawler' : 'method')
     // Without its domain, so that a handshake does not count as traffic.
     const handled: Handled = { verdict, domain: null, page: null, crawler }
@@ -56,14 +67,39 @@ export function createHandshakeHandler(parts: HandshakeParts, entrance: Entrance
       throw error
     }
   }
+
+  /** By redirect, or a refusal of this crawler. False: nothing was sent. */
+  async function answerOwn(
+    handshake: Handshake,
+    domain: EdgeDomain,
+    { crawler, settled }: { crawler: CrawlerCategory | null; settled: Settled },
+  ): Promise<boolean> {
+    const { req } = handshake
+    const url = req.url ?? '/'
+    const target = targets.of(domain, url, crawler)
+    const refusal = refusalOf(domain, crawler, { url, target })
+    if (target.own?.kind !== 'redirect' && refusal === null) return false
+    const res = responseTo(handshake)
+    let verdict = null
+    if (target.own?.kind === 'redirect') verdict = await ownAnswers.send(req, res, domain, target.own)
+    else if (refusal !== null && crawler !== null)
+      verdict = sendRefusal(req, res, domain, { refusal, crawler })
+    if (typeof verdict !== 'string') return false
+    settled({ verdict, domain, page: null, crawler }, res.statusCode)
+    return true
+  }
 }
 
-function refuse(
-  handshake: Handshake,
-  page: PlainPage,
-  handled: Handled,
-  settled: (handled: Handled) => void,
-): void {
+/** The connection ends with it. */
+function responseTo({ req, socket }: Handshake): ServerResponse {
+  const res = new ServerResponse(req)
+  res.shouldKeepAlive = false
+  res.assignSocket(socket as Socket)
+  res.on('finish', () => socket.end())
+  return res
+}
+
+function refuse(handshake: Handshake, page: PlainPage, handled: Handled, settled: Settled): void {
   refuseHandshake(handshake, page, handled.verdict)
   settled(handled)
 }

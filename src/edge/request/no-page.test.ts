@@ -1,7 +1,7 @@
 /** What a crawler gets when a render brings no page, or one that is not to be stored. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import { type Scripted, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { PERSON, type Scripted, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
 import { findingOf } from '../../queue/judging/soft-404.ts'
 
 const DAY = 24 * 3_600_000
@@ -146,7 +146,8 @@ describe('a page that says itself that it is an error of the moment', () => {
 
 describe('a page that reads like none', () => {
   const look = (path: string, text: string) => ({ path, html: `<body>${text}</body>`, application: null })
-  const NONE: Scripted = { kind: 'rendered', status: 200, headers: [], html: look('', 'Nothing here').html }
+  const html = look('', 'Nothing here').html
+  const NONE: Scripted = { kind: 'rendered', status: 200, headers: [], html }
   before(async () => {
     const finding = findingOf(look('/p-a', 'Nothing here'), look('/p-b', 'Nothing here'), look('/', 'Home'))
     await edge.pool.query(
@@ -171,6 +172,34 @@ describe('a page that reads like none', () => {
     edge.script(NONE)
     const kept = await edge.ask('/a')
     assert.deepEqual([kept.status, kept.verdict, kept.body], [200, 'stale', good.body])
+  })
+
+  it('is a 404 with its own text where the owner wants that, kept and counted as one; people get the origin’s answer', async () => {
+    const renders = async () =>
+      (await edge.pool.query<{ sum: number }>('select coalesce(sum(renders), 0)::int as sum from render_day'))
+        .rows[0]?.sum ?? 0
+    const good = await edge.ask('/a')
+    await edge.set(`settings = '{"soft_404": "answer"}'`)
+    await edge.settled()
+    const before = await renders()
+    edge.script(NONE)
+    for (const verdict of ['rendered', 'hit', 'hit']) {
+      const none = await edge.ask('/none', { headers: { 'accept-encoding': 'identity' } })
+      assert.deepEqual([none.status, none.verdict, String(none.body)], [404, verdict, html])
+    }
+    assert.equal((await edge.ask('/none', { method: 'HEAD' })).status, 404)
+    assert.equal(await renders(), before + 1)
+    const person = await edge.ask('/none', { agent: PERSON })
+    assert.deepEqual([person.status, person.verdict], [200, 'pass; not-a-crawler'])
+    await edge.asked.flush()
+    assert.equal((await edge.pool.query(`select from known_path where path = '/none'`)).rowCount, 0)
+
+    edge.wait(9 * DAY)
+    edge.script(NONE)
+    const gone = await edge.ask('/a')
+    assert.deepEqual([good.status, gone.status, gone.verdict], [200, 404, 'rendered'])
+    await edge.set(`settings = '{}'`)
+    await edge.settled()
   })
 
   it('is a page on another domain', async () => {

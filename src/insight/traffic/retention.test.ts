@@ -38,6 +38,12 @@ it('what has outlived its time goes, in steps, and what has not stays', async ()
         [domain, DAYS_KEPT],
       )
       await pool.query(
+        `insert into traffic_forbidden
+         select $1, (now() at time zone 'UTC')::date - age, 'search', 'Googlebot', 1, '{/}'
+           from unnest(array[$2::int, $2::int + 1]) as age`,
+        [domain, DAYS_KEPT],
+      )
+      await pool.query(
         `insert into render_day
          select $1, (date_trunc('month', now() at time zone 'UTC') - interval '12 months')::date - age, 1
            from unnest(array[0, 1]) as age`,
@@ -48,13 +54,16 @@ it('what has outlived its time goes, in steps, and what has not stays', async ()
       `insert into traffic_batch select gen_random_uuid(), 1, now() - age
          from unnest(array[interval '47 hours', interval '49 hours']) as age`,
     )
-    assert.equal(await removeOldTraffic(pool, { step: 2 }), 2 * (3 + 2 + 2 + 2 + 1) + 1)
+    assert.equal(await removeOldTraffic(pool, { step: 2 }), 2 * (3 + 2 + 2 + 1 + 2 + 1) + 1)
     const { rows } = await pool.query(
       `select (select count(*) from traffic_hour)::int as hours, (select count(*) from traffic_path)::int as paths,
               (select count(*) from traffic_day)::int as days, (select count(*) from traffic_summary)::int as summaries,
+              (select count(*) from traffic_forbidden)::int as forbidden,
               (select count(*) from render_day)::int as renders, (select count(*) from traffic_batch)::int as batches`,
     )
-    assert.deepEqual(rows, [{ hours: 6, paths: 4, days: 2, summaries: 4, renders: 2, batches: 1 }])
+    assert.deepEqual(rows, [
+      { hours: 6, paths: 4, days: 2, summaries: 4, forbidden: 2, renders: 2, batches: 1 },
+    ])
     assert.equal(await removeOldTraffic(pool), 0)
   } finally {
     await close()

@@ -36,6 +36,12 @@ const PATHS = oldOf(
   `(now() at time zone 'UTC')::date - $2::integer`,
   'domain_id, day, is_failing, path',
 )
+const FORBIDDEN = oldOf(
+  'traffic_forbidden',
+  'day',
+  `(now() at time zone 'UTC')::date - $2::integer`,
+  'domain_id, day, category, crawler',
+)
 const SUMMARIES = oldOf(
   'traffic_summary',
   'day',
@@ -61,10 +67,11 @@ export async function removeOldTraffic(
   const hours = await deleteInSteps(pool, HOURS, [HOURS_KEPT_DAYS], options)
   const days = await deleteInSteps(pool, DAYS, [DAYS_KEPT], options)
   const paths = await deleteInSteps(pool, PATHS, [HOURS_KEPT_DAYS], options)
+  const forbidden = await deleteInSteps(pool, FORBIDDEN, [DAYS_KEPT], options)
   const summaries = await deleteInSteps(pool, SUMMARIES, [SUMMARY_DAYS_KEPT], options)
   const renders = await deleteInSteps(pool, RENDERS, [RENDER_MONTHS_KEPT], options)
   const batches = await deleteInSteps(pool, BATCHES, [BATCH_DAYS_KEPT], options)
-  return hours + days + paths + summaries + renders + batches
+  return hours + days + paths + forbidden + summaries + renders + batches
 }
 
 function prefixed(table: string, names: string): string {

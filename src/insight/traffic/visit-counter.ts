@@ -31,8 +31,8 @@ type CountedAnswer = {
 }
 
 export type TrafficCounter = {
-  /** No SQL, no waiting; never throws. */
-  count(req: CountedRequest, answer: CountedAnswer): void
+  /** No SQL, no waiting; never throws. Whether a crawler's visit was counted. */
+  count(req: CountedRequest, answer: CountedAnswer): boolean
   flush(): Promise<void>
   close(): Promise<void>
 }
@@ -57,19 +57,19 @@ export function createTraffic(deps: {
   let flushing: Promise<boolean> | null = null
   const timer = setInterval(() => void flush(), flushEveryMs).unref()
 
-  function count(req: CountedRequest, answer: CountedAnswer): void {
+  function count(req: CountedRequest, answer: CountedAnswer): boolean {
     const { verdict, crawler, seconds, status, domain, page } = answer
     const { headers } = req
     // Requests of the renderer, if an origin is itself behind Prepaint.
-    if (domain === null || (headers.via !== undefined && isOurs(headers.via))) return
+    if (domain === null || (headers.via !== undefined && isOurs(headers.via))) return false
     const nowMs = clock.nowMs()
     const of = counts.hourOf(domain.id, nowMs)
-    if (of === null) return
+    if (of === null) return false
     // People are redirected and read site files too.
     const isOfPeople = crawler === null && (verdict === 'redirect' || verdict === 'site-file')
     if (verdict === 'pass; not-a-crawler' || isOfPeople) {
       counts.add(of, keyOf(PEOPLE, OTHER_CRAWLER, counts.verdictNumber(verdict)), status, seconds)
-      return
+      return false
     }
     // A sitemap is not a page, however it was served.
     const isOfCache = verdict === 'hit' || verdict === 'stale'
@@ -82,6 +82,7 @@ export function createTraffic(deps: {
     of.lastMs = nowMs
     const path = page?.path ?? (hasFailed(counted) ? normalisePath(req.url ?? '/', domain.query) : null)
     if (path !== null) countPath(of, path, counted, status)
+    return true
   }
 
   return { count, flush: async () => void (await flush()), close }

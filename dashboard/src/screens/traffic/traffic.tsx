@@ -25,6 +25,7 @@ import { UsageBar } from '../../parts/usage-bar.tsx'
 import { domainPath, ROUTES } from '../../route-map.ts'
 import { crawlerCommand } from '../domain/dns-records.ts'
 import { Choice, TrafficCharts, TrafficTiles } from './charts.tsx'
+import { ComplianceTable } from './compliance.tsx'
 import { CsvButton, PathLists } from './paths.tsx'
 import { limitMarks, monthOfRenders } from './series.ts'
 import classes from './traffic.module.css'
@@ -59,6 +60,7 @@ export default function DomainTraffic({ domain }: { domain: DomainWithSettings }
       <RangeBar range={range} onChoose={chooseRange} csv={csvUrl(name, '', range)} />
       <Charts traffic={traffic} range={range} firstDomain={name}>
         <PathLists domain={name} range={range} />
+        <ComplianceTable domain={name} range={range} />
       </Charts>
       <RendersOfMonth domain={name} />
     </Stack>

@@ -1,0 +1,52 @@
+import { Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { complianceQuery, type Range } from '../../api/traffic-queries.ts'
+import { CATEGORIES, PURPOSES } from '../../crawler-categories.ts'
+import { count, counted } from '../../format.ts'
+import { DataTable } from '../../parts/data-table.tsx'
+import { Note, Section } from '../../parts/page.tsx'
+import { Loaded } from '../../parts/states.tsx'
+
+export function ComplianceTable({ domain, range }: { domain: string; range: Range }) {
+  const crawlers = useQuery(complianceQuery(domain, range))
+  return (
+    <Section
+      title="Against robots.txt"
+      lead="Crawlers that requested paths which robots.txt forbade them at the time, in whole days (UTC). Those that do not identify themselves count as people."
+    >
+      <Loaded query={crawlers}>
+        {(all) => {
+          const rows = all.filter(({ forbidden }) => forbidden > 0)
+          if (rows.length === 0) {
+            return <Note size="sm">None of {counted(all.length, 'crawler')} requested a forbidden path.</Note>
+          }
+          return (
+            <>
+              <DataTable
+                rows={rows}
+                keyOf={({ name, category, purpose }) => `${name} ${category} ${purpose}`}
+                columns={[
+                  { title: 'Crawler', cell: ({ name }) => <Text size="sm">{name}</Text> },
+                  { title: 'Category', kind: 'labelled', cell: categoryLabel },
+                  { title: 'Forbidden', kind: 'number', cell: ({ forbidden }) => count(forbidden) },
+                  { title: 'All visits', kind: 'number', cell: ({ visits }) => count(visits) },
+                  {
+                    title: 'Forbidden paths, for example',
+                    kind: 'labelled',
+                    cell: ({ paths }) => <span className="break">{paths.join(', ')}</span>,
+                  },
+                ]}
+              />
+              <Note mt="xs">Crawlers may use a robots.txt for a day before they read it again.</Note>
+            </>
+          )
+        }}
+      </Loaded>
+    </Section>
+  )
+}
+
+function categoryLabel({ category, purpose }: { category: string; purpose: string | null }): string {
+  const name = purpose === null ? category : `ai-${purpose}`
+  return [...CATEGORIES, ...PURPOSES].find((each) => each.category === name)?.label ?? name
+}

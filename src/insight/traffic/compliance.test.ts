@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { GOOGLEBOT, PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { GPTBOT } from '../../../test/support/traffic.ts'
+import type { DomainId } from '../../ids.ts'
+import { silentLog } from '../../log.ts'
+import { parseRobots } from '../../sitemaps/robots-rules.ts'
+import { Compliance, LIMITS, readCompliance } from './compliance.ts'
+
+let edge: TestEdge
+let compliance: Compliance
+let robots = 'User-agent: *\nDisallow: /private\n\nUser-agent: GPTBot\nDisallow: /'
+const fetched: string[] = []
+before(async () => {
+  edge = await startTestEdge({
+    origin: (req, res) => {
+      fetched.push(req.url!)
+      res.end(req.url === '/robots.txt' ? robots : 'a page')
+    },
+    parts: {
+      answered: ({ headers, url }, { domain, crawler }) => {
+        if (domain !== null && crawler !== null) {
+          compliance.note(domain, crawler, headers['user-agent']!, url!)
+        }
+      },
+    },
+  })
+  const { pool, nowMs } = edge
+  const clock = { nowMs }
+  compliance = new Compliance({
+    pool,
+    robots: edge.edge.robots,
+    clock,
+    log: silentLog(),
+    flushEveryMs: 3_600_000,
+  })
+})
+after(async () => {
+  await compliance.close()
+  await edge.close()
+})
+
+const read = async (domain: DomainId | null = edge.red) => {
+  await compliance.flush()
+  const range = { fromMs: edge.nowMs() - 86_400_000, toMs: edge.nowMs() + 1, step: 'day' } as const
+  const found = await readCompliance(edge.pool, { account: edge.account, domain }, range)
+  return found.map(({ name, category, purpose, forbidden, paths }) => [
+    name,
+    category,
+    purpose,
+    forbidden,
+    paths,
+  ])
+}
+
+describe('compliance with robots.txt', () => {
+  it('counts what each crawler asked for against its own rules, hits too, with three examples', async () => {
+    for (const path of ['/', '/private', '/private', '/private?q', '/robots.txt']) await edge.ask(path)
+    for (const path of ['/a', '/b', '/c', '/d', '/a']) await edge.ask(path, { agent: GPTBOT })
+    await edge.ask('/private/x.js', { agent: 'FriendlyBot/2 (crawler)', method: 'POST' })
+    await edge.ask('/private', { agent: PERSON })
+    assert.deepEqual(await read(), [
+      ['GPTBot', 'ai', 'training', 5, ['/a', '/b', '/c']],
+      ['Googlebot', 'search', null, 3, ['/private', '/private?q']],
+      ['other', 'other', null, 1, ['/private/x.js']],
+    ])
+    assert.deepEqual(await read(edge.blue), [])
+  })
+
+  it('adds further visits, judged by what is served then, and names the newest paths', async () => {
+    const asked = () => fetched.filter((path) => path === '/robots.txt').length
+    const before = asked()
+    await edge.ask('/private/again')
+    edge.wait(600_000)
+    robots = 'User-agent: *\nDisallow: /other'
+    await edge.ask('/private/later')
+    await edge.ask('/other')
+    await edge.ask('/a', { agent: GPTBOT })
+    const [gptbot, googlebot] = await read()
+    assert.deepEqual(gptbot, ['GPTBot', 'ai', 'training', 5, ['/a', '/b', '/c']])
+    assert.deepEqual(googlebot, ['Googlebot', 'search', null, 4, ['/other', '/private', '/private?q']])
+    assert.equal(asked(), before + 1, 'once in ten minutes')
+  })
+
+  it('is judged by the owner’s text as soon as that is in force', async () => {
+    await edge.pool.query(
+      `insert into site_version (domain_id, kind, content, author) values ($1, 'robots', $2, 'a test')`,
+      [edge.red, JSON.stringify({ mode: 'replace', text: 'User-agent: *\nDisallow: /mine' })],
+    )
+    await edge.set(`settings = '{"robots": {"mode": "replace"}}'`)
+    await edge.settled()
+    await edge.ask('/mine')
+    await edge.ask('/other')
+    assert.deepEqual((await read())[1], ['Googlebot', 'search', null, 5, ['/mine', '/other', '/private']])
+  })
+
+  it('remembers the limit of paths for a domain and for all, and no more; judged ones make room', async () => {
+    const judged: string[] = []
+    const rules = parseRobots('User-agent: *\nDisallow: /')
+    const written: { crawler: string; visits: number }[] = []
+    const pool = {
+      query: async ({ values }: { values: [string] }) => void written.push(...JSON.parse(values[0])),
+    }
+    const counts = new Compliance({
+      ...{ pool: pool as never, clock: { nowMs: edge.nowMs }, log: silentLog(), flushEveryMs: 3_600_000 },
+      robots: {
+        async rules({ name }) {
+          judged.push(name)
+          return rules
+        },
+      },
+    })
+    const site = (id: number) => ({ id, account: id, name: `d${id}` }) as never
+    const ask = (domain: number, path: number) => counts.note(site(domain), 'search', GOOGLEBOT, `/${path}`)
+    const flushed = async () => {
+      await counts.flush()
+      return written.splice(0).reduce((sum, { visits }) => sum + visits, 0)
+    }
+    for (let path = 0; path <= LIMITS.pathsOfDomain; path++) ask(1, path)
+    ask(1, 0)
+    assert.equal(await flushed(), LIMITS.pathsOfDomain + 1, 'one path was too many')
+    ask(1, LIMITS.pathsOfDomain)
+    counts.note(site(1), 'search', GOOGLEBOT, `/${'x'.repeat(LIMITS.pathChars - 1)}`)
+    counts.note(site(1), 'search', GOOGLEBOT, `/${'x'.repeat(LIMITS.pathChars)}`)
+    assert.equal(await flushed(), 2, 'one path was too long')
+    const domains = LIMITS.paths / LIMITS.pathsOfDomain
+    for (let domain = 2; domain <= domains + 2; domain++) {
+      for (let path = 0; path < LIMITS.pathsOfDomain; path++) ask(domain, path)
+    }
+    assert.equal(await flushed(), LIMITS.paths - 2)
+    await flushed()
+    assert.equal(judged.length, 2 + domains + 1, 'without visits no rules are read')
+    await counts.close()
+  })
+})
