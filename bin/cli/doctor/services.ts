@@ -141,7 +141,7 @@ export async function portFree(where: ListenWhere): Promise<CheckResult> {
   if (where.port === 0) return ok(`${where.setting}_PORT`, 'a free port will be used')
   const error = await tryToListen(where)
   if (error === null) return ok(name, `free on ${where.host}`)
-  if (error.code === 'EADDRINUSE' && (await isNode(where))) return ok(name, 'a running node responds there')
+  if (await isNode(where)) return ok(name, 'a running node responds there')
   return problem(name, `cannot be opened (${error.code})`, explained(error, where).message)
 }
 
